@@ -230,16 +230,16 @@ def _token_costs(encoder: TokenEncoder, texts: Sequence[str], question: str) -> 
 
 def _quality_table(rows: Sequence[Row], pools: dict[str, RecallPool]) -> str:
     lines = [
-        "| File | Encoder | Recall at 30 | Recall at 10 | Own pool |",
-        "|---|---|---|---|---|",
+        "| File | Encoder | Recall at 30 | Own pool |",
+        "|---|---|---|---|",
     ]
     for file, pool in pools.items():
         found = [row for row in rows if row.file == file]
         size = f"{len(pool.sought)} questions, {len(pool.passages):,} passages"
         for row, label in zip(found, [f"{file}: {size}", *[""] * len(found)], strict=False):
-            cells = (row.recall.at_30, row.recall.at_10, row.recall.own)
+            cells = (row.recall.at_30, row.recall.own)
             lines.append(f"| {label} | {row.encoder} | " + " | ".join(f"{cell:.3f}" for cell in cells) + " |")
-        lines.append(f"| | *random order* | | | *{found[0].recall.own_chance:.3f}* |")
+        lines.append(f"| | *random order* | | *{found[0].recall.own_chance:.3f}* |")
     return "\n".join(lines)
 
 

@@ -26,6 +26,15 @@ from ragbed.cli import app
 
 ROOT = Path(__file__).parent.parent
 _FENCE = re.compile(r"^ *(`{3,}).*?^ *\1 *$|<!--.*?-->", re.MULTILINE | re.DOTALL)
+# Texts that errors add before and after their message.
+_ADDED = {
+    "DataError": ("{file} ", ""),
+    "self._error": ("{file} ", ""),
+    "self.wrong": ("{file}: {field} ", ""),
+    "self.damaged": ("{file}: ", " is damaged; restore the file from a backup"),
+    "Infeasible": ("No case can be built. Reason: ", "."),
+    "UnusedOption": ("`{option}` has no effect here: ", "."),
+}
 _JS_PAIR = re.compile(r'^\s*"((?:[^"\\]|\\.)+)":\s*"((?:[^"\\]|\\.)+)",?\s*$', re.MULTILINE)
 
 
@@ -78,16 +87,18 @@ def _comments() -> Iterator[str]:
 def _errors() -> Iterator[str]:
     """Yield the message of every `raise` statement that contains it literally, with the names of its values in braces.
 
-    A message that starts with a verb continues the name of the file or field, which the error adds. Texts with fewer
-    than four words are parts of messages and are omitted.
+    Some errors add text to their message, e.g. the name of the file or field. Texts with fewer than four words are
+    parts of messages and are omitted.
     """
     for _, tree in _sources():
         for node in ast.walk(tree):
             if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
-                subject = "{file} " if ast.unparse(node.exc.func) == "DataError" else ""
+                before, after = _ADDED.get(ast.unparse(node.exc.func), ("", ""))
                 texts = [_rendered(value) for value in node.exc.args]
                 words = r"\{[^}]*\}"
-                yield from (subject + text for text in texts if text and len(re.sub(words, "", text).split()) > 3)
+                yield from (
+                    before + text + after for text in texts if text and len(re.sub(words, "", text).split()) > 3
+                )
 
 
 def _rendered(node: ast.expr) -> str | None:

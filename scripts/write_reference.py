@@ -132,7 +132,7 @@ print(run.to_pandas().groupby("noise")["score.correct"].mean())
 ```
 
 The functions read API keys, base URLs, proxies and the folders for data and cached responses (`RAGBED_DATA_DIR`,
-`RAGBED_CACHE_DIR`) from the environment. Variables for options, e.g. `RAGBED_LIMIT`, are for the command line only.
+`RAGBED_CACHE_DIR`) from the environment. Option variables such as `RAGBED_LIMIT` affect only the command line.
 
 An invalid parameter raises `ragbed.UsageError` before anything is sent. A failed case raises no exception:
 `Run.outcomes` counts failed cases, and `Run.errors` lists them.
@@ -179,7 +179,7 @@ def _describe_result(function: object, described: set[str]) -> Iterator[str]:
             ]
             lines = [f"* `{_title(member, value)}`: {_summary(value)}" for member, value in members]
             if lines:
-                yield "\n".join(["**Methods and properties:**", "", *lines])
+                yield "\n".join(["**Members:**", "", *lines])
 
 
 def _has_text(member: object) -> bool:
@@ -199,19 +199,15 @@ def _code(name: str, documented: object) -> str:
         raise TypeError(name)
     signature = inspect.signature(documented)
     plain = inspect.formatannotation
-    shared = set() if name == "ragbed.run" else _run_options(signature)
+    shared = _run_options(signature)
     takes = [
-        f"{one.name}={one.default!r}"  # the command-line reference describes their values
-        if name == "ragbed.run" and one.name in _RUN_OPTIONS
-        else re.sub(r": '([^']*)'", r": \1", str(one))
-        if isinstance(one.annotation, str)
-        else _parameter(one, plain)
+        re.sub(r": '([^']*)'", r": \1", str(one)) if isinstance(one.annotation, str) else _parameter(one, plain)
         for one in signature.parameters.values()
         if one.name != "self" and one.name not in shared
     ]
-    takes += ["**options: those of ragbed.run" if len(shared) == len(_RUN_OPTIONS) else _list_shared(shared)] * bool(
-        shared
-    )
+    takes += [
+        "**options: those of the command `ragbed run`" if len(shared) == len(_RUN_OPTIONS) else _list_shared(shared)
+    ] * bool(shared)
     gives = signature.return_annotation
     gives = gives if isinstance(gives, str) else plain(gives)
     line = f"{name}({', '.join(takes)}) -> {gives}"
@@ -253,16 +249,18 @@ def _prose(documented: object) -> str:
     text, _, example = (inspect.getdoc(documented) or "").partition("\nExample:\n")
     lines = []
     for line in re.sub(r"\n {8,}(?=\S)", " ", text).splitlines():
-        if line == "    progress: Show progress, or an object that receives it.":  # described in the introduction
+        if line.startswith("    progress: "):  # described in the introduction
             continue
         if line in ("Args:", "Attributes:", "Raises:", "Returns:"):
             lines += [f"**{line}**", ""]
         elif match := re.fullmatch(r" {4}(\w+): (.*)", line):
-            if documented is not ragbed.RunSpec or match[1] not in _RUN_OPTIONS:  # cli.md describes these options
+            described = (*_RUN_OPTIONS, "model", "data")  # in cli.md and under `ragbed.run`
+            if documented is not ragbed.RunSpec or match[1] not in described:
                 lines.append(f"* `{match[1]}`: {match[2]}")
             elif match[1] == _RUN_OPTIONS[-1]:
                 lines.append(
-                    "* All other attributes are options of [`ragbed run`](cli.md#ragbed-run), with `_` for `-`."
+                    "* `model` and `data` are the parameters of `ragbed.run`. All other attributes are options of "
+                    "[`ragbed run`](cli.md#ragbed-run), with `_` for `-`."
                 )
         else:
             lines.append(line.strip())

@@ -100,7 +100,9 @@ def find_part(family: PluginFamily, name: str, own: Mapping[str, Part], *others:
         raise UnknownName(family.one, name, [*own, *dict.fromkeys(plugin.name for plugin in plugins), *others])
     if len(matching) > 1:
         packages = " and ".join(plugin.package for plugin in matching)
-        raise UsageError(f"{family.one} {name!r} is provided by {packages}; uninstall all but one of them.")
+        raise UsageError(
+            f"{family.one} {name!r} is provided by several packages ({packages}). Uninstall all but one of them."
+        )
     part: Part = matching[0].load()
     return part
 

@@ -193,7 +193,7 @@ def test_a_label_with_an_impossible_weight_is_refused(tmp_path: Path, probabilit
     path = tmp_path / "labels.jsonl"
     label = Label(criterion="flag", model="m", case="a", label=True, rater="ann", probability=probability)
     path.write_bytes(msgspec.json.encode(label) + b"\n")
-    with pytest.raises(DataError, match="must be above 0 and at most 1"):
+    with pytest.raises(DataError, match="must be greater than 0 and at most 1"):
         read_labels(path)
 
 

@@ -47,14 +47,14 @@ def _check_alone(row: Comparison) -> GateResult:
 def test_a_floor_fails_only_if_the_complete_interval_is_below_it(hits: int, n: int, state: str) -> None:
     (checked,) = check_floors([parse_floor("noise.accuracy=0.6")], [_cell(hits, n)])
     assert checked.state == state
-    assert f"of {n}, required 60.0 %" in checked.message
+    assert f"of {n}, required 60.0%" in checked.message
 
 
 def test_a_floor_without_feasible_cases_is_refused() -> None:
     empty = Estimate(
         metric="accuracy", value=None, low=None, high=None, n=0, asked=0, questions=0, errors=0, infeasible=60
     )
-    with pytest.raises(UsageError, match="all cases that would measure this are infeasible"):
+    with pytest.raises(UsageError, match="all cases that would measure this value are infeasible"):
         check_floors([parse_floor("noise.accuracy=0.6")], [replace(_cell(9, 10), estimate=empty)])
 
 
@@ -86,7 +86,7 @@ def test_a_passed_floor_states_the_questions_that_would_confirm_it() -> None:
     needed = _needed(lucky.message)
     assert lucky.message.endswith("to confirm this")
     (shown,) = check_floors([parse_floor("noise.accuracy=0.6")], [_cell(round(0.65 * needed), needed)])
-    assert shown.message.endswith(", required 60.0 %")
+    assert shown.message.endswith(", required 60.0%")
 
 
 def test_a_few_right_answers_do_not_confirm_a_floor() -> None:
@@ -94,7 +94,7 @@ def test_a_few_right_answers_do_not_confirm_a_floor() -> None:
     needed = _needed(few.message)
     (enough,) = check_floors([parse_floor("noise.accuracy=0.9")], [_cell(needed, needed)])
     (short,) = check_floors([parse_floor("noise.accuracy=0.9")], [_cell(needed - 2, needed - 2)])
-    assert enough.message.endswith(", required 90.0 %")
+    assert enough.message.endswith(", required 90.0%")
     assert short.message.endswith("to confirm this")
 
 
@@ -155,7 +155,7 @@ def test_a_value_without_an_interval_is_inconclusive() -> None:
         )
         (checked,) = check_floors([parse_floor("noise.accuracy=0.9")], [replace(_cell(1, 2), estimate=estimate)])
         assert checked.state == "inconclusive"
-        assert checked.message.endswith("of 2, required 90.0 %; the value has no interval, so it cannot be tested")
+        assert checked.message.endswith("of 2, required 90.0%; the value has no interval, so it cannot be tested")
 
 
 def test_a_floor_of_a_difference_uses_its_interval() -> None:
@@ -217,8 +217,8 @@ def test_a_floor_selects_the_plain_prompt_and_related_distractors() -> None:
         ("noise.accuracy=1.5.5", "use TESTBED.METRIC"),
         ("nois.accuracy=0.5", "Did you mean 'noise'"),
         ("noise.acuracy=0.5", "Did you mean 'accuracy'"),
-        ("noise.accuracy@0.6=0.5", "the run has no such value"),
-        ("rejection.refusal_recall=0.5", "the run has no such value"),
+        ("noise.accuracy@0.6=0.5", "the run has no value with this name"),
+        ("rejection.refusal_recall=0.5", "the run has no value with this name"),
     ],
 )
 def test_an_invalid_gate_is_refused(text: str, message: str) -> None:
@@ -241,7 +241,7 @@ def test_an_inconclusive_comparison_is_decided_by_the_stated_questions() -> None
     moved = round(0.08 * needed)
     decided = _compared(moved, moved, needed, 0.03)
     assert _check_alone(decided).state == "passed"
-    # The distance to the limit leaves room for an unfavourable sample: 0.84 standard errors, for a power of 80 %, and
+    # The distance to the limit leaves room for an unfavourable sample: 0.84 standard errors, for a power of 80%, and
     # slightly more, because the added changes make the interval of the short run wider.
     error = (decided.difference.high - decided.difference.low) / 2 / student(LEVEL, needed)
     assert 0.84 <= (decided.difference.low + 0.03) / error < 1.1

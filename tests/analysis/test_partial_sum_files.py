@@ -196,7 +196,7 @@ def test_truncated_and_concatenated_files_are_refused(tmp_path: Path, parts: lis
     _sum(parts[1], tmp_path / "2.jsonl")
     (tmp_path / "cat.jsonl").write_bytes(b"".join(lines) + (tmp_path / "2.jsonl").read_bytes())
     done = type_command("report", str(tmp_path / "cat.jsonl"))
-    reason = "there are lines after the last line of the file; if files were concatenated, pass them separately"
+    reason = "the file continues after its end marker; if several files were concatenated, pass them separately"
     message = f"cat.jsonl:{len(lines) + 1}: is not a valid line of an aggregate file ({reason})"
     assert (done.code, message in done.err) == (1, True), done.err
 
@@ -223,7 +223,7 @@ def test_different_data_under_one_name_are_not_added(tmp_path: Path) -> None:
         assert type_command(*words, "--out", str(tmp_path / f"run-{name}")).code == 0
         _sum(tmp_path / f"run-{name}", tmp_path / f"{name}.jsonl")
     done = type_command("report", str(tmp_path / "a.jsonl"), str(tmp_path / "b.jsonl"))
-    assert (done.code, "different data with the name 'same'" in done.err) == (2, True)
+    assert (done.code, "different datasets that are both named 'same'" in done.err) == (2, True)
 
 
 def test_several_processes_give_the_same_sums(parts: list[Path]) -> None:

@@ -125,7 +125,7 @@ def test_gates_are_decided_with_the_same_intervals(tmp_path: Path) -> None:
     run = _run(tmp_path / "r", model, fail_under="noise.accuracy@0.4=0.6", until="decided")
     assert model.calls < 40
     assert run.gates[0]["state"] == "failed"
-    assert "below the minimum of 60 %" in run.conditions[0]["message"]
+    assert "below the minimum of 60%" in run.conditions[0]["message"]
 
 
 def test_what_the_questions_do_not_decide_is_inconclusive(tmp_path: Path) -> None:
@@ -165,7 +165,7 @@ def test_the_command_prints_the_decision_and_exits_with_0(tmp_path: Path) -> Non
         ("noise.accuracy@0.4 ± 0", "between 0 and 100"),
         ("noise.accuracy@0.4", 'use "TESTBED.METRIC'),
         ("accurate enough", 'use "TESTBED.METRIC'),
-        ("decided", "set `fail_under`"),
+        ("decided", "Set `fail_under`"),
         ("compare:nowhere:drop 5%", "nowhere"),
         ("compare:runs/base:drop 0%", "greater than 0"),
     ],
@@ -188,7 +188,7 @@ def test_a_comparison_with_other_data_or_too_few_questions_is_refused(tmp_path: 
         _run(tmp_path / "c", model, noise=0.2, until=f"compare:{base.folder}:drop 20%")
     with pytest.raises(UsageError, match="requires at least"):
         _run(tmp_path / "d", model, limit=3, fail_under="noise.accuracy=0.5", until="decided")
-    with pytest.raises(UsageError, match="omit `shard`"):
+    with pytest.raises(UsageError, match="cannot be combined with `shard`"):
         _run(tmp_path / "e", model, shard="1/2", until="noise.accuracy ± 20")
     assert model.calls == 0
 

@@ -68,7 +68,7 @@ def test_a_download_lists_its_files_also_when_it_fails(tmp_path: Path, monkeypat
     monkeypatch.setenv("RAGBED_DATA_DIR", str(tmp_path / "data"))
     assert [row["state"] for row in ragbed.download("figure1").records()] == ["here"]
     (tmp_path / "empty").mkdir()
-    with pytest.raises(IncompleteDownload, match="none of the files of rgb was found") as caught:
+    with pytest.raises(IncompleteDownload, match="none of the files for rgb were found") as caught:
         ragbed.download("rgb", from_=tmp_path / "empty")
     assert {row["state"] for row in caught.value.result.records()} == {"missing"}
     with pytest.raises(ragbed.RagbedError, match="en_refine is not downloaded"):

@@ -34,7 +34,7 @@ api: Any = ragbed
         (lambda: api.cases("figure1", noise=7), "noise=7"),
         (lambda: api.lint("figure1", only="recrd"), "unknown rule 'recrd'. Did you mean 'record'?"),
         (lambda: api.synthesize("out", tokens=10), "tokens=10 is out of range. Use a number from 60 to 1500."),
-        (lambda: api.synthesize("s3://bucket/x"), "is a URL, but a local file or folder is required here."),
+        (lambda: api.synthesize("s3://bucket/x"), "is a URL. Use a local file or folder."),
         (lambda: api.download("rbg"), "unknown dataset or model 'rbg'. Did you mean 'rgb'?"),
         (lambda: api.export("figure1", "nativ", "x"), "unknown format 'nativ'. Did you mean 'native'?"),
         (lambda: api.export("figure1", "native", "x", noise=0), "`noise` has no effect here: native contains"),
@@ -42,7 +42,7 @@ api: Any = ragbed
         (lambda: api.import_results("x", "jsonnl", "y"), "unknown format 'jsonnl'. Did you mean 'jsonl'?"),
         (lambda: api.import_results("x", "cassette", "y", model="m"), "`model` has no effect here: a cassette"),
         (lambda: api.report("x", format="markdown"), "format='markdown' is not one of text, md"),
-        (lambda: api.report("x", format="svg"), "Figures are written to a folder"),
+        (lambda: api.report("x", format="svg"), "Figures require an output folder"),
         (lambda: api.build_quality("figure1", cutoff="gpt"), "cutoff='gpt' is not of the form MODEL=DATE"),
         (lambda: api.build_quality("figure1", out="x.txt"), "must end in .html or .json."),
         (lambda: api.review("x", raters=3), "raters=3: expected 1, 2 or None, not int."),
@@ -57,7 +57,7 @@ api: Any = ragbed
         (lambda: api.open_run(5), "folder=5: expected str or Path, not int."),
         (lambda: api.cases("figure1", testbeds=[]), "testbeds=[] is empty; give at least one value."),
         (lambda: api.run("gpt-4o", "figure1"), "Did you mean openai/gpt-4o?"),
-        (api.cache_prune, "Use either older_than=AGE or `all_`."),
+        (api.cache_prune, "Set either older_than=AGE or `all_`, but not both."),
     ],
 )
 def test_a_wrong_parameter_is_named_with_its_value(

@@ -208,7 +208,7 @@ def test_gates_are_in_the_run_and_in_a_file(tmp_path: Path) -> None:
 
 
 def test_a_gate_file_needs_a_gate(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"`junit` has no effect here: no gate is set\. Add e\.g\. fail_under="):
+    with pytest.raises(UsageError, match=r"`junit` has no effect here: no gate is set\. Set one, e\.g\. fail_under="):
         _run(tmp_path, junit=tmp_path / "gates.xml")
 
 

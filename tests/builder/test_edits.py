@@ -105,7 +105,7 @@ def test_an_edit_must_leave_nothing_of_the_truth(question: Question, fake: str, 
         ("$17 billion.", "characters"),
         (
             "The chief of a small firm in the south bought fishing boats for some $17 billion, we hear.",
-            "less than 80 %",
+            "less than 80%",
         ),
         ("", "characters"),
     ],

@@ -535,7 +535,7 @@ def test_a_budget_for_a_model_without_a_price_is_refused_before_the_first_step(p
     assert "the price of openai-api/world/generator is unknown" in done.err
 
 
-_RUN_INSTEAD = "`ragbed build RECIPE` is now `ragbed build run RECIPE`."
+_RUN_INSTEAD = "`ragbed build RECIPE` was replaced by `ragbed build run RECIPE`."
 
 
 @pytest.mark.parametrize(
@@ -544,9 +544,9 @@ _RUN_INSTEAD = "`ragbed build RECIPE` is now `ragbed build run RECIPE`."
         (["world.toml"], _RUN_INSTEAD),
         (["world.toml", "-o", "out", "--locked"], _RUN_INSTEAD),
         (["--from", "ranking", "world.toml"], _RUN_INSTEAD),
-        (["--brief", "20 questions", "docs", "-o", "made.toml"], "--brief is now `ragbed build init`."),
-        (["--relabel", "x"], "--relabel is now `ragbed build relabel`."),
-        (["--quality", "out", "--json"], "--quality is now `ragbed build quality`."),
+        (["--brief", "20 questions", "docs", "-o", "made.toml"], "--brief was replaced by `ragbed build init`."),
+        (["--relabel", "x"], "--relabel was replaced by `ragbed build relabel`."),
+        (["--quality", "out", "--json"], "--quality was replaced by `ragbed build quality`."),
     ],
 )
 def test_a_former_form_is_refused_with_the_new_one(words: list[str], said: str) -> None:
@@ -556,11 +556,14 @@ def test_a_former_form_is_refused_with_the_new_one(words: list[str], said: str) 
 
 def test_a_former_variable_and_key_are_refused_with_the_new_command(tmp_path: Path) -> None:
     done = type_command("build", "quality", "figure1", env={"RAGBED_QUALITY": "figure1"})
-    assert (done.code, done.err) == (2, "ragbed: RAGBED_QUALITY is now `ragbed build quality`.\n")
+    assert (done.code, done.err) == (2, "ragbed: RAGBED_QUALITY was replaced by `ragbed build quality`.\n")
     config = tmp_path / "build.toml"
     config.write_text("brief = '20 questions'\n")
     done = type_command("build", "run", "world.toml", "--config", str(config))
-    assert (done.code, done.err) == (2, f"ragbed: --config {config}: 'brief' is now `ragbed build init`.\n")
+    assert (done.code, done.err) == (
+        2,
+        f"ragbed: --config {config}: 'brief' was replaced by `ragbed build init`. Update the file.\n",
+    )
 
 
 @pytest.mark.parametrize(

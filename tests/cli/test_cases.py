@@ -48,7 +48,7 @@ def test_a_case_line_has_the_fields_of_the_contract(data: str) -> None:
 def test_without_a_file_only_the_counts_are_shown(data: str, tmp_path: Path) -> None:
     done = type_command("cases", data, "--testbeds", "noise", "--num-docs", "10")
     assert done.code == 0
-    assert "needs 10 supporting documents, has 6" in " ".join(done.out.split())
+    assert "requires 10 supporting documents, but the item has only 6" in " ".join(done.out.split())
     assert sorted(path.name for path in tmp_path.iterdir()) == ["made.jsonl"]
 
 
@@ -61,7 +61,7 @@ def test_the_summary_counts_per_condition_with_reasons(data: str) -> None:
         (0.0, 0, 4, None),
         (0.5, 4, 0, 0.5),
     ]
-    assert rows[0]["reasons"] == {"needs 10 supporting documents, has 6": 4}
+    assert rows[0]["reasons"] == {"requires 10 supporting documents, but the item has only 6": 4}
 
 
 @pytest.mark.parametrize(

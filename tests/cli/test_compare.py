@@ -46,15 +46,15 @@ def test_the_result_is_stated_in_sentences(runs: Path) -> None:
     sides = (f"{runs}/both:scripted/oracle", f"{runs}/both:scripted/last-doc")
     worse = type_command("compare", *sides).out
     assert (
-        "B is worse than A on noise robustness (mean over noise 0 and 0.8): accuracy falls from 100.0 % to 60.0 % "
-        "(−40.0 points, 95 % interval −45.2 to −31.7, adjusted p 1.8e-12, 50 questions)."
+        "B is worse than A on noise robustness (mean over noise 0 and 0.8): accuracy falls from 100.0% to 60.0% "
+        "(−40.0 points, 95% interval −45.2 to −31.7, adjusted p 1.8e-12, 50 questions)."
     ) in worse
     better = type_command("compare", *sides[::-1]).out
     assert "B is better than A on noise robustness" in better
-    assert "accuracy rises from 60.0 % to 100.0 % (+40.0 points" in better
+    assert "accuracy rises from 60.0% to 100.0% (+40.0 points" in better
     same = json.loads(type_command("compare", sides[0], sides[0], "--json").out)
     assert same["sentences"] == [
-        "No significant difference on noise robustness (+0.0 points, 95 % interval −5.3 to +5.3, 50 questions)."
+        "No significant difference on noise robustness (+0.0 points, 95% interval −5.3 to +5.3, 50 questions)."
     ]
 
 
@@ -129,7 +129,7 @@ def test_other_questions_under_the_same_names_are_not_paired(tmp_path: Path) -> 
     done = type_command("compare", str(tmp_path / "r1"), str(tmp_path / "r2"))
     assert (done.code, "no questions in common" in done.err) == (2, True)
     done = type_command("report", str(tmp_path / "r1"), str(tmp_path / "r2"))
-    assert (done.code, "different data with the name 'en_base'" in done.err) == (2, True)
+    assert (done.code, "different datasets that are both named 'en_base'" in done.err) == (2, True)
 
 
 def test_a_model_whose_name_has_a_colon_can_be_named(runs: Path) -> None:

@@ -114,7 +114,7 @@ def test_failures_are_said_once_and_end_with_1(root: Path, server: FaultServer, 
         f"one.json could not be downloaded from {server.url('one.json')}: "
         "the server returned HTTP 404 Not Found. The same problem affects: two.json."
     )
-    assert verdict.startswith("ragbed: 2 of 2 files of tiny could not be downloaded. Rerun the same command,")
+    assert verdict.startswith("ragbed: 2 of 2 files for tiny could not be downloaded. Rerun the same command,")
 
 
 def test_get_as_json_is_the_only_line_on_stdout(root: Path, server: FaultServer, mirror: str) -> None:
@@ -143,14 +143,14 @@ def test_get_names_a_wrong_file_of_a_folder_and_ends_with_1(root: Path, tmp_path
     done = type_data(root, "get", "tiny", "--from", str(tmp_path))
     assert done.code == 1
     assert f"{tmp_path / 'two.json'} (2 bytes, sha256:" in done.err
-    assert "ragbed: 1 of 2 files of tiny could not be downloaded." in done.err
+    assert "ragbed: 1 of 2 files for tiny could not be downloaded." in done.err
     assert [path.name for path in root.rglob("*.json")] == ["one.json"]
 
 
 def test_get_from_a_folder_without_any_ends_with_1(root: Path, tmp_path: Path) -> None:
     done = type_data(root, "get", "tiny", "--from", str(tmp_path))
     assert done.code == 1
-    assert done.err == "ragbed: none of the files of tiny was found (one.json, two.json).\n"
+    assert done.err == "ragbed: none of the files for tiny were found (one.json, two.json).\n"
 
 
 def test_published_files_come_over_http_as_they_are(root: Path, rgb_dir: Path, server: FaultServer) -> None:
@@ -180,7 +180,7 @@ def test_get_of_what_ships_with_ragbed_has_nothing_to_do(root: Path) -> None:
             "ragbed: unknown dataset or model 'rgbb'. Did you mean 'rgb'? Known: figure1, ragbed-mini, rgb, "
             "smollm2, tiny.",
         ),
-        (("get", "en_refine"), "ragbed: en_refine is one of the files of rgb. Download them with: ragbed data get rgb"),
+        (("get", "en_refine"), "ragbed: en_refine is one of the files in rgb. Download them with: ragbed data get rgb"),
         (("get", "tiny", "--from", "nowhere"), "ragbed: --from nowhere: no such folder or file. Check the path."),
         (("get", "tiny", "--mirror", "ftp://x"), "Known: hf-mirror, jsdelivr, or a URL (https://…)."),
         (("get", "tiny", "--mirror", "http://x", "--from", "."), "--from and --mirror cannot be combined."),

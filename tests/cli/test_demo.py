@@ -83,10 +83,10 @@ def test_the_result_is_explained_in_words_in_each_language(done: Done) -> None:
     english, chinese = (" ".join(done.out[done.out.index(word) :].split()) for word in ("In words", "结论"))
     assert done.out.count("In words") == done.out.count("结论") == 1
     assert english.startswith(
-        "In words: baseline/lexical answers 64 % of the questions correctly with two documents that contain the "
-        "answer, 64 % if one of them is a distractor, and 0 % without documents. It declines to answer in 0 % of the "
+        "In words: baseline/lexical answers 64% of the questions correctly with two documents that contain the "
+        "answer, 64% if one of them is a distractor, and 0% without documents. It declines to answer in 0% of the "
         "cases in which no document contains the answer, and repeats the false answer from counterfactual documents in "
-        "100 %. With 11 questions per condition, these are rough figures."
+        "100%. With 11 questions per condition, these are rough figures."
     )
     assert chinese.startswith(
         "结论：两篇文档都含答案时，baseline/lexical 的正确率为 36%；其中一篇换成干扰文档时为 45%；不给文档时为 0%。"

@@ -20,7 +20,7 @@ def test_a_run_below_its_floor_ends_with_4_and_says_where(tmp_path: Path) -> Non
     done = type_command(*words, "--fail-under", "noise.accuracy@0.8=0.5", "--fail-under", "noise.accuracy@0=0")
     assert done.code == 4
     assert (
-        "gate failed: noise.accuracy of scripted/refuser on ragbed-mini-en_base, en, noise 0.8, k 5: 0.0 %" in done.err
+        "gate failed: noise.accuracy of scripted/refuser on ragbed-mini-en_base, en, noise 0.8, k 5: 0.0%" in done.err
     )
     assert "gate passed: noise.accuracy of scripted/refuser on ragbed-mini-en_base, en, noise 0, k 5" in done.err
     assert done.err.rstrip().endswith("ragbed: 1 of 2 gates failed.")
@@ -86,7 +86,7 @@ def test_a_run_that_was_planned_is_not_laid_out_again_for_a_gate_that_comes_late
     assert type_command(*words, "noise.accuracy=0").code == 0
     later = type_command(*words, "noise.accuracy@0.8=0")
     assert later.code == 2
-    assert "noise.accuracy@0.8=0: the run has no such value" in later.err
+    assert "noise.accuracy@0.8=0: the run has no value with this name" in later.err
 
 
 def test_a_dry_run_says_which_gate_cannot_be_served(tmp_path: Path) -> None:
@@ -113,7 +113,10 @@ def test_a_comparison_ends_with_4_where_the_second_has_lost(tmp_path: Path) -> N
 )
 def test_a_gate_file_without_a_gate_is_a_usage_error(words: tuple[str, ...], gate: str, tmp_path: Path) -> None:
     done = type_command(*words, "--junit", str(tmp_path / "gates.xml"))
-    assert (done.code, done.err.partition("--junit has no effect here: no gate is set. Add e.g. ")[2][: len(gate)]) == (
+    assert (
+        done.code,
+        done.err.partition("--junit has no effect here: no gate is set. Set one, e.g. ")[2][: len(gate)],
+    ) == (
         2,
         gate,
     )

@@ -87,7 +87,9 @@ def test_a_judges_own_run_is_not_scored_and_the_run_it_judged_is_named(
     (judges,) = (tmp_path / "judge").iterdir()
     done = type_command(*(str(tmp_path) if word == "RUN" else word for word in command), str(judges), env=bench.env)
     assert done.code == 2
-    assert f"{judges} is a judge's run. Choose the judged run: {tmp_path}." in done.err.replace("\n", "")
+    assert f"{judges} contains the calls of a judge. Choose the run that was judged: {tmp_path}." in done.err.replace(
+        "\n", ""
+    )
 
 
 def test_a_second_command_asks_only_what_came_since(tmp_path: Path, bench: Bench) -> None:

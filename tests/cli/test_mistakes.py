@@ -265,8 +265,8 @@ DATASETS = [
     ),
     Mistake(
         "run -m scripted/oracle -d other.jsonl",
-        "other.jsonl:1: has an unknown format: a record needs the field 'question' (native) or 'query' (rgb); its "
-        "fields are: a",
+        "other.jsonl:1: has an unknown format: a record must have the field 'question' (native) or 'query' (rgb), but "
+        "this one has: a",
         code=1,
     ),
     Mistake("run -m scripted/oracle -d empty.jsonl", "empty.jsonl is empty; expected one JSON object per line", code=1),
@@ -303,19 +303,22 @@ DATASETS = [
 NO_CASES = [
     Mistake(
         "RUN --noise 0.5",
-        "No case can be built. Reason for 3 of 3 cases: noise 0.5 of 5 documents is 2.5 documents; use 0.4 "
+        "No case can be built. Reason for 3 of 3 cases: a noise ratio of 0.5 would require 2.5 distractors among 5 "
+        "documents; use 0.4 "
         "or 0.6. Choose other values for --noise, --num-docs, --true-ratio or --distractors, or another dataset; "
         "`ragbed cases` counts the feasible cases.",
     ),
     Mistake(
         "RUN --noise 0.5 --testbeds noise",
-        "No case can be built. Reason for 3 of 3 cases: noise 0.5 of 5 documents is 2.5 documents; use 0.4 "
+        "No case can be built. Reason for 3 of 3 cases: a noise ratio of 0.5 would require 2.5 distractors among 5 "
+        "documents; use 0.4 "
         "or 0.6. Choose other values for --noise, --num-docs, --true-ratio or --distractors, or another dataset; "
         "`ragbed cases` counts the feasible cases.",
     ),
     Mistake(
         "RUN --num-docs 50",
-        "No case can be built. Reason for 3 of 18 cases: needs 50 supporting documents, has 6. Choose other "
+        "No case can be built. Reason for 3 of 18 cases: requires 50 supporting documents, but the item has only 6. "
+        "Choose other "
         "values for --noise, --num-docs, --true-ratio or --distractors, or another dataset; `ragbed cases` counts "
         "the feasible cases.",
     ),
@@ -335,8 +338,8 @@ NO_CASES = [
     ),
     Mistake(
         "run -m scripted/oracle -d ragbed-mini-en_fact --true-ratio 0.3 --testbeds counterfactual",
-        "No case can be built. Reason for 20 of 20 cases: correct 0.3 of 5 documents is not a whole number "
-        "of documents. Choose other values for --noise, --num-docs, --true-ratio or --distractors, or another "
+        "No case can be built. Reason for 20 of 20 cases: a true ratio of 0.3 would require 1.5 true documents "
+        "among 5. Choose other values for --noise, --num-docs, --true-ratio or --distractors, or another "
         "dataset; `ragbed cases` counts the feasible cases.",
     ),
     Mistake(
@@ -346,7 +349,8 @@ NO_CASES = [
     ),
     Mistake(
         "export DATA --limit 3 --noise 0.5 --testbeds noise --to jsonl -o x.jsonl",
-        "No case can be built. Reason for 3 of 3 cases: noise 0.5 of 5 documents is 2.5 documents; use 0.4 "
+        "No case can be built. Reason for 3 of 3 cases: a noise ratio of 0.5 would require 2.5 distractors among 5 "
+        "documents; use 0.4 "
         "or 0.6. Choose other values for --noise, --num-docs, --true-ratio or --distractors, or another dataset; "
         "`ragbed cases` counts the feasible cases.",
     ),
@@ -438,9 +442,9 @@ OPTIONS = [
     ),
     Mistake(
         "RUN --fail-under noise.accuracy=2",
-        "--fail-under noise.accuracy=2: the share must be between 0 and 1, or between 0% and 100%.",
+        "--fail-under noise.accuracy=2: the threshold must be between 0 and 1, or between 0% and 100%.",
     ),
-    Mistake("RUN --docs 5", "--docs is now --num-docs."),
+    Mistake("RUN --docs 5", "--docs was replaced by --num-docs."),
     Mistake(
         "RUN -o https://host/run",
         "Error: Invalid value for '--out' / '-o': https://host/run is a URL, but this option needs a local file or "
@@ -527,7 +531,7 @@ OPTIONS = [
         "import text --from jsonl -d DATA -o new",
         "--from jsonl requires the name of the model that produced the answers. Add --model NAME.",
     ),
-    Mistake("cache prune", "Use either --older-than AGE or --all."),
+    Mistake("cache prune", "Set either --older-than AGE or --all, but not both."),
     Mistake(
         "cache prune --older-than month",
         "--older-than 'month' is not valid: use a number followed by h, d or w, e.g. 30d.",
@@ -538,7 +542,7 @@ OPTIONS = [
         "Error: Invalid value for '--items': '1' is not allowed. Use an integer of at least 2 and at most 100,000.",
     ),
     Mistake("build ini", "Error: No such command 'ini'. Did you mean 'init'?"),
-    Mistake("board runs", "`ragbed board` is now `ragbed leaderboard`."),
+    Mistake("board runs", "`ragbed board` was replaced by `ragbed leaderboard`."),
 ]
 FILES = [
     Mistake("status none", "none does not exist. Choose the folder of a run (`ragbed run … --out RUN`)."),
@@ -683,7 +687,12 @@ def test_a_model_of_an_unknown_provider_can_be_called_by_its_url() -> None:
     [
         ("gpt-4o", _DATA, {}, "Did you mean openai/gpt-4o?"),
         ("scripted/oracle", "mmlu", {}, "there is no file or dataset named mmlu"),
-        ("scripted/oracle", _DATA, {"noise": 0.5}, "noise 0.5 of 5 documents is 2.5 documents; use 0.4 or 0.6"),
+        (
+            "scripted/oracle",
+            _DATA,
+            {"noise": 0.5},
+            "a noise ratio of 0.5 would require 2.5 distractors among 5 documents; use 0.4 or 0.6",
+        ),
         ("scripted/oracle", _DATA, {"testbeds": "counterfactual"}, "has no counterfactual item in en or zh"),
         ("scripted/oracle", _DATA, {"lang": "zh"}, "has no item for these testbeds in zh"),
     ],

@@ -19,7 +19,7 @@ def test_tables_and_findings_are_printed() -> None:
         "57.14",
         "201/297",
         "10/297",
-        "95 % interval 25–84 %",
+        "95% interval 25–84%",
         "66 errors",
         "6.3 points",
     ):

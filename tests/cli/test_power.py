@@ -35,7 +35,7 @@ def test_a_base_gives_the_sizes_for_different_questions() -> None:
 def test_items_give_the_drop_that_they_show() -> None:
     plans = _plans("--items", "300")
     assert {plan["items"] for plan in plans} == {300}
-    unpaired = next(plan for plan in plans if plan["assumes"] == "accuracy before: 95 %")
+    unpaired = next(plan for plan in plans if plan["assumes"] == "accuracy before: 95%")
     assert unpaired["drop"] == pytest.approx(0.0623, abs=1e-4)
 
 
@@ -54,9 +54,9 @@ def test_the_table_says_what_is_assumed_and_what_cannot_be() -> None:
     ("words", "told"),
     [
         (("--drop", "5"), "out of range"),
-        (("--drop", "0"), "use a fraction above 0"),
+        (("--drop", "0"), "Use a fraction greater than 0"),
         (("--drop", "five"), "is not a ratio"),
-        (("--base", "0"), "use a fraction above 0"),
+        (("--base", "0"), "Use a fraction greater than 0"),
         (("--items", "1"), "Use an integer of at least 2 and at most 100,000"),
         (("--power", "1"), "Use a number of at least 0.5 and at most 0.999"),
     ],

@@ -28,13 +28,13 @@ def _variable(option: str) -> str:
 @_NAMES
 def test_a_former_option_is_refused_with_its_new_name(old: str, new: str) -> None:
     done = type_command(*_command(new), old, "2")
-    assert (done.code, done.err) == (2, f"ragbed: {old} is now {new}.\n")
+    assert (done.code, done.err) == (2, f"ragbed: {old} was replaced by {new}.\n")
 
 
 @_NAMES
 def test_a_former_variable_is_refused_with_its_new_name(old: str, new: str) -> None:
     done = type_command(*_command(new), env={_variable(old): "2"})
-    assert (done.code, done.err) == (2, f"ragbed: {_variable(old)} is now {_variable(new)}.\n")
+    assert (done.code, done.err) == (2, f"ragbed: {_variable(old)} was replaced by {_variable(new)}.\n")
 
 
 @_NAMES
@@ -42,7 +42,10 @@ def test_a_former_key_of_a_configuration_is_refused_with_its_new_name(tmp_path: 
     config = tmp_path / "run.toml"
     config.write_text(f"{old[2:]} = '2'\n")
     done = type_command(*_command(new), "--config", str(config))
-    assert (done.code, done.err) == (2, f"ragbed: --config {config}: {old[2:]!r} is now {new[2:]!r}.\n")
+    assert (done.code, done.err) == (
+        2,
+        f"ragbed: --config {config}: {old[2:]!r} was replaced by {new[2:]!r}. Update the file.\n",
+    )
 
 
 def test_a_former_parameter_is_refused_from_python_with_the_nearest_one() -> None:
@@ -53,7 +56,7 @@ def test_a_former_parameter_is_refused_from_python_with_the_nearest_one() -> Non
 @pytest.mark.parametrize("command", ["run", "cases", "export", "import", "lint", "synth"])
 def test_every_command_with_an_option_refuses_its_former_name(command: str) -> None:
     done = type_command(command, "--docs", "2")
-    assert (done.code, done.err) == (2, "ragbed: --docs is now --num-docs.\n")
+    assert (done.code, done.err) == (2, "ragbed: --docs was replaced by --num-docs.\n")
 
 
 def test_a_run_keeps_the_stored_names_and_shows_the_options(tmp_path: Path) -> None:

@@ -75,5 +75,5 @@ def test_a_run_that_may_open_few_files_manages_or_says_so(tmp_path: Path, files:
 @pytest.mark.parametrize(("old", "new"), [pair for pair in renames.COMMANDS.items() if " " not in pair[0]])
 def test_a_former_command_is_refused_with_its_new_name(old: str, new: str) -> None:
     done = type_command(old, "--help")
-    assert (done.code, done.err) == (2, f"ragbed: `ragbed {old}` is now `ragbed {new}`.\n")
+    assert (done.code, done.err) == (2, f"ragbed: `ragbed {old}` was replaced by `ragbed {new}`.\n")
     assert type_command(new, "--help").code == 0

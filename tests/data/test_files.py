@@ -47,9 +47,9 @@ def _read_all(path: Path) -> int:
         (b"null\n", ":1: expected `object`, got `null`"),
         (
             b"{}\n",
-            ":1: has an unknown format: a record needs the field 'question' (native) or 'query' (rgb)",
+            ":1: has an unknown format: a record must have the field 'question' (native) or 'query' (rgb)",
         ),
-        (b'{"text": "a"}\n', "its fields are: text"),
+        (b'{"text": "a"}\n', "but this one has: text"),
         (b"[" * 100_000 + b"\n", ":1: expected `object`, got `array`"),
         (b'{"query": ' + b"[" * 100_000 + b"\n", ":1: "),
         (b'{"query": "q", "answer": ' + b"[" * 100_000 + b"\n", ":1: is too deeply nested for a record"),

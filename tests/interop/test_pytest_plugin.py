@@ -29,7 +29,7 @@ def test_a_failed_gate_fails_the_test_with_its_numbers(tmp_path: Path) -> None:
     words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_mine.py"]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert "2 failed, 1 passed" in done.stdout
-    assert "noise.accuracy of scripted/refuser on ragbed-mini-en_base, en, noise 0.8, k 5: 0.0 % [" in done.stdout
+    assert "noise.accuracy of scripted/refuser on ragbed-mini-en_base, en, noise 0.8, k 5: 0.0% [" in done.stdout
     assert (
         "noise on ragbed-mini-en_base, en, noise 0, k 5: -100.0 [-100.0, -84.6] points on 36 questions" in done.stdout
     )

@@ -106,7 +106,7 @@ def test_figures_are_written_into_a_folder(run: Path, tmp_path: Path) -> None:
 
 def test_figures_without_a_folder_are_a_usage_error(run: Path) -> None:
     done = type_command("report", str(run), "-f", "png")
-    assert (done.code, "to a folder" in done.err) == (2, True)
+    assert (done.code, "output folder" in done.err) == (2, True)
 
 
 def _diagnose(folder: Path, *lines: str) -> None:

@@ -198,9 +198,9 @@ def test_judged_metrics_have_a_table_with_the_number_of_undecided_cases() -> Non
     cells.append(Cell("rejection", key, "judge j/2", "all", unsure, place))
     report = make_report(["r"], cells, "robust")
     (table,) = report.tables
-    assert [column.heading for column in table.columns] == ["refuses"]
+    assert [column.heading for column in table.columns] == ["refused"]
     told = FORMATS["md"](report)
-    assert "## Judged metrics" in told
+    assert "## Metrics judged by a model" in told
     assert "| m | en, robust, rejection, noise=1, judge j/1 | en | 5 | 300 (2 failed) | 25.0 [44.0, 56.0] |" in told
     assert "| m | en, robust, rejection, noise=1, judge j/2, 10 undecided | en | 5 | 300 (2 failed) | 50.0" in told
     assert "评审模型判定的指标" in write_html(report, pack_cases([], []), "zh")
@@ -326,7 +326,7 @@ def test_the_papers_values_stand_below_runs_on_rgb() -> None:
     report = _report(TrialGroup("m", "zh_refine", "zh", "robust"))
     for text in (FORMATS["md"](report), write_html(report, pack_cases([], []))):
         assert "BELLE-7B-2M (paper) ‡" in text
-        assert "failed calls were probably excluded from the denominator" in text
+        assert "the paper probably excluded failed calls from the denominator" in text
     table = next(table for table in report.tables if table.name == "noise")
     ours, *printed = table.rows
     assert not ours.printed

@@ -66,12 +66,14 @@ def test_closed_book_accuracy_is_about_the_questions_of_the_noise_testbed() -> N
 
 
 def test_only_a_significant_change_has_a_direction() -> None:
-    assert _say(_noise(0.9, 0.8, -0.2, 0.01)).endswith("which is not a significant difference.")
+    assert _say(_noise(0.9, 0.8, -0.2, 0.01)).endswith("but the difference is not significant.")
     assert _say(_noise(0.8, 0.9, 0.02, 0.2, ratio=0.8)) == (
         "Accuracy rises from 80% to 90% when 80% of the documents are noise."
     )
     assert _say(_noise(0.8, 0.8, -0.1, 0.1)) == "Accuracy stays at 80% when half of the documents are noise."
-    assert _say(_noise(0.9, 0.8, None, None)) == "Accuracy goes from 90% to 80% when half of the documents are noise."
+    assert (
+        _say(_noise(0.9, 0.8, None, None)) == "Accuracy changes from 90% to 80% when half of the documents are noise."
+    )
 
 
 def test_only_0_is_never_and_only_100_percent_is_always() -> None:
@@ -83,7 +85,7 @@ def test_only_0_is_never_and_only_100_percent_is_always() -> None:
 def test_few_questions_and_failures_are_mentioned() -> None:
     told = _say([_cell("noise", "accuracy", 0.5, questions=12, noise=0.0, errors=3)])
     assert told == (
-        "Accuracy is 50% without noise. In one condition, 3 of 12 calls failed; failed calls count as wrong. "
+        "Accuracy is 50% without noise. Under one condition, 3 of 12 calls failed; failed calls count as wrong. "
         "Some of these rates are based on only 12 questions."
     )
     assert _say([_cell("noise", "accuracy", 0.0, noise=0.0, errors=100)]) == (

@@ -50,7 +50,10 @@ def test_some_may_not_lend(tmp_path: Path, lender: Item) -> None:
 
 def test_four_others_are_needed_for_four_documents(tmp_path: Path) -> None:
     (borrower, *_) = _cases(tmp_path, [base_item(number) for number in range(4)])
-    assert borrower.reason == "needs 4 documents of other questions without the answer, found 3"
+    assert (
+        borrower.reason
+        == "requires 4 documents from other questions that do not contain the answer, but only 3 were found"
+    )
 
 
 def test_a_feasible_case_never_changes_when_items_are_appended(tmp_path: Path) -> None:

@@ -163,12 +163,12 @@ def test_a_case_has_the_requested_mix_or_is_infeasible(rgb_dir: Path) -> None:
 @pytest.mark.parametrize(
     ("supports", "distracts", "noise", "docs", "reason", "real"),
     [
-        (3, 6, "0", 5, "needs 5 supporting documents, has 3", 0.4),
-        (6, 1, "0.4", 5, "needs 2 distracting documents, has 1", 0.2),
-        (2, 1, "0.4", 5, "needs 3 supporting documents, has 2", 1 / 3),
-        (0, 0, "0.4", 5, "needs 3 supporting documents, has 0", None),
-        (6, 6, "0.4", 3, "noise 0.4 of 3 documents is 1.2 documents; use 1/3 or 2/3", 1 / 3),
-        (6, 6, "0.6", 1, "noise 0.6 of 1 documents is 0.6 documents; use 0", 0.0),
+        (3, 6, "0", 5, "requires 5 supporting documents, but the item has only 3", 0.4),
+        (6, 1, "0.4", 5, "requires 2 distracting documents, but the item has only 1", 0.2),
+        (2, 1, "0.4", 5, "requires 3 supporting documents, but the item has only 2", 1 / 3),
+        (0, 0, "0.4", 5, "requires 3 supporting documents, but the item has only 0", None),
+        (6, 6, "0.4", 3, "a noise ratio of 0.4 would require 1.2 distractors among 3 documents; use 1/3 or 2/3", 1 / 3),
+        (6, 6, "0.6", 1, "a noise ratio of 0.6 would require 0.6 distractors among 1 documents; use 0", 0.0),
     ],
 )
 def test_an_infeasible_case_says_why_and_what_could_be_had(
@@ -265,8 +265,10 @@ def test_every_sub_question_has_a_document(tmp_path: Path) -> None:
     for noise in (0.0, 0.2, 0.4):
         parts = {text.split()[2] for text in _drawn(cases["0", noise], "supports")}
         assert parts == {"0", "1", "2"}
-    assert cases["1", 0.0].reason == "needs 5 supporting documents, has 4"
-    assert cases["1", 0.4].reason == "4 sub-questions need a document each, the mix leaves room for 3"
+    assert cases["1", 0.0].reason == "requires 5 supporting documents, but the item has only 4"
+    assert (
+        cases["1", 0.4].reason == "each of the 4 sub-questions requires a document, but this noise ratio leaves only 3"
+    )
 
 
 @pytest.mark.parametrize("correct", ["0", "0.2", "0.4", "0.6", "0.8", "1"])
@@ -301,7 +303,7 @@ def test_with_true_documents_only_an_answer_is_expected(tmp_path: Path) -> None:
 def test_more_than_all_documents_is_infeasible(tmp_path: Path) -> None:
     dataset = _write(tmp_path, [fact_item(0)])
     (case,) = _cases(dataset, "counterfactual", noise=(Fraction("0.4"),), correct=(Fraction("0.8"),))
-    assert case.reason == "noise and correct together need more than 5 documents"
+    assert case.reason == "the noise ratio and the true ratio together require more than 5 documents"
 
 
 def test_closed_book_asks_every_item_without_documents(tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ def test_the_command_that_shows_why_cases_are_infeasible_works_as_printed(tmp_pa
     words = shlex.split(printed)
     shown = type_command(*words[words.index("cases") :])
     assert shown.code == 0
-    assert "needs 5 supporting documents, has 1 (×2)" in shown.out
+    assert "requires 5 supporting documents, but the item has only 1 (×2)" in shown.out
     assert [line.split()[-2:] for line in shown.out.splitlines() if line.startswith("made ")] == [
         ["0", "2"],
         ["2", "0"],

@@ -21,7 +21,8 @@ from ragbed.testbeds.prompts.strategies import MARK
 _SCORES: dict[str, ScoreValue] = dict.fromkeys(
     ("correct", "partial", "aligned", "refused", "flagged", "misled", "paper.refused"), 1.0
 )
-_REPEATS = 2  # number of repeats needed to predict the cells: the first chooses the questions, the second is scored
+# Number of repeats needed to predict the cells: the first is used to select questions, and the second is scored.
+_REPEATS = 2
 
 SELECTOR = r"(?P<table>[\w-]+)\.(?P<metric>\w+)(?:@(?P<noise>[\d.]+))?(?::(?P<lang>en|zh))?"
 """The regular expression for selectors."""
@@ -128,11 +129,13 @@ def select_cells(selector: CellSelector, cells: Iterable[Cell]) -> list[Cell]:
         if selector.lang in (None, cell.key.lang) and selector.noise in (None, cell.place.get("noise"))
     ]
     if not selected:
-        raise UsageError(f"{selector.text}: the run has no such value. `ragbed report RUN -f csv` lists all values.")
+        raise UsageError(
+            f"{selector.text}: the run has no value with this name. `ragbed report RUN -f csv` lists all values."
+        )
     if not any(cell.estimate.asked for cell in selected):  # every run would be inconclusive
         raise UsageError(
-            f"{selector.text}: all cases that would measure this are infeasible, because no item has the required "
-            "mix of documents. `ragbed cases DATA` counts the infeasible cases."
+            f"{selector.text}: all cases that would measure this value are infeasible, because no item has enough "
+            "documents of each kind. `ragbed cases DATA` counts the infeasible cases."
         )
     return selected
 

@@ -75,7 +75,7 @@ def parse_floor(text: str) -> Floor:
         raise UsageError(f"fail_under={text}: {_FORM}.") from None
     least /= 100 if match["per_cent"] else 1
     if not 0 <= least <= 1:
-        raise UsageError(f"fail_under={text}: the share must be between 0 and 1, or between 0% and 100%.")
+        raise UsageError(f"fail_under={text}: the threshold must be between 0 and 1, or between 0% and 100%.")
     return Floor(**vars(selector), least=least)
 
 
@@ -134,7 +134,7 @@ def _is_below(estimate: Estimate, least: float) -> bool:
 def _p_value(estimate: Estimate, least: float) -> float:
     """Return the one-sided p value for a rate, under the hypothesis that the true rate equals the minimum.
 
-    The test is exact for a rate over independent questions: p is below 0.025 if Clopper and Pearson's 95 % interval
+    The test is exact for a rate over independent questions: p is below 0.025 if Clopper and Pearson's 95% interval
     lies below the minimum. For clustered questions, it uses the number of independent questions that the interval
     implies. For values that are not rates, e.g. differences, the
     interval is scaled. Without an interval, p is 1.
@@ -179,7 +179,7 @@ def _check(floor: Floor, cell: Cell, p: float, among: int) -> GateResult:
         return GateResult(name, "inconclusive", "no cases were evaluated")
     low, high = (estimate.value if bound is None else bound for bound in (estimate.low, estimate.high))
     bounds = "" if estimate.low is None else f" [{100 * low:.1f}, {100 * high:.1f}]"
-    message = f"{100 * estimate.value:.1f} %{bounds} of {estimate.n}, required {100 * floor.least:.1f} %"
+    message = f"{100 * estimate.value:.1f}%{bounds} of {estimate.n}, required {100 * floor.least:.1f}%"
     if p < _FALSE_ALARM:
         return GateResult(name, "failed", message)
     if low >= floor.least:

@@ -114,7 +114,9 @@ class Sums:
         for track in tracks:
             if track not in TRACKS:
                 raise UsageError(
-                    f"track={track}: aggregate files contain only {', '.join(TRACKS)}. Report the runs instead."
+                    f"track={track}: aggregate files contain only the tracks {', '.join(TRACKS)}. Create the report "
+                    "from the "
+                    "runs instead."
                 )
         shards: dict[tuple[str, str], list[str | None]] = {}
         for run in self.runs:
@@ -206,7 +208,7 @@ class _Reader:
     def take(self, record: _Record) -> None:
         if self.is_complete:
             raise ValidationError(
-                "there are lines after the last line of the file; if files were concatenated, pass them separately"
+                "the file continues after its end marker; if several files were concatenated, pass them separately"
             )
         if isinstance(record, _Head) != (self._lines == 0):
             raise ValidationError("the header must appear on the first line and nowhere else")
@@ -251,7 +253,7 @@ def sum_run(folder: Path, engine: Engine) -> Sums:
                 trials[trial.model] += 1
                 builder.add(trial)
         if not store.is_whole(rows, seals):
-            raise RagbedError(f"{folder} is in use by another process, or damaged. Rerun the command later.")
+            raise RagbedError(f"{folder} is damaged, or another process is using it. Rerun the command later.")
         groups = builder.finish()
         largest = largest_cluster(store.cases(), store.repeats()) if store.is_monitored() else 0
         summed = _summed(settings, trials, groups, largest)
@@ -290,7 +292,10 @@ def _check(ours: Sequence[Summed], others: Sequence[Summed]) -> None:
     for run in others:
         for name, digest in run.data:
             if hashes.setdefault(name, digest) != digest:
-                raise UsageError(f"these runs use different data with the name {name!r}. Report them separately.")
+                raise UsageError(
+                    f"these runs use different datasets that are both named {name!r}. Create a separate report for "
+                    "each."
+                )
         for before in known.setdefault(run.model, []):
             _check_pair(before, run)
         known[run.model].append(run)
@@ -310,6 +315,6 @@ def _check_pair(one: Summed, other: Summed) -> None:
     if one.settings == other.settings or (shared and set(one.profiles) & set(other.profiles)):
         raise UsageError(
             f"several of these runs evaluate {one.model} on {', '.join(sorted(shared)) or 'the same data'}. "
-            "Aggregate files do not identify questions, so the same questions would be counted twice. Report the "
-            "runs instead, or report each file separately."
+            "Aggregate files do not identify questions, so the same questions would be counted twice. Create the "
+            "report from the runs instead, or create a separate report for each file."
         )

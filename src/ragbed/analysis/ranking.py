@@ -22,7 +22,7 @@ class RankedModel:
 
     Attributes:
         model: Its name.
-        score: Share of right responses (or of refusals, for rejection), with the 95 % interval.
+        score: Share of right responses (or of refusals, for rejection), with the 95% interval.
         best: The best rank that the tests do not exclude: 1 plus the number of significantly better models.
         worst: The worst rank that the tests do not exclude.
         errors: Number of failed calls, which count as wrong.

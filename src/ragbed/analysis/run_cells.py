@@ -136,8 +136,9 @@ def _check_data(folders: Sequence[Path]) -> None:
                 before, checksum = known.setdefault(name, (folder, value))
                 if name.startswith("data ") and checksum != value:
                     raise UsageError(
-                        f"{before} and {folder} use different data with the name {name.removeprefix('data ')!r}. "
-                        "Report them separately, or rename the data of one run (-d NAME=FILE)."
+                        f"{before} and {folder} use different datasets that are both named "
+                        f"{name.removeprefix('data ')!r}. "
+                        "Create a separate report for each run, or rename one of the datasets (-d NAME=FILE)."
                     )
 
 

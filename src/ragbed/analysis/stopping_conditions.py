@@ -100,7 +100,7 @@ class Condition(ABC):
         if needed is None or size < needed:
             count = "more than 10,000,000" if needed is None else f"at least {needed:,}"
             raise UsageError(
-                f"until={self.text}: this requires {count} questions{typical}, but the run has {size:,} "
+                f"until={self.text}: this condition requires {count} questions{typical}, but the run has {size:,} "
                 f"({where}). Widths and drops are in percentage points. Use a larger width or drop, or more "
                 "questions. No model was called."
             )
@@ -163,7 +163,7 @@ class Gates(Condition):
             for cell in _cells(floor, evidence, self._alpha):
                 interval = _interval(cell)
                 below, above = interval.high < floor.least, interval.low >= floor.least
-                minimum = f"the minimum of {100 * floor.least:g} %"
+                minimum = f"the minimum of {100 * floor.least:g}%"
                 conclusion = f"below {minimum}" if below else f"not below {minimum}" if above else ""
                 look = _look(floor, cell, conclusion, limit, self._alpha)
                 yield look._replace(key=(floor.text, look.key))
@@ -240,7 +240,7 @@ def parse_conditions(texts: Sequence[str], floors: Sequence[Floor]) -> list[Cond
 def _parse(text: str, floors: Sequence[Floor]) -> Condition:
     if text == "decided":
         if not floors:
-            raise UsageError("until=decided applies to gates; set `fail_under` as well.")
+            raise UsageError("until=decided requires at least one gate. Set `fail_under`.")
         return Gates(text, floors)
     if match := _DROP.fullmatch(text):
         drop = float(match["points"]) / 100
@@ -284,7 +284,7 @@ def _planned(condition: Condition, selector: CellSelector, cells: Sequence[Cell]
     if not found:
         raise UsageError(
             f"until={condition.text}: {selector.table} depends on the documents that a system retrieves, so the "
-            "required number of questions cannot be planned. Use another testbed. No model was called."
+            "required number of questions cannot be computed in advance. Use another testbed. No model was called."
         )
     return found
 

@@ -53,11 +53,12 @@ def compare(
     """Compare two runs, or two models of one run, question by question, with paired tests.
 
     Args:
-        a: The baseline: a run, its folder, or `RUN:MODEL` for one model of a run with several.
+        a: The baseline: a run, its folder, or `RUN:MODEL` for one model in a run with several models.
         b: The run to compare with the baseline.
         track: Scoring track to compare: robust, code, paper, or a track from a plug-in.
         least: Smallest drop that counts as a decline, e.g. 0.03 or "3%".
-        fail_if_worse: Gate that fails if B is significantly worse than A by more than this margin. Sets `least`.
+        fail_if_worse: Gate that fails if B is significantly worse than A by more than this margin. It also sets
+            `least`.
         junit: File to write the gate results to, as JUnit XML.
 
     Example:
@@ -73,7 +74,7 @@ def compare(
     from ragbed.reporting.comparison_summary import state, summarise
 
     if junit is not None and fail_if_worse is None:
-        raise UnusedOption("junit", "no gate is set. Add e.g. fail_if_worse=0.05")
+        raise UnusedOption("junit", "no gate is set. Set one, e.g. fail_if_worse=0.05")
     margin = None if fail_if_worse is None else read_share("fail_if_worse", fail_if_worse)
     least = read_share("least", least) if margin is None else margin
     names = [str(side if isinstance(side, str) else run_folder(side)) for side in (a, b)]
@@ -106,11 +107,11 @@ def score(
     """Rescore the stored responses of runs. No model is called.
 
     Args:
-        runs: One run or several.
+        runs: One or more runs.
         disagreements: Also list the responses that this track and the robust track score differently.
         sums: Instead of returning scores, write the runs' aggregates to this file or URL, for `report` and `merge`.
         progress: Show progress, or an object that receives it.
-        engine: Options that choose where the work runs.
+        engine: Options that determine where the work runs.
 
     Example:
         >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", limit=5, testbeds="noise", out="runs/scored")
@@ -171,20 +172,20 @@ def judge(
     progress: bool | Progress = True,
     **calls: Unpack[CallKeywords],
 ) -> JudgeResult:
-    """Have a model judge the responses of a run. Judgements are stored with the run, so a second call resumes.
+    """Have a model judge the responses of a run. Judgements are stored, so a second call resumes the work.
 
     Args:
         run: The run.
-        model: Model to use as the judge, e.g. `openai/gpt-4o`, or a function that maps a prompt to a response, as in
+        model: Model to use as the judge, such as `openai/gpt-4o`, or a function that maps a prompt to a response, as in
             `run`. If there are several, their agreement is reported.
         criteria: Any of refusal, flag, correct, sufficient, supported, code.rej_star and code.ed_star.
         testbeds: Testbeds to judge; by default, those that a criterion applies to.
-        votes: Judgements per response; the majority decides.
-        max_tokens: Maximum tokens per judgement.
+        votes: Number of judgements per response; the majority decides.
+        max_tokens: Maximum number of tokens per judgement.
         labels: File with human labels, used to validate the judge and to correct its rates.
         sample: Write this many responses per criterion to `out`, for people to label.
         out: File for `sample`.
-        unsure: Judge only responses whose verdict by rules is `unsure`.
+        unsure: Judge only responses whose rule-based verdict is `unsure`.
         progress: Show progress, or an object that receives it.
         calls: Options for model calls, as in `run`.
 
@@ -349,8 +350,8 @@ def power(
     Args:
         drop: Drops in accuracy to detect, e.g. 0.05 or "5%"; by default, 0.03, 0.05 and 0.1.
         items: Number of questions.
-        discordance: Fractions of questions whose verdict changes; by default, two and three times the drop.
-        base: Accuracy before the drop, for unpaired designs.
+        discordance: Assumed fractions of questions whose verdict changes; by default, two and three times the drop.
+        base: Assumed accuracy before the drop, for unpaired designs.
         power: Target power.
         alpha: Significance level of the two-sided test.
 
@@ -391,13 +392,13 @@ def _shares(values: Values, parameter: str) -> list[float]:
 
     shares = [float(parse_ratio(part, parameter)) for part in split(values, parameter)]
     if 0 in shares:
-        raise UsageError(f"{parameter}=0: use a fraction above 0, e.g. 0.05 or 5%.")
+        raise UsageError(f"{parameter}=0 is out of range. Use a fraction greater than 0, e.g. 0.05 or 5%.")
     return shares
 
 
 @checked
 def paper_tables() -> PaperResult:
-    """Return the tables of the paper (arXiv 2309.01431) as printed, and findings about what they support.
+    """Return the tables of the paper (arXiv 2309.01431) as printed, and conclusions that follow from them.
 
     Example:
         >>> ragbed.paper_tables().records()[0]["value"]

@@ -33,7 +33,7 @@ class ComparisonResult(TableResult):
         a: The baseline.
         b: The run compared with the baseline.
         rows: One comparison per condition, with its tests.
-        flips: Questions whose result differs.
+        flips: Questions whose result differs between A and B.
         sentences: The result in plain sentences.
         unpaired: Questions that appear in only one of the runs.
         gates: Results of the `fail_if_worse` gate.
@@ -49,11 +49,11 @@ class ComparisonResult(TableResult):
 
     @property
     def passed(self) -> bool:
-        """Whether no gate failed."""
+        """True if no gate failed."""
         return all(gate.state != "failed" for gate in self.gates)
 
     def records(self) -> Records:
-        """Return one row per condition: rates for A and B, their difference with its 95 % interval, and p-values."""
+        """Return one row per condition: rates for A and B, their difference with its 95% interval, and p-values."""
         return Records(
             [
                 row.condition._asdict()
@@ -86,7 +86,7 @@ class WrittenSums:
         place: Path or URL of the file.
         trials: Number of trials in it.
         questions: Number of distinct questions in it.
-        description: Both numbers as a phrase.
+        description: Both numbers in words.
     """
 
     place: str
@@ -163,11 +163,11 @@ class DiagnosisResult(TableResult):
     Attributes:
         run: Folder of the run.
         path: File with all diagnoses.
-        counts: Outcomes of all trials.
-        diagnoses: One diagnosis per wrong trial, with evidence.
-        cases: The cases behind these trials, by name.
-        failed: Number of further calls that failed. Call `diagnose` again to retry them.
-        is_monitored: Whether the run stops at a condition (`until`). Shares then have no bounds.
+        counts: Number of trials by outcome.
+        diagnoses: One diagnosis for each trial with a wrong answer, with evidence.
+        cases: The cases of these trials, by name.
+        failed: Number of additional model calls that failed. Call `diagnose` again to retry them.
+        is_monitored: Whether the run had a stopping condition (`until`). If so, shares have no bounds.
     """
 
     run: Path
@@ -229,10 +229,10 @@ class DiagnosisResult(TableResult):
 
 @dataclass(frozen=True, repr=False)
 class PaperResult(TableResult):
-    """Tables of the paper (arXiv 2309.01431), and findings about what they support.
+    """Tables of the paper (arXiv 2309.01431), and conclusions that follow from them.
 
     Attributes:
-        tables: The printed figures.
+        tables: The figures as printed in the paper.
         findings: Conclusions that follow from these figures alone.
     """
 

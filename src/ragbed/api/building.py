@@ -67,7 +67,7 @@ class BuildResult(TableResult):
         return not self.unfinished and not any(file.is_short for file in self.files)
 
     def samples(self, most: int = 3) -> tuple[list[Sample], list[Sample]]:
-        """Return examples of accepted and of rejected questions."""
+        """Return examples of accepted and rejected questions."""
         from ragbed.builder.funnel import draw_samples
 
         return draw_samples(self.folder, most)
@@ -102,7 +102,8 @@ def build(
         model: Generator to use instead of the recipe's.
         from_: Step to rerun, along with all later steps.
         since: Use only articles published on or after this date, e.g. "2026-11-01".
-        precision: Guaranteed share of correct items, e.g. 0.95. Items are dropped until the lower bound reaches it.
+        precision: Guaranteed share of correct items, e.g. 0.95. Items are dropped until the lower bound reaches this
+            share.
         locked: Rebuild byte-identical files offline from stored pages and responses.
         progress: Show progress, or an object that receives it.
         calls: Options for model calls, as in `run`.
@@ -252,7 +253,7 @@ class QualityResult(TableResult):
 
     @property
     def ok(self) -> bool:
-        """Whether no gate fails."""
+        """True if no gate fails."""
         return not self.quality.failed
 
     def records(self) -> Records:

@@ -151,7 +151,7 @@ def _refuse_system(model: Model) -> None:
     from ragbed.models.base import AnsweringAfresh
 
     if isinstance(model, AnsweringAfresh):
-        raise UsageError(f"{model.name} is a RAG system, which builds its own prompts; use a language model here.")
+        raise UsageError(f"{model.name} is a RAG system, which builds its own prompts. Use a language model instead.")
 
 
 def warn_of_languages(cases: Iterable[Case], models: Sequence[Model], message: Callable[[str], None]) -> Iterator[Case]:

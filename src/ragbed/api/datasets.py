@@ -61,7 +61,7 @@ def cases(
     progress: bool | Progress = True,
     **layout: Unpack[LayoutKeywords],
 ) -> CaseSet:
-    """Generate the test cases for datasets, and count the infeasible ones. No model is called.
+    """Generate the test cases of one or more datasets, and count the infeasible ones. No model is called.
 
     Args:
         data: Datasets, as in `run`: names, files, URLs, lists of item dictionaries or DataFrames.
@@ -139,7 +139,7 @@ class LintResult(TableResult):
 
     @property
     def ok(self) -> bool:
-        """Whether there are no errors."""
+        """True if there are no errors."""
         return not self.totals["error"]
 
     def findings(self) -> Iterator[LintFinding]:
@@ -170,7 +170,7 @@ def lint(
     progress: bool | Progress = True,
     **mix: Unpack[MixKeywords],
 ) -> LintResult:
-    """Check datasets, item by item.
+    """Check one or more datasets item by item.
 
     Args:
         data: Datasets, as in `run`: names, files, URLs, lists of item dictionaries or DataFrames.
@@ -178,7 +178,7 @@ def lint(
         skip: Do not run these rules.
         all_: Keep all findings, not just the first few for each rule.
         progress: Show progress, or an object that receives it.
-        mix: Options for the documents that the items must be able to supply, as in `cases`.
+        mix: Numbers and ratios of documents that each item must be able to supply, as in `cases`.
 
     Example:
         >>> result = ragbed.lint("ragbed-mini-en_base")
@@ -260,18 +260,18 @@ def synthesize(
 
     Args:
         out: Folder for the files.
-        seed: Random seed; the same seed gives byte-identical files.
+        seed: Random seed; the same seed produces byte-identical files.
         items: Number of base items per language.
         integration: Number of integration items; by default, a third of `items`.
         counterfactual: Number of counterfactual items; by default, a third of `items`, with at most one per fact.
         lang: Languages to write.
-        num_docs: Documents per base item, from 2 to 200.
-        supporting: Documents of a base item that contain the answer, by default half of them; the others are similar
-            distractors.
+        num_docs: Number of documents per base item, from 2 to 200.
+        supporting: Number of documents per base item that contain the answer, by default half of them; the others are
+            similar distractors.
         parts: Maximum number of sub-answers per integration item, from 2 to 5.
         tokens: Approximate length of a document: 60, or 80 to 1500.
-        perturbations: Causes of failure to add: "mix" (to two items in ten), "none", or names of perturbations, in
-            which case every item becomes a minimal pair.
+        perturbations: Perturbations to add: "mix" (a mixture, applied to 20% of the items), "none", or a list of names,
+            which turns every item into a minimal pair.
         workers: Number of worker processes; by default, one per core.
         progress: Show progress, or an object that receives it.
 

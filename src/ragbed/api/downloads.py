@@ -61,7 +61,7 @@ def download(
 
     Args:
         name: A name listed by `ragbed.datasets()`.
-        from_: Copy the files from this folder, file or wheel instead.
+        from_: Folder, file or wheel to copy the files from, instead of downloading them.
         mirror: Name of a mirror (hf-mirror, jsdelivr), or URL of a folder with the files. Checksums are still
             verified. If no mirror is given, `HF_ENDPOINT` replaces https://huggingface.co.
         progress: Show progress, or an object that receives it.
@@ -90,11 +90,11 @@ def download(
     if failed := [arrival.file for arrival in arrivals if arrival.state == "failed"]:
         advice = "Rerun the same command, use another server (`mirror`), or copy files that you already have (`from_`)."
         raise IncompleteDownload(
-            f"{len(failed)} of {len(arrivals)} files of {name} could not be downloaded. {advice}", result
+            f"{len(failed)} of {len(arrivals)} files for {name} could not be downloaded. {advice}", result
         )
     if all(arrival.state == "missing" for arrival in arrivals):
         wanted = ", ".join(file.name for file in entry.files)
-        raise IncompleteDownload(f"none of the files of {name} was found ({wanted}).", result)
+        raise IncompleteDownload(f"none of the files for {name} were found ({wanted}).", result)
     return result
 
 
@@ -184,7 +184,7 @@ def find_entry(name: str) -> CatalogEntry:
         return CATALOG[name]
     if name in dataset_names():
         owner = dataset_names()[name][0].name
-        raise UsageError(f"{name} is one of the files of {owner}. Download them with: ragbed data get {owner}")
+        raise UsageError(f"{name} is one of the files in {owner}. Download them with: ragbed data get {owner}")
     raise UnknownName("dataset or model", name, CATALOG)
 
 

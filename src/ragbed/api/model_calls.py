@@ -86,7 +86,9 @@ class ModelCaller:
                 negotiation.learned = self._learned.setdefault(model.name, negotiation.learned)
             return model
         if plan.reads_prompt and isinstance(source.value, System):
-            raise UsageError(f"{source.name} is a RAG system and does not accept prompts; use a language model here.")
+            raise UsageError(
+                f"{source.name} is a RAG system and does not accept prompts. Use a language model instead."
+            )
         return open_object(source, self.options, {})
 
     def run(self, plan: CallPlan, label: Callable[[str], str] = str) -> Job:

@@ -28,8 +28,8 @@ class SystemCase:
         lang: Language of the question.
         k: Number of documents to retrieve or read.
         corpus: ID of the corpus to search in end-to-end RAG; otherwise None.
-        search: In the testbed `search`, a function from a query and a number of passages to passages with `id` and
-            `text`; otherwise None.
+        search: In the `search` testbed, a function that takes a query and a number of passages and returns passages
+            with `id` and `text`; otherwise None.
 
     Example:
         >>> @ragbed.system

@@ -55,7 +55,7 @@ def local_path(path: str | Path) -> Path:
         UsageError: The path is a URL.
     """
     if "://" in str(path):
-        raise UsageError(f"{parse_place(str(path))} is a URL, but a local file or folder is required here.")
+        raise UsageError(f"{parse_place(str(path))} is a URL. Use a local file or folder.")
     return Path(path)
 
 

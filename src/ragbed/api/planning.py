@@ -47,7 +47,7 @@ def plan_run(spec: RunSpec, message: Callable[[str], None] = _LOGGER.warning) ->
         message: Called with each message that the user should read, e.g. about testbeds without cases.
 
     Returns:
-        The job. `job.cases()` yields the test cases; call `job.close()` if it is not run.
+        The job. `job.cases()` yields the test cases; call `job.close()` if the job is not run.
 
     Raises:
         UsageError: A parameter is invalid, or parameters conflict.
@@ -146,7 +146,7 @@ def _check_logprobs(spec: RunSpec, sources: Sequence[ModelSource]) -> None:
     for source in sources if spec.confidence == "logprobs" else ():
         if source.value is None and source.name.startswith(_WITHOUT_LOGPROBS):
             raise UsageError(
-                f"confidence=logprobs: {source.name} returns no log-probabilities. Use confidence=agreement or "
+                f"confidence=logprobs: {source.name} does not return log-probabilities. Use confidence=agreement or "
                 "confidence=stated."
             )
 
@@ -190,7 +190,9 @@ def _read_conditions(spec: RunSpec, floors: Sequence[Floor]) -> list[Condition]:
     if not spec.until:
         return []
     if spec.shard is not None:
-        raise UsageError("`until` requires all questions, because each shard would stop independently; omit `shard`.")
+        raise UsageError(
+            "`until` cannot be combined with `shard`, because each shard would stop independently. Remove one of them."
+        )
     from ragbed.analysis.stopping_conditions import parse_conditions
 
     return parse_conditions(spec.conditions, floors)

@@ -26,7 +26,7 @@ class RankingResult(TableResult):
     rankings: Sequence[Ranking]
 
     def records(self) -> Records:
-        """Return one row per testbed and model, best first: score with its 95 % interval, and possible ranks."""
+        """Return one row per testbed and model, best first: score with its 95% interval, and possible ranks."""
         return Records(
             [
                 ranking.condition._asdict()
@@ -40,7 +40,7 @@ class RankingResult(TableResult):
         )
 
     def pairs(self) -> Records:
-        """Return one row per testbed and pair of models: the difference with its 95 % interval, and p-values."""
+        """Return one row per testbed and pair of models: the difference with its 95% interval, and p-values."""
         return Records(
             [
                 ranking.condition._asdict()

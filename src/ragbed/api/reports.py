@@ -30,9 +30,9 @@ class ReportResult(TableResult):
 
     Attributes:
         report: Tables, findings and cells.
-        text: The report in the chosen format; None for HTML and figures, which are files.
+        text: The report in the chosen format; None for HTML and figures, which are written to files.
         paths: Files that were written.
-        has_cases: Whether the report covers runs; aggregate files contain no cases.
+        has_cases: Whether the report is based on runs; aggregate files contain no cases.
     """
 
     report: Report
@@ -44,7 +44,7 @@ class ReportResult(TableResult):
         return super().__str__() if self.text is None else self.text
 
     def records(self) -> Records:
-        """Return one row per table cell: table, condition, metric, value with its 95 % interval, n and errors."""
+        """Return one row per table cell: table, condition, metric, value with its 95% interval, n and errors."""
         return Records((cell.as_json() for cell in self.report.cells), "Cells")
 
 
@@ -86,7 +86,7 @@ def report(
             "csv, json or figures."
         )
     if format in PICTURES and target is None:
-        raise UsageError("Figures are written to a folder. Choose one, e.g. out=figures.")
+        raise UsageError("Figures require an output folder. Set it, e.g. out=figures.")
     made = _read_sums(files, track) if files else read_report(folders, [str(run) for run in folders], track)
     if format in PICTURES and target is not None:
         return ReportResult(made, paths=_draw(made, format, words or "en", target), has_cases=not files)

@@ -209,7 +209,7 @@ class Run:
     def tables(self, track: str = "robust") -> dict[str, Records]:
         """Return the report's tables by name: noise, rejection, integration, counterfactual, closed-book, ….
 
-        Rates are fractions from 0 to 1; printed tables show percentages with 95 % intervals.
+        Rates are fractions from 0 to 1; printed tables show percentages with 95% intervals.
 
         Args:
             track: Scoring track: robust, code, paper, or a track from a plug-in.
@@ -337,7 +337,7 @@ class Run:
         from ragbed.reporting.numbers import FEW
 
         tables = "".join(table._repr_html_() for table in self.tables().values())
-        note = f"Percentages of n with 95 % intervals by question; * marks fewer than {FEW} cases."
+        note = f"Percentages of n with 95% intervals clustered by question; * marks fewer than {FEW} cases."
         return f"<b>{html.escape(repr(self))}</b>{tables}<p style='{_FAINT}'>{note}</p>"
 
 

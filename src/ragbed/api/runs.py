@@ -31,7 +31,7 @@ _T = TypeVar("_T")
 
 
 def run(model: ModelLike, data: DataLike, *, progress: bool | Progress = True, **options: Unpack[RunOptions]) -> Run:
-    """Evaluate one or more models on data. If `out` contains a run that was stopped, it is resumed.
+    """Evaluate one or more models on one or more datasets. If `out` contains an interrupted run, resume that run.
 
     A failed case does not raise an error; see `Run.outcomes` and `Run.errors`. In a notebook, or if an event loop is
     already running, the run uses a separate thread; `arun` uses the running loop.
@@ -43,7 +43,8 @@ def run(model: ModelLike, data: DataLike, *, progress: bool | Progress = True, *
         data: Dataset name, file, list of item dictionaries, DataFrame, a list of these, or a dictionary with dataset
             names as keys.
         progress: Whether to show bars in terminals and notebooks, or a `Progress` object that receives updates.
-        options: The options of `ragbed run`, e.g. `testbeds="noise"`, `limit=50`, `out="runs/mine"`; see `RunSpec`.
+        options: The options of `ragbed run`, such as `testbeds="noise"`, `limit=50` or `out="runs/mine"`; see
+            `RunSpec`.
 
     Raises:
         UsageError: A parameter is invalid. Nothing was sent.

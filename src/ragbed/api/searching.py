@@ -33,7 +33,7 @@ def read_search(spec: RunSpec, names: Sequence[str] | None, settings: Settings) 
         UsageError: A setting is invalid, or the testbed is not run.
     """
     if spec.search is not None and "search" not in (names or ()):
-        raise UsageError(f"search={spec.search} has no effect without the testbed search. Add testbeds=search.")
+        raise UsageError(f"search={spec.search} has no effect without the `search` testbed. Add testbeds=search.")
     return replace(settings, search=parse_search(spec.search))
 
 
@@ -58,7 +58,7 @@ def check_search_models(models: Sequence[Model], spec: RunSpec, settings: Settin
     from ragbed.runs.episodes import is_system
 
     if spec.batch:
-        raise UsageError("`batch` is for single calls; testbeds=search takes several turns per case.")
+        raise UsageError("`batch` cannot be combined with testbeds=search, which takes several turns per case.")
     for model in models:
         script = model.name.removeprefix("scripted/")
         if model.name.startswith(("http/", "baseline/")) or (script != model.name and not script.startswith("search-")):
@@ -67,10 +67,10 @@ def check_search_models(models: Sequence[Model], spec: RunSpec, settings: Settin
                 "scripted/search-once."
             )
         if is_system(model) and spec.engine != "local":
-            raise UsageError(f"{model.name} searches in this process, so testbeds=search needs engine=local.")
+            raise UsageError(f"{model.name} searches in this process, so testbeds=search requires engine=local.")
         calls_tools = isinstance(model, ToolCalling) and model.calls_tools
         if settings.search.protocol == "tools" and not calls_tools and not is_system(model):
-            raise UsageError(f"{model.name} does not support tool calls here. Use search=protocol=text.")
+            raise UsageError(f"{model.name} does not support tool calls with this provider. Use search=protocol=text.")
 
 
 def index_maker(kind: IndexKind) -> MakeIndex:

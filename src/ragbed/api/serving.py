@@ -30,15 +30,15 @@ if TYPE_CHECKING:
 
 
 class PageServer:
-    """A server for a browser page that only this machine can open, until the server is closed.
+    """A local server for a browser page, which only this machine can open.
 
     Attributes:
         url: The page's URL, including the token that grants access.
         description: A description of what the page shows.
 
     Args:
-        open_page: Function that opens the page and returns its URL, application and description. It adds the resources
-            to close to an exit stack.
+        open_page: Function that opens the page and returns its URL, application and description. It registers the
+            resources to be closed in an exit stack.
     """
 
     def __init__(self, open_page: Callable[[ExitStack], tuple[LocalAddress, ASGIApp, str]]) -> None:
@@ -157,7 +157,7 @@ class ReviewResult:
 
     Attributes:
         path: The file or folder.
-        lines: Number of decisions written or added.
+        lines: Number of decisions that were exported or imported.
         applied: Number of items by result, if the decisions were applied.
         quality: Result of the quality gates of the new dataset, if there is one.
     """
@@ -186,7 +186,7 @@ def review(
     Args:
         path: A build's output folder, or a dataset.
         raters: Number of people who review each item independently; by default, 1.
-        target: Fraction of wrong items that the random sample must rule out; by default, 0.05.
+        target: Share of wrong items that the review must rule out; by default, 0.05.
         port: Port on 127.0.0.1; by default, 7717 or any free port.
         open_: Open the page in the browser.
         export: Write all decisions to this file, and do nothing else.

@@ -52,7 +52,7 @@ class DoctorResult(TableResult):
 
 @checked
 def doctor() -> DoctorResult:
-    """Check which models, extras and plug-ins work here. No model is called and nothing is downloaded.
+    """Check which models, extras and plug-ins work on this machine. No model is called and nothing is downloaded.
 
     Example:
         >>> ragbed.doctor().models["scripted"].works
@@ -139,7 +139,7 @@ def cache_prune(*, older_than: str | None = None, all_: bool = False) -> int:
     from ragbed.runs.cache_admin import prune
 
     if (older_than is None) is not all_:
-        raise UsageError("Use either older_than=AGE or `all_`.")
+        raise UsageError("Set either older_than=AGE or `all_`, but not both.")
     age = re.fullmatch(r"([0-9]+)([hdw])", (older_than or "0h").strip())
     if age is None:
         raise UsageError(f"older_than={older_than!r} is not valid: use a number followed by h, d or w, e.g. 30d.")

@@ -37,7 +37,7 @@ class ExportResult:
         count: Number of exported records.
         infeasible: Number of cases that could not be generated, by reason.
         failed: Trials without a response.
-        leaves_out: Whether the format cannot represent trials without a response.
+        leaves_out: True if the format omits trials without a response.
         notes: Additional messages about the export.
     """
 
@@ -75,8 +75,9 @@ def export(
         to: Export format. For items: native, rgb, parquet, corpus, withheld-corpus, records. For test cases: jsonl,
             inspect, lm-eval, hf, ragas, ragchecker. For runs: jsonl, parquet, ragas, ragchecker, mlflow, cassette, rgb.
         out: File, new folder, URL or open binary file.
-        shards: Write a folder of this many parts with checksums. Formats: native, parquet, jsonl, records.
-        canonical: For runs, sort the trials and omit timings and attempts, so that equal runs give equal files.
+        shards: Number of parts to split the output into, with checksums. Formats: native, parquet, jsonl, records.
+        canonical: For runs, sort the trials and omit timings and attempts, so that identical runs produce identical
+            files.
         model: For runs, export only this model's trials.
         progress: Whether to show messages, or a `Progress` object.
         layout: Options that choose the test cases, as in `run`.
@@ -158,7 +159,8 @@ def import_results(
         from_: Format: rgb (the original code), jsonl, inspect, lm-eval or cassette.
         out: New folder for the run.
         data: Datasets as in `run`, or the folder of an exported testbed. Not used for a cassette.
-        model: Model that gave the answers (for jsonl and lm-eval), or a different name for it (for inspect).
+        model: Name of the model that generated the answers (jsonl and lm-eval), or a name that replaces the logged one
+            (inspect).
         layout: Options that choose the test cases, as in `run`. The default profile for rgb is code-2024.
 
     Example:
@@ -223,7 +225,7 @@ class MergeResult:
         out: Path or URL of the result.
         run: The combined run; None for aggregate files.
         counts: Numbers of cases, results and duplicates; for aggregate files, of trials and questions.
-        description: The counts as a phrase.
+        description: The counts in words.
     """
 
     out: str

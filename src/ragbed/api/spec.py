@@ -243,7 +243,7 @@ class RunSpec:
         if self.engine == "local" and self.cluster is not None:
             raise UsageError(f"cluster={self.cluster} requires a Ray cluster. Add engine=ray, or remove `cluster`.")
         if self.junit is not None and not self.gates:
-            raise UnusedOption("junit", "no gate is set. Add e.g. fail_under=noise.accuracy@0.8=0.6")
+            raise UnusedOption("junit", "no gate is set. Set one, e.g. fail_under=noise.accuracy@0.8=0.6")
 
     @property
     def gates(self) -> tuple[str, ...]:

@@ -137,7 +137,7 @@ def put_back(made: Path, folder: Path, lock: Lock) -> None:
     changed = [name for name, path in paths.items() if path.exists() and hash_file(path) != hashes[name]]
     if changed:
         raise RagbedError(
-            f"{folder} differs from its {LOCK}: {', '.join(changed)} changed since the build. The stored pages "
+            f"{folder} does not match its {LOCK}: {', '.join(changed)} changed since the build. The stored pages "
             "and responses still match the lock; to restore these files, move them away and build with `locked`."
         )
     for path in sorted(made.rglob("*")):
@@ -151,4 +151,4 @@ def _report(folder: Path, name: str, was: object, now: object) -> NoReturn:
     if isinstance(was, dict) and isinstance(now, dict):
         key = next(key for key in {**was, **now} if was.get(key) != now.get(key))
         name, was, now = f"{name}: {key}", was.get(key, "missing"), now.get(key, "missing")
-    raise RagbedError(f"{folder} differs from its {LOCK}: {name} was {was} and is now {now}.")
+    raise RagbedError(f"{folder} does not match its {LOCK}: {name} was {was} and is now {now}.")

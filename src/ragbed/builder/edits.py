@@ -196,5 +196,5 @@ def check_rewrite(question: Question, fake: Answer, edited: str, rewritten: str)
             f"the rewritten passage has {len(rewritten)} characters, but the edited passage has {len(edited)}"
         )
     elif not find_near([edited, rewritten])[0]:
-        faults.append("the rewritten passage shares less than 80 % of its text with the edited passage")
+        faults.append("the rewritten passage shares less than 80% of its text with the edited passage")
     return faults

@@ -30,14 +30,14 @@ STANCES: dict[Label, Stance | None] = {
     "random": "distracts",
 }
 # Minimum share of the question's anchors for a passage to be about the question: the mean of the share in the passage
-# and the share in the sentences around the answer. On zh_refine this keeps 97 % of the positives, and 14 % of other
-# questions' documents that happen to contain the answer; 0.2 keeps 99 % and 19 %, and 0.5 keeps 91 % and 8 %.
+# and the share in the sentences around the answer. On zh_refine this keeps 97% of the positives, and 14% of other
+# questions' documents that happen to contain the answer; 0.2 keeps 99% and 19%, and 0.5 keeps 91% and 8%.
 _SUPPORTED = 0.3
 _RANDOM = 0.1  # share below which a passage is unrelated, as are a tenth of zh_refine's negatives
 
 
 # Minimum share of a question's words that a supporting passage must contain to count as stating the answer. On the
-# labelled news pages, passages that only mention the answer are below it, as are 2 to 3 % of the supporting passages
+# labelled news pages, passages that only mention the answer are below it, as are 2 to 3% of the supporting passages
 # in synthetic news.
 _STATED: dict[Lang, float] = {"en": 0.5, "zh": 0.4}
 

@@ -3,7 +3,7 @@
 The labelled items were built from other documents.
 
 Items below a threshold are dropped. Thresholds are tested from high to low on the labelled items until the one-sided
-95 % lower bound fails for the first time, and the last one that passed is used. Because the order is fixed, testing
+95% lower bound fails for the first time, and the last one that passed is used. Because the order is fixed, testing
 several thresholds does not reduce the confidence.
 """
 
@@ -51,8 +51,8 @@ class Promise(Struct, frozen=True, kw_only=True):
         labels: Number of labelled items at or above the threshold.
         right: Number of these labelled items that are correct.
         share: Expected share of correct items; None with fewer than 60 labels.
-        low, high: 95 % prediction interval for the share among `items`.
-        bound: One-sided 95 % lower bound for the share of correct items among all items that the generator creates.
+        low, high: 95% prediction interval for the share among `items`.
+        bound: One-sided 95% lower bound for the share of correct items among all items that the generator creates.
         wanted: The requested precision.
     """
 
@@ -129,7 +129,7 @@ def describe_promise(promise: Promise) -> str:
         )
         return f"the share of correct items cannot be estimated ({few}).{dropped} Review a sample: ragbed review."
     text = f"{promise.share:.1%} of the {promise.items:,} items are expected to be correct"
-    text += f" (95 % interval {promise.low:.1%} to {promise.high:.1%}, {promise.labels} calibration labels)."
+    text += f" (95% interval {promise.low:.1%} to {promise.high:.1%}, {promise.labels} calibration labels)."
     if promise.wanted is not None and promise.bound is not None:
         text += f" The lower bound is {promise.bound:.1%}; the requested precision was {promise.wanted:.0%}."
     return text + dropped
@@ -154,7 +154,7 @@ def correct_promise(promise: Promise, wrong: int, sampled: int) -> Promise:
 
 
 def predict(right: float, labels: float, items: int) -> tuple[float, float]:
-    """Return the 95 % prediction interval for the share of correct items (beta-binomial, Jeffreys prior)."""
+    """Return the 95% prediction interval for the share of correct items (beta-binomial, Jeffreys prior)."""
     from scipy.special import betaln, gammaln  # noqa: PLC0415 - slow to import
 
     a, b = right + _PRIOR, labels - right + _PRIOR
@@ -186,8 +186,10 @@ def read_promises(folder: Path) -> dict[str, Promise]:
 def _threshold(labels: Sequence[CalibrationLabel], wanted: float) -> float:
     """Return the last threshold, tested from high to low, whose lower bound passes, or a value above 1 if none does."""
     ordered = sorted(labels, key=lambda label: -label.score)
-    # The first test includes enough labels to tolerate one error.
-    first = min(len(ordered), max(MIN_LABELS, trials_for_bound(1, 1 - wanted, _LEVEL)))
+    # The first test includes enough labels to tolerate one error, and two thirds of all labels, so that a few errors
+    # with high scores do not end the sequence. Its size does not depend on which items are correct.
+    least = max(MIN_LABELS, trials_for_bound(1, 1 - wanted, _LEVEL), len(ordered) * 2 // 3)
+    first = min(len(ordered), least)
     best, wrong = 2.0, 0
     for place, label in enumerate(ordered, 1):
         wrong += not label.right

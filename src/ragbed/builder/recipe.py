@@ -187,7 +187,9 @@ def _check(path: Path, recipe: Recipe) -> None:
         if source.kind not in SOURCES:
             raise UnknownName("kind of source", source.kind, SOURCES)
     if not recipe.sources or not recipe.langs:
-        raise DataError(path, "has no sources or no langs; add at least one [[sources]] with kind and place")
+        raise DataError(
+            path, "must have at least one language (langs) and one source ([[sources]] with kind and place)"
+        )
     find_engine(recipe.search.engine)
     if not re.fullmatch(r"[\w.-]{1,80}", recipe.name) or not recipe.name.strip("."):
         raise DataError(path, f"{recipe.name!r} is not valid; use letters, digits, - and _", field="name")
@@ -218,4 +220,4 @@ def _check_numbers(path: Path, recipe: Recipe) -> None:
                     raise DataError(path, problem, field=f"{table}.{field}")
     kinds = recipe.wanted.__struct_fields__
     if not any(wanted_of(recipe, kind, lang) for kind in kinds for lang in recipe.langs):
-        raise DataError(path, "has no items to build; set at least one number", field="wanted")
+        raise DataError(path, "requests no items; set at least one number above 0", field="wanted")

@@ -31,14 +31,14 @@ asking_options: Decorator = together(
         type=click.FloatRange(0, min_open=True),
         metavar="DOLLARS",
         group=REQUESTS,
-        help="Stop when this amount has been spent.",
+        help="Maximum amount to spend; the run stops when it is reached.",
     ),
     option("--no-cache", is_flag=True, group=REQUESTS, help="Ignore cached responses."),
     option(
         "--reasoning-effort",
         metavar="LEVEL",
         group=SAMPLING,
-        help="Reasoning effort of the model, e.g. none, low, medium or high.",
+        help="Reasoning effort, e.g. none, low, medium or high.",
     ),
     option(
         "--thinking",

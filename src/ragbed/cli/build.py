@@ -34,7 +34,7 @@ class _Group(click.Group):
         except click.NoSuchOption:
             for old, new in renames.BUILD_OPTIONS.items():
                 if old in args:
-                    raise UsageError(f"{old} is now {new}.") from None
+                    raise UsageError(f"{old} was replaced by {new}.") from None
             raise UsageError(renames.describe_command("build RECIPE")) from None
 
     def resolve_command(
@@ -80,7 +80,7 @@ def build() -> None:
 )
 @options.config_option
 def init(documents: Path, brief: str, out: Path | None, model: str) -> None:
-    """Look at your documents and write a recipe for them.
+    """Examine your documents and write a recipe for them.
 
     DOCUMENTS is a folder, or a .jsonl, .warc or .txt file. BRIEF describes, in English or
     Chinese, how many questions to build, of which kind and on which topic; the default is about one question per
@@ -117,7 +117,7 @@ def init(documents: Path, brief: str, out: Path | None, model: str) -> None:
     help="Output folder for the build.",
 )
 @options.option("--model", "-m", metavar="MODEL", help="Model to use instead of the recipe's generator.")
-@options.option("--from", "from_", metavar="STEP", help="Rerun this step and all later steps.")
+@options.option("--from", "from_", metavar="STEP", help="Step to rerun, together with all later steps.")
 @options.option(
     "--since", metavar="DATE", help="Use only articles published on or after this date, e.g. for the next edition."
 )
@@ -125,7 +125,7 @@ def init(documents: Path, brief: str, out: Path | None, model: str) -> None:
     "--precision",
     type=float,
     metavar="SHARE",
-    help=("Target share of correct items, e.g. 0.95. Items are dropped until the lower bound reaches it."),
+    help=("Target share of correct items, e.g. 0.95. Items are dropped until the lower bound reaches this share."),
 )
 @options.option(
     "--locked", is_flag=True, help="Rebuild the benchmark offline, byte for byte, from the stored pages and responses."

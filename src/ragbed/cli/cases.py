@@ -27,7 +27,7 @@ _FEW = 2  # Maximum number of reasons to print per condition; --json contains al
 @options.json_option
 @options.config_option
 def cases(data: tuple[str, ...], out: str | None, json: bool, **layout: Unpack[LayoutKeywords]) -> None:
-    """Preview the test cases of datasets and count infeasible ones.
+    """Preview a dataset's test cases and count the infeasible ones.
 
     This generates the cases of every testbed that the items support, with documents and prompts. No model is called.
     Without --out, only the counts are printed.

@@ -20,7 +20,7 @@ _LEGEND = """\
 Columns ({track} track):
   n: distinct questions that both sides were evaluated on under this condition
   A %, B %: share of them with the right answer (rejection: with a refusal), failed calls included
-  B − A: difference in points, with its 95 % interval
+  B − A: difference in points, with its 95% interval
   flips: questions on which B scores higher (+) and lower (−) than A
   p: chance of a difference at least as large if A and B were equal, adjusted for {rows} rows (Holm)
   verdict: better or worse if p < 0.05; "worse by > {least}" if B is significantly worse by more than {least} points

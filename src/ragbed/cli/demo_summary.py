@@ -46,7 +46,7 @@ def print_summary(cells: Sequence[ConditionCounts]) -> None:
 
 def _explain(cells: Sequence[ConditionCounts], lang: str, model: str) -> str:
     """Summarise a model's scores in three sentences."""
-    return _MEANING[lang].format(model=model, **_figures(cells, "" if lang == "zh" else "\u00a0"))
+    return _MEANING[lang].format(model=model, **_figures(cells))
 
 
 def _print_table(cells: Sequence[ConditionCounts], lang: str, model: str) -> None:
@@ -74,8 +74,8 @@ def _counts(cell: ConditionCounts) -> tuple[int, int, int]:
     return cell.asked, cell.error + cell.filtered, cell.truncated
 
 
-def _figures(cells: Sequence[ConditionCounts], space: str) -> dict[str, str]:
-    """Return the figures mentioned in the sentences, with the given space before the percent sign."""
+def _figures(cells: Sequence[ConditionCounts]) -> dict[str, str]:
+    """Return the figures mentioned in the sentences."""
 
     def rate(testbed: str, kind: str, noise: float | None, counted: str) -> str:
         wanted = (testbed, kind, noise)
@@ -84,7 +84,7 @@ def _figures(cells: Sequence[ConditionCounts], space: str) -> dict[str, str]:
             for cell in cells
             if (cell.condition.testbed, _kind(cell.condition.data), cell.condition.noise) == wanted
         ]
-        return f"{100 * found[0].rate(counted):.0f}{space}%" if found else "–"
+        return f"{100 * found[0].rate(counted):.0f}%" if found else "–"
 
     return {
         "clean": rate("noise", "base", 0.0, "correct"),

@@ -47,7 +47,7 @@ _MOST_SHOWN = 20  # Maximum number of errors to print; the file contains all of 
 def diagnose(
     run: Path, show: str | None, intervene: bool, knock_out: bool, json: bool, **chosen: Unpack[CallKeywords]
 ) -> None:
-    """Classify the errors of a run, with evidence.
+    """Classify the errors in a run and show the evidence.
 
     Every wrong trial gets the error types that apply, with the sentence, cue or difference that shows it, and the
     source of the wrong answer. Errors that match no type are counted as unclassified. All diagnoses are written to
@@ -58,7 +58,7 @@ def diagnose(
     Types:
       E1 long-distance information   E2 evidence uncertainty     E3 concept confusion
       E4 merging                     E5 ignoring                 E6 misalignment
-      E7 E1 to E3 in integration     E8 not in mandated words    E9 over-trust of false documents
+      E7 noise-like error            E8 wrong format             E9 over-trust of false documents
       E10 over-refusal               E11 metric false negative   E12 data error
       E13 generation failure         E14 poor query              E15 found but ignored
       E16 stopped early              E17 trusted a false passage

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 @click.command()
 @options.json_option
 def doctor(json: bool) -> None:
-    """Show which models and extras work here, and suggest fixes.
+    """Check which models and extras work, and suggest fixes.
 
     No model is called and nothing is downloaded; for API keys, ragbed only checks whether they are set. The presets
     are the paper's systems. Their prompts are tested against the original code, but not with the original weights.

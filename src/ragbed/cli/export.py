@@ -41,7 +41,7 @@ _SHOWN = 5  # Maximum number of trials without a response to print; --json conta
     "--shards",
     type=click.IntRange(1, 512),
     metavar="N",
-    help="Write a folder of N parts with checksums (native, parquet, jsonl and records only).",
+    help="Number of parts to split the output into, with checksums (native, parquet, jsonl and records only).",
 )
 @options.option(
     "--canonical",

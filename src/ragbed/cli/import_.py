@@ -37,7 +37,7 @@ _SHOWN = 20  # Maximum number of problems to print; --json contains all of them.
     "--model",
     "-m",
     help=(
-        "For jsonl and lm-eval: name of the model that gave the answers. For inspect: name to use instead of the "
+        "For jsonl and lm-eval: name of the model that generated the answers. For inspect: name to use instead of the "
         "logged model."
     ),
 )

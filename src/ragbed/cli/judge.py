@@ -34,7 +34,10 @@ if TYPE_CHECKING:
     help="Criteria to judge: refusal, flag, correct, sufficient, supported, code.rej_star, code.ed_star.",
 )
 @options.option(
-    "--testbeds", metavar="NAMES", show_default="those that the criterion applies to", help="Testbeds to judge."
+    "--testbeds",
+    metavar="NAMES",
+    show_default="those that the criterion applies to",
+    help="Testbeds whose responses are judged.",
 )
 @options.option(
     "--votes", type=click.IntRange(1), default=1, help="Number of judgements per response; the majority decides."
@@ -50,7 +53,7 @@ if TYPE_CHECKING:
     "--sample",
     type=click.IntRange(2),
     metavar="N",
-    help="Write N responses per criterion to --out, for people to label.",
+    help="Number of responses per criterion to write to --out, for people to label.",
 )
 @options.option("--out", "-o", type=options.LocalPath(), metavar="FILE", help="Output file for --sample.")
 @options.option("--unsure", is_flag=True, help="Judge only the responses whose rule-based verdict is uncertain.")
@@ -86,7 +89,7 @@ def judge(
       refusal     declines to answer                   (Rej*; rejection)
       flag        says that the documents are wrong    (ED*; counterfactual)
       correct     gives the right answer, in any words
-      sufficient  the documents suffice to answer
+      sufficient  the documents are sufficient to answer
       supported   every claim is backed by a document; needs no gold answer
       code.rej_star, code.ed_star   the paper's own judges, with prompts and parsing of the original code
 

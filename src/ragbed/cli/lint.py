@@ -27,9 +27,12 @@ _COLOURS = {"error": "bold red", "warning": "yellow", "note": "cyan"}
 @options.option(
     "--only",
     metavar="RULES",
-    help=("Run only these rules, comma-separated; 'all' includes the slow rules, 'record' only validates the records."),
+    help=(
+        "Comma-separated list of the rules to run; 'all' also runs the slow rules, and 'record' only validates the "
+        "records."
+    ),
 )
-@options.option("--skip", metavar="RULES", help="Skip these rules, comma-separated.")
+@options.option("--skip", metavar="RULES", help="Comma-separated list of rules to skip.")
 @options.option("--all", "all_", is_flag=True, help="Print all findings, not only the first few per rule.")
 @options.mix_options
 @options.json_option

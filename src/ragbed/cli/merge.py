@@ -18,7 +18,7 @@ from ragbed.cli import options
 )
 @options.json_option
 def merge(runs: tuple[str, ...], out: str, json: bool) -> None:
-    """Combine shards or runs from several machines.
+    """Combine shards, or runs from several machines, into one run.
 
     Files of aggregates (`ragbed score --sums`) can be combined in the same way.
 

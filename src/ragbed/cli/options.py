@@ -98,8 +98,8 @@ def former_option(old: str) -> Decorator:
             return
         new = renames.BUILD_OPTIONS.get(old) or renames.OPTIONS[old]
         if context.get_parameter_source(str(param.name)) is click.core.ParameterSource.ENVIRONMENT:
-            raise UsageError(f"{_variable(old)} is now {_variable(new) if new.startswith('--') else new}.")
-        raise UsageError(f"{old} is now {new}.")
+            raise UsageError(f"{_variable(old)} was replaced by {_variable(new) if new.startswith('--') else new}.")
+        raise UsageError(f"{old} was replaced by {new}.")
 
     return click.option(old, hidden=True, is_eager=True, expose_value=False, envvar=_variable(old), callback=refuse)
 
@@ -188,9 +188,11 @@ def read_config(context: click.Context, _: click.Parameter, path: Path | None) -
         }
         for name in options:
             if new := renames.OPTIONS.get(f"--{name}"):
-                raise UsageError(f"--config {path}: {name!r} is now {new.removeprefix('--')!r}.")
+                raise UsageError(
+                    f"--config {path}: {name!r} was replaced by {new.removeprefix('--')!r}. Update the file."
+                )
             if new := renames.BUILD_OPTIONS.get(f"--{name}"):
-                raise UsageError(f"--config {path}: {name!r} is now {new}.")
+                raise UsageError(f"--config {path}: {name!r} was replaced by {new}. Update the file.")
             if name not in known:
                 near = get_close_matches(name, known, n=1)
                 hint = f" Did you mean {near[0]!r}?" if near else ""
@@ -226,7 +228,7 @@ config_option: Decorator = option(
     expose_value=False,
     callback=read_config,
     group=help_groups.OUTPUT,
-    help="TOML file that sets options by their long names.",
+    help="TOML file with options, keyed by their long names.",
 )
 
 
@@ -274,10 +276,9 @@ _selection_options: Decorator = together(
         group=help_groups.WHAT,
         show_default="the first five, if the dataset supports them",
         help=(
-            "Testbeds to run: noise, rejection, integration, counterfactual, closed-book; conflict, length, "
-            "no-documents, "
-            "parts; own-retrieval and own-rejection for systems with their own retriever; search, in "
-            "which the model calls a search tool; or a testbed from a plug-in."
+            "Testbeds to run: noise, rejection, integration, counterfactual, closed-book, conflict, length, "
+            "no-documents, parts, search (the model calls a search tool), own-retrieval and own-rejection (for systems "
+            "with their own retriever), or a testbed from a plug-in."
         ),
     ),
     option("--lang", metavar="LANGS", default="en,zh", group=help_groups.WHAT, help="Languages to evaluate."),
@@ -317,7 +318,9 @@ _context_options: Decorator = together(
         default="balanced",
         group=help_groups.CONTEXT,
         help=(
-            "Positions of the supporting documents: balanced (over the items) or all (every position for every item)."
+            "Positions of the supporting documents: balanced (evenly distributed over the items) or all (every "
+            "position "
+            "for every item)."
         ),
     ),
     option("--seed", type=int, default=0, group=help_groups.CONTEXT, help="Seed for document selection and order."),

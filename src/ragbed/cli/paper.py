@@ -117,15 +117,15 @@ def _print_rest(tables: Tables, found: Findings, out: _Printer) -> None:
     out.tell("S-3. Correction rates (CR) are based on only a few detected errors")
     for one in found.corrections:
         low, high = (f"{100 * bound:.0f}" for bound in one.interval[1:])
-        out.tell(f"  {one.model} ({one.lang}): {one.count.hits} of {one.count.n}; 95 % interval {low}–{high} %")
+        out.tell(f"  {one.model} ({one.lang}): {one.count.hits} of {one.count.n}; 95% interval {low}–{high}%")
     shares = "/".join(f"{share}" for share in tables.integration_errors.shares.values())
-    out.tell(f"\nS-4. Error shares of {shares} % cannot refer to all errors of {tables.integration_errors.model}")
+    out.tell(f"\nS-4. Error shares of {shares}% cannot refer to all errors of {tables.integration_errors.model}")
     for what, n in found.error_shares.errors.items():
         exist = "exist" if n in found.error_shares.sizes_that_fit else "do not exist"
         out.tell(f"  {what}: {n} errors; whole numbers that give these shares {exist}")
     out.tell("  The shares fit a sample of 50 or 100 errors: they are estimates and should have intervals.\n")
     out.tell(
-        "S-5. Smallest drop detectable with 80 % power if the two conditions had different questions (see "
+        "S-5. Smallest drop detectable with 80% power if the two conditions had different questions (see "
         "`ragbed power`)"
     )
     for least in found.resolutions:

@@ -15,16 +15,18 @@ from ragbed.cli import options
     "--drop",
     metavar="SHARES",
     show_default="0.03,0.05,0.1",
-    help="Differences in accuracy to detect, e.g. 5% or 0.03,0.05.",
+    help="Drops in accuracy to detect, e.g. 5% or 0.03,0.05.",
 )
-@options.option("--items", type=click.IntRange(2, 100_000), metavar="N", help="Number of questions.")
+@options.option("--items", type=click.IntRange(2, 100_000), metavar="N", help="Number of questions available.")
 @options.option(
     "--discordance",
     metavar="SHARES",
     show_default="two and three times the drop",
-    help="Fractions of questions whose verdict changes in either direction.",
+    help="Assumed fractions of questions whose verdict changes, in either direction.",
 )
-@options.option("--base", metavar="SHARES", default="0.95,0.6", help="Accuracy before the drop, for unpaired designs.")
+@options.option(
+    "--base", metavar="SHARES", default="0.95,0.6", help="Assumed accuracies before the drop, for unpaired designs."
+)
 @options.option("--power", type=click.FloatRange(0.5, 0.999), default=0.8, help="Target statistical power.")
 @options.option(
     "--alpha", type=click.FloatRange(0.0001, 0.5), default=0.05, help="Significance level of the two-sided test."
@@ -63,7 +65,7 @@ def power(
     columns = ["design", "assumes", "drop, points", "questions", "power, %"]
     if items is None or drop is None:
         columns.append("questions, exact" if items is None else "drop, exact")
-    title = f"Detecting a difference in accuracy (α {alpha:g}, two-sided; target power {100 * power:g} %)"
+    title = f"Detecting a difference in accuracy (α {alpha:g}, two-sided; target power {100 * power:g}%)"
     print_table(title, columns, [_cells(plan)[: len(columns)] for plan in plans], to_stderr=json)
     if json:
         print_json({"power": power, "alpha": alpha, "plans": list(plans)})

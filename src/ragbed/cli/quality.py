@@ -23,20 +23,20 @@ if TYPE_CHECKING:
     metavar="RUN",
     type=LocalPath(),
     multiple=True,
-    help="Run on this dataset, to measure how well its items discriminate between models. Repeatable.",
+    help="Run on this dataset, used to measure how well its items discriminate between models. Repeatable.",
 )
 @option(
     "--cutoff",
     metavar="MODEL=DATE",
     multiple=True,
-    help="Knowledge cutoff of a model in --runs, to report accuracy before and after it. Repeatable.",
+    help="Knowledge cutoff of a model in --runs, used to report accuracy before and after it. Repeatable.",
 )
 @option(
     "--corpus",
     metavar="PATH",
     type=LocalPath(),
     multiple=True,
-    help="Training corpus to check for the benchmark's items (contamination). Repeatable.",
+    help="Training corpus to search for the dataset's items (contamination check). Repeatable.",
 )
 @json_option
 @config_option
@@ -49,7 +49,7 @@ def quality(
     corpus: tuple[Path, ...],
     json: bool,
 ) -> None:
-    """Measure the quality of a dataset or of a built folder.
+    """Measure the quality of a dataset or a build folder.
 
     Every figure is shown next to RGB's, with its gate. The exit code is 4 if a gate fails.
 

@@ -25,7 +25,7 @@ _USES = {
 _LEGEND = """\
 Columns ({track} track):
   rank: possible ranks according to the tests, e.g. 1–2 if no model is significantly better and one is tied
-  score %: share of right responses (rejection: of refusals) with its 95 % interval; failed calls count as wrong
+  score %: share of right responses (rejection: of refusals) with its 95% interval; failed calls count as wrong
   better than: models that are significantly worse: paired test by question, p < 0.05 adjusted for {tests} (Holm)
   n: questions that all models were evaluated on"""
 
@@ -36,7 +36,7 @@ Columns ({track} track):
 @options.option("--pairs", is_flag=True, help="Also show the difference between every pair of models.")
 @options.json_option
 def rank(runs: tuple[Path, ...], track: str, pairs: bool, json: bool) -> None:
-    """Rank all models of runs, with intervals and paired tests.
+    """Rank the models in one or more runs, with paired tests.
 
     There is one table per testbed. Models are compared on the questions that all of them have under the same
     conditions; each question counts once, with its mean over the noise ratios. Two models share a rank unless the

@@ -30,7 +30,7 @@ BUILD_OPTIONS = {
 
 def describe_command(old: str) -> str:
     """Return the error message for a former command."""
-    return f"`ragbed {old}` is now `ragbed {COMMANDS[old]}`."
+    return f"`ragbed {old}` was replaced by `ragbed {COMMANDS[old]}`."
 
 
 def former_options(new: str) -> list[str]:

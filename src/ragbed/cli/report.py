@@ -28,7 +28,7 @@ _MOST_EVIDENCE = 2  # Maximum number of rows to print per claim.
     default="text",
     help="Report format.",
 )
-@options.track_option("Scoring track of the tables (csv and json include all tracks)")
+@options.track_option("Scoring track shown in the tables (csv and json include all tracks)")
 @options.option(
     "--out",
     "-o",
@@ -44,11 +44,12 @@ _MOST_EVIDENCE = 2  # Maximum number of rows to print per claim.
     help="Language of the figures and the HTML page.",
 )
 def report(runs: tuple[str, ...], format_: ReportFormat, track: str, out: Path | None, words: Lang | None) -> None:
-    """Write tables, figures and a summary of runs.
+    """Write tables, figures and a summary for one or more runs.
 
     A folder stands for all runs in it.
 
-    Every rate is over all attempted cases, errors included, with n and a 95 % interval by question; * marks n below 30.
+    Every rate is a share of all attempted cases, including errors, with n and a 95% interval clustered by question; *
+    marks n below 30.
     LaTeX tables show the paper's rows above yours. † marks rows that are comparable with the paper (same files,
     documents and scoring). CSV and JSON contain every cell, one per line. The paper's claims C1 to C10 are checked
     against the runs: supported, contradicted, inconclusive, or not enough data. svg, png and pdf write the figures.
@@ -99,7 +100,8 @@ def _print(report: Report) -> None:
     _print_summary(report)
     print_tables(report.tables)
     say(
-        f"Percentages of n, errors included, {report.track} track, with 95 % intervals by question; * marks fewer "
+        f"Percentages of n, including errors, {report.track} track, with 95% intervals clustered by question; * marks "
+        "fewer "
         f"than {FEW} cases."
     )
     if report.has_printed:

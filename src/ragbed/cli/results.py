@@ -102,7 +102,7 @@ def print_cells(cells: Sequence[ConditionCounts], folders: Sequence[Path], *, to
     if unsure := sum(round(cell.rate("unsure") * cell.asked) for cell in cells):
         say(f"{unsure:,} responses are unsure and count as wrong. Judge them with ragbed judge RUN -m MODEL --unsure.")
     if any(cell.asked < FEW for cell in cells):
-        click.echo(f"* fewer than {FEW} cases, so the 95 % interval (in brackets) is wide.", err=to_stderr)
+        click.echo(f"* fewer than {FEW} cases, so the 95% interval (in brackets) is wide.", err=to_stderr)
     if unscored := sum(cell.unscored for cell in cells):
         say(
             f"{unscored:,} responses are excluded from the robust rates because their gold answers cannot be "

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     "--target",
     metavar="SHARE",
     show_default="0.05",
-    help="Stop when the upper bound on the fraction of wrong items is below this value.",
+    help="Review until the upper bound on the share of wrong items is below this value.",
 )
 @options.option(
     "--port",

@@ -78,7 +78,7 @@ _DEFAULT_MODEL = "bundled/smollm2"
     "--search",
     metavar="SETTINGS",
     group=help_groups.SAMPLING,
-    help="Limits and conditions of the testbed search, e.g. turns=8,calls=16,protocol=text,sizes=1000+10000.",
+    help="Limits and conditions for the `search` testbed, e.g. turns=8,calls=16,protocol=text,sizes=1000+10000.",
 )
 @options.option(
     "--repeats", type=click.IntRange(1), default=1, group=help_groups.SAMPLING, help="Number of responses per case."
@@ -88,7 +88,7 @@ _DEFAULT_MODEL = "bundled/smollm2"
     metavar="NAME",
     group=help_groups.SAMPLING,
     help=(
-        "How to measure the confidence of answers: logprobs, agreement (over --repeats) or stated (requested in "
+        "Method for measuring the confidence of answers: logprobs, agreement (over --repeats) or stated (requested in "
         "the prompt)."
     ),
 )
@@ -97,7 +97,7 @@ _DEFAULT_MODEL = "bundled/smollm2"
     metavar="N|none",
     show_default="0",
     group=help_groups.SAMPLING,
-    help="Sampling temperature; none omits it from the requests.",
+    help="Sampling temperature, or none to leave it out of the requests.",
 )
 @options.option(
     "--top-p",
@@ -112,7 +112,7 @@ _DEFAULT_MODEL = "bundled/smollm2"
     show_default="auto",
     group=help_groups.SAMPLING,
     help=(
-        "Maximum number of tokens per response. auto starts at 256 (4,096 for reasoning models) and retries "
+        "Maximum number of tokens per response. 'auto' starts at 256 (4,096 for reasoning models) and retries "
         "truncated responses once with up to 16,384."
     ),
 )
@@ -127,7 +127,7 @@ _DEFAULT_MODEL = "bundled/smollm2"
     "--shard",
     metavar="I/N",
     group=help_groups.DISTRIBUTED,
-    help="Evaluate only the I-th of N parts of the questions; `ragbed merge` combines the runs.",
+    help="Evaluate only part I of N of the questions; `ragbed merge` combines the resulting runs.",
 )
 @options.option(
     "--fail-under",
@@ -145,7 +145,8 @@ _DEFAULT_MODEL = "bundled/smollm2"
     metavar="CONDITION",
     group=help_groups.REQUESTS,
     help=(
-        "Stop as soon as this is known: a rate to a precision, e.g. 'noise.accuracy@0.8 ± 3' (percentage points); "
+        "Stop as soon as one of these is known: a rate to a given precision, e.g. 'noise.accuracy@0.8 ± 3' (percentage "
+        "points); "
         "whether a rate dropped, e.g. 'compare:runs/base:drop 5%'; or, with 'decided', the result of every gate. "
         "Repeatable."
     ),
@@ -154,9 +155,7 @@ _DEFAULT_MODEL = "bundled/smollm2"
     "--batch",
     is_flag=True,
     group=help_groups.REQUESTS,
-    help=(
-        "Send the requests as provider batches (OpenAI, Anthropic), for half the price and with results within a day."
-    ),
+    help=("Use the provider's batch API (OpenAI, Anthropic): half the price, with results within a day."),
 )
 @options.option(
     "--dry-run",

@@ -41,7 +41,7 @@ def score(
     json: bool,
     **chosen: Unpack[EngineKeywords],
 ) -> None:
-    """Score the stored responses of runs again; no model is called.
+    """Rescore stored responses without calling a model.
 
     There are three tracks: code (the original code, bug for bug), paper (the paper's definitions) and robust (the
     judgement of a careful reader). A response that code or paper counts as correct and robust does not is false

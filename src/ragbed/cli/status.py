@@ -21,7 +21,7 @@ run_argument = click.argument("run", type=options.LocalPath(), metavar="RUN")
 @run_argument
 @options.json_option
 def status(run: Path, json: bool) -> None:
-    """Show the progress, outcome counts and cost of runs.
+    """Show the progress, outcome counts and cost of a run.
 
     RUN can be a folder of runs; each of them is shown.
 

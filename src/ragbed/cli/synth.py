@@ -15,24 +15,26 @@ from ragbed.cli import options
     "--out", "-o", required=True, type=options.LocalPath(), metavar="DIR", help="Output folder for the dataset files."
 )
 @options.option(
-    "--seed", type=int, default=0, help="Seed of the random generator; the same seed gives identical files."
+    "--seed", type=int, default=0, help="Seed for the random generator; the same seed produces identical files."
 )
-@options.option("--items", type=int, default=300, help="Base items per language.")
-@options.option("--integration", type=int, show_default="a third of --items", help="Integration items per language.")
+@options.option("--items", type=int, default=300, help="Number of base items per language.")
+@options.option(
+    "--integration", type=int, show_default="a third of --items", help="Number of integration items per language."
+)
 @options.option(
     "--counterfactual",
     type=int,
     show_default="a third of --items, at most one per fact",
-    help="Counterfactual items per language.",
+    help="Number of counterfactual items per language.",
 )
 @options.option("--lang", metavar="LANGS", default="en,zh", help="Languages to generate.")
-@options.option("--num-docs", type=int, default=20, help="Documents per base item: 2 to 200.")
+@options.option("--num-docs", type=int, default=20, help="Number of documents per base item: 2 to 200.")
 @options.option(
     "--supporting",
     type=int,
     metavar="N",
     show_default="half",
-    help="Documents of a base item that contain the answer; the others are similar distractors.",
+    help="Number of documents per base item that contain the answer; the others are similar distractors.",
 )
 @options.option("--parts", type=int, default=3, help="Maximum number of sub-answers per integration item: 2 to 5.")
 @options.option(
@@ -45,7 +47,10 @@ from ragbed.cli import options
     "--perturbations",
     metavar="NAMES",
     default="mix",
-    help=("Perturbations to add: mix (20% of the items), none, or a list of names (a minimal pair for every item)."),
+    help=(
+        "Perturbations to add: mix (a mixture, applied to 20% of the items), none, or a list of names, which "
+        "turns every item into a minimal pair."
+    ),
 )
 @options.option("--workers", type=int, show_default="one per core", help="Number of worker processes.")
 @options.json_option

@@ -17,9 +17,7 @@ from ragbed.cli import options
     show_default="7717, or any free port",
     help="Port on 127.0.0.1.",
 )
-@options.option(
-    "--rater", metavar="NAME", show_default="your user name", help="Name to store with the labels that you give."
-)
+@options.option("--rater", metavar="NAME", show_default="your user name", help="Name to store with your labels.")
 @options.option("--open", "open_", is_flag=True, help="Open the page in the browser.")
 def view(paths: tuple[Path, ...], port: int | None, rater: str | None, open_: bool) -> None:
     """Browse every case of one or more runs in the browser.
@@ -27,7 +25,7 @@ def view(paths: tuple[Path, ...], port: int | None, rater: str | None, open_: bo
     The page has filters, full-text search in English and Chinese, several models side by side, and a page for each
     case: the prompt as sent, documents with their relevance labels, marked answers, verdicts of all tracks with their
     evidence, and judgements. Labels that you assign on the page are stored in RUN/labels.jsonl, for `ragbed judge RUN
-    --labels`. It follows runs in progress and shows new runs in a folder. Without a path, it shows the folder runs.
+    --labels`. The page follows runs in progress and shows new runs. Without a path, it shows the folder runs.
 
     Only this machine can open the page, with the printed URL.
 

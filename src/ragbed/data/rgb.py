@@ -141,7 +141,7 @@ class _Location:
             if len(record.positive_wrong) != len(record.positive):
                 counts = f"has {len(record.positive_wrong)} documents, but positive has {len(record.positive)}"
                 raise self.wrong(
-                    "positive_wrong", f"{counts}; each document must be the edited version of the one at the same index"
+                    "positive_wrong", f"{counts}; each must be the edited version of the document at the same index"
                 )
             for index, text in enumerate(record.positive_wrong):
                 yield Passage(text=text, stance="contradicts", edit_of=index)

@@ -128,14 +128,12 @@ def _read_stored(path: Path) -> Iterator[bytes]:
                     raise DataError(path, problem, line=number)
                 if line.startswith(_END):
                     if line != _END + digest.hexdigest().encode() + b"\n" or source.read(1):
-                        raise DataError(path, "the checksum does not match the lines; use an unmodified copy")
+                        raise DataError(path, "has a checksum that does not match its contents; use an unmodified copy")
                     return
                 digits, _, content = line.partition(b" ")
                 digest.update(content)
                 if digits != digest.hexdigest()[:_DIGITS].encode():
-                    raise DataError(
-                        path, "the line was modified after it was written; use an unmodified copy", line=number
-                    )
+                    raise DataError(path, "was modified after it was written; use an unmodified copy", line=number)
                 yield content.removesuffix(b"\n")
     except FileNotFoundError:
         raise NoSuchFile(path) from None

@@ -73,7 +73,7 @@ class Model(Protocol):
 
     Attributes:
         name: The model string, `provider/model`.
-        concurrency: Maximum number of concurrent cases. It may grow; see `Parking.make_room`.
+        concurrency: Maximum number of concurrent cases. It may grow during a run; see `Parking.make_room`.
         advice: A sentence that tells the user what to check if no call succeeds.
 
     Example:
@@ -102,7 +102,7 @@ class Model(Protocol):
     async def complete(self, case: Case, repeat: int = 0) -> Completion:
         """Call the model for a case, retrying as needed; failures are returned as outcomes.
 
-        A model that samples with our random number generator uses a different seed for each repeat.
+        A model that samples with ragbed's random number generator uses a different seed for each repeat.
 
         Raises:
             WorkerLost: It is unknown whether the model was called; the caller should retry.

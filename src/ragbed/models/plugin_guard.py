@@ -69,7 +69,7 @@ def _reporting(problem: str) -> Iterator[None]:
 
 def _checked(kind: type[_T], value: object) -> _T:
     if not isinstance(value, kind):
-        raise TypeError(f"returned a {type(value).__name__}, not {kind.__name__}")
+        raise TypeError(f"expected {kind.__name__}, but the plug-in returned {type(value).__name__}")
     return value
 
 

@@ -54,7 +54,8 @@ _CLOSE = (
     rf"{_LEFT}[/／](?:{_NAME})\s{{0,9}}{_RIGHT}|[<\[]\|?end[_ ](?:of[_ ])?(?:{_WORD}|working_out)\|?[>\]]"
     rf"|[<\[]\|?(?:{_WORD})[_ ]end\|?[>\]]|<unused95>|<channel\|>"
 )
-# Tags around the answer. They are removed only after a thought, because otherwise they may be part of the answer.
+# Tags around the answer. They are removed only after a reasoning block, because otherwise they may be part of
+# the answer.
 _ANSWER_WORD = r"answer|response|final|final_answer|solution|output|回答|答案|最终答案|答复"
 _ANSWER_TAG = (
     rf"(?:{_LEFT}(?:{_ANSWER_WORD}){_RIGHT}"

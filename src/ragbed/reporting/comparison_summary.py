@@ -114,7 +114,7 @@ def _difference(row: Comparison, where: str) -> str:
     way, moves = ("better", "rises") if row.difference.value > 0 else ("worse", "falls")
     metric = METRICS[headline_score(row.condition.testbed, row.condition.arm)]
     return (
-        f"B is {way} than A on {where}: {metric} {moves} from {100 * row.first:.1f} % to {100 * row.second:.1f} % "
+        f"B is {way} than A on {where}: {metric} {moves} from {100 * row.first:.1f}% to {100 * row.second:.1f}% "
         f"({_numbers(row, with_p=True)})."
     )
 
@@ -122,7 +122,7 @@ def _difference(row: Comparison, where: str) -> str:
 def _numbers(row: Comparison, *, with_p: bool) -> str:
     value, low, high = (signed(100 * one) for one in row.difference)
     p = f"adjusted p {row.adjusted:.2g}, " if with_p else ""
-    return f"{value} points, 95 % interval {low} to {high}, {p}{counted(row.n, 'question')}"
+    return f"{value} points, 95% interval {low} to {high}, {p}{counted(row.n, 'question')}"
 
 
 def signed(points: float) -> str:

@@ -186,7 +186,11 @@ def _length(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:
     for cell in cells:
         if cell.table == "length" and cell.place.get("k") is not None:
             panel, arm = Panel(cell.key.data, cell.key.lang, cell.key.profile, 0, True), cell.place.get("arm")
-            name = cell.key.model if arm is None else words("figures.length.condition", model=cell.key.model, arm=arm)
+            name = (
+                cell.key.model
+                if arm is None
+                else words("figures.length.condition", model=cell.key.model, distractors=arm)
+            )
             panels.setdefault(panel, {}).setdefault(name, []).append(cell)
     for panel, conditions in panels.items():
         series, rows = [], []

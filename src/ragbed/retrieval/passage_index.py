@@ -159,7 +159,7 @@ class DenseIndex:
         from ragbed.retrieval.base import TokenEncoder  # noqa: PLC0415 - loaded with an encoder
 
         if isinstance(encoder, TokenEncoder):
-            raise UsageError("index=dense needs an encoder of complete texts, not of single tokens.")
+            raise UsageError("index=dense requires a passage-level encoder, not a token-level one.")
         self._encoder, self._passages = encoder, list(texts)
         self._vectors = encoder.encode(self._passages, "passage").vectors
 

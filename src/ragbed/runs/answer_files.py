@@ -88,7 +88,7 @@ class PlainFiles(AnswerSource):
                 raise Unmatched(f"no case with these settings is named {line.case}")
             return Answer(self.cases()[line.case], completion)
         if line.item is None:
-            raise Unmatched("the line has neither a case nor an item")
+            raise Unmatched("the line has neither a `case` nor an `item` field")
         found = [
             case
             for case in self._by_item.get((str(line.item), line.noise), ())

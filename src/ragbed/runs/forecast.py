@@ -18,7 +18,7 @@ from ragbed.schema import Case, Completion
 from ragbed.testbeds.prompts.strategies import flow_of
 
 PROBES = 5
-_T_QUANTILES = (12.706, 4.303, 3.182, 2.776)  # 97.5 % quantiles of Student's t for 1 to 4 degrees of freedom
+_T_QUANTILES = (12.706, 4.303, 3.182, 2.776)  # 97.5% quantiles of Student's t for 1 to 4 degrees of freedom
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Forecast:
     tokens_out: int
     dollars: float | None  # None if the price is unknown or the model is free
     minutes: float
-    dollars_low: float | None = None  # bounds of the 95 % interval for the cost
+    dollars_low: float | None = None  # bounds of the 95% interval for the cost
     dollars_high: float | None = None
     truncated: int = 0  # number of probes whose responses were truncated
 
@@ -86,7 +86,7 @@ def _find_price(model: str, *, batch: bool) -> Price | None:
 def _forecast_cost(
     price: Price | None, pairs: Sequence[tuple[Case, Completion]], chars: int, trials: int
 ) -> tuple[float | None, float | None, float | None]:
-    """Return the expected cost of all trials, and the bounds of its 95 % interval.
+    """Return the expected cost of all trials, and the bounds of its 95% interval.
 
     The cost of a prompt is assumed to be proportional to its length, and the mean cost of a response to be constant.
     """
@@ -115,7 +115,7 @@ def _parts(reply: Completion, price: Price | None) -> tuple[float, float] | None
 
 
 def _error(values: Sequence[float]) -> float:
-    """Return the half-width of the 95 % interval for the mean of a few values."""
+    """Return the half-width of the 95% interval for the mean of a few values."""
     return _T_QUANTILES[len(values) - 2] * stdev(values) / math.sqrt(len(values)) if len(values) > 1 else fmean(values)
 
 

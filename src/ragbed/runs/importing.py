@@ -131,7 +131,9 @@ def _import_source(store: RunStore, source: AnswerSource, numbers: dict[str, int
         row = store.row(CallRequest(model, numbers[case.case], 0, case), 1, "", completion, cached=False)
         done = store.connection.execute("SELECT 1 FROM results WHERE model = ? AND item = ? AND repeat = 0", row[:2])
         if done.fetchone():
-            raise UsageError(f"{source.paths[0]}: another file also answers {case.case} for {source.model}.")
+            raise UsageError(
+                f"{source.paths[0]}: another file also contains an answer to {case.case} from {source.model}."
+            )
         store.connection.execute(RECORD, row)
 
 

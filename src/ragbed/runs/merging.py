@@ -81,6 +81,11 @@ def _copy(sources: Sequence[RunStore], target: RunStore, settings: dict[str, str
             target.connection.execute(LOSE, values)
 
 
+def _is_same(one: Case, other: Case) -> bool:
+    """Compare two cases except for the reason why they are infeasible, whose wording depends on ragbed's version."""
+    return msgspec.structs.replace(one, reason=None) == msgspec.structs.replace(other, reason=None)
+
+
 def _new_cases(source: RunStore, target: RunStore, merged: Merged) -> Iterator[Case]:
     """Yield the cases that are not in any earlier part; raise a UsageError if a case differs between parts."""
     for case in source.cases():
@@ -88,7 +93,7 @@ def _new_cases(source: RunStore, target: RunStore, merged: Merged) -> Iterator[C
         if not known:
             merged.cases += 1
             yield case
-        elif known[0][0] != msgspec.json.encode(case):
+        elif not _is_same(msgspec.json.decode(known[0][0], type=Case), case):
             raise UsageError(
                 f"{case.case} is a different case in {source.path.parent}: its documents or prompt differ."
             )
@@ -109,7 +114,7 @@ def _add(target: RunStore, model: int, result: StoredResult, merged: Merged) -> 
         if "error" not in (old.outcome, result.completion.outcome) and _content(old) != _content(result.completion):
             trial = f"{result.model} for {result.case.case} (repeat {result.repeat})"
             raise UsageError(
-                f"two runs have different responses by {trial}; only merge runs with different cases or models."
+                f"two runs have different responses by {trial}. Merge only runs with different cases or models."
             )
         if result.completion.outcome == "error":
             return

@@ -48,7 +48,7 @@ _LONG_TOKENS = (600, 1950)
 _FAR_TOKENS = 200
 
 # Minimum length of a document that itself contains the perturbation. All such documents in an item report the same two
-# events. When they were shorter, one pair in 200,000 documents shared more than 60 % of its 8-grams.
+# events. When they were shorter, one pair in 200,000 documents shared more than 60% of its 8-grams.
 _PERTURBED_TOKENS = 100
 
 _GUESSES = 100  # number of early or guessed values per event, so that reports from different hours differ

@@ -101,6 +101,6 @@ def find_testbed(name: str) -> Testbed:
     testbed = find_part(plugins.TESTBEDS, name, TESTBEDS)
     if testbed.name != name:
         raise PluginFailed(
-            f"testbed {name!r} is named {testbed.name!r} in its own code; its package must use one name."
+            f"the testbed registered as {name!r} is named {testbed.name!r} in its code; the two names must be the same."
         )
     return testbed

@@ -16,22 +16,24 @@ def _draw(ordered: Ordered, condition: CaseCondition, count: int) -> tuple[int, 
     true = condition.correct * condition.docs
     if true.denominator != 1:
         raise Infeasible(
-            f"correct {show_ratio(condition.correct)} of {condition.docs} documents is not a whole number of documents"
+            f"a true ratio of {show_ratio(condition.correct)} would require {float(true):.6g} true documents among "
+            f"{condition.docs}"
         )
     edited = count - int(true)
     if edited < 0:
-        raise Infeasible(f"noise and correct together need more than {condition.docs} documents")
+        raise Infeasible(f"the noise ratio and the true ratio together require more than {condition.docs} documents")
     front = ordered.contradicts[:edited]
     used = {ordered.item.passages[index].edit_of for index in front}
     if true and None in used:
-        raise Infeasible("an edited document does not say which true one it falsifies (edit_of)")
+        raise Infeasible("an edited document does not name the true document that it edits (`edit_of`)")
     # The order of the edits is reversed, so that the true documents for a share include those for any smaller share.
     originals = [ordered.item.passages[index].edit_of for index in reversed(ordered.contradicts)]
     available = dict.fromkeys([index for index in originals if index is not None] + list(ordered.supports))
     back = [index for index in available if index not in used][: int(true)]
     if len(front) < edited or len(back) < true:
-        beside = f" beside {true} true ones" if true else ""
-        raise Infeasible(f"needs {edited} edited documents{beside}, has {len(ordered.contradicts)} pairs")
+        beside = f" and {true} other true documents" if true else ""
+        pairs = len(ordered.contradicts)
+        raise Infeasible(f"requires {edited} edited documents{beside}, but the item has only {pairs} pairs")
     return (*front, *back[::-1])
 
 

@@ -76,7 +76,7 @@ class DocumentBank:
             sources = left
 
     def control(self, lengths: Sequence[int]) -> list[Document]:
-        """Return up to one document per length in characters, each from a different question."""
+        """For each requested length in characters, return at most one document, each from a different question."""
         found: dict[str, Document] = {}
         for length in lengths:
             for other in self._others:

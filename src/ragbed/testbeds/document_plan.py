@@ -87,20 +87,24 @@ def _distractor_count(condition: CaseCondition) -> int:
         return int(exact)
     near = [ratio for step in (0, 1) if (ratio := Fraction(int(exact) + step, condition.docs)) < 1]
     raise Infeasible(
-        f"noise {show_ratio(condition.noise)} of {condition.docs} documents is {float(exact):.6g} documents; "
-        f"use {' or '.join(map(show_ratio, near))}"
+        f"a noise ratio of {show_ratio(condition.noise)} would require {float(exact):.6g} distractors among "
+        f"{condition.docs} "
+        f"documents; use {' or '.join(map(show_ratio, near))}"
     )
 
 
 def _distractors(ordered: Ordered, bank: DocumentBank, arm: Arm, count: int) -> list[Document]:
     if not count:
         return []
-    related = [ordered.documents[index] for index in ordered.distracts[:count]]
+    related = [] if arm == "random" else [ordered.documents[index] for index in ordered.distracts[:count]]
     if arm != "random" and len(related) < count:
-        raise Infeasible(f"needs {count} distracting documents, has {len(related)}")
+        raise Infeasible(f"requires {count} distracting documents, but the item has only {len(related)}")
     if arm in ("related", "fixed"):
         return related
     found = bank.random(count) if arm == "random" else bank.control([len(document.text) for document in related])
     if len(found) < count:
-        raise Infeasible(f"needs {count} documents of other questions without the answer, found {len(found)}")
+        raise Infeasible(
+            f"requires {count} documents from other questions that do not contain the answer, but only {len(found)} "
+            "were found"
+        )
     return found

@@ -24,7 +24,9 @@ from ragbed.testbeds.settings import CaseCondition, Settings
 def _draw(ordered: Ordered, condition: CaseCondition, count: int) -> tuple[int, ...]:
     parts = len({ordered.item.passages[index].part for index in ordered.supports})
     if count < parts:
-        raise Infeasible(f"{parts} sub-questions need a document each, the mix leaves room for {count}")
+        raise Infeasible(
+            f"each of the {parts} sub-questions requires a document, but this noise ratio leaves only {count}"
+        )
     return draw_supporting(ordered, condition, count)
 
 

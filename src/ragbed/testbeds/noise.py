@@ -15,7 +15,7 @@ from ragbed.testbeds.settings import CaseCondition
 def draw_supporting(ordered: Ordered, condition: CaseCondition, count: int) -> tuple[int, ...]:
     """Return the first `count` supporting passages."""
     if count > len(ordered.supports):
-        raise Infeasible(f"needs {count} supporting documents, has {len(ordered.supports)}")
+        raise Infeasible(f"requires {count} supporting documents, but the item has only {len(ordered.supports)}")
     return ordered.supports[:count]
 
 

@@ -81,7 +81,7 @@ def choose_counterfactual(item: Item, condition: CaseCondition, year: int) -> Ch
     true = _pool(item, "supports")
     edits = {passage.edit_of: index for index, passage in enumerate(item.passages) if passage.edit_of is not None}
     if not edits.keys() >= set(true):
-        raise ValueError("a supporting document has no edited form")
+        raise ValueError("a supporting document has no edited version")
     wanted_negative, wanted_true = (
         ceil(condition.docs * float(share)) for share in (condition.noise, condition.correct)
     )

@@ -52,7 +52,7 @@ def test_empty_labels_and_unknown_responses_are_counted() -> None:
         ('{"criterion": "flag"}', "is not a valid label: Object missing required field `model`"),
         ("poetry", "is not a valid label: JSON is malformed"),
         ('{"criterion": "flag", "model": "m", "case": "a", "label": "yes"}', "Expected `bool | null`"),
-        ('{"criterion": "flag", "model": "m", "case": "a", "probability": 0}', "probability must be above 0"),
+        ('{"criterion": "flag", "model": "m", "case": "a", "probability": 0}', "probability must be greater than 0"),
     ],
 )
 def test_an_invalid_label_line_is_reported(tmp_path: Path, line: str, told: str) -> None:

@@ -106,7 +106,7 @@ def test_the_report_shows_the_curves_and_recommends_a_threshold(tmp_path: Path) 
     assert {"coverage", "reliability"} <= set(names)
     assert "selective" in {table.name for table in make_report(["run"], cells, "robust").tables}
     (paragraph,) = summarise(cells, "robust", words)
-    assert "confidence of at least 1.00 are shown, 25% of all cases are answered" in paragraph.text
+    assert "confidence is at least 1.00, it answers 25% of all cases" in paragraph.text
     bins = [cell for cell in cells if cell.estimate.metric == "accuracy_by_confidence"]
     assert [(cell.place.get("slot"), cell.estimate.value) for cell in bins] == [(5, 0.5), (9, 1.0)]
 
@@ -127,7 +127,7 @@ def test_an_unusable_confidence_is_counted_with_its_reason(tmp_path: Path) -> No
     ("options", "message"),
     [
         ({"confidence": "agreement"}, "repeats=1"),
-        ({"confidence": "logprobs"}, "scripted/oracle returns no log-probabilities"),
+        ({"confidence": "logprobs"}, "scripted/oracle does not return log-probabilities"),
     ],
 )
 def test_a_confidence_that_cannot_be_measured_is_refused(options: dict[str, str], message: str) -> None:

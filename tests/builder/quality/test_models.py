@@ -67,7 +67,7 @@ def test_the_logistic_model_is_fitted_from_five_models_on(tmp_path: Path) -> Non
     assert "difficulty b" not in figures(tmp_path, steps(4), {}, items)
     found = figures(tmp_path, steps(5), {}, items)
     assert found["difficulty b"].n == found["discrimination a"].n == 60
-    assert found["difficulty b"].note.startswith("5 models; 80 % of the items are between ")
+    assert found["difficulty b"].note.startswith("5 models; 80% of the items are between ")
     assert found["difficulty b"].reference == "not published"
 
 

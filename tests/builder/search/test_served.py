@@ -262,7 +262,7 @@ def test_no_call_is_made_beyond_the_quota_over_all_runs(wire: EngineServer, tmp_
     wire.script = [reply(_tavily(ROWS[:1]))]
     queries = [Query(text=text, lang="en") for text in ("one", "two", "three")]
     ask(wire, tmp_path, "tavily", *queries[:2], quota=2)
-    with pytest.raises(SearchFailed, match="the quota of 2 calls to tavily is used up") as caught:
+    with pytest.raises(SearchFailed, match="the quota of 2 calls to tavily has been used up") as caught:
         ask(wire, tmp_path, "tavily", queries[0], queries[2], quota=2)
     assert caught.value.outcome == "quota"
     assert len(wire.asked) == 2
@@ -281,7 +281,7 @@ def test_pages_are_asked_for_until_there_are_enough_hits(wire: EngineServer, tmp
 
 def test_engines_behind_searxng_that_are_silent_are_no_empty_result(wire: EngineServer, tmp_path: Path) -> None:
     wire.script = [reply({"results": [], "unresponsive_engines": [["google", "CAPTCHA"]]})]
-    with pytest.raises(SearchFailed, match="none of the engines that searxng uses responded"):
+    with pytest.raises(SearchFailed, match="none of the search engines that SearXNG queried responded"):
         ask(wire, tmp_path, "searxng", Query(text="bridge", lang="en"))
 
 
@@ -321,7 +321,7 @@ def test_without_key_and_network_what_was_asked_before_is_answered_again(
     with PageCache(tmp_path / "kept.db") as keep:
         engine = open_engine(name, SearchContext(keep, TODAY, quota=0))
         assert asyncio.run(engine.search(FULL)) == hits
-        with pytest.raises(SearchFailed, match=f"the quota of 0 calls to {name} is used up"):
+        with pytest.raises(SearchFailed, match=f"the quota of 0 calls to {name} has been used up"):
             asyncio.run(engine.search(Query(text="never asked", lang="en")))
 
 

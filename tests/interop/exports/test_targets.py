@@ -124,7 +124,11 @@ def test_infeasible_settings_are_reported(tmp_path: Path) -> None:
     words = ("--testbeds", "noise", "--num-docs", "8", "--noise", "0,0.5", "--limit", "4", "--json")
     done = _export("ragbed-mini-en_base", "ragas", tmp_path / "rows", *words)
     told = json.loads(done.out)
-    assert (done.code, told["cases"], told["infeasible"]) == (0, 4, {"needs 8 supporting documents, has 6": 4})
+    assert (done.code, told["cases"], told["infeasible"]) == (
+        0,
+        4,
+        {"requires 8 supporting documents, but the item has only 6": 4},
+    )
     assert "4 infeasible cases were not exported" in done.err
 
 

@@ -34,7 +34,7 @@ def test_all_parts_of_a_model_must_exist(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "problem"),
     [
-        ({"tokenizer.chat_template": None}, "has no chat template.* use a GGUF file of an instruct model"),
+        ({"tokenizer.chat_template": None}, "has no chat template.* use the GGUF file of an instruction-tuned model"),
         ({"tokenizer.chat_template": " "}, "has no chat template"),
         ({"general.architecture": None}, "does not specify its architecture; download it again"),
         ({"llama.context_length": None}, r"has no valid context length \(llama.context_length\)"),

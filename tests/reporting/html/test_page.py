@@ -98,7 +98,7 @@ def test_claims_without_enough_data_are_one_line(opened: Watched) -> None:
     assert line.startswith("Not enough data for C1, C2, C3, C4, C5, C6, C7, C8, C9, C10: ")
     assert "at least 30 questions" in line
     claims.locator("summary").press("Enter")  # a click may miss while figures above are drawn for the first time
-    expect(claims.get_by_text("Run rejection.").first).to_be_visible()
+    expect(claims.get_by_text("Run the rejection testbed.").first).to_be_visible()
 
 
 def test_only_the_metrics_that_are_shown_are_defined(opened: Watched) -> None:
@@ -263,8 +263,8 @@ def test_the_leaderboard_needs_no_scrolling_on_a_phone(browser: Browser, report:
         table = watched.page.locator("main:not([hidden]) table.sortable")
         ends = "node => [...node.querySelectorAll('td, td span')].map((one) => one.getBoundingClientRect().right)"
         assert 300 < max(table.evaluate(ends)) <= 390
-        cell = table.locator("td[data-label='highest noise']").first
-        assert cell.evaluate("node => getComputedStyle(node, '::before').content") == '"highest noise"'
+        cell = table.locator("td[data-label='highest noise ratio']").first
+        assert cell.evaluate("node => getComputedStyle(node, '::before').content") == '"highest noise ratio"'
         table.get_by_role("button", name="highest noise").click()
         assert "scripted/oracle" in table.locator("tbody tr").first.inner_text()
 

@@ -146,7 +146,7 @@ def test_question_aliases_and_stances_are_fixed(browser: Browser, served: Served
         page.get_by_role("button", name="Save").click()
         expect(point(page, "answer[0]")).to_contain_text("Ada Marlowe / Marlowe")
         press(page, "passages[0].stance", "Fix")
-        page.get_by_role("button", name="It does not give the answer").click()
+        page.get_by_role("button", name="Does not contain the answer").click()
         expect(point(page, "passages[0].stance")).to_contain_text("fixed")
         accept_item(page)
         open_item(page, served, "en_base/en-base-0")
@@ -221,7 +221,7 @@ def test_the_bound_is_shown_as_people_go(browser: Browser, served: Served) -> No
         row = page.locator(".tallies tbody tr").filter(has_text="en_base")
         expect(row.locator("td").nth(1)).to_have_text("3 / 3")
         expect(row.locator("td").nth(0)).to_have_text("1 / 1")
-        expect(row.locator(".bound")).to_have_text("0.0 %")
+        expect(row.locator(".bound")).to_have_text("0.0%")
         expect(page.locator(".heading")).to_contain_text("all done")
 
 
@@ -231,8 +231,10 @@ def test_the_bound_after_one_of_three(browser: Browser, served: Served) -> None:
         for _ in range(2):
             accept_item(page)
         page.goto(f"{served.origin}/?item=en_base/en-base-0")
-        expect(page.locator(".bound-line")).to_contain_text("0 of 1 wrong: at most 95.0 % of all unflagged items")
-        expect(page.locator(".bound-line")).to_contain_text("review 2 more to reach ≤ 5.0 %")
+        expect(page.locator(".bound-line")).to_contain_text(
+            "0 of 1 wrong: at most 95.0% of all unflagged items are wrong"
+        )
+        expect(page.locator(".bound-line")).to_contain_text("review 2 more to reach ≤ 5.0%")
 
 
 def test_two_raters_decide_independently_and_settle_their_differences(browser: Browser, folder: Path) -> None:
@@ -249,7 +251,7 @@ def test_two_raters_decide_independently_and_settle_their_differences(browser: B
         assert "unclear" not in bo.page.inner_text("main")
         accept_item(bo.page)
         bo.page.get_by_role("link", name="Progress").click()
-        bo.page.get_by_role("link", name="Settle 1 disagreement").click()
+        bo.page.get_by_role("link", name="Resolve 1 disagreement").click()
         bo.page.locator(".item-row").click()
         question = point(bo.page, "question")
         expect(question).to_contain_text("ada: rejected unclear")
@@ -257,7 +259,7 @@ def test_two_raters_decide_independently_and_settle_their_differences(browser: B
         expect(point(bo.page, "known").get_by_role("button")).to_have_count(0)
         press(bo.page, "question", "Accept")
         expect(state(bo.page)).to_have_text("accepted")
-        expect(question).to_contain_text("settled by bo: accepted")
+        expect(question).to_contain_text("resolved by bo: accepted")
         bo.page.get_by_role("link", name="Progress").click()
         expect(bo.page.locator(".concord tbody tr").first).to_contain_text("0.00")
 

@@ -28,9 +28,14 @@ def test_every_text_of_the_interface_is_translated() -> None:
     assert wanted - known == set()
 
 
-def test_every_rule_that_flags_an_item_has_its_name_in_chinese() -> None:
-    known = set(re.findall(r'^  "([\w-]+)":', sources("ragbed.ui.review")["zh.js"], re.MULTILINE))
-    assert {*LINTED, "false-answer", "edit", "label"} <= known
+def test_every_rule_that_flags_an_item_has_a_description_in_both_languages() -> None:
+    code = sources("ragbed.ui.review")
+    known = set(re.findall(r'^  "([^"]+)":', code["zh.js"], re.MULTILINE))
+    flags = re.search(r"const FLAGS = \{(.*?)\};", code["list.js"], re.DOTALL)
+    assert flags is not None
+    described = dict(re.findall(r'"([^"]+)": "([^"]+)"', flags[1]))
+    assert {*LINTED, "false-answer", "edit", "label"} == described.keys()
+    assert set(described.values()) <= known
 
 
 def test_buttons_that_turn_pages_say_so_in_chinese() -> None:

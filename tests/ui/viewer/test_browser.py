@@ -176,7 +176,7 @@ def test_a_case_shows_prompt_response_scores_and_labels(watched: Watched, served
     ):
         assert told in trial
     page.get_by_role("button", name="中文").click()
-    expect(page.locator(".trial")).to_contain_text("错误文档这样说 · “x” · 2020 → 2018 · 第 1 小问")
+    expect(page.locator(".trial")).to_contain_text("错误文档这样说 · “x” · 2020 → 2018 · 第 1 个子问题")
     page.get_by_role("button", name="English").click()
     page.get_by_text("Prompt as sent").click()
     assert "Answer from the documents." in page.locator(".prompt").inner_text()

@@ -130,7 +130,7 @@ def _pairing(cell: Cell) -> tuple[object, ...]:
 
 
 def refuse_seldom(inputs: ClaimInputs) -> ClaimFinding:
-    """Check C3: no model refuses more often than the paper's best (Rej*), 45 % in English and 43.33 % in Chinese."""
+    """Check C3: no model refuses more often than the paper's best (Rej*), 45% in English and 43.33% in Chinese."""
     table = read_tables().rejection
     return conclude(
         "C3",
@@ -164,7 +164,7 @@ def refuse_in_other_words(inputs: ClaimInputs) -> ClaimFinding:
 
 
 def stay_below_the_papers_best(inputs: ClaimInputs) -> ClaimFinding:
-    """Check C5: no model beats the paper's best rates, without noise (60 and 67 %) and at 0.4 (43 and 55 %)."""
+    """Check C5: no model beats the paper's best rates, without noise (60 and 67%) and at 0.4 (43 and 55%)."""
     table = read_tables().integration
     return conclude(
         "C5",
@@ -178,7 +178,7 @@ def stay_below_the_papers_best(inputs: ClaimInputs) -> ClaimFinding:
 
 
 def err_as_the_paper_counts(inputs: ClaimInputs) -> ClaimFinding:
-    """Check C7: without noise, integration errors have the paper's shares of error types (38, 28, 28 and 6 %).
+    """Check C7: without noise, integration errors have the paper's shares of error types (38, 28, 28 and 6%).
 
     The paper's shares come from a sample (`ragbed paper`, S-4), so each is compared with an interval that is adjusted
     for four comparisons.

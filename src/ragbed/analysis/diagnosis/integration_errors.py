@@ -70,7 +70,7 @@ def find_misalignment(trial: TrialContext) -> Iterator[Evidence]:
 
 
 def find_noise_like(trial: TrialContext) -> Iterator[Evidence]:
-    """E7: an integration error of type E1, E2 or E3. In the paper, these make up 38 % of the integration errors."""
+    """E7: an integration error of type E1, E2 or E3. In the paper, these make up 38% of the integration errors."""
     if trial.case.testbed != INTEGRATION.name:
         return
     for find in (find_distance, find_uncertainty, find_confusion):

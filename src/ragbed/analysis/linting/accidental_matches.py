@@ -21,7 +21,7 @@ _SHARE = 0.01  # maximum share of matching documents; 24 of RGB's zh_refine item
 @dataset_rule(
     "accidental-match",
     "warning",
-    "more than 1 % of other questions' documents count as a correct answer",
+    "more than 1% of other questions' documents count as a correct answer",
     fix="Give the answer with its unit or full name.",
     optional=True,
 )

@@ -67,7 +67,7 @@ class Correction:
 
 @dataclass(frozen=True)
 class Resolution:
-    """The smallest drop between two groups of questions that can be detected with a power of 80 %."""
+    """The smallest drop between two groups of questions that can be detected with a power of 80%."""
 
     n: int
     base: float

@@ -1,6 +1,6 @@
 """Pure functions that compute intervals, tests and sample sizes from counts and scores, one file per family.
 
-Rates are fractions between 0 and 1. Intervals have a confidence level of 95 % by default. Functions that draw random
+Rates are fractions between 0 and 1. Intervals have a confidence level of 95% by default. Functions that draw random
 numbers take a seed. docs/explanation/statistics.md has the definitions.
 
 The functions use `scipy.special`, not `scipy.stats`. Importing `scipy.stats` takes five times as long as importing

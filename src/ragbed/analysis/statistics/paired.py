@@ -16,7 +16,7 @@ from ragbed.analysis.statistics.rates import LEVEL, Interval, two_sided
 _EXACT_SUMS = 1_000_000  # maximum number of distinct sums to enumerate
 _EXACT_STEPS = 20_000_000  # maximum number of additions for the exact distribution on a lattice, about 20 ms
 _DENOMINATOR = 10_000  # maximum denominator of differences that are fractions, e.g. 60 for means of 2 to 6 verdicts
-_FULL_CHANGES = 16  # chosen by simulation; with 1, the coverage drops to 83 % if a few events of ten questions change
+_FULL_CHANGES = 16  # chosen by simulation; with 1, the coverage drops to 83% if a few events of ten questions change
 _BISECTIONS = 80  # number of bisection steps, which makes the saddlepoint exact to the last digit
 _CENTRAL = 0.01  # deviate below which the normal approximation is used
 _ROUNDING = 1e-9  # maximum rounding error in sums of fractions that are mathematically equal
@@ -65,7 +65,7 @@ def sign_flips(differences: ArrayLike, counts: ArrayLike | None = None) -> float
     """Return the two-sided p value from the paired permutation test for graded scores.
 
     The test is exact for up to about a thousand differences of means (fractions with a common denominator), and for a
-    few differences of any kind. Otherwise, the tail is a saddlepoint approximation, whose relative error is below 1 %
+    few differences of any kind. Otherwise, the tail is a saddlepoint approximation, whose relative error is below 1%
     for p values down to 1e-60 (the tests compare it with exact results). If all differences are −1, 0 or 1, this is
     McNemar's test.
 
@@ -188,7 +188,7 @@ def paired_difference(differences: ArrayLike, level: float = LEVEL, counts: Arra
 def decline_test(differences: ArrayLike, least: float, counts: ArrayLike | None = None) -> float:
     """Return the p value from the minimum-effect test, whose null hypothesis is a decline of at most `least`.
 
-    The p value is doubled, so that p < 0.05 implies that the 95 % interval lies below −least. The quantile is Student's
+    The p value is doubled, so that p < 0.05 implies that the 95% interval lies below −least. The quantile is Student's
     t with one degree of freedom per question, because gates must not err more often than stated in any design.
     """
     _, middle, error, n = _moments(differences, counts)

@@ -46,7 +46,7 @@ def paired_design(discordance: float | None = None, times: int = 2, alpha: float
     def changed(drop: float) -> float:
         return times * drop if discordance is None else discordance
 
-    share = f"{times} × the drop" if discordance is None else f"{100 * discordance:.4g} %"
+    share = f"{times} × the drop" if discordance is None else f"{100 * discordance:.4g}%"
     return Design(
         "paired",
         f"verdicts that change: {share}",
@@ -65,7 +65,7 @@ def unpaired_design(base: float, alpha: float = ALPHA) -> Design:
     """
     return Design(
         "unpaired, each group",
-        f"accuracy before: {100 * base:.4g} %",
+        f"accuracy before: {100 * base:.4g}%",
         base,
         lambda drop, power: unpaired_size(base, drop, power, alpha),
         lambda n, drop: unpaired_power(n, base, drop, alpha),

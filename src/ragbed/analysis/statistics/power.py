@@ -30,7 +30,7 @@ def paired_size(drop: float, discordance: float, power: float = POWER, alpha: fl
         alpha: Two-sided level of the test.
     """
     if not 0 < drop <= discordance <= 1:
-        raise ValueError(f"a drop of {drop} requires a discordance from {drop} to 1, not {discordance}")
+        raise ValueError(f"a drop of {drop} requires a discordance between {drop} and 1, not {discordance}")
     reach = two_sided(1 - alpha) * math.sqrt(discordance) + quantile(power) * math.sqrt(discordance - drop**2)
     return math.ceil(reach**2 / drop**2)
 

@@ -1,6 +1,6 @@
 """Confidence sequences: intervals that remain valid when a run is monitored continuously and stopped at any time.
 
-With a probability of 1 − alpha, all intervals in a sequence contain the mean. An ordinary 95 % interval that
+With a probability of 1 − alpha, all intervals in a sequence contain the mean. An ordinary 95% interval that
 is checked after every question misses the mean far more often. The sequence is a betting martingale (Waudby-Smith and
 Ramdas 2024, "Estimating means of bounded random variables by betting"): for each candidate mean, a bettor stakes fixed
 fractions of its wealth on the scores being higher (or lower). If the candidate is the true mean, the wealth exceeds
@@ -58,7 +58,7 @@ def difference_sequence(differences: ArrayLike, counts: ArrayLike | None = None,
 def decline_p(differences: ArrayLike, least: float) -> float:
     """Return an anytime-valid p value for the null hypothesis of a decline of at most `least`.
 
-    The p value is doubled, so that p < 0.05 means that the 95 % interval lies below −least.
+    The p value is doubled, so that p < 0.05 means that the 95% interval lies below −least.
     """
     moved = np.asarray(differences, np.float64)
     wealth = log_wealth((1 - moved) / 2, np.ones(len(moved)), np.ones(len(moved)), (1 + least) / 2)

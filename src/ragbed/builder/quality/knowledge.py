@@ -17,7 +17,7 @@ _KNOWN = MeasureSpec(
 _GATED = MeasureSpec(
     "known counterfactual items",
     "counterfactual items that a reference model answered without documents, so that it can detect the error",
-    "the paper uses models that know 70 % of them",
+    "the paper uses models that know 70% of them",
     QualityGate("=", 1),
 )
 _EVENTS = MeasureSpec("dated events", "items with the date of their event", "RGB's data has no dates")

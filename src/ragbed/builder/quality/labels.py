@@ -30,7 +30,7 @@ _GIVES = MeasureSpec(
 _CLEAR = MeasureSpec(
     "negative purity",
     ("distracting passages without the answer in any form that the rules recognise ($44bn, 27/10/2017, a family name)"),
-    "by the same rules zh_refine 5,110/5,144, en_fact 517/594; at most 99.9 % verbatim",
+    "by the same rules zh_refine 5,110/5,144, en_fact 517/594; at most 99.9% verbatim",
     QualityGate("≥", 0.99),
 )
 _TELLS = MeasureSpec(

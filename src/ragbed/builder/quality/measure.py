@@ -26,7 +26,7 @@ class Measure(Struct, frozen=True, kw_only=True):
     value: float | None  # None if the value cannot be measured; the note states why
     hits: int | None = None  # numerator of a share
     n: int  # denominator, or sample size
-    low: float | None = None  # lower limit of the 95 % Wilson interval of a share
+    low: float | None = None  # lower limit of the 95% Wilson interval of a share
     high: float | None = None
     reference: str  # RGB's value, or the reason why there is none (docs/reference/build.md)
     gate: str | None = None
@@ -49,7 +49,7 @@ class QualityGate:
     bound: float
 
     def __str__(self) -> str:
-        bound = f"{100 * self.bound:g} %" if 0 < self.bound <= 1 else f"{self.bound:g}"
+        bound = f"{100 * self.bound:g}%" if 0 < self.bound <= 1 else f"{self.bound:g}"
         return f"{self.sign} {bound}"
 
     def judge(self, value: float | None) -> Passed:

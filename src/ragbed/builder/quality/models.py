@@ -122,5 +122,5 @@ def _fit(right: list[dict[tuple[str, str], bool]], items: list[tuple[str, str]])
 
     found = fit_2pl(np.array([[correct.get(item, np.nan) for item in items] for correct in right], float))
     for kind, spread in ((_SHARPNESS, found.a), (_DIFFICULTY, found.b)):
-        note = f"{len(right)} models; 80 % of the items are between {spread.low:.2f} and {spread.high:.2f}"
+        note = f"{len(right)} models; 80% of the items are between {spread.low:.2f} and {spread.high:.2f}"
         yield kind.number(spread.median, len(items), note)

@@ -25,8 +25,8 @@ _TITLES = {
     "people": "Human review",
 }
 _TINTS: dict[Passed, str] = {"passed": "good", "failed": "bad", "not measured": "warn", "no gate": ""}
-_COLUMNS = ("Measure", "Value", "95 % interval", "n", "Gate", "", "RGB", "Note")
-_NUMBERS = {"Value", "95 % interval", "n"}
+_COLUMNS = ("Measure", "Value", "95% interval", "n", "Gate", "", "RGB", "Note")
+_NUMBERS = {"Value", "95% interval", "n"}
 # Additional styles for tables with long text.
 _STYLE = """
 .figures { table-layout: fixed; width: 100%; min-width: 64rem; }

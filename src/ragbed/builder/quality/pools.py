@@ -26,7 +26,7 @@ _SIZE = MeasureSpec(
 _FILLS = MeasureSpec(
     "fills every ratio",
     "items with at least 5 supporting and 5 distracting passages",
-    "zh_refine 100 %; en_fact 38 % and 72 %; zh_fact 41 % and 63 %",
+    "zh_refine 100%; en_fact 38% and 72%; zh_fact 41% and 63%",
     QualityGate("=", 1),
 )
 _LENGTH = MeasureSpec(
@@ -42,7 +42,7 @@ _SHAPE = MeasureSpec(
 _DUPLICATES = MeasureSpec(
     "duplicate rate",
     "passages that are near or exact duplicates of an earlier one in the item (5-character n-grams, containment ≥ 0.8)",
-    "zh_refine 1,070/7,715 = 13.9 %; zh_int 941/5,762 = 16.3 %; en_fact 5/989; zh_fact 11/948",
+    "zh_refine 1,070/7,715 = 13.9%; zh_int 941/5,762 = 16.3%; en_fact 5/989; zh_fact 11/948",
     QualityGate("≤", 0.02),
 )
 _CROSS = MeasureSpec(

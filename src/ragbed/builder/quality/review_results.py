@@ -77,4 +77,4 @@ def _note(sample: ReviewSample, kappa: float | None) -> str:
     if sample.sampled == sample.drawn:
         return f"all {sample.drawn} reviewed{agreement}"
     bound = upper_bound(sample.wrong, sample.sampled)
-    return f"at most {bound:.1%} of the {sample.drawn} (one-sided 95 %){agreement}"
+    return f"at most {bound:.1%} of the {sample.drawn} (one-sided 95%){agreement}"

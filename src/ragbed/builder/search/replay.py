@@ -49,6 +49,6 @@ def open_replay(setting: SearchContext) -> SearchEngine:
     """Open an engine that replays the file of recorded hits in the context."""
     if setting.recorded is None:
         raise UsageError(
-            "The search engine replay requires a file of recorded hits; set search.recorded in the recipe."
+            "The `replay` search engine requires a file of recorded hits. Set search.recorded in the recipe."
         )
     return _ReplaySearchEngine(setting.recorded, setting.questions)

@@ -133,7 +133,7 @@ class HttpSearchEngine:
     async def _call(self, ask: SearchRequest) -> list[SearchResult]:
         async with self._pace.turn(self.name):
             if not self._keep.count_call(self.name, self._quota):
-                raise SearchFailed("quota", f"the quota of {self._quota} calls to {self.name} is used up")
+                raise SearchFailed("quota", f"the quota of {self._quota} calls to {self.name} has been used up")
             body = await self._send(ask)
         try:
             return self._service.read(body)
@@ -185,7 +185,7 @@ def _refuse_status(name: str, response: aiohttp.ClientResponse) -> None:
     if status in (401, 403):
         raise SearchFailed("auth", f"{reason}: check the API key and its permissions")
     if status in _SPENT:
-        raise SearchFailed("quota", f"{reason}: the account's quota is used up")
+        raise SearchFailed("quota", f"{reason}: the account's quota has been used up")
     if status == 429 or status >= 500 or status == 408:
         outcome: SearchOutcome = "rate" if status == 429 else "server"
         raise SearchFailed(outcome, reason, passing=True, pause_s=retry_after(response))

@@ -148,7 +148,9 @@ READERS: dict[str, Callable[[ReadJob], ExtractedText]] = {
 def _decode(job: ReadJob) -> str:
     decoded = decode_page(job.body, job.content_type)
     if decoded.broken > _UNREADABLE:
-        raise Unreadable("charset", f"unknown charset: {decoded.broken:.0%} of the text is not valid {decoded.charset}")
+        raise Unreadable(
+            "charset", f"the charset is unknown: {decoded.broken:.0%} of the text is not valid {decoded.charset}"
+        )
     return decoded.text.replace("\r\n", "\n").replace("\r", "\n")
 
 

@@ -103,7 +103,7 @@ class Robots:
                 raise FetchFailed("status", f"the server returned HTTP {response.status}")
             text = (await read_beginning(response, _MAX_BYTES))[:_MAX_BYTES].decode("utf-8", "replace")
         if _count_rules(text) > _MAX_RULES:
-            raise FetchFailed("size", "robots.txt has too many rules for too many agents")
+            raise FetchFailed("size", "robots.txt contains too many rules")
         wild = sum(len(line) for line in text.splitlines() if "*" in line and not _names_agent(line))
         return _Rules(self._clock() + _VALID_S, Protego.parse(text), wild_chars=wild)
 

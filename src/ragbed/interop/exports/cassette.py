@@ -173,13 +173,13 @@ class _Reader:
         part = self._next_record()
         while part is not None:
             if isinstance(part, CassetteResult):
-                raise self._error("is a result that does not belong to a run")
+                raise self._error("contains a result that does not belong to a run")
             part = self._restore_run(part) if isinstance(part, RunPart) else self._restore_file(part)
         return self._replayed
 
     def _restore_run(self, part: RunPart) -> RunPart | FilePart | None:
         if self._replayed.runs == _MAX_RUNS:
-            raise self._error(f"starts run {_MAX_RUNS + 1}, but a cassette contains at most {_MAX_RUNS} runs")
+            raise self._error(f"starts run {_MAX_RUNS + 1}, but a cassette can contain at most {_MAX_RUNS} runs")
         folder = self._folder / self._check_path(part.folder, _RUN_PATH) if part.folder else self._folder
         if (folder / NAME).exists():
             raise self._error(f"{part.folder or 'the run'} appears in the cassette twice")

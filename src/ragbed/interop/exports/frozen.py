@@ -254,7 +254,7 @@ def find_part(folder: Path, name: str) -> TestbedPart:
     frozen = read_frozen(folder)
     parts = {part.name: part for part in frozen.parts}
     if name not in parts:
-        raise UnknownName("part of this testbed", name, parts)
+        raise UnknownName("testbed part", name, parts)
     if frozen.scorers != scorers_hash():
         warnings.warn(
             f"{folder} was exported by ragbed {frozen.ragbed} with scorers {frozen.scorers}, but this version has "

@@ -100,7 +100,9 @@ def _to_weights(path: Path, metadata: dict[str, object]) -> Weights:
         raise UsageError(f"{path} does not specify its architecture; download it again.")
     template = metadata.get("tokenizer.chat_template")
     if not isinstance(template, str) or not template.strip():
-        raise UsageError(f"{path} has no chat template, so it is a base model; use a GGUF file of an instruct model.")
+        raise UsageError(
+            f"{path} has no chat template, so it is a base model; use the GGUF file of an instruction-tuned model."
+        )
     context = metadata.get(f"{architecture}.context_length")
     if not isinstance(context, int) or context < 1:
         raise UsageError(f"{path} has no valid context length ({architecture}.context_length).")

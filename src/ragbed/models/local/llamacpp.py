@@ -138,7 +138,7 @@ class LlamaModel:
                     f", which is all that this machine has memory for (the model supports {self.weights.context:,})"
                 )
             raise Failure(
-                "too-long", f"the prompt of {count:,} tokens and the response of up to {most:,} do not fit into {limit}"
+                "too-long", f"the prompt of {count:,} tokens and a response of up to {most:,} do not fit in {limit}"
             )
         content = await self._post("v1/chat/completions", body)
         completion = parse_chat(content, logprobs=self._config.sampling.logprobs)

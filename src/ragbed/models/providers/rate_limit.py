@@ -10,7 +10,7 @@ from __future__ import annotations
 # The share of the accepted rate to use after a refusal, so that the rate stays below the limit for the first seconds.
 _CUT = 0.96
 # Initial growth of the rate per second. The rate reaches an unchanged limit again after four seconds, which costs one
-# or two refusals, about 1 % of the calls at 50 per second. Lower rates grow by 1/2,500 per call, so that refusals are
+# or two refusals, about 1% of the calls at 50 per second. Lower rates grow by 1/2,500 per call, so that refusals are
 # equally rare.
 _GROW, _GROW_CALLS = 0.01, 2500
 # The growth doubles every time this many seconds pass without a refusal, so that the request rate is ten times as high

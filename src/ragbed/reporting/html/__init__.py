@@ -190,7 +190,7 @@ def _add_module(name: str, read: Callable[[str], str], done: dict[str, str], abo
     body = _IMPORT.sub(lambda found: f"const {{{found[1].replace(' as ', ': ')}}} = {_variable(found[2])};", text)
     body = _EXPORT.sub(lambda found: found[0].removeprefix("export "), body)
     if left := _LEFT.search(body):
-        raise ValueError(f"{name}: {left[0]!r} is not a form that can be bundled")
+        raise ValueError(f"{name}: {left[0]!r} cannot be bundled, because only plain imports and exports are supported")
     done[name] = f"const {_variable(name)} = (() => {{\n{body}\nreturn {{ {', '.join(names)} }};\n}})();"
 
 

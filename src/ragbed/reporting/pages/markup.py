@@ -59,7 +59,7 @@ def raw(tag: str, content: str, **attributes: str) -> RawMarkup:
         ValueError: The content would end the element.
     """
     if f"</{tag}" in content.lower() or "<!--" in content:
-        raise ValueError(f"the content of <{tag}> would end it")
+        raise ValueError(f"the content of <{tag}> contains its closing tag or the start of a comment")
     return RawMarkup(tag, el(tag, **attributes).attributes, (content,))
 
 

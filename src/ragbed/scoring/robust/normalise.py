@@ -11,6 +11,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from functools import cache
+from itertools import pairwise
 
 from opencc import OpenCC
 
@@ -108,10 +109,14 @@ def _fold_character(character: str) -> str:
 @cache
 def _changed() -> re.Pattern[str]:
     """Return a pattern for the characters that change, which are few in Chinese texts."""
-    kept = "".join(
-        character for character in map(chr, (*range(0x20, 0x7F), *_HAN)) if _TABLE[ord(character)] == character
-    )
-    return re.compile(f"[^{re.escape(kept)}]")
+    # Converting all characters in one call and listing ranges takes less than half the time.
+    simplified = _simplifier().convert("\n".join(map(chr, _HAN))).split("\n")
+    kept = [code for code in range(0x20, 0x7F) if _TABLE[code] == chr(code)]
+    kept += [code for code, other in zip(_HAN, simplified, strict=True) if other == chr(code)]
+    starts = [code for before, code in pairwise([-1, *kept]) if code != before + 1]
+    ends = [code for code, after in pairwise([*kept, -1]) if after != code + 1]
+    ranges = (f"\\U{first:08x}-\\U{last:08x}" for first, last in zip(starts, ends, strict=True))
+    return re.compile(f"[^{''.join(ranges)}]")
 
 
 @cache

@@ -137,7 +137,7 @@ def _read_own_text(path: Path) -> str:
     needed = _NEEDED.get(path.name, ())
     for placeholder in needed:
         if placeholder not in text:
-            raise UsageError(f"{path} does not contain {placeholder}, so the prompt would not contain its content.")
+            raise UsageError(f"{path} does not contain {placeholder}, so this part would be missing from the prompt.")
     for placeholder in set(_PLACEHOLDER.findall(text)) - set(needed):
         raise UsageError(f"{path} contains {placeholder}, which is replaced only in user.md.")
     return text

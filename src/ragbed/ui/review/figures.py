@@ -18,7 +18,7 @@ class ReviewCounts(Struct, frozen=True, kw_only=True):
     """The review counts for one dataset.
 
     `drawn` is the number of unflagged items. In their random order, the first `sampled` items have all been decided,
-    and `wrong` of these had to be fixed or rejected. `bound` is the one-sided 95 % upper bound on the share of wrong
+    and `wrong` of these had to be fixed or rejected. `bound` is the one-sided 95% upper bound on the share of wrong
     items among all unflagged items. `more` is the number of further items without errors that would lower the bound to
     the target.
     """

@@ -39,7 +39,7 @@ def open_review(
     Args:
         path: A build folder or a dataset file.
         raters: Raters per item; by default, the stored number, or 1 if no number is stored.
-        target: Share of wrong items to rule out; by default, the stored share, or 5 % if no share is stored.
+        target: Share of wrong items to rule out; by default, the stored share, or 5% if no share is stored.
         watch: Called with the name of a dataset and the number of items checked for flags.
         writes: Whether decisions can be added. If not, a copy of the log is read, so a review page can stay open.
 

@@ -237,7 +237,7 @@ def _refuse_other_data(queue: ReviewQueue, path: Path, lines: Sequence[Line]) ->
         raise DataError(
             path,
             (
-                f"is the review log of other data ({was}), not of {here}. Move it away to start again, or review "
-                "the data that it belongs to"
+                f"belongs to other data ({was}), not to {here}. Move it away to start again, or review the data that "
+                "it belongs to"
             ),
         )

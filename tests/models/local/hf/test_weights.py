@@ -102,5 +102,5 @@ def test_code_from_another_repository_is_never_run(tmp_path: Path) -> None:
     config.write_text(
         config.read_text("utf-8").replace("{", '{"auto_map": {"AutoConfig": "evil/code--config.Config"},', 1)
     )
-    with serve(folder) as hub, pytest.raises(RagbedError, match="loads its code from another repository"):
+    with serve(folder) as hub, pytest.raises(RagbedError, match="loads code from another repository"):
         from_hub(hub, tmp_path / "cache", WeightSource("org/model", REVISION, trusts_code=True))

@@ -77,7 +77,7 @@ def test_an_svg_file_contains_its_colours() -> None:
 def test_every_point_has_its_numbers() -> None:
     root = ElementTree.fromstring(_curves("m").as_file(follows_theme=False))
     told = [circle.findtext(f"{_SVG}title") for circle in root.iter(f"{_SVG}circle")]
-    assert told == ["m, 0: 90.0 [80.0, 95.0] %, n = 50", "m, 0.8: 50.0 [40.0, 60.0] %, n = 50"]
+    assert told == ["m, 0: 90.0% [80.0, 95.0], n = 50", "m, 0.8: 50.0% [40.0, 60.0], n = 50"]
 
 
 def test_the_table_has_the_same_numbers() -> None:

@@ -94,7 +94,9 @@ def open_runner(folder: Path, source: WeightSource, batching: Batching) -> Runne
     try:
         return choose_runner(model.to(device()).eval(), batching)
     except torch.OutOfMemoryError:
-        raise RagbedError(f"{source.name} does not fit into GPU memory; use a smaller model, or a server.") from None
+        raise RagbedError(
+            f"{source.name} does not fit in GPU memory. Use a smaller model, or run it on an inference server."
+        ) from None
 
 
 def choose_runner(model: Any, batching: Batching) -> Runner:

@@ -108,8 +108,8 @@ class HFModel:
     async def _generate(self, engine: BatchEngine, tokens: list[int], max_tokens: int, seed: bytes) -> Completion:
         context = self._context or self._tokenizer.context
         if context is not None and len(tokens) + max_tokens > context:
-            both = f"the prompt of {len(tokens):,} tokens and the response of up to {max_tokens:,}"
-            return failed(Failure("too-long", f"{both} do not fit into the context of {context:,} tokens"))
+            both = f"the prompt of {len(tokens):,} tokens and a response of up to {max_tokens:,}"
+            return failed(Failure("too-long", f"{both} do not fit in the context of {context:,} tokens"))
         ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         random = Random(sha256(seed).digest())
         sequence = Sequence(tokens, max_tokens, random, done=lambda _: resolve(ended, None))

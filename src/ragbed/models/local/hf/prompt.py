@@ -36,7 +36,8 @@ class PromptEncoder:
         """
         if not self._tokenizer.chat_template:
             raise RagbedError(
-                f"{self._name} has no chat template: it is either a base model or older than chat templates. "
+                f"{self._name} has no chat template: it is a base model, or it was published before chat templates "
+                "existed. "
                 "Choose its prompt format with `preset` (`ragbed doctor` lists the presets), or add a "
                 "chat_template.jinja to its folder."
             )

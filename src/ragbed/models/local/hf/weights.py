@@ -87,8 +87,9 @@ def get_folder(source: WeightSource, environ: Mapping[str, str]) -> Path:
     modules = auto_map.values() if isinstance(auto_map, dict) else ()
     if source.trusts_code and any("--" in str(module) for module in modules):
         raise RagbedError(
-            f"{source.name} loads its code from another repository, which its revision does not pin; this "
-            "code is not run."
+            f"{source.name} loads code from another repository, which cannot be pinned to a revision, so ragbed does "
+            "not "
+            "run it. Use a model whose code is in its own repository."
         )
     return folder
 

@@ -56,12 +56,12 @@ def _bar(bar: Bar, number: int, most: float, top: float) -> Iterator[Node]:
     whole = WIDTH - _LEFT - _RIGHT
     low, high = (bar.value if bound is None else bound for bound in (bar.low, bar.high))
     at = {end: _LEFT + whole * share / most for end, share in (("v", bar.value), ("l", low), ("h", high))}
-    title = el("title", f"{bar.series}: {format_share(bar.value, bar.low, bar.high)} %, n = {bar.n}")
+    title = el("title", f"{bar.series}: {format_share(bar.value, bar.low, bar.high, '%')}, n = {bar.n}")
     width = at["v"] - _LEFT
     yield el("rect", title, class_=f"{hue(number)} block pale", x=_LEFT, y=top, width=width, height=_BAR - 2)
     middle = top + (_BAR - 2) / 2
     yield el("path", class_="whisker", d=f"M{at['l']:.1f} {middle:.1f}H{at['h']:.1f}")
-    yield el("text", f"{percent(bar.value, 1)} %", class_="faint", x=at["h"] + 8, y=top + 11.5)
+    yield el("text", f"{percent(bar.value, 1)}%", class_="faint", x=at["h"] + 8, y=top + 11.5)
 
 
 def _cell(group: Sequence[Bar], series: str) -> str:

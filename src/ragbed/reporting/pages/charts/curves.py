@@ -62,7 +62,7 @@ class _Scale(NamedTuple):
 
 
 def curves(name: str, texts: ChartTexts, series: Sequence[Series], *, is_log: bool = False) -> Chart:
-    """Draw curves on a scale from 0 to 100 %; the horizontal scale can be logarithmic."""
+    """Draw curves on a scale from 0 to 100%; the horizontal scale can be logarithmic."""
     places = sorted({point.at for one in series for point in one.points})
     scale = _Scale(places[0], places[-1], max(_INNER, _LINE * len(series)), is_log)
     height = _TOP + scale.height + _BOTTOM
@@ -99,7 +99,7 @@ def _marks(scale: _Scale, number: int, series: Series) -> Iterator[Node]:
     if len(spots) > 1:
         yield el("path", class_=f"{hue(number)} line", d=_path(spots), stroke_dasharray=dash(number))
     for point, (x, y) in zip(known, spots, strict=True):
-        title = f"{series.name}, {point.at:.3g}: {format_share(point.value, point.low, point.high)} %, n = {point.n}"
+        title = f"{series.name}, {point.at:.3g}: {format_share(point.value, point.low, point.high, '%')}, n = {point.n}"
         yield el("circle", el("title", title), class_=hue(number), cx=x, cy=y, r=3.2)
 
 

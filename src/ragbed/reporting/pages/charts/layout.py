@@ -160,7 +160,7 @@ def percent(value: float | None, digits: int = 0) -> str:
     return "–" if value is None else f"{round(100 * value, digits) + 0.0:.{digits}f}"
 
 
-def format_share(value: float | None, low: float | None, high: float | None) -> str:
-    """Return a share with its interval as percentages."""
+def format_share(value: float | None, low: float | None, high: float | None, sign: str = "") -> str:
+    """Return a share with its interval as percentages; the sign follows the share."""
     interval = "" if low is None or high is None else f" [{percent(low, 1)}, {percent(high, 1)}]"
-    return percent(value, 1) + interval
+    return f"{percent(value, 1)}{sign}{interval}"

@@ -76,7 +76,7 @@ def _row(label: str, parts: Sequence[StackSegment], row: Stack, top: float) -> I
     for part, share in zip(parts, row.shares, strict=True):
         width = share * whole
         if width > 0:
-            title = el("title", f"{row.name} {row.note}: {part.name} {percent(share, 1)} %")
+            title = el("title", f"{row.name} {row.note}: {part.name} {percent(share, 1)}%")
             shade = f"s{part.hue} block" + (" pale" if part.pale else "")
             yield el("rect", title, class_=shade, x=left, y=top, width=width, height=_BAR)
         if width >= _LEAST:

@@ -22,9 +22,9 @@ const EXPECTED = { answer: "answer", refuse: "refuse", correct: "correct the doc
 
 const TYPE_TITLES = {
   E1: "Long-distance information", E2: "Evidence uncertainty", E3: "Concept confusion", E4: "Merging",
-  E5: "Ignoring", E6: "Misalignment", E7: "Same error as in noise robustness", E8: "Instruction not followed",
-  E9: "Trusts false documents", E10: "False refusal",
-  E11: "Correct, but not counted by the paper", E12: "Error in the data", E13: "No usable response",
+  E5: "Ignoring", E6: "Misalignment", E7: "Noise-like error", E8: "Instruction not followed",
+  E9: "Trust in false documents", E10: "False refusal",
+  E11: "Correct, but wrong by the paper's rules", E12: "Error in the data", E13: "No usable response",
   E14: "Poor query", E15: "Found but ignored", E16: "Stopped early", E17: "Trusted a false passage",
 };
 
@@ -97,7 +97,7 @@ export function drawTrial(trial, shown) {
       trial.verdict ? tag(trial.verdict) : tag(trial.outcome),
       trial.scores?.misled ? tag("misled") : null),
     drawReply(trial, shown),
-    trial.reasoning ? el("details", {}, el("summary", {}, say("Thought")), quote(shown.lang, [trial.reasoning])) : null,
+    trial.reasoning ? el("details", {}, el("summary", {}, say("Reasoning")), quote(shown.lang, [trial.reasoning])) : null,
     trial.retrieved ? drawRetrieved(trial.retrieved, shown) : null,
     trial.steps?.length ? (trial.steps[0].protocol ? drawEpisode(trial, shown) : drawSteps(trial.steps, shown)) : null,
     trial.types?.length ? drawTypes(trial) : null,
@@ -178,7 +178,7 @@ function drawScores(trial) {
   return el("div", {}, el("h3", {}, say("Verdicts")), el("div", { class: "scroll" }, table),
     grounds.length ? el("details", { open: grounds.length < 6 }, el("summary", { class: "small" }, say("Evidence")),
       el("div", { class: "scroll" }, el("table", {},
-        el("thead", {}, el("tr", {}, el("th", {}, say("Rule")), el("th", {}, say("Span of the response")))),
+        el("thead", {}, el("tr", {}, el("th", {}, say("Rule")), el("th", {}, say("Text span in the response")))),
         el("tbody", {}, grounds)))) : null);
 }
 
@@ -229,7 +229,7 @@ function drawFacts(trial) {
   const add = (name, value) => value === null || value === undefined || value === "" || facts.push(el("dt", {}, say(name)), el("dd", {}, value));
   add("latency", trial.latency_s === null || trial.latency_s === undefined ? null : `${trial.latency_s.toFixed(2)} s`);
   add("tokens", trial.usage ? say("{0} in, {1} out", trial.usage.in ?? "?", trial.usage.out ?? "?") : null);
-  add("tokens of the thought", trial.usage?.reasoning ? String(trial.usage.reasoning) : null);
+  add("reasoning tokens", trial.usage?.reasoning ? String(trial.usage.reasoning) : null);
   add("raised token limit", trial.max_tokens ? String(trial.max_tokens) : null);
   add("served model", [trial.served?.model, trial.served?.provider].filter(Boolean).join(" · "));
   add("cost", trial.cost === null || trial.cost === undefined ? null : `$${trial.cost.toPrecision(3)}`);

@@ -103,7 +103,7 @@ function drawFilter([name, list, values]) {
 function drawList() {
   const search = el("input", { type: "search", value: wanted, placeholder: say("Search questions"), "aria-label": say("Search questions"),
     oninput: () => { wanted = search.value; refresh(); } });
-  fill(place, el("h2", {}, say("Cases")), el("p", { class: "small quiet" }, say("Keys: j and k move, Esc goes back, / searches.")),
+  fill(place, el("h2", {}, say("Cases")), el("p", { class: "small quiet" }, say("Keyboard: j and k move through the list, Esc goes back, / searches.")),
     el("form", { class: "filters", onsubmit: (event) => event.preventDefault() }, search, FIELDS.map(drawFilter)),
     el("p", { role: "status", class: "quiet small" }), el("ol", { class: "trials" }), el("div", { class: "more" }));
   refresh();
@@ -158,7 +158,7 @@ async function route() {
     if (wasCase) requestAnimationFrame(() => { place.scrollIntoView(); requestAnimationFrame(() => place.scrollIntoView()); });
     return undefined;
   }
-  if (!("DecompressionStream" in window)) return fill(place, el("p", {}, say("This browser cannot unpack the cases. Use a newer one.")));
+  if (!("DecompressionStream" in window)) return fill(place, el("p", {}, say("This browser cannot unpack the cases. Use a newer browser.")));
   if (fitting.length === 0) choose();
   return drawOne(Number(found[1]));
 }

@@ -2,7 +2,7 @@
 
 import { quote, tag } from "./case.js";
 import { el, fill, marked } from "./dom.js";
-import { stateTag } from "./list.js";
+import { flagTag, stateTag } from "./list.js";
 import { drawPoint, isOpen } from "./points.js";
 import { ask, tell } from "./seat.js";
 import { drawProblem } from "./shell.js";
@@ -45,7 +45,7 @@ export async function drawItem(params, { go, signal, undo, notice }) {
 function drawFlags(flags) {
   if (!flags.length) return null;
   return el("div", { class: "flags card" }, el("strong", { class: "small" }, say("Flagged")),
-    el("ul", { class: "small" }, flags.map((flag) => el("li", {}, tag(flag.rule, "warn"), " ", whereOf(flag), " ", flag.message))));
+    el("ul", { class: "small" }, flags.map((flag) => el("li", {}, flagTag(flag.rule), " ", whereOf(flag), " ", flag.message))));
 }
 
 /** Draw the location of a flag; passages are numbered from 1. */
@@ -85,7 +85,7 @@ function drawPassage(shown, index, page, draw) {
   const original = passage.edit_of === undefined ? null : page.passages[passage.edit_of];
   return el("section", { class: `card ${passage.stance}` },
     el("header", {}, el("strong", {}, String(index + 1)), tag(passage.stance),
-      [...new Set(page.flags.filter((flag) => indexOf(flag) === index).map((flag) => flag.rule))].map((rule) => tag(rule, "warn")),
+      [...new Set(page.flags.filter((flag) => indexOf(flag) === index).map((flag) => flag.rule))].map(flagTag),
       passage.kind && passage.kind !== "related" ? el("span", {}, passage.kind) : null,
       passage.part === undefined ? null : el("span", {}, `${say("Part")} ${passage.part + 1}`),
       el("span", { class: "why", title: shown.label.rule }, `${shown.label.label} (${shown.label.rule}): ${shown.label.reason}`)),
@@ -98,13 +98,13 @@ function drawPassage(shown, index, page, draw) {
 
 /** Draw a passage's source; URLs are not linked, because the pages are untrusted. */
 function drawSource({ passage, sha256 }) {
-  const parts = [passage.title, passage.url, passage.date, passage.licence, passage.snippet_of ? say("search engine's snippet") : null,
+  const parts = [passage.title, passage.url, passage.date, passage.licence, passage.snippet_of ? say("search engine snippet") : null,
     passage.page ? `${say("page")} ${passage.page}` : null, sha256 ? `sha256 ${sha256.slice(0, 12)}…` : null].filter(Boolean);
   return parts.length ? el("p", { class: "source small quiet" }, parts.join(" · ")) : null;
 }
 
 function named(spans) {
-  const words = { gold: "gold answer", fake: "false answer", cue: "contains the answer" };
+  const words = { gold: "gold answer", fake: "false answer", cue: "sentence with the answer" };
   return spans.map((span) => ({ ...span, title: say(words[span.kind]) }));
 }
 

@@ -5,6 +5,29 @@ import { el } from "./dom.js";
 import { ask } from "./seat.js";
 import { say } from "./words.js";
 
+/** Descriptions of the rules that flag items. */
+const FLAGS = {
+  "gold-in-negative": "distractor contains the answer",
+  "gold-part-in-negative": "distractor contains part of the answer",
+  "negatives-hold-gold": "distractors together contain the answer",
+  "positive-without-gold": "supporting passage lacks the answer",
+  "slot-without-positive": "part of the answer has no supporting passage",
+  "question-holds-gold": "question contains the answer",
+  "one-document-holds-all": "one passage contains all parts",
+  "fake-equals-gold": "false answer equals the true answer",
+  "fake-holds-gold": "false answer contains the true answer",
+  "gold-holds-fake": "true answer contains the false answer",
+  "edit-unchanged": "edited passage is unchanged",
+  "gold-in-edit": "edited passage still contains the true answer",
+  "edit-without-fake": "edited passage lacks the false answer",
+  "both-labels": "same text with two labels",
+  "cross-label-duplicate": "duplicate passage with another label",
+  "duplicate-question": "duplicate question",
+  "unwinnable-slot": "part of the answer cannot be matched",
+  "false-answer": "questionable false answer",
+  "edit": "questionable edit",
+  "label": "questionable label",
+};
 const PAGE = 50;
 const ONLY = { all: "all", todo: "to do", done: "done", disagreed: "disagreement", accepted: "accepted", fixed: "fixed", rejected: "rejected" };
 const TONE = { accepted: "good", fixed: "warn", rejected: "bad", disagreed: "other" };
@@ -49,7 +72,7 @@ function drawRow(row) {
   return el("li", {}, el("a", { class: "item-row", href: `?${new URLSearchParams({ item: row.item })}` },
     el("span", { class: "state" }, stateTag(row.state)),
     el("span", { class: "asked", lang: row.lang, dir: "auto" }, row.question),
-    el("span", { class: "row small quiet" }, el("span", {}, row.item), [...new Set(row.flags)].map((rule) => tag(rule, "warn")))));
+    el("span", { class: "row small quiet" }, el("span", {}, row.item), [...new Set(row.flags)].map(flagTag))));
 }
 
 function drawPager(page, params, go) {
@@ -63,4 +86,9 @@ function drawPager(page, params, go) {
     el("button", { disabled: page.offset === 0, onclick: () => go(at(Math.max(0, page.offset - PAGE))) }, say("Previous page")),
     el("span", { class: "quiet" }, say("{0} to {1}", page.offset + 1, Math.min(page.total, page.offset + PAGE))),
     el("button", { disabled: page.offset + PAGE >= page.total, onclick: () => go(at(page.offset + PAGE)) }, say("Next page")));
+}
+
+/** Draw the description of a rule that flags an item. */
+export function flagTag(rule) {
+  return tag(FLAGS[rule] ?? rule, "warn");
 }

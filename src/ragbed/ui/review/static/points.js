@@ -5,14 +5,14 @@ import { el, fill } from "./dom.js";
 import { say } from "./words.js";
 
 const STATEMENTS = {
-  question: "The question is clear without context", searchable: "A search finds pages that answer it",
-  answer: "The answer and every alias are right", fake: "The false answer is false but plausible",
+  question: "The question is clear without context", searchable: "A search finds pages that answer the question",
+  answer: "The answer and all aliases are correct", fake: "The false answer is false but plausible",
   text: "The passage reads well and no longer contains the true answer", edit: "“{0}” fits here",
-  supports: "It gives the answer", distracts: "It does not give the answer", contradicts: "It gives the false answer",
+  supports: "Contains the answer", distracts: "Does not contain the answer", contradicts: "Contains the false answer",
   known: "The answer is common knowledge", unknown: "The answer is not common knowledge",
 };
 const REASONS = {
-  question: ["unclear", "unclear without its article", "has several answers", "not a factual question"], searchable: ["not found by search"],
+  question: ["unclear", "unclear without the article", "has several answers", "not a factual question"], searchable: ["not found by search"],
   known: ["common knowledge", "not common knowledge"], answer: ["wrong", "incomplete", "out of date"], fake: ["actually true", "wrong type", "implausible"],
   stance: ["off topic", "unreadable", "duplicate"], text: ["the true answer remains", "contradicts itself", "unreadable"], edit: ["does not fit"],
 };
@@ -71,7 +71,7 @@ function drawAliases(point, page) {
 
 /** Draw the decisions: the rater's own, those of others if visible, and the settling one. */
 function drawSaid(point, page) {
-  const all = [...(point.mine ? [[null, point.mine]] : []), ...point.others, ...(point.final ? [[`${say("settled by")} ${point.final[0]}`, point.final[1]]] : [])];
+  const all = [...(point.mine ? [[null, point.mine]] : []), ...point.others, ...(point.final ? [[`${say("resolved by")} ${point.final[0]}`, point.final[1]]] : [])];
   const telling = all.filter(([who, said]) => who !== null || said.verdict !== "accept" || page.closed);
   if (!telling.length) return null;
   return el("ul", { class: "said small" }, telling.map(([who, said]) => el("li", {},
@@ -85,7 +85,7 @@ function shownFix(point, said) {
 }
 
 function drawReject(point, decide, close) {
-  const reason = el("input", { name: "reason", maxlength: 500, required: true, "aria-label": say("Why?"), placeholder: say("Why?"), autocomplete: "off" });
+  const reason = el("input", { name: "reason", maxlength: 500, required: true, "aria-label": say("Reason"), placeholder: say("Reason"), autocomplete: "off" });
   const reject = (why) => decide([{ point: point.name, verdict: "reject", reason: why }]);
   const submit = (event) => {
     event.preventDefault();

@@ -6,14 +6,14 @@ import { ask } from "./seat.js";
 import { say } from "./words.js";
 
 const KINDS = {
-  item: "whole items", question: "questions", searchable: "found by search", known: "common knowledge?", answer: "answers",
+  item: "entire items", question: "questions", searchable: "found by search", known: "common knowledge?", answer: "answers",
   fake: "false answers", stance: "relevance labels", text: "edited passages", edit: "edited spans",
 };
 const COLUMNS = ["data", "flagged (done)", "sampled (done)", "wrong", "upper bound", "still needed", "accepted", "fixed", "rejected", "disagreement", "remaining"];
 
 /** Format a share as a percentage. */
 export function percent(share) {
-  return `${(100 * share).toFixed(1)} %`;
+  return `${(100 * share).toFixed(1)}%`;
 }
 
 /** Describe the sample of a dataset: the bound, and the items needed to reach the target. */
@@ -22,7 +22,7 @@ export function boundLine(tally, target) {
   if (!tally.sampled) return say("review {0} of the {1} unflagged items to show that at most {2} are wrong", tally.more, tally.drawn, percent(target));
   const told = say("{0} of {1} wrong", tally.wrong, tally.sampled);
   if (tally.sampled === tally.drawn) return say("{0}; all unflagged items were reviewed", told);
-  const bound = say("{0}: at most {1} of all unflagged items", told, percent(tally.bound));
+  const bound = say("{0}: at most {1} of all unflagged items are wrong", told, percent(tally.bound));
   return tally.more ? say("{0}; review {1} more to reach ≤ {2}", bound, tally.more, percent(target)) : bound;
 }
 
@@ -33,13 +33,13 @@ export async function drawStanding(params, { signal }) {
   return el("div", { class: "standing" },
     el("div", { class: "row heading" }, el("h1", {}, say("Review progress")),
       told.next ? el("a", { class: "button", "data-do": "on", href: `?${new URLSearchParams({ item: told.next })}` }, say("Continue")) : tag("all done", "good"),
-      differing ? el("a", { class: "button", href: "?show=list&only=disagreed" }, say(differing === 1 ? "Settle {0} disagreement" : "Settle {0} disagreements", differing)) : null),
+      differing ? el("a", { class: "button", href: "?show=list&only=disagreed" }, say(differing === 1 ? "Resolve {0} disagreement" : "Resolve {0} disagreements", differing)) : null),
     el("p", { class: "quiet" }, say(told.begun.raters === 2
       ? "Two raters review each item. They see each other's decisions only after both have finished."
-      : "Each item is decided by one rater, whose name is stored.")),
-    told.stale ? el("p", { class: "problem" }, say("Decisions about items that were removed or changed since: {0}. They do not count.", told.stale)) : null,
+      : "Each item is reviewed by one rater, whose name is stored.")),
+    told.stale ? el("p", { class: "problem" }, say("Decisions on items that have since been removed or changed: {0}. These decisions are not counted.", told.stale)) : null,
     drawTallies(told),
-    el("p", { class: "quiet small" }, say("All flagged items come first. The others are drawn at random; the upper bound is for the share of wrong items among these (Clopper–Pearson, one-sided, 95%). It counts the drawn items up to the first that was skipped. An item is wrong if it had to be fixed or rejected.")),
+    el("p", { class: "quiet small" }, say("Flagged items come first, followed by the other items in random order. The upper bound (one-sided 95% Clopper–Pearson) applies to the share of wrong items among the unflagged ones; only items before the first skipped one are counted. An item is wrong if it had to be fixed or rejected.")),
     told.raters.length ? el("p", {}, say("Raters: {0}", told.raters.join(", "))) : null,
     told.concord.length ? drawConcord(told.concord) : null);
 }
@@ -63,5 +63,5 @@ function drawConcord(rows) {
       el("thead", {}, el("tr", {}, ["", "n", "agreement", "Cohen's κ", "Gwet's AC1"].map((word) => el("th", { scope: "col", class: "number" }, word ? say(word) : "")))),
       el("tbody", {}, rows.map((one) => el("tr", {}, el("th", { scope: "row" }, say(KINDS[one.kind])), el("td", { class: "number" }, String(one.n)),
         [one.agreed, one.kappa, one.ac1].map((value) => el("td", { class: "number" }, share(value)))))))),
-    el("p", { class: "quiet small" }, say("Agreement before disagreements are settled, with 95% intervals over items. κ is undefined unless both raters reject something; AC1 is stable even if nearly everything is accepted.")));
+    el("p", { class: "quiet small" }, say("Agreement before disagreements are resolved, with 95% intervals computed over items. κ is defined only if both raters reject something; AC1 is stable even if nearly everything is accepted.")));
 }

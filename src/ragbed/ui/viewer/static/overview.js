@@ -11,7 +11,7 @@ const TRACKS = ["robust", "code", "paper"];
 const AT_ONCE = 20; // Number of rows needed to fill a window.
 const LANGS = { en: "English", zh: "Chinese" };
 const RATES = ["correct", "refused", "flagged", "misled"];
-const HEADINGS = { correct: "correct %", refused: "refuses %", flagged: "flags errors %", misled: "misled %" };
+const HEADINGS = { correct: "correct %", refused: "refused %", flagged: "errors flagged %", misled: "misled %" };
 
 /** Draw the page. */
 export async function drawOverview(go, signal, { keep }) {
@@ -24,7 +24,7 @@ export async function drawOverview(go, signal, { keep }) {
   const table = drawTable(told.rows, rates, keep, signal);
   return el("div", {},
     el("div", { class: "row heading" }, el("h1", {}, say("Overview")), choose),
-    el("p", { class: "quiet small" }, say("Rates are per cent of n, failures included, with 95 % intervals by question or event. Click a row to see its trials.")),
+    el("p", { class: "quiet small" }, say("Rates are percentages of n, including failures, with 95% intervals clustered by question or event. Click a row to see its trials.")),
     told.rows.length ? el("div", { class: "scroll" }, table) : el("p", {}, say("No results to show yet.")),
     told.count > told.rows.length ? el("p", { class: "quiet" }, say("Showing {0} of {1} rows. Filter the list to see the others.", told.rows.length, told.count)) : null);
 }
