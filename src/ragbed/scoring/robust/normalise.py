@@ -1,4 +1,4 @@
-"""Fold texts for comparison, and map positions in folded text back to the original.
+"""Fold text for comparison, and map positions in folded text back to the original.
 
 Compatibility forms (NFKC), case, accents, dots, dashes, quotes, full-width and traditional characters are unified.
 Invisible characters and repeated spaces are removed. In Chinese all spaces are removed, except between Latin letters
@@ -55,7 +55,7 @@ _TABLE = _Table()
 
 
 def fold(text: str, lang: Lang) -> str:
-    """Return the folded form of a text."""
+    """Return the folded form of text in the given language."""
     if lang == "zh":
         text = text.replace("，", _ALIKE["，"])  # the most frequent change
         return _GAPS[lang].sub("", _changed().sub(lambda match: _TABLE[ord(match[0])], text))
@@ -121,5 +121,5 @@ def _changed() -> re.Pattern[str]:
 
 @cache
 def _simplifier() -> OpenCC:
-    # Characters are converted one by one: both sides of a comparison lose their context in the same way.
+    # Characters are converted one by one, so that both sides of a comparison lose their context in the same way.
     return OpenCC("t2s")
