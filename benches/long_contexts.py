@@ -3,18 +3,21 @@
     python -m benches long_contexts [--items N] [--data FOLDER]
 
 The first part plans and stores one case of 100 documents per item, with similar and with random distractors, each in a
-separate process. The second part runs 100 calls each with 5, 20 and 100 documents against a mock server without
-latency. The overhead is the CPU time per call, planning and scoring included, minus that of a run with a single call.
+separate process. The second part runs 500 calls each with 5, 20 and 100 documents against a mock server without
+latency. The overhead is the CPU time per call, planning and scoring included, minus that of a run with a single call;
+the lower of two measurements counts.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import subprocess
 import sys
 import tempfile
+from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,7 +26,7 @@ from benches import check_figure
 from benches.run import _environ
 from tests.servers.mock_model import Behaviour, mock_model
 
-DOCS, CALLS, COPIES = 100, 100, 10
+DOCS, CALLS, COPIES, TRIES = 100, 500, 10, 2
 LENGTHS = (5, 20, 100)
 MAX_S, MAX_MB = 5, 200
 _PLAN = """
@@ -94,11 +97,11 @@ def _check_overhead(file: Path, work: Path) -> list[bool]:
     """Check that the overhead per call grows no faster than the bytes of the prompt."""
     overhead: dict[int, float] = {}
     for docs in LENGTHS:
-        cpu = {}
-        for calls in (1, 1 + CALLS):
+        cpu = {1: math.inf, 1 + CALLS: math.inf}
+        for number, calls in product(range(TRIES), cpu):
             with mock_model(Behaviour(latency_s=0.0)) as url:
-                words = [_RUN, str(file), str(work / f"{docs}-{calls}"), str(docs), str(calls)]
-                cpu[calls] = _measure(words, _environ(url)).cpu_s
+                words = [_RUN, str(file), str(work / f"{docs}-{calls}-{number}"), str(docs), str(calls)]
+                cpu[calls] = min(cpu[calls], _measure(words, _environ(url)).cpu_s)
         overhead[docs] = (cpu[1 + CALLS] - cpu[1]) / CALLS
     spec = ragbed.RunSpec(model="scripted/oracle", data=str(file), testbeds="length", num_docs=LENGTHS, limit=CALLS)
     sizes = dict.fromkeys(LENGTHS, 0)

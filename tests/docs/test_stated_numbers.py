@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 import tomllib
+from itertools import product
 
 import pytest
 
 from benches import ROOT
+from benches.stats_coverage import exact_coverage
 from ragbed.analysis.paper.findings import find
 from ragbed.analysis.statistics.binomial import clopper_pearson, probabilities
 from ragbed.analysis.statistics.paired import decline_test, paired_difference
@@ -79,6 +81,15 @@ def test_examples_on_the_statistics_page_are_computed() -> None:
     formula = paired_size(0.05, 0.1)
     exact = exact_size(lambda n: paired_power(n, 0.05, 0.1), formula)
     assert f"{exact} instead of {formula} questions for 80% power" in text
+
+
+def test_exact_error_rates_on_the_statistics_page_are_computed() -> None:
+    text = _read_sentences("docs/explanation/statistics.md")
+    small, large = (100 * float(exact_coverage(clopper_pearson, n).min()) for n in (100, 300))
+    assert f"at least {small:.1f}% (n = 100) and {large:.1f}% (n = 300)" in text
+    designs = product((100, 300), (0.02, 0.05, 0.1, 0.2, 0.4, 0.8))
+    size = max(paired_power(n, 0.0, discordance) for n, discordance in designs)
+    assert re.search(rf"McNemar's test [^.]* at most {100 * size:.1f}%", text)
 
 
 def _result_of(won: int, lost: int, n: int, margin: float, comparisons: int) -> str:

@@ -186,8 +186,10 @@ def read_promises(folder: Path) -> dict[str, Promise]:
 def _threshold(labels: Sequence[CalibrationLabel], wanted: float) -> float:
     """Return the last threshold, tested from high to low, whose lower bound passes, or a value above 1 if none does."""
     ordered = sorted(labels, key=lambda label: -label.score)
-    # The first test includes enough labels to tolerate one error.
-    first = min(len(ordered), max(MIN_LABELS, trials_for_bound(1, 1 - wanted, _LEVEL)))
+    # The first test includes enough labels to tolerate one error, and two thirds of all labels, so that a few errors
+    # with high scores do not end the sequence. Its size does not depend on which items are correct.
+    least = max(MIN_LABELS, trials_for_bound(1, 1 - wanted, _LEVEL), len(ordered) * 2 // 3)
+    first = min(len(ordered), least)
     best, wrong = 2.0, 0
     for place, label in enumerate(ordered, 1):
         wrong += not label.right

@@ -96,7 +96,7 @@ def _distractor_count(condition: CaseCondition) -> int:
 def _distractors(ordered: Ordered, bank: DocumentBank, arm: Arm, count: int) -> list[Document]:
     if not count:
         return []
-    related = [ordered.documents[index] for index in ordered.distracts[:count]]
+    related = [] if arm == "random" else [ordered.documents[index] for index in ordered.distracts[:count]]
     if arm != "random" and len(related) < count:
         raise Infeasible(f"requires {count} distracting documents, but the item has only {len(related)}")
     if arm in ("related", "fixed"):

@@ -37,6 +37,8 @@ _UNSURE = re.compile(
     "将(?!军|领)|拟|计划|预计|预测|可能|或许|也许|大概|大约|约|左右|近(?=[\\d一二三四五六七八九十百])|超过|超(?=\\d)|逾|至少|最多|不足|多达|以上|传说|相传|据传"
     "|据说|有望|估计|估算|认为|希望|如果|尚未|没有|未能|并非|否认|初步|届时|建议|一说|或说|曾称"
 )
+# Events that may happen several times, in sentences that say nothing more about them.
+_REPEATED = re.compile("喷发|^.{2,6}于[^，]{5,12}举[行办]。")
 _COUNTED = (
     "平方公里|平方千米|平方米|立方米|公里|千米|厘米|毫米|海里|米|公顷|亩|公斤|千克|毫克|克|吨|兆瓦|千瓦时|千瓦|摄氏度|小时|分钟|天|周年|万元|元|欧元|美元|英镑|日元"
     "|人次|人|名|位|个|张|件|册|卷|部|台|辆|架|所|家|栋|块|条|座|项|种|头|只|株|棵|户|间|层|篇|枚|艘|节|级|场|支|套|封|幅|处|对|口|眼|孔|根|通|尊|次|辆次|万人|集|首|轮|箱|桶|幢|匹|颗|段|届学生|毫升|升|％|%"
@@ -72,7 +74,11 @@ def find_chinese_blanks(sentence: str, title: str, full: str) -> Iterator[Fact]:
     front = _FRONT.match(sentence)
     body = (sentence[front.end() :] if front else sentence).removeprefix("是")
     is_named = _starts_with_name(body, title, full)
-    if _ELSEWHERE.search(sentence) or "喷发" in sentence or not (is_named or _is_about_title(body, title, full)):
+    if (
+        _ELSEWHERE.search(sentence)
+        or _REPEATED.search(sentence)
+        or not (is_named or _is_about_title(body, title, full))
+    ):
         return
     for blank in _find_values(sentence):
         fact = _ask(sentence, blank) if is_named else None

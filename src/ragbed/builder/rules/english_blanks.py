@@ -70,6 +70,9 @@ _FUNCTION = re.compile(
 _REPEATED = re.compile(r"^(?:\S+ ){1,5}(?:erupted|took place|was held|were held) (?:in|on) [\w ]+\.$")
 
 
+_AFTER_THE = re.compile(r"\b[Tt]he ([a-z-]+)(?: ([a-z-]+))?")
+
+
 class _Blank(NamedTuple):
     """A value in a sentence, and the words that ask for it."""
 
@@ -113,7 +116,7 @@ def _ask(sentence: str, blank: _Blank, names: Names, title: str) -> Fact | None:
     parts = (
         [answer] if answer[0] in "£$€" or answer[0].isdigit() else [word for word in answer.split() if len(word) > 3]
     )
-    if any(re.search(rf"(?<![\w.,]){re.escape(part)}(?![\w,.]*\d)", before + after) for part in parts):
+    if any(part in before + after for part in parts):
         return None
     if any(part in title for part in parts):
         title = ""
@@ -196,7 +199,7 @@ def _is_definite(found: re.Match[str], sentence: str, known: set[str], has_title
     )
     if has_title and is_object and (len(words) > 1 or stem not in GENERAL):
         return True  # a part of the subject, e.g. "the receiver" of a telescope
-    return stem in known or re.search(rf"\b{re.escape(stem)}", before) is not None
+    return stem in known or any(word.startswith(stem) for word in before.split())
 
 
 def _has_subject(text: str, names: Names, title: str) -> bool:
@@ -205,7 +208,8 @@ def _has_subject(text: str, names: Names, title: str) -> bool:
     if any(" " in name and is_distinctive(name) for name in found):
         return True
     nouns = [word for word in (*_stems(title), *_defined(names)) if len(word) > 3]
-    is_own = any(re.search(rf"\b[Tt]he (?:[a-z-]+ )?{re.escape(noun)}s?\b", text) for noun in nouns)
+    own = (word.rstrip("s") for found_the in _AFTER_THE.findall(text) for word in found_the)
+    is_own = not set(nouns).isdisjoint(own)
     body = re.sub(rf"^(?:[A-Z][a-z]+ )[^,]*?{BLANK},? (?=[a-z])", "", text)
     is_new = re.match(rf"[Aa]n? (?!(?:year|month|day|week|few)\b)|[Tt]he {_RANKED.pattern}", body) is not None
     return bool(title) and (bool(found) or is_own or is_new)

@@ -21,7 +21,7 @@ _ASKING = (
 # Separators of the sub-questions of a folded question.
 BREAK = {"en": lazy(rf",? and (?={_ASKING})|[,;] (?={_ASKING})"), "zh": lazy("[,;](?:以及|和|还有)?")}
 _WORD = lazy(r"(?=([\u4e00-\u9fff]{2}))|([a-z]{4,}|[0-9]+)")
-# A question for a set of answers, which have no order.
+# Matches questions that ask for an unordered set of answers.
 _SET = lazy(
     r"(?i)\b(?:which|what|name|name the|what are the) (?:two|three|four)\b|^[两二三四][个座位名家种]|哪[些几两三二]"
 )
@@ -32,7 +32,7 @@ _CLAUSE = lazy(r"[,。!?;\n]|\.(?![0-9a-z])|\band\b|\bwhile\b|而|以及|和")
 def find_aligned(
     question: str, lang: Lang, slots: Sequence[GoldSlot], asserted: Sequence[Sequence[Mention]], text: str
 ) -> list[bool]:
-    """Return for each part of the answer whether it is asserted and assigned to its sub-question."""
+    """Return, for each part of the answer, whether it is asserted and assigned to its sub-question."""
     if _SET.search(question):
         return [bool(mentions) for mentions in asserted]
     distinctive = _distinctive_words(question, lang, len(slots))
@@ -76,7 +76,7 @@ def _is_bound(
 
 
 def _overlap(words: frozenset[str]) -> tuple[int, int]:
-    """Return how many numbers and words are shared; numbers decide, because other words have synonyms."""
+    """Return the number of shared numbers and of shared words. Numbers come first, because words have synonyms."""
     return sum(word.isdigit() for word in words), len(words)
 
 
@@ -99,7 +99,7 @@ def text_around(text: str, mention: Mention, mentions: Sequence[Mention]) -> str
 
 @lru_cache(maxsize=16_384)
 def _distinctive_words(question: str, lang: Lang, count: int) -> tuple[frozenset[str], ...]:
-    """Return the words of each sub-question that not all have, or nothing if the question cannot be split."""
+    """Return the words that distinguish each sub-question, or an empty tuple if the question cannot be split."""
     parts = [_words(part) for part in BREAK[lang].split(fold(question, lang)) if part.strip()]
     if len(parts) != count:
         return ()

@@ -1,4 +1,4 @@
-"""Decide whether a response that seems to decline gives an answer, which is neither the true nor the false one."""
+"""Decide whether a response that seems to refuse gives an answer other than the true and the false one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ragbed.scoring.robust.match import Mention
 from ragbed.scoring.robust.patterns import SOURCES, lazy
 from ragbed.scoring.robust.question import WORD, Asked
 
-_MAX_WORDS, _MAX_CHARACTERS = 6, 12  # of a first sentence that only names an answer
+_MAX_WORDS, _MAX_CHARACTERS = 6, 12  # maximum length of a first sentence that only names an answer
 _OPEN = lazy(
     r"\b(?:no|not|none|nothing|cannot|unknown|unclear|unable|sorry|un\w+|insufficient|missing|guess|pass|hello|hi|thanks|sure|okay"
     r"|question|answer|documents?|context|information|i|we|you|there|it|this|that|here|what|who|when|where|which|how|depends|hmm+|well|alas|apologies|unfortunately|honestly)\b|n't\b|\?"
@@ -42,7 +42,7 @@ _NEGATION = lazy(
 )
 _SOURCE = lazy(rf"\b(?:{SOURCES}|they|it|information|\[[0-9]\])\b|文档|文中|资料|材料|文章|段|篇")
 _TURN = lazy(r"\b(?:but|however|still|yet)\b|但是?|不过|然而")
-_MIN_SHARE = {"en": 0.6, "zh": 0.3}  # words, or pairs of characters, of the question that an answer repeats
+_MIN_SHARE = {"en": 0.6, "zh": 0.3}  # minimum share of the question's words or character pairs that an answer repeats
 
 
 def gives_answer(text: str, asked: Asked, lang: Lang, refusals: Sequence[Mention]) -> bool:
@@ -86,7 +86,7 @@ def _states_answer(text: str, asked: Asked, lang: Lang, refusals: Sequence[Menti
 
 
 def _is_answer(clause: str, asked: Asked, lang: Lang) -> bool:
-    """Return whether a clause expresses the asked relation with a value of its own."""
+    """Return whether a clause expresses the asked relation and adds a value that the question does not contain."""
     if _NEGATION.search(clause) or _SOURCE.search(clause):
         return False
     if lang == "zh":

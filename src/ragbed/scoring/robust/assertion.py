@@ -20,7 +20,7 @@ from ragbed.scoring.robust.patterns import (
     words,
 )
 
-# Characters to examine on each side of a mention. Sentences are shorter, and the limit keeps the time linear.
+# Maximum number of characters to examine on each side of a mention, so that the time stays linear.
 _REACH = 240
 
 _SENTENCE_END = lazy(r"[。!?;\n.]")
@@ -111,7 +111,7 @@ _MIGHT_NOT = lazy(
     r"[\"')]*[,.;]? (?:but |or |and )?(?:it |that |he |she |they )?(?:might|may|could)(?: just as well"
     r"| equally)? not\b|[\"')]*, or (?:maybe )?not\b|[^.\n]{0,6}\.? i wouldn't (?:put money|bet)"
 )
-# Doubt or a refutation in the next sentence.
+# Patterns for a doubt or a refutation in the next sentence.
 _OR_WAS = lazy(
     r"[\"')]*[,. ]*or (?:was|is|were) (?:that|it|he|she|they)\b|[\"')》]*[,.。?]+(?:还是|抑或|要么)",
 )
@@ -123,7 +123,7 @@ _REFUTED = lazy(
 )
 _MAYBE = lazy("可能|也许|或许|maybe|perhaps|possibly")
 
-# Words and characters without which no rule of this file can apply.
+# A response without any of these words and characters cannot match a rule of this module.
 _SIGNALS_EN = NEGATIONS | words(
     "or either rather instead contrary other opposed whether unlike but however maybe perhaps possibly incorrect "
     "wrong false inaccurate mistaken erroneous untrue misleading fictional fabricated incorrectly wrongly "
@@ -134,7 +134,7 @@ _SIGNALS_EN = NEGATIONS | words(
     "initially first myth misconception legend misunderstanding"
 )
 _SIGNALS = _SIGNALS_EN | frozenset("不非未没或误错否还矛实可也无以=")
-# Words and characters without which a pattern cannot match, to skip its search.
+# A pattern is not searched for in a response that has none of its words and characters.
 _NOT = NEGATIONS | words("n't mustn't needn't mightn't oughtn't shan't daren't 不 非 未 没 否")
 _FALSE = words(
     "incorrect wrong false inaccurate mistaken erroneous untrue misleading fictional fabricated bogus spurious "
@@ -158,7 +158,7 @@ _CONTRADICTS = (
 
 
 def is_plain(terms: Terms) -> bool:
-    """Return whether a response has no word that can deny or qualify, so that all its mentions are asserted."""
+    """Return whether a response has no word that denies or qualifies, so that all its mentions are asserted."""
     return terms.isdisjoint(_SIGNALS)
 
 
@@ -240,7 +240,7 @@ def is_contradicted(text: str, mention: Mention) -> bool:
     return _CONTRADICTED.search(text[mention.end : mention.end + _REACH]) is not None
 
 
-@lru_cache(maxsize=4)  # all mentions of a response are examined one after the other
+@lru_cache(maxsize=4)  # A few entries suffice, because the mentions of a response are examined one after the other.
 def sentence_bounds(text: str) -> tuple[list[int], list[int]]:
     """Return the starts of the sentences and the ends of all but the last."""
     ends = [

@@ -1,4 +1,4 @@
-"""Find out what a response gives as its answer: the mentions of the true and the false answer that it asserts."""
+"""Determine which mentions of the true and the false answer a response asserts."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _EXPLAINS = re.compile(
     r"documents?\b|passages?\b|sources?\b|\[[0-9]\]|\bstate[ds]|\bstatements?\b|\bsupport|\baccording|\n ?[0-9-]"
     r"|文档|段落?|依据|根据|提到|[指提]出"
 )
-_LEAD_START = 60  # characters before the first sentence that gives an answer, e.g. a repeated question
+_LEAD_START = 60  # maximum number of characters before the answering sentence, e.g. a repeated question
 
 
 class ResponseReader(MentionReader):
@@ -72,7 +72,7 @@ class ResponseReader(MentionReader):
         return self._prefer_corrections(self._compare(asserted))
 
     def _drop_criticised(self, asserted: Assertions) -> Assertions:
-        """Drop the answer that a response names only where it calls the documents wrong, if it gives another."""
+        """Drop an answer that is only named where the documents are called wrong, if the response gives another."""
         if not self.flags or len(asserted.true) != 1 or not asserted.false or not asserted.true[0]:
             return asserted
         true, false = (
@@ -177,7 +177,7 @@ class ResponseReader(MentionReader):
         return self._displace(asserted, rivals) if is_displaced else asserted._replace(false=[])
 
     def _overlap(self, mention: Mention) -> int:
-        """Return how many words, or pairs of characters, of the question are in the clause of a mention."""
+        """Return how many of the question's words or character pairs are in a mention's clause."""
         return overlap(self.text, mention, self.asked, self.gold.lang)
 
     def _is_doubtful(self, own: Sequence[Mention]) -> bool:
@@ -216,7 +216,7 @@ class ResponseReader(MentionReader):
         return family is None or family.search(self.text) is not None
 
     def _find_rivals(self, own: Sequence[Mention]) -> dict[Mention, int]:
-        """Return the other candidates that nothing speaks against, with their strengths."""
+        """Return the other candidates that the response does not reject, with their strengths."""
         rivals = {}
         if self.recorded or (self.gold.lang == "zh" and (self.gold.fakes or self.gold.rivals)):
             found = self.recorded
@@ -234,7 +234,7 @@ class ResponseReader(MentionReader):
         return rivals
 
     def _lost(self, found: Sequence[Mention]) -> set[str]:
-        """Return the candidates whose last mention is that of a loser, e.g. after having led."""
+        """Return the candidates that the response mentions last as losers, e.g. after an early lead."""
         last = {self.text[mention.start : mention.end]: mention for mention in found}
         if len(last) == len(found):
             return set()
@@ -249,12 +249,12 @@ class ResponseReader(MentionReader):
         return self._rival_roles[mention]
 
     def _is_elsewhere(self, rival: Mention, own: Sequence[Mention]) -> bool:
-        """Return whether a rival is in another clause than all mentions of the answer."""
+        """Return whether no mention of the answer is in the same clause as a rival."""
         gaps = (sorted((mention[:2], rival[:2])) for mention in own)
         return all(_CLAUSE_END.search(self.text, first[1], second[0]) is not None for first, second in gaps)
 
     def _lead(self, asserted: Assertions) -> Assertions | None:
-        """Return the answer of the first sentence if that repeats the question: what follows is an explanation."""
+        """Return the first sentence's answer if the sentence repeats the question and the rest only explains it."""
         if not asserted.false:
             return None
         ordered = sorted([*asserted.true[0], *asserted.false])

@@ -147,7 +147,7 @@ def _names_zh(response: FoldedResponse, asked: Asked, own: Sequence[Mention]) ->
 
 
 def _names_in_documents(response: FoldedResponse, asked: Asked, answers: set[str]) -> Iterator[Mention]:
-    """Yield the titles and transliterated names of the documents that the response contains."""
+    """Yield the titles and transliterated names from the documents that the response contains."""
     for document in response.context[1:]:
         for name in _titles_and_names(document):
             if name in answers or name in asked.text or any(answer in name or name in answer for answer in answers):
@@ -156,7 +156,7 @@ def _names_in_documents(response: FoldedResponse, asked: Asked, answers: set[str
                 yield Mention(start, start + len(name), "name")
 
 
-@lru_cache(maxsize=1024)  # documents recur in the cases of a question
+@lru_cache(maxsize=1024)  # The cases of a question share documents.
 def _titles_and_names(document: str) -> tuple[str, ...]:
     return tuple({fold(title or name, "zh") for title, name in _DOCUMENT_NAME.findall(document)})
 

@@ -1,4 +1,4 @@
-"""Read the lexicons of phrases that show what a mention is in a response: `cues/en.toml` and `cues/zh.toml`."""
+"""Read the lexicons of phrases that show a mention's role in a response (`cues/en.toml` and `cues/zh.toml`)."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ STATUSES = ("compared", "planned", "rumoured", "related", "doubted", "believed")
 RANKS = ("first", "second", "third", "fourth", "fifth", "last")
 
 
-# Characters between a Chinese cue and the mention.
+# Pattern for the characters that are allowed between a Chinese cue and the mention.
 _GAP = "[了着过]?[^,。;的是为由]{0,3}"
 _GAPS = {"rumoured": "[^,。;]{0,14}", "doubted": "[^,。;]{0,14}"}
 
 
 class EnglishCues(NamedTuple):
-    """The lexicon of English: the status of each phrase before or after a mention, and lists of words.
+    """The English lexicon: the status of each phrase before or after a mention, and word lists.
 
     Attributes:
         heads: The first words of the phrases after a mention, to skip all other positions.
@@ -46,7 +46,7 @@ class EnglishCues(NamedTuple):
 
 
 class ChineseCues(NamedTuple):
-    """The lexicon of Chinese: patterns before and after a mention with a group for each status, and lists of words."""
+    """The Chinese lexicon: patterns before and after a mention, with a group for each status, and word lists."""
 
     before: re.Pattern[str]
     after: re.Pattern[str]

@@ -30,7 +30,7 @@ class Date(NamedTuple):
         return all(theirs is None or (given if own is None else own) == theirs for own, theirs, given in parts)
 
     def contradicts(self, other: Date) -> bool:
-        """Return whether both dates have a year, a month or a day that differs."""
+        """Return whether the dates have different years, months or days; missing parts are ignored."""
         pairs = zip(self[:3], other[:3], strict=True)
         return any(own is not None and theirs is not None and own != theirs for own, theirs in pairs)
 
@@ -100,7 +100,7 @@ _WORD_YEAR = lazy(
 )
 _DIGITS = frozenset("0123456789")
 _SEPARATED = lazy("[0-9][-/.][0-9]")
-# The patterns with the words or characters of which a text must have one.
+# A pattern is applied only to texts with one of its words or characters.
 _MONTH_NAMES = frozenset(_MONTHS)
 _CHINESE = tuple(zip(("月", "月", "年", "日号"), _CHINESE_PATTERNS, strict=True))
 

@@ -1,4 +1,4 @@
-"""Find the answer that a response announces as its final one, which excludes all others."""
+"""Find the answer that a response announces as its final answer, which overrides all others."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ _CONCLUSIONS = frozenset(
         "看",
     }
 )
-_REACH = 120  # characters after 'the answer is' in which the answer is expected
-_NEAR = 3  # characters between a conclusion and its answer
+_REACH = 120  # maximum number of characters between 'the answer is' and the answer
+_NEAR = 3  # maximum number of characters between a conclusion and its answer
 _POINTER = re.compile(
     r"(?:in|as follows|below|above|given|clear|based|that|not|un\w*|yes|found|provided|stated|contained"
     r"|there|likely|probably"
@@ -65,7 +65,7 @@ def find_announced(
     find_values: Callable[[], Sequence[tuple[int, int]]],
     slots: int,
 ) -> tuple[int, int] | None:
-    """Return the span of the final answer that a response announces, or None; it is empty if it names another one.
+    """Return the span of the announced final answer, an empty span if it is another answer, or None if there is none.
 
     Args:
         text: The folded response.
@@ -125,7 +125,7 @@ _ALONE_AFTER = lazy(r"[\"'.!。 ]*$")
 
 
 def _follows_sentence(text: str, start: int) -> bool:
-    """Return whether a sentence ends before a position, except for quotation marks."""
+    """Return whether a sentence ends before a position; quotation marks in between are ignored."""
     while start and text[start - 1] in "\"' ":
         start -= 1
     is_label = text[start - 1 : start] == "." and text[start - 2 : start - 1].isdigit()  # '2. Paris' in a list

@@ -22,7 +22,7 @@ _ERROR_WORDS = words(
     "绝不可能 怎么可能 怎么会 要改 须更正 不足为信 不足为凭 不足为据"
 )
 _VERBS = "[写印记弄搞说算打抄标译登填录传排引认刊载报拼换混]"
-# Not 别弄混, which warns the reader.
+# Excludes warnings to the reader such as 别弄混.
 _SLIP = "(?<![别勿])(?<!不要)(?<!不可)(?<!容易)(?<!避免)(?<!以免)"
 _SLIP += f"(?:{_VERBS}|换算|计算|翻译|表述|标注|记录|统计)得?(?:错|混|反|颠倒|岔|差|拧|重)了?|(?:写|记|印|弄|搞|排)颠倒"
 _SLIP_WORDS = words("错 混 反 岔 拧")
@@ -102,7 +102,7 @@ _OTHERS = lazy(
 
 
 def is_of_others_zh(before: str, matched: str, after: str, asked: Asked, *, is_strict: bool) -> bool:
-    """Return whether a Chinese sentence reports an error of others, or one that the question is about."""
+    """Return whether a Chinese sentence reports someone else's error, or one that the question is about."""
     if any(matched[-size:] in asked.text for size in (3, 2)) and not is_strict:
         return True
     if is_strict:
@@ -112,5 +112,5 @@ def is_of_others_zh(before: str, matched: str, after: str, asked: Asked, *, is_s
 
 
 def is_reported_zh(sentence: str) -> bool:
-    """Return whether a Chinese sentence reports the opinion of others, e.g. of a court."""
+    """Return whether a Chinese sentence reports someone else's opinion, e.g. that of a court."""
     return _OTHERS.search(sentence) is not None and _GIVEN.search(sentence) is None

@@ -76,7 +76,7 @@ class GoldSlot(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """The kind of answer; only answers of the same kind can be confused."""
+        """The kind of answer. Only answers of the same kind can be confused."""
         if self.dates:
             return "date"
         if self.quantities:
@@ -103,7 +103,7 @@ class Gold(NamedTuple):
     rivals: tuple[GoldSlot, ...] = ()
 
 
-compiled = lru_cache(maxsize=16_384)(re.compile)  # the cache of `re` has only a few hundred patterns
+compiled = lru_cache(maxsize=16_384)(re.compile)  # The cache in `re` holds only a few hundred patterns.
 
 
 @lru_cache(maxsize=16_384)
@@ -144,7 +144,7 @@ def _merge_dates(dates: list[Date]) -> Date:
     return Date(year, month, day, 0, 0)
 
 
-@lru_cache(maxsize=16_384)  # the cases of a question share the answer and most rivals
+@lru_cache(maxsize=16_384)  # The cases of a question share the answer and most rivals.
 def _slot(aliases: tuple[str, ...], question: str, lang: Lang) -> GoldSlot:
     names: list[Name] = []
     dates: list[Date] = []
@@ -182,7 +182,7 @@ def _slot(aliases: tuple[str, ...], question: str, lang: Lang) -> GoldSlot:
 
 
 def asked_unit(question: str) -> str:
-    """Return the unit that a folded question counts, e.g. `person` for 'how many people', or nothing."""
+    """Return the unit that a folded question asks for, e.g. `person` for 'how many people', or an empty string."""
     counted = _HOW_MANY.search(question)
     return UNITS.get(counted[1], f"~{counted[1].removesuffix('s')}") if counted else ""
 
@@ -246,7 +246,7 @@ def _either_script(number: str) -> str:
 
 
 def _surname(alias: str, folded: str, question: str) -> list[Name]:
-    """Return the surname, the last of two or three words, if the question asks for a person."""
+    """Return the surname (the last of two or three words) if the question asks for a person."""
     parts = re.split(r"[ ·]", folded)
     is_name = all(part.replace(".", "").replace("-", "").isalpha() for part in parts)
     if len(parts) not in (2, 3) or not is_name or not _ASKS_WHO.search(question):

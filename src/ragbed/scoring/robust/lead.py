@@ -1,4 +1,4 @@
-"""Find the first sentence of a response if it answers by repeating the question: what follows explains the answer."""
+"""Find a first sentence that answers by repeating the question, so that the rest only explains the answer."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ragbed.scoring.robust.patterns import lazy
 from ragbed.scoring.robust.question import WORD, Asked
 
 _MIN_LENGTH = 160  # shorter responses are read completely
-MIN_SHARE = {"en": 0.6, "zh": 0.5}  # words, or pairs of characters, of the question that the sentence repeats
+MIN_SHARE = {"en": 0.6, "zh": 0.5}  # minimum share of the question's words or character pairs that the sentence repeats
 _OPEN = lazy(
     r"\b(?:not|no|cannot|none|neither|conflict\w*|contradict\w*|inconsisten\w*|differ\w*|unclear|unknown|question|asks?"
     r"|whether|rumou?r\w*|some|if|several|either|or|although|though|but|while|many|often|expected|planned|may|might"
@@ -37,7 +37,7 @@ def find_lead(text: str, asked: Asked, lang: Lang) -> int | None:
 
 
 def share_of(sentence: str, asked: Asked, lang: Lang) -> float:
-    """Return the share of the question's words, or pairs of characters, that a sentence repeats."""
+    """Return the share of the question's words or character pairs that a sentence repeats."""
     if lang == "zh":
         found = sum(pair in sentence for pair in asked.repeated)
     else:

@@ -11,7 +11,7 @@ from ragbed.schema import Lang
 from ragbed.scoring.robust.match import MAX_MENTIONS, Mention
 from ragbed.scoring.robust.question import Asked
 
-# The start of what one document says, in a list of all.
+# Matches the start of an item in a list of what each document says.
 _LABEL = re.compile(
     r"(?:^|\n|[.;。:] ?) ?-? ?(?:\[[0-9]\]|[0-9][.)、](?![0-9])|(?:in )?(?:doc(?:ument)?|passage|source"
     r"|article) \[?(?:[0-9]|[a-d]\b)\]?"
@@ -55,12 +55,12 @@ def changes_mind(text: str, end: int) -> bool:
 
 
 def repeats_question(text: str, mention: Mention, asked: Asked, lang: Lang) -> bool:
-    """Return whether the clause of a mention has words of the question."""
+    """Return whether a mention's clause contains words from the question."""
     return overlap(text, mention, asked, lang) > 0
 
 
 def overlap(text: str, mention: Mention, asked: Asked, lang: Lang) -> int:
-    """Return how many words, or pairs of characters, of the question are in the clause of a mention."""
+    """Return how many of the question's words or character pairs are in a mention's clause."""
     start = max((match.end() for match in _CLAUSE_END.finditer(text, 0, mention.start)), default=0)
     stop = _CLAUSE_END.search(text, mention.end)
     clause = text[start : stop.start() if stop else len(text)]

@@ -1,4 +1,4 @@
-"""Find the mentions of an answer in a response: the span and the matching rule."""
+"""Find the mentions of an answer in a response, with their spans and matching rules."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ragbed.scoring.robust.patterns import terms_of, words
 from ragbed.scoring.robust.quantities import Quantity, find_quantities
 from ragbed.scoring.robust.units import BASES, LOOSE, to_base
 
-MAX_MENTIONS = 64  # mentions of one answer that are examined
+MAX_MENTIONS = 64  # maximum number of mentions of an answer to examine
 
 _TITLES = words(
     "Mr Mrs Ms Miss Dr Sir Lord Lady Professor Prof President Director Minister Mayor Judge Captain Coach Author "

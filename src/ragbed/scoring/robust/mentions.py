@@ -25,8 +25,8 @@ from ragbed.scoring.robust.question import Asked
 from ragbed.scoring.robust.role import DIRECT, Role
 from ragbed.scoring.robust.roles import read_role
 
-_ANNOUNCED = 40  # characters between 'the answer is' and an answer
-MAX_READ = 2  # asserted mentions of an answer whose role is read
+_ANNOUNCED = 40  # maximum number of characters between 'the answer is' and an answer
+MAX_READ = 2  # maximum number of asserted mentions of an answer whose role is read
 _UNREAD = Role("", weak=True, strength=0)
 _ALONE = Role("", weak=True, strength=DIRECT)
 _ENDS = ("", ".", "。", "\n", "!")
@@ -86,7 +86,7 @@ class MentionReader:
 
     @cached_property
     def _positions(self) -> Sequence[int] | None:
-        """The original position of each folded character; None if they are the same."""
+        """The original position of each folded character, or None if the positions are the same."""
         return None if len(self.original) == len(self.text) else origins(self.original, self.gold.lang)
 
     @cached_property
@@ -95,7 +95,7 @@ class MentionReader:
         return frozenset(name.given[0].lower() for name in names if name.given)
 
     def keep(self, mentions: Sequence[Mention], rivals: Sequence[Mention], answer: str) -> list[Mention]:
-        """Return the asserted mentions of an answer, and note the status of all."""
+        """Return the asserted mentions of an answer, and record the status of every mention."""
         kept: list[Mention] = []
         can_decide = answer == "answer" and self.response.terms.isdisjoint(FINAL_TERMS)
         is_decided = False  # further mentions of the true answer change nothing
@@ -125,7 +125,7 @@ class MentionReader:
         return is_wrong and not blames_others(self.text, mention, self.asked)
 
     def _is_reported(self, mention: Mention, answer: str) -> bool:
-        """Return whether a response that declines only mentions an answer, e.g. as content of the documents."""
+        """Return whether a response that refuses only mentions an answer, e.g. as something the documents say."""
         strength = self.roles[mention].strength if mention in self.roles else 0
         if answer == "fake":
             if self._leads(mention):

@@ -1,4 +1,4 @@
-"""Check whether a mention is a name of its own: not a part of a longer name, and not an ordinary word."""
+"""Check whether a mention is a complete name rather than part of a longer name or an ordinary word."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _PLACES_ZH = re.compile(
     "大学|学院|银行|日报|晚报|早报|时报|集团|公司|基金会|出版社|电视台|医院|俱乐部|博物馆|航空|铁路|杯|中学"
     "|小学|研究院|研究所|协会|分行|大桥|大道|机场(?!举)"
 )
-# Aliases that are also function words need a sign that they are meant as a name.
+# Aliases that are also function words count only if the text marks them as a name.
 PRONOUNS = words(
     "it us her him them he she they we you i me who what where when how why this that these those one some all other "
     "up now then here there so may will can must the and or if but do be is was my his our your its mine ours "

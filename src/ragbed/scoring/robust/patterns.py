@@ -1,4 +1,4 @@
-"""Write lists of words and build patterns from them, and collect the words of a text to skip hopeless searches."""
+"""Build patterns from word lists, and collect the words in a text to skip searches that cannot match."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def alternatives(options: list[str]) -> str:
     for option in options:
         if option[:1].isalpha() and option[1:2] not in _QUANTIFIERS:
             groups[-1].setdefault(option[0], []).append(option[1:])
-        else:  # an option that may start with any letter keeps its place in the order
+        else:  # An option that may start with any letter keeps its position.
             groups += [{option: []}, {}]
     found = []
     for group in groups:
@@ -110,7 +110,7 @@ NOT_RIGHT = r"not (?:\w+ )?" + any_of(
     "correct true right accurate factual credible plausible believable genuine reliable valid trustworthy realistic "
     "a_(?:valid|real|genuine|credible|believable|plausible) the_(?:correct|right|actual|true|real)"
 )
-# Texts of any kind, and what they state.
+# Words for texts of any kind, and for what texts state.
 SOURCES = any_of(
     "documents? docs? passages? texts? sources? articles? snippets? excerpts? extracts? context materials? reports? "
     "pieces? "
@@ -141,7 +141,7 @@ FALSE_ZH = any_of(
     "错误 不正确 不准确 不属实 有误 不符 失实 不实 误植 误记 误写 误传 笔误 写错 印错 记错 弄错 搞错 错的 谬误 讹误 "
     "不可信 不足为凭 不足为信 站不住脚 不可能正确 不可能是真 虚构的 是假的 不可能的"
 )
-# Texts of any kind. Longer words come first.
+# Words for texts of any kind, longer ones first.
 SOURCES_ZH = any_of(
     "文档 文中 文章 文本 文字 文献 资料 材料 原文 上文 上下文 段落 片段 报道 报告 新闻稿? 稿件 稿中 公告 年报 "
     "说明书 宣传册 册子 手册 传记 百科 词条 食谱 "

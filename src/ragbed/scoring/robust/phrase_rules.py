@@ -1,4 +1,4 @@
-"""Find phrases in folded text with rules that are applied only to sentences with one of their words."""
+"""Find phrases in folded text by rules, each of which is applied only to sentences that contain one of its words."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from ragbed.scoring.robust.match import MAX_MENTIONS, Mention
 from ragbed.scoring.robust.patterns import Terms
 from ragbed.scoring.robust.question import Asked
 
-# The name of a rule, the words of which a sentence must have one (or one of each of two sets), and the pattern.
+# The rule's name, its required words (at least one, or one from each of two sets) and its pattern.
 PhraseRule: TypeAlias = tuple[str, frozenset[str] | tuple[frozenset[str], frozenset[str]], re.Pattern[str]]
-# Decides whether a match counts, given the text and the question.
+# A function that decides whether a match counts, given the text and the question.
 Validator: TypeAlias = Callable[[str, "re.Match[str]", Asked], bool]
 
 _FREQUENT = frozenset({"not", "is", "no", "不", "没", "有", "是", "无", "未", "出"})
-_MARGIN = 2  # characters before a sentence, so that a pattern can start with a full stop
+_MARGIN = 2  # number of characters to include before a sentence, because a pattern can start with a full stop
 
 
 class PhraseRules:
@@ -57,7 +57,7 @@ class PhraseRules:
         return found
 
     def _applicable(self, text: str, terms: Terms) -> dict[int, list[str]]:
-        """Return the rules that may apply, with their words that the text has."""
+        """Return the rules that may apply, each with those of its words that the text contains."""
         present: dict[int, list[str]] = {}
         for key in terms & self._keys:
             for phrase, rules in self._by_key[key].items():

@@ -59,7 +59,7 @@ _LONE_AFTER = lazy(r"[,.。;!?\n)\"]|$")
 
 
 def find_quantities(text: str, terms: Terms) -> list[Quantity]:
-    """Return all quantities of a text with masked dates; a span can have two readings."""
+    """Return all quantities in a text with masked dates. A span can have two readings."""
     found = _in_digits(text)
     if not terms.isdisjoint(WORDS):
         found += _in_english(text)
@@ -127,7 +127,7 @@ def _sign_before(text: str, start: int) -> tuple[int, int]:
 
 
 def _is_counted(text: str, start: int, end: int) -> bool:
-    """Return whether a number is a quantity and not the number of a document, a list item or a series."""
+    """Return whether a number is a quantity rather than the number of a document, list item or series."""
     before = text[start - 1 : start]
     if (before.isascii() or before in "第档章料") and _NOT_COUNTED.search(text, max(0, start - 12), start):
         return False

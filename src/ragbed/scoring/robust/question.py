@@ -1,4 +1,4 @@
-"""Read what a question asks for: its relation, rank, year and kind of answer."""
+"""Determine what a question asks for: its relation, rank, year and kind of answer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ragbed.scoring.robust.cues import chinese, english
 from ragbed.scoring.robust.gold import asked_unit
 from ragbed.scoring.robust.normalise import fold
 
-STEM = 5  # letters that words of the same origin share, e.g. nominated and nominees
+STEM = 5  # number of letters that related words share, e.g. nominated and nominees
 WORD = re.compile(r"'s\b|[a-z0-9]+(?:['.,-][a-z0-9]+)*|[^\w\s]|\n")
 
 _YEAR = re.compile(r"(?<![0-9])(?:1[5-9]|20)[0-9]{2}(?![0-9])")

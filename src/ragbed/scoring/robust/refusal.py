@@ -20,7 +20,7 @@ from ragbed.scoring.robust.refusal_zh import RULES_ZH
 _TEXTS = (
     rf"(?:{SOURCES}|information|these|they|none|results|details|(?:document|passage|source)s? \[?[0-9]\]?|\[[0-9]\])"
 )
-# Beginnings of verbs with which a text tells something, and of verbs with which a person finds it out.
+# Beginnings of verbs for what a text states, and of verbs for what a person finds out.
 _TELL = any_of(
     "contain provid mention specif stat(?:e|ing|ed) includ giv(?:e|ing|en) sa(?:y|ying|id) reveal indicat address "
     "offer tell(?:s|ing)? told disclos "
@@ -123,7 +123,7 @@ RULES: tuple[PhraseRule, ...] = (
         ),
         lazy(
             rf"{_CAN_NOT}(?: \w+){{0,3}}? (?:be )?{_FIND}\b"
-            # The speaker must be the model or the documents: anybody may be unable to find their keys.
+            # The speaker must be the model or the documents, because a person can also be unable to do something.
             rf"|(?:^|[.,;:\n] ?|{_SPEAKER}[^.\n]{{0,30}}?){_CAN_NOT}(?: \w+){{0,3}}? (?:be )?{_GIVE}(?:n|ed|d)?\b"
             rf"|{_CAN_NOT} be (?:(?!right|correct|true)\w+ )?(?:said|told|given|seen|named|answered|found|known|stated"
             r"|located|provided)\b"
@@ -332,7 +332,7 @@ _ANSWERS_ANYWAY = lazy(
 )
 
 
-# Advice and statements about single documents, which can also accompany an answer.
+# Rules for advice and for statements about single documents, which can also accompany an answer.
 WEAK = ("refusal.needs-more", "refusal.only", "refusal.irrelevant")
 
 
@@ -343,7 +343,7 @@ def is_withdrawn(text: str, refusals: Sequence[Mention]) -> bool:
 
 
 def is_refusal(text: str, match: re.Match[str], asked: Asked) -> bool:
-    """Return whether a match declines to answer the question itself."""
+    """Return whether a match refuses to answer the question itself."""
     before = text[max(0, match.start() - 60) : match.start()]
     if (
         is_quoted(text, match.start())

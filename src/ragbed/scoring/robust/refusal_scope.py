@@ -1,4 +1,4 @@
-"""Decide whether a refusal concerns the asked detail or another one, e.g. 'it does not say when'."""
+"""Decide whether a refusal concerns the requested detail or another one, e.g. 'it does not say when'."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ _ASKS = {
 
 
 def is_about_detail(text: str, match: re.Match[str], before: str, asked: Asked) -> bool:
-    """Return whether a refusal concerns another detail than the asked one, e.g. 'it does not say when'."""
+    """Return whether a refusal concerns a detail that the question does not ask for, e.g. 'it does not say when'."""
     if asked.pairs:
         return _is_about_detail_zh(text, match, before, asked)
     found = _WH.match(text, match.end())

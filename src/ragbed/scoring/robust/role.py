@@ -1,4 +1,4 @@
-"""The role of a mention, and how the year of its clause decides it."""
+"""Define a mention's role, and derive it from the year or part that its clause names."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ragbed.schema import Lang
 from ragbed.scoring.robust.question import Asked
 
-DIRECT = 3  # the strength of an answer at the start of a response without a sentence around it
+DIRECT = 3  # strength of an answer that stands alone at the start of a response
 
 _YEAR = re.compile(r"(?:1[5-9]|20)(?<![0-9]..)[0-9]{2}(?![0-9])")
 _RANGE = re.compile(
@@ -18,7 +18,7 @@ _RANGE = re.compile(
 _BIRTH = re.compile(r"\bborn\b|\bsince\b|\baged?\b|\( ?\0|出生|生于|自从|以来")
 
 
-# Words of which a question and a response can name different ones: groups of synonyms, separated by bars.
+# Sets of words that exclude each other. Bars separate groups of synonyms.
 _SETS_EN = """
 north northern | south southern | east eastern | west western
 upper | lower
@@ -120,7 +120,7 @@ def _sets() -> tuple[tuple[frozenset[str], ...], ...]:
 
 @lru_cache(maxsize=16_384)
 def _asked_members(question: str, lang: Lang) -> tuple[tuple[frozenset[str], frozenset[str]], ...]:
-    """Return for each set of which a question names exactly one member: that member and the words of the others."""
+    """Return, for each set with exactly one member in the question, that member and the words of the others."""
     found = []
     terms = frozenset(re.findall(r"[a-z0-9'-]+", question)) if lang == "en" else None
     for members in _sets():
@@ -135,7 +135,7 @@ def _names(member: frozenset[str], text: str, terms: frozenset[str] | None) -> b
 
 
 def contrast_role(asked: Asked, lang: Lang, clause: str, text: str, strength: int) -> Role | None:
-    """Return the role of a mention whose clause names another part or side than the asked one, e.g. south for north."""
+    """Return the role of a mention whose clause names another part or side than the question, e.g. south for north."""
     members = _asked_members(asked.text, lang)
     terms = frozenset(clause.split()) if lang == "en" and members else None
     for asked_words, others in members:
@@ -163,7 +163,7 @@ def _numbered(found: re.Match[str]) -> tuple[str, str]:
 
 
 def year_role(asked: Asked, clause: str, text: str, strength: int) -> Role | None:
-    """Return the role that the years of a clause imply: the asked year supports a mention, another one opposes it."""
+    """Return the role implied by a clause's years: the requested year supports a mention, another year opposes it."""
     if len(asked.years) != 1:
         return None
     years = set(_YEAR.findall(clause))

@@ -11,7 +11,7 @@ from ragbed.scoring.robust.question import Asked
 from ragbed.scoring.robust.role import DIRECT, Role, contrast_role, year_role
 
 _REACH = 40
-_REPEATED = 6  # pairs of characters that a clause shares with the question if it repeats it
+_REPEATED = 6  # minimum number of shared character pairs for a clause to count as repeating the question
 _CLAUSE_START = re.compile(r"[,:(\"]|但是?|然而|不过|却(?!是)|而(?!不是|非)|则|于是|后来|结果|后(?=[^面来])")
 _CLAUSE_END = re.compile(r"[,:)\"]|但是?|然而|不过|而(?!不是|非)")
 _LINK = re.compile(r"(?:是|为|由|给了?|叫|:|在|于|属于|了)[^,。;的]{0,4}$")
@@ -51,7 +51,7 @@ def read_role(text: str, mention: Mention, asked: Asked, before: str, after: str
 
 
 def _is_speaker(asked: Asked, mention: Mention, after: str) -> bool:
-    """Return whether a mention says something, or owns something that is not asked for."""
+    """Return whether a mention is a speaker, or the owner of something that the question does not ask for."""
     if mention.rule.startswith(("number", "date")):
         return False
     found = _SPEAKS.match(after)

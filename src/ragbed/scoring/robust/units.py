@@ -72,7 +72,7 @@ _FORMS: Final = {
 # The unit of each word or sign.
 UNITS: Final = {form: unit for unit, forms in _FORMS.items() for form in forms.split()}
 
-# Measures of the same kind: their base unit and how many of it they are.
+# The base unit of each measure, and its size in base units.
 BASES: Final = {
     "mm": ("m", "0.001"),
     "cm": ("m", "0.01"),

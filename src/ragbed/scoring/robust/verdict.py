@@ -22,7 +22,7 @@ VerdictName: TypeAlias = Literal[
     "correct", "partial", "incorrect", "refused", "flag-only", "empty", "unscored", "unsure"
 ]
 
-MAX_LENGTH = 200_000  # characters of a response that are read, half of them from each end, to bound the time
+MAX_LENGTH = 200_000  # maximum number of characters to read, half from each end of a response
 
 _WORD_CHARACTER = re.compile(r"\w")
 _THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)|\A(?:(?!<think).)*</think(?:ing)?>", re.DOTALL)
@@ -116,7 +116,7 @@ def explain(case: Case, reply: str) -> tuple[VerdictName, list[VerdictEvidence]]
 
 
 def find_evidence(case: Case, reply: str, judged: RobustVerdict) -> list[VerdictEvidence]:
-    """Return the rules of a verdict and the matching spans of the response."""
+    """Return the rules behind a verdict and the spans of the response that they matched."""
     positions = origins(trim_response(reply), case.lang)
     omitted = max(0, len(reply) - MAX_LENGTH - 1)
     evidence = []
@@ -186,6 +186,6 @@ def _outside(mentions: Sequence[Mention], spans: Sequence[tuple[int, int]]) -> l
 
 
 def _is_only_flag(text: str, flag: Mention) -> bool:
-    """Return whether a response has hardly any text besides the sentence of its error flag."""
+    """Return whether a response consists almost entirely of the sentence with its error flag."""
     before, after = sentence_around(text, flag)
     return len(text) - len(before) - len(after) - (flag.end - flag.start) < 12
