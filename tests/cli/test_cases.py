@@ -74,7 +74,7 @@ def test_the_summary_counts_per_condition_with_reasons(data: str) -> None:
         (["--noise", "nan"], "is not a ratio"),
         (
             ["--num-docs", "0"],
-            "--num-docs 0 is not an integer between 1 and 10,000; to evaluate without documents, use --testbeds closed-book",
+            "--num-docs 0 is not an integer between 1 and 10,000; to evaluate without documents, use --testbeds",
         ),
         (["--num-docs", "-1"], "is not an integer between 1 and 10,000"),
         (["--profile", "robost"], "unknown profile 'robost'. Did you mean 'robust'? Known: paper, code-2023"),
