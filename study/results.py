@@ -37,7 +37,8 @@ def render(outcomes: Outcomes) -> Iterator[tuple[Path, bytes]]:
     """Yield every file with its content."""
     blocks = {name: "\n".join(make(outcomes)) for name, make in BLOCKS.items()}
     for page in PAGES:
-        yield page, fill(page.read_text(encoding="utf-8"), blocks).encode()
+        texts = {name: text.replace(" %", "%") for name, text in blocks.items()} if page.parent.name == "zh" else blocks
+        yield page, fill(page.read_text(encoding="utf-8"), texts).encode()
     yield RESULTS / "comparisons.csv", _comparisons(outcomes).encode()
     yield RESULTS / "cells.csv", _cells(outcomes).encode()
     yield from _figures(outcomes)
