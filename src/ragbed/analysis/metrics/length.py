@@ -1,4 +1,4 @@
-"""Long contexts: accuracy by the number of documents, and by the position of the supporting document among them."""
+"""Long contexts: accuracy by number of documents, and by position of the supporting document."""
 
 from __future__ import annotations
 
