@@ -248,7 +248,7 @@ class Search(Record, frozen=True, kw_only=True):
 class Step(Record, frozen=True, kw_only=True):
     """One of a case's model calls, if the case takes several calls or its response has to be parsed.
 
-    In an episode of the testbed `search`, a step is a turn. Its prompt consists of the messages of all steps so far.
+    In an episode of the `search` testbed, a step is a turn. Its prompt consists of the messages of all steps so far.
     """
 
     messages: tuple[Message, ...]

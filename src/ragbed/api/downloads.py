@@ -116,7 +116,7 @@ class Transfers:
 
 
 def check_source(source: Path | None, mirror: str | None) -> None:
-    """Check the parameters `from_` and `mirror` of `download`.
+    """Check the `from_` and `mirror` parameters of `download`.
 
     Raises:
         UsageError: Both are given, the path does not exist, or the mirror is unknown.

@@ -56,7 +56,7 @@ class Watcher(Protocol):
         """Handle new bytes of a file."""
 
     def stumble(self, name: str, problem: str, pause_s: float) -> None:
-        """Handle a failed attempt; the next one starts after the pause."""
+        """Handle a failed attempt; the next attempt starts after the pause."""
 
 
 async def download_all(

@@ -80,7 +80,7 @@ def find_noise_like(trial: TrialContext) -> Iterator[Evidence]:
 
 
 def _answers_in_part(trial: TrialContext) -> bool:
-    """Return whether a response to a question with several parts has at least one answer, but fewer than parts."""
+    """Return whether a response to a multi-part question has at least one answer, but fewer answers than parts."""
     if trial.judged is None or len(trial.gold.slots) < 2 or trial.judged.refused:
         return False
     return 0 < _answer_count(trial) < len(trial.gold.slots)

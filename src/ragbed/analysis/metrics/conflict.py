@@ -135,7 +135,7 @@ def _flip_point(builder: CellBuilder, points: dict[float, Mask], ending: str) ->
 def flip_point(ratios: Floats, lead: Floats) -> Floats:
     """Return the ratio at which the lead of the true over the false answer first reaches 0, interpolated linearly.
 
-    The value is outside the ratios if the lead never reaches 0, or is at least 0 already at the first ratio.
+    The value is outside the ratios if the lead never reaches 0, or is already at least 0 at the first ratio.
     """
     before, after = lead[..., :-1], lead[..., 1:]
     crossed = (before < 0) & (after >= 0)

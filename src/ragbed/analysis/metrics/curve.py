@@ -1,4 +1,4 @@
-"""Metrics of a score over the noise ratio: bands, area, slope, retention, ρ₁₀ and declines.
+"""Metrics of a score as a function of the noise ratio: bands, area, slope, retention, ρ₁₀ and declines.
 
 The headline metric is ρ₁₀, the noise ratio at which a tenth of the noise-free accuracy is lost. See
 docs/explanation/statistics.md.

@@ -63,7 +63,7 @@ def _measure_tokens(builder: CellBuilder, mask: Mask) -> Iterator[Cell]:
 
 
 def _measure_trend(builder: CellBuilder, mask: Mask, points: dict[int, Mask], correct: Floats) -> Iterator[Cell]:
-    """Yield the change per doubling of the number of documents, the retention, and the number at a loss of 10%."""
+    """Yield the change per doubling of the number of documents, the retention, and the number at which 10% is lost."""
     trials, scored = builder.trials, mask & np.isfinite(correct)
     doublings = np.log2(np.maximum(trials.k, 1))
     counts = trials.count[scored]

@@ -52,7 +52,7 @@ def flip_odds(won: int, lost: int, level: float = LEVEL) -> Interval:
 
 
 def mcnemar_bounds(first: int, second: int, n: int) -> McNemarBounds:
-    """Return the range of McNemar p values that is possible for two counts of correct answers to the same n questions.
+    """Return the range of possible McNemar p values, given two counts of correct answers to the same n questions.
 
     The totals do not show how many verdicts changed, so all possible numbers are tried.
     """

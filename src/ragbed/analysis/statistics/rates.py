@@ -104,7 +104,7 @@ def wilson(hits: float, n: float, level: float = LEVEL) -> Interval:
         level: Confidence level.
 
     Raises:
-        ValueError: The counts are not a rate.
+        ValueError: The counts do not form a valid rate.
     """
     check_rate(hits, n)
     z, share = two_sided(level), hits / n
