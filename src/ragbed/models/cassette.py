@@ -26,7 +26,7 @@ class _Prompt(msgspec.Struct):
 class Recording:
     """The responses in a cassette, by prompt and repeat, encoded as bytes to save memory.
 
-    If two cases have the same prompt, both get the first response. To distinguish them, import the cassette instead.
+    If two cases have the same prompt, both get the first response. To keep them separate, import the cassette instead.
 
     Args:
         path: A cassette with the responses of one model.
@@ -70,7 +70,7 @@ class Recording:
                         yield (prompt, record.repeat), encoder.encode(response)
 
     def find(self, messages: Sequence[Message], repeat: int = 0) -> Completion:
-        """Return the recorded response to exactly these messages, or an error if there is none."""
+        """Return the recorded response to exactly these messages, or an error outcome if there is none."""
         found = self._responses.get((prompt_hash(messages), repeat))
         if found is not None:
             return self._decoder.decode(found)

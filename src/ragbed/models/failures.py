@@ -79,7 +79,7 @@ class Failure(Exception):
 
 
 def retry_after_s(headers: Mapping[str, str], now: datetime) -> float | None:
-    """Return the seconds to wait according to `retry-after-ms` or `Retry-After`, or None if neither header is valid.
+    """Return the delay in seconds from `retry-after-ms` or `Retry-After`, or None if neither header is valid.
 
     A date is compared with the server's own time if the response includes it, because our clock may be wrong.
     """
@@ -190,7 +190,7 @@ def _kind(status: int, error: ServerError) -> Kind:
 
 
 def failed(failure: Failure, attempts: int = 1, usage: Counter[str] | None = None) -> Completion:
-    """Convert a failure to a case's outcome, which is `filtered` for a content filter and otherwise `error`.
+    """Convert a failure to a case's outcome: `filtered` if a content filter blocked the call, otherwise `error`.
 
     Args:
         failure: The last failure.

@@ -39,7 +39,7 @@ SCRIPTS: dict[str, Callable[[Case], str]] = {
 
 
 class ScriptedModel(StatelessModel):
-    """The model `scripted/<script>`."""
+    """The `scripted/<script>` models."""
 
     def __init__(self, script: str) -> None:
         self.name = f"scripted/{script}"

@@ -1,4 +1,4 @@
-"""Agents with scripted behaviour and known scores for the testbed `search`: `scripted/search-…`.
+"""Agents with scripted behaviour and known scores for the `search` testbed: `scripted/search-…`.
 
 They read the results of their searches from the messages, as a model does, and support both protocols. In testbeds with
 documents, they answer like `scripted/oracle`.
@@ -87,7 +87,7 @@ AGENTS: dict[str, Callable[[Case], Act]] = {
 
 
 class SearchAgent(StatelessModel):
-    """The model `scripted/search-…`."""
+    """The `scripted/search-…` models."""
 
     calls_tools = True
 

@@ -19,7 +19,7 @@ _PROMPT: dict[Role, str] = {"question": "query", "passage": "document"}
 
 
 class SentenceEncoder:
-    """An encoder with one vector per text; the library uses a GPU if there is one.
+    """An encoder that creates one vector per text; the library uses a GPU if there is one.
 
     Args:
         name: The name of the encoder.

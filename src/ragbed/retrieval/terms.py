@@ -1,6 +1,6 @@
 """Split text into words for a full-text index: Latin words, and pairs of adjacent Chinese characters.
 
-Chinese is written without spaces. Pairs need no dictionary, and every word of two or more characters can be found by
+Chinese is written without spaces. Pairs need no dictionary, and every word with two or more characters can be found by
 its pairs.
 """
 

@@ -1,4 +1,4 @@
-"""Record the parameters sent to a model's server and the names of the models that the server reports."""
+"""Record the parameters sent to a model's server and the model names that the server reports."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ class StoppingRule(Protocol):
         """Return whether a model needs no more calls."""
 
     def decided(self) -> list[DecidedInterval]:
-        """Return the intervals of the conditions that have been decided."""
+        """Return the intervals for the conditions that have been decided."""
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ class CallLoop:
         self._call_log = CallLog(self.session.store, self.session.writer, self.model, self.session.tell)
 
     async def run(self) -> None:
-        """Make all pending calls; return when every case has an outcome, the rule is met or the budget is spent.
+        """Make pending calls until every case has an outcome, the stopping rule is met or the budget is spent.
 
         Calls in flight are always completed, because they are billed.
         """
@@ -206,7 +206,7 @@ class CallLoop:
         return None if self.session.episodes is None else await self.session.episodes.start(case, self.model)
 
     async def _call_several(self, request: CallRequest, several: Flow | Episode) -> Called:
-        """Make all calls for a case with a prompting strategy or an episode."""
+        """Make all calls for a case that uses a prompting strategy or an episode."""
         if not isinstance(several, Episode):
             return await make_calls(several, request.case, self._calls_of(request))
         stored = self._turns.pop((request.number, request.repeat), [])
@@ -241,7 +241,7 @@ class CallLoop:
         await self.session.writer.put(NOTE, (request.turn_key(turn), line.decode()))
 
     def _calls_of(self, request: CallRequest) -> Callable[[Case], Awaitable[Called]]:
-        """Return the function that makes a case's calls; once the first one is billed, the budget allows the others.
+        """Return the function that makes a case's calls; once the first call is billed, the budget allows the others.
 
         Otherwise, a spent budget would stop cases halfway, and their cost would not be recorded.
         """
@@ -306,7 +306,7 @@ class CallLoop:
         return (None, keys[0]) if found is None else found
 
     def _account(self, key: str, completion: Completion, unpaid: Completion | None = None) -> Completion:
-        """Cache a response, add its cost to the budget and return it in a form that can be stored.
+        """Cache a response, charge its cost to the budget, and return the response in a form that can be stored.
 
         Args:
             key: The cache key of the response.

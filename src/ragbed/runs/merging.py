@@ -21,7 +21,7 @@ _SESSION = 1  # session number of all results in a merged run, because the parts
 
 @dataclass
 class Merged:
-    """The counts of a merge; `twice` counts identical results that were in more than one part."""
+    """The counts from a merge; `twice` counts identical results that were in more than one part."""
 
     cases: int = 0
     results: int = 0
@@ -82,7 +82,7 @@ def _copy(sources: Sequence[RunStore], target: RunStore, settings: dict[str, str
 
 
 def _is_same(one: Case, other: Case) -> bool:
-    """Compare two cases except for the reason why they are infeasible, whose wording depends on ragbed's version."""
+    """Compare two cases, ignoring why they are infeasible, because that wording depends on ragbed's version."""
     return msgspec.structs.replace(one, reason=None) == msgspec.structs.replace(other, reason=None)
 
 

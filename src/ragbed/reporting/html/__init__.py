@@ -158,7 +158,7 @@ def _cases_note(packed: Packed, words: Locale) -> Node:
 
 
 def _browser() -> Node:
-    """Return the placeholder for the case browser; its text is shown until the script replaces it."""
+    """Return the case browser's placeholder, whose text is shown until the script replaces it."""
     notes = [el("p", read_words(lang)("page.script"), lang=lang) for lang in _LANGS]
     return el("div", notes, id="cases", class_="page screen-only browser", tabindex="-1")
 

@@ -95,10 +95,10 @@ class ActorPool:
         make: A function that creates a worker; it is called on the cluster.
         share: The number of workers and the resources for each.
         tell: Called if a worker is abandoned while others continue.
-        tries: Maximum number of attempts for a job whose workers die.
+        tries: Maximum number of attempts for a job if its workers die.
 
     Attributes:
-        changed: Called whenever the room changes.
+        changed: Called whenever `room` changes.
     """
 
     def __init__(
@@ -125,7 +125,7 @@ class ActorPool:
 
     @property
     def spare(self) -> int:
-        """The number of these jobs that are only queued, summed over all workers."""
+        """How many of the jobs in `room` are only queued, summed over all workers."""
         return sum(member.spare for member in self._members)
 
     async def begin(self) -> str:
@@ -301,7 +301,7 @@ def explain_start_failure(error: Exception) -> str:
 
 
 def _brief(error: Exception) -> str:
-    """Shorten Ray's message to one line, or explain it if a killed process is reported only as a lost connection."""
+    """Shorten Ray's message to one line, or explain it if Ray reports a killed process only as a lost connection."""
     message = " ".join(str(error).split())
     if "Socket closed" in message or "unavailable" in message or "unexpectedly" in message:
         return "its process was killed, or its node has left the cluster"

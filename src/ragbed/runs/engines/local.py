@@ -1,4 +1,4 @@
-"""The local engine, which runs short work in this process and starts more processes for longer work."""
+"""The local engine, which runs short tasks in this process and starts more processes for longer ones."""
 
 from __future__ import annotations
 
@@ -92,13 +92,13 @@ def _start_pool(workers: int) -> ProcessPoolExecutor:
 
 
 def _begin_worker() -> None:
-    """Ignore Ctrl-C, which the parent handles (otherwise, workers would print tracebacks), and exit with the parent."""
+    """Ignore Ctrl-C, which the parent handles (workers would print tracebacks), and exit when the parent exits."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
 def _end_with_parent() -> None:
-    """Exit when the parent exits; otherwise, the workers of a killed parent would wait for work forever."""
+    """Exit when the parent exits; otherwise, a killed parent's workers would wait for work forever."""
     from multiprocessing import parent_process  # noqa: PLC0415 - as above
 
     parent = parent_process()

@@ -79,7 +79,7 @@ class ReviewQueue:
     def order(self, seed: int) -> list[QueueEntry]:
         """Return the review order: all flagged items, then random items, taking one from each dataset in turn.
 
-        The random order of a dataset depends only on its own items. Its first n items are a simple random sample of
+        A dataset's random order depends only on its own items. Its first n items are a simple random sample of
         the unflagged items, as the bound on wrong items requires.
         """
         flagged = [entry for entry in self.entries.values() if entry.flags]
@@ -97,7 +97,7 @@ class ReviewQueue:
 
 
 def find_datasets(path: Path) -> tuple[list[Dataset], Path]:
-    """Return the datasets at a path and the adjacent folder for their review.
+    """Return the datasets at a path, and the folder next to them for their review.
 
     Raises:
         UsageError: There is no dataset, or the review's folder is a symbolic link.

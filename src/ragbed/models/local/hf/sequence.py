@@ -19,14 +19,14 @@ NOT_A_NUMBER = -1
 
 @dataclass(frozen=True)
 class StopCondition:
-    """The tokens and strings that end a response before its maximum length."""
+    """The tokens and strings that end a response before it reaches its maximum length."""
 
     tokens: frozenset[int]
     texts: tuple[str, ...] = ()
     decode: Callable[[list[int]], str] = lambda _tokens: ""
 
     def is_reached(self, written: list[int]) -> bool:
-        """Return whether the response ends with its last token."""
+        """Return whether the last token ends the response."""
         if written[-1] in self.tokens or not self.texts:
             return written[-1] in self.tokens
         # A token has at least one byte, so this many tokens contain the stop string. A few more are decoded, because
@@ -77,7 +77,7 @@ class Sequence:
         return self.prompt + self.written
 
     def random_number(self) -> int:
-        """Return the next token's random number, which changes only when a token is added, so a step can be retried."""
+        """Return the next token's random number. It changes only when a token is added, so a step can be retried."""
         if self._number is None:
             self._number = self.rng.getrandbits(62)
         return self._number
@@ -100,7 +100,7 @@ class Sequence:
 
 @dataclass
 class Batching:
-    """Batch limits: the maximum number of prompt tokens (a longer prompt runs alone) and of concurrent sequences."""
+    """Batch limits: the maximum numbers of prompt tokens (a longer prompt runs alone) and of concurrent sequences."""
 
     tokens: int
     width: int
