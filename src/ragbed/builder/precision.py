@@ -31,7 +31,7 @@ _PRIOR = 0.5  # Jeffreys prior: pseudo-count of correct and of incorrect items
 
 
 class CalibrationLabel(Struct, frozen=True, kw_only=True):
-    """A labelled item: its score, and whether its reader found it correct and clear."""
+    """A labelled item: its score, and whether the person or model that labelled it found it correct and clear."""
 
     generator: str  # rules or model
     lang: str
@@ -52,7 +52,7 @@ class Promise(Struct, frozen=True, kw_only=True):
         right: Number of these labelled items that are correct.
         share: Expected share of correct items; None with fewer than 60 labels.
         low, high: 95% prediction interval for the share among `items`.
-        bound: One-sided 95% lower bound for the share of correct items among all items that the generator creates.
+        bound: One-sided 95% lower bound on the share of correct items among all items that the generator creates.
         wanted: The requested precision.
     """
 
@@ -75,7 +75,7 @@ class Promise(Struct, frozen=True, kw_only=True):
 
 @cache
 def read_labels(generator: str) -> tuple[CalibrationLabel, ...]:
-    """Return the labelled items created by a kind of generator: the rules or a model."""
+    """Return the labelled items created by one kind of generator, either the rules or a model."""
     kind = GENERATOR if generator == GENERATOR else "model"
     source = files("ragbed.builder") / "calibration.jsonl"
     lines = source.read_bytes().splitlines()
@@ -138,7 +138,7 @@ def describe_promise(promise: Promise) -> str:
 def correct_promise(promise: Promise, wrong: int, sampled: int) -> Promise:
     """Update an estimate after a review of a random sample of the items.
 
-    The labels from other documents count as at most 60 items, so that a review of a few dozen soon outweighs them.
+    The labels from other documents count as at most 60 items, so a review of a few dozen items soon outweighs them.
     """
     weight = min(1.0, MIN_LABELS / promise.labels) if promise.labels else 0.0
     right = promise.right * weight + sampled - wrong
@@ -184,7 +184,7 @@ def read_promises(folder: Path) -> dict[str, Promise]:
 
 
 def _threshold(labels: Sequence[CalibrationLabel], wanted: float) -> float:
-    """Return the last threshold, tested from high to low, whose lower bound passes, or a value above 1 if none does."""
+    """Test thresholds from high to low; return the last whose lower bound passes, or a value above 1 if none does."""
     ordered = sorted(labels, key=lambda label: -label.score)
     # The first test includes enough labels to tolerate one error, and two thirds of all labels, so that a few errors
     # with high scores do not end the sequence. Its size does not depend on which items are correct.

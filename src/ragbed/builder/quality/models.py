@@ -45,7 +45,7 @@ class ModelMeasures:
     """Measures that need model runs.
 
     Args:
-        answers: Responses of all runs. A model counts as correct on an item if most of its trials are correct.
+        answers: Responses from all runs. A model counts as correct on an item if most of its trials are correct.
         cutoffs: Knowledge cut-off date of each model.
     """
 
@@ -61,7 +61,7 @@ class ModelMeasures:
         self._dates[view.data, view.item.id] = view.item.date
 
     def results(self) -> Iterator[Measure]:
-        """Yield the measures of all items."""
+        """Yield the measures for all items."""
         yield from self._discrimination()
         for model, day in self._cutoffs.items():
             for way in ("closed book", "with documents"):

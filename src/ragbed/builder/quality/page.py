@@ -40,7 +40,7 @@ tbody th { white-space: normal; font-size: inherit; color: var(--ink); border-bo
 
 
 def show_value(measure: Measure) -> str:
-    """Format the value of a measure."""
+    """Format a measure's value."""
     if measure.value is None:
         return "–"
     if measure.unit == "share":

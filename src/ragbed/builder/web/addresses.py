@@ -38,7 +38,7 @@ _NOT_PUBLIC = tuple(
 
 
 class ForbiddenAddress(OSError):
-    """Raised for an address to which connections are blocked."""
+    """The error for an address to which connections are blocked."""
 
     def __init__(self) -> None:
         # The message must not contain the address, because errors with equal texts are merged across addresses.
