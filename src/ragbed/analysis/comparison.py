@@ -225,7 +225,7 @@ def adjust(rows: Sequence[Comparison]) -> list[Comparison]:
 
 
 def count_unpaired(first: Side, second: Side) -> int:
-    """Count the questions that only one side has in at least one shared condition."""
+    """Count the questions that only one side has, in at least one condition that both sides share."""
     return len(
         {
             (condition.data, question.text, question.answer)

@@ -199,7 +199,7 @@ def _read(path: Path, shown: Place) -> Sums:
 
 
 class _Reader:
-    """Checks the order of a file's lines and collects them."""
+    """Collects a file's lines and checks their order."""
 
     def __init__(self) -> None:
         self.sums, self._counts = Sums(), QuestionCounts()

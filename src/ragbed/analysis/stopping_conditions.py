@@ -58,7 +58,7 @@ class Look(NamedTuple):
     interval: Interval
     conclusion: str  # empty if undecided
     limit: float  # number of questions after which the condition is inconclusive
-    decided: DecidedInterval  # what to store if the condition is decided
+    decided: DecidedInterval  # the interval to store if the condition is decided
 
     def describe(self) -> str:
         """Return the interval and the number of questions."""

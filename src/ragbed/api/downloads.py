@@ -63,7 +63,7 @@ def download(
         name: A name listed by `ragbed.datasets()`.
         from_: Folder, file or wheel to copy the files from, instead of downloading them.
         mirror: Name of a mirror (hf-mirror, jsdelivr), or URL of a folder with the files. Checksums are still
-            verified. If no mirror is given, `HF_ENDPOINT` replaces https://huggingface.co.
+            verified. Without a mirror, `HF_ENDPOINT` replaces https://huggingface.co.
         progress: Show progress, or an object that receives it.
 
     Raises:

@@ -146,7 +146,7 @@ class Gap(NamedTuple):
 
 
 def gap_between(first: Estimate, second: Estimate) -> Gap:
-    """Return first minus second, with a z test that uses the standard errors implied by their intervals."""
+    """Return `first` minus `second`, with a z test that uses the standard errors implied by their intervals."""
     widths = [(estimate.high or 0.0) - (estimate.low or 0.0) for estimate in (first, second)]
     error = math.hypot(*(width / (2 * two_sided(LEVEL)) for width in widths))
     gap, reach = (first.value or 0.0) - (second.value or 0.0), two_sided(LEVEL) * error

@@ -54,7 +54,7 @@ def find_ignoring(trial: TrialContext) -> Iterator[Evidence]:
 
 
 def find_misalignment(trial: TrialContext) -> Iterator[Evidence]:
-    """E6: the response gives the answer to one sub-question for another."""
+    """E6: the response gives the answer to one sub-question as the answer to another."""
     if trial.judged is None or len(trial.gold.slots) < 2 or not any(trial.reply.held):
         return
     folded = trial.reply.page.folded
@@ -111,7 +111,7 @@ def _answers(trial: TrialContext) -> list[tuple[GoldSlot, list[Mention]]]:
 
 
 def _alone_around(trial: TrialContext, mention: Mention) -> str:
-    """Return the text about an answer: up to the next clause, or less if there are other answers in the sentence."""
+    """Return the text around an answer, up to the next clause, or less if the sentence contains other answers."""
     everything = sorted({other for _, mentions in _answers(trial) for other in mentions})
     page = trial.reply.page
     sentence = page.sentence_at(mention)
@@ -126,7 +126,7 @@ def _spoken_of(trial: TrialContext, folded: str) -> list[int]:
 
 
 def _without_answered(trial: TrialContext, parts: list[int]) -> list[int]:
-    """Drop parts that were not ignored but answered wrongly, according to the words around the wrong answers."""
+    """Drop parts that were answered wrongly rather than ignored, according to the words around the wrong answers."""
     mentions = [mention for held in trial.reply.held for mention in held]
     bound = set()
     for answer, places in trial.origins:

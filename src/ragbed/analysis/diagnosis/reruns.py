@@ -59,7 +59,7 @@ def interventions(diagnoses: Iterable[Diagnosis], cases: Mapping[str, Case]) -> 
 
 def intervene(case: Case, evidence: Evidence) -> Case | None:
     """Return the case without the cause, or None if the error type cannot be confirmed."""
-    change = None if case.testbed == "search" else INTERVENTIONS.get(evidence.type)  # an episode is not one call
+    change = None if case.testbed == "search" else INTERVENTIONS.get(evidence.type)  # an episode is not a single call
     return None if change is None else change(case, evidence)
 
 

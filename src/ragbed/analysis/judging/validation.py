@@ -1,4 +1,4 @@
-"""Validate a judge: measure its agreement with human labels, and correct its rates with them."""
+"""Validate a judge: measure its agreement with human labels, and use the labels to correct its rates."""
 
 from __future__ import annotations
 

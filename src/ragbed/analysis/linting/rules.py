@@ -76,7 +76,7 @@ class View:
 
     @property
     def groups(self) -> set[int]:
-        """Return the indices of sub-questions that have their own passages; empty unless it is an integration item."""
+        """Return the indices of sub-questions that have their own passages. Only integration items have any."""
         parts = (self.item.passages[index].part for index in self.pools["supports"])
         return {part for part in parts if part is not None}
 

@@ -168,8 +168,8 @@ def paired_difference(differences: ArrayLike, level: float = LEVEL, counts: Arra
     """Return the mean difference between paired scores with its interval.
 
     Two changed questions are added, one in each direction (Bonett and Price, 2012), so that the interval has a width
-    even if hardly any score changed. The square of their change is the mean over the observed changes and 16 changes of
-    1: graded scores change less than verdicts, but if only a few events change completely, a sample may
+    even if hardly any score changed. The square of their change is the mean square of the observed changes and 16
+    changes of size 1: graded scores change less than verdicts, but if only a few events change completely, a sample may
     contain none of them.
 
     Args:
