@@ -28,7 +28,7 @@ Problem: TypeAlias = tuple[str, str]  # outcome and reason of a rejection
 
 @dataclass(frozen=True)
 class BuildServices:
-    """Access to the network.
+    """The settings for network access during a build.
 
     Args:
         environ: Keys and base URLs of search engines.

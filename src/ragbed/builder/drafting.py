@@ -184,7 +184,7 @@ def _names_nobody(answer: str, lang: Lang) -> bool:
 
 
 def _size(text: str) -> int:
-    """Count the Han characters and the other words."""
+    """Return the number of Han characters plus the number of other words in a text."""
     return len(re.findall(r"[\u3400-\u9fff]|[^\W\u3400-\u9fff]+", text))
 
 

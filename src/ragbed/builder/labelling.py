@@ -1,4 +1,4 @@
-"""Label a passage by whether it gives the answer to a question, only mentions it, or neither (docs/reference/build.md).
+"""Label a passage by whether it gives the answer, only mentions it, or does neither (docs/reference/build.md).
 
 `label_plainly` is RGB's rule: a document that contains the answer is positive, and any other is negative.
 `label_passage` is our rule: the passage must contain the answer in some form, assert it, and be about the question's

@@ -44,7 +44,7 @@ class CalibrationLabel(Struct, frozen=True, kw_only=True):
 
 
 class Promise(Struct, frozen=True, kw_only=True):
-    """The expected share of correct items.
+    """An estimate of the share of correct items.
 
     Attributes:
         items: Number of items at or above the threshold.

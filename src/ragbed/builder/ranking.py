@@ -88,7 +88,7 @@ class _EncodingWorker:
         return self._encoder.encode(texts, "passage").vectors.astype(np.float32).tobytes()
 
     async def close(self) -> None:
-        """Keep the encoder for the next step that needs it."""
+        """Do nothing: the encoder stays loaded for the next step that needs it."""
 
 
 async def encode_all(engine: Engine, name: str, batches: Iterator[list[str]]) -> AsyncGenerator[bytes, None]:

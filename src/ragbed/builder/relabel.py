@@ -49,7 +49,7 @@ class RelabelRow(Struct):
 
 
 class Relabelling:
-    """Counts the agreement across items."""
+    """Counts how often new and published labels agree, across items."""
 
     def __init__(self) -> None:
         self.items = 0

@@ -45,7 +45,7 @@ def _accuracy(table: str, columns: Sequence[str]) -> dict[str, tuple[str, str, f
 
 
 def shapes() -> list[TableShape]:
-    """Return the four tables."""
+    """Return the shapes of the paper's four tables."""
     printed = read_tables()
     return [
         TableShape(

@@ -127,5 +127,5 @@ def _add(target: RunStore, model: int, result: StoredResult, merged: Merged) -> 
 
 
 def _content(completion: Completion) -> tuple[object, ...]:
-    """Return the fields that are compared to decide whether two results are identical; times may differ."""
+    """Return the fields that are compared to decide whether two results are identical; times are ignored."""
     return (completion.outcome, completion.reply, completion.reasoning, completion.finish)

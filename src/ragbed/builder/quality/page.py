@@ -52,7 +52,7 @@ def show_value(measure: Measure) -> str:
 
 
 def write_page(quality: Quality, drift: Drift | None = None) -> str:
-    """Return the page as HTML."""
+    """Return a quality report as an HTML page."""
     names = ", ".join(quality.data)
     body = el(
         "main",

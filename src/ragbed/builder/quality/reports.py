@@ -65,7 +65,7 @@ def write_quality(path: Path, quality: Quality, drift: Drift | None = None) -> N
 
 
 def quality_values(quality: Quality, drift: Drift | None = None) -> dict[str, Any]:
-    """Return a report as a dictionary."""
+    """Return a quality report as a dictionary."""
     return {"quality": quality, "ok": not quality.failed, "drift": drift}
 
 

@@ -25,7 +25,7 @@ _CHUNK_BYTES = 1 << 16
 async def open_archive(source: ArticleSource, documents: DocumentFetcher) -> AsyncIterator[Found]:  # noqa: ARG001
     """Yield the pages in an archive, which may be compressed, without loading the archive into memory."""
     need_extra("warcio")
-    from warcio.archiveiterator import ArchiveIterator  # noqa: PLC0415 - belongs to the extra `build`
+    from warcio.archiveiterator import ArchiveIterator  # noqa: PLC0415 - belongs to the `build` extra
     from warcio.exceptions import ArchiveLoadFailed  # noqa: PLC0415
 
     check_regular(Path(source.place), follow_links=True)

@@ -92,7 +92,7 @@ class Robots:
         return _Rules(self._clock() + _VALID_S)  # RFC 9309, 2.3.1.2: too many redirects count as 4xx
 
     async def _request(self, url: URL) -> _Rules | URL:
-        from protego import Protego  # noqa: PLC0415 - belongs to the extra `build`
+        from protego import Protego  # noqa: PLC0415 - belongs to the `build` extra
 
         async with self._client.get(url) as response:
             if (target := find_redirect(url, response)) is not None:

@@ -36,7 +36,7 @@ _LEFT = re.compile(r"^(?:import|export)\b.*$", re.MULTILINE)
 
 
 def write_html(report: Report, packed: Packed, opens_in: Lang | None = None) -> str:
-    """Return the report page.
+    """Return a report as an HTML page.
 
     Args:
         report: The report's content.

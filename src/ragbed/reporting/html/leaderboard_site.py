@@ -31,7 +31,7 @@ class LeftOut(NamedTuple):
 def write_board(
     entries: Sequence[SiteEntry], left_out: Sequence[LeftOut], track: str, opens_in: Lang | None = None
 ) -> str:
-    """Return the page with all models.
+    """Return the leaderboard page, which lists all models.
 
     Each run is scored separately, so that two runs of the same model can be compared. Comparisons within a run are in
     its report.

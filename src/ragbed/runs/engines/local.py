@@ -61,7 +61,7 @@ class LocalEngine:
         return open_model(spec, lambda name: replace(wish, model=name))
 
     def close(self) -> None:
-        """Stop the processes."""
+        """Stop the worker processes."""
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
             self._pool = None
