@@ -148,7 +148,7 @@ def read_recipe(path: Path) -> Recipe:
 
 
 def wanted_of(recipe: Recipe, kind: str, lang: Lang) -> int:
-    """Return the number of items of a kind that the recipe requests in a language."""
+    """Return how many items of a kind the recipe requests in a language."""
     count: int | dict[Lang, int] = getattr(recipe.wanted, kind)
     return count if isinstance(count, int) else count.get(lang, 0)
 

@@ -65,7 +65,7 @@ class LabelledPool(Record, frozen=True, kw_only=True):
 
 
 class Verified(Record, frozen=True, kw_only=True):
-    """A question whose answer a reader found in the supporting passages."""
+    """A question whose answer a reader model found in the supporting passages."""
 
     question: str
     supports: int

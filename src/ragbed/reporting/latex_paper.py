@@ -115,7 +115,7 @@ def write_paper_tables(cells: Sequence[Cell], text: Callable[[str], str]) -> Ite
 
 
 def small(text: str) -> str:
-    """Return small text, for the line below a value."""
+    """Return text in a small font, for the line below a value."""
     return rf"{{\tiny {text}}}"
 
 

@@ -91,7 +91,7 @@ class E5Weights:
 
 
 class _E5Encoder:
-    """Base class of the three encoders, none of which truncates texts."""
+    """Base class for the three encoders, none of which truncates texts."""
 
     name: str
 

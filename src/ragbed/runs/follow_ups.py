@@ -1,4 +1,4 @@
-"""Decide which calls of a batch to send again in a later batch.
+"""Decide which calls in a batch to send again in a later batch.
 
 If a response is truncated, its request is sent once more with a higher token limit. A rejected request is sent again
 without the parameter that the server rejects. Direct calls do the same immediately (`token_limit.py`,
@@ -53,7 +53,7 @@ class FollowUps:
         return sent.call in self.waiting and self.waiting[sent.call].after == sent.batch
 
     def limit_of(self, call: Call) -> int:
-        """Return the token limit for the next request of a call."""
+        """Return the token limit for a call's next request."""
         return self.waiting[call].max_tokens if call in self.waiting else self._model.limit.start
 
     def read(self, sent: SentCall, response: bytes | Failure) -> Completion | None:

@@ -29,7 +29,7 @@ class Merged:
 
 
 def merge(parts: Sequence[Path], folder: Path) -> Merged:
-    """Merge several runs into one, in one transaction.
+    """Merge several runs into one within a single transaction.
 
     Raises:
         UsageError: The parts do not belong to the same run, or two of them have different results for a case.

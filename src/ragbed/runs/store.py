@@ -535,7 +535,7 @@ class RunStore:
         return bool(list(self.read(query, (model, number, repeat))))
 
     def error_of(self, model: int, number: int, repeat: int) -> Completion | None:
-        """Return the result of a call if it is an error."""
+        """Return the result of a call if it is an error, otherwise None."""
         for row in self.rows_between(model, number, number + 1):
             if row[2] == repeat and row[5] == "error":
                 self.rows.check(row)
@@ -547,7 +547,7 @@ class RunStore:
         return [(rows, seals)] == list(self.read("SELECT rows, seals FROM ledger WHERE what = 'results'"))
 
     def last_result(self) -> int:
-        """Return the number of the last row of results, or 0 if there is none."""
+        """Return the row number of the last result, or 0 if there are no results."""
         return self._number("SELECT COALESCE(MAX(rowid), 0) FROM results")
 
     def result_count(self) -> int:

@@ -68,7 +68,7 @@ class ModelMeasures:
                 yield from self._around(model, day, way)
 
     def _right(self, way: Way, model: str) -> dict[tuple[str, str], bool]:
-        """Return whether a model answers each measured item correctly in most trials."""
+        """Return, for each measured item, whether a model answers it correctly in most trials."""
         by_item = self._trials.get((way, model), {})
         return {item: 2 * sum(trials) > len(trials) for item, trials in by_item.items() if item in self._dates}
 

@@ -147,7 +147,7 @@ def _snippet(text: str, terms: list[str]) -> str:
 
 
 def open_local(setting: SearchContext) -> SearchEngine:
-    """Open an engine that searches the index in the context."""
+    """Open an engine that searches the context's index."""
     if setting.index is None:
         raise UsageError("The `local` search engine requires an index of documents.")
     return _LocalSearchEngine(setting.index)

@@ -28,7 +28,7 @@ from ragbed.io.http import hide_user
 
 @dataclass(frozen=True)
 class Fetched:
-    """The result of fetching one URL: a page, or the outcome and reason of the failure."""
+    """The result of fetching one URL: either a page, or the outcome and the reason for the failure."""
 
     url: str
     outcome: FetchOutcome

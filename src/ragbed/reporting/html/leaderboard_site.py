@@ -1,4 +1,4 @@
-"""Write a leaderboard site: one page with all models, linked to the report on each run."""
+"""Write a leaderboard site: one page that lists all models, with a link to the report on each run."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ Patterns: TypeAlias = tuple[tuple[int, int, int], ...]
 
 
 class TrialLocation(NamedTuple):
-    """A trial in the index; `in_document` is true if a search matched only one of its documents."""
+    """A trial in the index; `in_document` is true if a search found its words only in a document."""
 
     id: int
     result: int
@@ -208,7 +208,7 @@ class RunReader:
         return [TrialLocation(*row) for row in self._index.execute(query, values)]
 
     def evidence(self, place: TrialLocation) -> list[ShownEvidence]:
-        """Return the evidence for a trial's errors, if it was diagnosed."""
+        """Return the evidence for a trial's errors, if the trial was diagnosed."""
         row = self._index.execute("SELECT told FROM evidence WHERE trial = ?", (place.id,)).fetchone()
         return [] if row is None else msgspec.json.decode(row[0], type=list[ShownEvidence])
 
