@@ -45,7 +45,7 @@ def _accuracy(table: str, columns: Sequence[str]) -> dict[str, tuple[str, str, f
 
 
 def shapes() -> list[TableShape]:
-    """Return the four tables."""
+    """Return the shapes of the paper's four tables."""
     printed = read_tables()
     return [
         TableShape(
@@ -115,7 +115,7 @@ def write_paper_tables(cells: Sequence[Cell], text: Callable[[str], str]) -> Ite
 
 
 def small(text: str) -> str:
-    """Return small text, for the line below a value."""
+    """Return text in a small font, for the line below a value."""
     return rf"{{\tiny {text}}}"
 
 

@@ -70,12 +70,12 @@ class TableRow:
 
     @property
     def errors(self) -> int:
-        """Return the number of failed cases in the cell that has the most."""
+        """Return the number of failed cases in the cell with the most failures."""
         return max((cell.errors for cell in self._rates), default=0)
 
     @property
     def truncated(self) -> int:
-        """Return the number of truncated responses in the cell that has the most."""
+        """Return the number of truncated responses in the cell with the most of them."""
         return max((cell.truncated for cell in self._rates), default=0)
 
     @property

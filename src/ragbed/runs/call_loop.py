@@ -64,7 +64,7 @@ class CallProgress:
     seconds_left: float | None = None
 
     def count(self, completion: Completion, *, cached: bool) -> None:
-        """Count one result."""
+        """Count a finished case's result."""
         self.done += 1
         self.finished += not cached
         self.cached += cached
@@ -76,7 +76,7 @@ class CallProgress:
 
 
 class _NotAllowed(Exception):
-    """The budget allows no further call."""
+    """The budget does not allow another call."""
 
 
 class _PendingResult(NamedTuple):
@@ -217,7 +217,7 @@ class CallLoop:
         return await run_episode(several, lambda case: self._call(request, case), earlier, partial(self._keep, request))
 
     def _was_rejected(self, request: CallRequest) -> bool:
-        """Return whether the server rejected the last request of an episode, so that resending it is pointless."""
+        """Return whether the server rejected an episode's last request, in which case resending it is pointless."""
         failed = self.session.store.error_of(request.model, request.number, request.repeat)
         kind = "" if failed is None else (failed.error or "").partition(":")[0]
         return kind == "too-long" or kind in REJECTED
@@ -307,7 +307,7 @@ class CallLoop:
         return Called(self._account(key, completion), key)
 
     def _find_cached(self, body: bytes, repeat: int) -> tuple[Completion | None, str]:
-        """Return the cached response to a request, with the original or a raised token limit, and its key."""
+        """Return the cached response to a request with its original or a raised token limit, and the cache key."""
         keys = keys_of(self.model.name, self.identity, body, repeat, () if self._cache is None else self._raised)
         found = None if self._cache is None else self._cache.find(*keys)
         return (None, keys[0]) if found is None else found

@@ -545,7 +545,7 @@ class RunStore:
         return bool(list(self.read(query, (model, number, repeat))))
 
     def error_of(self, model: int, number: int, repeat: int) -> Completion | None:
-        """Return the result of a call if it is an error, unless the turns of that attempt were discarded."""
+        """Return the result of a call if it is an error whose turns have not been discarded, otherwise None."""
         key = CallKey(model, number, repeat).discarded_key()
         discarded = [str(session) for (session,) in self.read("SELECT value FROM meta WHERE key = ?", (key,))]
         for row in self.rows_between(model, number, number + 1):
@@ -559,7 +559,7 @@ class RunStore:
         return [(rows, seals)] == list(self.read("SELECT rows, seals FROM ledger WHERE what = 'results'"))
 
     def last_result(self) -> int:
-        """Return the number of the last row of results, or 0 if there is none."""
+        """Return the row number of the last result, or 0 if there are no results."""
         return self._number("SELECT COALESCE(MAX(rowid), 0) FROM results")
 
     def result_count(self) -> int:

@@ -53,7 +53,7 @@ class WorkerUpdate(NamedTuple):
 
 
 class WorkerActor:
-    """A worker in a process on the cluster."""
+    """A worker that runs in its own process on the cluster."""
 
     def __init__(self) -> None:
         self._worker: Worker[Any, Any] | None = None

@@ -56,7 +56,7 @@ class Seats:
 
 
 def check_name(name: str) -> None:
-    """Check a rater's name.
+    """Check that a rater's name is valid.
 
     Raises:
         UsageError: The name is not valid.

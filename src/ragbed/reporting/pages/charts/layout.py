@@ -115,7 +115,7 @@ def fit(text: str, width: float, letter: float = _CHARACTER) -> str:
 
 
 def fit_names(names: Sequence[str], width: float) -> list[str]:
-    """Shorten names to fit a width, keeping different names different.
+    """Shorten names to fit a width, keeping different names distinct.
 
     If shortened names would be equal, their common last parts are removed first (`-Instruct`), or their common first
     parts. If that is not enough, the names are numbered.
@@ -156,7 +156,7 @@ def spread(wanted: Sequence[float], least: float, top: float, bottom: float) -> 
 
 
 def percent(value: float | None, digits: int = 0) -> str:
-    """Return a share as a percentage, or a dash if there is none."""
+    """Return a share as a percentage, or a dash if there is no share."""
     return "–" if value is None else f"{round(100 * value, digits) + 0.0:.{digits}f}"
 
 
