@@ -43,7 +43,7 @@ from ragbed.testbeds.prompts.strategies import Flow, flow_of
 from ragbed.testbeds.search.episode import Episode
 from ragbed.text import storable
 
-_MAX_WORKERS_LOST = 10  # maximum number of cluster workers that may die during one case, which then fails
+_MAX_WORKERS_LOST = 10  # maximum number of cluster workers that may die during one case before the case fails
 
 
 @dataclass
