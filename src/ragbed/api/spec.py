@@ -107,8 +107,8 @@ class RunSpec:
         model: Model string such as `openai/gpt-4o-mini`, an object that implements the `Model` protocol, a function
             that maps a prompt to a response, a `ragbed.system`, a list of these, or a dictionary with display names as
             keys.
-        data: Dataset name, file, list of item dictionaries, DataFrame, a list of these, or a dictionary with dataset
-            names as keys.
+        data: Dataset name, file, URL, list of item dictionaries, DataFrame, a list of these, or a dictionary with
+            dataset names as keys.
         out: Folder of the run; an existing run is resumed. Default: a new folder in `runs/`.
         testbeds: Testbeds to run; default: noise, rejection, integration, counterfactual and closed-book.
         noise: Fractions of documents that are distractors, e.g. `[0, 0.2, "2/3"]`; default: the paper's values.

@@ -27,7 +27,7 @@ _CHUNK_BYTES = 1 << 16
 
 @dataclass(frozen=True)
 class DownloadLimits:
-    """Limits for each file."""
+    """Download limits for each file."""
 
     connect_s: float = 15  # connection timeout, including the DNS lookup
     idle_s: float = 30  # maximum pause between two chunks

@@ -24,7 +24,7 @@ def hide_user(url: str) -> str:
 
 
 class RequestRefused(Exception):
-    """An error that a retry cannot fix; the message is the reason.
+    """An error that a retry cannot fix; the message gives the reason.
 
     Args:
         problem: What happened.
@@ -37,7 +37,7 @@ class RequestRefused(Exception):
 
 
 class TransferInterrupted(Exception):
-    """An error that a retry may fix; the message is the reason.
+    """An error that a retry may fix; the message gives the reason.
 
     Args:
         problem: What happened.

@@ -94,7 +94,7 @@ def _responses(completion: Completion, prompt: str) -> Iterator[tuple[str, Compl
 
 
 def _turns(completion: Completion) -> Iterator[tuple[str, Completion]]:
-    """Yield the prompt and the response of each turn of an episode."""
+    """Yield the prompt and the response for each turn in an episode."""
     *_, last = completion.steps
     is_failed = completion.outcome != "ok" and completion.finish not in ENDINGS
     for number, step in enumerate(completion.steps, 1):
@@ -130,5 +130,5 @@ class CassetteModel(StatelessModel):
         return canonical(case.messages)
 
     async def identity(self) -> str:
-        """Return the hash of the file."""
+        """Return the hash of the cassette file."""
         return cassette_hash(self._recording.path)

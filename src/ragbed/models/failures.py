@@ -56,7 +56,7 @@ _MAX_DETAIL = 300
 
 @dataclass
 class Failure(Exception):
-    """A failed attempt.
+    """A failed attempt to call a model.
 
     Attributes:
         kind: See the table in this module.
@@ -153,7 +153,7 @@ _AGAIN: frozenset[Kind] = frozenset({"timeout", "rate", "server"})
 
 
 def from_status(status: int, body: str, wait_s: float | None = None) -> Failure:
-    """Return the failure for an HTTP status; if the status is ambiguous, the error in the body decides.
+    """Return the failure for an HTTP status; if the status is ambiguous, the error in the body determines the kind.
 
     Args:
         status: The HTTP status.

@@ -21,7 +21,7 @@ _SENTENCE_END = re.compile(r"(?<=[。！？])|(?<=[.!?])(?=\s)|\n+")
 
 
 def answer_lexically(question: str, documents: Sequence[str]) -> str:
-    """Return the sentence in the documents with the highest score, or an empty string if there are no sentences."""
+    """Return the highest-scoring sentence in the documents, or an empty string if there are no sentences."""
     parts = (part.strip() for document in documents for part in _SENTENCE_END.split(document))
     sentences = [part for part in parts if part]
     if not sentences:

@@ -46,7 +46,7 @@ class ScriptedModel(StatelessModel):
         self._write = SCRIPTS[script]
 
     async def complete(self, case: Case, repeat: int = 0) -> Completion:  # noqa: ARG002  # it is deterministic
-        """Follow the script."""
+        """Return the response that the script specifies for the case."""
         return Completion(outcome="ok", reply=self._write(case), finish="stop")
 
     def request(self, case: Case) -> bytes:

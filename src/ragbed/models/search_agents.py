@@ -96,7 +96,7 @@ class SearchAgent(StatelessModel):
         self._act = AGENTS[script]
 
     async def complete(self, case: Case, repeat: int = 0) -> Completion:  # noqa: ARG002  # it is deterministic
-        """Follow the script."""
+        """Return the response that the script specifies for the case."""
         if case.testbed != "search":  # answer from the given documents, for comparison
             return Completion(outcome="ok", reply=SCRIPTS["oracle"](case), finish="stop")
         act = self._act(case)

@@ -158,7 +158,7 @@ class PythonSystem(StatelessModel):
                 _check_signature(spec, self._function, names)
 
     def check_documents(self) -> None:
-        """Check that the function accepts documents, for a run with both given documents and searches.
+        """Check that the function accepts documents, for a run in which only some of the cases require searches.
 
         Raises:
             UsageError: The function has other parameters.
@@ -192,7 +192,7 @@ class PythonSystem(StatelessModel):
             return failed(Failure("server", f"{type(error).__name__}: {error}"))
 
     def request(self, case: Case) -> bytes:
-        """Return the function's arguments."""
+        """Return the arguments with which the function is called for a case."""
         return canonical(to_arguments(case))
 
     async def identity(self) -> str:

@@ -110,7 +110,7 @@ def split_response(text: str, *, has_ended: bool = False) -> SplitResponse:
 
 
 def split_segments(text: str, *, has_ended: bool = False) -> list[Segment]:
-    """Return the segments of a response, whose texts joined together are the response; see `split_response`."""
+    """Split a response into segments whose concatenation is the response; see `split_response`."""
     for layout in (_split_sentences, _split_channels, partial(_split_tags, has_ended=has_ended)):
         segments = list(layout(text))
         if segments:

@@ -135,7 +135,7 @@ def _of(name: str, detail: str) -> str:
 
 
 def _name(one: Summary, among: Sequence[Summary]) -> str:
-    """Return a name for a comparison that is unique among all comparisons."""
+    """Return a comparison's name, which is unique among all comparisons."""
     condition = one.comparison.condition
     others = [other.comparison.condition for other in among]
     name = ABILITIES.get(condition.testbed, condition.testbed)

@@ -34,7 +34,7 @@ _LONG_HEADING = 12  # Maximum length of a heading on one line, about the width o
 
 
 def write(report: Report) -> str:
-    """Return all tables. They need the LaTeX packages booktabs and graphicx."""
+    """Return all tables as LaTeX, which requires the booktabs and graphicx packages."""
     runs = printable(", ".join(report.runs).replace("\n", " "))
     head = f"% Created by ragbed from {runs}; track {report.track}. Requires \\usepackage{{booktabs,graphicx}}."
     note = " Intervals are valid at any stopping time." if report.is_monitored else ""

@@ -98,7 +98,7 @@ def _threshold(cells: Sequence[Cell], track: str, model: str, lang: str, words: 
 
 
 def _noise(cells: Sequence[Cell], words: Locale) -> Iterator[str]:
-    """Compare the accuracy at the lowest and highest noise ratios. Only a significant change is given a direction."""
+    """Compare the accuracy at the lowest and highest noise ratios; state a direction only if it is significant."""
     points = [cell for cell in cells if cell.estimate.metric == "accuracy" and cell.estimate.value is not None]
     if not points:
         return

@@ -48,7 +48,7 @@ class E5Weights:
 
     @cached_property
     def vocabulary(self) -> Unigram:
-        """The tokenizer."""
+        """The tokenizer, loaded on first use."""
         return self.file.vocabulary()
 
     @cached_property
@@ -91,7 +91,7 @@ class E5Weights:
 
 
 class _E5Encoder:
-    """Base class of the three encoders, none of which truncates texts."""
+    """Base class for the three encoders, none of which truncates texts."""
 
     name: str
 
@@ -121,7 +121,7 @@ class E5Tokens(_E5Encoder):
     name = "e5-tokens"
 
     def encode_tokens(self, texts: Sequence[str], role: Role) -> EncodedTokens:
-        """Return the token vectors for texts."""
+        """Return one matrix of token vectors per text."""
         before = len(self._weights.head(role))
         windows: list[list[Matrix]] = [[] for _ in texts]
         for index, states in self._weights.states(texts, role):

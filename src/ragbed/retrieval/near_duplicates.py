@@ -40,7 +40,7 @@ def find_near(texts: Sequence[str]) -> list[set[int]]:
 
 
 class Distinct:
-    """A filter for a stream of texts that drops near duplicates of earlier texts."""
+    """A filter that drops texts from a stream if they are near duplicates of earlier texts."""
 
     def __init__(self) -> None:
         self._kept: list[set[str]] = []

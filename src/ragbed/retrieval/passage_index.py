@@ -56,7 +56,7 @@ class _TextFile:
             yield text
 
     def read(self, number: int) -> str:
-        """Return a text."""
+        """Return the text with the given number."""
         start, end = self._ends[number], self._ends[number + 1]
         with self._lock:
             self._file.seek(start)

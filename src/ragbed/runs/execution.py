@@ -81,7 +81,7 @@ class Job:
     follower: Follower | None = None
     batch: bool = False  # whether to make the calls in provider batches
     rule: StoppingRule | None = None  # decides when to stop before all cases have a result
-    episodes: EpisodeFactory | None = None  # starts the episodes of the testbed `search`
+    episodes: EpisodeFactory | None = None  # starts the episodes of the `search` testbed
     tell: Callable[[str], None] = field(default=logging.getLogger("ragbed").warning)
     engine: Engine | None = None  # the engine that opened the models; `close` closes it
 

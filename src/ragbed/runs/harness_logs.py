@@ -1,4 +1,4 @@
-"""Read logs from other harnesses that evaluated an exported testbed: Inspect AI and lm-evaluation-harness."""
+"""Read logs from other harnesses (Inspect AI and lm-evaluation-harness) that evaluated an exported testbed."""
 
 from __future__ import annotations
 

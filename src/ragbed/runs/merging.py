@@ -29,7 +29,7 @@ class Merged:
 
 
 def merge(parts: Sequence[Path], folder: Path) -> Merged:
-    """Merge several runs into one, in one transaction.
+    """Merge several runs into one within a single transaction.
 
     Raises:
         UsageError: The parts do not belong to the same run, or two of them have different results for a case.
@@ -127,5 +127,5 @@ def _add(target: RunStore, model: int, result: StoredResult, merged: Merged) -> 
 
 
 def _content(completion: Completion) -> tuple[object, ...]:
-    """Return the fields that are compared to decide whether two results are identical; times may differ."""
+    """Return the fields that are compared to decide whether two results are identical; times are ignored."""
     return (completion.outcome, completion.reply, completion.reasoning, completion.finish)

@@ -43,7 +43,7 @@ class _Chunk(NamedTuple):
 
 
 class SynthFile(Struct, frozen=True):
-    """One file of a synthetic dataset, as listed in the manifest."""
+    """One file in a synthetic dataset, as listed in the manifest."""
 
     items: int
     documents: int

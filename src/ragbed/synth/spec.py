@@ -33,7 +33,7 @@ class PerturbationTurn(NamedTuple):
 
 
 class SynthSpec(Struct, frozen=True):
-    """All settings that determine a synthetic dataset's bytes; otherwise, they depend only on code and phrase banks.
+    """The settings that, together with the code and its phrase banks, determine a synthetic dataset's bytes.
 
     Attributes:
         seed: The random seed.

@@ -83,7 +83,7 @@ class Ability:
         )
 
     def requested(self, settings: Settings) -> list[CaseCondition]:
-        """Return the conditions given by the settings, with a single position for the supporting documents."""
+        """Return the conditions given by the settings, without permuting the positions of the documents."""
         mixes = [(noise, docs) for docs in settings.num_docs or self.docs for noise in self._ratios(settings, docs)]
         shares = settings.correct if self.takes == "counterfactual" else (Fraction(0),)
         conditions: list[CaseCondition] = []

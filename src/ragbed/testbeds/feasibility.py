@@ -37,7 +37,7 @@ class FeasibilityCounts:
         )  # sum and number of the noise ratios
 
     def add(self, case: Case) -> None:
-        """Count one case."""
+        """Count a case under its condition."""
         key = (case.data, case.testbed, case.lang, case.noise, case.correct, case.k, case.arm)
         row = self._rows.get(key) or self._rows.setdefault(key, FeasibilityRow(*key))
         if not case.feasible:

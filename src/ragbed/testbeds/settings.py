@@ -84,7 +84,7 @@ class Settings:
     limit: int | Fraction | None = None  # number or fraction of a dataset's items to use, starting with the first
     prompt: Path | None = None  # a folder with the user's own instructions
     strategy: str | None = None  # a prompting strategy (`ragbed.testbeds.prompts.strategies`)
-    search: SearchSettings = field(default_factory=SearchSettings)  # limits and conditions of the testbed `search`
+    search: SearchSettings = field(default_factory=SearchSettings)  # limits and conditions of the `search` testbed
     replaced: Mapping[str, tuple[CaseCondition, ...]] = field(default_factory=dict, hash=False)  # see `fit_defaults`
 
     @cached_property

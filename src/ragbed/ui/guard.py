@@ -1,4 +1,4 @@
-"""Restrict a local server to a browser on this machine that has the token.
+"""Allow access to a local server only from a browser on this machine that has the token.
 
 The printed URL has the token after a `#`, so it never reaches a log or another site. The page sends the token once and
 gets a cookie. All paths under /api/ are protected. A GET needs the cookie and changes nothing. A POST also needs a

@@ -27,7 +27,7 @@ class LocalAddress:
 
     @property
     def port(self) -> int:
-        """Return the port."""
+        """Return the port on which the socket listens."""
         return int(self.socket.getsockname()[1])
 
     @property

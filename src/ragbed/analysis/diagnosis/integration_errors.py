@@ -144,7 +144,7 @@ def _can_be_mixed_up(trial: TrialContext, part: int, other: int) -> bool:
 
 
 def _is_in_turn(trial: TrialContext, part: int, mention: Mention) -> bool:
-    """Return whether an answer is at its sub-question's position; always true unless the response is a plain list."""
+    """Return whether an answer is at its sub-question's position in a list. Always true for other responses."""
     one_kind = all(is_alike(slot, trial.gold.slots[0]) for slot in trial.gold.slots)
     if _spoken_of(trial, trial.reply.page.folded) or not one_kind or _answer_count(trial) != len(trial.gold.slots):
         return True

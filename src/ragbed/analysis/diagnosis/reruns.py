@@ -64,7 +64,7 @@ def intervene(case: Case, evidence: Evidence) -> Case | None:
 
 
 def knock_outs(diagnoses: Iterable[Diagnosis], cases: Mapping[str, Case]) -> Iterator[Case]:
-    """Yield copies of every wrongly answered case, each copy without one of the documents."""
+    """Yield copies of every wrongly answered case, each copy without one of its documents."""
     yield from _distinct(
         knock_out(cases[diagnosis.case], number)
         for diagnosis in diagnoses

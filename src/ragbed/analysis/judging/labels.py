@@ -41,7 +41,7 @@ class LabelledUnit(NamedTuple):
 
 
 class AgreedLabel(NamedTuple):
-    """The majority label of the raters."""
+    """The label that the majority of the raters gave."""
 
     value: bool
     probability: float | None

@@ -133,7 +133,7 @@ def _flip_point(builder: CellBuilder, points: dict[float, Mask], ending: str) ->
 
 
 def flip_point(ratios: Floats, lead: Floats) -> Floats:
-    """Return the ratio at which the lead of the true over the false answer first reaches 0, interpolated linearly.
+    """Return the ratio, interpolated linearly, at which the true answer's lead over the false one first reaches 0.
 
     The value is outside the ratios if the lead never reaches 0, or is already at least 0 at the first ratio.
     """

@@ -26,7 +26,7 @@ _CACHE_BYTES = 2  # bytes per number in the KV cache (16-bit floats)
 
 @dataclass(frozen=True)
 class Weights:
-    """A model's metadata.
+    """The metadata of a model in a GGUF file.
 
     Attributes:
         path: The file.

@@ -255,7 +255,7 @@ class AnthropicBatches(BatchService):
     max_lines, max_bytes = 100_000, 256_000_000
 
     async def create(self, key: str, lines: Sequence[BatchLine]) -> str:  # noqa: ARG002 - the IDs contain it
-        """Create the batch."""
+        """Create a batch from the requests."""
         rows = [{"custom_id": line.id, "params": msgspec.Raw(line.body)} for line in lines]
         body = msgspec.json.encode({"requests": rows})
         url = self._url("v1/messages/batches")

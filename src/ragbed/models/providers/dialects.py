@@ -55,7 +55,7 @@ def _gemini_switch(thinking: bool | int) -> Mapping[str, Any]:
 
 
 def _verdict_schema(choices: tuple[str, ...]) -> Mapping[str, Any]:
-    """Return the request field for JSON output with a reason, followed by one of the given verdicts."""
+    """Return the request field that requires JSON output with a reason followed by one of the given verdicts."""
     properties = {"reason": {"type": "string"}, "verdict": {"type": "string", "enum": choices}}
     schema = {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
     return {

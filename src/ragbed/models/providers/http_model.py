@@ -187,7 +187,7 @@ class HttpModel(ABC):
 
     @abstractmethod
     def _body(self, case: Case, max_tokens: int) -> Mapping[str, object]:
-        """Return the request fields."""
+        """Return the fields of the request body for a case."""
 
     @abstractmethod
     async def identity(self) -> str:

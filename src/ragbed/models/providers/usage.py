@@ -68,7 +68,7 @@ def _is_count(value: object) -> TypeGuard[int]:
 
 
 def _read_cost(value: object) -> int | None:
-    """Convert a cost in dollars to units exactly, using the float's shortest decimal form, which the server sent."""
+    """Convert a cost in dollars to units exactly, using the float's shortest decimal form, as the server sent it."""
     if type(value) not in (int, float) or not 0 <= value <= _MAX_DOLLARS:  # type: ignore[operator]
         return None
     return round(Decimal(repr(value)) * _COST_UNITS)

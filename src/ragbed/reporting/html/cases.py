@@ -144,7 +144,7 @@ def _choose(runs: Sequence[Path]) -> tuple[list[PackedQuestion], int]:
 
 
 class _Packer:
-    """Writes the blocks and the index."""
+    """Writes the blocks and the index for packed cases."""
 
     def __init__(self, most_bytes: int) -> None:
         self.blocks: list[str] = []

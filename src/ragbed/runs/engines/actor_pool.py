@@ -273,7 +273,7 @@ class ActorPool:
 
 
 def check_version(worker: str, driver: str) -> None:
-    """Reject a worker with a different version of ragbed, whose results might differ.
+    """Reject a worker that runs a different version of ragbed, because its results might differ.
 
     Raises:
         RagbedError: The versions differ.
@@ -291,7 +291,7 @@ def lacks_ragbed(error: Exception) -> bool:
 
 
 def explain_start_failure(error: Exception) -> str:
-    """Explain why a worker could not start, and how to fix it."""
+    """Explain why a worker could not start, and how to fix the problem."""
     if lacks_ragbed(error):
         return (
             "ragbed is not installed on the workers; install it on every node: pip install "

@@ -31,7 +31,7 @@ class Worker(Protocol[Job_contra, Result_co]):
         """Prepare the worker and return its identity, which must be the same for all workers in a pool."""
 
     async def do(self, job: Job_contra) -> Result_co:
-        """Do a job and return its result.
+        """Execute a job and return its result.
 
         Raises:
             WorkerLost: The worker died, and it is unknown whether the job was done; the job can be repeated.

@@ -40,7 +40,7 @@ class LocalEngine:
         self._pool: ProcessPoolExecutor | None = None
 
     def spread(self, work: Callable[[Job], Result], jobs: Iterable[Job]) -> Iterator[Result]:
-        """See `Engine`."""
+        """Apply a function to jobs and yield the results in order; see `Engine`."""
         remaining, spent_s = iter(jobs), 0.0
         for job in remaining:
             started = time.monotonic()
@@ -55,13 +55,13 @@ class LocalEngine:
         return make(self.workers)
 
     def open_model(self, spec: str, wish: ModelConfig) -> Model:
-        """See `Engine`."""
+        """Open a model in this process; see `Engine`."""
         from ragbed.models import open_model  # noqa: PLC0415 - scoring a run needs no models
 
         return open_model(spec, lambda name: replace(wish, model=name))
 
     def close(self) -> None:
-        """Stop the processes."""
+        """Stop the worker processes."""
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
             self._pool = None

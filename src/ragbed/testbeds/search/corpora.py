@@ -38,7 +38,7 @@ Sentences: TypeAlias = Callable[[Lang], Sequence[str]]
 
 @dataclass(frozen=True)
 class SearchCondition:
-    """A condition of the testbed.
+    """A condition of the `search` testbed.
 
     Attributes:
         name: Its name in case names and tables, e.g. `withheld`, `false=0.5` or `size=10000`.
@@ -57,7 +57,7 @@ class SearchCondition:
     size: int | None = None
 
     def choose(self, item: Item) -> list[Passage]:
-        """Return those of an item's passages that the corpus includes.
+        """Return an item's passages that are included in the corpus.
 
         Either a true passage or its edited version is included, never both. If the share of edited passages is not a
         whole number of pairs, the last pairs are left out.

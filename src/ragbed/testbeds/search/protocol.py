@@ -1,4 +1,4 @@
-"""Parse a model's calls to the search tool, made through the tool-calling API or as lines of text.
+"""Parse a model's calls to the search tool, whether made through the tool-calling API or as lines of text.
 
 Parsing is strict: a response contains searches, is the final answer, or has a named problem, which is reported to the
 model. docs/reference/testbeds.md lists the problems.

@@ -81,7 +81,7 @@ def kind_of_point(name: str) -> Kind:
 
 
 def check_decisions(item: Item, decisions: Iterable[PointDecision]) -> None:
-    """Check decisions on an item.
+    """Check that the decisions on an item are valid.
 
     Raises:
         UsageError: The item has no such point, or the fix is not valid.

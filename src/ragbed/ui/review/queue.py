@@ -38,7 +38,7 @@ class QueueEntry:
 
 
 class ReviewQueue:
-    """The items of one or more datasets.
+    """The items to review from one or more datasets.
 
     Args:
         datasets: Datasets to review; each is read once.
@@ -70,7 +70,7 @@ class ReviewQueue:
             )
 
     def read(self, key: str) -> Item:
-        """Return an item by its key."""
+        """Return the item with the given key."""
         try:
             return _DECODER.decode(self._lines[key])
         except KeyError:

@@ -60,7 +60,7 @@ class ReviewState:
         self._raters: list[str] | None = None
 
     def add(self, lines: Iterable[Line]) -> None:
-        """Apply lines; the latest decision counts, even if an earlier one is imported after it."""
+        """Apply log lines; the latest decision counts, even if an earlier decision is imported after it."""
         self._raters = None
         for line in lines:
             if isinstance(line, ReviewSettings):
@@ -101,7 +101,7 @@ class ReviewState:
         return self._raters
 
     def is_third(self, name: str) -> bool:
-        """Return whether there are already two other raters, so that this rater can only settle disagreements."""
+        """Return whether there are already two other raters, in which case this rater can only settle disagreements."""
         return self.settings.raters == 2 and len(self.raters) >= 2 and name not in self.raters
 
     def last_act(self, rater: str) -> Decided | None:

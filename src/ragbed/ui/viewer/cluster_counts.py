@@ -1,4 +1,4 @@
-"""Count hits and trials by question or event, so that the overview's intervals need not read the trials."""
+"""Count hits and trials by question or event, so that the overview can compute intervals from the counts."""
 
 from __future__ import annotations
 

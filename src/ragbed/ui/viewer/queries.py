@@ -74,7 +74,7 @@ class _Sum:
 
 
 class TrialRow(Struct, frozen=True, kw_only=True):
-    """A trial in a list.
+    """A row that shows a trial in a list.
 
     For an item of a minimal pair, `dial` names the perturbation, `twin` is the other item of the pair, and `is_plain`
     says whether the other item is the perturbed one. `found` is an excerpt around a search hit in a document, or empty
@@ -121,7 +121,7 @@ class TrialQuery(Struct, frozen=True, kw_only=True):
     runs: frozenset[str] = frozenset()  # If empty, all runs are used.
     wanted: CellFilter = CellFilter()
     query: str = ""
-    label: str = ""  # `wanted`: drawn for labelling but not yet labelled; `done`: labelled.
+    label: str = ""  # `wanted` if sampled for labelling but not yet labelled; `done` if labelled.
 
 
 class RunQueries:

@@ -31,7 +31,7 @@ Patterns: TypeAlias = tuple[tuple[int, int, int], ...]
 
 
 class TrialLocation(NamedTuple):
-    """A trial in the index; `in_document` is true if a search matched only one of its documents."""
+    """A trial in the index; `in_document` is true if a search found its words only in a document."""
 
     id: int
     result: int
@@ -84,7 +84,7 @@ class RunReader:
 
     @property
     def cells(self) -> list[tuple[int, TrialCell, int]]:
-        """Return each cell's number, the cell and its trial count, in list order; cached until the index changes."""
+        """Return each cell with its number and trial count, in list order. They are cached until the index changes."""
         self._forget_outdated()
         return self._cells
 
@@ -144,7 +144,7 @@ class RunReader:
         return RunReadProgress(results, indexed, holder(self.folder), read_meta(self._index, "problem") or None)
 
     def in_cell(self, cell: int, offset: int, limit: int) -> list[TrialLocation]:
-        """Return trials from one cell."""
+        """Return a range of a cell's trials."""
         return self._locate("trials t WHERE t.cell = ? ORDER BY t.id LIMIT ? OFFSET ?", (cell, limit, offset))
 
     def search(
@@ -208,7 +208,7 @@ class RunReader:
         return [TrialLocation(*row) for row in self._index.execute(query, values)]
 
     def evidence(self, place: TrialLocation) -> list[ShownEvidence]:
-        """Return the evidence for a trial's errors, if it was diagnosed."""
+        """Return the evidence for a trial's errors, if the trial was diagnosed."""
         row = self._index.execute("SELECT told FROM evidence WHERE trial = ?", (place.id,)).fetchone()
         return [] if row is None else msgspec.json.decode(row[0], type=list[ShownEvidence])
 

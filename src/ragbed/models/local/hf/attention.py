@@ -53,7 +53,7 @@ class DecodeBatch:
     def attend(
         self, layer: int, query: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, scale: float | None
     ) -> torch.Tensor:
-        """Compute attention over all tokens of each sequence, with the kernel or one sequence at a time."""
+        """Compute attention over all tokens of each sequence, with the kernel if it can be used."""
         kept_keys, kept_values = self.cache.put(layer, keys[0], values[0], self.slots)
         if self.spans is None:
             from ragbed.models.local.hf.triton_kernel import attend_spans  # noqa: PLC0415  # Triton needs a GPU

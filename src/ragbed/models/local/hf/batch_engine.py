@@ -167,7 +167,7 @@ def choose(logits: torch.Tensor, sampling: Sampling, numbers: Several[int]) -> l
 
 
 def log_probabilities(logits: torch.Tensor, tokens: Several[int]) -> list[float]:
-    """Return the log-probability of a token in each row, at temperature 1; it is undefined for `NOT_A_NUMBER`."""
+    """Return the log-probability of each row's token at temperature 1; it is undefined for `NOT_A_NUMBER`."""
     chosen = torch.tensor(tokens, device=logits.device).clamp(min=0)[:, None]
     values: list[float] = logits.float().log_softmax(-1).gather(-1, chosen)[:, 0].tolist()
     return values

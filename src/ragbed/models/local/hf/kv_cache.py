@@ -50,7 +50,7 @@ class KVCache:
     def put(
         self, layer: int, keys: torch.Tensor, values: torch.Tensor, at: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Write keys and values, shaped (heads, tokens, width), to the given slots; return all those of the layer."""
+        """Write keys and values, shaped (heads, tokens, width), to the given slots, and return the whole layer."""
         if layer not in self._layers:
             self._layers[layer] = (_allocate(keys, self.slots), _allocate(values, self.slots))
         kept_keys, kept_values = self._layers[layer]

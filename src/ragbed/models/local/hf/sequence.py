@@ -63,17 +63,17 @@ class Sequence:
 
     @property
     def length(self) -> int:
-        """The number of tokens so far."""
+        """The number of tokens in the prompt and the response so far."""
         return len(self.prompt) + len(self.written)
 
     @property
     def max_length(self) -> int:
-        """The maximum number of tokens."""
+        """The maximum number of tokens in the prompt and the response together."""
         return len(self.prompt) + self.limit
 
     @property
     def tokens(self) -> list[int]:
-        """All tokens so far."""
+        """The tokens of the prompt and the response so far."""
         return self.prompt + self.written
 
     def random_number(self) -> int:
@@ -117,10 +117,10 @@ class Runner(Protocol):
         """
 
     def read(self, batch: Several[Sequence]) -> torch.Tensor:
-        """Prefill the sequences with all their tokens, and return the logits for their next tokens, one row each."""
+        """Prefill the sequences with all their tokens, and return one row of next-token logits per sequence."""
 
     def write(self, batch: Several[Sequence]) -> torch.Tensor:
-        """Decode one step for each running sequence, and return the logits for the next tokens, one row each."""
+        """Decode one step for each running sequence, and return one row of next-token logits per sequence."""
 
     def release(self, sequence: Sequence) -> None:
         """Free a sequence's memory."""

@@ -36,7 +36,7 @@ class WeightSource:
 
 
 def parse_source(text: str, *, trusts_code: bool) -> WeightSource:
-    """Parse `<repo or folder>[@revision]`.
+    """Parse a source of the form `<repo or folder>[@revision]`.
 
     Raises:
         UsageError: The text is neither a repository nor a folder, or its code is trusted but no revision is given.

@@ -16,7 +16,7 @@ from ragbed.reporting.pages.markup import Child, Node, el, raw, write
 
 WIDTH = 540  # Width of a chart; when a phone scales it down, letters are still eight pixels high.
 _CHARACTER = 6.4  # Approximate width of a Latin letter at 12 pixels; a Chinese character takes twice as much.
-_NAME = 7.2  # The same for names, which are 13.5 pixels high on a phone.
+_NAME = 7.2  # Approximate width of a Latin letter in names, which are 13.5 pixels high on a phone.
 _LONGEST_NAME = 80
 _PART = re.compile(r"(?<=[-_/:\s])")  # the boundary between two parts of a model name
 _DASHES = (None, "7 3", "2 2", "9 3 2 3")
@@ -115,7 +115,7 @@ def fit(text: str, width: float, letter: float = _CHARACTER) -> str:
 
 
 def fit_names(names: Sequence[str], width: float) -> list[str]:
-    """Shorten names to fit a width, keeping different names different.
+    """Shorten names to fit a width, keeping different names distinct.
 
     If shortened names would be equal, their common last parts are removed first (`-Instruct`), or their common first
     parts. If that is not enough, the names are numbered.
@@ -156,7 +156,7 @@ def spread(wanted: Sequence[float], least: float, top: float, bottom: float) -> 
 
 
 def percent(value: float | None, digits: int = 0) -> str:
-    """Return a share as a percentage, or a dash if there is none."""
+    """Return a share as a percentage, or a dash if there is no share."""
     return "–" if value is None else f"{round(100 * value, digits) + 0.0:.{digits}f}"
 
 

@@ -107,7 +107,7 @@ STRATEGIES = ("quote", "numbered", "unwarned", "decompose", "isolate", "cite")
 
 
 def flow_of(case: Case) -> Flow | None:
-    """Return the generator of a case's calls, or None if the case is a single call with the case's messages."""
+    """Return a generator for a case's calls, or None if the case is a single call with the case's own messages."""
     make = FLOWS.get(case.profile.partition(MARK)[2])
     if make is None:
         return None
