@@ -1,14 +1,15 @@
-"""The intervals that decided the conditions of a monitored run (`--until`), stored with the run.
+"""Store, with a monitored run (`--until`), the intervals that decided its conditions.
 
 More responses may arrive after a decision, e.g. those in flight, and they may widen the interval again. Reports show
 the intersection of both intervals, which is valid: a confidence sequence guarantees that all its intervals together
-contain the true value with the stated probability.
+contain the true value with the stated probability. If the value has left the interval of the decision, reports show
+its current interval, and gates name the decision separately.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TypeAlias
 
 import msgspec
@@ -27,7 +28,7 @@ class DecidedInterval(msgspec.Struct, frozen=True, omit_defaults=True):
 
     Attributes:
         table: The cell's table, or `compare`.
-        place: What identifies the cell or the comparison within the table.
+        place: The values that identify the cell or the comparison within the table.
         alpha: The error probability of the interval.
         model: The model string.
         base: For a comparison, the folder of the baseline.
@@ -44,7 +45,7 @@ class DecidedInterval(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def keep_decided(store: RunStore, decided: Iterable[DecidedInterval]) -> None:
-    """Store the intervals of conditions that were not decided before."""
+    """Store the intervals for conditions that had not been decided before."""
     with store.transaction() as connection:
         for interval in decided:
             unit = msgspec.json.encode(replace(interval, low=0.0, high=0.0), order="sorted")
@@ -67,10 +68,21 @@ def read_decided(store: RunStore) -> list[DecidedInterval]:
     return found
 
 
-def intersect(low: float, high: float, decided: Sequence[DecidedInterval]) -> tuple[float, float]:
-    """Return the intersection of an interval with those of earlier decisions, or the last decision's if it is empty."""
-    for interval in decided:
-        low, high = max(low, interval.low), min(high, interval.high)
-        if low > high:
-            low, high = interval.low, interval.high
-    return low, high
+def narrow(
+    interval: tuple[float, float, float], decided: Iterable[DecidedInterval], alpha: float
+) -> tuple[float, float]:
+    """Return the bounds of the intersection of an interval with those of earlier decisions.
+
+    Args:
+        interval: The current value and its bounds.
+        decided: The intervals of decisions about the same value. Those with a larger error probability than `alpha`
+            are ignored.
+        alpha: The error probability of the interval.
+
+    Returns:
+        The bounds of the intersection. If it is empty or does not contain the value, the given bounds.
+    """
+    value, low, high = interval
+    used = [one for one in decided if one.alpha <= alpha]
+    lowest, highest = max([low, *(one.low for one in used)]), min([high, *(one.high for one in used)])
+    return (lowest, highest) if lowest <= value <= highest else (low, high)
