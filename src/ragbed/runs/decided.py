@@ -1,4 +1,4 @@
-"""Store, with a monitored run (`--until`), the intervals that decided its conditions.
+"""Store the intervals that decided the conditions of a monitored run (`--until`).
 
 More responses may arrive after a decision, e.g. those in flight, and they may widen the interval again. Reports show
 the intersection of both intervals, which is valid: a confidence sequence guarantees that all its intervals together

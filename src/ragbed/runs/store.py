@@ -276,7 +276,7 @@ class RunStore:
         return self._meta("set.")
 
     def is_monitored(self) -> bool:
-        """Return whether the run has a stopping condition (`--until`), so its intervals must be valid at any time."""
+        """Return whether the run has a stopping condition (`--until`); if so, its intervals must always be valid."""
         return "until" in self.settings()
 
     def repeats(self) -> int:
