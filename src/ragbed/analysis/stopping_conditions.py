@@ -10,7 +10,7 @@ import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 
@@ -22,7 +22,15 @@ from ragbed.analysis.cell_selection import (
     parse_selector,
     select_cells,
 )
-from ragbed.analysis.comparison import Side, describe, hash_scores, mean_scores, open_side, pair_scores
+from ragbed.analysis.comparison import (
+    ComparedCondition,
+    Side,
+    describe,
+    hash_scores,
+    mean_scores,
+    open_side,
+    pair_scores,
+)
 from ragbed.analysis.gates import Floor
 from ragbed.analysis.metrics import measure_table
 from ragbed.analysis.metrics.cells import Cell, full_place
@@ -177,6 +185,7 @@ class Drop(Condition):
     base: Side
     least: float
     _alpha: float = ALPHA
+    _hashes: dict[ComparedCondition, str] = field(default_factory=dict)
 
     def check(self, plan: Plan) -> list[object]:
         """Raise an error for a baseline that shares no questions, or too few, with the run."""
@@ -192,6 +201,7 @@ class Drop(Condition):
                 "the same data, testbeds and noise ratios. No model was called."
             )
         self._alpha = ALPHA / (len(compared) * plan.models)
+        self._hashes = {condition: hash_scores(self.base.scores[condition]) for condition in compared}
         for condition, size in compared.items():
             self.need(
                 size,
@@ -219,7 +229,7 @@ class Drop(Condition):
             name = f"difference in {testbed} on {data}, {lang}, noise {noise}"
             decided = DecidedInterval(
                 COMPARISON, "difference", {**condition._asdict()}, interval.low, interval.high, self._alpha,
-                base=hash_scores(self.base.scores[condition]),
+                base=self._hashes[condition],
             )  # fmt: skip
             yield Look(condition, name, len(moved), interval, conclusion, limit, decided)
 
