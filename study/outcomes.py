@@ -213,15 +213,26 @@ def predictions(outcomes: Outcomes) -> list[Prediction]:
     ]
 
 
+PARITY_COUNTS = ("cases", "prompts", "requests", "labels", "flags")
+
+
 def parity_counts(rows: Iterable[dict[str, Any]]) -> dict[str, int]:
-    """Return the numbers of cases, equal requests, equal labels and equal flags."""
+    """Return the numbers of cases, and of equal prompts, requests, labels and flags.
+
+    Recorded runs sent no requests: `study/parity.py` builds a request from the recorded prompt, so equal hashes show
+    that the prompts are equal, and requests are not counted.
+    """
     found = list(rows)
-    return {
+    equal = [
+        row.get("request_original") is not None and row.get("request_original") == row.get("request_ragbed")
+        for row in found
+    ]
+    counts = {
         "cases": len(found),
-        "requests": sum(
-            row.get("request_original") is not None and row.get("request_original") == row.get("request_ragbed")
-            for row in found
-        ),
+        "prompts": sum(equal),
         "labels": sum(row.get("label_original") == row.get("label_ragbed") for row in found),
         "flags": sum(row.get("flag_original") == row.get("flag_ragbed") for row in found),
     }
+    if all(row["part"] == "parity-live" for row in found):
+        counts["requests"] = sum(equal)
+    return counts

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from ragbed.schema import Estimate
 from study import MODELS
 from study.comparisons import DATASETS, Row
-from study.outcomes import Outcomes, count_failed, matches, parity_counts, predictions, short
+from study.outcomes import PARITY_COUNTS, Outcomes, count_failed, matches, parity_counts, predictions, short
 
 _STRATEGIES = ("quote", "numbered", "unwarned", "decompose", "isolate", "cite")
 _GAINS = (("noise", "base"), ("rejection", "base"), ("integration", "int"), ("counterfactual", "fact"))
@@ -154,16 +154,16 @@ def faults_table(outcomes: Outcomes) -> Iterator[str]:
 
 
 def parity_table(outcomes: Outcomes) -> Iterator[str]:
-    """Yield the numbers of equal requests and labels."""
-    yield "| Responses | Cases | Equal requests | Equal labels | Equal error flags |"
-    yield "|---|---|---|---|---|"
+    """Yield the numbers of equal prompts, requests and labels; recorded runs sent no requests."""
+    yield "| Responses | Cases | Equal prompts | Equal requests | Equal labels | Equal error flags |"
+    yield "|---|---|---|---|---|---|"
     parts: dict[tuple[str, str], list[dict[str, object]]] = {}
     for row in outcomes.parity:
         parts.setdefault((str(row["part"]), str(row["model"])), []).append(row)
     for (part, model), rows in sorted(parts.items()):
         counts = parity_counts(rows)
         source = "one llama.cpp server, Qwen2.5-Coder-0.5B" if part == "parity-live" else f"recorded, {short(model)}"
-        cells = " | ".join(f"{counts[name]:,}" for name in ("cases", "requests", "labels", "flags"))
+        cells = " | ".join(f"{counts[name]:,}" if name in counts else "–" for name in PARITY_COUNTS)
         yield f"| {source} | {cells} |"
 
 
