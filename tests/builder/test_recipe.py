@@ -159,7 +159,7 @@ def test_a_sentence_becomes_a_recipe_that_can_be_read(
     [("20 French questions", "French"), ("20 questions about wine, in German.", "German"), ("二十个法语问题", "法语")],
 )
 def test_a_brief_for_another_language_is_refused(tmp_path: Path, brief: str, named: str) -> None:
-    with pytest.raises(UsageError, match=f"Questions in {named} are not supported; only English and"):
+    with pytest.raises(UsageError, match=f"Questions in {named} are not supported. Use English"):
         write_recipe(brief, tmp_path, "m/x")
 
 

@@ -64,7 +64,7 @@ def demo(
 
     folder = check_path("out", out)
     if not isinstance(model, str) or folder is None:
-        raise UsageError(f"demo(model={model!r}, out={out!r}): both must be strings.")
+        raise UsageError(f"demo(model={model!r}, out={out!r}): both values must be strings.")
     runs: dict[str, Run] = {}
     with open_progress(progress) as shown:
         for language, names in choose_models(model, read_langs(lang), shown).items():

@@ -220,7 +220,7 @@ def leaderboard(
         folder: Folder that contains the runs.
         out: Folder for the site.
         track: Scoring track to show.
-        words: Initial language of the site; by default, the browser's.
+        words: Language of headings and labels when the site opens; by default, the browser's.
 
     Example:
         >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", limit=2, testbeds="noise", out="board/oracle")

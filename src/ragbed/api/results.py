@@ -242,7 +242,9 @@ class Run:
         if name not in tables:
             near = get_close_matches(name, tables, n=1)
             hint = f" Did you mean {near[0]!r}?" if near else ""
-            raise UsageError(f"{self.folder} has no table {name!r}; it has {', '.join(tables) or 'none'}.{hint}")
+            raise UsageError(
+                f"{self.folder} has no table {name!r}. Available tables: {', '.join(tables) or 'none'}.{hint}"
+            )
         return tables[name]
 
     def metrics(self, track: str = "robust") -> Records:
