@@ -23,7 +23,7 @@ class SystemCase:
 
     Attributes:
         case: The case's name.
-        question: The question.
+        question: The question to answer.
         documents: The document texts; empty for closed-book cases and end-to-end RAG.
         lang: Language of the question.
         k: Number of documents to retrieve or read.

@@ -82,11 +82,11 @@ def report(
     folders, target = runs_in(named), None if out is None else local_path(out)
     if files and format == "html":
         raise UsageError(
-            "HTML reports contain the individual cases, which aggregate files do not have; use text, md, latex, "
+            "HTML reports contain the individual cases, which aggregate files do not contain; use text, md, latex, "
             "csv, json or figures."
         )
     if format in PICTURES and target is None:
-        raise UsageError("Figures require an output folder. Set it, e.g. out=figures.")
+        raise UsageError("Figures require an output folder. Set one, e.g. out=figures.")
     made = _read_sums(files, track) if files else read_report(folders, [str(run) for run in folders], track)
     if format in PICTURES and target is not None:
         return ReportResult(made, paths=_draw(made, format, words or "en", target), has_cases=not files)

@@ -33,7 +33,7 @@ class Records(Sequence[dict[str, Any]]):
     `ragbed[pandas]`.
 
     Args:
-        rows: The rows. Missing keys are shown as empty cells.
+        rows: Rows as dictionaries. Missing keys are shown as empty cells.
         title: Heading of the printed table.
         shown: Rows to print instead, e.g. with intervals next to the values.
         columns: Columns to show even if there are no rows.

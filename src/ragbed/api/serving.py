@@ -156,7 +156,7 @@ class ReviewResult:
     """Decisions that were exported, imported or applied.
 
     Attributes:
-        path: The file or folder.
+        path: The exported or imported file, or the folder of the reviewed dataset.
         lines: Number of decisions that were exported or imported.
         applied: Number of items by result, if the decisions were applied.
         quality: Result of the quality gates of the new dataset, if there is one.

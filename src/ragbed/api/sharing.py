@@ -127,7 +127,7 @@ class ImportResult:
     """Answers that were imported as a run.
 
     Attributes:
-        run: The run.
+        run: The imported run.
         counts: Numbers of planned, matched, missing and failed cases, and other counts by name.
         problems: Entries that match no case, with the reason.
     """

@@ -219,7 +219,7 @@ class ActorPool:
         await self._find_node(member)
         ready = await member.actor.open.remote(self._make, str(Path.cwd()))
         if isinstance(ready, RagbedError):
-            raise RagbedError(f"error on a worker: {ready}")
+            raise RagbedError(f"a worker reported an error: {ready}")
         check_version(ready.version, __version__)
         if self._what and ready.what and ready.what != self._what:  # some models do not always report an identity
             raise RagbedError(
