@@ -297,7 +297,7 @@ def test_a_cell_survives_json(run: Path) -> None:
 
 def test_the_same_calls_are_not_counted_twice(run: Path) -> None:
     done = type_command("report", str(run), str(run))
-    assert (done.code, "Use only one of them" in done.err) == (2, True)
+    assert (done.code, "Use only one of the two runs" in done.err) == (2, True)
 
 
 def test_runs_with_rotations_are_reported_together(tmp_path: Path) -> None:
