@@ -24,7 +24,7 @@ from ragbed.scoring import open_tracks
 from ragbed.testbeds import right_score
 from ragbed.testbeds.prompts.strategies import MARK
 
-# The testbed and noise ratio that correspond to a condition of the testbed `search`. The default is `noise` at 0.
+# The testbed and noise ratio that correspond to a condition of the `search` testbed. The default is `noise` at 0.
 _GIVEN = {"withheld": ("rejection", 1.0), "spread": ("integration", 0.0), "false": ("counterfactual", 0.0)}
 
 
@@ -39,7 +39,7 @@ class ComparedCondition(NamedTuple):
     k: int
     arm: str
     remedy: str = ""  # the prompting strategy; empty for the plain prompt
-    against: str = ""  # for the testbed `search`, the testbed with given documents that it is compared with, if any
+    against: str = ""  # for the `search` testbed: the testbed with given documents that it is compared with, if any
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Flip(NamedTuple):
 
 @dataclass(frozen=True)
 class Comparison:
-    """The result under one condition, for the questions that both sides have."""
+    """The comparison of two sides under one condition, on the questions that both have."""
 
     condition: ComparedCondition
     n: int  # number of distinct questions; questions about one event count as one, because they are not independent
@@ -141,7 +141,7 @@ def _split(named: str) -> tuple[Path, str]:
 
 
 def pair_with_given(first: Side, second: Side) -> tuple[Side, Side]:
-    """Pair the conditions of the testbed `search` in the second run with given documents in the first run.
+    """Pair the second run's `search` conditions with the first run's conditions that have given documents.
 
     A condition that both runs have is compared with itself. `noise` and `integration` are used without noise, and
     `counterfactual` with the same share of true documents.
@@ -161,7 +161,7 @@ def pair_with_given(first: Side, second: Side) -> tuple[Side, Side]:
 
 
 def _is_given_for(given: ComparedCondition, search: ComparedCondition) -> bool:
-    """Return whether a condition with given documents corresponds to a condition of the testbed `search`."""
+    """Return whether a condition with given documents corresponds to a condition of the `search` testbed."""
     name = search.arm.partition("=")[0]
     testbed, noise = _GIVEN.get(name, ("noise", 0.0))
     shares = (given.correct, search.correct) if name == "false" else (0.0, 0.0)
@@ -178,7 +178,7 @@ def compare(first: Side, second: Side, least: float) -> list[Comparison]:
 
     Args:
         first: The baseline, A.
-        second: The side compared with it, B.
+        second: The side that is compared with the baseline, B.
         least: Maximum drop that does not count as a decline.
 
     Raises:
@@ -205,7 +205,7 @@ def compare(first: Side, second: Side, least: float) -> list[Comparison]:
 
 
 def _narrow(row: Comparison, first: Side, second: Side) -> Comparison:
-    """Return a comparison that agrees with the decision that ended the second run (see `runs.decided`)."""
+    """Return a comparison whose interval agrees with the decisions that ended the second run (see `runs.decided`)."""
     decided = [
         interval
         for interval in second.decided
@@ -225,7 +225,7 @@ def adjust(rows: Sequence[Comparison]) -> list[Comparison]:
 
 
 def count_unpaired(first: Side, second: Side) -> int:
-    """Count the questions that only one side has in at least one shared condition."""
+    """Count the questions that only one side has, in at least one condition that both sides share."""
     return len(
         {
             (condition.data, question.text, question.answer)
@@ -278,7 +278,7 @@ def compare_questions(
 def pair_scores(
     first: dict[ComparedQuestion, float], second: dict[ComparedQuestion, float]
 ) -> tuple[list[float], list[float]]:
-    """Return the scores of both sides, with one entry per distinct question that both have."""
+    """Return the scores of both sides, with one entry per distinct question that both sides have."""
     events = {question: question.event for question in (*first, *second) if question.event is not None}
     paired: dict[object, list[tuple[float, float]]] = {}
     for question in sorted(first.keys() & second.keys()):

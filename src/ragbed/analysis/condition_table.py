@@ -104,8 +104,8 @@ def tabulate_run(folder: Path, engine: Engine | None = None) -> list[ConditionCo
 class EarlyTable:
     """Fills a run's table while the run waits for more responses (a `Follower`). The stored results are authoritative.
 
-    The store is opened only for reading. The last process to close it merges the log into the file, which a
-    reader that kept the store open would prevent.
+    The store is opened only while it is being read. The last process that closes the store merges the log into the
+    file, so a reader that kept it open would prevent this.
 
     Args:
         folder: Folder of the run.
@@ -145,7 +145,7 @@ class EarlyTable:
         return bool(batch)
 
     def finish(self, engine: Engine | None = None) -> list[ConditionCounts]:
-        """Return the table of the finished run; the engine scores the results unless this was done during the run."""
+        """Return the table of the finished run; the engine scores the results unless all were scored during the run."""
         while self.go_on():
             pass
         if self._tally is not None:
@@ -226,7 +226,7 @@ class _Tally:
             yield ConditionCounts(condition, asked=asked, **counted, unscored=asked - rates["correct"].n, rates=rates)
 
     def _scored_names(self) -> dict[tuple[str, ...], set[str]]:
-        """Return the score names that a model's responses on a dataset have; failed calls count as 0 only for these."""
+        """Return the score names for each model and dataset; failed calls count as 0 only for these scores."""
         found: dict[tuple[str, ...], set[str]] = defaultdict(set)
         for condition, clusters in self._sums.items():
             for sums in set(clusters.values()):
@@ -239,7 +239,7 @@ def _group(condition: Condition) -> tuple[str, ...]:
 
 
 def _find(at: int, counts: Counter[_Sums], *, counts_failed: bool) -> list[tuple[float, float, int]]:
-    """Return the distinct hits and trials for the score at index `at`, with the number of questions for each pair."""
+    """Return the distinct pairs of hits and trials for the score at index `at`, each with its number of questions."""
     return [
         (sums[at], size, count)
         for sums, count in counts.items()
@@ -297,7 +297,7 @@ def _add_planned(tally: _Tally, store: RunStore) -> list[ConditionCounts]:
 
 
 def _narrow(rows: Iterable[ConditionCounts], decided: DecidedInterval) -> None:
-    """Make the intervals agree with a decision of a monitored run (see `runs.decided`)."""
+    """Make the intervals agree with a monitored run's decision (see `runs.decided`)."""
     name = _SCORE_OF.get(decided.metric)
     place = {"testbed": decided.table, "model": decided.model, "arm": "related", **decided.place}
     for row in rows:

@@ -161,7 +161,7 @@ def _independent_trials(estimate: Estimate) -> float | None:
 
 
 def _reach(estimate: Estimate, least: float) -> float:
-    """Return the distance from the value to the bound of its interval that faces the minimum."""
+    """Return the distance from the value to the bound of its interval on the side of the minimum."""
     value, low, high = (math.nan if bound is None else bound for bound in (estimate.value, estimate.low, estimate.high))
     return high - value if value < least else value - low
 
@@ -248,7 +248,7 @@ def _decides_decline(row: Comparison, least: float, alpha: float, n: int) -> boo
 
 
 def _needed(is_enough: Callable[[int], bool], asked: int) -> str:
-    """Return the number of questions needed, as text; `asked` questions were too few."""
+    """Return the number of questions needed, as text, given that `asked` questions were too few."""
     count = least_size(is_enough)
     if count is None or count > _MOST:
         return f"more than {_MOST:,} questions"

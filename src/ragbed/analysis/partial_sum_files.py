@@ -43,7 +43,7 @@ from ragbed.scoring import open_tracks
 
 
 class Summed(Struct, frozen=True, omit_defaults=True):
-    """One model in one run or shard."""
+    """The origin of partial sums: one model in one run or shard."""
 
     settings: str  # hash of the run's settings, excluding the shard
     model: str
@@ -199,7 +199,7 @@ def _read(path: Path, shown: Place) -> Sums:
 
 
 class _Reader:
-    """Checks the order of a file's lines and collects them."""
+    """Collects a file's lines and checks their order."""
 
     def __init__(self) -> None:
         self.sums, self._counts = Sums(), QuestionCounts()
@@ -284,7 +284,7 @@ def _summed(
 
 
 def _check(ours: Sequence[Summed], others: Sequence[Summed]) -> None:
-    """Check that no question is in both. Sums have no question names, so shard, model, profile or data must differ."""
+    """Check that no question is in both. Sums lack question names, so the shard, model, profile or data must differ."""
     hashes = {name: digest for run in ours for name, digest in run.data}
     known: dict[str, list[Summed]] = {}
     for run in ours:

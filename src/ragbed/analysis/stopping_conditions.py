@@ -58,7 +58,7 @@ class Look(NamedTuple):
     interval: Interval
     conclusion: str  # empty if undecided
     limit: float  # number of questions after which the condition is inconclusive
-    decided: DecidedInterval  # what to store if the condition is decided
+    decided: DecidedInterval  # the interval to store if the condition is decided
 
     def describe(self) -> str:
         """Return the interval and the number of questions."""
@@ -108,7 +108,7 @@ class Condition(ABC):
 
 @dataclass
 class Width(Condition):
-    """Met when a metric's interval is narrow enough."""
+    """A condition met when a metric's interval is narrow enough."""
 
     text: str
     selector: CellSelector
@@ -140,7 +140,7 @@ class Width(Condition):
 
 @dataclass
 class Gates(Condition):
-    """Met when every `--fail-under` gate has passed or failed."""
+    """A condition met when every `--fail-under` gate has passed or failed."""
 
     text: str
     floors: Sequence[Floor]
@@ -171,7 +171,7 @@ class Gates(Condition):
 
 @dataclass
 class Drop(Condition):
-    """Met when, in every shared condition, the run is worse than a baseline or a drop has been ruled out."""
+    """A condition met when, in every shared condition, the run is worse than a baseline or a drop is ruled out."""
 
     text: str
     base: Side

@@ -103,7 +103,7 @@ class ScoreResult(TableResult):
         runs: Folders of the runs.
         conditions: Counts and rates for each model and condition.
         disagreements: Responses that two tracks score differently, if requested.
-        sums: The aggregates file, if one was written; `conditions` is empty in that case.
+        sums: The aggregates file, if one was written; `conditions` is then empty.
     """
 
     runs: Sequence[Path]
@@ -131,7 +131,7 @@ class JudgeResult(TableResult):
         cells: Counts and rates, one row per judge, criterion and condition.
         validations: Each judge's agreement with human labels, if there are any.
         judge_pairs: Agreement between each pair of judges, if there are several.
-        labels: Number of labels used, and number left out for each reason, if there are labels.
+        labels: Number of labels used, and number left out for each reason.
         criteria: The judged criteria, each with its question.
         sample: Number of responses written for people to label.
         failed: Number of calls that failed. Call `judge` again to retry them.

@@ -37,7 +37,7 @@ class DownloadResult(TableResult):
     """The downloaded files of a dataset or model.
 
     Attributes:
-        name: Name in the catalog.
+        name: Name in the catalogue.
         folder: Folder of the files.
         files: The state of each file: here (already present), brought (just downloaded), missing or failed.
     """
@@ -63,7 +63,7 @@ def download(
         name: A name listed by `ragbed.datasets()`.
         from_: Folder, file or wheel to copy the files from, instead of downloading them.
         mirror: Name of a mirror (hf-mirror, jsdelivr), or URL of a folder with the files. Checksums are still
-            verified. If no mirror is given, `HF_ENDPOINT` replaces https://huggingface.co.
+            verified. Without a mirror, `HF_ENDPOINT` replaces https://huggingface.co.
         progress: Show progress, or an object that receives it.
 
     Raises:
@@ -118,7 +118,7 @@ class Transfers:
 
 
 def check_source(source: Path | None, mirror: str | None) -> None:
-    """Check the parameters `from_` and `mirror` of `download`.
+    """Check the `from_` and `mirror` parameters of `download`.
 
     Raises:
         UsageError: Both are given, the path does not exist, or the mirror is unknown.
@@ -148,7 +148,7 @@ def datasets() -> Records:
 
 @checked
 def data_path(name: str) -> Path:
-    """Return the folder of a downloaded catalog entry, or the file of a single dataset.
+    """Return the folder of a downloaded catalogue entry, or the file of a single dataset.
 
     Args:
         name: A name listed by `ragbed.datasets()`, or the name of one of its files. `lm-eval` stands for the folder
@@ -175,10 +175,10 @@ def data_path(name: str) -> Path:
 
 
 def find_entry(name: str) -> CatalogEntry:
-    """Return a catalog entry by name.
+    """Return a catalogue entry by name.
 
     Raises:
-        UsageError: The catalog has no entry with this name.
+        UsageError: The catalogue has no entry with this name.
     """
     from ragbed.data.catalog import CATALOG, dataset_names
 
@@ -199,7 +199,7 @@ def entry_folder(entry: CatalogEntry) -> Path:
 
 
 def describe_entry(entry: CatalogEntry) -> dict[str, Any]:
-    """Return a catalog entry as plain values."""
+    """Return a catalogue entry as plain values."""
     from ragbed.data.catalog import files_here
 
     here = files_here(entry, data_dir())

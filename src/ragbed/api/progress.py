@@ -60,7 +60,7 @@ class Progress:
 
 
 class Bars(Progress, ABC):
-    """A display with one progress bar per model, if a run takes longer than a second.
+    """A display with one progress bar per model, shown only if a run takes longer than half a second.
 
     Args:
         clock: Function that returns monotonic time in seconds.

@@ -99,7 +99,7 @@ def view(
     """Show every case of one or more runs in the browser. The server runs in the background until it is closed.
 
     Args:
-        paths: Runs, or folders of runs; by default, the folder `runs`.
+        paths: Runs, or folders of runs; by default, the `runs` folder.
         port: Port on 127.0.0.1; by default, 7717 or any free port.
         rater: Name stored with the labels given on the page; by default, the user's name.
         open_: Open the page in the browser.

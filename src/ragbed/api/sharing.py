@@ -236,7 +236,7 @@ class MergeResult:
 
 @checked
 def merge(runs: Sequence[Run | str | Path | Url], out: str | Path | Url) -> MergeResult:
-    """Combine shards, or runs from several machines, into one run, or several aggregate files into one.
+    """Combine shards or runs into one run, or several aggregate files into one file.
 
     Args:
         runs: Runs with the same settings apart from `shard`, or aggregate files (`score(…, sums=FILE)`).

@@ -1,8 +1,8 @@
 """Measure how much of a text appears in possible training data, based on shared n-grams.
 
-Brown et al. (NeurIPS 2020) call a text contaminated if it shares a single 13-gram. Here the measure is the share of a
-text's n-grams that are found, because news articles quote one another, and a single quotation does not mean that the
-whole article was seen.
+Brown et al. (NeurIPS 2020) call a text contaminated if it shares a single 13-gram. Here, the measure is the share of a
+text's n-grams that are found: news articles quote one another, and a single quotation does not mean that a model has
+seen the whole article.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def find_seen(texts: Mapping[str, tuple[Lang, str]], corpora: Sequence[Path]) ->
 
     Args:
         texts: Texts by name, each with its language.
-        corpora: Files of plain text, or JSON Lines with a field `text`, optionally gzipped; or folders of such files.
+        corpora: Plain-text files or JSON Lines files with a `text` field, optionally gzipped, or folders of such files.
     """
     ngrams = {name: _hash_ngrams(text, RUN[lang]) for name, (lang, text) in texts.items()}
     wanted = np.unique(np.concatenate([np.zeros(0, np.uint64), *ngrams.values()]))

@@ -21,7 +21,7 @@ IMPORT_FORMATS = ("rgb", "jsonl", "inspect", "lm-eval", "cassette")
 
 @dataclass(frozen=True)
 class AnswerFiles:
-    """Files with answers, their format, and the model that gave the answers if the files do not name it."""
+    """Files with answers, their format and, if the files do not name it, the model that gave the answers."""
 
     paths: Sequence[Path]
     form: str

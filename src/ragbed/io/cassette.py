@@ -100,7 +100,7 @@ class CassetteWriter:
 
 
 def read_cassette(path: Path) -> Iterator[bytes]:
-    """Yield each line once it has been checked; check the complete hash after the last line.
+    """Yield each line after checking it, and check the complete hash after the last line.
 
     Lines in the format of version 1 are upgraded.
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class RetryPolicy:
-    """Time limits, from the shortest to the longest, and maximum numbers of attempts."""
+    """Time limits, listed from the shortest to the longest, and maximum numbers of attempts."""
 
     connect_s: float = 10  # for DNS lookup, connection and TLS handshake
     silence_s: float = 30  # maximum pause within a response; before the first byte, only `attempt_s` applies

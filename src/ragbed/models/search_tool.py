@@ -1,4 +1,4 @@
-"""The search tool as a Python function, for RAG systems that are evaluated in the testbed `search`."""
+"""The search tool as a Python function, for RAG systems that are evaluated in the `search` testbed."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class SearchTool:
 
 
 async def open_tool(case: Case, corpora: object) -> SearchTool | None:
-    """Return the search tool for a case of the testbed `search`, or None for other cases.
+    """Return the search tool for a case in the `search` testbed, or None for other cases.
 
     The index is built first, so that the time this takes does not count towards the system's time limit.
 

@@ -13,7 +13,7 @@ FEW = 30  # Minimum number of cases; rates based on fewer are marked, because th
 
 
 def show(cell: Estimate | Rate | None, column: TableColumn | None = None, few: str = "*") -> str:
-    """Format a value with its interval and, if it is based on few cases, a mark; without a value, return a dash.
+    """Format a value with its interval, marked if it is based on few cases; return a dash if there is no value.
 
     Args:
         cell: Estimate to show.
@@ -28,7 +28,7 @@ def show(cell: Estimate | Rate | None, column: TableColumn | None = None, few: s
 
 
 def show_bound(cell: Estimate | Rate, column: TableColumn | None = None) -> str:
-    """Return the highest possible rate, with all unsure responses counted as right; empty if there are none."""
+    """Return the rate with all unsure responses counted as right, or an empty string if there are none."""
     unsure = getattr(cell, "unsure", 0)
     if not unsure or not cell.n or cell.value is None:
         return ""
@@ -46,12 +46,12 @@ def show_number(number: float | None, column: TableColumn | None = None) -> str:
 
 
 def show_asked(asked: int, errors: int, truncated: int = 0) -> str:
-    """Return the number of attempted cases, and the numbers that failed or were truncated, if any."""
+    """Return the number of attempted cases and, if any failed or were truncated, how many."""
     incomplete = show_incomplete(errors, truncated)
     return f"{asked:,} ({incomplete})" if incomplete else f"{asked:,}"
 
 
 def show_incomplete(errors: int, truncated: int) -> str:
-    """Return how many cases failed or were truncated, or an empty string if none did."""
+    """Return how many cases failed or were truncated, or an empty string if there are none."""
     found = {"failed": errors, "truncated": truncated}
     return ", ".join(f"{count:,} {name}" for name, count in found.items() if count)

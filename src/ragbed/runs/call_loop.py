@@ -63,7 +63,7 @@ class CallProgress:
     seconds_left: float | None = None
 
     def count(self, completion: Completion, *, cached: bool) -> None:
-        """Count one result."""
+        """Count a finished case's result."""
         self.done += 1
         self.finished += not cached
         self.cached += cached
@@ -75,7 +75,7 @@ class CallProgress:
 
 
 class _NotAllowed(Exception):
-    """The budget allows no further call."""
+    """The budget does not allow another call."""
 
 
 class _PendingResult(NamedTuple):
@@ -98,7 +98,7 @@ class StoppingRule(Protocol):
         """Return whether a model needs no more calls."""
 
     def decided(self) -> list[DecidedInterval]:
-        """Return the intervals of the conditions that have been decided."""
+        """Return the intervals for the conditions that have been decided."""
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ class CallLoop:
         self._call_log = CallLog(self.session.store, self.session.writer, self.model, self.session.tell)
 
     async def run(self) -> None:
-        """Make all pending calls; return when every case has an outcome, the rule is met or the budget is spent.
+        """Make pending calls until every case has an outcome, the stopping rule is met or the budget is spent.
 
         Calls in flight are always completed, because they are billed.
         """
@@ -206,7 +206,7 @@ class CallLoop:
         return None if self.session.episodes is None else await self.session.episodes.start(case, self.model)
 
     async def _call_several(self, request: CallRequest, several: Flow | Episode) -> Called:
-        """Make all calls for a case with a prompting strategy or an episode."""
+        """Make all calls for a case that uses a prompting strategy or an episode."""
         if not isinstance(several, Episode):
             return await make_calls(several, request.case, self._calls_of(request))
         stored = self._turns.pop((request.number, request.repeat), [])
@@ -216,7 +216,7 @@ class CallLoop:
         return await run_episode(several, lambda case: self._call(request, case), earlier, partial(self._keep, request))
 
     def _was_rejected(self, request: CallRequest) -> bool:
-        """Return whether the server rejected the last request of an episode, so that resending it is pointless."""
+        """Return whether the server rejected an episode's last request, in which case resending it is pointless."""
         failed = self.session.store.error_of(request.model, request.number, request.repeat)
         kind = "" if failed is None else (failed.error or "").partition(":")[0]
         return kind == "too-long" or kind in REJECTED
@@ -241,7 +241,7 @@ class CallLoop:
         await self.session.writer.put(NOTE, (request.turn_key(turn), line.decode()))
 
     def _calls_of(self, request: CallRequest) -> Callable[[Case], Awaitable[Called]]:
-        """Return the function that makes a case's calls; once the first one is billed, the budget allows the others.
+        """Return the function that makes a case's calls; once the first call is billed, the budget allows the others.
 
         Otherwise, a spent budget would stop cases halfway, and their cost would not be recorded.
         """
@@ -300,13 +300,13 @@ class CallLoop:
         return Called(self._account(key, completion), key)
 
     def _find_cached(self, body: bytes, repeat: int) -> tuple[Completion | None, str]:
-        """Return the cached response to a request, with the original or a raised token limit, and its key."""
+        """Return the cached response to a request with its original or a raised token limit, and the cache key."""
         keys = keys_of(self.model.name, self.identity, body, repeat, () if self._cache is None else self._raised)
         found = None if self._cache is None else self._cache.find(*keys)
         return (None, keys[0]) if found is None else found
 
     def _account(self, key: str, completion: Completion, unpaid: Completion | None = None) -> Completion:
-        """Cache a response, add its cost to the budget and return it in a form that can be stored.
+        """Cache a response, charge its cost to the budget, and return the response in a form that can be stored.
 
         Args:
             key: The cache key of the response.

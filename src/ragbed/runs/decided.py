@@ -1,4 +1,4 @@
-"""The intervals that decided the conditions of a monitored run (`--until`), stored with the run.
+"""Store, with a monitored run (`--until`), the intervals that decided its conditions.
 
 More responses may arrive after a decision, e.g. those in flight, and they may widen the interval again. Reports show
 the intersection of both intervals, which is valid: a confidence sequence guarantees that all its intervals together
@@ -27,7 +27,7 @@ class DecidedInterval(msgspec.Struct, frozen=True, omit_defaults=True):
 
     Attributes:
         table: The cell's table, or `compare`.
-        place: What identifies the cell or the comparison within the table.
+        place: The values that identify the cell or the comparison within the table.
         alpha: The error probability of the interval.
         model: The model string.
         base: For a comparison, the folder of the baseline.
@@ -44,7 +44,7 @@ class DecidedInterval(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def keep_decided(store: RunStore, decided: Iterable[DecidedInterval]) -> None:
-    """Store the intervals of conditions that were not decided before."""
+    """Store the intervals for conditions that had not been decided before."""
     with store.transaction() as connection:
         for interval in decided:
             unit = msgspec.json.encode(replace(interval, low=0.0, high=0.0), order="sorted")
@@ -68,7 +68,7 @@ def read_decided(store: RunStore) -> list[DecidedInterval]:
 
 
 def intersect(low: float, high: float, decided: Sequence[DecidedInterval]) -> tuple[float, float]:
-    """Return the intersection of an interval with those of earlier decisions, or the last decision's if it is empty."""
+    """Intersect an interval with those of earlier decisions; if the result is empty, return the last decision's."""
     for interval in decided:
         low, high = max(low, interval.low), min(high, interval.high)
         if low > high:

@@ -21,7 +21,7 @@ _SESSION = 1  # session number of all results in a merged run, because the parts
 
 @dataclass
 class Merged:
-    """The counts of a merge; `twice` counts identical results that were in more than one part."""
+    """The counts from a merge; `twice` counts identical results that were in more than one part."""
 
     cases: int = 0
     results: int = 0
@@ -29,7 +29,7 @@ class Merged:
 
 
 def merge(parts: Sequence[Path], folder: Path) -> Merged:
-    """Merge several runs into one, in one transaction.
+    """Merge several runs into one within a single transaction.
 
     Raises:
         UsageError: The parts do not belong to the same run, or two of them have different results for a case.
@@ -82,7 +82,7 @@ def _copy(sources: Sequence[RunStore], target: RunStore, settings: dict[str, str
 
 
 def _is_same(one: Case, other: Case) -> bool:
-    """Compare two cases except for the reason why they are infeasible, whose wording depends on ragbed's version."""
+    """Compare two cases, ignoring why they are infeasible, because that wording depends on ragbed's version."""
     return msgspec.structs.replace(one, reason=None) == msgspec.structs.replace(other, reason=None)
 
 
@@ -127,5 +127,5 @@ def _add(target: RunStore, model: int, result: StoredResult, merged: Merged) -> 
 
 
 def _content(completion: Completion) -> tuple[object, ...]:
-    """Return the fields that are compared to decide whether two results are identical; times may differ."""
+    """Return the fields that are compared to decide whether two results are identical; times are ignored."""
     return (completion.outcome, completion.reply, completion.reasoning, completion.finish)

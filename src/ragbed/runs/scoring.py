@@ -21,7 +21,7 @@ Found = TypeVar("Found")
 
 
 class _Stretch(NamedTuple):
-    """A range of one model's cases, in a run that the worker can open."""
+    """A range of one model's cases in a run that the worker can open."""
 
     folder: Path
     model: int
@@ -30,7 +30,7 @@ class _Stretch(NamedTuple):
 
 
 class _Shipment(NamedTuple):
-    """The rows of some results, for a worker that cannot open the run."""
+    """The rows for some results, sent to a worker that cannot open the run."""
 
     path: Path
     model: str

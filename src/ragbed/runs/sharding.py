@@ -46,7 +46,7 @@ def parse_shard(text: str) -> Shard:
 
 
 def check_shards(settings: Sequence[str | None]) -> None:
-    """Check that all shards of one split are present; a complete run (None) needs no other shards.
+    """Check that all shards of one split are present; None stands for a complete run, which needs no other shards.
 
     Raises:
         UsageError: A shard is missing, or the shards belong to different splits.

@@ -29,7 +29,7 @@ class Choice(NamedTuple):
 
 
 class LiteralText(NamedTuple):
-    """A choice between plain texts. This is the most frequent type, and needs no recursion."""
+    """A choice between plain texts. This is the most common type, and it needs no recursion."""
 
     options: tuple[str, ...]
 

@@ -1,4 +1,4 @@
-"""Noise robustness, where some documents contain the answer, and negative rejection, where all are distractors."""
+"""Noise robustness: some documents contain the answer. Negative rejection: all documents are distractors."""
 
 from __future__ import annotations
 

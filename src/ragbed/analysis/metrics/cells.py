@@ -64,7 +64,7 @@ def full_place(cell: Cell) -> Place:
 
 
 def narrow(cells: Iterable[Cell], decided: Sequence[DecidedInterval]) -> Iterator[Cell]:
-    """Yield cells whose intervals agree with the decisions of a monitored run (see `runs.decided`)."""
+    """Yield the cells with intervals that agree with a monitored run's decisions (see `runs.decided`)."""
     for cell in cells:
         estimate = cell.estimate
         found = [
@@ -86,8 +86,8 @@ class CellBuilder:
     """Builds the cells of one table from the trials of one group, with the scores of one track.
 
     `alpha` is None for ordinary intervals. For a run that was monitored (`--until`), it is the error probability of
-    intervals that are valid at any stopping time. In that case, values for which there is no such interval have
-    none, and p values are omitted.
+    intervals that are valid at any stopping time. In that case, values for which no such interval exists get no
+    interval, and p values are omitted.
     """
 
     table: str

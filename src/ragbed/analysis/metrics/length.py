@@ -1,4 +1,4 @@
-"""Long contexts: accuracy by the number of documents, and by the position of the supporting document among them."""
+"""Long contexts: accuracy by number of documents, and by position of the supporting document."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from ragbed.analysis.statistics.rates import Interval, clustered_mean
 from ragbed.analysis.statistics.trend import clustered_slope
 from ragbed.analysis.statistics.unpaired import combine_rates
 
-PARTS = 5  # number of equal parts of the prompt into which positions are grouped
+PARTS = 5  # number of equal parts into which the positions in a prompt are grouped
 _FIRST, _MIDDLE, _LAST = 0, 2, 4
-MIDDLE_WEIGHTS = (0.5, 0.5, -1.0)  # of the first, last and middle part
+MIDDLE_WEIGHTS = (0.5, 0.5, -1.0)  # weights of the first, last and middle part
 
 
 def measure(builder: CellBuilder) -> Iterator[Cell]:
@@ -63,7 +63,7 @@ def _measure_tokens(builder: CellBuilder, mask: Mask) -> Iterator[Cell]:
 
 
 def _measure_trend(builder: CellBuilder, mask: Mask, points: dict[int, Mask], correct: Floats) -> Iterator[Cell]:
-    """Yield the change per doubling of the number of documents, the retention, and the number at a loss of 10%."""
+    """Yield the change per doubling of the number of documents, the retention, and the number at which 10% is lost."""
     trials, scored = builder.trials, mask & np.isfinite(correct)
     doublings = np.log2(np.maximum(trials.k, 1))
     counts = trials.count[scored]

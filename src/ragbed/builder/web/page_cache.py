@@ -1,4 +1,4 @@
-"""Store pages by URL, search results by request, and the number of calls to search services in a single file.
+"""Store pages by URL, search results by request, and the number of calls to each search service, in a single file.
 
 A page is stored with the headers for a conditional request, so that it is transferred again only if it has changed.
 """
@@ -83,7 +83,7 @@ class PageCache:
         self._file.close()
 
     def find_page(self, url: str) -> CachedPage | None:
-        """Return the stored page for a URL, or None if there is none."""
+        """Return the page stored for a URL, or None if there is none."""
         row = self._run("SELECT final_url, content_type, body, etag, modified, at FROM pages WHERE url = ?", url)
         if row is None:
             return None

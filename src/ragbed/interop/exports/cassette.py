@@ -1,4 +1,4 @@
-"""Export a run as a cassette (a single file of requests and responses with a checksum), and restore runs from it.
+"""Export a run as a cassette (one file of requests and responses with a checksum), and restore runs from cassettes.
 
 A cassette contains the run, its judge and intervention runs, and human labels; `ragbed.io.cassette` defines the format.
 It contains no API keys, because requests are stored without headers and keys are removed from error messages.

@@ -26,7 +26,7 @@ _CACHE_BYTES = 2  # bytes per number in the KV cache (16-bit floats)
 
 @dataclass(frozen=True)
 class Weights:
-    """A model's metadata.
+    """The metadata of a model in a GGUF file.
 
     Attributes:
         path: The file.
@@ -86,7 +86,7 @@ def read_weights(path: Path) -> Weights:
 
 
 def _parts(path: Path) -> list[Path]:
-    """Return all files of a model; large models are split into files named `…-00001-of-00003.gguf` and so on."""
+    """Return all of a model's files; large models are split into files named `…-00001-of-00003.gguf` and so on."""
     found = _PART.search(path.name)
     if found is None:
         return [path]

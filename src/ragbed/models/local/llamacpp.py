@@ -63,7 +63,7 @@ class LlamaModel:
         self._failures = 0
 
     def request(self, case: Case) -> bytes:
-        """Return the request body with the user's seed, to which a call adds the repeat."""
+        """Return the request body with the user's seed; each call adds its repeat number to the seed."""
         seed = self._config.sampling.seed
         return canonical(self._body(case, self._limit.first) | ({} if seed is None else {"seed": seed}))
 
@@ -191,7 +191,7 @@ class LlamaModel:
             self._engine = await asyncio.to_thread(_start, self._setup)
 
     def _escape(self, message: Message) -> Message:
-        """Break up the texts of control tokens in a message, so that a document cannot end the user's turn."""
+        """Break up control tokens that appear as text in a message, so that a document cannot end the user's turn."""
         content = self._controls.sub(lambda found: found[0][0] + _BREAK + found[0][1:], message.content)
         return message if content == message.content else msgspec.structs.replace(message, content=content)
 
@@ -213,7 +213,7 @@ def _start(setup: LlamaSetup) -> LlamaProcess:
 
 
 def find_weights(name: str, data_root: Path | None = None) -> Path:
-    """Return the path of a bundled model's file.
+    """Return the path of a bundled model's weights file.
 
     Raises:
         UsageError: The model is unknown, or its weights are not installed.

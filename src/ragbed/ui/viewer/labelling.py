@@ -23,7 +23,7 @@ _WAIT_S = 5.0  # seconds to wait for another viewer that is writing a label
 
 
 class LabelQuestion(msgspec.Struct, frozen=True):
-    """A criterion and a response's labels for it; `wanted` if the response was drawn but not yet labelled."""
+    """A criterion and a response's labels for it; `wanted` is set if the response was sampled but not yet labelled."""
 
     criterion: str
     asks: str
@@ -69,7 +69,7 @@ def asked_of(stored: StoredResult, labels: Sequence[Label], rater: str) -> list[
 def put_label(run: Path, stored: StoredResult, criterion: str, value: bool | None, rater: str) -> None:
     """Store a rater's label and replace the rater's earlier one; None removes it.
 
-    A line that was drawn for labelling (`ragbed judge --sample`) is filled in and keeps its probability. The label is
+    A line that was sampled for labelling (`ragbed judge --sample`) is filled in and keeps its probability. The label is
     on disk when this returns, whatever other viewers of the run write in the meantime.
     """
     if criterion not in CRITERIA:

@@ -43,7 +43,7 @@ class ShownRate(Struct, frozen=True, array_like=True):
 
 
 class OverviewRow(Condition, frozen=True, kw_only=True):
-    """One condition of one model; `differs` counts the responses that the tracks score differently."""
+    """The row for one model and condition; `differs` counts the responses that the tracks score differently."""
 
     run: str
     asked: int
@@ -74,9 +74,9 @@ class _Sum:
 
 
 class TrialRow(Struct, frozen=True, kw_only=True):
-    """A trial in a list.
+    """A row that shows a trial in a list.
 
-    For an item of a minimal pair, `dial` names the perturbation, `twin` the other item of the pair, and `is_plain`
+    For an item of a minimal pair, `dial` names the perturbation, `twin` is the other item of the pair, and `is_plain`
     says whether the other item is the perturbed one. `found` is an excerpt around a search hit in a document, or empty
     if the document uses a different spelling.
     """
@@ -141,7 +141,7 @@ class RunQueries:
         return short_names(models, dict(pair for names in reversed(given) for pair in names.items()))
 
     def overview(self, track: str) -> tuple[list[OverviewRow], int]:
-        """Return as many rows of the overview as a page can show, and the total number of rows."""
+        """Return as many overview rows as a page can show, and the total number of rows."""
         rows: list[OverviewRow] = []
         count = 0
         for reader in self.readers.values():
@@ -274,7 +274,7 @@ def _page(chosen: _Chosen, offset: int) -> Iterator[tuple[RunReader, TrialLocati
 def _search(
     chosen: _Chosen, query: TrialQuery, match: str | None
 ) -> tuple[list[tuple[RunReader, TrialLocation]], bool]:
-    """Return the trials that match words or a label state, and whether the list is complete."""
+    """Return the trials that match a query's words or label state, and whether the list is complete."""
     found: list[tuple[RunReader, TrialLocation]] = []
     is_all = True
     deadline = time.monotonic() + SEARCH_S
@@ -293,7 +293,7 @@ def _search(
 
 
 def _labelled(reader: RunReader, state: str) -> dict[int, TrialLocation]:
-    """Return the trials that need a label, or that have one, by number."""
+    """Return the trials that need a label or, depending on the query, those that have one, by number."""
     labels = [label for label in read_all(reader.folder) if (label.label is None) == (state == "wanted")]
     places = (reader.of_call(label.model, label.case, label.repeat) for label in labels)
     return {place.id: place for place in places if place is not None}

@@ -67,7 +67,7 @@ def proxy_for(url: URL, environ: Mapping[str, str]) -> URL | None:
 
 
 def _matches(pattern: str, url: URL) -> bool:
-    """Return whether a `no_proxy` entry matches a URL: `*`, a domain, an IP or a network, with or without a port."""
+    """Return whether a `no_proxy` entry (`*`, a domain, an IP or a network, with or without a port) matches a URL."""
     host = (url.host or "").lower()
     with suppress(ValueError):  # the entry is not a network, or the host is not an IP address
         return ip_address(host) in ip_network(pattern.strip("[]"), strict=False)
