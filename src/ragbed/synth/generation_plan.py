@@ -45,8 +45,8 @@ class GenerationPlan:
                 raise UsageError(f"{name}={value} is out of range. Use a number from {low} to {high}.")
         if self.supporting is not None and not 1 <= self.supporting < self.num_docs:
             raise UsageError(
-                f"supporting={self.supporting} is out of range. Use a number from 1 to {self.num_docs - 1} "
-                "(less than `num_docs`)."
+                f"supporting={self.supporting} is out of range. Use a number that is at least 1 and less than "
+                f"num_docs={self.num_docs}."
             )
         for name in self.perturbations:
             if name in (MIX, NONE) and len(self.perturbations) > 1:
