@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from ragbed.analysis.statistics.sequential import rate_sequence
 from ragbed.analysis.stopping_plan import PlannedClusters
 from ragbed.errors import DataError, UsageError
 from ragbed.models.scripted import ScriptedModel
-from ragbed.runs.decided import DecidedInterval, intersect
+from ragbed.runs.decided import DecidedInterval, narrow
 from ragbed.runs.store import open_store
 from tests.cli.typed import type_command
 
@@ -290,9 +291,10 @@ class Improving(Slow):
     """A model whose calls are all in flight at once. It refuses at first, and later knows every answer."""
 
     concurrency = 60
+    refusals = 35
 
     async def complete(self, case: ragbed.Case, repeat: int = 0) -> ragbed.Completion:
-        refuses = self.calls < 35
+        refuses = self.calls < self.refusals
         done = await super().complete(case, repeat)
         return done if refuses else await ScriptedModel("oracle").complete(case, repeat)
 
@@ -306,7 +308,9 @@ def test_a_report_agrees_with_the_decision_after_more_answers_have_arrived(
     base = ragbed.run("scripted/oracle", DATA, testbeds="noise", noise=0.4, out=tmp_path / "base", progress=False)
     options: dict[str, Any] = {"until": f"compare:{base.folder}:drop 20%" if until == "compare" else until}
     options |= {} if gate is None else {"fail_under": gate}
-    run = _run(tmp_path / "r", Improving(), **options)
+    model = Improving()
+    model.refusals = 48 if "±" in until else 35
+    run = _run(tmp_path / "r", model, **options)
     assert run.outcomes == {"ok": 60}
     (condition,) = run.conditions
     assert condition["state"] == "decided"
@@ -337,10 +341,31 @@ def test_a_damaged_decision_is_an_error(tmp_path: Path) -> None:
         run.metrics()
 
 
-def test_an_empty_intersection_is_the_interval_of_the_decision() -> None:
+def test_an_interval_is_narrowed_only_if_it_still_contains_the_value() -> None:
     decided = DecidedInterval("noise", "accuracy", {}, 0.2, 0.4, 0.05)
-    assert intersect(0.1, 0.3, [decided]) == (0.2, 0.3)
-    assert intersect(0.5, 0.6, [decided]) == (0.2, 0.4)
+    assert narrow((0.25, 0.1, 0.3), [decided], 0.05) == (0.2, 0.3)
+    assert narrow((0.55, 0.5, 0.6), [decided], 0.05) == (0.5, 0.6)
+    assert narrow((0.45, 0.3, 0.6), [decided], 0.05) == (0.3, 0.6)
+    assert narrow((0.25, 0.1, 0.3), [decided], 0.025) == (0.1, 0.3)  # the decision's interval is less confident
+
+
+def test_a_width_decides_no_gate_at_a_stricter_level(tmp_path: Path) -> None:
+    gates = ["noise.accuracy@0.4=0.22", "noise.accuracy@0.4=0.9"]
+    run = _run(tmp_path / "r", Improving(), until="noise.accuracy@0.4 ± 15", fail_under=gates)
+    for gate in run.gates:
+        value, low, high = map(float, re.findall(r"[\d.]+", gate["message"])[:3])
+        assert low <= value <= high
+        assert "decided earlier" not in gate["message"]
+    assert [gate["state"] for gate in run.gates] == ["passed", "failed"]
+
+
+def test_a_gate_names_a_decision_that_its_current_value_contradicts(tmp_path: Path) -> None:
+    run = _run(tmp_path / "r", Improving(), until="decided", fail_under="noise.accuracy@0.4=0.4")
+    (gate,) = run.gates
+    assert gate["state"] == "failed"
+    value, low, high, *_, first, last = map(float, re.findall(r"[\d.]+", gate["message"]))
+    assert low <= value <= high
+    assert first < last < 40 < value
 
 
 def test_the_check_before_a_run_uses_the_planned_numbers_of_trials() -> None:

@@ -13,11 +13,11 @@ from ragbed.analysis.metrics.trial import Scored
 from ragbed.analysis.run_cells import decided_in, is_monitored, read_trials
 from ragbed.analysis.statistics.multiple import holm
 from ragbed.analysis.statistics.paired import decline_test, flip_odds, paired_difference, sign_flips
-from ragbed.analysis.statistics.rates import Interval
+from ragbed.analysis.statistics.rates import ALPHA, Interval
 from ragbed.analysis.statistics.sequential import decline_p, difference_p, difference_sequence
 from ragbed.errors import UnknownName, UsageError
 from ragbed.runs.database import NAME
-from ragbed.runs.decided import COMPARISON, DecidedInterval, intersect
+from ragbed.runs.decided import COMPARISON, DecidedInterval, narrow
 from ragbed.runs.display_names import read_names
 from ragbed.schema import Answer, Case
 from ragbed.scoring import open_tracks
@@ -213,8 +213,8 @@ def _narrow(row: Comparison, first: Side, second: Side) -> Comparison:
     ]
     if not decided:
         return row
-    low, high = intersect(row.difference.low, row.difference.high, decided)
-    p = min([row.p, *(interval.alpha for interval in decided if interval.high < 0)])
+    low, high = narrow(row.difference, decided, ALPHA)
+    p = min([row.p, *(one.alpha for one in decided if one.high < 0 and row.difference.value < 0)])
     return replace(row, difference=row.difference._replace(low=low, high=high), p=p)
 
 

@@ -16,9 +16,9 @@ from typing import NamedTuple, TypeAlias, get_args
 
 from msgspec import structs
 
-from ragbed.analysis.statistics.rates import Interval, clustered_wilson
+from ragbed.analysis.statistics.rates import ALPHA, Interval, clustered_wilson
 from ragbed.runs.condition import Condition, condition_of, largest_cluster
-from ragbed.runs.decided import DecidedInterval, intersect, read_decided
+from ragbed.runs.decided import DecidedInterval, narrow, read_decided
 from ragbed.runs.display_names import changed_models, split_by_served
 from ragbed.runs.engines import Engine
 from ragbed.runs.engines.local import LocalEngine
@@ -30,7 +30,7 @@ from ragbed.testbeds import TESTBEDS
 _SCORES = ("correct", "refused", "flagged")
 _NAMES = (*(f"{track}{name}" for track in ("paper.", "code.", "") for name in _SCORES), "misled", "unsure")
 # The scores whose rates are metrics of a report.
-_SCORE_OF = {"accuracy": "correct", "rejection": "refused", "refusal": "refused", "error_detection": "flagged"}
+_SCORE_OF = {"accuracy": "correct", "refusal_recall": "refused", "refusal": "refused", "error_detection": "flagged"}
 _MAX_QUEUED = 1_000  # Maximum number of results waiting to be scored, which take 15 MB with RGB's documents.
 _EARLY = 20_000  # Maximum number of results scored during the run; an engine scores the rest in parallel.
 _READ = 64  # Number of results from earlier sessions to read at a time.
@@ -278,8 +278,9 @@ def _add_planned(tally: _Tally, store: RunStore) -> list[ConditionCounts]:
     if store.is_monitored():
         interval = partial(_sequence, largest_cluster(store.cases(), repeats))
     rows = {row.condition: row for row in tally.rows(interval)}
-    for decided in read_decided(store) if store.is_monitored() else ():
-        _narrow(rows.values(), decided)
+    decided = read_decided(store) if store.is_monitored() else []
+    for row in rows.values() if decided else ():
+        _narrow(row, decided)
     is_complete = sum(row.asked for row in rows.values()) >= len(store.models()) * store.size(repeats)
     for row in rows.values():
         row.planned = row.asked if is_complete else 0
@@ -296,16 +297,19 @@ def _add_planned(tally: _Tally, store: RunStore) -> list[ConditionCounts]:
     return sorted(rows.values(), key=_order)
 
 
-def _narrow(rows: Iterable[ConditionCounts], decided: DecidedInterval) -> None:
-    """Make the intervals agree with a monitored run's decision (see `runs.decided`)."""
-    name = _SCORE_OF.get(decided.metric)
-    place = {"testbed": decided.table, "model": decided.model, "arm": "related", **decided.place}
-    for row in rows:
-        rate = row.rates.get(name or "")
-        at = structs.asdict(row.condition)
-        if rate is not None and rate.low is not None and rate.high is not None and place.items() <= at.items():
-            low, high = intersect(rate.low, rate.high, [decided])
-            row.rates[name or ""] = rate._replace(low=low, high=high)
+def _narrow(row: ConditionCounts, decided: Sequence[DecidedInterval]) -> None:
+    """Narrow the intervals of a row by a monitored run's decisions (see `runs.decided`)."""
+    at = structs.asdict(row.condition)
+    found: dict[str, list[DecidedInterval]] = {}
+    for one in decided:
+        place = {"testbed": one.table, "model": one.model, "arm": "related", **one.place}
+        if place.items() <= at.items():
+            found.setdefault(_SCORE_OF.get(one.metric, ""), []).append(one)
+    for name in found.keys() & row.rates.keys():
+        rate = row.rates[name]
+        if rate.value is not None and rate.low is not None and rate.high is not None:
+            low, high = narrow((rate.value, rate.low, rate.high), found[name], ALPHA)
+            row.rates[name] = rate._replace(low=low, high=high)
 
 
 def _base_model(model: str, models: Sequence[str]) -> str:

@@ -24,7 +24,7 @@ from msgspec import Meta, Struct, ValidationError
 
 from ragbed import __version__
 from ragbed.analysis.metrics import measure_groups
-from ragbed.analysis.metrics.cells import Cell, narrow
+from ragbed.analysis.metrics.cells import Cell, narrow_cells
 from ragbed.analysis.metrics.partial_sums import PartialSumBuilder, QuestionCounts, TrialPattern, pack, unpack
 from ragbed.analysis.metrics.trial import Scored
 from ragbed.analysis.metrics.trial_columns import TRACKS, TrialGroup
@@ -129,7 +129,7 @@ class Sums:
         ]
         alpha = ALPHA if self.is_monitored else None
         decided = [interval for run in self.runs for interval in run.decided]
-        return narrow(measure_groups(groups, tracks, by_name=False, alpha=alpha), decided)
+        return narrow_cells(measure_groups(groups, tracks, by_name=False, alpha=alpha), decided, ALPHA)
 
     @property
     def is_monitored(self) -> bool:

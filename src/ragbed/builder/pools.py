@@ -26,7 +26,7 @@ VERDICTS: dict[str, Label | None] = {
     "contradicts": "contradicting",
     "none": None,
 }
-_UNRELATED = "random"  # not noise in the paper's sense, and easy to obtain from other items
+_UNRELATED = "random"  # unrelated passages are not noise in the paper's sense, and are easy to obtain from other items
 # A judge that gives the same verdict on at least this share of this many passages is unusable: usually, a quarter to a
 # half of a question's passages support the answer.
 _MIN_JUDGED, _SAME_SHARE = 100, 0.9

@@ -122,7 +122,7 @@ def _work_folder(plan: BuildPlan) -> Iterator[Path]:
         yield plan.folder
         return
     temporary = plan.folder / ".locked"
-    shutil.rmtree(temporary, ignore_errors=True)  # may have been left behind by a killed build
+    shutil.rmtree(temporary, ignore_errors=True)  # a killed build may have left this folder behind
     try:
         yield temporary
     finally:

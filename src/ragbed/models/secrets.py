@@ -12,7 +12,7 @@ from urllib.parse import quote
 if TYPE_CHECKING:
     from yarl import URL
 
-# Minimum length of a fragment of an API key to hide. Shorter keys are placeholders such as "EMPTY" or "none"; hiding
+# Minimum length of an API key fragment to hide. Shorter keys are placeholders such as "EMPTY" or "none"; hiding
 # them would garble server messages.
 _MIN_PIECE = 8
 # Numbers and dates such as `api-version=2024-10-21` are not secrets, and answers may contain them.

@@ -113,7 +113,7 @@ def _curves(cells: Sequence[Cell], table: str, words: Locale) -> Iterator[Chart]
             level = closed.get(own[0].key)
             if points:
                 series.append(Series(model, tuple(points), None if level is None else _point(0.0, level)))
-        if any(len(one.points) > 1 for one in series):  # A single point is not a curve, but it is in the tables.
+        if any(len(one.points) > 1 for one in series):  # A single point is not a curve; the tables show it.
             names = {"across": "noise_ratio", "up": "accuracy", "level": "closed_book"}
             axes = {axis: words(f"figures.{name}") for axis, name in names.items()}
             yield curves(_name(table, panel), _texts(words, table, panel, **axes), series)

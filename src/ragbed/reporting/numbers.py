@@ -40,13 +40,13 @@ def show_number(number: float | None, column: TableColumn | None = None) -> str:
     if number is None:
         return ""
     if column is not None and column.metric.startswith("cost"):
-        return f"{number:.2f}" if number >= 1 else f"{number:.3g}"  # In dollars; a case costs fractions of a cent.
+        return f"{number:.2f}" if number >= 1 else f"{number:.3g}"  # Dollars; a case costs a fraction of a cent.
     scaled, digits = (100 * number, 1) if column is None or column.is_share else (number, 2)
     return f"{round(scaled, digits) + 0.0:.{digits}f}"  # Adding 0.0 turns -0.0 into 0.0.
 
 
 def show_asked(asked: int, errors: int, truncated: int = 0) -> str:
-    """Return the number of attempted cases and, if any failed or were truncated, how many."""
+    """Return the number of attempted cases, and the numbers of failed and truncated ones, if there are any."""
     incomplete = show_incomplete(errors, truncated)
     return f"{asked:,} ({incomplete})" if incomplete else f"{asked:,}"
 

@@ -225,7 +225,7 @@ _REJECTION = _columns("refusal_recall false_refusal refusal_f1 balanced_accuracy
 _COUNTERFACTUAL = _columns("accuracy error_detection corrected_of_flagged misled_at_all", 0.0)
 _CLOSED = _columns("accuracy refusal accuracy_instructed refusal_instructed")
 _COST = _columns("cost cost_per_case cost_per_correct", is_share=False)
-_OTHER = _columns("accuracy refusal error_detection")  # For plug-in testbeds.
+_OTHER = _columns("accuracy refusal error_detection")  # Columns for plug-in testbeds.
 _JUDGED = _columns(
     "refusal flag flag_then_correct correct sufficient supported code.rej_star code.ed_star code.ed_star_then_correct"
 )

@@ -34,9 +34,9 @@ _MAX_EXPIRED = 3  # maximum number of batches in which a case may expire before 
 _MAX_CREATIONS = 3  # maximum number of attempts to create a batch that is not found at the provider
 # Pauses between lookups of a batch after an ambiguous failure, because new batches may be listed with a delay.
 _FIND_PAUSES_S = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
-# Age up to which a batch of an earlier session may not be listed yet, and the pause between lookups during this time.
+# Age up to which an earlier session's batch may not be listed yet, and the pause between lookups during this time.
 _LISTED_AFTER_S, _LISTING_PAUSE_S = 120.0, 5.0
-# First and longest pause before the next batch, if the provider's queue is full and no batch of the run is in progress.
+# First and longest pause before the next batch if the provider's queue is full and the run has no batch in progress.
 _FIRST_FULL_PAUSE_S, _LONGEST_FULL_PAUSE_S = 30.0, 600.0
 _DOWNLOADS = 3  # maximum number of attempts to download results if lines are missing
 _FIRST_MONITORED = 64  # requests in the first batch of a monitored run, which checks its results between batches

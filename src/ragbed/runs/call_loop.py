@@ -25,6 +25,7 @@ from ragbed.runs.episodes import EpisodeFactory, run_episode
 from ragbed.runs.multi_call import Called, make_calls, usage_made
 from ragbed.runs.store import (
     ANSWERED,
+    DISCARD,
     FORGET_TURNS,
     INTEND,
     LOSE,
@@ -42,7 +43,7 @@ from ragbed.testbeds.prompts.strategies import Flow, flow_of
 from ragbed.testbeds.search.episode import Episode
 from ragbed.text import storable
 
-_MAX_WORKERS_LOST = 10  # maximum number of cluster workers that may die during one case, which then fails
+_MAX_WORKERS_LOST = 10  # maximum number of cluster workers that may die during one case before the case fails
 
 
 @dataclass
@@ -210,7 +211,7 @@ class CallLoop:
         if not isinstance(several, Episode):
             return await make_calls(several, request.case, self._calls_of(request))
         stored = self._turns.pop((request.number, request.repeat), [])
-        if stored and self._was_rejected(request):
+        if self._was_rejected(request):
             stored = await self._discard_turns(request, stored)
         earlier = [Called(turn.completion, turn.request, turn.cached) for turn in stored]
         return await run_episode(several, lambda case: self._call(request, case), earlier, partial(self._keep, request))
@@ -222,11 +223,17 @@ class CallLoop:
         return kind == "too-long" or kind in REJECTED
 
     async def _discard_turns(self, request: CallRequest, turns: Sequence[StoredTurn]) -> list[StoredTurn]:
-        """Delete the turns of an episode that starts over. They were billed, so they are recorded as lost calls."""
+        """Delete the turns of an episode that starts over. They were billed, so they are recorded as lost calls.
+
+        The discard is recorded too. Otherwise, the turns of an interrupted retry would be discarded as well, because
+        the rejected result is stored until there is a new one.
+        """
         for turn in turns:
             if not turn.cached:
                 self.session.writer.put(LOSE, self._intent(request))
-        await self.session.writer.put(FORGET_TURNS, request.turn_range())
+        self.session.writer.put(FORGET_TURNS, request.turn_range())
+        marker = (request.discarded_key(), request.model, request.number, request.repeat)
+        await self.session.writer.put(DISCARD, marker)
         return []
 
     async def _keep(self, request: CallRequest, turn: int, called: Called) -> None:

@@ -145,7 +145,7 @@ def is_open_elsewhere(path: Path) -> bool:
 
 
 class StepLimit:
-    """Aborts queries that would run forever on a malicious file; the number of steps depends on the file size.
+    """Aborts queries that would run forever on a malicious file; the maximum number of steps depends on the file size.
 
     Args:
         path: The file.

@@ -1,14 +1,15 @@
-"""Store, with a monitored run (`--until`), the intervals that decided its conditions.
+"""Store the intervals that decided the conditions of a monitored run (`--until`).
 
 More responses may arrive after a decision, e.g. those in flight, and they may widen the interval again. Reports show
 the intersection of both intervals, which is valid: a confidence sequence guarantees that all its intervals together
-contain the true value with the stated probability.
+contain the true value with the stated probability. If the value has left the interval of the decision, reports show
+its current interval, and gates name the decision separately.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TypeAlias
 
 import msgspec
@@ -67,10 +68,21 @@ def read_decided(store: RunStore) -> list[DecidedInterval]:
     return found
 
 
-def intersect(low: float, high: float, decided: Sequence[DecidedInterval]) -> tuple[float, float]:
-    """Intersect an interval with those of earlier decisions; if the result is empty, return the last decision's."""
-    for interval in decided:
-        low, high = max(low, interval.low), min(high, interval.high)
-        if low > high:
-            low, high = interval.low, interval.high
-    return low, high
+def narrow(
+    interval: tuple[float, float, float], decided: Iterable[DecidedInterval], alpha: float
+) -> tuple[float, float]:
+    """Return the bounds of the intersection of an interval with those of earlier decisions.
+
+    Args:
+        interval: The current value and its bounds.
+        decided: The intervals of decisions about the same value. Those with a larger error probability than `alpha`
+            are ignored.
+        alpha: The error probability of the interval.
+
+    Returns:
+        The bounds of the intersection. If it is empty or does not contain the value, the given bounds.
+    """
+    value, low, high = interval
+    used = [one for one in decided if one.alpha <= alpha]
+    lowest, highest = max([low, *(one.low for one in used)]), min([high, *(one.high for one in used)])
+    return (lowest, highest) if lowest <= value <= highest else (low, high)

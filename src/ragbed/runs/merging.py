@@ -82,7 +82,7 @@ def _copy(sources: Sequence[RunStore], target: RunStore, settings: dict[str, str
 
 
 def _is_same(one: Case, other: Case) -> bool:
-    """Compare two cases, ignoring why they are infeasible, because that wording depends on ragbed's version."""
+    """Compare two cases, ignoring the reason why they are infeasible, whose wording depends on ragbed's version."""
     return msgspec.structs.replace(one, reason=None) == msgspec.structs.replace(other, reason=None)
 
 

@@ -35,6 +35,7 @@ __all__ = [
     "ANSWERED",
     "BATCH",
     "COUNT_CASES",
+    "DISCARD",
     "FOLLOW_UP",
     "FORGET",
     "FORGET_TURNS",
@@ -108,6 +109,9 @@ TURN = "turn."  # prefix of the keys under which the turns of unfinished episode
 ANSWERED = """DELETE FROM intents WHERE rowid = (SELECT rowid FROM intents
   WHERE model = ? AND item = ? AND repeat = ? ORDER BY rowid DESC LIMIT 1)"""
 FORGET_TURNS = "DELETE FROM meta WHERE key > ? AND key < ?"
+# Records that the turns of a failed episode were discarded, with the session of its result to identify the attempt.
+_DISCARDED = "discarded"
+DISCARD = "INSERT OR REPLACE INTO meta SELECT ?, session FROM results WHERE model = ? AND item = ? AND repeat = ?"
 BATCH = "batch."  # prefix of the keys under which batches are stored
 FOLLOW_UP = "again."  # prefix of the keys of calls to send again, followed by model, case and repeat
 FORGET = "DELETE FROM meta WHERE key = ?"
@@ -164,6 +168,10 @@ class CallKey(msgspec.Struct, frozen=True):
     def turn_key(self, turn: int) -> str:
         """Return the key under which a turn is stored; sorting the keys sorts the turns."""
         return f"{TURN}{self.model}.{self.number}.{self.repeat}.{turn:06}"
+
+    def discarded_key(self) -> str:
+        """Return the key that marks the turns of a failed attempt as discarded; it is in the range of the turns."""
+        return f"{TURN}{self.model}.{self.number}.{self.repeat}.{_DISCARDED}"
 
     def turn_range(self) -> tuple[str, str]:
         """Return exclusive lower and upper bounds for the keys of a call's turns."""
@@ -268,7 +276,7 @@ class RunStore:
         return self._meta("set.")
 
     def is_monitored(self) -> bool:
-        """Return whether the run has a stopping condition (`--until`), so its intervals must be valid at any time."""
+        """Return whether the run has a stopping condition (`--until`); if so, its intervals must always be valid."""
         return "until" in self.settings()
 
     def repeats(self) -> int:
@@ -404,6 +412,8 @@ class RunStore:
         """
         found: dict[tuple[int, int], list[StoredTurn]] = {}
         for key, text in sorted(self._meta(f"{TURN}{model}.").items()):
+            if key.endswith(_DISCARDED):
+                continue
             try:
                 number, repeat, turn = map(int, key.split("."))
                 stored = msgspec.json.decode(text, type=StoredTurn)
@@ -537,9 +547,11 @@ class RunStore:
         return bool(list(self.read(query, (model, number, repeat))))
 
     def error_of(self, model: int, number: int, repeat: int) -> Completion | None:
-        """Return the result of a call if it is an error, otherwise None."""
+        """Return the result of a call if it is an error whose turns have not been discarded, otherwise None."""
+        key = CallKey(model, number, repeat).discarded_key()
+        discarded = [str(session) for (session,) in self.read("SELECT value FROM meta WHERE key = ?", (key,))]
         for row in self.rows_between(model, number, number + 1):
-            if row[2] == repeat and row[5] == "error":
+            if row[2] == repeat and row[5] == "error" and str(row[3]) not in discarded:
                 self.rows.check(row)
                 return self.rows.stored("", row).completion
         return None

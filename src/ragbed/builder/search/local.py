@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _DEPTH = 200  # number of passages per ranking: twenty per hit, because a document may have many passages
 _RRF = 60  # the constant k of reciprocal rank fusion, as in the paper
 _MAX_TERMS = 64  # maximum number of a query's words to use
-_BLOCK = 8_192  # number of vectors to read and multiply together, to avoid a second copy of all vectors in memory
+_BLOCK = 8_192  # number of vectors to read and multiply at a time, to avoid a second copy of all vectors in memory
 _CHECKED = 1_000  # number of passages to filter in one query
 _SNIPPET = 160  # maximum length of a snippet in characters
 _OF = "FROM passages JOIN documents ON documents.id = document"

@@ -74,7 +74,7 @@ class _Child:
         except (OSError, asyncio.IncompleteReadError):
             return await self._describe_exit(self._process)
         except asyncio.CancelledError:
-            await self.stop()  # otherwise, this document's text would be returned for the next one
+            await self.stop()  # a process that keeps running would return this document's text for the next one
             raise
 
     async def _describe_exit(self, process: Process) -> ReadResult:

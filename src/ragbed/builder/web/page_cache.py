@@ -60,7 +60,7 @@ class PageCache:
         self._path = path
         with self._naming_the_file():
             self._file = sqlite3.connect(path, isolation_level=None)
-            self._file.execute("PRAGMA busy_timeout = 30000")  # set first, in case two processes start together
+            self._file.execute("PRAGMA busy_timeout = 30000")  # set first, in case two processes start at once
             self._file.execute("PRAGMA journal_mode = WAL")
             self._file.execute("PRAGMA synchronous = NORMAL")
             self._create_tables()

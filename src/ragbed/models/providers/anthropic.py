@@ -97,7 +97,7 @@ class AnthropicModel(HttpModel):
 
     @property
     def calls_tools(self) -> bool:
-        """Whether tools can be used, see `ToolCalling`; with thinking, signed thoughts would have to be sent back."""
+        """Whether tools can be used (see `ToolCalling`); with thinking, signed thoughts would have to be sent back."""
         return self._service.sampling.thinking in (None, False)
 
     def _parser(self, case: Case) -> Callable[[bytes], Completion]:

@@ -32,7 +32,7 @@ from ragbed.runs.engines.model_replicas import ModelWorker, ReplicatedModel, sha
 
 INSTALL = "pip install 'ragbed[ray]'"
 _AHEAD = 3  # maximum number of running and queued jobs per core
-_RETRIES = 20  # maximum number of workers that may die during one job, higher than is likely
+_RETRIES = 20  # maximum number of workers that may die during one job; more deaths than this are unlikely
 _CONNECT_S = 5.0
 _OWN = "local"  # Ray's address for a new cluster
 _RUNNING = "auto"  # Ray's address for the cluster that `ray start` started on this machine
@@ -73,7 +73,7 @@ class RayEngine:
         return max(1, int(self._ray.cluster_resources().get("CPU", 1)))
 
     def spread(self, work: Callable[[Job], Result], jobs: Iterable[Job]) -> Iterator[Result]:
-        """Apply a function to jobs, see `Engine`; Ray moves a job to another worker if its worker or node dies."""
+        """Apply a function to jobs (see `Engine`); Ray moves a job to another worker if its worker or node dies."""
         task = self._ray.remote(num_cpus=1, max_retries=_RETRIES, scheduling_strategy="SPREAD")(_do)
         waiting: deque[Any] = deque()
         max_waiting = self.workers * _AHEAD

@@ -108,7 +108,7 @@ class ReviewSession:
             act=secrets.token_hex(8),
             at=max(
                 now(), self.state.latest
-            ),  # Must not be earlier than the last decision, even if the clock was set back.
+            ),  # The time must not be earlier than that of the last decision, even if the clock was set back.
             rater=rater,
             item=key,
             digest=self.queue.entries[key].digest,

@@ -63,7 +63,7 @@ def _inside(folder: Path, depth: int) -> Iterator[Path]:
         return
     try:
         entries = sorted(folder.iterdir())
-    except OSError:  # Not a folder, deleted in the meantime, or not readable.
+    except OSError:  # The path is not a folder, was deleted in the meantime, or is not readable.
         return
     for entry in entries:
         if (entry / NAME).is_file():

@@ -232,7 +232,7 @@ class Indexer:
             self._index.commit()
         except BaseException:
             self._index.rollback()
-            self._numbers.clear()  # The numbers of new cells were rolled back too.
+            self._numbers.clear()  # The rollback also removed the numbers of new cells.
             raise
 
 

@@ -55,7 +55,7 @@ def asked_of(stored: StoredResult, labels: Sequence[Label], rater: str) -> list[
     """Return all criteria for which a response can be labelled."""
     questions = []
     for criterion in CRITERIA.values():
-        # Skip the paper's judge prompts, which have no fixed list of labels; our criteria ask this more clearly.
+        # Skip the paper's judge prompts, which have no fixed list of labels; our criteria are clearer.
         if not criterion.applies(stored.case) or not needs_judge(criterion, stored) or not criterion.words:
             continue
         here = [label for label in labels if _unit(label) == _unit_of(stored, criterion.name)]

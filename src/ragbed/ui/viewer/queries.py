@@ -121,7 +121,7 @@ class TrialQuery(Struct, frozen=True, kw_only=True):
     runs: frozenset[str] = frozenset()  # If empty, all runs are used.
     wanted: CellFilter = CellFilter()
     query: str = ""
-    label: str = ""  # `wanted`: drawn for labelling but not yet labelled; `done`: labelled.
+    label: str = ""  # `wanted` if sampled for labelling but not yet labelled; `done` if labelled.
 
 
 class RunQueries:

@@ -188,7 +188,7 @@ class RunReader:
         )
 
     def perturbed(self, case: Case) -> tuple[str, str] | None:
-        """Return the perturbed item in the minimal pair of a case's item, with its perturbation, or None."""
+        """Return the perturbed counterpart of a case's item in its minimal pair, with the perturbation, or None."""
         query = "SELECT item, dial FROM items WHERE twin = ? AND dial IS NOT NULL ORDER BY id LIMIT 1"
         found = self._index.execute(query, (item_name(case.data, case.item),)).fetchone()
         return None if found is None else (found[0], found[1])

@@ -16,7 +16,7 @@ from ragbed.reporting.pages.markup import Child, Node, el, raw, write
 
 WIDTH = 540  # Width of a chart; when a phone scales it down, letters are still eight pixels high.
 _CHARACTER = 6.4  # Approximate width of a Latin letter at 12 pixels; a Chinese character takes twice as much.
-_NAME = 7.2  # The same for names, which are 13.5 pixels high on a phone.
+_NAME = 7.2  # Approximate width of a Latin letter in names, which are 13.5 pixels high on a phone.
 _LONGEST_NAME = 80
 _PART = re.compile(r"(?<=[-_/:\s])")  # the boundary between two parts of a model name
 _DASHES = (None, "7 3", "2 2", "9 3 2 3")
