@@ -33,6 +33,7 @@ from ragbed.io.cassette import (
 from ragbed.io.jsonl import make_folder, read_lines, write_whole_folder
 from ragbed.io.locations import place_inside
 from ragbed.runs.database import NAME
+from ragbed.runs.decided import DecidedInterval, copy_decided, read_decided
 from ragbed.runs.lock import holder
 from ragbed.runs.store import NOTE, RECORD, CallKey, StoredResult, open_store
 from ragbed.runs.trials import kind_of_error, without_billing
@@ -109,9 +110,12 @@ def _write_run(cassette: CassetteWriter, run: ExportedRun, folder: str, written:
     case_numbers = {case.case: number for number, case in enumerate(store.cases(by_name=run.canonical))}
     sent = {name: body for name, body in store.sent().items() if name in model_numbers}
     served = {name: names for name, names in store.served().items() if name in model_numbers}
+    # The decisions depend on the order in which responses arrived, so equal runs may have different ones.
+    decided = [] if run.canonical else [one for one in read_decided(store) if one.model in model_numbers]
     part = RunPart(
-        folder=folder, settings=store.settings(), models=models, cases=len(case_numbers), sent=sent, served=served
-    )
+        folder=folder, settings=store.settings(), models=models, cases=len(case_numbers), sent=sent, served=served,
+        decided=tuple(msgspec.Raw(encoder.encode(one)) for one in decided),
+    )  # fmt: skip
     cassette.write(encoder.encode(part))
     for case in store.cases(by_name=run.canonical):
         cassette.write(encoder.encode(case))
@@ -194,6 +198,7 @@ class _Reader:
             notes = [(f"sent.{name}", sent) for name, sent in part.sent.items()]
             notes += [(f"served.{name}", msgspec.json.encode(names).decode()) for name, names in part.served.items()]
             connection.executemany(NOTE, notes)
+            copy_decided(store, self._read_decided(part))
             ids = {str(name): int(number) for name, number in store.read("SELECT name, id FROM cases")}
             record = self._next_record()
             while isinstance(record, CassetteResult):
@@ -217,6 +222,12 @@ class _Reader:
             names.append(case.case)
             self._replayed.cases += 1
             yield case
+
+    def _read_decided(self, part: RunPart) -> list[DecidedInterval]:
+        try:
+            return [msgspec.json.decode(one, type=DecidedInterval) for one in part.decided]
+        except MALFORMED_JSON as error:
+            raise self._error(f"contains a decision that is not valid: {error}") from error
 
     def _restore_file(self, part: FilePart) -> RunPart | FilePart | CassetteResult | None:
         target = self._folder / self._check_path(part.path, _FILE_PATH)

@@ -11,6 +11,7 @@ from typing import NamedTuple, TypeAlias
 
 import msgspec
 
+from ragbed.runs.decided import DecidedInterval, read_decided
 from ragbed.runs.lock import holder
 from ragbed.runs.scoring import open_scored
 from ragbed.runs.store import StoredResult
@@ -136,6 +137,10 @@ class RunReader:
     def largest_planned(self) -> int:
         """Return the largest planned number of trials per question or event if the run is monitored, otherwise 0."""
         return int(read_meta(self._index, "largest") or 0) if self.store.is_monitored() else 0
+
+    def decided(self, track: str) -> list[DecidedInterval]:
+        """Return the intervals that decided a monitored run's conditions, which concern the robust track."""
+        return read_decided(self.store) if track == "robust" and self.store.is_monitored() else []
 
     def progress(self) -> RunReadProgress:
         """Return the progress of the run and its index."""
