@@ -229,7 +229,7 @@ def _other_years(question: str, sentences: Sequence[str], answer: str, lang: Lan
 
 
 def _is_about(question: str, sentences: Sequence[str], place: int, lang: Lang) -> bool:
-    """Check that a sentence shares a word with a question, or that the previous sentence has most of its words."""
+    """Check that a sentence contains any of a question's words, or that the previous sentence contains most of them."""
     anchors, before = find_anchors(question, lang), sentences[place - 1] if place else ""
     return share_of(anchors, sentences[place], lang) > 0 or share_of(anchors, before, lang) >= _BEFORE
 
