@@ -1,5 +1,7 @@
 """The reduced recordings of the study: conditions, responses and scores, without questions, documents and gold answers.
 
+Responses to RGB's data refer to its files where they copy them; see `study/copies.py`.
+
 A recording is compressed and checksummed like a cassette. Its lines are the head, the description of the run, the
 conditions, the distinct sets of scores, and one line per trial, which refers to a condition and scores by number.
 """
@@ -22,8 +24,12 @@ from ragbed.scoring import score_outcome
 from ragbed.scoring.untracked import score_untracked
 from study import RECORDINGS
 
-VERSION = 1
+VERSION = 2  # version 1 has no references to data files
 ENDING = ".recording"
+
+# A text, or the start and length of a passage in the data file.
+Segment = str | tuple[int, int]
+StoredReply = str | tuple[Segment, ...]
 
 
 class RecordingHead(Struct, frozen=True, forbid_unknown_fields=True):
@@ -90,7 +96,7 @@ class RecordedTrial(Struct, frozen=True, array_like=True):
         scores: Index of the scores; None if there is no response.
         usage: Numbers of prompt and response tokens.
         finish: Finish reason.
-        reply: The response.
+        reply: The response, or its segments.
         steps: The response and token counts of each call, if there are several calls or the response is parsed.
     """
 
@@ -105,8 +111,8 @@ class RecordedTrial(Struct, frozen=True, array_like=True):
     scores: int | None = None
     usage: tuple[int, int] | None = None
     finish: str | None = None
-    reply: str | None = None
-    steps: tuple[tuple[str | None, tuple[int, int] | None], ...] = ()
+    reply: StoredReply | None = None
+    steps: tuple[tuple[StoredReply | None, tuple[int, int] | None], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -122,6 +128,11 @@ class Recording:
     def name(self) -> str:
         """The name of the recording's file."""
         return f"{self.run.model.name}.{self.run.run}"
+
+    @property
+    def is_rgb(self) -> bool:
+        """Whether the run used RGB's data, which may not be redistributed."""
+        return self.run.run.startswith("rgb-")
 
     def scored(self) -> Iterator[Scored]:
         """Yield the trials for the analysis."""
@@ -225,8 +236,8 @@ def read_recording(path: Path) -> Recording:
     lines = read_cassette(path)
     try:
         head = msgspec.json.decode(next(lines, b""), type=RecordingHead)
-        if head.recording != VERSION:
-            raise DataError(path, f"has version {head.recording} of the format, but this code reads {VERSION}")
+        if not 1 <= head.recording <= VERSION:
+            raise DataError(path, f"has version {head.recording} of the format, but this code reads 1 to {VERSION}")
         run = msgspec.json.decode(next(lines, b""), type=RecordedRun)
         conditions = msgspec.json.decode(next(lines, b""), type=list[Condition])
         scores = [_decode_scores(msgspec.json.encode(entry)) for entry in msgspec.json.decode(next(lines, b""))]

@@ -17,7 +17,8 @@ from ragbed.io.cassette import VERSION, CassetteResult, CassetteWriter, Head, Ru
 from ragbed.schema import Case, Completion, Step
 from ragbed.testbeds.prompts.strategies import flow_of
 from study.cases import generate_cases, hash_prompts, write_synthetic
-from study.recordings import RecordedTrial, Recording
+from study.copies import restore_copies
+from study.recordings import RecordedTrial, Recording, StoredReply
 
 
 @dataclass
@@ -29,7 +30,7 @@ class DataFolders:
 
     def find(self, recording: Recording) -> Path | None:
         """Return the folder with a run's data."""
-        return self.rgb if recording.run.run.startswith("rgb-") else self.synthetic
+        return self.rgb if recording.is_rgb else self.synthetic
 
 
 @contextmanager
@@ -42,7 +43,7 @@ def open_data(rgb: Path | None) -> Iterator[DataFolders]:
 
 
 def match_cases(recording: Recording, data: Path) -> Iterator[tuple[Case, RecordedTrial]]:
-    """Return each trial of a recording with its case, which is generated again.
+    """Return each trial of a recording with its exact response and its case, which is generated again.
 
     Raises:
         UsageError: The generated prompts differ from those that were sent.
@@ -54,14 +55,14 @@ def match_cases(recording: Recording, data: Path) -> Iterator[tuple[Case, Record
             "generates other cases. Use the version that recorded the run, or record it again (study/record.sh)."
         )
     known = {case.case: case for case in cases}
-    return ((known[trial.case], trial) for trial in recording.trials)
+    return ((known[trial.case], trial) for trial in restore_copies(recording, data).trials)
 
 
 def to_completion(case: Case, trial: RecordedTrial) -> Completion:
     """Return the recorded response; the messages of later calls follow from the responses to earlier ones."""
     return Completion(
         outcome=trial.outcome,  # type: ignore[arg-type]  # infeasible cases have no response
-        reply=trial.reply,
+        reply=_exact(trial.reply),
         finish=trial.finish,
         usage=_usage(trial.usage),
         steps=tuple(_steps(case, trial)),
@@ -72,12 +73,20 @@ def _usage(tokens: tuple[int, int] | None) -> dict[str, int] | None:
     return None if tokens is None else dict(zip(("in", "out"), tokens, strict=True))
 
 
+def _exact(reply: StoredReply | None) -> str | None:
+    """Return a response, which must have been restored with `restore_copies`."""
+    if isinstance(reply, tuple):
+        raise TypeError("a response with references to a data file must be restored first")
+    return reply
+
+
 def _steps(case: Case, trial: RecordedTrial) -> Iterator[Step]:
     flow = flow_of(case) if trial.steps else None
     if flow is None:
         return
     messages = next(flow)
-    for number, (reply, usage) in enumerate(trial.steps, 1):
+    for number, (stored, usage) in enumerate(trial.steps, 1):
+        reply = _exact(stored)
         yield Step(messages=messages, reply=reply, usage=_usage(usage))
         if number < len(trial.steps):
             messages = flow.send(reply or "")

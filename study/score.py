@@ -15,6 +15,7 @@ from pathlib import Path
 from ragbed import __version__
 from ragbed.data.catalog import CATALOG, folder_of
 from ragbed.environment import data_dir
+from study.copies import remove_copies
 from study.recordings import (
     Recording,
     RecordingBuilder,
@@ -62,7 +63,7 @@ def main(arguments: list[str]) -> None:
             print(f"{path.stem}: {found} of {len(stored.trials)} trials changed", flush=True)
             changed += found
             if not given.check:
-                write_recording(scored, __version__)
+                write_recording(remove_copies(scored, data), __version__)
     if missing:
         print(f"{missing} recordings were not scored because {given.rgb} does not exist. Use --rgb DIR.")
     if given.check and changed:

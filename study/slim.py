@@ -16,6 +16,7 @@ from ragbed import __version__
 from study import MODELS
 from study.cases import hash_prompts
 from study.cassettes import read_recorded
+from study.copies import remove_copies
 from study.recordings import RecordedModel, RecordedRun, Recording, RecordingBuilder, write_recording
 from study.replay import open_data
 from study.score import score_recording
@@ -76,6 +77,6 @@ def main(arguments: list[str]) -> None:
     with open_data(given.rgb) as folders:
         for path in sorted(given.cassettes.glob("*.cassette")):
             recording = slim_run(path, times)
-            scored = score_recording(recording, folders.find(recording) or given.rgb)
-            written = write_recording(scored, __version__)
+            data = folders.find(recording) or given.rgb
+            written = write_recording(remove_copies(score_recording(recording, data), data), __version__)
             print(f"{written.name}: {written.stat().st_size:,} bytes", flush=True)

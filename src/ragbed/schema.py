@@ -133,7 +133,7 @@ class Passage(Record, frozen=True, kw_only=True):
     title: str | None = None
     date: str | None = None  # ISO date of the page
     snippet_of: str | None = None  # for a search engine's snippet: the URL of its page
-    page: str | None = None  # ID of its article, with which a build's `steps/pages.jsonl` stores the hash of the bytes
+    page: str | None = None  # ID of its article; `steps/pages.jsonl` in a build maps this ID to the hash of the bytes
     licence: str | None = None
     reviewed: bool = False  # whether a person set the label, in which case rules do not check it
     dials: dict[str, int | float | str | bool] | None = None  # perturbations of a synthetic text
@@ -149,7 +149,7 @@ class Item(Question, frozen=True, kw_only=True):
     sub_questions: tuple[str, ...] = ()  # integration: one independent question per part of the answer
     event: str | None = None  # the event that the question is about; items on the same event are not independent
     dial: str | None = None  # the perturbation, if this is the perturbed item of a minimal pair
-    twin: str | None = None  # ID of the item of the pair that has no perturbation
+    twin: str | None = None  # ID of the unperturbed item of the pair
     date: str | None = None  # ISO date of the event; models with a later knowledge cut-off may know the answer
     valid: tuple[str, str] | None = None  # earliest and latest ISO dates of the pages that give the answer
     known_by: tuple[str, ...] = ()  # models that answered correctly without documents when the item was created
@@ -222,7 +222,7 @@ class Case(Record, frozen=True, kw_only=True):
     corpus: str | None = None  # end-to-end RAG: ID of the corpus that the system searches
     relevant: Count | None = None  # end-to-end RAG: number of passages in the corpus that support the answer
     dial: str | None = None  # the perturbation of the item (docs/explanation/synthetic-data.md)
-    twin: str | None = None  # ID of the item of the pair that has no perturbation
+    twin: str | None = None  # ID of the unperturbed item of the pair
     rgb_answer: str | None = None  # the answer as JSON in RGB's notation, if the item comes from an RGB file
     tools: bool = False  # search: whether a request offers the search tool; always False in a stored case
 
@@ -248,7 +248,7 @@ class Search(Record, frozen=True, kw_only=True):
 class Step(Record, frozen=True, kw_only=True):
     """One of a case's model calls, if the case takes several calls or its response has to be parsed.
 
-    In an episode of the testbed `search`, a step is a turn. Its prompt consists of the messages of all steps so far.
+    In an episode of the `search` testbed, a step is a turn. Its prompt consists of the messages of all steps so far.
     """
 
     messages: tuple[Message, ...]

@@ -100,7 +100,7 @@ def storable_name(name: str) -> str:
 
 
 def printable(text: str) -> str:
-    """Escape control and direction characters in a text, so that it is safe to print on a terminal."""
+    """Escape control and text-direction characters, so that a text is safe to print on a terminal."""
     return text if text.isprintable() else _compiled(_CONTROL).sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 

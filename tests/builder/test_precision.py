@@ -44,6 +44,12 @@ def test_items_are_dropped_until_the_bound_holds() -> None:
     assert "2 items with a score below 0.90 were dropped" in describe_promise(promise)
 
 
+def test_a_strict_threshold_is_found_although_most_labels_are_poor() -> None:
+    known = [*labels(120, 0, 0.9), *labels(120, 120, 0.3)]
+    promise = make_promise(known, [0.95, 0.3], 0.95)
+    assert (promise.items, promise.threshold, promise.holds) == (1, 0.9, True)
+
+
 def test_no_item_remains_if_no_threshold_holds() -> None:
     promise = make_promise(labels(80, 40), [1.0, 1.0], 0.95)
     assert (promise.items, promise.dropped, promise.share) == (0, 2, None)

@@ -85,7 +85,7 @@ def test_a_file_name_that_is_not_utf_8_is_shown_escaped(data: Path) -> None:
     ("line", "problem"),
     [
         ("num-docs = true", "num-docs must be a string, a number, or a list of these"),
-        ("num-docs = 1.5", "'1.5' is not allowed. Use an integer."),
+        ("num-docs = 1.5", "--num-docs 1.5 is not an integer between 1 and 10,000"),
         ("seed = 2020-01-01", "seed must be a string, a number, or a list of these"),
         ("json = 1", "json must be true or false"),
         ("data = ['x']", "'data' is not an option of this command"),

@@ -55,6 +55,14 @@ def test_every_other_number_in_the_readme_has_a_source(name: str) -> None:
     assert set(re.findall(r"\d[\d.,]*\d|\d", prose)) <= sources
 
 
+def test_the_errors_of_the_scorer_are_those_of_the_held_out_responses() -> None:
+    recorded = _read("docs/project/data/scorer-held-out.txt").split("both languages:")[1]
+    row = re.compile(r"^\| .* \| (\d+) \| ([\d.]+)% \| ([\d.]+)% \| ([\d.]+)% \|$", re.MULTILINE)
+    shown = row.findall(_read("docs/explanation/scoring.md"))
+    assert shown == re.findall(r"\| (\d+) \| \d+ \(([\d.]+)%.*?\| \d+ \(([\d.]+)%.*?\| \d+ \(([\d.]+)%", recorded)
+    assert len(shown) == 4
+
+
 def test_the_explanation_counts_the_papers_rows_as_ragbed_paper_does() -> None:
     found = find()
     at = {row.noise: row for row in found.simple.verdicts}

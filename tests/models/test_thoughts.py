@@ -171,6 +171,6 @@ def test_a_split_never_loses_or_invents_a_character(text: str, has_ended: bool) 
     "piece", [" ", "<think></think>", "\n<think>", "a <think> </think>", "<|channel|>x<|message|>"]
 )
 def test_a_response_without_an_end_takes_seconds_at_most(piece: str) -> None:
-    started = time.monotonic()
+    started = time.process_time()
     split_response(piece * (1_000_000 // len(piece)))
-    assert time.monotonic() - started < 10
+    assert time.process_time() - started < 10

@@ -136,6 +136,34 @@ def test_an_episode_whose_conversation_was_rejected_starts_over(error: str, whol
     assert canonical(tmp_path) == canonical(whole)
 
 
+@pytest.mark.parametrize("fails_at", [0, 3])
+def test_an_interrupted_retry_of_a_rejected_episode_continues(fails_at: int, whole: Path, tmp_path: Path) -> None:
+    price = {"scripted/search-endless": lambda _: Decimal(1)}
+    run(_job(tmp_path, first := _Agent(fails_at=fails_at, error="request: HTTP 400")), ask_nobody)
+    with pytest.raises(KeyboardInterrupt):
+        run(_job(tmp_path, retry := _Agent(ends_at=5)), ask_nobody)
+    lost = fails_at + 1  # the discarded turns and the call in flight
+    assert read_status(tmp_path).maybe_paid_twice == lost
+    spent = len(first.sent) + 1 + len(retry.sent) + lost
+    with pytest.raises(BudgetSpent):
+        run(_job(tmp_path, none := _Agent(), budget=Budget(float(spent), price)), ask_nobody)
+    assert none.sent == []
+    run(_job(tmp_path, last := _Agent()), ask_nobody)
+    assert len(last.sent) == _TURNS - 5
+    assert canonical(tmp_path) == canonical(whole)
+
+
+def test_a_retry_that_is_rejected_starts_over_again(whole: Path, tmp_path: Path) -> None:
+    for fails_at in (3, 4):
+        run(_job(tmp_path, _Agent(fails_at=fails_at, error="request: HTTP 400")), ask_nobody)
+    run(_job(tmp_path, last := _Agent()), ask_nobody)
+    assert len(last.sent) == _TURNS
+    assert read_status(tmp_path).maybe_paid_twice == 3 + 4
+    assert canonical(tmp_path) == canonical(whole)
+    with open_store(tmp_path, create=False) as store:
+        assert list(store.read("SELECT key FROM meta WHERE key GLOB 'turn.*'")) == []
+
+
 def test_a_damaged_turn_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         run(_job(tmp_path, _Agent(ends_at=2)), ask_nobody)

@@ -47,7 +47,7 @@ class CellSelector:
 
 
 def parse_selector(text: str, match: re.Match[str]) -> CellSelector:
-    """Return the selector for a match of `SELECTOR`.
+    """Convert a match of the `SELECTOR` pattern to a selector.
 
     Raises:
         UnknownName: The testbed or the metric does not exist.
@@ -67,7 +67,7 @@ def _is_defined(metric: str) -> bool:
 
 
 class PlannedCells:
-    """Predicts a run's cells from its planned cases, using memory only in proportion to the number of conditions."""
+    """Predicts a run's cells from its planned cases, with memory proportional to the number of conditions."""
 
     def __init__(self, repeats: int) -> None:
         self._repeats = range(min(repeats, _REPEATS))
@@ -89,7 +89,7 @@ class PlannedCells:
 
 
 def check_planned(selector: CellSelector, cells: Sequence[Cell]) -> list[Cell]:
-    """Return the planned cells that a selector names; empty if they depend on the documents that a system retrieves.
+    """Return the planned cells that match a selector, or an empty list if they depend on what a system retrieves.
 
     Raises:
         UsageError: No planned case measures the metric.
@@ -105,14 +105,14 @@ def check_planned(selector: CellSelector, cells: Sequence[Cell]) -> list[Cell]:
         others = f" The available metrics of {selector.table} are {', '.join(metrics)}." if has_others else ""
         kind = "condition" if selector.text.startswith("until=") else "gate"
         raise UsageError(
-            f"{selector.text}: no case in this run measures this.{others} Change the {kind}, or change the cases "
+            f"{selector.text}: no case in this run measures this value.{others} Change the {kind}, or change the cases "
             "with `data`, `testbeds`, `noise`, `num_docs`, `distractors`, `positions`, `lang`, `limit` or "
             "`shard`. No model was called."
         ) from None
 
 
 def select_cells(selector: CellSelector, cells: Iterable[Cell]) -> list[Cell]:
-    """Return the plain-prompt cells that a selector names, for every model, dataset, language and ratio.
+    """Return the plain-prompt cells that match a selector, for every model, dataset, language and ratio.
 
     Raises:
         UsageError: No cell matches the selector.
@@ -152,7 +152,7 @@ def _table_cells(selector: CellSelector, cells: Iterable[Cell]) -> list[Cell]:
 
 
 def describe_cell(cell: Cell) -> str:
-    """Describe how a cell differs from others of its metric, e.g. `gpt-4o on en_refine, en, noise 0.8, k 5`."""
+    """Describe how a cell differs from the metric's other cells, e.g. `gpt-4o on en_refine, en, noise 0.8, k 5`."""
     shown = {name: value for name, value in cell.place.items() if value is not None and (name, value) != ("correct", 0)}
     place = "".join(
         f", {name} {value:.3g}" if isinstance(value, float) else f", {name} {value}" for name, value in shown.items()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -9,22 +10,24 @@ from pathlib import Path
 from statistics import fmean
 from typing import NamedTuple
 
+import msgspec
+
 from ragbed.analysis.metrics.trial import Scored
 from ragbed.analysis.run_cells import decided_in, is_monitored, read_trials
 from ragbed.analysis.statistics.multiple import holm
 from ragbed.analysis.statistics.paired import decline_test, flip_odds, paired_difference, sign_flips
-from ragbed.analysis.statistics.rates import Interval
+from ragbed.analysis.statistics.rates import ALPHA, Interval
 from ragbed.analysis.statistics.sequential import decline_p, difference_p, difference_sequence
 from ragbed.errors import UnknownName, UsageError
 from ragbed.runs.database import NAME
-from ragbed.runs.decided import COMPARISON, DecidedInterval, intersect
+from ragbed.runs.decided import COMPARISON, DecidedInterval, narrow
 from ragbed.runs.display_names import read_names
 from ragbed.schema import Answer, Case
 from ragbed.scoring import open_tracks
 from ragbed.testbeds import right_score
 from ragbed.testbeds.prompts.strategies import MARK
 
-# The testbed and noise ratio that correspond to a condition of the testbed `search`. The default is `noise` at 0.
+# The testbed and noise ratio that correspond to a condition of the `search` testbed. The default is `noise` at 0.
 _GIVEN = {"withheld": ("rejection", 1.0), "spread": ("integration", 0.0), "false": ("counterfactual", 0.0)}
 
 
@@ -39,7 +42,7 @@ class ComparedCondition(NamedTuple):
     k: int
     arm: str
     remedy: str = ""  # the prompting strategy; empty for the plain prompt
-    against: str = ""  # for the testbed `search`, the testbed with given documents that it is compared with, if any
+    against: str = ""  # for the `search` testbed: the testbed with given documents that it is compared with, if any
 
 
 @dataclass(frozen=True)
@@ -80,7 +83,7 @@ class Flip(NamedTuple):
 
 @dataclass(frozen=True)
 class Comparison:
-    """The result under one condition, for the questions that both sides have."""
+    """The comparison of two sides under one condition, on the questions that both have."""
 
     condition: ComparedCondition
     n: int  # number of distinct questions; questions about one event count as one, because they are not independent
@@ -141,7 +144,7 @@ def _split(named: str) -> tuple[Path, str]:
 
 
 def pair_with_given(first: Side, second: Side) -> tuple[Side, Side]:
-    """Pair the conditions of the testbed `search` in the second run with given documents in the first run.
+    """Pair the second run's `search` conditions with the first run's conditions that have given documents.
 
     A condition that both runs have is compared with itself. `noise` and `integration` are used without noise, and
     `counterfactual` with the same share of true documents.
@@ -161,7 +164,7 @@ def pair_with_given(first: Side, second: Side) -> tuple[Side, Side]:
 
 
 def _is_given_for(given: ComparedCondition, search: ComparedCondition) -> bool:
-    """Return whether a condition with given documents corresponds to a condition of the testbed `search`."""
+    """Return whether a condition with given documents corresponds to a condition of the `search` testbed."""
     name = search.arm.partition("=")[0]
     testbed, noise = _GIVEN.get(name, ("noise", 0.0))
     shares = (given.correct, search.correct) if name == "false" else (0.0, 0.0)
@@ -178,7 +181,7 @@ def compare(first: Side, second: Side, least: float) -> list[Comparison]:
 
     Args:
         first: The baseline, A.
-        second: The side compared with it, B.
+        second: The side that is compared with the baseline, B.
         least: Maximum drop that does not count as a decline.
 
     Raises:
@@ -204,17 +207,23 @@ def compare(first: Side, second: Side, least: float) -> list[Comparison]:
     return adjust(made)
 
 
+def hash_scores(scores: dict[ComparedQuestion, float]) -> str:
+    """Return a hash of the scores under one condition, which identifies a baseline in any folder."""
+    lines = sorted(msgspec.json.encode((one.item, one.text, one.answer, score)) for one, score in scores.items())
+    return hashlib.blake2b(b"\n".join(lines), digest_size=8).hexdigest()
+
+
 def _narrow(row: Comparison, first: Side, second: Side) -> Comparison:
-    """Return a comparison that agrees with the decision that ended the second run (see `runs.decided`)."""
+    """Return a comparison whose interval agrees with the decisions that ended the second run (see `runs.decided`)."""
     decided = [
         interval
         for interval in second.decided
-        if interval.base == str(first.run.resolve()) and interval.place == row.condition._asdict()
+        if interval.place == row.condition._asdict() and interval.base == hash_scores(first.scores[row.condition])
     ]
     if not decided:
         return row
-    low, high = intersect(row.difference.low, row.difference.high, decided)
-    p = min([row.p, *(interval.alpha for interval in decided if interval.high < 0)])
+    low, high = narrow(row.difference, decided, ALPHA)
+    p = min([row.p, *(one.alpha for one in decided if one.high < 0 and row.difference.value < 0)])
     return replace(row, difference=row.difference._replace(low=low, high=high), p=p)
 
 
@@ -225,7 +234,7 @@ def adjust(rows: Sequence[Comparison]) -> list[Comparison]:
 
 
 def count_unpaired(first: Side, second: Side) -> int:
-    """Count the questions that only one side has in at least one shared condition."""
+    """Count the questions that only one side has, in at least one condition that both sides share."""
     return len(
         {
             (condition.data, question.text, question.answer)
@@ -278,7 +287,7 @@ def compare_questions(
 def pair_scores(
     first: dict[ComparedQuestion, float], second: dict[ComparedQuestion, float]
 ) -> tuple[list[float], list[float]]:
-    """Return the scores of both sides, with one entry per distinct question that both have."""
+    """Return the scores of both sides, with one entry per distinct question that both sides have."""
     events = {question: question.event for question in (*first, *second) if question.event is not None}
     paired: dict[object, list[tuple[float, float]]] = {}
     for question in sorted(first.keys() & second.keys()):

@@ -7,7 +7,7 @@ counts, without numpy, because loading it takes longer than scoring a small run.
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from operator import add
@@ -16,9 +16,9 @@ from typing import NamedTuple, TypeAlias, get_args
 
 from msgspec import structs
 
-from ragbed.analysis.statistics.rates import Interval, clustered_wilson
+from ragbed.analysis.statistics.rates import ALPHA, Interval, clustered_wilson
 from ragbed.runs.condition import Condition, condition_of, largest_cluster
-from ragbed.runs.decided import DecidedInterval, intersect, read_decided
+from ragbed.runs.decided import DecidedInterval, decided_by_score, narrow, read_decided
 from ragbed.runs.display_names import changed_models, split_by_served
 from ragbed.runs.engines import Engine
 from ragbed.runs.engines.local import LocalEngine
@@ -29,8 +29,6 @@ from ragbed.testbeds import TESTBEDS
 
 _SCORES = ("correct", "refused", "flagged")
 _NAMES = (*(f"{track}{name}" for track in ("paper.", "code.", "") for name in _SCORES), "misled", "unsure")
-# The scores whose rates are metrics of a report.
-_SCORE_OF = {"accuracy": "correct", "rejection": "refused", "refusal": "refused", "error_detection": "flagged"}
 _MAX_QUEUED = 1_000  # Maximum number of results waiting to be scored, which take 15 MB with RGB's documents.
 _EARLY = 20_000  # Maximum number of results scored during the run; an engine scores the rest in parallel.
 _READ = 64  # Number of results from earlier sessions to read at a time.
@@ -104,8 +102,8 @@ def tabulate_run(folder: Path, engine: Engine | None = None) -> list[ConditionCo
 class EarlyTable:
     """Fills a run's table while the run waits for more responses (a `Follower`). The stored results are authoritative.
 
-    The store is opened only for reading. The last process to close it merges the log into the file, which a
-    reader that kept the store open would prevent.
+    The store is opened only while it is being read. The last process that closes the store merges the log into the
+    file, so a reader that kept it open would prevent this.
 
     Args:
         folder: Folder of the run.
@@ -145,7 +143,7 @@ class EarlyTable:
         return bool(batch)
 
     def finish(self, engine: Engine | None = None) -> list[ConditionCounts]:
-        """Return the table of the finished run; the engine scores the results unless this was done during the run."""
+        """Return the table of the finished run; the engine scores the results unless all were scored during the run."""
         while self.go_on():
             pass
         if self._tally is not None:
@@ -226,7 +224,7 @@ class _Tally:
             yield ConditionCounts(condition, asked=asked, **counted, unscored=asked - rates["correct"].n, rates=rates)
 
     def _scored_names(self) -> dict[tuple[str, ...], set[str]]:
-        """Return the score names that a model's responses on a dataset have; failed calls count as 0 only for these."""
+        """Return the score names for each model and dataset; failed calls count as 0 only for these scores."""
         found: dict[tuple[str, ...], set[str]] = defaultdict(set)
         for condition, clusters in self._sums.items():
             for sums in set(clusters.values()):
@@ -239,7 +237,7 @@ def _group(condition: Condition) -> tuple[str, ...]:
 
 
 def _find(at: int, counts: Counter[_Sums], *, counts_failed: bool) -> list[tuple[float, float, int]]:
-    """Return the distinct hits and trials for the score at index `at`, with the number of questions for each pair."""
+    """Return the distinct pairs of hits and trials for the score at index `at`, each with its number of questions."""
     return [
         (sums[at], size, count)
         for sums, count in counts.items()
@@ -278,8 +276,8 @@ def _add_planned(tally: _Tally, store: RunStore) -> list[ConditionCounts]:
     if store.is_monitored():
         interval = partial(_sequence, largest_cluster(store.cases(), repeats))
     rows = {row.condition: row for row in tally.rows(interval)}
-    for decided in read_decided(store) if store.is_monitored() else ():
-        _narrow(rows.values(), decided)
+    if store.is_monitored():
+        _narrow(rows, read_decided(store))
     is_complete = sum(row.asked for row in rows.values()) >= len(store.models()) * store.size(repeats)
     for row in rows.values():
         row.planned = row.asked if is_complete else 0
@@ -296,16 +294,13 @@ def _add_planned(tally: _Tally, store: RunStore) -> list[ConditionCounts]:
     return sorted(rows.values(), key=_order)
 
 
-def _narrow(rows: Iterable[ConditionCounts], decided: DecidedInterval) -> None:
-    """Make the intervals agree with a decision of a monitored run (see `runs.decided`)."""
-    name = _SCORE_OF.get(decided.metric)
-    place = {"testbed": decided.table, "model": decided.model, "arm": "related", **decided.place}
-    for row in rows:
-        rate = row.rates.get(name or "")
-        at = structs.asdict(row.condition)
-        if rate is not None and rate.low is not None and rate.high is not None and place.items() <= at.items():
-            low, high = intersect(rate.low, rate.high, [decided])
-            row.rates[name or ""] = rate._replace(low=low, high=high)
+def _narrow(rows: Mapping[Condition, ConditionCounts], decided: Sequence[DecidedInterval]) -> None:
+    """Narrow the intervals by a monitored run's decisions (see `runs.decided`)."""
+    for (condition, name), found in decided_by_score(rows, decided).items():
+        rate = rows[condition].rates.get(name)
+        if rate is not None and rate.value is not None and rate.low is not None and rate.high is not None:
+            low, high = narrow((rate.value, rate.low, rate.high), found, ALPHA)
+            rows[condition].rates[name] = rate._replace(low=low, high=high)
 
 
 def _base_model(model: str, models: Sequence[str]) -> str:

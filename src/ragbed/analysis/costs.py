@@ -31,7 +31,7 @@ class _GroupCost:
 
 @dataclass
 class CostTally:
-    """Adds up the cost of results as they are read. Cached responses count with the price of their original call."""
+    """Adds up the cost of results as they are read. Cached responses count at the price of the original call."""
 
     _groups: dict[TrialGroup, _GroupCost] = field(default_factory=dict)
 
@@ -65,7 +65,7 @@ class CostTally:
 
 
 def cost_of_result(stored: StoredResult) -> float | None:
-    """Return the cost of all calls of a result in dollars, cached or not, or None if it is unknown."""
+    """Return the cost in dollars of all calls for a result, including cached ones, or None if it is unknown."""
     cost = full_cost(stored.completion, _price(stored.model)) if stored.completion.usage else None
     return None if cost is None else float(cost)
 
@@ -85,7 +85,7 @@ def _estimate(metric: str, value: Decimal | None, group: _GroupCost) -> Estimate
 
 
 def _correct(case: Case, trial: Scored) -> Iterator[tuple[str, float]]:
-    """Yield each track with the score of a response (1 if it is right)."""
+    """Yield each track with a response's score on it, which is 1 if the response is right."""
     right = right_score(case)
     for name, value in (trial.scores or {}).items():
         track, _, score = name.rpartition(".")

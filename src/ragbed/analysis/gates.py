@@ -27,14 +27,15 @@ from ragbed.analysis.cell_selection import (
     select_cells,
 )
 from ragbed.analysis.comparison import Comparison, describe
-from ragbed.analysis.metrics.cells import Cell
-from ragbed.analysis.run_cells import is_monitored, read_report_cells
+from ragbed.analysis.metrics.cells import Cell, decided_for
+from ragbed.analysis.run_cells import decided_in, is_monitored, read_report_cells
 from ragbed.analysis.statistics.binomial import lower_tail
 from ragbed.analysis.statistics.multiple import holm
 from ragbed.analysis.statistics.power import POWER
 from ragbed.analysis.statistics.rates import ALPHA, LEVEL, Interval, quantile, student, trials_behind, two_sided
 from ragbed.analysis.statistics.sequential import least_size
 from ragbed.errors import UsageError
+from ragbed.runs.decided import DecidedInterval
 from ragbed.schema import Case, Estimate
 
 State: TypeAlias = Literal["passed", "failed", "inconclusive"]
@@ -103,32 +104,48 @@ def check_run(floors: Sequence[Floor], folder: Path) -> list[GateResult]:
     cells = read_report_cells([folder], ["robust"])
     if not is_monitored(folder):
         return check_floors(floors, cells)
-    among = sum(len(select_cells(floor, cells)) for floor in floors)
-    return check_floors(floors, read_report_cells([folder], ["robust"], ALPHA / max(1, among)), is_monitored=True)
+    alpha = ALPHA / max(1, sum(len(select_cells(floor, cells)) for floor in floors))
+    decided = [interval for interval in decided_in(folder) if interval.alpha <= alpha]
+    return check_floors(floors, read_report_cells([folder], ["robust"], alpha), decided)
 
 
-def check_floors(floors: Iterable[Floor], cells: Sequence[Cell], *, is_monitored: bool = False) -> list[GateResult]:
+def check_floors(
+    floors: Iterable[Floor], cells: Sequence[Cell], decided: Sequence[DecidedInterval] | None = None
+) -> list[GateResult]:
     """Check each minimum rate against every plain-prompt cell (model, dataset, language, ratio) that it selects.
 
     Args:
         floors: The gates.
         cells: The cells of a report.
-        is_monitored: Whether the intervals, not p values, decide. They must be valid at any stopping time and adjusted
-            for the number of selected cells.
+        decided: For a monitored run, the intervals of its decisions; None for other runs. In a monitored run, the
+            intervals, not p values, decide. They must be valid at any stopping time and adjusted for the number of
+            selected cells.
 
     Raises:
         UsageError: A gate selects no cell.
     """
     selected = [(floor, cell) for floor in floors for cell in select_cells(floor, cells)]
-    if is_monitored:
-        adjusted = [0.0 if _is_below(cell.estimate, floor.least) else 1.0 for floor, cell in selected]
-    else:
-        adjusted = holm([_p_value(cell.estimate, floor.least) for floor, cell in selected]).tolist()
+    if decided is not None:
+        return [_check_monitored(floor, cell, decided_for(cell, decided), len(selected)) for floor, cell in selected]
+    adjusted = holm([_p_value(cell.estimate, floor.least) for floor, cell in selected]).tolist()
     return [_check(floor, cell, p, len(selected)) for (floor, cell), p in zip(selected, adjusted, strict=True)]
 
 
-def _is_below(estimate: Estimate, least: float) -> bool:
-    return estimate.high is not None and estimate.high < least
+def _check_monitored(floor: Floor, cell: Cell, decided: Iterable[DecidedInterval], among: int) -> GateResult:
+    """Check one cell of a monitored run. Responses that arrive after a decision do not change it."""
+    estimate, least = cell.estimate, floor.least
+    is_below = estimate.high is not None and estimate.high < least
+    checked = _check(floor, cell, 0.0 if is_below else 1.0, among)
+    decision = next((one for one in decided if one.high < least or one.low >= least), None)
+    if decision is None or estimate.value is None:
+        return checked
+    state: State = "failed" if decision.high < least else "passed"
+    is_confirmed = is_below if state == "failed" else estimate.low is not None and estimate.low >= least
+    if is_confirmed:
+        return checked
+    bounds = f"[{100 * decision.low:.1f}, {100 * decision.high:.1f}]"
+    message = f"{_describe(estimate, least)}; decided earlier in the run by the interval {bounds}"
+    return GateResult(checked.name, state, message)
 
 
 def _p_value(estimate: Estimate, least: float) -> float:
@@ -161,7 +178,7 @@ def _independent_trials(estimate: Estimate) -> float | None:
 
 
 def _reach(estimate: Estimate, least: float) -> float:
-    """Return the distance from the value to the bound of its interval that faces the minimum."""
+    """Return the distance from the value to the bound of its interval on the side of the minimum."""
     value, low, high = (math.nan if bound is None else bound for bound in (estimate.value, estimate.low, estimate.high))
     return high - value if value < least else value - low
 
@@ -177,9 +194,8 @@ def _check(floor: Floor, cell: Cell, p: float, among: int) -> GateResult:
     name = f"{floor.table}.{floor.metric} of {describe_cell(cell)}"
     if estimate.value is None or estimate.n == 0:
         return GateResult(name, "inconclusive", "no cases were evaluated")
-    low, high = (estimate.value if bound is None else bound for bound in (estimate.low, estimate.high))
-    bounds = "" if estimate.low is None else f" [{100 * low:.1f}, {100 * high:.1f}]"
-    message = f"{100 * estimate.value:.1f}%{bounds} of {estimate.n}, required {100 * floor.least:.1f}%"
+    low = estimate.value if estimate.low is None else estimate.low
+    message = _describe(estimate, floor.least)
     if p < _FALSE_ALARM:
         return GateResult(name, "failed", message)
     if low >= floor.least:
@@ -190,6 +206,12 @@ def _check(floor: Floor, cell: Cell, p: float, among: int) -> GateResult:
     if estimate.value >= floor.least:
         return GateResult(name, "passed", f"{message}; {needed} would be needed to confirm this")
     return GateResult(name, "inconclusive", f"{message}; too few questions to decide: {needed} would be needed")
+
+
+def _describe(estimate: Estimate, least: float) -> str:
+    value, low, high = (f"{100 * (bound or 0):.1f}" for bound in (estimate.value, estimate.low, estimate.high))
+    bounds = "" if estimate.low is None else f" [{low}, {high}]"
+    return f"{value}%{bounds} of {estimate.n}, required {100 * least:.1f}%"
 
 
 def check_declines(rows: Sequence[Comparison], least: float) -> list[GateResult]:
@@ -248,7 +270,7 @@ def _decides_decline(row: Comparison, least: float, alpha: float, n: int) -> boo
 
 
 def _needed(is_enough: Callable[[int], bool], asked: int) -> str:
-    """Return the number of questions needed, as text; `asked` questions were too few."""
+    """Return the number of questions needed, as text, given that `asked` questions were too few."""
     count = least_size(is_enough)
     if count is None or count > _MOST:
         return f"more than {_MOST:,} questions"

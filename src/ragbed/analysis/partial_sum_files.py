@@ -24,7 +24,7 @@ from msgspec import Meta, Struct, ValidationError
 
 from ragbed import __version__
 from ragbed.analysis.metrics import measure_groups
-from ragbed.analysis.metrics.cells import Cell, narrow
+from ragbed.analysis.metrics.cells import Cell, narrow_cells
 from ragbed.analysis.metrics.partial_sums import PartialSumBuilder, QuestionCounts, TrialPattern, pack, unpack
 from ragbed.analysis.metrics.trial import Scored
 from ragbed.analysis.metrics.trial_columns import TRACKS, TrialGroup
@@ -34,7 +34,7 @@ from ragbed.errors import MALFORMED_JSON, DataError, RagbedError, UsageError
 from ragbed.io.jsonl import read_lines, write_whole
 from ragbed.io.locations import Place, local_copy
 from ragbed.runs.condition import largest_cluster
-from ragbed.runs.decided import DecidedInterval, read_decided
+from ragbed.runs.decided import COMPARISON, DecidedInterval, read_decided
 from ragbed.runs.engines import Engine
 from ragbed.runs.rows import StoredResult
 from ragbed.runs.scoring import open_scored, spread_results
@@ -43,7 +43,7 @@ from ragbed.scoring import open_tracks
 
 
 class Summed(Struct, frozen=True, omit_defaults=True):
-    """One model in one run or shard."""
+    """The origin of partial sums: one model in one run or shard."""
 
     settings: str  # hash of the run's settings, excluding the shard
     model: str
@@ -129,7 +129,7 @@ class Sums:
         ]
         alpha = ALPHA if self.is_monitored else None
         decided = [interval for run in self.runs for interval in run.decided]
-        return narrow(measure_groups(groups, tracks, by_name=False, alpha=alpha), decided)
+        return narrow_cells(measure_groups(groups, tracks, by_name=False, alpha=alpha), decided, ALPHA)
 
     @property
     def is_monitored(self) -> bool:
@@ -199,7 +199,7 @@ def _read(path: Path, shown: Place) -> Sums:
 
 
 class _Reader:
-    """Checks the order of a file's lines and collects them."""
+    """Collects a file's lines and checks their order."""
 
     def __init__(self) -> None:
         self.sums, self._counts = Sums(), QuestionCounts()
@@ -262,7 +262,9 @@ def sum_run(folder: Path, engine: Engine) -> Sums:
 
 
 def _with_decided(run: Summed, decided: Sequence[DecidedInterval]) -> Summed:
-    return msgspec.structs.replace(run, decided=tuple(interval for interval in decided if interval.model == run.model))
+    """Add the decisions about a run's cells; sums contain no comparisons with other runs."""
+    own = [one for one in decided if one.model == run.model and one.table != COMPARISON]
+    return msgspec.structs.replace(run, decided=tuple(own))
 
 
 def _score(results: Iterable[StoredResult]) -> list[Scored]:
@@ -284,7 +286,7 @@ def _summed(
 
 
 def _check(ours: Sequence[Summed], others: Sequence[Summed]) -> None:
-    """Check that no question is in both. Sums have no question names, so shard, model, profile or data must differ."""
+    """Check that no question is in both. Sums lack question names, so the shard, model, profile or data must differ."""
     hashes = {name: digest for run in ours for name, digest in run.data}
     known: dict[str, list[Summed]] = {}
     for run in ours:

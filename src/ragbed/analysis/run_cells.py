@@ -10,7 +10,7 @@ from msgspec import structs
 
 from ragbed.analysis.costs import CostTally, cost_of_result
 from ragbed.analysis.metrics import measure
-from ragbed.analysis.metrics.cells import Cell, narrow
+from ragbed.analysis.metrics.cells import Cell, narrow_cells
 from ragbed.analysis.metrics.trial import Scored, to_scored
 from ragbed.analysis.statistics.rates import ALPHA
 from ragbed.errors import UsageError
@@ -42,7 +42,7 @@ def read_report_cells(folders: Sequence[Path], tracks: Sequence[str], alpha: flo
     largest = max(map(_largest_cluster, folders)) if monitored else 0
     cells = list(measure(_distinct_trials(folders, score, costs), tracks, alpha if monitored else None, largest))
     decided = [interval for folder in folders for interval in decided_in(folder)] if monitored else []
-    return [*narrow(cells, decided), *costs.cells(tracks)]
+    return [*narrow_cells(cells, decided, alpha), *costs.cells(tracks)]
 
 
 def is_monitored(folder: Path) -> bool:
@@ -151,8 +151,8 @@ def _distinct_trials(folders: Sequence[Path], score: Track, costs: CostTally) ->
                 call = hash((trial.model, case.case, case.rotation, trial.repeat))
                 if call in seen:
                     raise UsageError(
-                        f"{folder} contains a call that is also in another of these runs ({trial.model} on "
-                        f"{case.case}). Use only one of them."
+                        f"{folder} and another of these runs contain the same call ({trial.model} on "
+                        f"{case.case}). Use only one of the two runs."
                     )
                 here.add(call)
             yield trial

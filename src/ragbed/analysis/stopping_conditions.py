@@ -22,7 +22,7 @@ from ragbed.analysis.cell_selection import (
     parse_selector,
     select_cells,
 )
-from ragbed.analysis.comparison import Side, describe, mean_scores, open_side, pair_scores
+from ragbed.analysis.comparison import Side, describe, hash_scores, mean_scores, open_side, pair_scores
 from ragbed.analysis.gates import Floor
 from ragbed.analysis.metrics import measure_table
 from ragbed.analysis.metrics.cells import Cell, full_place
@@ -58,7 +58,7 @@ class Look(NamedTuple):
     interval: Interval
     conclusion: str  # empty if undecided
     limit: float  # number of questions after which the condition is inconclusive
-    decided: DecidedInterval  # what to store if the condition is decided
+    decided: DecidedInterval  # the interval to store if the condition is decided
 
     def describe(self) -> str:
         """Return the interval and the number of questions."""
@@ -108,7 +108,7 @@ class Condition(ABC):
 
 @dataclass
 class Width(Condition):
-    """Met when a metric's interval is narrow enough."""
+    """A condition met when a metric's interval is narrow enough."""
 
     text: str
     selector: CellSelector
@@ -140,7 +140,7 @@ class Width(Condition):
 
 @dataclass
 class Gates(Condition):
-    """Met when every `--fail-under` gate has passed or failed."""
+    """A condition met when every `--fail-under` gate has passed or failed."""
 
     text: str
     floors: Sequence[Floor]
@@ -171,7 +171,7 @@ class Gates(Condition):
 
 @dataclass
 class Drop(Condition):
-    """Met when, in every shared condition, the run is worse than a baseline or a drop has been ruled out."""
+    """A condition met when, in every shared condition, the run is worse than a baseline or a drop is ruled out."""
 
     text: str
     base: Side
@@ -219,7 +219,7 @@ class Drop(Condition):
             name = f"difference in {testbed} on {data}, {lang}, noise {noise}"
             decided = DecidedInterval(
                 COMPARISON, "difference", {**condition._asdict()}, interval.low, interval.high, self._alpha,
-                base=str(self.base.run.resolve()),
+                base=hash_scores(self.base.scores[condition]),
             )  # fmt: skip
             yield Look(condition, name, len(moved), interval, conclusion, limit, decided)
 

@@ -1,4 +1,4 @@
-"""The planned questions of a monitored run, from which it follows whether a condition for `--until` can be decided."""
+"""The planned questions of a monitored run, which determine whether a condition for `--until` can be decided."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ragbed.testbeds.prompts.strategies import MARK
 
 @dataclass(frozen=True)
 class PlannedClusters:
-    """The planned questions of a cell: how many there are with each number of trials.
+    """A cell's planned questions, counted by their number of trials.
 
     Attributes:
         sizes: Number of questions by number of trials.

@@ -103,7 +103,7 @@ class ScoreResult(TableResult):
         runs: Folders of the runs.
         conditions: Counts and rates for each model and condition.
         disagreements: Responses that two tracks score differently, if requested.
-        sums: The aggregates file, if one was written; `conditions` is empty in that case.
+        sums: The aggregates file, if one was written; `conditions` is then empty.
     """
 
     runs: Sequence[Path]
@@ -131,7 +131,7 @@ class JudgeResult(TableResult):
         cells: Counts and rates, one row per judge, criterion and condition.
         validations: Each judge's agreement with human labels, if there are any.
         judge_pairs: Agreement between each pair of judges, if there are several.
-        labels: Number of labels used, and number left out for each reason, if there are labels.
+        labels: Number of labels used, and number left out for each reason.
         criteria: The judged criteria, each with its question.
         sample: Number of responses written for people to label.
         failed: Number of calls that failed. Call `judge` again to retry them.
@@ -167,7 +167,7 @@ class DiagnosisResult(TableResult):
         diagnoses: One diagnosis for each trial with a wrong answer, with evidence.
         cases: The cases of these trials, by name.
         failed: Number of additional model calls that failed. Call `diagnose` again to retry them.
-        is_monitored: Whether the run had a stopping condition (`until`). If so, shares have no bounds.
+        is_monitored: Whether the run had a stopping condition (`until`). If so, shares have no intervals.
     """
 
     run: Path
@@ -232,7 +232,7 @@ class PaperResult(TableResult):
     """Tables of the paper (arXiv 2309.01431), and conclusions that follow from them.
 
     Attributes:
-        tables: The figures as printed in the paper.
+        tables: The tables as printed in the paper.
         findings: Conclusions that follow from these figures alone.
     """
 

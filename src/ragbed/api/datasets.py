@@ -64,7 +64,7 @@ def cases(
     """Generate the test cases of one or more datasets, and count the infeasible ones. No model is called.
 
     Args:
-        data: Datasets, as in `run`: names, files, URLs, lists of item dictionaries or DataFrames.
+        data: Datasets, as in `run`.
         out: File, URL or open binary file for the cases, one JSON object per line.
         progress: Show progress, or an object that receives it.
         layout: Options that choose the test cases, as in `run`.
@@ -173,7 +173,7 @@ def lint(
     """Check one or more datasets item by item.
 
     Args:
-        data: Datasets, as in `run`: names, files, URLs, lists of item dictionaries or DataFrames.
+        data: Datasets, as in `run`.
         only: Run only these rules. "all" includes the slow rules; "record" only validates the records.
         skip: Do not run these rules.
         all_: Keep all findings, not just the first few for each rule.

@@ -37,7 +37,7 @@ class DownloadResult(TableResult):
     """The downloaded files of a dataset or model.
 
     Attributes:
-        name: Name in the catalog.
+        name: Name in the catalogue.
         folder: Folder of the files.
         files: The state of each file: here (already present), brought (just downloaded), missing or failed.
     """
@@ -63,7 +63,7 @@ def download(
         name: A name listed by `ragbed.datasets()`.
         from_: Folder, file or wheel to copy the files from, instead of downloading them.
         mirror: Name of a mirror (hf-mirror, jsdelivr), or URL of a folder with the files. Checksums are still
-            verified. If no mirror is given, `HF_ENDPOINT` replaces https://huggingface.co.
+            verified. Without a mirror, `HF_ENDPOINT` replaces https://huggingface.co.
         progress: Show progress, or an object that receives it.
 
     Raises:
@@ -94,7 +94,9 @@ def download(
         )
     if all(arrival.state == "missing" for arrival in arrivals):
         wanted = ", ".join(file.name for file in entry.files)
-        raise IncompleteDownload(f"none of the files for {name} were found ({wanted}).", result)
+        raise IncompleteDownload(
+            f"none of the files for {name} were found ({wanted}). Check the folder given by `from_`.", result
+        )
     return result
 
 
@@ -116,7 +118,7 @@ class Transfers:
 
 
 def check_source(source: Path | None, mirror: str | None) -> None:
-    """Check the parameters `from_` and `mirror` of `download`.
+    """Check the `from_` and `mirror` parameters of `download`.
 
     Raises:
         UsageError: Both are given, the path does not exist, or the mirror is unknown.
@@ -124,9 +126,9 @@ def check_source(source: Path | None, mirror: str | None) -> None:
     from ragbed.data.catalog.mirrors import check_mirror
 
     if source is not None and mirror is not None:
-        raise UsageError("`from_` and `mirror` cannot be combined.")
+        raise UsageError("`from_` and `mirror` cannot be combined. Remove one of them.")
     if source is not None and not source.exists():
-        raise UsageError(f"from_={source}: no such folder or file. Check the path.")
+        raise UsageError(f"from_={source}: the folder or file does not exist. Check the path.")
     if mirror is not None:
         check_mirror(mirror)
 
@@ -146,7 +148,7 @@ def datasets() -> Records:
 
 @checked
 def data_path(name: str) -> Path:
-    """Return the folder of a downloaded catalog entry, or the file of a single dataset.
+    """Return the folder of a downloaded catalogue entry, or the file of a single dataset.
 
     Args:
         name: A name listed by `ragbed.datasets()`, or the name of one of its files. `lm-eval` stands for the folder
@@ -168,15 +170,15 @@ def data_path(name: str) -> Path:
     here, folder = files_here(entry, data_dir()), entry_folder(entry)
     path = folder / names[name][1].name if name in names else folder
     if not here or (name in names and path not in here):
-        raise RagbedError(f"{name} is not downloaded. Download it with: ragbed data get {entry.name}")
+        raise RagbedError(f"{name} has not been downloaded. Download it with: ragbed data get {entry.name}")
     return path
 
 
 def find_entry(name: str) -> CatalogEntry:
-    """Return a catalog entry by name.
+    """Return a catalogue entry by name.
 
     Raises:
-        UsageError: The catalog has no entry with this name.
+        UsageError: The catalogue has no entry with this name.
     """
     from ragbed.data.catalog import CATALOG, dataset_names
 
@@ -184,7 +186,7 @@ def find_entry(name: str) -> CatalogEntry:
         return CATALOG[name]
     if name in dataset_names():
         owner = dataset_names()[name][0].name
-        raise UsageError(f"{name} is one of the files in {owner}. Download them with: ragbed data get {owner}")
+        raise UsageError(f"{name} is one of the files in {owner}. Download all of them with: ragbed data get {owner}")
     raise UnknownName("dataset or model", name, CATALOG)
 
 
@@ -197,7 +199,7 @@ def entry_folder(entry: CatalogEntry) -> Path:
 
 
 def describe_entry(entry: CatalogEntry) -> dict[str, Any]:
-    """Return a catalog entry as plain values."""
+    """Return a catalogue entry as plain values."""
     from ragbed.data.catalog import files_here
 
     here = files_here(entry, data_dir())

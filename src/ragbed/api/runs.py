@@ -40,8 +40,8 @@ def run(model: ModelLike, data: DataLike, *, progress: bool | Progress = True, *
         model: Model string such as `openai/gpt-4o-mini`, a function that maps a prompt to a response, a
             `ragbed.system`, an object that implements the `Model` protocol, a list of these, or a dictionary with
             display names as keys.
-        data: Dataset name, file, list of item dictionaries, DataFrame, a list of these, or a dictionary with dataset
-            names as keys.
+        data: Dataset name, file, URL, list of item dictionaries, DataFrame, a list of these, or a dictionary with
+            dataset names as keys.
         progress: Whether to show bars in terminals and notebooks, or a `Progress` object that receives updates.
         options: The options of `ragbed run`, such as `testbeds="noise"`, `limit=50` or `out="runs/mine"`; see
             `RunSpec`.

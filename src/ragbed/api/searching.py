@@ -1,4 +1,4 @@
-"""Open the resources of the testbed `search`: the corpora with their indexes, and the episode factory."""
+"""Open the resources of the `search` testbed: the corpora with their indexes, and the episode factory."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _ENCODER = "e5-static"
 
 
 def read_search(spec: RunSpec, names: Sequence[str] | None, settings: Settings) -> Settings:
-    """Return the settings, updated with the values of the option `search`.
+    """Return the settings, updated with the values of the `search` option.
 
     Raises:
         UsageError: A setting is invalid, or the testbed is not run.
@@ -74,7 +74,7 @@ def check_search_models(models: Sequence[Model], spec: RunSpec, settings: Settin
 
 
 def index_maker(kind: IndexKind) -> MakeIndex:
-    """Return the function that builds an index of this kind.
+    """Return the function that builds an index of the given kind.
 
     Raises:
         UsageError: The encoder is not installed.

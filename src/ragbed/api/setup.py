@@ -74,7 +74,7 @@ def doctor() -> DoctorResult:
 
 
 def _check_plugins() -> list[dict[str, str]]:
-    """Import each plug-in once, and list those that fail with the problem."""
+    """Import each plug-in once, and list those that fail, each with its problem."""
     from ragbed import plugins
     from ragbed.builder.search import ENGINES
     from ragbed.models import PROVIDERS

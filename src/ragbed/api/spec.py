@@ -107,15 +107,15 @@ class RunSpec:
         model: Model string such as `openai/gpt-4o-mini`, an object that implements the `Model` protocol, a function
             that maps a prompt to a response, a `ragbed.system`, a list of these, or a dictionary with display names as
             keys.
-        data: Dataset name, file, list of item dictionaries, DataFrame, a list of these, or a dictionary with dataset
-            names as keys.
+        data: Dataset name, file, URL, list of item dictionaries, DataFrame, a list of these, or a dictionary with
+            dataset names as keys.
         out: Folder of the run; an existing run is resumed. Default: a new folder in `runs/`.
         testbeds: Testbeds to run; default: noise, rejection, integration, counterfactual and closed-book.
         noise: Fractions of documents that are distractors, e.g. `[0, 0.2, "2/3"]`; default: the paper's values.
         num_docs: Numbers of documents per question, e.g. `[5, 20, 100]`; default: 5, or fewer if the data has too few,
-            and 1, 5, 10, 20, 50 and 100 in the testbed length.
+            and 1, 5, 10, 20, 50 and 100 in the length testbed.
         supporting: Number of supporting documents per question, instead of `noise`; the others are distractors.
-        true_ratio: Fractions of documents with the true answer in the testbeds counterfactual and conflict.
+        true_ratio: Fractions of documents with the true answer in the counterfactual and conflict testbeds.
         distractors: Distractor conditions: related, random, fixed.
         positions: Positions of the supporting documents: balanced across the items, or every position for every item.
         profile: Benchmark profile: robust, paper, code-2023 or code-2024.
@@ -124,7 +124,7 @@ class RunSpec:
         seed: Seed for document selection and order.
         prompt: Folder with your own instructions (`en/system.md`, …).
         strategies: Additional prompting strategies to run: quote, numbered, unwarned, decompose, isolate, cite, or all.
-        search: Settings of the testbed `search`, e.g. `turns=8,protocol=text,sizes=1000+10000`.
+        search: Settings of the `search` testbed, e.g. `turns=8,protocol=text,sizes=1000+10000`.
         repeats: Number of responses per case.
         confidence: Measure the confidence of answers by `logprobs` (log-probabilities), `agreement` (of at least 2
             repeats) or `stated` (an additional prompt that requests it).
@@ -236,7 +236,7 @@ class RunSpec:
             if not isinstance(getattr(self, name), bool):
                 raise UsageError(f"{name}={getattr(self, name)!r} is neither True nor False.")
         if isinstance(self.limit, bool) or not isinstance(self.limit, str | Real | None):
-            raise UsageError(f"limit={self.limit!r} is neither a number of items nor a fraction.")
+            raise UsageError(f"limit={self.limit!r} is neither a number of items nor a fraction. Use e.g. 50 or 0.1.")
         self._check_combinations()
 
     def _check_combinations(self) -> None:

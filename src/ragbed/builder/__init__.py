@@ -1,1 +1,1 @@
-"""Build a dataset from feeds, pages or documents, with one module per step."""
+"""Build a dataset from feeds, pages or documents; each step has its own module."""

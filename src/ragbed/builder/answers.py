@@ -22,7 +22,7 @@ _SHOWN = 5  # maximum number of supporting passages in the reader's prompt, equa
 
 
 def make_answers(build: Build) -> Iterator[Verified | Reject]:
-    """Yield the questions that have enough passages from different sources and whose answer a reader finds in them."""
+    """Yield the questions with enough passages from different sources in which a reader model finds the answer."""
     drafts = {draft.id: draft for draft in build.read("questions", Draft)}
     complete = []
     for pool in build.read("stances", LabelledPool):
@@ -65,7 +65,7 @@ def source_of(passage: Passage) -> str:
 
 
 def limit_sources(passages: Sequence[Passage], most: int) -> tuple[Passage, ...]:
-    """Keep at most this many passages per source and relevance label, in order; 0 means no limit."""
+    """Keep the first `most` passages per source and relevance label, in order; 0 means no limit."""
     seen: Counter[tuple[str, str]] = Counter()
     kept = []
     for passage in passages:
@@ -77,7 +77,7 @@ def limit_sources(passages: Sequence[Passage], most: int) -> tuple[Passage, ...]
 
 
 def usable_passages(draft: Draft, passages: Sequence[Passage], most: int) -> tuple[Passage, ...]:
-    """Return an item's passages: only a few per source, and no supporting passages that merely mention the answer."""
+    """Return the passages, limited per source and label, without supporting ones that only mention the answer."""
     stated = [passage for passage in passages if passage.stance != "supports" or is_stated(draft, passage)]
     return limit_sources(stated, most)
 
@@ -135,7 +135,7 @@ def _find_shortage(passages: Sequence[Passage], required: RecipePools) -> Proble
 
 
 def _find_hedge(passages: Sequence[Passage], draft: Draft) -> Problem | None:
-    """Return a problem if every source states the answer only as a guess or as a preliminary number."""
+    """Return the problem if every source states the answer only as a guess or a preliminary number."""
     supports = of_stance(passages, "supports")
     sentences = [passage.text[slice(*passage.support)] for passage in supports if passage.support]
     if sentences and all(_is_hedged(sentence, draft) for sentence in sentences):

@@ -1,4 +1,4 @@
-"""Fetch and read the articles of all sources; reject unsupported languages and duplicates, and record the reasons."""
+"""Fetch and read articles from all sources; reject unsupported languages and duplicates, and record the reasons."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _unwanted(build: Build, article: Article, urls: set[str]) -> Problem | None:
 async def collect_articles(
     sources: Iterable[ArticleSource], documents: DocumentFetcher, today: date
 ) -> AsyncIterator[Article | Reject]:
-    """Yield the articles of all sources without duplicate texts, in an order that does not depend on response times.
+    """Yield articles from all sources, without duplicate texts, in an order that does not depend on response times.
 
     Args:
         sources: Sources to collect articles from.
@@ -113,7 +113,7 @@ async def _pass_on(found: Reject) -> Reject:
 
 
 async def fetch_article(link: Link, source: ArticleSource, documents: DocumentFetcher, today: date) -> Article | Reject:
-    """Fetch and read a page found in a feed, in a sitemap or by a search."""
+    """Fetch and read a page that was found in a feed, in a sitemap or by a search."""
     if not link.url:
         return reject(f"{source.name}: {link.title}", "address", "the entry has no URL")
     fetched = await documents.fetcher.fetch(link.url)
@@ -151,7 +151,7 @@ async def _read(raw: RawDocument, source: ArticleSource, documents: DocumentFetc
 
 
 def _past_day(text: str | None, today: date) -> str | None:
-    """Return the day of an ISO date, or None if the date is invalid or in the future (as in some feeds)."""
+    """Return an ISO date without its time, or None if it is invalid or, as in some feeds, in the future."""
     try:
         day = date.fromisoformat((text or "")[:10])
     except ValueError:

@@ -32,7 +32,7 @@ _TAIL = (
 
 
 def _counted(english: str, chinese: str) -> re.Pattern[str]:
-    """Return a pattern that matches a number of questions ("2 combined ones", but not "2 combined cycle plants")."""
+    """Return a pattern for a number of questions, which matches "2 combined ones" but not "2 combined cycle plants"."""
     return re.compile(rf"{_LEAD}{_NUMBER}(?:(?:[a-z-]+\s+)?(?:{english})|[个道条]?(?:{chinese})){_TAIL}", re.IGNORECASE)
 
 
@@ -77,14 +77,14 @@ def write_recipe(brief: str, documents: Path, generator: str, name: str = "", ho
         documents: A folder of documents, or a file that lists or contains them.
         generator: Model that writes the questions.
         name: Name of the build; defaults to the folder's name.
-        home: Folder of the recipe. Paths of documents below it are relative, so that both can be moved together.
+        home: The recipe's folder. Paths to documents in it are relative, so that both can be moved together.
 
     Raises:
         UsageError: The brief requests an unsupported language, or there are no readable documents.
     """
     if found := _OTHER_LANGS.search(brief):
         other = next(filter(None, found.groups()))
-        raise UsageError(f"Questions in {other} are not supported; only English and Chinese are.")
+        raise UsageError(f"Questions in {other} are not supported. Use English or Chinese.")
     kind = _kind(documents)
     survey = survey_folder(documents) if kind == "folder" else None
     langs = [lang for lang, word in _LANGS.items() if word.search(brief)] or _langs_of(survey)
@@ -128,7 +128,9 @@ def _place(documents: Path, home: Path) -> str:
 def _kind(documents: Path) -> str:
     if documents.is_dir():
         if not any(path.suffix.lower() in SUFFIXES for path in documents.rglob("*")):
-            raise UsageError(f"{documents} contains no readable documents ({', '.join(SUFFIXES)}).")
+            raise UsageError(
+                f"{documents} contains no readable documents. Supported file types: {', '.join(SUFFIXES)}."
+            )
         return "folder"
     if not documents.is_file():
         raise UsageError(f"{documents} does not exist; pass the folder or file with the documents.")
@@ -159,7 +161,7 @@ def _count_by_lang(brief: str) -> dict[Lang, int] | None:
 
 
 def _take_counts(brief: str) -> tuple[dict[str, int], str]:
-    """Return the requested numbers of integration and counterfactual questions, and the brief without those phrases."""
+    """Return how many integration and counterfactual questions a brief requests, and the brief without the requests."""
     counts, rest = {}, " ".join(brief.split())
     for kind, pattern in _KINDS.items():
         counts[kind] = _count(pattern, rest) or 0
@@ -173,13 +175,13 @@ def _topic(brief: str) -> str:
 
 
 def _langs_of(survey: Survey | None) -> list[Lang]:
-    """Return the languages of a folder's plain-text documents, or both languages if unknown."""
+    """Return the languages of a folder's plain-text documents, or both languages if they are unknown."""
     found = survey.langs if survey else {}
     return [lang for lang in ("en", "zh") if lang in found] or ["en", "zh"]
 
 
 def _propose(survey: Survey | None, langs: Sequence[Lang], generator: str) -> int | dict[Lang, int]:
-    """Return the number of items to build: one per document and up to 50, or more if rules write the questions."""
+    """Return the number of items to build: one per document, but at most 50; or more if rules write the questions."""
     if survey is None or not survey.langs:
         return _DEFAULT_ITEMS
     each, most = (_BY_RULES, _MAX_BY_RULES) if generator == GENERATOR else (1, _MAX_PROPOSED)
@@ -190,7 +192,7 @@ def _propose(survey: Survey | None, langs: Sequence[Lang], generator: str) -> in
 
 
 def _tokens(survey: Survey | None) -> int:
-    """Return the maximum passage length: a third of a short document, so that the rest can serve as a distractor."""
+    """Return the maximum passage length, which is a third of a short document, so that the rest can be a distractor."""
     if survey is None or not survey.tokens:
         return MAX_TOKENS
     return max(_MIN_PASSAGE, min(MAX_TOKENS, survey.tokens // 3))

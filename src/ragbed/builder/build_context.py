@@ -28,7 +28,7 @@ Problem: TypeAlias = tuple[str, str]  # outcome and reason of a rejection
 
 @dataclass(frozen=True)
 class BuildServices:
-    """Access to the network.
+    """The settings for network access during a build.
 
     Args:
         environ: Keys and base URLs of search engines.
@@ -55,7 +55,7 @@ class Build:
         outside: Network access.
         watch: Called with the name of the step, the number of finished records, and the total if known.
         engine: Runs the workers that read, split, encode and label documents.
-        home: Folder of the recipe, against which its paths are resolved. No record or lock depends on it.
+        home: The recipe's folder, against which its paths are resolved. Records and locks do not depend on it.
         keeper: Folder that contains kept/; defaults to `folder`. A locked build works in a separate folder.
     """
 
@@ -71,7 +71,7 @@ class Build:
 
     @property
     def kept(self) -> Path:
-        """The folder of stored pages, responses and vectors, which is created if missing."""
+        """The folder for stored pages, responses and vectors, which is created if missing."""
         folder = (self.keeper or self.folder) / "kept"
         folder.mkdir(parents=True, exist_ok=True)
         return folder
@@ -82,20 +82,20 @@ class Build:
 
     @property
     def corpora(self) -> list[Path]:
-        """The resolved paths of corpora that models may have been trained on."""
+        """The resolved paths of the corpora on which models may have been trained."""
         return [self.home / place for place in self.recipe.gate.corpora]
 
     @property
     def recorded(self) -> Path | None:
-        """The path of the file with recorded search results to replay, or None if the recipe names none."""
+        """The path of the recorded search results to replay, or None if the recipe names none."""
         return None if self.recipe.search.recorded is None else self.home / self.recipe.search.recorded
 
     def file_of(self, step: str) -> Path:
-        """Return the path of the file with a step's records."""
+        """Return the path of a step's records file."""
         return self.folder / "steps" / f"{step}.jsonl"
 
     def rejects_of(self, step: str) -> Path:
-        """Return the path of the file with a step's rejects."""
+        """Return the path of a step's rejects file."""
         return self.folder / "steps" / f"{step}.rejects.jsonl"
 
     def read(self, step: str, kind: type[Thing]) -> Iterator[Thing]:
@@ -106,14 +106,14 @@ class Build:
             yield decode_line(decoder, line, path, number, step)
 
     def shown(self, step: str, things: list[Thing]) -> Iterator[Thing]:
-        """Yield the given objects one by one and report the step's progress."""
+        """Yield the given objects one by one, reporting the step's progress."""
         for number, thing in enumerate(things):
             self.watch(step, number, len(things))
             yield thing
 
 
 def decode_line(decoder: msgspec.json.Decoder[Thing], line: bytes, path: Path, number: int, step: str) -> Thing:
-    """Decode a record from a step's file; the error for an invalid line includes the line number."""
+    """Decode a record from a step's file; the error for an invalid line includes its number."""
     try:
         return decoder.decode(line)
     except MALFORMED_JSON as error:

@@ -54,11 +54,10 @@ def make_combinations(build: Build) -> Iterator[Combination | Reject]:
 
 
 def merge_pools(parts: Sequence[Draft], pools: _Pools) -> list[tuple[int | None, Passage]]:
-    """Return the passages of an integration item, each with the part that it supports.
+    """Return an integration item's passages, each with the part that it supports.
 
     Passages that contain several parts are omitted. Only one of several near-duplicates is kept, preferably a
-    supporting
-    one, because pages about two events may follow the same template.
+    supporting one, because pages about two events may follow the same template.
     """
     merged, texts = _usable(parts, pools), Distinct()
     order = sorted(range(len(merged)), key=lambda place: merged[place][0] is None)
@@ -67,7 +66,7 @@ def merge_pools(parts: Sequence[Draft], pools: _Pools) -> list[tuple[int | None,
 
 
 def _usable(parts: Sequence[Draft], pools: _Pools) -> list[tuple[int | None, Passage]]:
-    """Return the supporting passages that contain only their own part, and the other passages that contain no part."""
+    """Return supporting passages that contain only their own part, and other passages that contain no part."""
     answer: Answer = tuple(draft.answer[0] for draft in parts)
     merged: dict[str, tuple[int | None, Passage]] = {}
     for number, draft in enumerate(parts):
@@ -178,7 +177,7 @@ def _check_question(question: str, pair: tuple[Draft, Draft]) -> Problem | None:
 
 
 def _is_included(draft: Draft, pair: tuple[Draft, Draft], question: str) -> bool:
-    """Check that a combined question contains most of a part's words, most of its distinctive words, and its years."""
+    """Check that a combined question contains a part's years, most of its words and most of its distinctive words."""
     lang = draft.lang
     folded, own = fold(question, lang), find_anchors(draft.question, lang)
     (other,) = (find_anchors(part.question, lang) for part in pair if part is not draft)

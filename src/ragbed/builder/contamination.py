@@ -1,8 +1,8 @@
 """Measure how much of a text appears in possible training data, based on shared n-grams.
 
-Brown et al. (NeurIPS 2020) call a text contaminated if it shares a single 13-gram. Here the measure is the share of a
-text's n-grams that are found, because news articles quote one another, and a single quotation does not mean that the
-whole article was seen.
+Brown et al. (NeurIPS 2020) call a text contaminated if it shares a single 13-gram. Here, the measure is the share of a
+text's n-grams that are found: news articles quote one another, and a single quotation does not mean that a model has
+seen the whole article.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def find_seen(texts: Mapping[str, tuple[Lang, str]], corpora: Sequence[Path]) ->
 
     Args:
         texts: Texts by name, each with its language.
-        corpora: Files of plain text, or JSON Lines with a field `text`, optionally gzipped; or folders of such files.
+        corpora: Plain-text files or JSON Lines files with a `text` field, optionally gzipped, or folders of such files.
     """
     ngrams = {name: _hash_ngrams(text, RUN[lang]) for name, (lang, text) in texts.items()}
     wanted = np.unique(np.concatenate([np.zeros(0, np.uint64), *ngrams.values()]))
@@ -67,10 +67,10 @@ def mark_corpora(corpora: Iterable[Path]) -> list[tuple[str, int, int]]:
 def _files(corpora: Iterable[Path]) -> Iterator[Path]:
     for place in corpora:
         if not place.exists():
-            raise UsageError(f"Corpus {place} does not exist.")
+            raise UsageError(f"The corpus {place} does not exist. Check the path.")
         files = sorted(file for file in place.rglob("*") if file.name.endswith(_KINDS)) if place.is_dir() else [place]
         if not files:
-            raise UsageError(f"Corpus {place} contains no {', '.join(_KINDS)} files.")
+            raise UsageError(f"The corpus {place} contains no {', '.join(_KINDS)} files.")
         yield from files
 
 
@@ -84,7 +84,7 @@ def _read(file: Path) -> Iterator[str]:
         ) as source:
             yield from _records(file, source) if ".jsonl" in file.suffixes else _blocks(source)
     except (OSError, EOFError, zlib.error) as error:
-        raise RagbedError(f"Corpus {file} cannot be read: {error}.") from error
+        raise RagbedError(f"The corpus file {file} cannot be read: {error}.") from error
 
 
 def _records(file: Path, source: IO[str]) -> Iterator[str]:
@@ -94,7 +94,7 @@ def _records(file: Path, source: IO[str]) -> Iterator[str]:
             if not line.isspace():
                 yield decoder.decode(line).text
         except MALFORMED_JSON as error:
-            raise DataError(file, f"is not an object with the field `text`: {error}", line=number) from error
+            raise DataError(file, f"is not an object with a `text` field: {error}", line=number) from error
 
 
 def _blocks(source: IO[str]) -> Iterator[str]:

@@ -30,7 +30,7 @@ _MAX_OTHERS = 50
 
 
 def make_falsehoods(build: Build) -> Iterator[Falsehood | Reject]:
-    """Yield false answers to questions that most reference models can answer, so that models can detect the error."""
+    """Yield false answers to questions that most reference models can answer, so models can detect the false answer."""
     wanted = {lang: wanted_of(build.recipe, "counterfactual", lang) for lang in build.recipe.langs}
     if not any(wanted.values()):
         return
@@ -59,7 +59,7 @@ def _prompt(draft: Draft) -> str:
 
 
 def _generated_fake(text: str, case: Case) -> str:
-    """Return a false answer without its full stop, or an empty string if the model only repeated the placeholder."""
+    """Return the generated false answer without its full stop, or an empty string if it repeats the placeholder."""
     placeholders = {block.get("fake", "").lower() for block in read_blocks(case.messages[0].content)}
     text = text.strip().rstrip("。.")
     return "" if text.lower() in placeholders else text
@@ -88,7 +88,7 @@ def _choose(draft: Draft, generated: str, others: Sequence[tuple[Draft, set[str]
 
 
 def _repeats(fake: str, terms: set[str], draft: Draft) -> bool:
-    """Check whether most words of a false answer come from the question and not from the true answer."""
+    """Check whether most words in a false answer come from the question and not from the true answer."""
     words = set(to_terms(fake)).difference(to_terms(draft.answer[0][0]))
     return 2 * len(words & terms) > len(words)
 
@@ -108,7 +108,7 @@ def _falsify(draft: Draft, passages: Sequence[Passage], name: str, least: int) -
 
 
 def make_rewrites(build: Build) -> Iterator[Falsehood | Reject]:
-    """Yield the edited passages that a model rewrote without changing the content, or nothing without a rewriter."""
+    """Yield the edited passages that a model rewrote without changing the content, or nothing if no model is named."""
     rewriter = build.recipe.pools.rewriter
     if rewriter is None:
         return

@@ -1,4 +1,4 @@
-"""Write the results of a build: one item file per language and kind, and a lock with the hashes of all inputs."""
+"""Write a build's results: one item file per language and kind, and a lock with the hashes of all inputs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LOCK = "build.lock"
 
 
 class Lock(Struct, frozen=True, kw_only=True):
-    """The inputs and outputs of a build."""
+    """The lock of a build, which records its inputs and outputs."""
 
     ragbed: str
     begun: str
@@ -65,7 +65,7 @@ def write_files(build: Build) -> dict[str, str]:
 
 
 def listed_files(folder: Path) -> dict[str, str]:
-    """Return the names and hashes of the item files in a folder's lock; empty if the lock is missing or unreadable."""
+    """Return the item files' names and hashes in a folder's lock; empty if the lock is missing or unreadable."""
     try:
         return read_lock(folder).files
     except RagbedError:
@@ -73,7 +73,7 @@ def listed_files(folder: Path) -> dict[str, str]:
 
 
 def make_lock(build: Build, state: State, models: Mapping[str, str], files: Mapping[str, str]) -> Lock:
-    """Create the lock of a finished build."""
+    """Create the lock for a finished build."""
     seed = msgspec.json.encode(build.recipe) + str(state.begun).encode()
     encoders: dict[str, str] = {lang: encoder_of(build.recipe, lang) for lang in build.recipe.langs}
     if build.recipe.search.engine == "local" and build.recipe.search.encoder:
@@ -119,7 +119,7 @@ def check_recipe(folder: Path, lock: Lock, recipe: Recipe) -> None:
 
 
 def check_lock(folder: Path, old: Lock, new: Lock) -> None:
-    """Raise an error that names the first difference if a build differs from its lock."""
+    """Raise an error if a build differs from its lock; the message names the first difference."""
     for name in ("ragbed", "encoders", "prompts", "sources", "pages", "steps", "files"):
         was, now = getattr(old, name), getattr(new, name)
         if was != now:
@@ -127,7 +127,7 @@ def check_lock(folder: Path, old: Lock, new: Lock) -> None:
 
 
 def put_back(made: Path, folder: Path, lock: Lock) -> None:
-    """Restore the missing files of a locked build.
+    """Restore a locked build's missing files.
 
     Raises:
         RagbedError: A file was changed after the build. It is left unchanged.
@@ -137,8 +137,9 @@ def put_back(made: Path, folder: Path, lock: Lock) -> None:
     changed = [name for name, path in paths.items() if path.exists() and hash_file(path) != hashes[name]]
     if changed:
         raise RagbedError(
-            f"{folder} does not match its {LOCK}: {', '.join(changed)} changed since the build. The stored pages "
-            "and responses still match the lock; to restore these files, move them away and build with `locked`."
+            f"{folder} does not match its {LOCK}: these files have changed since the build: {', '.join(changed)}. "
+            "The stored pages and responses still match. To restore the files, move or delete them, then build with "
+            "`locked`."
         )
     for path in sorted(made.rglob("*")):
         place = folder / path.relative_to(made)

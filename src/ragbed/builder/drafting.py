@@ -1,4 +1,4 @@
-"""Check a generated question: it must be self-contained and have a short typed answer that the article states."""
+"""Check that a generated question is self-contained and has a short, typed answer that the article states."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class Drafted(NamedTuple):
 
 
 def draft_question(block: dict[str, str], lang: Lang, article: Article | None) -> Drafted:
-    """Make a draft from a block of fields.
+    """Create a draft from a block of fields.
 
     Args:
         block: Fields from the generator's response.
@@ -124,7 +124,7 @@ def draft_question(block: dict[str, str], lang: Lang, article: Article | None) -
 
 
 def find_faults(question: str, answer: str, lang: Lang) -> Iterator[Problem]:
-    """Yield the outcome and reason for each fault of a question and its answer, starting with formal faults."""
+    """Yield the outcome and reason for each fault in a question and its answer, starting with formal faults."""
     if not question or is_nothing(question) or question[-1] not in "?？":
         yield "no-question", f"the generator returned no question: {question!r}"
     if not answer or is_nothing(answer):
@@ -154,7 +154,7 @@ def _content_faults(question: str, answer: str, lang: Lang) -> Iterator[Problem]
 
 
 def _find_generic(question: str, lang: Lang) -> str:
-    """Return a question's quotation, abbreviation or name if it does not identify the subject; otherwise empty."""
+    """Return a question's quotation, abbreviation or name if it does not identify the subject, otherwise ""."""
     if quoted := _SAID[lang].search(question):
         named = r"(?<=[a-z,] )[A-Z]" if lang == "en" else rf"..(?:{LONG_NOUNS})"
         return "" if re.search(named, quoted[1]) else quoted[1]
@@ -186,7 +186,7 @@ def _names_nobody(answer: str, lang: Lang) -> bool:
 
 
 def _size(text: str) -> int:
-    """Count the Han characters and the other words."""
+    """Return the number of Han characters plus the number of other words in a text."""
     return len(re.findall(r"[\u3400-\u9fff]|[^\W\u3400-\u9fff]+", text))
 
 
@@ -223,7 +223,7 @@ def _check_source(article: Article, question: str, answer: str) -> Problem | Non
 
 
 def _other_years(question: str, sentences: Sequence[str], answer: str, lang: Lang) -> frozenset[str]:
-    """Return the years in the answer's sentences if every sentence contains years, but none of the question's years."""
+    """Return the years in the answer's sentences if each sentence contains years, none of which is in the question."""
     wanted, own = find_years(fold(question, lang)), find_years(fold(answer, lang))
     found = [find_years(sentence) - own for sentence in sentences]
     is_other = wanted and all(years and not years & wanted for years in found)
@@ -231,13 +231,13 @@ def _other_years(question: str, sentences: Sequence[str], answer: str, lang: Lan
 
 
 def _is_about(question: str, sentences: Sequence[str], place: int, lang: Lang) -> bool:
-    """Check that a sentence shares a word with a question, or that the sentence before it has most of those words."""
+    """Check that a sentence contains any of a question's words, or that the previous sentence contains most of them."""
     anchors, before = find_anchors(question, lang), sentences[place - 1] if place else ""
     return share_of(anchors, sentences[place], lang) > 0 or share_of(anchors, before, lang) >= _BEFORE
 
 
 def is_alias(alias: str, answer: str, question: str, lang: Lang) -> bool:
-    """Check that another spelling is equivalent: the same value, the same letters, or the initials."""
+    """Check that another spelling of an answer is equivalent: the same value, the same letters, or the initials."""
     if any(find_faults(question, alias, lang)):
         return False
     mine, other = slot_of(question, answer, lang), slot_of(question, alias, lang)
@@ -262,7 +262,7 @@ def _day(text: str, article: Article | None) -> str | None:
     """Return the generator's event date if it is valid and not later than the article, otherwise the article's date.
 
     Questions from an undated article get no date: if the generator's date were too late, they would wrongly pass the
-    check of knowledge cut-offs. Questions from the generator's own knowledge have no article and are not checked.
+    knowledge cut-off check. Questions from the generator's own knowledge have no article and are not checked.
     """
     try:
         day = date.fromisoformat(read_day(text) or "").isoformat()

@@ -36,7 +36,7 @@ class Edit(NamedTuple):
 
 
 def check_fake(question: Question, fake: Answer) -> list[str]:
-    """Return the faults of a false answer, or an empty list if it is valid."""
+    """Return the faults in a false answer, or an empty list if it is valid."""
     gold = prepare(question.question, question.answer, fake, question.lang)
     false = prepare(question.question, fake, None, question.lang)
     if gold.fake_is_gold:
@@ -66,7 +66,7 @@ def _differences(true: GoldSlot, false: GoldSlot) -> Iterator[str]:
 
 
 def edit_passage(question: Question, fake: Answer, text: str) -> Edit:
-    """Replace every mention: aliases in any case, family and given names, and numbers and dates in any form."""
+    """Replace every mention of the answer: aliases in any case, family and given names, any form of number or date."""
     true = prepare(question.question, question.answer, None, question.lang)
     false = prepare(question.question, fake, None, question.lang)
     replacements: dict[tuple[int, int], str] = {}
@@ -86,7 +86,7 @@ def edit_passage(question: Question, fake: Answer, text: str) -> Edit:
 
 
 def _full_span(text: str, mention: AnswerMention, aliases: tuple[str, ...]) -> tuple[int, int]:
-    """Return the span of a mention, including the answer's article but no trailing space or comma."""
+    """Return a mention's span, including the answer's article but without a trailing space or comma."""
     end = mention.start + len(text[mention.start : mention.end].rstrip(" \n,，"))
     longest = max((len(alias) for alias in aliases if text[:end].lower().endswith(alias.lower())), default=0)
     return min(mention.start, end - longest), end
@@ -144,7 +144,7 @@ def _apply(text: str, replacements: dict[tuple[int, int], str]) -> Edit:
 
 
 def check_edit(question: Question, fake: Answer, original: str, edited: str) -> list[str]:
-    """Return the faults of an edited passage, or an empty list if it is valid."""
+    """Return the faults in an edited passage, or an empty list if it is valid."""
     if edited == original:
         return ["the passage is unchanged"]
     faults = []
@@ -160,14 +160,14 @@ def check_edit(question: Question, fake: Answer, original: str, edited: str) -> 
 
 
 def _is_shared(question: Question, fake: Answer, edited: str) -> bool:
-    """Check whether the true answer occurs only inside mentions of the false one, e.g. as a shared family name."""
+    """Check whether the true answer occurs only inside mentions of the false answer, e.g. as a shared family name."""
     false = find_fake(question, fake, edited)
     true = [mention for mentions in find_answer(question, edited) for mention in mentions]
     return all(any(start <= mention.start and mention.end <= end for start, end in false) for mention in true)
 
 
 def _dependent_forms(question: Question, fake: Answer, edited: str) -> list[str]:
-    """Return words derived from the true answer, e.g. Croatian, but not in the question or the false answer."""
+    """Return words that are derived from the true answer, e.g. Croatian, and not in the question or false answer."""
     known = f"{question.question} {spell(fake)}".lower()
     names = [alias for aliases in question.answer for alias in aliases if alias.replace(" ", "").isalpha()]
     stems = {word[: max(5, len(word) - 2)] for alias in names for word in alias.split() if word[0].isupper()}
@@ -176,7 +176,7 @@ def _dependent_forms(question: Question, fake: Answer, edited: str) -> list[str]
 
 
 def find_fake(question: Question, fake: Answer, text: str) -> tuple[tuple[int, int], ...]:
-    """Return the spans of the false answer in a passage, as start and end in characters."""
+    """Return the false answer's spans in a passage, as start and end offsets in characters."""
     found = find_answer(replace(question, answer=fake), text)
     return tuple(sorted({(mention.start, mention.end) for mentions in found for mention in mentions}))
 
@@ -188,7 +188,7 @@ def ask_rewrite(question: Question, fake: Answer, edited: str) -> str:
 
 
 def check_rewrite(question: Question, fake: Answer, edited: str, rewritten: str) -> list[str]:
-    """Return the faults of a rewritten passage, which must stay close to the edited one; empty if it is valid."""
+    """Return the faults in a rewritten passage, which must stay close to the edited one; empty if it is valid."""
     faults = check_edit(question, fake, "", rewritten) if rewritten.strip() else []
     least, most = (share * len(edited) for share in _LENGTHS)
     if not least <= len(rewritten) <= most:

@@ -1,6 +1,6 @@
 """Fetch and read documents for a build, and store every result for reuse.
 
-A killed step starts again and finds its pages and texts in the store; a locked build uses only stored results.
+If a step is killed, it starts again with its stored pages and texts. A locked build uses only stored results.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class _StoringFetcher(Fetcher):
         return fetched
 
     def _is_kept(self, url: str) -> bool:
-        """Check that a page is stored, or that its URL is invalid, so that it would not be fetched anyway."""
+        """Check that a page is stored, or that it would never be fetched because its URL is invalid."""
         try:
             return self._memory.find_page(str(parse_page_url(url))) is not None
         except FetchFailed:
@@ -97,7 +97,7 @@ class ReadingWorker:
 
 
 class _StoringExtractor:
-    """A reader that reads each document once and stores the result; a locked build also uses stored failures."""
+    """A reader that reads each document once and stores the result; in a locked build, it also uses stored failures."""
 
     def __init__(self, hand: Worker[ReadJob, ReadResult], keep: PageCache, *, locked: bool) -> None:
         self._hand, self._memory, self._locked = hand, keep, locked
@@ -107,7 +107,7 @@ class _StoringExtractor:
         stored = self._memory.find_answer(key)
         if stored is not None:
             result = msgspec.msgpack.decode(stored, type=ReadResult)
-            if result.outcome == "ok" or self._locked:  # otherwise, retry: the machine may have been busy
+            if result.outcome == "ok" or self._locked:  # retry a failure, because the machine may have been busy
                 return result
         result = await self._hand.do(job)
         self._memory.keep_answer(key, msgspec.msgpack.encode(result))
@@ -116,7 +116,7 @@ class _StoringExtractor:
 
 @asynccontextmanager
 async def closing_worker(worker: Worker[Given, Thing]) -> AsyncIterator[Worker[Given, Thing]]:
-    """Yield a worker, and close it at the end."""
+    """Yield a worker, and close it on exit."""
     try:
         yield worker
     finally:
@@ -125,7 +125,7 @@ async def closing_worker(worker: Worker[Given, Thing]) -> AsyncIterator[Worker[G
 
 @asynccontextmanager
 async def open_fetcher(build: Build) -> AsyncIterator[DocumentFetcher]:
-    """Yield a document fetcher for a step, and close it at the end."""
+    """Yield a document fetcher for a step, and close it on exit."""
     with PageCache(build.kept / "pages.db") as keep:
         async with _StoringFetcher(build, keep) as fetcher, closing_worker(build.engine.staff(ReadingWorker)) as worker:
             extractor = _StoringExtractor(worker, keep, locked=build.outside.locked)
@@ -135,8 +135,8 @@ async def open_fetcher(build: Build) -> AsyncIterator[DocumentFetcher]:
 def documents_at_once(engine: Engine) -> int:
     """Return the maximum number of documents in progress.
 
-    On this machine, most of them are waiting for hosts. Remote readers get as many as they can hold, plus the
-    same number in transit. The number is limited because all documents are in memory and each may need a connection.
+    On this machine, most documents in progress are waiting for hosts. Remote readers get as many as they can hold,
+    plus the same number in transit. There is a maximum because each document takes memory and may need a connection.
     """
     if engine.shares_disk:
         return DocumentFetcher.at_once
@@ -144,7 +144,7 @@ def documents_at_once(engine: Engine) -> int:
 
 
 def drain(stream: AsyncGenerator[Thing, None]) -> Iterator[Thing]:
-    """Yield the items of an asynchronous generator, and close it at the end."""
+    """Yield an asynchronous generator's items synchronously, and close the generator at the end."""
     received: list[Thing] = []
 
     async def receive() -> None:  # returns nothing, because asyncio.Runner includes a task's result in its repr

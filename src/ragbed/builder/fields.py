@@ -31,12 +31,11 @@ _NOTHING = frozenset({"", "none", "n/a", "no", "unknown", "-", "无", "没有", 
 
 
 def read_blocks(reply: str, alone: str = "") -> list[dict[str, str]]:
-    """Return the fields of a response as blocks; a repeated field starts a new block.
+    """Return the fields in a response as blocks; a repeated field starts a new block.
 
     Args:
         reply: The response.
-        alone: The requested field, if there is only one. A response that is a single-line question without a field
-            name is used as its value.
+        alone: The requested field, if there is only one. Its value may be a single-line question without a field name.
     """
     text = _THOUGHT.sub("", reply).strip()
     line = _unquote(text)

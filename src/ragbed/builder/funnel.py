@@ -1,4 +1,4 @@
-"""Explain from the counts of each step why a build delivered fewer items than requested."""
+"""Explain, using each step's counts, why a build delivered fewer items than requested."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _ADVICE = {
 
 
 class Delivery(Struct, frozen=True, kw_only=True):
-    """The requested and delivered numbers of items in one file."""
+    """The numbers of requested and delivered items in one file."""
 
     file: str
     wanted: int

@@ -1,4 +1,4 @@
-"""Check items by rules. Each check has a name and yields the reasons why an item is incorrect.
+"""Check items with rules. Each check has a name and yields the reasons why an item is incorrect.
 
 To add a check, write a function that takes an item and yields reasons, and add one line to CHECKS.
 """
@@ -78,7 +78,7 @@ class CheckedItem:
 
     @cached_property
     def parts(self) -> list[Question]:
-        """The questions for the individual parts, or the question itself if the item has only one part."""
+        """The questions about the individual parts, or the question itself if the item has only one part."""
         item = self.item
         if len(item.answer) == 1:
             return [item]
@@ -124,7 +124,7 @@ def check_type(checked: CheckedItem) -> Iterator[str]:
 
 
 def check_minimal(checked: CheckedItem) -> Iterator[str]:
-    """Find answers with words that are not part of the fact."""
+    """Find answers that contain words that are not part of the fact."""
     for part in checked.parts:
         answer = part.answer[0][0]
         if (extra := _EXTRA[part.lang].search(answer)) and not re.search(r"[《“]", answer):
@@ -136,7 +136,7 @@ def check_minimal(checked: CheckedItem) -> Iterator[str]:
 
 
 def check_aliases(checked: CheckedItem) -> Iterator[str]:
-    """Find aliases that are not a different form of the same answer."""
+    """Find aliases that are not another form of the same answer."""
     for part in checked.parts:
         first, *aliases = part.answer[0]
         for alias in aliases:
@@ -145,7 +145,7 @@ def check_aliases(checked: CheckedItem) -> Iterator[str]:
 
 
 def _has_value(part: Question, first: str, alias: str) -> bool:
-    """Check that an alias contains the answer's number or date, e.g. "610 people" for 610, or its family name."""
+    """Check that an alias contains the answer's number, date or family name, e.g. "610 people" for 610."""
     slot, other = slot_of(part.question, first, part.lang), slot_of(part.question, alias, part.lang)
     if slot.dates and other.dates:
         return not slot.dates[0].contradicts(other.dates[0])
@@ -193,7 +193,7 @@ def _is_unsure(part: Question, sentence: str) -> bool:
 
 
 def check_unique(checked: CheckedItem) -> Iterator[str]:
-    """Find questions with a second answer: another sentence with the same words but a different value of that type."""
+    """Find questions with a second answer: a sentence with the same words but a different value of the same type."""
     texts = [checked.article, *(passage.text for passage in checked.supports)]
     # The parts of an integration item are checked as separate items.
     parts = checked.parts if len(checked.parts) == 1 else []
@@ -336,7 +336,7 @@ CHECKS: dict[str, Callable[[CheckedItem], Iterator[str]]] = {
 
 
 def check_item(checked: CheckedItem) -> Iterator[tuple[str, str]]:
-    """Yield the name of each failed check and its reason, lazily, because one failure is enough to reject an item."""
+    """Yield the name and reason of each failed check, lazily, because one failure is enough to reject an item."""
     for name, check in CHECKS.items():
         for reason in check(checked):
             yield name, reason

@@ -1,4 +1,4 @@
-"""Create the requested number of items of each kind from the records of all steps."""
+"""Create the requested number of items of each kind from all steps' records."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _MIN_CHARS = 3  # minimum length of an alias; a shorter one, such as "6" for six
 
 
 def add_spellings(question: Question, passages: Sequence[Passage]) -> Answer:
-    """Add the forms of the answer that occur in supporting passages and in no distracting passage.
+    """Add the forms of the answer that occur in supporting passages but not in distracting ones.
 
     Otherwise, a scorer that checks for containment, like the paper's, would reject a response that quotes a document.
     """
@@ -59,7 +59,7 @@ def _forms(question: Question, text: str) -> Iterator[str]:
 
 
 def _says_as_much(form: str, answer: str, lang: Lang) -> bool:
-    """Check that a form has the answer's unit, and that it has a day only if the answer has one."""
+    """Check that a form of the answer has the answer's unit, and that it has a day only if the answer has one."""
     if any(map(str.isalpha, answer)) and not any(map(str.isalpha, form)):
         return False
     days = [any(date.day for date in FoldedResponse(fold(text, lang)).dates) for text in (form, answer)]
@@ -67,9 +67,9 @@ def _says_as_much(form: str, answer: str, lang: Lang) -> bool:
 
 
 def _is_complete(form: str, rule: str, lang: Lang) -> bool:
-    """Check that a form is as informative as the answer, even without the question.
+    """Check that a form of the answer is as informative as the answer itself, even without the question.
 
-    "July 21" says less than July 21, 2021, and "44 million" less than $44 million.
+    "July 21" says less than July 21, 2021, and "44 million" says less than $44 million.
     """
     if rule == "number.unit":
         return any(quantity.unit for quantity in FoldedResponse(fold(form, lang)).quantities)
@@ -77,7 +77,7 @@ def _is_complete(form: str, rule: str, lang: Lang) -> bool:
 
 
 def make_candidates(build: Build) -> Iterator[tuple[str, Item]]:
-    """Yield the kind and the item of every verified question, combination and falsehood."""
+    """Yield the kind and the item for every verified question, combination and falsehood."""
     records = read_verified(build)
     for name, draft in records.drafts.items():
         if not records.probes[name].is_known:
@@ -91,7 +91,7 @@ def make_candidates(build: Build) -> Iterator[tuple[str, Item]]:
 
 
 def make_items(build: Build) -> Iterator[Item | Reject]:
-    """Yield the requested number of items per language and kind, choosing from those above the threshold."""
+    """Yield the requested number of items per language and kind, choosing from those at or above the threshold."""
     recipe = build.recipe
     scored = list(build.read("checks", ScoredItem))
     labels = read_labels(recipe.generator)

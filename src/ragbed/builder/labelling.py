@@ -1,8 +1,8 @@
-"""Label a passage by whether it gives the answer to a question, only mentions it, or neither (docs/reference/build.md).
+"""Label a passage by whether it gives the answer, only mentions it, or does neither (docs/reference/build.md).
 
 `label_plainly` is RGB's rule: a document that contains the answer is positive, and any other is negative.
-`label_passage` is our rule: the passage must contain the answer in some form, assert it, and be about the subject of
-the question.
+`label_passage` is our rule: the passage must contain the answer in some form, assert it, and be about the question's
+subject.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class _View(NamedTuple):
         return share_of(self.anchors, self.read(around), self.question.lang)
 
     def share_around(self, mention: AnswerMention) -> tuple[float, float, int]:
-        """Return the share of anchors near a mention, the share in its sentence, and the sentence's negated index.
+        """Return the share of anchors near a mention, the share in its sentence, and that sentence's negated index.
 
         The index is negated so that the first sentence wins a tie.
         """
@@ -88,7 +88,7 @@ def label_plainly(answer: Answer, text: str) -> Labelling:
 
 
 def label_passage(question: Question, text: str, *, title: str = "", fake: Answer | None = None) -> Labelling:
-    """Label a passage for a question by rules alone.
+    """Label a passage for a question, using only rules.
 
     Args:
         question: The question with its answer and aliases.
@@ -144,7 +144,7 @@ def _label_without(view: _View) -> Labelling:
 
 
 def _conflicting_years(view: _View, around: int | None = None) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the question's years, and the passage's years (or those around a sentence) if they conflict."""
+    """Return the question's years and the conflicting years in the passage (or around a sentence), if there are any."""
     wanted = find_years(fold(view.question.question, view.question.lang))
     if not wanted or wanted & find_years(view.read()):
         return wanted, frozenset()

@@ -30,7 +30,7 @@ _MIN_DIGITS = 3
 
 
 class AnswerMention(NamedTuple):
-    """A span of a passage that contains a part of the answer.
+    """A span in a passage that contains a part of the answer.
 
     The rule states how the span was found (name, number, number.unit, date, date.asked, plain), or why it does not
     count.
@@ -84,7 +84,7 @@ def _typed(
 
 
 def _vague(slot: GoldSlot, reading: FoldedResponse, text: str, question: Question) -> Iterator[AnswerMention]:
-    """Yield mentions of the answer's day and month without the year, because a reader can guess the year."""
+    """Yield mentions of the answer's day and month without a year; a reader could guess the year."""
     days = {date[1:3] for date in slot.dates if date.day is not None}
     places = origins(text, question.lang) if days else []
     for date in reading.dates if days else ():
@@ -95,7 +95,7 @@ def _vague(slot: GoldSlot, reading: FoldedResponse, text: str, question: Questio
 def _figures(
     aliases: tuple[str, ...], reading: FoldedResponse, text: str, question: Question
 ) -> Iterator[AnswerMention]:
-    """Yield mentions of the answer's number with a different or unknown unit, because they reveal the answer."""
+    """Yield mentions of the answer's number with a different or unknown unit; they would reveal the answer."""
     wanted = {value for alias in aliases for value in _values(alias, question.lang)}
     found = [quantity for quantity in reading.quantities if quantity.value in wanted] if wanted else []
     places = origins(text, question.lang) if found else []
@@ -105,7 +105,7 @@ def _figures(
 
 @lru_cache(maxsize=4096)
 def _values(alias: str, lang: Lang) -> frozenset[Decimal]:
-    """Return the possible values of the number at the start of an alias; empty if it has too few digits."""
+    """Return the possible values of the number at the start of an alias, or none if it has too few digits."""
     first = (quantity.value for quantity in FoldedResponse(fold(alias, lang)).quantities if quantity.start == 0)
     return frozenset(value for value in first if len(value.normalize().as_tuple().digits) >= _MIN_DIGITS)
 

@@ -26,12 +26,12 @@ _SAMPLING = Sampling(raises_limit=True)
 
 
 class BuildModelClient:
-    """A client that calls models for the steps of a build and reuses responses from earlier sessions.
+    """A client that calls models for a build's steps and reuses responses from earlier sessions.
 
     Args:
-        folder: Folder of the runs.
+        folder: Folder that contains the runs.
         call: Calls a model for a request.
-        make_budget: Creates the build's budget, given a model; None means no limit.
+        make_budget: Creates the build's budget for a given model; None means no limit.
         locked: Whether to use stored responses only.
         sampling: Sampling settings shared by all requests.
     """
@@ -50,7 +50,7 @@ class BuildModelClient:
         self._spending: dict[Path, dict[str, tuple[Decimal, int]]] = {}
 
     def __call__(self, request: Request) -> Mapping[str, Sequence[Completion]]:
-        """Return the completions of all cases; call the model for cases that are new or failed before."""
+        """Return the completions for all cases; call the model for cases that are new or have failed before."""
         if not request.cases:
             return {}
         sampling = structs.replace(self._sampling, temperature=request.temperature, max_tokens=request.max_tokens)
@@ -63,7 +63,7 @@ class BuildModelClient:
                 raise RagbedError(
                     f"{folder} does not contain all of the responses from {request.model} that {request.task} "
                     "requires, so a locked build is not possible: the recipe, the prompts, the documents or the "
-                    "version of ragbed have changed. Build without `locked`."
+                    "ragbed version has changed. Build without `locked`."
                 )
             budget = self._budget(folder, request.model)
             self._call(folder, request, sampling, budget)
@@ -82,7 +82,7 @@ class BuildModelClient:
         return sorted(path.parent for path in self._folder.glob(f"*/{NAME}"))
 
     def _budget(self, folder: Path, model: str) -> Budget | None:
-        """Return the build's budget less the cost of all other tasks; a run counts its own calls."""
+        """Return the build's budget minus the cost of all other tasks; each task's run counts its own calls."""
         budget = self._make_budget(model)
         if budget is not None:
             for other in self._runs():
@@ -95,7 +95,7 @@ class BuildModelClient:
         return budget
 
     def _counted(self, folder: Path) -> Iterator[StoredResult]:
-        """Yield the results of a run and add up their cost."""
+        """Yield a run's results and add up their cost."""
         ledger = Budget(float("inf"), {})
         for result in _results(folder):
             if not result.cached:
@@ -105,7 +105,7 @@ class BuildModelClient:
 
 
 def _results(folder: Path) -> Iterator[StoredResult]:
-    """Yield the results of a run, or nothing if it does not exist or was killed before its first result."""
+    """Yield a run's results, or nothing if the run does not exist or was killed before its first result."""
     if (folder / NAME).is_file():
         with suppress(EmptyRun), open_store(folder, create=False) as store:
             yield from store.results()

@@ -1,9 +1,9 @@
-"""Split articles into passages of whole sentences and similar length, with at most 300 tokens as in the paper.
+"""Split articles into passages of whole sentences and similar length, with at most 300 tokens, as in the paper.
 
 `semchunk` is not used because it ignores the Chinese full stop and splits Chinese sentences at arbitrary positions.
 
 Tokens are counted without a model: each Han, kana or Hangul character, digit or punctuation mark counts as 1, and a
-word counts as 1 for every five letters. Tokenizers of language models usually give fewer (docs/reference/build.md).
+word counts as 1 for every five letters. Language models' tokenizers usually give fewer (docs/reference/build.md).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _TOKEN = re.compile(rf"[{_ONE_EACH}]|[^\W\d_{_ONE_EACH}]{{1,5}}|\d|[^\s\w]|_")
 
 
 class _Piece(NamedTuple):
-    """A span of the text: a sentence, a part of a long sentence, or several sentences."""
+    """A span of a text: a sentence, part of a long sentence, or several sentences."""
 
     start: int
     end: int
@@ -42,7 +42,7 @@ def count_tokens(text: str) -> int:
 
 
 def make_passages(build: Build) -> Iterator[Chunk]:
-    """Yield the passages of every page; a page with two URLs is split only once."""
+    """Yield the passages in every page; a page with two URLs is split only once."""
     articles, most = _distinct_articles(build), build.recipe.ranking.tokens
     jobs = ((batch, most) for batch in iter(lambda: list(islice(articles, _ARTICLES_PER_JOB)), []))
     for chunks in build.engine.spread(_split_all, jobs):
@@ -64,7 +64,7 @@ def _split_all(job: tuple[list[Article], int]) -> list[Chunk]:
 
 
 def split_article(article: Article, most: int = MAX_TOKENS) -> Iterator[Chunk]:
-    """Yield the passages of an article in order; `article.text[start:end]` is the text of each."""
+    """Yield an article's passages in order; the text of each one is `article.text[start:end]`."""
     text = article.text
     pieces = [piece for start, end in split_sentences(text) for piece in _split_sentence(text, start, end, most)]
     total = sum(piece.tokens for piece in pieces)
@@ -86,7 +86,7 @@ def _chunk(article: Article, piece: _Piece) -> Chunk:
 
 
 def _split_sentence(text: str, start: int, end: int, most: int) -> Iterator[_Piece]:
-    """Yield a sentence that fits as it is; otherwise, split it after clauses, at spaces or, failing that, anywhere."""
+    """Yield a sentence unchanged if it fits; otherwise split it after clauses, at spaces or, failing that, anywhere."""
     ends = [start + token.end() for token in _TOKEN.finditer(text[start:end])]
     done = 0
     while len(ends) - done > most:

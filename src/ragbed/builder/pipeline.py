@@ -48,12 +48,12 @@ _TRANSIENT = frozenset({"error", "auth", "quota", "rate", "server", "timeout", "
 
 @dataclass(frozen=True)
 class BuildStep:
-    """A step of a build.
+    """A step in a build.
 
     Args:
         make: Creates the records and rejects.
         reads: Steps whose records it reads; the first one is its main input.
-        settings: The settings of the recipe that it depends on.
+        settings: The recipe settings on which it depends.
         prompts: Names of its prompts.
         files: Fingerprints of the user's files that it reads.
     """
@@ -159,7 +159,7 @@ def run_steps(build: Build, start: str | None, tell: Callable[[str, Done, bool],
     Args:
         build: The build.
         start: Step to repeat, together with all later steps.
-        tell: Called after each step with its name, its result, and whether it had been done before.
+        tell: Called after each step with its name, its result, and whether it was already done.
     """
     if start is not None and start not in STEPS:
         raise UnknownName("step", start, STEPS)
@@ -191,7 +191,7 @@ def _is_done(build: Build, name: str, stamp: str, done: Done | None) -> bool:
 
 
 def _run(build: Build, name: str, step: BuildStep, stamp: str) -> Done:
-    """Write the files of one step; the records file appears last."""
+    """Write one step's files; the records file appears last."""
     made, rejected, encoder = 0, Counter[str](), msgspec.json.Encoder()
     with write_whole(build.file_of(name)) as records, write_whole(build.rejects_of(name)) as rejects:
         for found in step.make(build):

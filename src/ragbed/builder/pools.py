@@ -1,4 +1,4 @@
-"""Label ranked passages for their question, and drop duplicates and passages that do not fit together in one item."""
+"""Label ranked passages for their question, and drop duplicates and passages that cannot be in the same item."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ VERDICTS: dict[str, Label | None] = {
     "contradicts": "contradicting",
     "none": None,
 }
-_UNRELATED = "random"  # not noise in the paper's sense, and easy to obtain from other items
+_UNRELATED = "random"  # unrelated passages are not noise in the paper's sense, and are easy to obtain from other items
 # A judge that gives the same verdict on at least this share of this many passages is unusable: usually, a quarter to a
 # half of a question's passages support the answer.
 _MIN_JUDGED, _SAME_SHARE = 100, 0.9
@@ -36,8 +36,8 @@ _Opinions: TypeAlias = Mapping[str, Sequence[Completion]]
 def sift(texts: Sequence[str], labellings: Sequence[Labelling]) -> list[str]:
     """Return the reason why each passage is dropped, or an empty string if it is kept.
 
-    Supporting passages take precedence: a distractor that is a near-duplicate of one is dropped, because one of the
-    labels would be wrong or the answer would depend on a few words.
+    Supporting passages take precedence: a distractor that is a near-duplicate of a supporting passage is dropped,
+    because one of the labels would be wrong or the answer would depend on a few words.
     """
     reasons = [""] * len(texts)
     near = find_near(texts)
@@ -62,7 +62,7 @@ def sift(texts: Sequence[str], labellings: Sequence[Labelling]) -> list[str]:
 
 
 def find_shortcuts(question: Question, texts: Sequence[str]) -> list[int]:
-    """Return the indices of passages that give every part of a multi-part answer and thus need no integration."""
+    """Return the indexes of passages that give every part of a multi-part answer, so no integration is needed."""
     if len(question.answer) == 1:
         return []
 
@@ -118,7 +118,7 @@ class _Job(NamedTuple):
 
 
 def make_pools(build: Build) -> Iterator[LabelledPool | Reject]:
-    """Label passages by rules (and by a judge if the recipe names one), and drop those that do not fit together."""
+    """Label passages with rules (and a judge if the recipe names one), and drop those that cannot be in one item."""
     drafts = {draft.id: draft for draft in build.read("questions", Draft)}
     ranked = [(drafts[record.question], record.candidates) for record in build.read("ranking", Ranked)]
     judged = _ask(build, ranked)

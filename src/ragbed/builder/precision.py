@@ -2,9 +2,9 @@
 
 The labelled items were built from other documents.
 
-Items below a threshold are dropped. Thresholds are tested from high to low on the labelled items until the one-sided
-95% lower bound fails for the first time, and the last one that passed is used. Because the order is fixed, testing
-several thresholds does not reduce the confidence.
+To reach a requested precision, items below a threshold are dropped. Three thresholds are tested: those that keep all
+labelled items, two thirds and one third of them. The lowest one is used whose one-sided lower bound for the share of
+correct items is high enough. The bounds together have a confidence of 95%.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import msgspec
 import numpy as np
 from msgspec import Struct
 
-from ragbed.analysis.statistics.binomial import trials_for_bound, upper_bound
+from ragbed.analysis.statistics.binomial import upper_bound
 from ragbed.builder.rules import GENERATOR
 from ragbed.errors import MALFORMED_JSON, DataError
 from ragbed.io.jsonl import write_whole
@@ -27,11 +27,13 @@ from ragbed.io.locations import read_regular
 PROMISES = "precision.json"
 MIN_LABELS = 60  # minimum number of labels; 59 labels without an error give a lower bound of 0.95
 _LEVEL = 0.95
+_THIRDS = (3, 2, 1)  # thirds of the labelled items that the tested thresholds keep
+_TESTED_LEVEL = 1 - (1 - _LEVEL) / len(_THIRDS)  # level of each of the tested bounds (Bonferroni)
 _PRIOR = 0.5  # Jeffreys prior: pseudo-count of correct and of incorrect items
 
 
 class CalibrationLabel(Struct, frozen=True, kw_only=True):
-    """A labelled item: its score, and whether its reader found it correct and clear."""
+    """A labelled item: its score, and whether the person or model that labelled it found it correct and clear."""
 
     generator: str  # rules or model
     lang: str
@@ -42,7 +44,7 @@ class CalibrationLabel(Struct, frozen=True, kw_only=True):
 
 
 class Promise(Struct, frozen=True, kw_only=True):
-    """The expected share of correct items.
+    """An estimate of the share of correct items.
 
     Attributes:
         items: Number of items at or above the threshold.
@@ -52,7 +54,7 @@ class Promise(Struct, frozen=True, kw_only=True):
         right: Number of these labelled items that are correct.
         share: Expected share of correct items; None with fewer than 60 labels.
         low, high: 95% prediction interval for the share among `items`.
-        bound: One-sided 95% lower bound for the share of correct items among all items that the generator creates.
+        bound: One-sided 95% lower bound on the share of correct items among all items that the generator creates.
         wanted: The requested precision.
     """
 
@@ -75,7 +77,7 @@ class Promise(Struct, frozen=True, kw_only=True):
 
 @cache
 def read_labels(generator: str) -> tuple[CalibrationLabel, ...]:
-    """Return the labelled items created by a kind of generator: the rules or a model."""
+    """Return the labelled items created by one kind of generator, either the rules or a model."""
     kind = GENERATOR if generator == GENERATOR else "model"
     source = files("ragbed.builder") / "calibration.jsonl"
     lines = source.read_bytes().splitlines()
@@ -110,7 +112,8 @@ def make_promise(
     if len(own) < MIN_LABELS or not items:
         return promise
     low, high = predict(right, len(own), items)
-    bound = 1 - upper_bound(len(own) - right, len(own), _LEVEL)
+    level = _LEVEL if wanted is None else _TESTED_LEVEL
+    bound = 1 - upper_bound(len(own) - right, len(own), level)
     return msgspec.structs.replace(promise, share=right / len(own), low=low, high=high, bound=bound)
 
 
@@ -138,7 +141,7 @@ def describe_promise(promise: Promise) -> str:
 def correct_promise(promise: Promise, wrong: int, sampled: int) -> Promise:
     """Update an estimate after a review of a random sample of the items.
 
-    The labels from other documents count as at most 60 items, so that a review of a few dozen soon outweighs them.
+    The labels from other documents count as at most 60 items, so a review of a few dozen items soon outweighs them.
     """
     weight = min(1.0, MIN_LABELS / promise.labels) if promise.labels else 0.0
     right = promise.right * weight + sampled - wrong
@@ -184,18 +187,11 @@ def read_promises(folder: Path) -> dict[str, Promise]:
 
 
 def _threshold(labels: Sequence[CalibrationLabel], wanted: float) -> float:
-    """Return the last threshold, tested from high to low, whose lower bound passes, or a value above 1 if none does."""
-    ordered = sorted(labels, key=lambda label: -label.score)
-    # The first test includes enough labels to tolerate one error, and two thirds of all labels, so that a few errors
-    # with high scores do not end the sequence. Its size does not depend on which items are correct.
-    least = max(MIN_LABELS, trials_for_bound(1, 1 - wanted, _LEVEL), len(ordered) * 2 // 3)
-    first = min(len(ordered), least)
-    best, wrong = 2.0, 0
-    for place, label in enumerate(ordered, 1):
-        wrong += not label.right
-        is_last = place == len(ordered) or ordered[place].score < label.score
-        if place >= first and is_last:
-            if 1 - upper_bound(wrong, place, _LEVEL) < wanted:
-                break
-            best = 0.0 if place == len(ordered) else label.score
-    return best
+    """Return the lowest of the tested thresholds whose lower bound is high enough, or a value above 1 if none is."""
+    scores = sorted((label.score for label in labels), reverse=True)
+    for thirds in _THIRDS:
+        threshold = 0.0 if thirds == max(_THIRDS) else scores[len(scores) * thirds // max(_THIRDS) - 1]
+        own = [label.right for label in labels if label.score >= threshold]
+        if len(own) >= MIN_LABELS and 1 - upper_bound(own.count(False), len(own), _TESTED_LEVEL) >= wanted:
+            return threshold
+    return 2.0

@@ -1,4 +1,4 @@
-"""Determine which questions the reference models can answer without documents."""
+"""Determine which questions reference models can answer without documents."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _knows(case: Case, completions: Sequence[Completion]) -> bool:
 
 
 def _first_day(build: Build) -> str:
-    """Return the last declared knowledge cut-off plus the margin, as an ISO date; empty if no cut-off is declared."""
+    """Return the latest declared knowledge cut-off plus the margin, as an ISO date; empty if none is declared."""
     gate = build.recipe.gate
     last = max(gate.cutoffs.values(), default="")
     return (date.fromisoformat(last) + timedelta(days=gate.margin_days)).isoformat() if last else ""
@@ -75,7 +75,7 @@ def _find_age_problem(draft: Draft, first_day: str) -> Problem | None:
 
 
 def _find_seen(build: Build) -> dict[str, float]:
-    """Return, by question, the share of its article that occurs in the recipe's corpora."""
+    """Return, for each question, the share of its article that occurs in the recipe's corpora."""
     if not build.corpora:
         return {}
     used = {draft.article for draft in build.read("questions", Draft)}

@@ -1,4 +1,4 @@
-"""Generate questions and answers from articles, as well as questions that the generator already knows."""
+"""Generate questions and answers, both from articles and from the generator's own knowledge."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class SimilarArticles:
     """A search for other articles that share a question's rarest words.
 
     Args:
-        articles: Articles of one language.
+        articles: Articles in one language.
     """
 
     def __init__(self, articles: Sequence[Article]) -> None:
@@ -63,7 +63,7 @@ class SimilarArticles:
                 self._by_term[term].append(place)
 
     def nearest(self, draft: Draft) -> Article | None:
-        """Return the nearest article that is not the question's own and does not contain its answer, if any."""
+        """Return the nearest article, other than the question's own, that does not contain the answer, if any."""
         scores: defaultdict[int, float] = defaultdict(float)
         for term in set(to_terms(draft.question)):
             places = self._by_term.get(term, ())
@@ -81,7 +81,7 @@ def _contains_answer(article: Article, draft: Draft) -> bool:
 
 @dataclass
 class _Language:
-    """The articles of one language in random order, and the drafts accepted so far."""
+    """The articles in one language, in random order, and the drafts accepted so far."""
 
     build: Build
     lang: Lang
@@ -137,7 +137,7 @@ def make_questions(build: Build) -> Iterator[Draft | Reject]:
 
 
 def asks_outside(build: Build) -> bool:
-    """Check that a model writes the questions and that documents about other facts can be found."""
+    """Check that a model writes the questions, and that a search can find documents about other facts."""
     return build.recipe.search.engine != "local" and build.recipe.generator != GENERATOR
 
 
@@ -174,7 +174,7 @@ def _from_articles(language: _Language) -> Iterator[Draft | Reject]:
 
 
 def _repair(language: _Language, faulty: Sequence[_Faulty], cases: dict[str, Case]) -> Iterator[Draft | Reject]:
-    """Ask the generator to repair each rejected draft once, and give it the reason for the rejection."""
+    """Ask the generator once to repair each rejected draft, giving it the reason for the rejection."""
     repairs = []
     for article, block, reason in faulty:
         first, draft = cases[article.id].messages[0].content, write_block(block, article.lang)
@@ -203,7 +203,7 @@ def _read_blocks(
 
 
 def _from_siblings(language: _Language) -> Iterator[Draft | Reject]:
-    """Yield a question from another article that is similar to each of the first drafts, to obtain pairs to combine."""
+    """For each of the first drafts, yield a question from a similar article, to obtain pairs that can be combined."""
     enough = language.enough("integration")
     if not enough or language.build.recipe.generator == GENERATOR:
         return
@@ -257,12 +257,12 @@ def _excerpt(article: Article) -> dict[str, str]:
 
 
 def ask_for_fields(build: Build, task: str, cases: Sequence[Case], alone: str = "") -> dict[str, Fields]:
-    """Return each case's fields as blocks, or its outcome and reason; responses without fields are retried once.
+    """Return each case's fields as blocks, or its outcome and reason; retry once if a response has no fields.
 
     Args:
         build: The build.
         task: Name of the task.
-        cases: The cases to call.
+        cases: The cases for which to call the model.
         alone: See `read_blocks`.
     """
 

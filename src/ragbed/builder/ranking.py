@@ -1,4 +1,4 @@
-"""Encode passages on an engine's workers, and rank the nearest passages for each question, followed by its snippets."""
+"""Encode passages on an engine's workers, and rank each question's nearest passages, followed by its snippets."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _BATCH = 256  # number of passages to encode and store at a time
 
 
 def make_ranking(build: Build) -> Iterator[Ranked | Reject]:
-    """Yield the passages of each question's pages, nearest first, followed by its snippets."""
+    """Yield the passages from each question's pages, nearest first, followed by its snippets."""
     hits: dict[str, list[Hit]] = defaultdict(list)
     for hit in build.read("hits", Hit):
         hits[hit.question].append(hit)
@@ -88,7 +88,7 @@ class _EncodingWorker:
         return self._encoder.encode(texts, "passage").vectors.astype(np.float32).tobytes()
 
     async def close(self) -> None:
-        """Keep the encoder for the next step that needs it."""
+        """Do nothing: the encoder stays loaded for the next step that needs it."""
 
 
 async def encode_all(engine: Engine, name: str, batches: Iterator[list[str]]) -> AsyncGenerator[bytes, None]:
@@ -104,7 +104,7 @@ async def encode_all(engine: Engine, name: str, batches: Iterator[list[str]]) ->
 
 
 class _Passages(RecordIndex[Chunk]):
-    """The passages of some articles and their vectors, both stored on disk to limit memory use."""
+    """The passages from some articles and their vectors, both stored on disk to limit memory use."""
 
     def __init__(self, build: Build, encoder: Encoder | TokenEncoder, articles: Set[str]) -> None:
         self._top, self._encoder = build.recipe.ranking.top, encoder
@@ -144,7 +144,7 @@ class _Passages(RecordIndex[Chunk]):
         return np.memmap(path, np.float32, "r", shape=(count, width)) if count else np.zeros((0, width), np.float32)
 
     def _mark(self, build: Build, encoder: Encoder) -> str:
-        """Return a hash of everything that determines the vectors: the passages and the encoder."""
+        """Return a hash of the passages and the encoder, which together determine the vectors."""
         parts = (hash_file(build.file_of("passages")), encoder.name, encoder.identity())
         return hashlib.sha256("\0".join(parts).encode() + self._offsets.tobytes()).hexdigest()[:12]
 

@@ -30,7 +30,7 @@ class _Part(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class RecipeCounts(_Part, frozen=True, kw_only=True):
-    """Number of items of each kind, either for every language or per language, e.g. `{ en = 10, zh = 5 }`."""
+    """Number of items of each kind: one number for every language, or one per language, e.g. `{ en = 10, zh = 5 }`."""
 
     base: int | dict[Lang, int] = 20
     integration: int | dict[Lang, int] = 0
@@ -55,7 +55,7 @@ class RecipeModels(_Part, frozen=True, kw_only=True):
 
 
 class RecipeGate(_Part, frozen=True, kw_only=True):
-    """Requirements for what models know; for counterfactual items, they must know the answer."""
+    """Requirements for models' prior knowledge; for counterfactual items, they must know the answer."""
 
     models: tuple[str, ...] = ()  # reference models for closed-book calls; by default, the generator
     samples: int = 1  # responses per model; the majority decides
@@ -66,7 +66,7 @@ class RecipeGate(_Part, frozen=True, kw_only=True):
 
 
 class RecipeSearch(_Part, frozen=True, kw_only=True):
-    """The settings for searching documents for a question."""
+    """The settings for finding documents for a question."""
 
     engine: str = "local"
     # The local engine's encoder for semantic search, or an empty string to search by words only. It encodes every page,
@@ -148,7 +148,7 @@ def read_recipe(path: Path) -> Recipe:
 
 
 def wanted_of(recipe: Recipe, kind: str, lang: Lang) -> int:
-    """Return the number of items of a kind that the recipe requests in a language."""
+    """Return how many items of a kind the recipe requests in a language."""
     count: int | dict[Lang, int] = getattr(recipe.wanted, kind)
     return count if isinstance(count, int) else count.get(lang, 0)
 
@@ -165,7 +165,7 @@ def models_of(recipe: Recipe) -> frozenset[str]:
 
 
 def reference_models(recipe: Recipe) -> tuple[str, ...]:
-    """Return the models to call without documents: the recipe's reference models, or else the generator."""
+    """Return the models to call without documents: the recipe's reference models or, by default, the generator."""
     return recipe.gate.models or tuple(models_of(recipe) & {recipe.generator})
 
 
@@ -220,4 +220,4 @@ def _check_numbers(path: Path, recipe: Recipe) -> None:
                     raise DataError(path, problem, field=f"{table}.{field}")
     kinds = recipe.wanted.__struct_fields__
     if not any(wanted_of(recipe, kind, lang) for kind in kinds for lang in recipe.langs):
-        raise DataError(path, "requests no items; set at least one number above 0", field="wanted")
+        raise DataError(path, "must request at least one item; set at least one number above 0", field="wanted")

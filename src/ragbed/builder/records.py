@@ -58,14 +58,14 @@ class Ranked(Record, frozen=True, kw_only=True):
 
 
 class LabelledPool(Record, frozen=True, kw_only=True):
-    """The passages of a question with their relevance labels."""
+    """A question's passages with their relevance labels."""
 
     question: str
     passages: tuple[Passage, ...]
 
 
 class Verified(Record, frozen=True, kw_only=True):
-    """A question whose answer a reader found in the supporting passages."""
+    """A question whose answer a reader model found in the supporting passages."""
 
     question: str
     supports: int
@@ -83,7 +83,7 @@ class Combination(Record, frozen=True, kw_only=True):
 
 
 class Edited(Record, frozen=True, kw_only=True):
-    """A supporting passage with the false answer; `of` is the index of the original in its pool."""
+    """A supporting passage with the false answer; `of` is the index of the original passage in its pool."""
 
     of: int
     text: str

@@ -39,7 +39,7 @@ class LabelDisagreement(Struct, frozen=True):
 
 
 class RelabelRow(Struct):
-    """Agreement between the new labels and the published ones."""
+    """The agreement between the new labels and the published ones, by rule and relevance label."""
 
     way: Way
     published: Stance
@@ -49,7 +49,7 @@ class RelabelRow(Struct):
 
 
 class Relabelling:
-    """Counts the agreement across items."""
+    """Counts how often new and published labels agree, across items."""
 
     def __init__(self) -> None:
         self.items = 0
@@ -84,7 +84,7 @@ class Relabelling:
 
 
 def rebuild(item: Item) -> Item:
-    """Rebuild an item's pools by the plain rule; passages keep their order within a pool."""
+    """Rebuild an item's pools with the plain rule; passages keep their order within a pool."""
     passages = []
     for passage in item.passages:
         stance = passage.stance
@@ -127,6 +127,6 @@ def _pool(label: Label) -> Stance | None:
 
 
 def relabel(items: Iterable[Item]) -> tuple[Relabelling, list[LabelDisagreement]]:
-    """Relabel all items of a dataset, and return the counts and the disagreements."""
+    """Relabel all items in a dataset, and return the counts and the disagreements."""
     counts = Relabelling()
     return counts, [found for item in items for found in counts.add(item)]

@@ -1,4 +1,4 @@
-"""Run a build: all steps of a recipe, the item files, the lock and the quality report."""
+"""Run a build: execute a recipe's steps, and write the item files, the lock and the quality report."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class BuildPlan:
 
 @dataclass(frozen=True)
 class BuildTools:
-    """The resources of a build: model calls, network services, workers and the progress display."""
+    """The resources that a build uses: model calls, network services, workers and the progress display."""
 
     client: BuildModelClient
     services: BuildServices
@@ -64,7 +64,7 @@ class BuildTools:
 
 
 def run_build(plan: BuildPlan, tools: BuildTools) -> tuple[State, list[Delivery]]:
-    """Run a build; return the state of its steps, and the requested and delivered numbers of items in each file."""
+    """Run a build; return the state of its steps, and the numbers of requested and delivered items in each file."""
     with hold(plan.folder), _work_folder(plan) as folder:
         lock = read_lock(plan.folder) if plan.locked else None
         if lock is not None:
@@ -117,12 +117,12 @@ def correct_promises(build: Path, reviewed: Path) -> list[str]:
 
 @contextmanager
 def _work_folder(plan: BuildPlan) -> Iterator[Path]:
-    """Yield the folder for the steps; a locked build uses a temporary one, which is compared with the stored one."""
+    """Yield the folder for the steps; a locked build uses a temporary folder, which is compared with the stored one."""
     if not plan.locked:
         yield plan.folder
         return
     temporary = plan.folder / ".locked"
-    shutil.rmtree(temporary, ignore_errors=True)  # may have been left behind by a killed build
+    shutil.rmtree(temporary, ignore_errors=True)  # a killed build may have left this folder behind
     try:
         yield temporary
     finally:

@@ -37,12 +37,12 @@ def make_hits(build: Build) -> Iterator[Hit | Reject]:
 
 
 def mark_recorded(build: Build) -> str | None:
-    """Return the hash of the file with recorded search results, or None if the recipe names none."""
+    """Return the hash of the recorded search results, or None if the recipe names none."""
     return hash_file(build.recorded) if build.recorded is not None and build.recorded.is_file() else None
 
 
 def check_engine(build: Build) -> None:
-    """Open a build's engine if it has not searched yet, to report a missing key or file before the first step."""
+    """Open the engine if the build has no search results yet, to report a missing key or file before the first step."""
     if build.recipe.search.engine != "local" and not build.file_of(STEP).exists():
         with ExitStack() as stack:
             _open(build, stack, {})
@@ -87,7 +87,7 @@ def _open(build: Build, stack: ExitStack, questions: Mapping[str, str]) -> Searc
 
 
 def _index(build: Build) -> LocalIndex:
-    """Index this build's articles by words and by meaning.
+    """Index the build's articles by words and by meaning.
 
     The file name contains a hash of the inputs. An index left by a killed build is completed, and others are deleted.
     """

@@ -38,7 +38,7 @@ class Survey(Struct, frozen=True, kw_only=True):
 
     Attributes:
         documents: Documents that a build reads.
-        skipped: Number of other files, by the reason why they are not read.
+        skipped: Number of other files, by the reason for not reading them.
         langs: Share of each language in a sample of the documents.
         tokens: Median length of a document in the sample; 0 if none is plain text.
     """
@@ -50,7 +50,7 @@ class Survey(Struct, frozen=True, kw_only=True):
 
 
 class Forecast(Struct, frozen=True, kw_only=True):
-    """The estimated resources for a build.
+    """The estimated resources that a build needs.
 
     Attributes:
         calls: Number of model calls.
@@ -67,7 +67,7 @@ class Forecast(Struct, frozen=True, kw_only=True):
 
 
 def survey_folder(folder: Path) -> Survey:
-    """Survey the documents in a folder: the names of all files, and the beginning of some."""
+    """Survey the documents in a folder, using the names of all files and the beginnings of some."""
     found = sorted(path for path, _ in _walk(folder) if not _problem(path))
     skipped = Counter(reason for path, _ in _walk(folder) if (reason := _problem(path)))
     plain = [path for path in found if path.suffix.lower() in _PLAIN]
@@ -85,7 +85,7 @@ def survey_folder(folder: Path) -> Survey:
 
 
 def forecast_build(recipe: Recipe, survey: Survey) -> Forecast:
-    """Estimate the calls, cost and time of a build."""
+    """Estimate the calls, cost and time for a build."""
     wanted = sum(wanted_of(recipe, "base", lang) for lang in recipe.langs)
     drafts = ceil(wanted * recipe.questions.surplus)
     articles = min(survey.documents, ceil(drafts / recipe.questions.per_article))

@@ -1,4 +1,4 @@
-"""Extract the content words and years of a question, and detect hedged statements, which are not suitable as facts."""
+"""Extract the content words and years from a question, and detect hedged statements, which do not count as facts."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _CLAUSE = re.compile(r"[,;，；]")
 
 @lru_cache(maxsize=4096)
 def find_anchors(question: str, lang: Lang) -> frozenset[str]:
-    """Return the stems of an English question's words, or the character bigrams of a Chinese one, without years."""
+    """Return the word stems in an English question, or the character bigrams in a Chinese one, without years."""
     folded = _YEAR.sub(" ", fold(question, lang))
     if lang == "en":
         return frozenset(_stem(word) for word in _LATIN.findall(_STOP_EN.sub(" ", folded)))
@@ -80,6 +80,6 @@ def asks_for_a_guess(question: str, lang: Lang) -> bool:
 
 
 def is_hedged(sentence: str, place: int, lang: Lang) -> bool:
-    """Check whether a sentence has a hedge before a position or in the same clause."""
+    """Check whether a sentence has a hedge before a position, or in the clause at that position."""
     after = _CLAUSE.search(sentence, place)
     return _HEDGE[lang].search(sentence[: after.start() if after else len(sentence)]) is not None

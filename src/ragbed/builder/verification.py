@@ -1,4 +1,4 @@
-"""Verify items by all rules, and by a model that answers rephrased questions and questions with only distractors."""
+"""Verify items with all rules and with a model that answers rephrased questions and questions with only distractors."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _ask_readers(build: Build, passed: Sequence[tuple[str, Item]]) -> Iterator[S
 
 
 def _rephrase(build: Build, items: Sequence[Item]) -> dict[str, list[str]]:
-    """Return rephrasings of each question by the generator; empty if the rules write the questions."""
+    """Return the generator's rephrasings of each question, or none if the rules write the questions."""
     if build.recipe.generator == GENERATOR:
         return {item.question: [] for item in items}
     cases = [
@@ -98,7 +98,7 @@ def _case(item: Item, question: str, passages: Sequence[Passage]) -> Case:
 
 
 def _judge(candidate: _Candidate, responses: Mapping[str, Sequence[Completion]]) -> dict[str, float] | Problem:
-    """Return the reader's signals, or the problem if the reader's responses contradict the item."""
+    """Return the reader model's signals, or the problem if its responses contradict the item."""
     completions = {case.case: responses[case.case][0] for case in (candidate.blind, *candidate.rephrased)}
     if failed := next((one for one in completions.values() if one.outcome != "ok"), None):
         return failed.outcome, f"the call to the reader failed: {failed.error or WITHOUT_REPLY[failed.outcome]}"

@@ -136,7 +136,7 @@ def _suggest_current(error: click.ClickException) -> click.ClickException:
 
 
 def _handle_termination() -> None:
-    """Exit on SIGTERM, and let no signal be lost."""
+    """Install the SIGTERM handler, and make sure that no signal is lost."""
     signal.signal(signal.SIGTERM, _end)
     if os.name != "nt":
         sys.unraisablehook = _repeat_ignored_signal

@@ -55,7 +55,7 @@ def _options_of(command: click.Command | None) -> dict[str, str]:
 
 
 def program() -> str:
-    """Return the command that runs this program in the user's shell: `ragbed` if it is on the PATH, or its path."""
+    """Return the command that runs this program in the user's shell: `ragbed` if that is on the PATH, else its path."""
     typed = Path(sys.argv[0])
     found = shutil.which("ragbed")
     if found is not None and Path(found).resolve() == typed.resolve():

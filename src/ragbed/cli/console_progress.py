@@ -48,7 +48,7 @@ class ConsoleProgress(RunProgress):
 
 
 class DownloadProgress(Progress):
-    """A display with a progress bar for each file, in megabytes, on a terminal, and occasional lines elsewhere.
+    """A display of downloads: a bar in megabytes for each file on a terminal, or occasional lines elsewhere.
 
     Args:
         clock: Function that returns monotonic time in seconds.
@@ -90,7 +90,7 @@ class DownloadProgress(Progress):
 
 @contextmanager
 def resumable(message: str) -> Iterator[None]:
-    """Print how to resume if the user or the system interrupts the block."""
+    """If the user or the system interrupts the block, print how to resume."""
     try:
         yield
     except (KeyboardInterrupt, Stopped):

@@ -127,7 +127,7 @@ def _print_findings(out: Console, count: RuleCount, samples: Samples) -> None:
         shown += 1
         item = None if finding.item is None else f"item {finding.item}"
         place = ", ".join(part for part in (item, f"line {finding.line}", finding.where) if part)
-        repeats_place = finding.definitions == (finding.where,)  # the rule `mix` gives its condition in both fields
+        repeats_place = finding.definitions == (finding.where,)  # the `mix` rule gives its condition in both fields
         names = f" ({', '.join(finding.definitions)})" if finding.definitions and not repeats_place else ""
         line = Text.assemble((f"  {printable(place)}: ", "dim"), printable(finding.message), (names, "dim"))
         out.print(line, soft_wrap=True)

@@ -1,4 +1,4 @@
-"""`ragbed paper`: show the paper's tables, and findings about what they support."""
+"""`ragbed paper`: show the paper's tables and the conclusions that they support."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`ragbed build relabel`: relabel the documents of a dataset, and compare with the published labels."""
+"""`ragbed build relabel`: relabel a dataset's documents, and compare the result with the published labels."""
 
 from __future__ import annotations
 

@@ -25,9 +25,9 @@ def read_rest(folder: Path) -> tuple[int, str | None]:
 
 
 def exit_if_incomplete(folder: Path, cells: Sequence[ConditionCounts], limit: str, *, may_stop: bool) -> None:
-    """Exit with code 3 if a case failed or was truncated, or if it has no result and the run must not stop early.
+    """Exit with code 3 if a case failed, was truncated, or has no result although the run must not stop early.
 
-    Episodes of the testbed `search` that end at a limit are only counted.
+    Episodes of the `search` testbed that end at a limit are only counted.
 
     Args:
         folder: Folder of the run.
@@ -201,7 +201,7 @@ def _row(cell: ConditionCounts, varied: Sequence[str], truncated: Sequence[int])
 
 
 def _upper_bound(cell: ConditionCounts, score: str) -> str:
-    """Return the highest possible rate, with all unsure responses counted as right; empty if there are none."""
+    """Return the rate if all unsure responses were right, as text, or an empty string if there are none."""
     if score != "correct" or not cell.rate("unsure"):
         return ""
     return f", at most {100 * (cell.rate('correct') + cell.rate('unsure')):.1f}"

@@ -30,7 +30,7 @@ _PRIORITY: tuple[Stance, ...] = (
 
 
 class Named(NamedTuple):
-    """A passage as identified by a system: by its ID, its text, or both."""
+    """A passage as a system identifies it: by its ID, its text, or both."""
 
     id: str | None
     text: str | None
@@ -107,7 +107,7 @@ def passage_id(text: str) -> str:
 
 
 def _stance(pooled: _Pooled, case: Case) -> tuple[Stance, int | None]:
-    """Return the label in the case's item, or in an item on the same event if the text contains the case's answer."""
+    """Return a passage's label in the case's item, or in an item on the same event if it contains the case's answer."""
     own = [use for use in pooled.uses if use.item == case.item]
     if own:
         use = min(own, key=lambda use: _PRIORITY.index(use.stance))

@@ -1,6 +1,6 @@
 """Read and write RGB's format: the eight published files, and files with the same fields.
 
-The files are JSON Lines despite the suffix `.json`. There are three kinds of records: base
+The files are JSON Lines despite the `.json` suffix. There are three kinds of records: base
 `{id, query, answer, positive[], negative[]}`; integration with `positive[][]`, one list per sub-question, and `asnwer1`
 (sic), `answer2`; counterfactual with `fakeanswer` and `positive_wrong[]`, where `positive_wrong[i]` is the falsified
 `positive[i]`.

@@ -102,7 +102,7 @@ class ShardedDataset(Dataset):
     parts: tuple[ShardPart, ...]
 
     def lines(self) -> Iterator[Line]:
-        """See `Dataset`."""
+        """Yield the lines of all parts (see `Dataset.lines`)."""
         for index, part in enumerate(self.parts):
             place = self.path / part.name
             with checked(place, part) as here:

@@ -27,7 +27,7 @@ _CHUNK_BYTES = 1 << 16
 
 @dataclass(frozen=True)
 class DownloadLimits:
-    """Limits for each file."""
+    """Download limits for each file."""
 
     connect_s: float = 15  # connection timeout, including the DNS lookup
     idle_s: float = 30  # maximum pause between two chunks
@@ -56,7 +56,7 @@ class Watcher(Protocol):
         """Handle new bytes of a file."""
 
     def stumble(self, name: str, problem: str, pause_s: float) -> None:
-        """Handle a failed attempt; the next one starts after the pause."""
+        """Handle a failed attempt; the next attempt starts after the pause."""
 
 
 async def download_all(
@@ -186,7 +186,8 @@ class _Download:
         most = self.limits.max_bytes if self.request.size is None else self.request.size
         if size > most:
             raise RequestRefused(
-                f"the server sent more than the expected {most:,} bytes, so this is a different file", stale=True
+                f"the server sent more than the expected {most:,} bytes, so the file is not the expected one",
+                stale=True,
             )
 
     def _size(self) -> int:

@@ -24,7 +24,7 @@ def hide_user(url: str) -> str:
 
 
 class RequestRefused(Exception):
-    """An error that a retry cannot fix; the message is the reason.
+    """An error that a retry cannot fix; the message gives the reason.
 
     Args:
         problem: What happened.
@@ -37,7 +37,7 @@ class RequestRefused(Exception):
 
 
 class TransferInterrupted(Exception):
-    """An error that a retry may fix; the message is the reason.
+    """An error that a retry may fix; the message gives the reason.
 
     Args:
         problem: What happened.
@@ -53,7 +53,7 @@ class TransferInterrupted(Exception):
 
 @dataclass(frozen=True)
 class Body:
-    """A response with a file's content from an offset on; the offset is 0 if the server does not support ranges."""
+    """A response with a file's content from an offset, which is 0 if the server does not support ranges."""
 
     response: aiohttp.ClientResponse
     start: int

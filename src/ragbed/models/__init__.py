@@ -1,4 +1,4 @@
-"""Call language models through a provider, which is the first part of the model string.
+"""Call language models; the first part of a model string names the provider.
 
 To add a provider, write a class with the methods of `Model` and a function that creates it from a `ModelConfig`, and
 add the function to PROVIDERS. Other packages register such functions in the entry point group `ragbed.models`
@@ -41,7 +41,7 @@ _DEFAULT_CONNECTIONS = 64
 
 @dataclass(frozen=True)
 class ModelConfig:
-    """The settings of a model.
+    """The settings for opening a model.
 
     Attributes:
         model: The part of the model string after the provider.
@@ -80,7 +80,7 @@ class ModelConfig:
             raise UsageError(f"max_connections must be between 1 and {_MAX_CONNECTIONS:,}, not {self.connections:,}.")
 
     def key(self, name: str, *, needed: bool) -> ApiKey | None:
-        """Return the API key in an environment variable, or None if it is not set and not needed."""
+        """Return the API key from an environment variable, or None if the variable is not set and no key is needed."""
         value = self.environ.get(name, "").strip()
         if not value:
             if needed:
@@ -120,7 +120,7 @@ class ModelConfig:
 
 
 def _compatible(name: str) -> Callable[[ModelConfig], Model]:
-    """Return the function that opens models of a provider in `dialects.py`."""
+    """Return the function that opens a model of one of the providers in `dialects.py`."""
 
     def open_compatible(config: ModelConfig) -> Model:
         from ragbed.models.providers.dialects import COMPATIBLE
@@ -208,7 +208,7 @@ def _llamacpp(config: ModelConfig, provider: str = "llamacpp") -> Model:
 
 
 def _http(config: ModelConfig) -> Model:
-    """Open a RAG system at a URL: `http/https://…` or `http/localhost:8080/ask`."""
+    """Open the RAG system at a URL: `http/https://…` or `http/localhost:8080/ask`."""
     from ragbed.models.systems import HttpSystem
 
     url = config.model if "://" in config.model else f"http://{config.model}"
@@ -336,7 +336,7 @@ def _check_options(provider: str, config: ModelConfig) -> None:
 
 
 def open_model(spec: str, make_config: Callable[[str], ModelConfig]) -> Model:
-    """Open the model named by `provider/model`; only the first slash is a separator.
+    """Open a model by its model string, `provider/model`; only the first slash is a separator.
 
     Args:
         spec: The model string.

@@ -51,7 +51,7 @@ class Sampling(msgspec.Struct, frozen=True, kw_only=True):
     logprobs: bool = False
 
     def key(self) -> str:
-        """Return a string that is the same for settings that give the same responses, used in folder names.
+        """Return a string for folder names that is the same for settings that give the same responses.
 
         `raises_limit` is not included, because a complete response is the same with any limit.
         """
@@ -65,7 +65,7 @@ class Sampling(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WorkerLost(Exception):
-    """The worker that was calling a model has died. The response is lost, but the case is not the cause."""
+    """The worker that was calling a model has died. The response is lost, but the case did not cause the failure."""
 
 
 class Model(Protocol):
@@ -100,7 +100,7 @@ class Model(Protocol):
     advice: str
 
     async def complete(self, case: Case, repeat: int = 0) -> Completion:
-        """Call the model for a case, retrying as needed; failures are returned as outcomes.
+        """Call the model with a case, retrying as needed; failures are returned as outcomes.
 
         A model that samples with ragbed's random number generator uses a different seed for each repeat.
 
@@ -109,7 +109,7 @@ class Model(Protocol):
         """
 
     def request(self, case: Case) -> bytes:
-        """Return the complete request as canonical bytes, from which the key in the response cache is computed."""
+        """Return the complete request as canonical bytes, from which its response cache key is computed."""
 
     async def identity(self) -> str:
         """Return a string that identifies the model beyond its name, e.g. a hash of its weights."""
@@ -133,7 +133,7 @@ class Parking(Protocol):
     """A model that parks cases while its server requires a pause, so that other cases can be sent.
 
     Otherwise, a server that answers every twentieth call with `Retry-After: 89` would stop all calls.
-    Check `isinstance` once per model, because the check takes longer than all other work for a call.
+    Call `isinstance` once per model, not once per call, because it takes longer than all other work for a call.
 
     Attributes:
         make_room: Called when a case is parked or the concurrency grows, so that the runner can send more cases.
@@ -196,7 +196,7 @@ class AnsweringAfresh(Protocol):
 
 @runtime_checkable
 class ToolCalling(Protocol):
-    """A model whose API accepts tools; otherwise, the testbed `search` uses a text protocol."""
+    """A model whose API accepts tools; with other models, the `search` testbed uses a text protocol."""
 
     @property
     def calls_tools(self) -> bool:
@@ -205,7 +205,7 @@ class ToolCalling(Protocol):
 
 @runtime_checkable
 class ForLanguages(Protocol):
-    """A model with a list of its language codes, e.g. `en`; the list is empty if the languages are unknown."""
+    """A model that lists the codes of its languages, e.g. `en`; the list is empty if the languages are unknown."""
 
     languages: tuple[str, ...]
 
@@ -236,7 +236,7 @@ def completed(
         finish: The finish reason; `length` if the response reached the token limit.
         usage: Token counts.
         thought: The reasoning, if the server reports it in a separate field.
-        served: Information about the call that the server reports.
+        served: Information that the server reports about the call.
     """
     inline, answer, is_complete = split_response(text, has_ended=finish not in (None, "length"))
     return Completion(

@@ -26,7 +26,7 @@ class _Prompt(msgspec.Struct):
 class Recording:
     """The responses in a cassette, by prompt and repeat, encoded as bytes to save memory.
 
-    If two cases have the same prompt, both get the first response. To distinguish them, import the cassette instead.
+    If two cases have the same prompt, both get the first response. To keep them separate, import the cassette instead.
 
     Args:
         path: A cassette with the responses of one model.
@@ -70,7 +70,7 @@ class Recording:
                         yield (prompt, record.repeat), encoder.encode(response)
 
     def find(self, messages: Sequence[Message], repeat: int = 0) -> Completion:
-        """Return the recorded response to exactly these messages, or an error if there is none."""
+        """Return the recorded response to exactly these messages, or an error outcome if there is none."""
         found = self._responses.get((prompt_hash(messages), repeat))
         if found is not None:
             return self._decoder.decode(found)
@@ -94,7 +94,7 @@ def _responses(completion: Completion, prompt: str) -> Iterator[tuple[str, Compl
 
 
 def _turns(completion: Completion) -> Iterator[tuple[str, Completion]]:
-    """Yield the prompt and the response of each turn of an episode."""
+    """Yield the prompt and the response for each turn in an episode."""
     *_, last = completion.steps
     is_failed = completion.outcome != "ok" and completion.finish not in ENDINGS
     for number, step in enumerate(completion.steps, 1):
@@ -130,5 +130,5 @@ class CassetteModel(StatelessModel):
         return canonical(case.messages)
 
     async def identity(self) -> str:
-        """Return the hash of the file."""
+        """Return the hash of the cassette file."""
         return cassette_hash(self._recording.path)

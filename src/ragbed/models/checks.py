@@ -1,4 +1,4 @@
-"""Check which back ends work and which extras are installed, without calling a model.
+"""Check, without calling a model, which back ends work and which extras are installed.
 
 To add a check, write a function that returns a `BackendCheck` for an environment, and add it to CHECKS.
 """
@@ -50,7 +50,7 @@ def _key(variable: str, environ: Environ) -> BackendCheck:
 
 
 def _compatible(name: str, environ: Environ) -> BackendCheck:
-    """Check the variables for a provider in `dialects.py`, or whether its local server accepts connections."""
+    """Check a provider in `dialects.py`: whether its variables are set, or whether its local server is reachable."""
     from ragbed.models.providers.dialects import COMPATIBLE, find_urls  # noqa: PLC0415  # imported when it runs
 
     provider = COMPATIBLE[name]
@@ -168,7 +168,7 @@ EXTRAS: dict[str, tuple[str, tuple[str, ...]]] = {
 
 
 def check_extra(name: str) -> BackendCheck:
-    """Check whether the packages of an extra are installed, without importing them."""
+    """Check whether an extra's packages are installed, without importing them."""
     _, packages = EXTRAS[name]
     missing = [package for package in packages if not _version(package)]
     if missing:

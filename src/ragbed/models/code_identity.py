@@ -15,11 +15,11 @@ _DIGITS = 12
 
 
 def identify(function: Callable[..., object]) -> str:
-    """Return a string that changes when a function's code changes, and that is the same in every process.
+    """Return a string that is the same in every process and changes when the function's code changes.
 
     It covers the bytecode, constants and names; immutable defaults, closure values and global values; and the functions
     in the same module that the function uses. It includes the Python version, which determines the bytecode.
-    Lists, dicts, classes and other modules are not covered: they may change during a run, which could then not resume.
+    Lists, dicts, classes and other modules are not covered: they may change during a run, which then could not resume.
 
     Example:
         >>> def greet(prompt):
@@ -76,7 +76,7 @@ def _describe_callable(value: Callable[..., object], seen: set[int]) -> Iterator
 
 
 def _describe_state(instance: object, seen: set[int]) -> Iterator[str]:
-    """Yield the type of an object and its immutable attributes, without those that its methods change."""
+    """Yield an object's type and its immutable attributes, except those that its methods change."""
     yield type(instance).__qualname__
     methods = (value for name, value in vars(type(instance)).items() if name not in ("__init__", "__post_init__"))
     codes = [method.__code__ for method in methods if isinstance(method, FunctionType)]

@@ -56,7 +56,7 @@ _MAX_DETAIL = 300
 
 @dataclass
 class Failure(Exception):
-    """A failed attempt.
+    """A failed attempt to call a model.
 
     Attributes:
         kind: See the table in this module.
@@ -79,7 +79,7 @@ class Failure(Exception):
 
 
 def retry_after_s(headers: Mapping[str, str], now: datetime) -> float | None:
-    """Return the seconds to wait according to `retry-after-ms` or `Retry-After`, or None if neither header is valid.
+    """Return the delay in seconds from `retry-after-ms` or `Retry-After`, or None if neither header is valid.
 
     A date is compared with the server's own time if the response includes it, because our clock may be wrong.
     """
@@ -153,7 +153,7 @@ _AGAIN: frozenset[Kind] = frozenset({"timeout", "rate", "server"})
 
 
 def from_status(status: int, body: str, wait_s: float | None = None) -> Failure:
-    """Return the failure for an HTTP status; if the status is ambiguous, the error in the body decides.
+    """Return the failure for an HTTP status; if the status is ambiguous, the error in the body determines the kind.
 
     Args:
         status: The HTTP status.
@@ -190,7 +190,7 @@ def _kind(status: int, error: ServerError) -> Kind:
 
 
 def failed(failure: Failure, attempts: int = 1, usage: Counter[str] | None = None) -> Completion:
-    """Convert a failure to a case's outcome, which is `filtered` for a content filter and otherwise `error`.
+    """Convert a failure to a case's outcome: `filtered` if a content filter blocked the call, otherwise `error`.
 
     Args:
         failure: The last failure.

@@ -1,6 +1,6 @@
-"""A baseline that uses no model: it returns the sentence in the documents that is most similar to the question.
+"""A baseline without a language model: it returns the document sentence that is most similar to the question.
 
-The score of a sentence is the sum of the inverse document frequencies of the question's terms in it, divided by a
+A sentence's score is the sum of the inverse document frequencies of the question terms it contains, divided by a
 slowly growing function of its length: BM25 without term frequencies. Ties go to the earlier sentence.
 """
 
@@ -21,7 +21,7 @@ _SENTENCE_END = re.compile(r"(?<=[。！？])|(?<=[.!?])(?=\s)|\n+")
 
 
 def answer_lexically(question: str, documents: Sequence[str]) -> str:
-    """Return the sentence in the documents with the highest score, or an empty string if there are no sentences."""
+    """Return the highest-scoring sentence in the documents, or an empty string if there are no sentences."""
     parts = (part.strip() for document in documents for part in _SENTENCE_END.split(document))
     sentences = [part for part in parts if part]
     if not sentences:
@@ -39,7 +39,7 @@ def answer_lexically(question: str, documents: Sequence[str]) -> str:
 
 
 class LexicalModel(StatelessModel):
-    """The model `baseline/lexical`."""
+    """The `baseline/lexical` model."""
 
     name = "baseline/lexical"
 

@@ -14,7 +14,7 @@ NO_LOGPROBS, OTHER_TOKENS, INVALID = "no-logprobs", "other-tokens", "invalid-log
 
 
 def mean_probability(logprobs: Sequence[float]) -> float | str:
-    """Return the geometric mean of probabilities, or the name of the problem if they cannot be used."""
+    """Return the geometric mean of the probabilities, or the name of the problem if they cannot be used."""
     if not logprobs:
         return NO_LOGPROBS
     if not all(math.isfinite(value) and value <= 1e-6 for value in logprobs):
@@ -25,7 +25,7 @@ def mean_probability(logprobs: Sequence[float]) -> float | str:
 def read_confidence(logprobs: object, reply: str) -> float | str:
     """Return the confidence of a response from OpenAI's `logprobs`, or the name of the problem if they cannot be used.
 
-    Only the tokens of the answer count, not those of the reasoning before it.
+    Only the answer's tokens count, not those of the reasoning before it.
 
     Args:
         logprobs: The `logprobs` field of a chat completion or a text completion.

@@ -21,7 +21,7 @@ _REQUIRED = ("name", "concurrency", "advice", "complete", "request", "identity",
 def open_contained(open_provider: Callable[[ModelConfig], Model], config: ModelConfig, provider: str) -> Model:
     """Open a plug-in's model; an exception in `complete` becomes the outcome of that case.
 
-    An exception in `request` or `identity` stops the run, because responses could not be attributed to the model.
+    An exception in `request` or `identity` stops the run, because its responses could not be attributed to the model.
 
     Raises:
         PluginFailed: The model cannot be opened, lacks a method, or has another provider's name.

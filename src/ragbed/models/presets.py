@@ -1,7 +1,7 @@
 """The prompt formats of the paper's six systems, from the original code and from each system's documentation.
 
 The original code sends the system text as a system message only to ChatGPT, and otherwise puts it before the question.
-The profiles `code-*` use the original code's format, including its bugs; all other profiles use the format in the
+The `code-*` profiles use the original code's format, including its bugs; all other profiles use the format in the
 model's documentation. To add a preset, add an entry to PRESETS.
 """
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class RetryPolicy:
-    """Time limits, from the shortest to the longest, and maximum numbers of attempts."""
+    """Time limits, listed from the shortest to the longest, and maximum numbers of attempts."""
 
-    connect_s: float = 10  # for DNS lookup, connection and TLS handshake
+    connect_s: float = 10  # time limit for DNS lookup, connection and TLS handshake
     silence_s: float = 30  # maximum pause within a response; before the first byte, only `attempt_s` applies
     attempt_s: float = 120
-    item_s: float = 600  # for all attempts and pauses of a case, excluding time in the queue
+    item_s: float = 600  # time limit for all attempts and pauses of a case, excluding time in the queue
     attempts: int = 6
     paid_attempts: int = 3  # maximum number of attempts if responses are unusable, since each may be billed
     # The pause before the second attempt. It triples before each further attempt, and half of it is random. Six

@@ -39,14 +39,14 @@ SCRIPTS: dict[str, Callable[[Case], str]] = {
 
 
 class ScriptedModel(StatelessModel):
-    """The model `scripted/<script>`."""
+    """The `scripted/<script>` models."""
 
     def __init__(self, script: str) -> None:
         self.name = f"scripted/{script}"
         self._write = SCRIPTS[script]
 
     async def complete(self, case: Case, repeat: int = 0) -> Completion:  # noqa: ARG002  # it is deterministic
-        """Follow the script."""
+        """Return the response that the script specifies for the case."""
         return Completion(outcome="ok", reply=self._write(case), finish="stop")
 
     def request(self, case: Case) -> bytes:

@@ -1,4 +1,4 @@
-"""Agents with scripted behaviour and known scores for the testbed `search`: `scripted/search-…`.
+"""Agents with scripted behaviour and known scores for the `search` testbed: `scripted/search-…`.
 
 They read the results of their searches from the messages, as a model does, and support both protocols. In testbeds with
 documents, they answer like `scripted/oracle`.
@@ -87,7 +87,7 @@ AGENTS: dict[str, Callable[[Case], Act]] = {
 
 
 class SearchAgent(StatelessModel):
-    """The model `scripted/search-…`."""
+    """The `scripted/search-…` models."""
 
     calls_tools = True
 
@@ -96,7 +96,7 @@ class SearchAgent(StatelessModel):
         self._act = AGENTS[script]
 
     async def complete(self, case: Case, repeat: int = 0) -> Completion:  # noqa: ARG002  # it is deterministic
-        """Follow the script."""
+        """Return the response that the script specifies for the case."""
         if case.testbed != "search":  # answer from the given documents, for comparison
             return Completion(outcome="ok", reply=SCRIPTS["oracle"](case), finish="stop")
         act = self._act(case)

@@ -1,4 +1,4 @@
-"""The search tool as a Python function, for RAG systems that are evaluated in the testbed `search`."""
+"""The search tool as a Python function, for RAG systems that are evaluated in the `search` testbed."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class SearchTool:
                 self._is_over = True
                 raise SearchLimitReached(f"the limit of {self._corpus.max_calls} searches has been reached")
             self._executed += 1
-        # The search is not part of the locked section, because `add_to` takes the lock in the event loop.
+        # The search runs outside the locked section, because `add_to` takes the lock in the event loop.
         found = tuple(self._corpus.search(self._case, search.query, search.k))
         with self._lock:
             self._searches.append(structs.replace(search, found=found))
@@ -78,7 +78,7 @@ class SearchTool:
 
 
 async def open_tool(case: Case, corpora: object) -> SearchTool | None:
-    """Return the search tool for a case of the testbed `search`, or None for other cases.
+    """Return the search tool for a case in the `search` testbed, or None for other cases.
 
     The index is built first, so that the time this takes does not count towards the system's time limit.
 

@@ -12,7 +12,7 @@ from urllib.parse import quote
 if TYPE_CHECKING:
     from yarl import URL
 
-# Minimum length of a fragment of an API key to hide. Shorter keys are placeholders such as "EMPTY" or "none"; hiding
+# Minimum length of an API key fragment to hide. Shorter keys are placeholders such as "EMPTY" or "none"; hiding
 # them would garble server messages.
 _MIN_PIECE = 8
 # Numbers and dates such as `api-version=2024-10-21` are not secrets, and answers may contain them.
@@ -51,7 +51,7 @@ class ApiKey:
 
 
 class Scrubber:
-    """Removes API keys from a server's texts, which may quote a key, a fragment of it or an encoded form."""
+    """Removes API keys from a server's text, which may quote a key, a fragment of it or an encoded form."""
 
     def __init__(self, keys: Iterable[ApiKey]) -> None:
         self._forms: dict[str, int] = {}
@@ -75,12 +75,12 @@ class Scrubber:
                 self._other_forms.append(form)
 
     def clean(self, message: str) -> str:
-        """Return an error message without fragments of keys, as one line of printable characters."""
+        """Return an error message as one line of printable characters, without fragments of keys."""
         printable = "".join(mark if mark.isprintable() else " " for mark in message[:_MAX_MESSAGE])
         return " ".join(self.hide(printable).split())
 
     def hide(self, text: str) -> str:
-        """Return a text in which all fragments of keys are replaced."""
+        """Return a text with all fragments of keys replaced."""
         spans = self._suspicious_spans(text)
         if spans is None:
             return _HIDDEN

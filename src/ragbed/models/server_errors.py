@@ -1,4 +1,4 @@
-"""Parse a server's error response: its codes, the parameter it names, its message and the requested pause.
+"""Parse a server's error response: its codes, the parameter that it names, its message and the requested pause.
 
 | Server | Body |
 |---|---|

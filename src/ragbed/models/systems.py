@@ -47,7 +47,7 @@ _WITH_TOOL = ("question", "search", "lang")
 
 
 def to_arguments(case: Case) -> dict[str, Any]:
-    """Return a system's input for a case."""
+    """Return the input that a system gets for a case."""
     if case.testbed == "search":
         return {"question": case.question, "lang": case.lang}
     if case.corpus is not None:
@@ -131,9 +131,9 @@ class HttpSystem(HttpModel):
 
 
 class PythonSystem(StatelessModel):
-    """`python/<module:function>`: a function that is called as `function(question=…, documents=[…], lang=…)`.
+    """`python/<module:function>`: a function, called as `function(question=…, documents=[…], lang=…)`.
 
-    If it searches a corpus, it is called as `function(question=…, corpus=…, k=…, lang=…)`, and in the testbed `search`
+    If it searches a corpus, it is called as `function(question=…, corpus=…, k=…, lang=…)`, and in the `search` testbed
     as `function(question=…, search=…, lang=…)`, where `search(query, k)` returns passages.
 
     Args:
@@ -158,7 +158,7 @@ class PythonSystem(StatelessModel):
                 _check_signature(spec, self._function, names)
 
     def check_documents(self) -> None:
-        """Check that the function accepts documents, for a run with both given documents and searches.
+        """Check that the function accepts documents, for a run in which only some of the cases require searches.
 
         Raises:
             UsageError: The function has other parameters.
@@ -192,7 +192,7 @@ class PythonSystem(StatelessModel):
             return failed(Failure("server", f"{type(error).__name__}: {error}"))
 
     def request(self, case: Case) -> bytes:
-        """Return the function's arguments."""
+        """Return the arguments with which the function is called for a case."""
         return canonical(to_arguments(case))
 
     async def identity(self) -> str:

@@ -110,7 +110,7 @@ def split_response(text: str, *, has_ended: bool = False) -> SplitResponse:
 
 
 def split_segments(text: str, *, has_ended: bool = False) -> list[Segment]:
-    """Return the segments of a response, whose texts joined together are the response; see `split_response`."""
+    """Split a response into segments whose concatenation is the response; see `split_response`."""
     for layout in (_split_sentences, _split_channels, partial(_split_tags, has_ended=has_ended)):
         segments = list(layout(text))
         if segments:
@@ -128,7 +128,7 @@ def _ends_open(marker: str) -> bool:
 
 
 def _tidy(segments: list[Segment]) -> list[Segment]:
-    """Convert white space around thoughts, before the answer and before a final marker to markers."""
+    """Turn the white space around thoughts, before the answer and before a final marker into markers."""
     answers = [at for at, segment in enumerate(segments) if segment.kind == "answer" and segment.text.strip()]
     tidied: list[Segment] = []
     for at, (kind, text) in enumerate(segments):
@@ -212,7 +212,7 @@ def _find_opening(text: str, at: int, *, has_thought: bool) -> re.Match[str] | N
 
 
 def _may_be_heading(opening: re.Match[str]) -> bool:
-    """Return whether an opening tag may be a heading in an answer; `[THINK]` may not, because it is a Mistral token."""
+    """Return whether an opening tag may be a heading in an answer; `[THINK]` cannot, as it is a Mistral token."""
     return opening["left"] in ("[", "【", "〈") and opening[0] != "[THINK]"
 
 
@@ -250,7 +250,7 @@ def _find_end(text: str, opening: re.Match[str]) -> tuple[int, int]:
 
 
 def _unwrap(text: str, *, has_thought: bool) -> Iterator[Segment]:
-    """Yield an answer; if it follows a thought, tags around the entire answer become markers."""
+    """Yield an answer's segments; if it follows a thought, tags around the entire answer become markers."""
     opening = _compiled(_ANSWER_OPEN).match(text) if has_thought else None
     if opening is None:
         yield Segment("answer", text)

@@ -1,4 +1,4 @@
-"""Run blocking functions in daemon threads, which do not delay process exit, unlike those of `asyncio.to_thread`."""
+"""Run blocking functions in daemon threads, which, unlike those of `asyncio.to_thread`, do not delay process exit."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 def in_daemon_thread(work: Callable[[], T], name: str = "ragbed-worker") -> asyncio.Future[T]:
-    """Run a function in a daemon thread; SystemExit and KeyboardInterrupt in it become a RuntimeError."""
+    """Run a function in a daemon thread; a SystemExit or KeyboardInterrupt that it raises becomes a RuntimeError."""
     future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
 
     def run() -> None:
@@ -28,7 +28,7 @@ def in_daemon_thread(work: Callable[[], T], name: str = "ragbed-worker") -> asyn
 
 
 def resolve(future: asyncio.Future[T], result: T | None, error: BaseException | None = None) -> None:
-    """Set a future's result or error from another thread; the waiting task may have been cancelled."""
+    """Set a future's result or error from another thread, unless the waiting task has been cancelled."""
 
     def settle() -> None:
         if future.done():

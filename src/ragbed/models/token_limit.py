@@ -22,7 +22,7 @@ class TokenLimit:
     """The token limit for calls to one model.
 
     The first call uses the limit in the sampling parameters. Once a response has contained reasoning, calls start with
-    THINKING_LIMIT. If a response is truncated, the call is repeated once, with MAX_LIMIT if the model reasons and with
+    THINKING_LIMIT. If a response is truncated, the call is repeated once, with MAX_LIMIT if the model reasons and
     THINKING_LIMIT otherwise.
 
     Args:

@@ -1,4 +1,4 @@
 """Write results as tables, figures and pages.
 
-`tables.py` arranges the cells of runs, and one function per format writes them (`formats.py`).
+`tables.py` arranges the cells of runs in tables, and `formats.py` has one function per output format.
 """

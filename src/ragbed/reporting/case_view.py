@@ -1,4 +1,4 @@
-"""Prepare a case and its responses for `pages/static/case.js`: texts, and the spans to highlight.
+"""Prepare the texts of a case and its responses, and the spans to highlight, for `pages/static/case.js`.
 
 The viewer sends this data as JSON, and the single-file report contains it.
 """
@@ -24,7 +24,7 @@ _MOST_SPANS = 64
 
 
 class TextSpan(Struct, frozen=True, omit_defaults=True):
-    """A highlighted span in a text; its title is the rule that found it."""
+    """A highlighted span in a text; `title` names the rule that found it."""
 
     start: int
     end: int
@@ -142,7 +142,7 @@ def show_trial(stored: StoredResult) -> ShownTrial:
 
 
 def _search_errors(stored: StoredResult, scores: Mapping[str, Value]) -> tuple[str, ...]:
-    """Return the names of the errors in an episode of the testbed `search`."""
+    """Return the names of the errors in an episode of the `search` testbed."""
     values = score_search(stored.case, stored.completion, scores)
     return tuple(name for name in (*SEARCH_ERRORS, "stopped_early", "searched_too_long") if values.get(name) is True)
 

@@ -20,14 +20,14 @@ def tell_finding(finding: ClaimFinding, words: Locale) -> tuple[str, str, str, s
 def split_findings(
     findings: Sequence[ClaimFinding],
 ) -> tuple[list[ClaimFinding], list[ClaimFinding], list[ClaimFinding]]:
-    """Return the decided findings, the inconclusive ones, and those without enough data."""
+    """Split findings into decided ones, inconclusive ones, and those without enough data."""
     unclear = [one for one in findings if one.verdict == "inconclusive"]
     missing = [one for one in findings if one.verdict == "not_enough_data"]
     return [one for one in findings if one not in (*unclear, *missing)], unclear, missing
 
 
 def tell_claims(key: str, findings: Sequence[ClaimFinding], words: Locale) -> str:
-    """Return one line that names the claims that the findings refer to, or an empty string if there are none."""
+    """Return one line that names the claims in the findings, or an empty string if there are none."""
     names = ", ".join(one.claim for one in findings)
     return words(f"claims.{key}", claims=names, minimum=MIN_QUESTIONS) if names else ""
 
@@ -39,7 +39,7 @@ def evidence_columns(words: Locale) -> tuple[str, ...]:
 
 
 def tell_evidence(claim: str, one: ClaimEvidence, words: Locale) -> tuple[str, ...]:
-    """Return the row for one measurement."""
+    """Return the table row for one measurement."""
     interval = "" if one.low is None or one.high is None else f" [{100 * one.low:.1f}, {100 * one.high:.1f}]"
     return (
         f"{claim} {words(f'claims.what.{one.measure}')}",
@@ -54,7 +54,7 @@ def tell_evidence(claim: str, one: ClaimEvidence, words: Locale) -> tuple[str, .
 
 
 def tell_p(p: float) -> str:
-    """Format a p value as papers do."""
+    """Format a p-value in the style used in papers."""
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 

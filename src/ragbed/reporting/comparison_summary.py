@@ -1,4 +1,4 @@
-"""Summarise a comparison in sentences, with one comparison per testbed over all its noise ratios."""
+"""Summarise a comparison in sentences, pooling all noise ratios of each testbed."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ METRICS = {"correct": "accuracy", "refused": "the refusal rate"}
 
 
 class Summary(NamedTuple):
-    """The comparison on a testbed, pooled over its conditions, and the comparisons under the individual conditions.
+    """The comparison on a testbed, pooled over its conditions, and the comparisons under each condition.
 
     Each question's score is its mean over the conditions that both sides have, so the pooled condition has no noise
     ratio.
@@ -72,7 +72,7 @@ def summarise(first: Side, second: Side, rows: Sequence[Comparison], least: floa
 def _pool(
     first: Side, second: Side, conditions: Sequence[ComparedCondition]
 ) -> tuple[dict[ComparedQuestion, float], dict[ComparedQuestion, float]]:
-    """Return the mean score per question on each side, over the conditions in which both sides have the question."""
+    """Return each question's mean score on each side, over the conditions under which both sides have the question."""
     pairs: dict[ComparedQuestion, list[tuple[float, float]]] = {}
     for condition in conditions:
         one, other = first.scores[condition], second.scores[condition]
@@ -101,7 +101,7 @@ def state(summaries: Sequence[Summary]) -> list[str]:
 
 
 def _single_conditions(summaries: Sequence[Summary], places: dict[ComparedCondition, str]) -> Iterator[str]:
-    """Yield sentences about significant differences in single conditions that disagree with the testbed's result."""
+    """Yield a sentence for each condition with a significant difference that disagrees with the testbed's result."""
     for one in summaries:
         mean = one.comparison
         for row in one.rows if len(one.rows) > 1 else ():
@@ -126,7 +126,7 @@ def _numbers(row: Comparison, *, with_p: bool) -> str:
 
 
 def signed(points: float) -> str:
-    """Return a difference in points with its sign."""
+    """Format a difference in points, with its sign."""
     return f"{points:+.1f}".replace("-", "−")
 
 
@@ -135,7 +135,7 @@ def _of(name: str, detail: str) -> str:
 
 
 def _name(one: Summary, among: Sequence[Summary]) -> str:
-    """Return a name for a comparison that is unique among all comparisons."""
+    """Return a comparison's name, which is unique among all comparisons."""
     condition = one.comparison.condition
     others = [other.comparison.condition for other in among]
     name = ABILITIES.get(condition.testbed, condition.testbed)
@@ -151,7 +151,7 @@ def _name(one: Summary, among: Sequence[Summary]) -> str:
 
 
 def show_arm(condition: ComparedCondition) -> str:
-    """Return a distractor condition, or a condition of the testbed `search`, as part of a title."""
+    """Return a distractor condition, or a condition of the `search` testbed, as part of a title."""
     return condition.arm if condition.testbed == "search" else f"{condition.arm} distractors"
 
 

@@ -33,9 +33,10 @@ _HUES = {"correct": 1, "misled": 2, "both": 4, "refused": 6, "other": 8}
 
 
 class Panel(NamedTuple):
-    """The setting for one figure, whose series are models. Titles name the language if the data has both languages.
+    """The setting for one figure, which has one series per model.
 
-    `k` is 0 if the figure combines several numbers of documents.
+    `k` is 0 if the figure combines several numbers of documents. `is_one_of_two` is set if the data has both languages;
+    the title then names the language.
     """
 
     data: str
@@ -46,7 +47,7 @@ class Panel(NamedTuple):
 
 
 def make_figures(cells: Sequence[Cell], track: str, words: Locale) -> list[Chart]:
-    """Return all figures that can be drawn from the cells of a track, ordered by ability."""
+    """Return all figures that can be drawn from a track's cells, ordered by ability."""
     shown = [cell for cell in cells if cell.track == track and cell.scope == "all"]
     return [
         *_curves(shown, "noise", words),
@@ -88,7 +89,7 @@ def _error_bar(model: str, causes: Sequence[Cause], name: str) -> Bar:
 
 
 def _panels(cells: Sequence[Cell], table: str) -> dict[Panel, dict[str, list[Cell]]]:
-    """Group the cells of a table by panel and model."""
+    """Group a table's cells by panel and model."""
     panels: dict[Panel, dict[str, list[Cell]]] = {}
     langs = Counter(data for data, _ in {(cell.key.data, cell.key.lang) for cell in cells})
     for cell in cells:
@@ -112,14 +113,14 @@ def _curves(cells: Sequence[Cell], table: str, words: Locale) -> Iterator[Chart]
             level = closed.get(own[0].key)
             if points:
                 series.append(Series(model, tuple(points), None if level is None else _point(0.0, level)))
-        if any(len(one.points) > 1 for one in series):  # A single point is not a curve, but it is in the tables.
+        if any(len(one.points) > 1 for one in series):  # A single point is not a curve; the tables show it.
             names = {"across": "noise_ratio", "up": "accuracy", "level": "closed_book"}
             axes = {axis: words(f"figures.{name}") for axis, name in names.items()}
             yield curves(_name(table, panel), _texts(words, table, panel, **axes), series)
 
 
 def _abstention(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:
-    """Draw two bars per model: for documents without the answer and, if noise was evaluated, for documents with it."""
+    """Draw a bar per model for documents without the answer and, if noise was evaluated, one for documents with it."""
     hues = {"refused": 6, "right": 1, "wrong": 2, "failed": 8}
     parts = [StackSegment(words(f"figures.abstention.{name}"), hue) for name, hue in hues.items()]
     noise = _panels(cells, "noise")
@@ -181,7 +182,7 @@ def _dose_response(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:
 
 
 def _length(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:
-    """Plot accuracy against the number of documents on a logarithmic scale, and by the position among them."""
+    """Plot accuracy against the number of documents on a logarithmic scale, and against the answer's position."""
     panels: dict[Panel, dict[str, list[Cell]]] = {}
     for cell in cells:
         if cell.table == "length" and cell.place.get("k") is not None:
@@ -262,7 +263,7 @@ def _transitions(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:
 
 
 def _through(values: dict[str, float | None], before: str, after: str) -> float:
-    """Return the total share of the paths from one verdict to another, over both verdicts in between."""
+    """Return the total share of the paths from one verdict to another, summed over the verdicts in between."""
     return sum(values.get(f"{before}_{middle}_{after}") or 0.0 for middle in ("right", "wrong"))
 
 

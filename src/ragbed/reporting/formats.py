@@ -19,7 +19,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def write_csv(report: Report) -> str:
-    """Return the cells of all tracks as CSV, one line per cell."""
+    """Return the cells of all tracks as CSV, with one line per cell."""
     lines = [cell.as_json() for cell in report.cells]
     sink = io.StringIO()
     writer = csv.writer(sink, lineterminator="\n")

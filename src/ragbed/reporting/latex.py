@@ -34,7 +34,7 @@ _LONG_HEADING = 12  # Maximum length of a heading on one line, about the width o
 
 
 def write(report: Report) -> str:
-    """Return all tables. They need the LaTeX packages booktabs and graphicx."""
+    """Return all tables as LaTeX, which requires the booktabs and graphicx packages."""
     runs = printable(", ".join(report.runs).replace("\n", " "))
     head = f"% Created by ragbed from {runs}; track {report.track}. Requires \\usepackage{{booktabs,graphicx}}."
     note = " Intervals are valid at any stopping time." if report.is_monitored else ""
@@ -59,7 +59,7 @@ def _table(table: ReportTable, note: str) -> Iterator[str]:
 
 
 def _ours(row: TableRow, table: ReportTable) -> Iterator[str]:
-    """Yield two lines: the values, and below them the data and the intervals."""
+    """Yield two lines: the values and, below them, the data and the intervals."""
     data = row.data + (f", {row.docs} documents" if row.docs else "")
     cells = list(zip(row.cells, table.columns, strict=True))
     yield _line(

@@ -1,6 +1,6 @@
 """Write the paper's Tables 1, 3, 5 and 7 in LaTeX, with our rows below the paper's.
 
-Our values always use the track `code`, because only this track is comparable with the paper. Rej*, ED* and CR are
+Our values always use the `code` track, because only this track is comparable with the paper. Rej*, ED* and CR are
 a judge's verdicts. They require `ragbed judge`, preferably with the original instructions.
 """
 
@@ -19,7 +19,7 @@ from ragbed.schema import Estimate
 _LANGS = {"en": "English", "zh": "Chinese"}
 # The start of a table that is scaled down if it is too wide; a closing brace ends it.
 FIT = r"\setlength{\tabcolsep}{4pt}\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
-SPACE = r"\addlinespace[2pt]"  # Goes between our rows, which have two lines each.
+SPACE = r"\addlinespace[2pt]"  # Inserted between our rows, which have two lines each.
 _HOW = (
     "% For the starred columns, run: ragbed judge RUN -m MODEL --criteria code.rej_star,code.ed_star; then "
     "create the report again."
@@ -29,8 +29,8 @@ _HOW = (
 class TableShape(NamedTuple):
     """One of the paper's tables.
 
-    `cells` has the table, metric and noise ratio of our value for each column. `judged` has the judged metrics for a
-    column: with the original instructions, and with ours.
+    For each column, `cells` has the table, metric and noise ratio of our value. `judged` has the judged metrics for a
+    column: one with the original instructions, and one with ours.
     """
 
     number: int
@@ -45,7 +45,7 @@ def _accuracy(table: str, columns: Sequence[str]) -> dict[str, tuple[str, str, f
 
 
 def shapes() -> list[TableShape]:
-    """Return the four tables."""
+    """Return the shapes of the paper's four tables."""
     printed = read_tables()
     return [
         TableShape(
@@ -115,14 +115,14 @@ def write_paper_tables(cells: Sequence[Cell], text: Callable[[str], str]) -> Ite
 
 
 def small(text: str) -> str:
-    """Return small text, for the line below a value."""
+    """Return text in a small font, for the line below a value."""
     return rf"{{\tiny {text}}}"
 
 
 def _add_judged(rows: dict[_Ours, _Row], cells: Sequence[Cell], shape: TableShape) -> str:
     """Add the judged values to the rows, and return the judges and their instructions.
 
-    Each row uses only the first judge, with the original instructions if both kinds were used. If there is a judge,
+    Each row uses only the first judge, with the original instructions if verdicts exist for both. If there is a judge,
     rule-based values are removed from the judged columns, so that each column has one definition.
     """
     of_row: dict[_Ours, list[Cell]] = {}
@@ -234,7 +234,7 @@ def _picked(row: _Row, lang: str, printed: PaperTable) -> list[Estimate | None]:
 def _ours(
     ours: _Ours, mark: str, langs: list[list[Estimate | None]], counting: list[int], text: Callable[[str], str]
 ) -> Iterator[str]:
-    """Yield two lines: the values with n for each language, and below them the data and the intervals."""
+    """Yield two lines: the values with n for each language and, below them, the data and the intervals."""
     values, under = [f"{text(ours.model)}{mark}"], [small(text(_data(ours)))]
     for found in langs:
         there = [one for place in counting if (one := found[place]) is not None]

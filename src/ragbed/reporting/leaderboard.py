@@ -11,7 +11,7 @@ from ragbed.schema import Estimate
 
 
 class LeaderboardColumn(NamedTuple):
-    """A column. `end` selects the `first` or `last` noise ratio if the metric has several values."""
+    """A leaderboard column. `end` selects the `first` or `last` noise ratio if the metric has several values."""
 
     name: str
     table: str
@@ -34,7 +34,7 @@ COLUMNS = (
 
 
 class LeaderboardEntry(NamedTuple):
-    """The model and setting for a row."""
+    """The model and the setting of a leaderboard row."""
 
     model: str
     lang: str
@@ -44,7 +44,7 @@ class LeaderboardEntry(NamedTuple):
 
 @dataclass
 class LeaderboardRow:
-    """A row with its datasets and one cell per column."""
+    """A leaderboard row with its datasets and one cell per column."""
 
     entrant: LeaderboardEntry
     data: list[str] = field(default_factory=list)

@@ -26,7 +26,7 @@ _SPECIAL = re.compile(r"([\\`*_\[\]<>|#~])")
 
 
 def write(report: Report) -> str:
-    """Return a report's summary, tables and claims."""
+    """Return a report's summary, tables and claims as Markdown."""
     parts = ["# Report", "", f"Runs: {', '.join(map(_plain, report.runs))}. Track: {report.track}.", ""]
     if report.is_monitored:
         parts += [read_words("en")("page.monitored"), ""]

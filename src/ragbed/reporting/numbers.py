@@ -13,7 +13,7 @@ FEW = 30  # Minimum number of cases; rates based on fewer are marked, because th
 
 
 def show(cell: Estimate | Rate | None, column: TableColumn | None = None, few: str = "*") -> str:
-    """Format a value with its interval and, if it is based on few cases, a mark; without a value, return a dash.
+    """Format a value with its interval, marked if it is based on few cases; return a dash if there is no value.
 
     Args:
         cell: Estimate to show.
@@ -28,7 +28,7 @@ def show(cell: Estimate | Rate | None, column: TableColumn | None = None, few: s
 
 
 def show_bound(cell: Estimate | Rate, column: TableColumn | None = None) -> str:
-    """Return the highest possible rate, with all unsure responses counted as right; empty if there are none."""
+    """Return the rate with all unsure responses counted as right, or an empty string if there are none."""
     unsure = getattr(cell, "unsure", 0)
     if not unsure or not cell.n or cell.value is None:
         return ""
@@ -40,18 +40,18 @@ def show_number(number: float | None, column: TableColumn | None = None) -> str:
     if number is None:
         return ""
     if column is not None and column.metric.startswith("cost"):
-        return f"{number:.2f}" if number >= 1 else f"{number:.3g}"  # In dollars; a case costs fractions of a cent.
+        return f"{number:.2f}" if number >= 1 else f"{number:.3g}"  # Dollars; a case costs a fraction of a cent.
     scaled, digits = (100 * number, 1) if column is None or column.is_share else (number, 2)
     return f"{round(scaled, digits) + 0.0:.{digits}f}"  # Adding 0.0 turns -0.0 into 0.0.
 
 
 def show_asked(asked: int, errors: int, truncated: int = 0) -> str:
-    """Return the number of attempted cases, and the numbers that failed or were truncated, if any."""
+    """Return the number of attempted cases, and the numbers of failed and truncated ones, if there are any."""
     incomplete = show_incomplete(errors, truncated)
     return f"{asked:,} ({incomplete})" if incomplete else f"{asked:,}"
 
 
 def show_incomplete(errors: int, truncated: int) -> str:
-    """Return how many cases failed or were truncated, or an empty string if none did."""
+    """Return how many cases failed or were truncated, or an empty string if there are none."""
     found = {"failed": errors, "truncated": truncated}
     return ", ".join(f"{count:,} {name}" for name, count in found.items() if count)

@@ -1,4 +1,4 @@
-"""Find parts of a response in documents: names, numbers and Chinese words that are not in the question.
+"""Find parts of a response (names, numbers and Chinese words that are not in the question) in documents.
 
 They show where an answer may have come from, as in the paper's Table 2.
 """
@@ -28,7 +28,7 @@ _NUMERALS = frozenset("零〇一二两三四五六七八九十百千万亿点")
 
 @lru_cache(maxsize=8_192)  # Many conditions share responses and documents.
 def find_repeated(reply: str, document: str, question: str) -> tuple[tuple[int, int], ...]:
-    """Return the spans of a document that a response repeats, in order. A run of words is one span."""
+    """Return the spans of a document that a response repeats, in order. Consecutive words form one span."""
     text = _small(document)
     runs = dict.fromkeys(_read(reply[:LONGEST_READ], question.lower()).runs_in(text))
     spans: list[tuple[int, int]] = []
@@ -93,7 +93,7 @@ _read = lru_cache(maxsize=64)(_Response)
 
 
 def _tells(word: str, around: str, question: str) -> bool:
-    """Return whether a token can be part of an answer: Chinese, a number or a name that is not in the question."""
+    """Return whether a token can be part of an answer: a Chinese word, number or name that is not in the question."""
     if _is_han(word[0]):
         return not any(around[at : at + 2] in question for at in range(len(around) - 1))
     is_named = word[0].isdigit() or (word[0].isupper() and word.lower() not in _PLAIN)
@@ -101,7 +101,7 @@ def _tells(word: str, around: str, question: str) -> bool:
 
 
 def _find_whole(run: str, text: str) -> Iterator[int]:
-    """Yield the offsets of a run of whole words; Ann is not found in Annual, nor 四百 in 四百零七."""
+    """Yield the offsets at which a run of whole words occurs; Ann is not found in Annual, nor 四百 in 四百零七."""
     start = text.find(run)
     while start >= 0:
         end = start + len(run)

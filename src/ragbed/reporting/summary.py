@@ -1,4 +1,4 @@
-"""Summarise results in sentences, with one paragraph per model and language, at the top of every report."""
+"""Write the summary at the top of every report, with one paragraph per model and language."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _HALF = 0.5
 
 
 class Paragraph(NamedTuple):
-    """The paragraph about one model. `lang` names the data's language; empty if the model has only one."""
+    """The paragraph about one model. `lang` is the data's language, or empty if the model has data in only one."""
 
     model: str
     lang: str
@@ -45,7 +45,7 @@ def summarise(cells: Sequence[Cell], track: str, words: Locale) -> list[Paragrap
 
 
 def _measured(row: LeaderboardRow) -> int:
-    """Return the number of headline metrics in a row; the row with the most represents its model."""
+    """Return how many headline metrics a row has; the row with the most represents its model."""
     return sum(cell.value is not None for cell in row.cells.values())
 
 
@@ -98,7 +98,7 @@ def _threshold(cells: Sequence[Cell], track: str, model: str, lang: str, words: 
 
 
 def _noise(cells: Sequence[Cell], words: Locale) -> Iterator[str]:
-    """Compare the accuracy at the lowest and highest noise ratios. Only a significant change is given a direction."""
+    """Compare accuracy at the lowest and highest noise ratios; state a direction only if the change is significant."""
     points = [cell for cell in cells if cell.estimate.metric == "accuracy" and cell.estimate.value is not None]
     if not points:
         return
@@ -130,7 +130,7 @@ def _rate(row: LeaderboardRow, name: str, words: Locale) -> Iterator[str]:
 
 
 def _percent(value: float) -> str:
-    """Return a share as a whole percentage. Only exactly 0 and 1 are shown as 0% and 100%."""
+    """Return a share as a whole percentage. Only shares of exactly 0 and 1 are shown as 0% and 100%."""
     rounded = round(100 * value)
     if rounded == 0 and value > 0:
         return "<1%"

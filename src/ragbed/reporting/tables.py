@@ -45,7 +45,7 @@ class TableColumn(NamedTuple):
 
 @dataclass(frozen=True)
 class TableRow:
-    """One model on one dataset with one number of documents.
+    """The row for one model on one dataset with one number of documents.
 
     A `comparable` row uses the paper's files, document layout and scoring. `condition` distinguishes rows
     further, e.g. `arm=random`.
@@ -65,17 +65,17 @@ class TableRow:
 
     @property
     def asked(self) -> int:
-        """Return n for the cell with the most cases. Differences are ignored, because they combine two conditions."""
+        """Return n for the cell with the most cases. Differences between conditions are ignored."""
         return max((cell.asked for cell in self._rates), default=0)
 
     @property
     def errors(self) -> int:
-        """Return the number of failed cases in the cell that has the most."""
+        """Return the number of failed cases in the cell with the most failures."""
         return max((cell.errors for cell in self._rates), default=0)
 
     @property
     def truncated(self) -> int:
-        """Return the number of truncated responses in the cell that has the most."""
+        """Return the number of truncated responses in the cell with the most of them."""
         return max((cell.truncated for cell in self._rates), default=0)
 
     @property
@@ -100,8 +100,8 @@ class Report:
 
     `cells` has all tracks and scopes; tables show one track. `findings` concern the paper's claims and use the robust
     track. `causes` are the diagnosed errors, and `errors` are their types with examples. `names` maps model strings to
-    display names, which tables, findings and errors use. `is_monitored` is set if a run stops at a condition
-    (`--until`); its intervals are then valid at any stopping time.
+    display names, which tables, findings and errors use. `is_monitored` is set if a run has a stopping
+    condition (`--until`); its intervals are then valid at any stopping time.
     """
 
     runs: tuple[str, ...]
@@ -137,7 +137,7 @@ def make_report(
     causes: Sequence[Cause] = (),
     names: Mapping[str, str] | None = None,
 ) -> Report:
-    """Arrange the cells of a track in tables, and check the paper's claims against all cells.
+    """Arrange a track's cells in tables, and check the paper's claims against all cells.
 
     Args:
         runs: Names of the runs.
@@ -225,7 +225,7 @@ _REJECTION = _columns("refusal_recall false_refusal refusal_f1 balanced_accuracy
 _COUNTERFACTUAL = _columns("accuracy error_detection corrected_of_flagged misled_at_all", 0.0)
 _CLOSED = _columns("accuracy refusal accuracy_instructed refusal_instructed")
 _COST = _columns("cost cost_per_case cost_per_correct", is_share=False)
-_OTHER = _columns("accuracy refusal error_detection")  # For plug-in testbeds.
+_OTHER = _columns("accuracy refusal error_detection")  # Columns for plug-in testbeds.
 _JUDGED = _columns(
     "refusal flag flag_then_correct correct sufficient supported code.rej_star code.ed_star code.ed_star_then_correct"
 )
@@ -416,7 +416,7 @@ def _place(cell: Cell, table: str) -> tuple[int | None, str] | None:
 
 
 def _pick(row: dict[tuple[str, float | None], Estimate], column: TableColumn) -> Estimate | None:
-    """Return the cell at the column's ratio, or the first cell of its metric if the column has no ratio."""
+    """Return the cell at the column's ratio or, if the column has no ratio, the first cell for its metric."""
     if column.noise is not None:
         return row.get((column.metric, column.noise))
     return next((cell for (metric, _), cell in row.items() if metric == column.metric), None)

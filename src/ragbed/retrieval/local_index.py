@@ -1,4 +1,4 @@
-"""Index local documents in a single SQLite file, with full text (FTS5) and, if there is an encoder, vectors.
+"""Index local documents in a single SQLite file by full text (FTS5) and, if there is an encoder, by vectors.
 
 The time to add a document does not depend on the number of documents. A document is identified by its URL: an unchanged
 document is not added again, and a changed document replaces its old version.
@@ -85,7 +85,7 @@ class LocalIndex:
             self.file.execute(statement)
         self.file.execute("COMMIT")
         if version not in (0, VERSION):
-            raise RagbedError(f"{self._path} was written by another version of ragbed; use another file.")
+            raise RagbedError(f"{self._path} was written by a different version of ragbed; choose another file.")
 
     def __enter__(self) -> Self:
         return self
@@ -137,7 +137,7 @@ class LocalIndex:
             yield from [None] * len(batch) if self._encode is None else _pack(self._encode(batch, "passage"))
 
     def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
-        """Return the rows that a query selects."""
+        """Return the rows that an SQL query selects."""
         with self._reporting():
             return self.file.execute(query, values).fetchall()
 
@@ -167,7 +167,7 @@ class LocalIndex:
             yield
         except sqlite3.Error as error:
             raise RagbedError(
-                f"the index {self._path} cannot be used: {error}. Move the file away to create a new index."
+                f"the index {self._path} cannot be used: {error}. To create a new index, move or delete the file."
             ) from error
 
 
@@ -193,7 +193,7 @@ def _spaced(text: str) -> str:
 
 
 def host_of(url: str) -> str:
-    """Return the host of a URL, or an empty string if it has none, e.g. for a file."""
+    """Return a URL's host, or an empty string if it has none, e.g. if it refers to a file."""
     try:
         return URL(url).host or ""
     except ValueError:

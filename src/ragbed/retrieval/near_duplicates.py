@@ -40,13 +40,13 @@ def find_near(texts: Sequence[str]) -> list[set[int]]:
 
 
 class Distinct:
-    """A filter for a stream of texts that drops near duplicates of earlier texts."""
+    """A filter that drops texts from a stream if they are near duplicates of earlier texts."""
 
     def __init__(self) -> None:
         self._kept: list[set[str]] = []
 
     def keep(self, text: str) -> bool:
-        """Return whether a text is not a near duplicate of an earlier one, and remember it if so."""
+        """Return whether a text differs enough from all earlier ones; if so, remember it for later comparisons."""
         grams = _grams(text)
         is_new = not any(_are_near(grams, other) for other in self._kept)
         if is_new:

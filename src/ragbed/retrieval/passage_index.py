@@ -37,7 +37,7 @@ _MAX_POSTINGS = 100_000
 
 
 class _TextFile:
-    """Passages in a temporary file, because a million of them would fill most of the memory."""
+    """A temporary file for passages, because a million passages would fill most of the memory."""
 
     def __init__(self) -> None:
         self._file, self._ends = tempfile.TemporaryFile(), array("q", [0])  # noqa: SIM115 - open as long as the index
@@ -56,7 +56,7 @@ class _TextFile:
             yield text
 
     def read(self, number: int) -> str:
-        """Return a text."""
+        """Return the text with the given number."""
         start, end = self._ends[number], self._ends[number + 1]
         with self._lock:
             self._file.seek(start)
@@ -64,7 +64,7 @@ class _TextFile:
 
 
 class _Postings(NamedTuple):
-    """The posting lists for a chunk of passages: for each word, the passages that contain it, and how often."""
+    """The posting lists for a chunk of passages: for each word, the passages that contain it and its counts in them."""
 
     terms: NDArray[np.int32]
     starts: NDArray[np.int64]
@@ -112,7 +112,7 @@ class LexicalIndex:
         return self._texts.read(number)
 
     def search(self, query: str, k: int) -> list[int]:
-        """Return the numbers of the best passages that share a word with the query; see `PassageIndex`."""
+        """Return the indexes of the `k` best passages that share a word with the query, best first."""
         total, scores = len(self._texts), np.zeros(len(self._texts), np.float32)
         for term in self._choose_terms(query):
             weight = log(1 + (total - self._frequency[term] + 0.5) / (self._frequency[term] + 0.5))
@@ -125,7 +125,7 @@ class LexicalIndex:
         return best_places(scores, k)
 
     def _choose_terms(self, query: str) -> list[int]:
-        """Return the words of a query to search for, rarest first."""
+        """Return the query words to search for, rarest first."""
         words = list(dict.fromkeys(words_of(query)))[:_MAX_TERMS]
         known = [number for word in words if (number := self._numbers.get(word)) is not None]
         known.sort(key=lambda term: (self._frequency[term], term))
@@ -168,7 +168,7 @@ class DenseIndex:
         return self._passages[number]
 
     def search(self, query: str, k: int) -> list[int]:
-        """Return the numbers of the most similar passages; see `PassageIndex`."""
+        """Return the indexes of the `k` passages that are most similar to the query, best first."""
         if not self._passages:
             return []
         scores = self._vectors @ self._encoder.encode([query], "question").vectors[0]

@@ -41,8 +41,7 @@ def rank(question: str, passages: Sequence[str], encoder: Encoder | TokenEncoder
 def max_similarity(question: Matrix, passages: Sequence[Matrix]) -> Matrix:
     """Return the late-interaction scores of passages (Khattab and Zaharia, 2020).
 
-    The score is the mean, over the question's tokens, of the best cosine in the passage, so that it is comparable with
-    a
+    The score is the mean, over the question's tokens, of the best cosine in the passage, so it is comparable with a
     cosine.
     """
     if not passages:

@@ -19,7 +19,7 @@ _PROMPT: dict[Role, str] = {"question": "query", "passage": "document"}
 
 
 class SentenceEncoder:
-    """An encoder with one vector per text; the library uses a GPU if there is one.
+    """An encoder that creates one vector per text; the library uses a GPU if there is one.
 
     Args:
         name: The name of the encoder.
@@ -41,7 +41,7 @@ class SentenceEncoder:
         return f"{self.name} sentence-transformers={__version__} sha256={digest.hexdigest()}"
 
     def encode(self, texts: Sequence[str], role: Role) -> Encoded:
-        """Return the vectors for texts."""
+        """Return one vector per text."""
         if not texts:
             return Encoded(np.zeros((0, self._model.get_embedding_dimension() or 0), np.float32))
         prompt = self._model.prompts.get(_PROMPT[role]) or ""

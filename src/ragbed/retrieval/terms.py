@@ -1,6 +1,6 @@
 """Split text into words for a full-text index: Latin words, and pairs of adjacent Chinese characters.
 
-Chinese is written without spaces. Pairs need no dictionary, and every word of two or more characters can be found by
+Chinese is written without spaces. Pairs need no dictionary, and every word with two or more characters can be found by
 its pairs.
 """
 
@@ -14,7 +14,7 @@ _IS_HAN = re.compile(rf"[{_HAN}]")
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words of a text in order, in lower case."""
+    """Return a text's words in order, in lower case."""
     words: list[str] = []
     for run in _RUN.findall(text.lower()):
         is_pairs = _IS_HAN.match(run) and len(run) > 1

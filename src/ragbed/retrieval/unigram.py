@@ -1,6 +1,6 @@
 """Tokenize text with a unigram vocabulary, as SentencePiece does (Kudo, 2018).
 
-Of all possible segmentations of a text, the most probable one is chosen (Viterbi). A character that is not in any piece
+The most probable segmentation of a text is chosen (Viterbi algorithm). A character that does not occur in any piece
 becomes the unknown token. See `e5` for why the tokenizers package is not used.
 """
 

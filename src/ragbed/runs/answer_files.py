@@ -80,7 +80,7 @@ class PlainFiles(AnswerSource):
         return by_item
 
     def match(self, entry: bytes) -> Answer:
-        """Match an entry by case name, or by item and noise, and by dataset and testbed if the line has them."""
+        """Match an entry by case name or by item and noise, and also by dataset and testbed if the line has them."""
         line = decode_entry(entry, _Reply)
         completion = completed(line.reply, None, None)
         if line.case is not None:
@@ -101,7 +101,7 @@ class PlainFiles(AnswerSource):
 
 
 def open_rgb(path: Path, datasets: Sequence[Dataset], settings: Settings) -> RgbFile:
-    """Open a result file `prediction_<data>_<model>_temp<t>_noise<r>_passage<k>_correct<c>.json`.
+    """Open a result file named `prediction_<data>_<model>_temp<t>_noise<r>_passage<k>_correct<c>.json`.
 
     Raises:
         UsageError: The file name has a different form, or its dataset is not given.
@@ -124,7 +124,7 @@ def open_rgb(path: Path, datasets: Sequence[Dataset], settings: Settings) -> Rgb
 
 
 def _split(rest: str, path: Path, datasets: Sequence[Dataset]) -> tuple[Dataset, str]:
-    """Split a name into dataset and model after the longest known dataset name; both may contain the separator."""
+    """Split a name after the longest known dataset name; dataset and model names may both contain the separator."""
     by_name = {dataset.name: dataset for dataset in datasets}
     for name in sorted({*by_name, *_PUBLISHED}, key=len, reverse=True):
         if rest.startswith(f"{name}_") and len(rest) > len(name) + 1:

@@ -20,7 +20,7 @@ class BatchBudget:
     """The part of a run's budget that is reserved for one model's batches.
 
     Attributes:
-        budget: The run's budget, or None for no limit.
+        budget: The run's budget, or None if there is no limit.
         model: The model's name.
         waits: Whether the next batch has to wait until other models' batches release their reservations.
     """

@@ -34,9 +34,9 @@ _MAX_EXPIRED = 3  # maximum number of batches in which a case may expire before 
 _MAX_CREATIONS = 3  # maximum number of attempts to create a batch that is not found at the provider
 # Pauses between lookups of a batch after an ambiguous failure, because new batches may be listed with a delay.
 _FIND_PAUSES_S = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
-# Age up to which a batch of an earlier session may not be listed yet, and the pause between lookups during this time.
+# Age up to which an earlier session's batch may not be listed yet, and the pause between lookups during this time.
 _LISTED_AFTER_S, _LISTING_PAUSE_S = 120.0, 5.0
-# First and longest pause before the next batch, if the provider's queue is full and no batch of the run is in progress.
+# First and longest pause before the next batch if the provider's queue is full and the run has no batch in progress.
 _FIRST_FULL_PAUSE_S, _LONGEST_FULL_PAUSE_S = 30.0, 600.0
 _DOWNLOADS = 3  # maximum number of attempts to download results if lines are missing
 _FIRST_MONITORED = 64  # requests in the first batch of a monitored run, which checks its results between batches
@@ -53,7 +53,7 @@ class _OpenBatch:
 
 @dataclass
 class BatchLoop(CallLoop):
-    """Makes the calls to one model in batches; `tell` receives messages for the user."""
+    """Makes the calls to one model in batches; `tell` is called with messages for the user."""
 
     tell: Callable[[str], None] = print
 
@@ -93,7 +93,7 @@ class BatchLoop(CallLoop):
                     break
         except Failure as failure:
             raise CircuitOpen(
-                f"the batches of {self.model.name} cannot be reached: {failure}. {self.model.advice} Batches in "
+                f"the batch service of {self.model.name} cannot be reached: {failure}. {self.model.advice} Batches in "
                 "progress continue at the provider. Rerun the same command with the same output folder to resume."
             ) from None
         finally:
@@ -102,7 +102,7 @@ class BatchLoop(CallLoop):
             raise CircuitOpen(f"{self.model.name}: the provider rejected a batch: {self._refused}. {self.model.advice}")
 
     def _restore_follow_ups(self) -> None:
-        """Read what earlier sessions learned about the server, and the calls that still have to be sent again."""
+        """Load what earlier sessions learned about the server, and the calls that still have to be sent again."""
         store, model = self.session.store, self._batching
         for batch in store.batches(self.number, collected=True):
             model.negotiation.learned |= batch.learned
@@ -140,7 +140,7 @@ class BatchLoop(CallLoop):
     async def _next_batch(self) -> _OpenBatch | None:
         """Return a batch of the next requests, up to the limits of the provider and the budget.
 
-        Requests with cached responses are not included; their results are stored.
+        Requests with cached responses are not included; their results are stored immediately.
         """
         busy = {(request.number, request.repeat) for batch in self._open for request in batch.requests}
         requests: list[CallRequest] = []
@@ -247,7 +247,7 @@ class BatchLoop(CallLoop):
         await self._fail(batch, failure)
 
     async def _fail(self, batch: _OpenBatch, failure: Failure) -> None:
-        """Record an error for all open cases of a batch, which are retried on a rerun, and close the batch."""
+        """Record an error for each open case in a batch, so that a rerun retries it, and close the batch."""
         done = failed(failure)
         for place, request in enumerate(batch.requests):
             sent = self._sent(batch, place)
@@ -339,7 +339,7 @@ class BatchLoop(CallLoop):
         await self._close(batch)
 
     async def _download(self, batch: _OpenBatch, remote: RemoteBatch) -> dict[str, LineResult]:
-        """Return the results by ID, downloading again if lines are missing, as files may be incomplete at first."""
+        """Return the results by ID; download them again if lines are missing, as files may be incomplete at first."""
         expected = {f"{batch.stored.key}-{place}" for place in range(len(batch.requests))}
         for attempt in range(_DOWNLOADS):
             lines = await self._service.results(remote)
@@ -392,7 +392,7 @@ class BatchLoop(CallLoop):
         return f"{FOLLOW_UP}{self.number}.{call[0]}.{call[1]}"
 
     async def _end(self, request: CallRequest, completion: Completion, last: Completion) -> None:
-        """Store the outcome of a call; only its last response has not been charged to the budget yet."""
+        """Store a call's outcome and charge its last response to the budget; earlier ones have already been charged."""
         body = self.model.request(request.case)
         key = key_of(self.model.name, self.identity, body, request.repeat, completion.max_tokens)
         await self._finish(request, Called(self._account(key, completion, last), key))

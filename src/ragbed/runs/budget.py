@@ -1,4 +1,4 @@
-"""Enforce a cost limit, which can be exceeded only by the calls in flight."""
+"""Enforce a cost limit, which can be exceeded only by the cost of calls in flight."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Budget:
     def __init__(self, limit: float, prices: dict[str, Price]) -> None:
         self._limit, self._spent, self._denied = Decimal(str(limit)), Decimal(0), False
         self._reserved = Decimal(0)  # the maximum cost of the batches in progress
-        self._abandoned = Decimal(0)  # the same, for batches that this session does not collect
+        self._abandoned = Decimal(0)  # the maximum cost of batches that this session does not collect
         self._cost: defaultdict[str, Decimal] = defaultdict(Decimal)
         self._calls: defaultdict[str, int] = defaultdict(int)
         self._prices: dict[str, Price | None] = {**prices}
@@ -85,7 +85,7 @@ class Budget:
         return True
 
     def abandon(self, model: str, usage: dict[str, int]) -> None:
-        """Keep the amount reserved for a request that this session will not collect, but no longer wait for it."""
+        """Keep the amount reserved for a request that this session will not collect; do not wait for its release."""
         price = self._prices.get(model)
         self.release(model, usage)
         self._abandoned += Decimal(0) if price is None else price(usage)

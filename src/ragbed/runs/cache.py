@@ -1,4 +1,4 @@
-"""The response cache, which stores the responses of all runs by model, identity, complete request and repeat.
+"""The response cache, which stores responses from all runs by model, identity, complete request and repeat.
 
 Several processes may share one file. If the cache fails, the failure is reported once and the run continues without it.
 """
@@ -41,7 +41,7 @@ class _Entry(NamedTuple):
 
 
 def keys_of(model: str, identity: str, request: bytes, repeat: int, limits: Sequence[int]) -> list[str]:
-    """Return the cache keys for a request with its own token limit and with each raised limit, in this order."""
+    """Return the cache keys for a request, first with its own token limit and then with each raised limit."""
     hasher = hashlib.sha256()
     for part in (model.encode(), identity.encode(), request, str(repeat).encode()):
         hasher.update(len(part).to_bytes(8, "big") + part)

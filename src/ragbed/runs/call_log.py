@@ -1,4 +1,4 @@
-"""Record the parameters sent to a model's server and the names of the models that the server reports."""
+"""Record the parameters sent to a model's server and the model names that the server reports."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MAX_SERVED = 50  # maximum number of names to record per model, because some se
 
 
 class CallLog:
-    """The call log of one model in a run.
+    """A model's call log in a run.
 
     Args:
         store: The run.
@@ -32,7 +32,7 @@ class CallLog:
         self._negotiated = ""
 
     def add(self, completion: Completion) -> None:
-        """Record anything new in a response."""
+        """Record new parameters and model names from a response."""
         served = None if completion.served is None else completion.served.model
         if served is not None and served not in self._served and len(self._served) < _MAX_SERVED:
             self._served = [*self._served, served]
@@ -49,7 +49,7 @@ class CallLog:
             self._writer.put(NOTE, (f"sent.{self._model.name}", msgspec.json.encode(record).decode()))
 
     def _negotiate(self) -> str:
-        """Return what was learned about the server, and report it to the user if it is new."""
+        """Return a description of the parameters changed for the server, and report it to the user if it is new."""
         negotiated: str = getattr(self._model, "negotiated", "")
         if negotiated != self._negotiated:
             self._negotiated = negotiated

@@ -25,6 +25,7 @@ from ragbed.runs.episodes import EpisodeFactory, run_episode
 from ragbed.runs.multi_call import Called, make_calls, usage_made
 from ragbed.runs.store import (
     ANSWERED,
+    DISCARD,
     FORGET_TURNS,
     INTEND,
     LOSE,
@@ -42,7 +43,7 @@ from ragbed.testbeds.prompts.strategies import Flow, flow_of
 from ragbed.testbeds.search.episode import Episode
 from ragbed.text import storable
 
-_MAX_WORKERS_LOST = 10  # maximum number of cluster workers that may die during one case, which then fails
+_MAX_WORKERS_LOST = 10  # maximum number of cluster workers that may die during one case before the case fails
 
 
 @dataclass
@@ -63,7 +64,7 @@ class CallProgress:
     seconds_left: float | None = None
 
     def count(self, completion: Completion, *, cached: bool) -> None:
-        """Count one result."""
+        """Count a finished case's result."""
         self.done += 1
         self.finished += not cached
         self.cached += cached
@@ -75,7 +76,7 @@ class CallProgress:
 
 
 class _NotAllowed(Exception):
-    """The budget allows no further call."""
+    """The budget does not allow another call."""
 
 
 class _PendingResult(NamedTuple):
@@ -98,7 +99,7 @@ class StoppingRule(Protocol):
         """Return whether a model needs no more calls."""
 
     def decided(self) -> list[DecidedInterval]:
-        """Return the intervals of the conditions that have been decided."""
+        """Return the intervals for the conditions that have been decided."""
 
 
 @dataclass(frozen=True)
@@ -145,7 +146,7 @@ class CallLoop:
         self._call_log = CallLog(self.session.store, self.session.writer, self.model, self.session.tell)
 
     async def run(self) -> None:
-        """Make all pending calls; return when every case has an outcome, the rule is met or the budget is spent.
+        """Make pending calls until every case has an outcome, the stopping rule is met or the budget is spent.
 
         Calls in flight are always completed, because they are billed.
         """
@@ -206,27 +207,33 @@ class CallLoop:
         return None if self.session.episodes is None else await self.session.episodes.start(case, self.model)
 
     async def _call_several(self, request: CallRequest, several: Flow | Episode) -> Called:
-        """Make all calls for a case with a prompting strategy or an episode."""
+        """Make all calls for a case that uses a prompting strategy or an episode."""
         if not isinstance(several, Episode):
             return await make_calls(several, request.case, self._calls_of(request))
         stored = self._turns.pop((request.number, request.repeat), [])
-        if stored and self._was_rejected(request):
+        if self._was_rejected(request):
             stored = await self._discard_turns(request, stored)
         earlier = [Called(turn.completion, turn.request, turn.cached) for turn in stored]
         return await run_episode(several, lambda case: self._call(request, case), earlier, partial(self._keep, request))
 
     def _was_rejected(self, request: CallRequest) -> bool:
-        """Return whether the server rejected the last request of an episode, so that resending it is pointless."""
+        """Return whether the server rejected an episode's last request, in which case resending it is pointless."""
         failed = self.session.store.error_of(request.model, request.number, request.repeat)
         kind = "" if failed is None else (failed.error or "").partition(":")[0]
         return kind == "too-long" or kind in REJECTED
 
     async def _discard_turns(self, request: CallRequest, turns: Sequence[StoredTurn]) -> list[StoredTurn]:
-        """Delete the turns of an episode that starts over. They were billed, so they are recorded as lost calls."""
+        """Delete the turns of an episode that starts over. They were billed, so they are recorded as lost calls.
+
+        The discard is recorded too. Otherwise, the turns of an interrupted retry would be discarded as well, because
+        the rejected result is stored until there is a new one.
+        """
         for turn in turns:
             if not turn.cached:
                 self.session.writer.put(LOSE, self._intent(request))
-        await self.session.writer.put(FORGET_TURNS, request.turn_range())
+        self.session.writer.put(FORGET_TURNS, request.turn_range())
+        marker = (request.discarded_key(), request.model, request.number, request.repeat)
+        await self.session.writer.put(DISCARD, marker)
         return []
 
     async def _keep(self, request: CallRequest, turn: int, called: Called) -> None:
@@ -241,7 +248,7 @@ class CallLoop:
         await self.session.writer.put(NOTE, (request.turn_key(turn), line.decode()))
 
     def _calls_of(self, request: CallRequest) -> Callable[[Case], Awaitable[Called]]:
-        """Return the function that makes a case's calls; once the first one is billed, the budget allows the others.
+        """Return the function that makes a case's calls; once the first call is billed, the budget allows the others.
 
         Otherwise, a spent budget would stop cases halfway, and their cost would not be recorded.
         """
@@ -300,13 +307,13 @@ class CallLoop:
         return Called(self._account(key, completion), key)
 
     def _find_cached(self, body: bytes, repeat: int) -> tuple[Completion | None, str]:
-        """Return the cached response to a request, with the original or a raised token limit, and its key."""
+        """Return the cached response to a request with its original or a raised token limit, and the cache key."""
         keys = keys_of(self.model.name, self.identity, body, repeat, () if self._cache is None else self._raised)
         found = None if self._cache is None else self._cache.find(*keys)
         return (None, keys[0]) if found is None else found
 
     def _account(self, key: str, completion: Completion, unpaid: Completion | None = None) -> Completion:
-        """Cache a response, add its cost to the budget and return it in a form that can be stored.
+        """Cache a response, charge its cost to the budget, and return the response in a form that can be stored.
 
         Args:
             key: The cache key of the response.

@@ -68,7 +68,7 @@ class CircuitBreaker:
     def _is_repeated(self, error: str) -> bool:
         """Return whether a rejection has the same message as the last one, ignoring numbers such as request IDs.
 
-        If the messages differ, the rejections may be due to the prompts, and then other cases are not affected.
+        If the messages differ, the rejections may be due to the prompts, in which case other cases are not affected.
         """
         before, self._last_request_error = self._last_request_error, _VARIABLE.sub("", error)
         return not before or before == self._last_request_error

@@ -46,7 +46,7 @@ class CommitCounter:
                 self._note.write(f"{self._count:020}\n".encode())
 
     def close(self) -> None:
-        """Close the note."""
+        """Close the note's file."""
         if self._note is not None:
             self._note.close()
 

@@ -25,13 +25,13 @@ class Condition(Struct, frozen=True):
 
 
 def condition_of(model: str, case: Case) -> Condition:
-    """Return the condition of a model's trials on a case."""
+    """Return the condition for a model's trials on a case."""
     mix = (case.noise, case.correct, case.k, case.arm, case.profile)
     return Condition(model, case.data, case.lang, case.testbed, *mix)
 
 
 class ClusterSizes:
-    """Counts the planned trials of each question or event under each condition."""
+    """Counts the planned trials for each question or event under each condition."""
 
     def __init__(self) -> None:
         self._sizes: Counter[int] = Counter()
@@ -43,12 +43,12 @@ class ClusterSizes:
             self._sizes[hash((condition_of("", case), cluster))] += 1
 
     def largest(self, repeats: int) -> int:
-        """Return the largest number of trials of one question or event under one condition."""
+        """Return the largest number of trials for one question or event under one condition."""
         return repeats * max(self._sizes.values(), default=0)
 
 
 def largest_cluster(cases: Iterable[Case], repeats: int) -> int:
-    """Return the largest number of planned trials of one question or event under one condition."""
+    """Return the largest number of planned trials for one question or event under one condition."""
     sizes = ClusterSizes()
     for case in cases:
         sizes.add(case)

@@ -1,4 +1,4 @@
-"""The database of a run: tables, schema version, connections, and the prompt order of cases."""
+"""A run's database: tables, schema version, connections, and the order of cases by prompt."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def is_open_elsewhere(path: Path) -> bool:
 
 
 class StepLimit:
-    """Aborts queries that would run forever on a malicious file; the limit depends on the file size.
+    """Aborts queries that would run forever on a malicious file; the maximum number of steps depends on the file size.
 
     Args:
         path: The file.
@@ -181,7 +181,7 @@ def _why_no_run(folder: Path) -> str:
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """Return a connection whose commits are durable and which can be used in another thread."""
+    """Return a connection that can be used in another thread and whose commits are durable."""
     _check_files(path)
     connection = sqlite3.connect(path, check_same_thread=False)
     # The busy timeout comes first, because switching to the write-ahead log takes a lock. The 16 MB page cache has room
@@ -245,7 +245,7 @@ def _check_version(connection: sqlite3.Connection, path: Path) -> int:
     """Return the schema version, or 0 for an empty file.
 
     Raises:
-        DataError: The file is not ours, or its schema does not match its version.
+        DataError: The file was not written by ragbed, or its schema does not match its version.
     """
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     (application,) = connection.execute("PRAGMA application_id").fetchone()
@@ -253,7 +253,7 @@ def _check_version(connection: sqlite3.Connection, path: Path) -> int:
     if (version, application, found) == (0, 0, frozenset()):
         return 0
     if application != _APPLICATION:
-        raise DataError(path, "is a database of another program")
+        raise DataError(path, "is a database created by another program")
     if version < 0:
         raise DataError(path, f"is damaged (schema {version}); restore it from a backup")
     if version > SCHEMA_VERSION:
@@ -310,7 +310,7 @@ def _add_functions(connection: sqlite3.Connection) -> None:
 
 
 def _upgraded_seal(*row: Any) -> int:  # noqa: ANN401 - the columns of a result
-    """Return the checksum of a migrated result; for a damaged result, it remains incorrect."""
+    """Return the checksum of a migrated result; the checksum of a damaged result remains incorrect."""
     *fields, outcome, cached, seal, completion = row
     if seal_of(completion, *fields, outcome, cached) != seal:
         return -1
@@ -332,7 +332,7 @@ def sort_by_prompt(connection: sqlite3.Connection, model: int, pending: str, val
     Args:
         connection: The connection to the run.
         model: The model's number.
-        pending: The condition for a case `c` to be pending.
+        pending: The SQL condition for a case `c` to be pending.
         values: The parameters of the condition.
     """
     connection.create_function("unshared", 2, _unshared, deterministic=True)

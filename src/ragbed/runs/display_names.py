@@ -68,12 +68,12 @@ def read_names(folders: Sequence[Path]) -> dict[str, str]:
 
 
 def served_name(model: str, served: str) -> str:
-    """Return the name to show in tables for one of several models that a server has served under the same name."""
+    """Return the table name for one of several models that a server has served under the same name."""
     return f"{model} ({served})"
 
 
 def split_by_served(result: StoredResult, split: Collection[str]) -> str:
-    """Return the name under which to count a result, which includes the served model for models in `split`."""
+    """Return the name under which to count a result; for models in `split`, it includes the served model."""
     served = result.completion.served
     if result.model not in split or served is None or served.model is None:
         return result.model
@@ -81,5 +81,5 @@ def split_by_served(result: StoredResult, split: Collection[str]) -> str:
 
 
 def changed_models(store: RunStore) -> frozenset[str]:
-    """Return the models whose servers served several models during the run."""
+    """Return the model strings under which a server has served several models during the run."""
     return frozenset(model for model, several in store.served().items() if len(several) > 1)

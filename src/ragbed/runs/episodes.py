@@ -1,4 +1,4 @@
-"""Run the episodes of the testbed `search`, in which a case takes several turns.
+"""Run the episodes of the `search` testbed, in which a case takes several turns.
 
 A turn is an ordinary call: it is cached, rate-limited, retried, charged to the budget, and has an intent. Its response
 is stored before the next turn is sent, so an interrupted episode continues with the turn that was in flight. The result
@@ -28,14 +28,14 @@ class EpisodeFactory:
 
     Attributes:
         corpora: The corpora by ID.
-        limits: The limits of every episode.
+        limits: The limits for every episode.
     """
 
     corpora: Mapping[str, SearchCorpus]
     limits: SearchSettings
 
     async def start(self, case: Case, model: Model) -> Episode | None:
-        """Return a new episode, or None if the case is a single call or the model is a system that searches itself."""
+        """Return a new episode, or None if the case is a single call or the model is a system with its own search."""
         corpus = self.corpora.get(case.corpus or "")
         if corpus is None or is_system(model):
             return None
@@ -57,7 +57,7 @@ async def run_episode(
     earlier: Sequence[Called] = (),
     keep: Callable[[int, Called], Awaitable[None]] | None = None,
 ) -> Called:
-    """Run an episode to its end; if a call fails, its failure is the outcome of the case.
+    """Run an episode to its end; if a call fails, the failure is the case's outcome.
 
     Args:
         episode: A new episode.
@@ -81,7 +81,7 @@ async def run_episode(
 
 
 def _end(episode: Episode, turns: Sequence[Called]) -> Called:
-    """Return the result of a case: the last response, with the final answer, the totals and all turns."""
+    """Return a case's result: the last response, with the final answer, the totals and all turns."""
     last, steps = turns[-1].completion, tuple(episode.steps)
     changes: dict[str, object] = {
         "usage": sum_usage(turn.completion for turn in turns),

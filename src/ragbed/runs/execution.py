@@ -62,10 +62,10 @@ class Job:
     """A run to execute.
 
     Attributes:
-        settings: Everything that determines cases and calls; a run can be resumed only with the same settings.
+        settings: All settings that affect cases and calls; a run can be resumed only with the same settings.
         cases: A function that generates the cases; it is called only if the run is new or is being extended.
         names: Display names by model string.
-        grows: Whether to add cases that are not in the plan, e.g. when the run that a judge evaluates was continued.
+        grows: Whether to add cases that are not in the plan, e.g. if the run that a judge evaluates has new cases.
         tell: Called with messages for the user.
     """
 
@@ -81,7 +81,7 @@ class Job:
     follower: Follower | None = None
     batch: bool = False  # whether to make the calls in provider batches
     rule: StoppingRule | None = None  # decides when to stop before all cases have a result
-    episodes: EpisodeFactory | None = None  # starts the episodes of the testbed `search`
+    episodes: EpisodeFactory | None = None  # starts the episodes of the `search` testbed
     tell: Callable[[str], None] = field(default=logging.getLogger("ragbed").warning)
     engine: Engine | None = None  # the engine that opened the models; `close` closes it
 
@@ -110,11 +110,13 @@ def run(job: Job, watch: Callable[[str, CallProgress], None], ending: ShutdownHa
         try:
             asyncio.run(_run_models(store, job, watch, ending, held))
         except asyncio.CancelledError:
-            raise (KeyboardInterrupt if ending.by == signal.SIGINT else Stopped("stopped by a signal.")) from None
+            raise (
+                KeyboardInterrupt if ending.by == signal.SIGINT else Stopped("the run was stopped by a signal.")
+            ) from None
 
 
 async def arun(job: Job, watch: Callable[[str, CallProgress], None]) -> None:
-    """Execute a run in the current event loop (see `run`). Cancelling the task stops it; finished cases are stored."""
+    """Execute a run in the current event loop (see `run`). Cancelling the task stops the run; results are kept."""
     with _opened(job) as (store, held):
         await _run_models(store, job, watch, ShutdownHandler(signals=False), held)
 
@@ -200,7 +202,7 @@ def _pay_so_far(store: RunStore, budget: Budget, tell: Callable[[str], None]) ->
 
 
 def _save_beside(store: RunStore, gone: RunGone) -> RagbedError:
-    """Copy the open file of a deleted run to a new folder next to the old one, from which the run can be resumed."""
+    """Copy a deleted run's open file to a new folder next to the old one, so that the run can be resumed there."""
     lost_folder = store.path.parent.resolve()
     places = (lost_folder.with_name(f"{lost_folder.name}.recovered{ending}") for ending in ("", *_COPIES))
     folder = next(place for place in places if not place.exists())
@@ -329,7 +331,7 @@ def _leaves(several: BaseExceptionGroup[RagbedError]) -> Iterator[RagbedError]:
 
 
 class ShutdownHandler:
-    """Stops a run on a signal: submitted rows are still written, but calls in flight are abandoned."""
+    """Stops a run on a signal: rows already submitted are written, but calls in flight are abandoned."""
 
     def __init__(self, *, signals: bool = True) -> None:
         self.by: int | None = None
@@ -374,13 +376,13 @@ class ShutdownHandler:
 
 @contextmanager
 def _sigterm_raises() -> Iterator[None]:
-    """Raise Stopped on SIGTERM, so that planning is rolled back; restore both signal handlers afterwards."""
+    """Raise Stopped on SIGTERM, so that planning is rolled back; afterwards, restore both signal handlers."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
     def stop(_: int, __: FrameType | None) -> None:
-        raise Stopped("stopped by a signal.")
+        raise Stopped("the run was stopped by a signal.")
 
     before = {number: signal.getsignal(number) for number in _SIGNALS}
     signal.signal(signal.SIGTERM, stop)

@@ -1,4 +1,4 @@
-"""Decide which calls of a batch to send again in a later batch.
+"""Decide which calls in a batch to send again in a later batch.
 
 If a response is truncated, its request is sent once more with a higher token limit. A rejected request is sent again
 without the parameter that the server rejects. Direct calls do the same immediately (`token_limit.py`,
@@ -49,11 +49,11 @@ class FollowUps:
             model.limit.thinks |= again.first is not None and again.first.reasoning is not None
 
     def is_read(self, sent: SentCall) -> bool:
-        """Return whether an earlier session processed a result, so that its call is already waiting to be resent."""
+        """Return whether an earlier session processed a result; if so, its call is already waiting to be resent."""
         return sent.call in self.waiting and self.waiting[sent.call].after == sent.batch
 
     def limit_of(self, call: Call) -> int:
-        """Return the token limit for the next request of a call."""
+        """Return the token limit for a call's next request."""
         return self.waiting[call].max_tokens if call in self.waiting else self._model.limit.start
 
     def read(self, sent: SentCall, response: bytes | Failure) -> Completion | None:
@@ -96,7 +96,7 @@ class FollowUps:
         return self.finish(sent.call, limit.with_limit(done, sent.max_tokens))
 
     def finish(self, call: Call, done: Completion) -> Completion:
-        """Return the last response to a call, with the tokens and attempts of all its responses."""
+        """Return the last response to a call, with the total tokens and attempts of all its responses."""
         earlier = self.waiting.get(call)
         if earlier is None:
             return done

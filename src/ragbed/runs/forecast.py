@@ -39,14 +39,14 @@ class Forecast:
 async def forecast(
     model: Model, cases: Sequence[Case], repeats: int, *, batch: bool = False, episodes: EpisodeFactory | None = None
 ) -> Forecast:
-    """Call the model for a few cases from all parts of the plan, and extrapolate using the lengths of all prompts.
+    """Call the model with a few cases from all parts of the plan, and extrapolate using the lengths of all prompts.
 
     Args:
         model: The model.
         cases: The cases of the run.
         repeats: The number of responses per case.
         batch: Whether the run uses provider batches, which are priced differently.
-        episodes: Starts the episodes of the testbed `search`.
+        episodes: Starts the episodes of the `search` testbed.
 
     Raises:
         RagbedError: The model did not respond to any of these cases.
@@ -103,7 +103,7 @@ def _forecast_cost(
 
 
 def _parts(reply: Completion, price: Price | None) -> tuple[float, float] | None:
-    """Return the cost of the prompt and of the response, or None if they are unknown."""
+    """Return the costs of the prompt and the response, or None if they are unknown."""
     total = cost_of(reply, price)
     if total is None:
         return None

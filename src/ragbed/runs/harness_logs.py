@@ -1,4 +1,4 @@
-"""Read logs from other harnesses that evaluated an exported testbed: Inspect AI and lm-evaluation-harness."""
+"""Read logs from other harnesses (Inspect AI and lm-evaluation-harness) that evaluated an exported testbed."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class _LogFiles(AnswerSource):
 
 
 class LmEvalSamples(_LogFiles):
-    """The files `samples_<task>_<time>.jsonl` written by `lm_eval --log_samples`."""
+    """The `samples_<task>_<time>.jsonl` files written by `lm_eval --log_samples`."""
 
     def match(self, entry: bytes) -> Answer:
         """Match an entry by case name and prompt hash."""
@@ -95,7 +95,7 @@ class InspectLogs(_LogFiles):
 
 
 def open_inspect(paths: Sequence[Path], model: str | None, generate: Callable[[], Iterable[Case]]) -> list[InspectLogs]:
-    """Return Inspect logs grouped by model: the given one or, if it is None, the model named in each log.
+    """Return Inspect logs grouped by model: the given model or, if it is None, the one named in each log.
 
     Raises:
         UsageError: Inspect is not installed.
@@ -113,7 +113,7 @@ def _model_of(path: Path) -> str:
     from inspect_ai.log import read_eval_log  # noqa: PLC0415 - an extra
 
     if not path.is_file():
-        raise UsageError(f"{path}: no such file.")
+        raise UsageError(f"{path} does not exist.")
     try:
         return str(read_eval_log(str(path), header_only=True).eval.model)
     except Exception as error:  # Inspect may raise any exception for files in other formats

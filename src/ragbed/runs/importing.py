@@ -1,4 +1,4 @@
-"""Import answers produced by other programs as a run; cases without an answer count too."""
+"""Import answers from other programs as a run; cases without an answer are included in its counts."""
 
 from __future__ import annotations
 
@@ -67,12 +67,12 @@ class AnswerSource(ABC):
 
 @dataclass
 class Imported:
-    """The counts of an import.
+    """The counts from an import.
 
     `failed`, `truncated` and `filtered` count matched entries with these outcomes. `labels` counts entries with a label
-    from the original scorer, and `other_labels` those whose label differs from ours. `other_documents` counts responses
-    to documents other than those of the profile. `problems` lists the entries that were not matched, with their files
-    and locations.
+    from the original scorer, and `other_labels` counts those whose label differs from ours. `other_documents` counts
+    responses to documents other than the profile's. `problems` lists the entries that were not matched, with their
+    files and locations.
     """
 
     planned: int = 0
@@ -91,7 +91,7 @@ def import_answers(sources: Sequence[AnswerSource], settings: dict[str, str], fo
     """Write a run from answer files in one transaction.
 
     Raises:
-        UsageError: The folder already has a run, or two files answer the same case for one model.
+        UsageError: The folder already has a run, or two files contain one model's answer to the same case.
     """
     with hold(folder), open_store(folder, create=True) as store:
         if store.is_planned():
@@ -132,7 +132,8 @@ def _import_source(store: RunStore, source: AnswerSource, numbers: dict[str, int
         done = store.connection.execute("SELECT 1 FROM results WHERE model = ? AND item = ? AND repeat = 0", row[:2])
         if done.fetchone():
             raise UsageError(
-                f"{source.paths[0]}: another file also contains an answer to {case.case} from {source.model}."
+                f"{source.paths[0]}: another file also contains an answer to {case.case} from {source.model}. Import "
+                "only one of them."
             )
         store.connection.execute(RECORD, row)
 

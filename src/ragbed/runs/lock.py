@@ -81,5 +81,5 @@ def hold(folder: Path) -> Iterator[RunLock]:
 
 
 def holder(folder: Path) -> str | None:
-    """Return the ID of the process that is writing to a run, or None if no process is."""
+    """Return the ID of the process that is writing to a run, or None if there is none."""
     return find_owner(folder / _NAME)

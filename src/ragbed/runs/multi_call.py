@@ -19,7 +19,7 @@ from ragbed.text import storable
 
 
 class Called(NamedTuple):
-    """A finished call; `key` is the cache key of its request, or of the last request if there were several."""
+    """A finished call; `key` is the cache key of its request, or of its last request if there were several."""
 
     completion: Completion
     key: str
@@ -27,7 +27,7 @@ class Called(NamedTuple):
 
 
 async def make_calls(flow: Flow, case: Case, call: Callable[[Case], Awaitable[Called]]) -> Called:
-    """Make a case's calls for a prompting strategy; if a call fails, its failure is the outcome of the case.
+    """Make a case's calls for a prompting strategy; if a call fails, the failure is the case's outcome.
 
     Args:
         flow: The generator of the strategy's calls.
@@ -62,7 +62,7 @@ async def make_calls(flow: Flow, case: Case, call: Callable[[Case], Awaitable[Ca
 
 
 def calls_made(completion: Completion) -> int:
-    """Return how many of a result's calls were not cached."""
+    """Return how many of a result's calls were actually made, i.e. not answered from the cache."""
     return sum(not step.cached for step in completion.steps) if completion.steps else 1
 
 
@@ -72,7 +72,7 @@ def usage_made(completion: Completion) -> dict[str, int] | None:
 
 
 def usages_made(completion: Completion) -> list[dict[str, int]]:
-    """Return the token usage of each call that was not cached, which is empty if a call reports none."""
+    """Return the token usage of each call that was not cached; it is empty for a call that reports none."""
     calls = [step for step in completion.steps if not step.cached] if completion.steps else [completion]
     return [call.usage or {} for call in calls]
 

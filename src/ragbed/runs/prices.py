@@ -31,7 +31,7 @@ _LISTED = (
     *("openai", "openrouter", "ovhcloud", "perplexity", "quicksilver", "together", "typesafe", "vertex"),
     *("voyage", "x-ai", "xai", "zai", "zhipu"),
 )
-_HALVED = ("openai", "azure", "anthropic")  # providers whose batches cost half, even if the list does not say so
+_HALVED = ("openai", "azure", "anthropic")  # providers with half-price batches, even if the list does not say so
 _TOKENS = {
     "in": "input_tokens",
     "cached": "cache_read_tokens",
@@ -84,7 +84,7 @@ def find_price(model: str, at: datetime | None = None) -> Price | None:
 
 
 def _consistent(usage: TokenUsage) -> dict[str, int]:
-    """Return a call's usage, limiting parts to their totals; servers may report larger parts, which have no price."""
+    """Return a call's usage, limiting parts to their totals; a server may report larger parts, which have no price."""
     whole = {"cached": "in", "written": "in", "written_1h": "written", "reasoning": "out"}
     counts = {key: min(count, usage.get(whole.get(key, key), 0)) for key, count in usage.items() if key in _TOKENS}
     if counts.get("cached", 0) + counts.get("written", 0) > counts.get("in", 0):
@@ -113,7 +113,7 @@ def cost_of(completion: Completion, price: Price | None) -> Decimal | None:
 
 
 def full_cost(completion: Completion, price: Price | None) -> Decimal | None:
-    """Return the cost of all calls of a result, as if none had been cached, or None if it is unknown."""
+    """Return the cost of all of a result's calls, as if none had been cached, or None if it is unknown."""
     usages = [step.usage for step in completion.steps if step.usage]
     return _total(usages or [completion.usage or {}], price)
 

@@ -1,4 +1,4 @@
-"""Order the cases of a monitored run question by question, shuffled with the seed and balanced."""
+"""Order a monitored run's cases question by question; the order is shuffled with the seed and balanced."""
 
 from __future__ import annotations
 

@@ -81,5 +81,5 @@ class Rows:
         return case
 
     def damaged(self, what: str) -> DataError:
-        """Return the error for a row that differs from the one that was written."""
+        """Return the error for a row whose content has changed since it was written."""
         return DataError(self._path, f"{what} is damaged; restore the file from a backup")

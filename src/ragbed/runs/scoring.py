@@ -21,7 +21,7 @@ Found = TypeVar("Found")
 
 
 class _Stretch(NamedTuple):
-    """A range of one model's cases, in a run that the worker can open."""
+    """A range of one model's cases in a run that the worker can open."""
 
     folder: Path
     model: int
@@ -30,7 +30,7 @@ class _Stretch(NamedTuple):
 
 
 class _Shipment(NamedTuple):
-    """The rows of some results, for a worker that cannot open the run."""
+    """The rows for some results, sent to a worker that cannot open the run."""
 
     path: Path
     model: str
@@ -58,7 +58,9 @@ def open_scored(folder: Path) -> RunStore:
     store.connection.close()
     judged = folder.absolute().parent.parent  # judges' runs are in RUN/judge/CRITERION
     where = f": {judged}" if (judged / NAME).is_file() else ""
-    raise UsageError(f"{folder} contains the calls of a judge. Choose the run that was judged{where}.")
+    raise UsageError(
+        f"{folder} contains a judge's model calls, not an evaluation run. Choose the run that was judged{where}."
+    )
 
 
 def spread_results(

@@ -46,7 +46,7 @@ def parse_shard(text: str) -> Shard:
 
 
 def check_shards(settings: Sequence[str | None]) -> None:
-    """Check that all shards of one split are present; a complete run (None) needs no other shards.
+    """Check that all shards of one split are present; None stands for a complete run, which needs no other shards.
 
     Raises:
         UsageError: A shard is missing, or the shards belong to different splits.
@@ -58,7 +58,7 @@ def check_shards(settings: Sequence[str | None]) -> None:
     if len(counts) > 1:
         raise UsageError(
             "these shards were created with different numbers of parts: "
-            f"{', '.join(f'n = {count}' for count in counts)}."
+            f"{', '.join(f'n = {count}' for count in counts)}. Merge only shards of the same split."
         )
     missing = sorted(set(range(1, counts[0] + 1)) - {shard.index for shard in shards})
     if missing:

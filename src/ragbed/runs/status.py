@@ -1,4 +1,4 @@
-"""The status of a run: progress and outcomes per model, error kinds, and calls that may have been billed twice."""
+"""Read a run's status: progress and outcomes per model, error kinds, and calls that may have been billed twice."""
 
 from __future__ import annotations
 

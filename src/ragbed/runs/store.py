@@ -1,4 +1,4 @@
-"""A run on disk: its settings and cases, an intent written before every call, and a result written after it."""
+"""Store a run on disk: settings, cases, an intent before every call, and a result after it."""
 
 from __future__ import annotations
 
@@ -35,6 +35,7 @@ __all__ = [
     "ANSWERED",
     "BATCH",
     "COUNT_CASES",
+    "DISCARD",
     "FOLLOW_UP",
     "FORGET",
     "FORGET_TURNS",
@@ -108,6 +109,9 @@ TURN = "turn."  # prefix of the keys under which the turns of unfinished episode
 ANSWERED = """DELETE FROM intents WHERE rowid = (SELECT rowid FROM intents
   WHERE model = ? AND item = ? AND repeat = ? ORDER BY rowid DESC LIMIT 1)"""
 FORGET_TURNS = "DELETE FROM meta WHERE key > ? AND key < ?"
+# Records that the turns of a failed episode were discarded, with the session of its result to identify the attempt.
+_DISCARDED = "discarded"
+DISCARD = "INSERT OR REPLACE INTO meta SELECT ?, session FROM results WHERE model = ? AND item = ? AND repeat = ?"
 BATCH = "batch."  # prefix of the keys under which batches are stored
 FOLLOW_UP = "again."  # prefix of the keys of calls to send again, followed by model, case and repeat
 FORGET = "DELETE FROM meta WHERE key = ?"
@@ -165,8 +169,12 @@ class CallKey(msgspec.Struct, frozen=True):
         """Return the key under which a turn is stored; sorting the keys sorts the turns."""
         return f"{TURN}{self.model}.{self.number}.{self.repeat}.{turn:06}"
 
+    def discarded_key(self) -> str:
+        """Return the key that marks the turns of a failed attempt as discarded; it is in the range of the turns."""
+        return f"{TURN}{self.model}.{self.number}.{self.repeat}.{_DISCARDED}"
+
     def turn_range(self) -> tuple[str, str]:
-        """Return exclusive lower and upper bounds for the keys of the call's turns."""
+        """Return exclusive lower and upper bounds for the keys of a call's turns."""
         prefix = f"{TURN}{self.model}.{self.number}.{self.repeat}."
         return prefix, f"{prefix}~"
 
@@ -268,7 +276,7 @@ class RunStore:
         return self._meta("set.")
 
     def is_monitored(self) -> bool:
-        """Return whether the run stops on a condition (`--until`), which requires intervals valid at any time."""
+        """Return whether the run has a stopping condition (`--until`); if so, its intervals must always be valid."""
         return "until" in self.settings()
 
     def repeats(self) -> int:
@@ -325,7 +333,9 @@ class RunStore:
         taken = {name: model for model, name in self.names().items() if model not in names}
         for name in names.values():
             if name in taken:
-                raise UsageError(f"{self.path.parent} already has a model named {name!r}: {taken[name]}.")
+                raise UsageError(
+                    f"{self.path.parent} already has a model named {name!r} ({taken[name]}). Choose another name."
+                )
         with self.transaction() as connection:
             rows = [(f"name.{model}", name) for model, name in names.items()]
             connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", rows)
@@ -361,7 +371,7 @@ class RunStore:
     # Methods for reading.
 
     def batches(self, model: int | None = None, *, collected: bool = False) -> list[StoredBatch]:
-        """Return the provider batches, for one model or all, in order of creation.
+        """Return the provider batches for one model or all models, in order of creation.
 
         Args:
             model: The model's number, or None for all models.
@@ -402,6 +412,8 @@ class RunStore:
         """
         found: dict[tuple[int, int], list[StoredTurn]] = {}
         for key, text in sorted(self._meta(f"{TURN}{model}.").items()):
+            if key.endswith(_DISCARDED):
+                continue
             try:
                 number, repeat, turn = map(int, key.split("."))
                 stored = msgspec.json.decode(text, type=StoredTurn)
@@ -425,12 +437,12 @@ class RunStore:
     def pending(
         self, model: int, repeats: int, *, by_prompt: bool = False, by_question: bool = False
     ) -> Iterator[CallRequest]:
-        """Yield the calls that have no result or failed with an error, reading them in batches.
+        """Yield the calls that have no result or that failed with an error, reading them in batches.
 
         Args:
             model: The model's number.
             repeats: The number of responses per case.
-            by_prompt: Whether to sort by prompt (see `sort_by_prompt`) instead of in plan order.
+            by_prompt: Whether to sort by prompt (see `sort_by_prompt`) instead of using the plan order.
             by_question: Whether to shuffle by question (see `sort_by_question`) instead of using the plan order.
         """
         if by_question:
@@ -535,9 +547,11 @@ class RunStore:
         return bool(list(self.read(query, (model, number, repeat))))
 
     def error_of(self, model: int, number: int, repeat: int) -> Completion | None:
-        """Return the result of a call if it is an error."""
+        """Return the result of a call if it is an error whose turns have not been discarded, otherwise None."""
+        key = CallKey(model, number, repeat).discarded_key()
+        discarded = [str(session) for (session,) in self.read("SELECT value FROM meta WHERE key = ?", (key,))]
         for row in self.rows_between(model, number, number + 1):
-            if row[2] == repeat and row[5] == "error":
+            if row[2] == repeat and row[5] == "error" and str(row[3]) not in discarded:
                 self.rows.check(row)
                 return self.rows.stored("", row).completion
         return None
@@ -547,7 +561,7 @@ class RunStore:
         return [(rows, seals)] == list(self.read("SELECT rows, seals FROM ledger WHERE what = 'results'"))
 
     def last_result(self) -> int:
-        """Return the number of the last row of results, or 0 if there is none."""
+        """Return the row number of the last result, or 0 if there are no results."""
         return self._number("SELECT COALESCE(MAX(rowid), 0) FROM results")
 
     def result_count(self) -> int:
@@ -569,7 +583,7 @@ class RunStore:
         return self._number("SELECT COUNT(*) FROM cases WHERE NOT feasible")
 
     def an_error(self) -> str | None:
-        """Return the message of the first error, or None if there are no errors."""
+        """Return the first error's message, or None if there are no errors."""
         query = "SELECT json_extract(CAST(completion AS TEXT), '$.error') FROM results WHERE outcome = 'error' LIMIT 1"
         return next((str(error) for (error,) in self.read(query)), None)
 
@@ -580,7 +594,7 @@ class RunStore:
         return self._number("SELECT COUNT(*) FROM results WHERE model = ?", (model,)) - errors
 
     def orphans(self) -> list[tuple[str, str, int]]:
-        """Return the calls of earlier sessions that may have been billed but have no response: model, case, repeat."""
+        """Return earlier sessions' calls that have no response but may have been billed, as model, case and repeat."""
         return self._calls("SELECT * FROM orphans")
 
     def open_calls(self) -> list[tuple[str, str, int]]:
@@ -625,12 +639,12 @@ class RunStore:
         return int(found[0][0])
 
     def damaged(self, what: str) -> DataError:
-        """Return the error for stored data that differ from the data written."""
+        """Return the error for stored data that have changed since they were written."""
         return self.rows.damaged(what)
 
 
 def open_store(folder: Path, *, create: bool) -> RunStore:
-    """Open the run in a folder for reading or, if `create` is set, for writing; the caller must then hold its lock."""
+    """Open the run in a folder for reading or, if `create` is set, for writing, which requires the run's lock."""
     path = folder / NAME
     if create:
         return RunStore(path, open_for_writing(path))

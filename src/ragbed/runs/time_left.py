@@ -1,4 +1,4 @@
-"""Estimate the remaining time of a run."""
+"""Estimate the remaining time for a run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _MIN_SPREAD = 1.5
 
 
 class TimeLeft:
-    """Estimates the time for a model's pending cases from the cases it has finished in this session.
+    """Estimates the time for a model's pending cases from the cases that it has finished in this session.
 
     Sizes differ widely: a closed-book prompt has one line, and a prompt with documents fills a page. The time for a
     case is modelled as a + b x size with a, b >= 0, fitted to the latencies by least squares. Cached responses take no

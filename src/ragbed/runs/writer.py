@@ -33,7 +33,7 @@ class RunGone(WriteFailed):
 
 
 class PlaceCheck:
-    """Detects that a run was deleted; the system still accepts rows, but discards the file when the process exits.
+    """Detects whether a run was deleted; the system still accepts rows, but discards the file when the process exits.
 
     Args:
         path: The file.
@@ -129,7 +129,7 @@ class Writer:
         self._mark.count()
 
     def _commit(self, group: list[_Row]) -> None:
-        """Commit in the other thread, and notify the event loop directly, which is faster than with a future."""
+        """Commit in the other thread, and notify the event loop directly, which is faster than using a future."""
         problem: Exception | None = None
         try:
             self._connection.commit()
@@ -161,5 +161,5 @@ class Writer:
             f"{self._path} cannot be written: {problem}. No more requests are sent; fix the problem and rerun "
             "the command to resume."
         )
-        with suppress(sqlite3.Error):  # otherwise, the next process that opens the file rolls back
+        with suppress(sqlite3.Error):  # if this fails, the next process that opens the file rolls back
             self._connection.rollback()

@@ -1,4 +1,4 @@
-"""Locate the answer in a document and measure its distance from the name of the event."""
+"""Locate the answer in a document and measure its distance from the event's name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NO_DISTANCE = -1  # recorded for a document that contains no value of the relati
 
 
 class Trace(NamedTuple):
-    """A written statement, with the words that name its event and state its value."""
+    """A statement as written in a document, with the words that name its event and state its value."""
 
     statement: Statement
     event_words: str
@@ -27,12 +27,12 @@ Line: TypeAlias = tuple[str, Trace | None]  # a sentence and its statement; None
 
 
 class ValueLocation(NamedTuple):
-    """A value of the relation in a document.
+    """The location of a relation's value in a document.
 
     Attributes:
         words: The value, or an empty string if the document has none.
         distance: The number of tokens between the value and the name of its event.
-        answer_span: The start and end of the sentence with the value, if the value is the answer.
+        answer_span: The start and end of the sentence that contains the value, if the value is the answer.
     """
 
     words: str = ""
@@ -45,8 +45,8 @@ def locate_value(
 ) -> ValueLocation:
     """Locate the answer if the document states it; otherwise, locate the first value of the relation.
 
-    The distance is measured from the last full name of the event before the value. If there is none, it is measured to
-    a name later in the same sentence, or else from the start of the document.
+    The distance is measured from the event's last full name before the value. If there is none, it is measured to a
+    name later in the same sentence or, if there is none there either, from the start of the document.
     """
     name_ends: dict[tuple[Event, int], int] = {}
     found = ValueLocation()
@@ -98,7 +98,7 @@ def measure_attributes(voice: str, text: str, question_words: tuple[str, ...], r
     Args:
         voice: The style of the document.
         text: The document.
-        question_words: The content words of the question; the overlap is the share of them that the document contains.
+        question_words: The question's content words; the overlap is the share of them that the document contains.
         rules: The conventions of the language.
     """
     lowered = text.lower()

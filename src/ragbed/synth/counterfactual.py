@@ -31,7 +31,7 @@ _CORE_TOKENS = 25
 
 
 class Fact(NamedTuple):
-    """A line in the fact bank: kind, subject, aliases of the answer, and one false answer per plausibility label."""
+    """A line in the fact bank: kind, subject, the answer's aliases, and one false answer per plausibility label."""
 
     kind: str
     subject: str
@@ -41,7 +41,7 @@ class Fact(NamedTuple):
 
 @cache
 def read_facts(lang: Lang) -> tuple[Fact, ...]:
-    """Return the well-known facts in a language."""
+    """Return a language's well-known facts."""
     facts = []
     for section in load_banks(lang).facts.values():
         if section.title == "fact":
@@ -52,7 +52,7 @@ def read_facts(lang: Lang) -> tuple[Fact, ...]:
 
 
 def make_counterfactual(spec: SynthSpec, ordinal: int) -> Item:
-    """Return the counterfactual item with the given ordinal; after the last fact, facts repeat with other documents."""
+    """Return the counterfactual item with the given ordinal; after the last fact, facts are reused in new documents."""
     facts = read_facts(spec.lang)
     fact = HashRandom(spec.seed, spec.lang, "facts").shuffled(facts)[ordinal % len(facts)]
     strength = (ordinal + ordinal // len(facts)) % len(STRENGTHS)
@@ -136,7 +136,7 @@ class _Writer:
         return self._banks.rules.sentence(self._write(template, slots, draw))
 
     def _pad(self, lines: list[str], draw: HashRandom) -> list[str]:
-        """Pad a document with filler sentences to a random length; the first of them sometimes opens the document."""
+        """Pad a document to a random length with filler sentences; the first one sometimes opens the document."""
         length = draw.between(*self._spec.padding_ends)
         at = draw.below(len(self._fillers))
         goes_first = draw.chance(40)

@@ -42,11 +42,11 @@ class Statement(NamedTuple):
     Attributes:
         act: The purpose of the sentence.
         event: The event that it is about.
-        relation: The relation whose value it gives, if any.
+        relation: The relation whose value it states, if any.
         role: The role of that value; only facts with the role `TRUE` are true.
-        named: Whether it gives the full name of the event or only refers back to it.
-        family: Index of the event's family: 0 is the family of the question, 1 another family of the same domain, 2 a
-            family of another domain.
+        named: Whether it gives the event's full name instead of only referring back to the event.
+        family: Index of the event's family: 0 for the question's family, 1 for another family in the same domain, and 2
+            for a family in another domain.
     """
 
     act: Act
@@ -67,7 +67,7 @@ class ArticlePlan(NamedTuple):
         part: Index of the sub-question that it supports.
         min_tokens: Its minimum length.
         order: The order of its statements and the padding.
-        insert: A statement that a perturbation puts first, or the filler that replaces it if the perturbation is off.
+        insert: The statement that a perturbation puts first, or the filler in its place if the perturbation is off.
     """
 
     statements: tuple[Statement, ...]
@@ -84,7 +84,7 @@ class ArticlePlan(NamedTuple):
         return self._replace(statements=tuple(kept))
 
     def moved(self, family: int, kind: str) -> ArticlePlan:
-        """Return the same plan for another family."""
+        """Return the same plan with another family of events."""
         statements = tuple(statement._replace(family=family) for statement in self.statements)
         return self._replace(statements=statements, kind=kind)
 
@@ -94,8 +94,8 @@ class DocumentBrief:
     """The question that a document is planned for.
 
     Attributes:
-        family: The family of the question.
-        asked: The event and the relation of each sub-question.
+        family: The question's family of events.
+        asked: The event and the relation that each sub-question is about.
         part: Index of the sub-question that the document is planned for.
     """
 
@@ -115,7 +115,7 @@ class DocumentBrief:
 
     @cached_property
     def asked_relations(self) -> frozenset[str]:
-        """The relations of all sub-questions."""
+        """The relations that the sub-questions are about."""
         return frozenset(relation for _, relation in self.asked)
 
     @cached_property
@@ -181,7 +181,7 @@ def plan_distractor(brief: DocumentBrief, form: str, draw: HashRandom, role: str
 def _statements(
     brief: DocumentBrief, form: str, first: Event, second: Event | None, role: str
 ) -> tuple[Statement, ...]:
-    """Return the statements of a form about the first event, followed by the fact about the second event, if any."""
+    """Return a form's statements about the first event, followed by the fact about the second event, if any."""
     opening = tuple(
         statement._replace(
             event=first,

@@ -1,6 +1,6 @@
-"""Generate families of fictional events, with all facts about them.
+"""Generate families of fictional events and all facts about them.
 
-A family is a cup, a prize, the results of a company, and so on. Its events take place in five consecutive years, in one
+A family is, for example, a cup, a prize or a company's results. Its events take place in five consecutive years, in one
 or two divisions. Sibling events have the same relations with different values, so documents about siblings are good
 distractors. The types of values are person, name (place, organisation), title, date, number with unit, percentage and
 money.
@@ -40,8 +40,8 @@ class ValueFactory(NamedTuple):
     """A generator of values for a family of events.
 
     Attributes:
-        banks: The phrase banks of the language.
-        currency: The currency of the family.
+        banks: The language's phrase banks.
+        currency: The family's currency.
     """
 
     banks: Banks
@@ -54,7 +54,7 @@ class ValueFactory(NamedTuple):
             value_type: The type and its arguments.
             day: The day of the event.
             draw: Random generator for the value.
-            level: Returns the random generator for the magnitude. All events of a family share it, because a company's
+            level: Returns the random generator for the magnitude. All events in a family share it, because a company's
                 sales do not grow a hundredfold from one quarter to the next.
         """
         rules = self.banks.rules
@@ -94,7 +94,7 @@ def _draw_number(low: str, high: str, step: str, draw: HashRandom, level: HashRa
 
 
 def _draw_amount(low: str, high: str, draw: HashRandom, level: HashRandom) -> int:
-    """Return a number with two or three significant digits and then zeros, with as many digits as the bounds."""
+    """Return a number with as many digits as the bounds: two or three significant digits, followed by zeros."""
     scale: int = 10 ** max(level.between(len(low) - 1, len(high) - 1) - 1, 0)
     amount = _draw_near(11, 99, draw, level) * scale
     if draw.chance(40):
@@ -109,7 +109,7 @@ def _draw_near(low: int, high: int, draw: HashRandom, level: HashRandom) -> int:
 
 
 class Event(NamedTuple):
-    """One event in a family: the year, counted from the family's first, and the division."""
+    """One event in a family: the year, counted from the family's first year, and the division."""
 
     edition: int
     variant: int
@@ -119,9 +119,9 @@ class EventFamily:
     """A series of events whose values are generated on first use.
 
     Args:
-        banks: The phrase banks of the language.
+        banks: The language's phrase banks.
         domain: The kind of event.
-        key: The key of the random generators for its values.
+        key: The key for the random generators of its values.
         like: A family whose years and number of divisions are copied, so that the new family can replace it.
     """
 
@@ -146,7 +146,7 @@ class EventFamily:
         return [Event(edition, variant) for edition in range(EDITIONS) for variant in range(len(self.variants))]
 
     def day(self, event: Event) -> date:
-        """Return the date of an event, from February to October, so that guesses can precede it in the same year."""
+        """Return an event's date, from February to October, so that guesses can precede the event in the same year."""
         if event not in self._days:
             draw = HashRandom(*self.key, "day", event.edition, event.variant)
             self._days[event] = date(self.year(event), 2, 1) + timedelta(days=draw.below(270))
@@ -157,7 +157,7 @@ class EventFamily:
         return self.first_year + event.edition
 
     def value(self, event: Event, relation: str, role: str = TRUE) -> Value:
-        """Return a relation's value in the given role: the true value, or one of the false ones."""
+        """Return a relation's value in the given role: either the true value or one of the false ones."""
         key = (event, relation, role)
         if key not in self._values:
             draw = HashRandom(*self.key, event.edition, event.variant, relation, role)
@@ -171,7 +171,7 @@ class EventFamily:
         return self._values[key]
 
     def event_name(self, event: Event, draw: HashRandom, section: str = "event") -> str:
-        """Return the full name of an event or, for the section "short", a name without the family's name."""
+        """Return an event's full name or, for the "short" section, a name without the family's name."""
         template = draw.pick(self.domain.sections[section])
         key = (event, template)
         if key not in self._event_names:

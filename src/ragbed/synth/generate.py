@@ -43,7 +43,7 @@ class _Chunk(NamedTuple):
 
 
 class SynthFile(Struct, frozen=True):
-    """One file of a synthetic dataset, as listed in the manifest."""
+    """One file in a synthetic dataset, as listed in the manifest."""
 
     items: int
     documents: int
@@ -52,7 +52,7 @@ class SynthFile(Struct, frozen=True):
 
 
 class SynthManifest(Struct, frozen=True):
-    """The origin of a folder of generated files: versions, settings per language, and a list of the files."""
+    """The manifest of a folder of generated files: versions, settings per language, and a list of the files."""
 
     ragbed: str
     generator: int
@@ -75,16 +75,16 @@ def write_dataset(
     on_progress: Callable[[int], None] | None = None,
     prefix: str = "",
 ) -> SynthManifest:
-    """Write `{lang}_{kind}.jsonl` for every language and kind, and then a manifest.
+    """Write `{lang}_{kind}.jsonl` for every language and kind, followed by a manifest.
 
     The files are renamed to their final names once all of them are complete. An interrupted command leaves the folder
     unchanged, except for hidden `.part` files if the process was killed.
 
     Args:
-        specs: The settings of each language.
-        counts: The number of items of each kind; 0 writes no file.
+        specs: The settings for each language.
+        counts: The number of items of each kind; no file is written for 0 items.
         folder: The folder, which is created if necessary.
-        workers: The number of processes; None means one per core. It does not affect the bytes.
+        workers: The number of processes, or None for one per core. It does not affect the bytes written.
         on_progress: Called with the number of items written since the last call.
         prefix: A prefix for all file names.
     """

@@ -27,7 +27,7 @@ _YEAR_COUNTS = (2, 2, 2, 3)
 
 
 def make_base(spec: SynthSpec, ordinal: int) -> Item:
-    """Return the base item with the given ordinal; it depends only on the settings and the ordinal."""
+    """Return the base item with the given ordinal, which depends only on the ordinal and the settings."""
     name, on, root = spec.turn(ordinal)
     for attempt in range(_ATTEMPTS):
         plan = _plan_base(load_banks(spec.lang), (spec.seed, spec.lang, "base", root, attempt), name)

@@ -1,8 +1,7 @@
 """Write numbers, dates, names and sentences in English and Chinese.
 
-`LANGUAGES` has the rules for each language, which share the same methods. Methods that return several surface forms put
-the
-plainest one first.
+`LANGUAGES` has the rules for each language; all of them have the same methods. Methods that return several surface
+forms put the plainest one first.
 """
 
 from __future__ import annotations
@@ -60,13 +59,13 @@ class _English:
         return (f"{day_first} {day.year}", f"{month_first}, {day.year}", day_first, month_first)
 
     def name_aliases(self, name: str) -> tuple[str, ...]:
-        """Return a name without its article, and a second form without a place name at its end."""
+        """Return a name without its article and, if the name ends with a place name, a second form without it."""
         bare = name.removeprefix("the ")
         short = re.split(r", | in ", bare)[0]
         return (bare,) if short == bare else (bare, short)
 
     def with_variants(self, forms: tuple[str, ...]) -> tuple[str, ...]:
-        """Add the forms without thousands separators, which models often use."""
+        """Add variants without thousands separators, which models often omit."""
         return tuple(dict.fromkeys((*forms, *(form.replace(",", "") for form in forms))))
 
     def ordinal(self, number: int) -> str:
@@ -116,7 +115,7 @@ class _Chinese:
         return (f"{day.year}年{short}", short, f"{numeral(day.month)}月{numeral(day.day)}日")
 
     def name_aliases(self, name: str) -> tuple[str, ...]:
-        """Return a name and, if it is foreign, its last part, provided that this is long enough to be unambiguous."""
+        """Return a name and, if it is foreign, its last part, unless that is too short to be unambiguous."""
         last = name.rsplit("·", 1)[-1]
         return (name, last) if last != name and len(last) >= 3 else (name,)
 
@@ -148,7 +147,7 @@ class _Chinese:
 
 
 def _abbreviated(amount: int) -> tuple[str, ...]:
-    """Return the amount in digits with 万 or 亿, or nothing if that would need too many digits."""
+    """Return the amount in digits with 万 or 亿, or nothing if it would need too many digits."""
     for size, word in ((10**8, "亿"), (10**4, "万")):
         if amount >= size:
             scaled = f"{amount / size:.4f}".rstrip("0").rstrip(".")

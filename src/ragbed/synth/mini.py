@@ -1,4 +1,4 @@
-"""Generate `ragbed-mini`, the bundled dataset, which a small model can be evaluated on with two cores.
+"""Generate `ragbed-mini`, the bundled dataset, on which a small model can be evaluated with two CPU cores.
 
     python -m ragbed.synth.mini DIR
 

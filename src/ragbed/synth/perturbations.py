@@ -1,10 +1,9 @@
-"""Perturb documents. A perturbation is a cause of failure that is on in one item of a minimal pair and off in the other.
+"""Perturbations: possible causes of errors that are on in one item of a minimal pair and off in the other.
 
 | Perturbation | On | Off |
 |---|---|---|
 | distance | in supporting documents, the answer at the end is far from the name of the event | right after it |
-| hedge | distractors guess the value before the event, supporting documents guess about a later event | about another
-family |
+| hedge | distractors guess the value before the event, supporting documents guess about a later event | about another family |
 | sibling | distractors report another year or division, supporting documents also report the event | another family |
 | outdated | distractors give a superseded value, supporting documents also give the final one | of another family |
 | partial | distractors report everything about the event except the answer | another family |
@@ -61,7 +60,7 @@ _SUPPORT_ACTS = {"hedge": (Act.HEDGE, "rumour"), "sibling": (Act.FACT, TRUE), "o
 
 
 def plan_perturbed_support(name: str | None, on: bool, brief: DocumentBrief, draw: HashRandom) -> ArticlePlan:
-    """Return the plan for a supporting document under a perturbation, or without one if the name is None."""
+    """Return the plan for a supporting document under a perturbation, or for an unperturbed one if the name is None."""
     form = draw_form(brief, draw) if name is None else draw.pick(_CLEAR_FORMS)
     if name in _SUPPORT_ACTS:
         act, role = _SUPPORT_ACTS[name]
@@ -88,7 +87,7 @@ def plan_perturbed_distractor(
         on: Whether this is the perturbed item of its minimal pair.
         brief: The question.
         draw: The random generator; both items of a minimal pair use the same key.
-        number: Index of the document among the distractors, so that wrong values differ.
+        number: The document's index among the distractors, so that wrong values differ.
     """
     form = draw_form(brief, draw)
     role = f"wrong {number}"
@@ -109,7 +108,7 @@ def _draw_min_tokens(name: str | None, on: bool, draw: HashRandom) -> int:
 
 
 def _plan_by_name(name: str, on: bool, brief: DocumentBrief, draw: HashRandom, role: str) -> ArticlePlan | None:
-    """Return the plan for a distractor whose statements the perturbation changes, or None for other perturbations."""
+    """Return the plan for a distractor if the perturbation changes its statements, or None for other perturbations."""
     target, relation = brief.target, brief.relation
     match name:
         case "hedge":

@@ -1,8 +1,8 @@
 """Read a language's phrase banks from the text files next to this module.
 
-A bank consists of sections: a line `@title arguments`, followed by one template per line. Lines that start with `#` are
-comments. `names.txt` contains names, `fillers.txt` contains sentences that fit any news text, each `domains/*.txt`
-describes one kind of event, and `facts.txt` contains well-known facts.
+A bank consists of sections, each with the line `@title arguments` followed by one template per line. Lines that start
+with `#` are comments. `names.txt` contains names, `fillers.txt` contains sentences that fit any news text, each
+`domains/*.txt` describes one kind of event, and `facts.txt` contains well-known facts.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Section:
     lines: list[str] = field(default_factory=list)
 
     def templates(self, mark: str = "") -> tuple[Template, ...]:
-        """Return the lines that start with the given character as templates, without that character."""
+        """Return the templates on the lines that start with the given character, without that character."""
         return tuple(Template(line[len(mark) :].strip()) for line in self.lines if line.startswith(mark))
 
 
@@ -39,7 +39,7 @@ class Relation:
     """A property of a domain's events.
 
     Attributes:
-        value_type: The type of its value with arguments, e.g. `number 300 900 10 people|fans`.
+        value_type: The type of its value, with arguments, e.g. `number 300 900 10 people|fans`.
         wording: Its templates, by the first character of their line.
     """
 
@@ -63,12 +63,12 @@ class Domain:
 
 @dataclass(frozen=True)
 class Banks:
-    """All phrase banks of one language.
+    """All phrase banks for one language.
 
     Attributes:
         lang: The language code.
-        rules: The conventions of the language.
-        words: The sections of the name bank without slots, with choices expanded so that a single draw gives a name.
+        rules: The language's conventions.
+        words: The name bank's sections without slots, with choices expanded so that a single draw gives a name.
         names: All sections of the name bank.
         fillers: Sentences for any news text, by section.
         domains: The kinds of events.
@@ -100,14 +100,14 @@ def read_sections(text: str) -> list[Section]:
             sections.append(Section(title, arguments))
         elif line.strip() and not line.startswith("#"):
             if not sections:
-                raise ValueError(f"phrase bank has a line before the first section: {line!r}")
+                raise ValueError(f"the phrase bank has a line before the first section: {line!r}")
             sections[-1].lines.append(line.strip())
     return sections
 
 
 @cache
 def load_banks(lang: Lang) -> Banks:
-    """Return the parsed banks of a language."""
+    """Return a language's parsed phrase banks."""
     folder = files("ragbed.synth") / lang
     domain_files = sorted((folder / "domains").iterdir(), key=lambda file: file.name)
     names = _templates_by_title((folder / "names.txt").read_text("utf-8"))

@@ -25,7 +25,7 @@ _MIN_LONG_TOKENS = 65
 
 
 class PerturbationTurn(NamedTuple):
-    """A base item's perturbation, whether it is on, and the ordinal shared by both items of the minimal pair."""
+    """A base item's perturbation, whether it is on, and the ordinal shared by both items of its minimal pair."""
 
     perturbation: str | None
     on: bool
@@ -33,7 +33,7 @@ class PerturbationTurn(NamedTuple):
 
 
 class SynthSpec(Struct, frozen=True):
-    """Everything that determines the bytes of a synthetic dataset, except the code and its phrase banks.
+    """The settings that, together with the code and its phrase banks, determine a synthetic dataset's bytes.
 
     Attributes:
         seed: The random seed.
@@ -43,10 +43,10 @@ class SynthSpec(Struct, frozen=True):
         part_supports: Number of supporting documents per sub-question.
         most_parts: Maximum number of sub-questions in an integration item. With more than three, a prompt with three
             supporting documents and two distractors cannot contain all answers.
-        true_documents: Number of true documents in a counterfactual item, which has the same number of edited and of
-            distracting documents.
+        true_documents: Number of true documents in a counterfactual item, which has equally many edited documents and
+            equally many distractors.
         tokens: Approximate length of a document.
-        perturbations: The perturbations, which are assigned to minimal pairs in this order, repeatedly.
+        perturbations: The perturbations, which are assigned to minimal pairs in rotation, in this order.
         mixed: Whether most items have no perturbation, as in the default mix; otherwise all items are minimal pairs.
     """
 
@@ -73,7 +73,7 @@ class SynthSpec(Struct, frozen=True):
         return middle * 3 // 4, middle * 5 // 4
 
     def turn(self, ordinal: int) -> PerturbationTurn:
-        """Return the perturbation of the base item with the given ordinal."""
+        """Return the perturbation for the base item with the given ordinal."""
         block, position = divmod(ordinal, _BLOCK if self.mixed else 2)
         first = _PLAIN if self.mixed else 0
         if not self.perturbations or position < first:

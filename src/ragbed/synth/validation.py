@@ -1,4 +1,4 @@
-"""Check that an item's labels are correct and that its documents differ from each other, before it is written.
+"""Check, before an item is written, that its labels are correct and that its documents differ from each other.
 
 Documents are too similar if they share too many sequences of eight terms (8-grams).
 """
@@ -81,7 +81,7 @@ def terms_of(text: str) -> list[str]:
 
 
 def is_varied(item: Item) -> bool:
-    """Return whether no two documents of an item are too similar, not counting a document and its edited version.
+    """Return whether no two of an item's documents are too similar, not counting a document and its edited version.
 
     An approximate comparison accepts nearly all items; only the others are compared exactly.
     """
@@ -110,7 +110,7 @@ def _repeated(grams: list[set[T]], share: float) -> list[int]:
 def _approximate_grams(text: str, lang: Lang) -> set[object]:
     """Return approximate n-grams, which are faster to compute.
 
-    They consist of three words of each n-gram, including punctuation, or for Chinese, of Han characters only.
+    They consist of three words from each n-gram, including punctuation or, for Chinese, of Han characters only.
     """
     if lang == "zh":
         characters = "".join(_HAN.findall(text))
@@ -120,7 +120,7 @@ def _approximate_grams(text: str, lang: Lang) -> set[object]:
 
 
 def grams_of(text: str) -> Grams:
-    """Return the sequences of GRAM terms in a text; a shorter text has a single n-gram with all its terms."""
+    """Return all sequences of GRAM terms in a text; a shorter text has a single n-gram with all of its terms."""
     terms = terms_of(text)
     if len(terms) < GRAM:
         return {tuple(terms)}

@@ -41,12 +41,12 @@ class ItemPlan(NamedTuple):
     """An item's question and the events in its documents.
 
     Attributes:
-        banks: The phrase banks of the language.
-        key: The key of the random generators.
-        brief: The events and relations of the question.
+        banks: The language's phrase banks.
+        key: The key for the random generators.
+        brief: The events and relations that the question is about.
         question: The question.
-        families: The family of the question, another family of the same domain, and one of another domain.
-        sub_questions: The sub-questions of an integration item, each of which can be asked alone.
+        families: The question's family, another family in the same domain, and a family in another domain.
+        sub_questions: An integration item's sub-questions, each of which can be asked alone.
     """
 
     banks: Banks
@@ -62,7 +62,7 @@ class ItemContext:
 
     Args:
         plan: The question and the events.
-        agreeing: For each role, the number of documents that state its value of the relation.
+        agreeing: For each role, the number of documents that state the relation's value in that role.
     """
 
     def __init__(self, plan: ItemPlan, agreeing: dict[str, int]) -> None:
@@ -83,7 +83,7 @@ class ItemContext:
         return templates[turn % len(templates)]
 
     def is_new(self, wording: list[tuple[str, Event]]) -> bool:
-        """Return whether no earlier document uses two of these templates together, and remember the templates if so."""
+        """Return whether no earlier document uses two of these templates together; if so, remember the templates."""
         pairs = set(combinations(wording, 2))
         if pairs & self._seen:
             return False
@@ -98,7 +98,7 @@ class ArticleWriter:
         context: The state shared by the item's documents.
         spec: The generator's settings.
         plan: The plan for the document.
-        number: The index of the document in the item.
+        number: The document's index in the item.
     """
 
     def __init__(self, context: ItemContext, spec: SynthSpec, plan: ArticlePlan, number: int) -> None:
@@ -178,7 +178,7 @@ class ArticleWriter:
         return self._draw.pick(self._family.domain.sections[section]).write(lambda _: self._family.name, self._draw)
 
     def _write_event(self) -> str:
-        """Return the event's full name at its first mention, and later mostly a name without the family's."""
+        """Return the event's full name at its first mention, and usually a name without the family's name later."""
         draw, statement = self._draw, self._statement
         if not statement.named:
             return draw.pick(self._family.domain.sections["ref"]).source
@@ -194,7 +194,7 @@ class ArticleWriter:
         self._event_words = self._value_words = ""
 
     def _choose_core(self) -> list[tuple[Statement, Template]]:
-        """Choose a template for each statement, avoiding pairs of templates that another document of the item uses."""
+        """Choose a template for each statement, avoiding template pairs that another of the item's documents uses."""
         for _ in range(_ATTEMPTS):
             self._details.clear()
             chosen = [self._choose(statement) for statement in self._plan.statements]
@@ -273,7 +273,7 @@ class ArticleWriter:
         return sentence, Trace(self._statement, self._event_words, self._value_words)
 
     def _draw_date(self, guesses: bool) -> date:
-        """Return a date a few days after the latest reported event or, for a guess, in the winter before the event."""
+        """Return a date a few days after the latest reported event or, for a guess, a date in the winter before it."""
         first = self._plan.statements[0]
         family = self._item.families[first.family]
         if guesses:

@@ -1,4 +1,4 @@
-"""Testbeds, which turn a dataset into cases, with one module per ability.
+"""Testbeds, which turn a dataset into cases; each ability has its own module.
 
 To add a testbed, write a module with an object that has the attributes of `BuiltinTestbed`, and add it to TESTBEDS.
 Plug-ins provide testbeds through the entry point group `ragbed.testbeds` (docs/reference/plugins.md).
@@ -33,7 +33,7 @@ class Testbed(Protocol):
         """The name used in options, cases and tables."""
 
     def cases(self, dataset: Dataset, settings: Settings) -> Iterator[Case]:
-        """Yield the cases of a dataset."""
+        """Yield the cases for a dataset."""
 
 
 class BuiltinTestbed(Testbed, Protocol):
@@ -68,7 +68,7 @@ DEFAULT_TESTBEDS = ("noise", "rejection", "integration", "counterfactual", "clos
 def headline_score(testbed: str, arm: str = "") -> ScoreName:
     """Return the score whose rate is a testbed's headline metric, which is `correct` for plug-in testbeds.
 
-    Only the condition `withheld` of `search` has a different headline metric from its testbed.
+    The `withheld` condition of `search` is the only condition whose headline metric differs from its testbed's.
     """
     if (testbed, arm) == ("search", "withheld"):
         return "refused"

@@ -1,4 +1,4 @@
-"""Testbeds with documents, in which each item becomes one case per condition."""
+"""Testbeds that provide documents; each item becomes one case per condition."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Ability:
     spreads_positions: bool = False
 
     def allows(self, noise: Fraction, original: bool) -> bool:
-        """Return whether the testbed accepts a noise ratio: only 1 for rejection, and below 1 for the other testbeds.
+        """Return whether the testbed accepts a noise ratio: rejection accepts only 1, the others only ratios below 1.
 
         The original code also accepts 1 for integration and counterfactual items.
         """
@@ -83,7 +83,7 @@ class Ability:
         )
 
     def requested(self, settings: Settings) -> list[CaseCondition]:
-        """Return the conditions given by the settings, with a single position for the supporting documents."""
+        """Return the conditions given by the settings, without permuting the positions of the documents."""
         mixes = [(noise, docs) for docs in settings.num_docs or self.docs for noise in self._ratios(settings, docs)]
         shares = settings.correct if self.takes == "counterfactual" else (Fraction(0),)
         conditions: list[CaseCondition] = []
@@ -95,7 +95,7 @@ class Ability:
         return conditions
 
     def _ratios(self, settings: Settings, docs: int) -> list[Fraction]:
-        """Return the noise ratios that the settings give for a number of documents and the testbed accepts."""
+        """Return the noise ratios that the settings request for a number of documents and that the testbed accepts."""
         ratios = self.noise if settings.noise is None else settings.noise
         if settings.supporting is not None:
             ratios = (Fraction(docs - settings.supporting, docs),) if settings.supporting <= docs else ()
@@ -121,9 +121,9 @@ class Ability:
     def _items(
         self, dataset: Dataset, settings: Settings, conditions: tuple[CaseCondition, ...]
     ) -> Iterator[tuple[Item, NearbyItems, dict[int, int]]]:
-        """Yield each item with its neighbours and its rotation for each number of documents.
+        """Yield each item with its neighbours and, for each number of documents, its rotation.
 
-        The limit and languages do not affect an item's neighbours and rotations, so cases do not depend on them. The
+        An item's neighbours and rotations do not depend on the limit or the languages, so neither do its cases. The
         second item of a minimal pair has the same neighbours and rotations as the first, so that they differ only in
         the perturbation.
         """
@@ -208,7 +208,7 @@ class Ability:
 
 
 def fit_defaults(dataset: Dataset, abilities: Sequence[Ability], settings: Settings) -> Settings:
-    """Return the settings for a dataset, replacing default conditions that are infeasible for most of its items."""
+    """Return a dataset's settings, replacing default conditions that are infeasible for most of its items."""
     if not settings.fits_defaults:
         return settings
     supplies: dict[str, list[Supply]] = {ability.name: [] for ability in abilities}
@@ -222,7 +222,7 @@ def fit_defaults(dataset: Dataset, abilities: Sequence[Ability], settings: Setti
 
 
 def feasible_share(condition: CaseCondition, supplies: Sequence[Supply]) -> float:
-    """Return the share of items that have the documents for a condition."""
+    """Return the share of items that have enough documents for a condition."""
     return sum(condition.distracting in supply.mixes(condition.docs) for supply in supplies) / len(supplies)
 
 
@@ -252,7 +252,7 @@ def fit_conditions(default: Sequence[CaseCondition], supplies: Sequence[Supply])
 def _fixed_conditions() -> Iterator[CaseCondition]:
     """Yield conditions with one supporting document and increasing numbers of distractors.
 
-    Each condition with distractors is followed by a control with unrelated documents instead.
+    Each condition with distractors is followed by a control that has unrelated documents instead.
     """
     for count in _FIXED_DISTRACTORS:
         noise = Fraction(count, count + 1)

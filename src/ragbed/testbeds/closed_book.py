@@ -1,6 +1,6 @@
 """Closed-book testbeds, which ask the question without documents.
 
-`no-documents` uses the prompt for documents, which says how to decline, with an empty list of documents (claim C9).
+`no-documents` uses the prompt for documents, which says how to decline, but with an empty document list (claim C9).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class ClosedBook:
 
 
 def selected_items(dataset: Dataset, settings: Settings) -> Iterator[Item]:
-    """Yield the items that are within the settings' limit and in one of their languages."""
+    """Yield the items that are within the limit and in one of the languages given by the settings."""
     items = islice(dataset.items(), dataset.resolve_limit(settings.limit))
     return (item for item in items if item.lang in settings.langs)
 
@@ -47,7 +47,7 @@ def case_without_documents(  # noqa: PLR0913 - the differences between these tes
     Args:
         dataset: The item's dataset.
         item: The item.
-        settings: The settings of the cases.
+        settings: The settings for generating cases.
         testbed: The testbed's name.
         messages: The messages to send.
         expect: The expected behaviour.

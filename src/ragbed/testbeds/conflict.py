@@ -1,6 +1,6 @@
 """Knowledge conflict: documents agree with the model's closed-book answer (its prior) or contradict it.
 
-The cases are those of `counterfactual` with only true, only false and, with `--true-ratio`, mixed documents. The prior
+The cases are those of `counterfactual` with only true or only false documents, or a mix (`--true-ratio`). The prior
 is measured by `closed-book` cases on the same questions, which are therefore included in the run.
 """
 
@@ -23,10 +23,10 @@ STRENGTHS = ("subtle", "plausible", "blatant")
 
 
 class Conflict(Ability):
-    """The testbed `conflict`; the `kind` of its false documents is the plausibility of their answer."""
+    """The `conflict` testbed; the `kind` of a false document is the plausibility of its answer."""
 
     def allows(self, noise: Fraction, original: bool) -> bool:  # noqa: ARG002  # the same for all profiles
-        """Return whether the noise ratio is 0. With distractors, it would be impossible to use only true documents."""
+        """Return whether the noise ratio is 0; with distractors, documents could not all be true or all be false."""
         return noise == 0
 
     @property

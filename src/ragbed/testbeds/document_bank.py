@@ -1,4 +1,4 @@
-"""Draw documents from other questions, for the condition `random` and the length-matched `control` of `fixed`.
+"""Draw documents from other questions, for the `random` condition and the length-matched `control` of `fixed`.
 
 They are drawn from a limited number of neighbouring items, so datasets of any size can be streamed. An item draws from
 the items before it, in an order that depends on its content; the first few items also draw from the items after them,
@@ -46,14 +46,14 @@ def with_neighbours(items: Iterable[Item]) -> Iterator[tuple[Item, NearbyItems]]
 
 
 class DocumentBank:
-    """The documents that an item can take from its neighbours, in an item-specific order."""
+    """The documents that an item can take from its neighbours, in an order specific to the item."""
 
     def __init__(self, ordered: Ordered, around: NearbyItems) -> None:
         self._item, self._key, self._around = ordered.item, ordered.key, around
         self._mentions: dict[str, bool] = {}
 
     def random(self, count: int) -> list[Document]:
-        """Return the first `count` documents, or all if there are fewer.
+        """Return the first `count` documents, or all documents if there are fewer.
 
         Up to BEFORE documents are from different questions. More are drawn from BEFORE neighbours in rounds, one from
         each per round; these neighbours are the same if items are appended to the file.
@@ -76,7 +76,7 @@ class DocumentBank:
             sources = left
 
     def control(self, lengths: Sequence[int]) -> list[Document]:
-        """For each requested length in characters, return at most one document, each from a different question."""
+        """Return at most one document for each requested length in characters, each from a different question."""
         found: dict[str, Document] = {}
         for length in lengths:
             for other in self._others:
@@ -96,7 +96,7 @@ class DocumentBank:
         ]
 
     def _usable(self, other: Item, min_chars: int = 0) -> Iterator[Document]:
-        """Yield another question's documents that lack this item's answer, starting at a random one."""
+        """Yield another question's documents that do not contain this item's answer, starting at a random one."""
         pool = [index for index, passage in enumerate(other.passages) if passage.stance != "contradicts"]
         start = int.from_bytes(digest(self._key, other.id), "big") % max(1, len(pool))
         for index in pool[start:] + pool[:start]:

@@ -1,8 +1,8 @@
 """Determine the order in which documents are drawn, and their positions in the prompt.
 
-The order depends on the seed and the item's content, not on the condition. A condition only decides how many documents
-are taken from the front, so the distractors for one noise ratio are a subset of those for the next. Adding items to a
-dataset does not change earlier cases.
+The order depends on the seed and the item's content, not on the condition. A condition only determines how many
+documents are taken from the front, so the distractors for one noise ratio are a subset of those for the next.
+Adding items to a dataset does not change earlier cases.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ class Ordered:
 
     @cached_property
     def documents(self) -> tuple[Document, ...]:
-        """The passages as documents of a case."""
+        """The passages as a case's documents."""
         return as_documents(self.item)
 
     @cached_property
     def supports(self) -> tuple[int, ...]:
-        """The supporting passages; for integration, the first for every sub-question, then the second for each, etc."""
+        """The supporting passages; for integration, the first one for each sub-question, then the second ones, etc."""
         parts: dict[int, list[int]] = defaultdict(list)
         for index in self._ordered("supports"):
             parts[self.item.passages[index].part or 0].append(index)
@@ -84,7 +84,7 @@ def order_item(item: Item, seed: int) -> Ordered:
 
 
 def as_documents(item: Item) -> tuple[Document, ...]:
-    """Return all passages of an item as documents of a case."""
+    """Return all of an item's passages as a case's documents."""
     return tuple(
         Document(
             text=passage.text,
@@ -99,7 +99,7 @@ def as_documents(item: Item) -> tuple[Document, ...]:
 
 
 def slot_of(rank: int, turn: int, docs: int) -> int:
-    """Return the position of the document with a given rank in one rotation of a cyclic Latin square.
+    """Return the position that one rotation of a cyclic Latin square assigns to the document with a given rank.
 
     Over the rotations 0 … docs − 1, every rank gets every position exactly once.
     """
@@ -147,7 +147,7 @@ class PositionTurns:
 
 @cache
 def _spread(docs: int) -> tuple[int, ...]:
-    """Return the positions in an order that separates neighbouring ranks, e.g. 0, 3, 1, 4, 2 for five documents."""
+    """Return the positions in an order that separates adjacent ranks, e.g. 0, 3, 1, 4, 2 for five documents."""
     slots: dict[int, None] = {}
     step = 0
     while len(slots) < docs:

@@ -1,4 +1,4 @@
-"""Plan a case's documents and their positions, or give the reason why the case is infeasible."""
+"""Plan a case's documents and their positions, or explain why the case is infeasible."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Infeasible(Exception):
 
 
 class DocumentPlan(Struct, frozen=True):
-    """The documents of a case in prompt order, or the reason why there are none."""
+    """A case's documents in prompt order, or the reason why the case is infeasible."""
 
     documents: tuple[Document, ...] = ()
     slots: tuple[int, ...] = ()
@@ -37,7 +37,7 @@ ChooseOriginal = Callable[[Item, CaseCondition, int], Chosen]
 def plan_ours(
     ordered: Ordered, bank: DocumentBank, condition: CaseCondition, draw: DrawEvidence, turn: int
 ) -> DocumentPlan:
-    """Plan the documents for a condition: the exact mix, or the reason why it is infeasible.
+    """Plan the documents for a condition: either the exact mix, or the reason why it is infeasible.
 
     Documents with an answer get the first ranks, and distractors get the last ranks in reverse order. Therefore, adding
     a distractor replaces one document and leaves all others in their positions.
@@ -46,7 +46,7 @@ def plan_ours(
         ordered: The item with its passages in drawing order.
         bank: Documents from other questions.
         condition: The condition.
-        draw: The testbed's function for selecting documents with an answer.
+        draw: The testbed's function for selecting documents that contain an answer.
         turn: The item's rotation of the Latin square.
     """
     try:
@@ -98,13 +98,13 @@ def _distractors(ordered: Ordered, bank: DocumentBank, arm: Arm, count: int) -> 
         return []
     related = [] if arm == "random" else [ordered.documents[index] for index in ordered.distracts[:count]]
     if arm != "random" and len(related) < count:
-        raise Infeasible(f"requires {count} distracting documents, but the item has only {len(related)}")
+        raise Infeasible(f"the case requires {count} distracting documents, but the item has only {len(related)}")
     if arm in ("related", "fixed"):
         return related
     found = bank.random(count) if arm == "random" else bank.control([len(document.text) for document in related])
     if len(found) < count:
         raise Infeasible(
-            f"requires {count} documents from other questions that do not contain the answer, but only {len(found)} "
-            "were found"
+            f"the case requires {count} documents from other questions that do not contain the answer, but only "
+            f"{len(found)} were found"
         )
     return found

@@ -1,6 +1,6 @@
 """End-to-end RAG testbeds, in which a system gets a question and a corpus ID, and retrieves documents itself.
 
-The corpus for `own-retrieval` contains all passages of the dataset. The corpus for `own-rejection` lacks the passages
+The corpus for `own-retrieval` contains all of the dataset's passages. The corpus for `own-rejection` lacks the passages
 that contain an answer, so the system should decline. Only RAG systems can be evaluated (`python/…`, `http/…`).
 """
 
@@ -42,7 +42,7 @@ class EndToEnd:
 
 
 def open_corpora(datasets: Iterable[Dataset], testbeds: Iterable[object]) -> dict[str, Corpus]:
-    """Return the corpora that systems search in the given testbeds, by ID."""
+    """Return, by ID, the corpora that systems search in the given testbeds."""
     editions = [testbed.edition for testbed in testbeds if isinstance(testbed, EndToEnd)]
     corpora = (Corpus(dataset, edition) for dataset in datasets for edition in editions)
     return {corpus.id: corpus for corpus in corpora}

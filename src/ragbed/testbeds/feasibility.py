@@ -12,7 +12,7 @@ from ragbed.schema import Case
 
 @dataclass
 class FeasibilityRow:
-    """The counts for one condition of one testbed on one dataset."""
+    """The case counts for one dataset, testbed and condition."""
 
     data: str
     testbed: str
@@ -37,7 +37,7 @@ class FeasibilityCounts:
         )  # sum and number of the noise ratios
 
     def add(self, case: Case) -> None:
-        """Count one case."""
+        """Count a case under its condition."""
         key = (case.data, case.testbed, case.lang, case.noise, case.correct, case.k, case.arm)
         row = self._rows.get(key) or self._rows.setdefault(key, FeasibilityRow(*key))
         if not case.feasible:
@@ -64,7 +64,7 @@ class FeasibilityCounts:
 
 
 def require_feasible(cases: Iterable[Case]) -> Iterator[Case]:
-    """Yield the cases, then check that at least one of those with documents is feasible.
+    """Yield the cases, then check that at least one case with documents is feasible.
 
     Raises:
         UsageError: All cases with documents are infeasible; the message gives the most frequent reason.

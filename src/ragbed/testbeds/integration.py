@@ -1,6 +1,6 @@
-"""Information integration, where the parts of the answer are in different documents.
+"""Information integration: the parts of the answer are in different documents.
 
-The testbed `parts` asks each sub-question separately, with the documents for the complete question. The difference
+The `parts` testbed asks each sub-question separately, with the documents for the complete question. The difference
 between the two testbeds' results is the cost of integration.
 """
 
@@ -42,7 +42,7 @@ INTEGRATION = Ability(
 
 
 class Parts:
-    """The testbed `parts`, for integration items that have a sub-question for each part of the answer."""
+    """The `parts` testbed, for integration items that have a sub-question for each part of the answer."""
 
     name = "parts"
     headline: ScoreName = "correct"

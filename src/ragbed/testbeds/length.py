@@ -1,7 +1,7 @@
 """Long contexts: a fixed number of supporting documents among a growing number of distractors.
 
-`--num-docs` gives the numbers of documents and `--supporting` how many of them contain the answer. The position of the
-supporting document is balanced over the questions, so accuracy can be compared by length and by position.
+`--num-docs` sets the numbers of documents, and `--supporting` sets how many of them contain the answer. The position of
+the supporting document is balanced over the questions, so accuracy can be compared by length and by position.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ _MIN_FEASIBLE = 0.5  # minimum share of items for which a default number of docu
 
 
 class Length(Ability):
-    """The testbed `length`."""
+    """The `length` testbed."""
 
     @property
     def accepted_noise(self) -> str:
-        """How to set the mix of documents, because the noise ratio would depend on their number."""
+        """The option that sets the mix of documents; a noise ratio is not accepted, as it depends on their number."""
         return "no ratio; use `supporting`"
 
     def allows(self, noise: Fraction, original: bool) -> bool:  # noqa: ARG002  # the same for all profiles
@@ -30,13 +30,13 @@ class Length(Ability):
         return noise < 1
 
     def requested(self, settings: Settings) -> list[CaseCondition]:
-        """Return a condition for each number of documents; by default, one of them contains the answer."""
+        """Return a condition for each number of documents; by default, one of the documents contains the answer."""
         if settings.noise is not None:
             return []
         return super().requested(replace(settings, supporting=settings.supporting or 1))
 
     def fit(self, default: Sequence[CaseCondition], supplies: Sequence[Supply]) -> list[CaseCondition]:
-        """Return the default conditions for which most items have enough documents, or all if there are none."""
+        """Return the default conditions for which most items have enough documents, or all of them if none do."""
         kept = [one for one in default if supplies and feasible_share(one, supplies) >= _MIN_FEASIBLE]
         return kept or list(default)
 

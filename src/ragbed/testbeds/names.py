@@ -24,10 +24,10 @@ def name_case(data: str, item: str, testbed: str, settings: str) -> str:
 
 
 def parse_case(name: str) -> CaseName:
-    """Parse the name of a case.
+    """Parse a case name.
 
     Raises:
-        ValueError: The text is not the name of a case.
+        ValueError: The text is not a case name.
     """
     place, at, settings = name.partition("@")
     parts = place.split("/")

@@ -27,7 +27,7 @@ class Chosen(NamedTuple):
 def choose_base(item: Item, condition: CaseCondition, year: int) -> Chosen:
     """Choose documents for noise and rejection from the front of the lists of supporting and distracting documents.
 
-    If one list is too short, documents from the other replace the missing ones, except at noise 1.
+    If one list is too short, documents from the other list replace the missing ones, except at a noise ratio of 1.
     """
     docs, noise = condition.docs, float(condition.noise)
     positive, negative = _pool(item, "supports"), _pool(item, "distracts")
@@ -45,7 +45,7 @@ def choose_base(item: Item, condition: CaseCondition, year: int) -> Chosen:
 
 
 def choose_integration(item: Item, condition: CaseCondition, year: int) -> Chosen:
-    """Choose one document per sub-question, then more of them in further rounds, then distractors."""
+    """Choose one supporting document per sub-question, then more in further rounds, then distractors."""
     rng = random.Random(_RESET)
     wanted = condition.docs - ceil(condition.docs * float(condition.noise))
     parts: dict[int, list[int]] = {}
@@ -71,7 +71,7 @@ def choose_integration(item: Item, condition: CaseCondition, year: int) -> Chose
 
 
 def choose_counterfactual(item: Item, condition: CaseCondition, year: int) -> Chosen:
-    """Choose edited documents at random, true documents from the rest, and distractors from the front.
+    """Choose edited documents at random, true documents from the rest, and distractors from the front of their list.
 
     Raises:
         ValueError: The noise and true-document ratios add up to more than 1, in which case the original code fails too;

@@ -18,7 +18,7 @@ from ragbed.testbeds.settings import Settings, show_ratio
 
 
 def choose_testbeds(names: Sequence[str] | None, settings: Settings) -> list[Testbed]:
-    """Return the named testbeds, or the default ones that support the settings' noise ratios and distractor conditions.
+    """Return the named testbeds, or the default testbeds that support the noise ratios and distractors in the settings.
 
     `conflict` includes `closed-book`, which measures the model's answers without documents.
     """
@@ -31,7 +31,9 @@ def choose_testbeds(names: Sequence[str] | None, settings: Settings) -> list[Tes
                 f"noise={show_ratio(noise)}: {_allowed_noise(abilities)}. Choose another ratio or testbed."
             )
     if len(settings.num_docs or ()) > 1 and any(isinstance(testbed, EndToEnd) for testbed in chosen):
-        raise UsageError("testbeds=own-retrieval and own-rejection accept only one value of `num_docs`. Remove others.")
+        raise UsageError(
+            "testbeds=own-retrieval and own-rejection accept only one value of `num_docs`. Remove the others."
+        )
     unused = [testbed for testbed in abilities if not testbed.conditions(settings)]
     if names and unused:
         if set(settings.distractors) == {"fixed"}:
@@ -51,7 +53,7 @@ def generate_cases(
     strategies: Sequence[str] = (),
     tell: Callable[[str], None] = lambda _: None,
 ) -> Iterator[Case]:
-    """Yield the cases of datasets, repeating those with documents for every prompting strategy.
+    """Yield the cases for datasets; cases with documents are repeated for every prompting strategy.
 
     Each dataset is evaluated with the testbeds for which it has items. If the user specified the testbeds (`named`),
     `tell` is called with a message for each testbed for which a dataset has no items.
@@ -81,7 +83,7 @@ def generate_cases(
 def _dataset_cases(
     dataset: Dataset, testbeds: Sequence[Testbed], settings: Settings, strategies: Sequence[str]
 ) -> Generator[Case, None, set[str]]:
-    """Yield the cases of one dataset; return the testbeds for which it has items."""
+    """Yield the cases for one dataset; return the testbeds for which it has items."""
     used: set[str] = set()
     for testbed in testbeds:
         for case in testbed.cases(dataset, settings):

@@ -41,7 +41,7 @@ ARMS: tuple[Arm, ...] = ("related", "random", "fixed")
 
 @dataclass(frozen=True)
 class CaseCondition:
-    """The noise ratio, number of documents and other variables of a case."""
+    """The noise ratio, the number of documents and the other variables that define a condition."""
 
     noise: Fraction
     docs: int
@@ -84,17 +84,17 @@ class Settings:
     limit: int | Fraction | None = None  # number or fraction of a dataset's items to use, starting with the first
     prompt: Path | None = None  # a folder with the user's own instructions
     strategy: str | None = None  # a prompting strategy (`ragbed.testbeds.prompts.strategies`)
-    search: SearchSettings = field(default_factory=SearchSettings)  # limits and conditions of the testbed `search`
+    search: SearchSettings = field(default_factory=SearchSettings)  # limits and conditions of the `search` testbed
     replaced: Mapping[str, tuple[CaseCondition, ...]] = field(default_factory=dict, hash=False)  # see `fit_defaults`
 
     @cached_property
     def instructions(self) -> Instructions:
-        """The user's own instructions, or otherwise the profile's."""
+        """The user's own instructions if there are any, otherwise the profile's."""
         return Instructions(PROFILES[self.profile].prompts, self.prompt, self.strategy)
 
     @cached_property
     def full_profile(self) -> str:
-        """The name of the profile, followed by that of the prompting strategy if there is one."""
+        """The name of the profile, followed by the name of the prompting strategy, if any."""
         return self.profile if self.strategy is None else f"{self.profile}{MARK}{self.strategy}"
 
     @cached_property
@@ -103,7 +103,7 @@ class Settings:
         return PROFILES[self.profile].original
 
     def as_options(self) -> dict[str, str]:
-        """Return everything that determines the cases, under the names stored in a run; see `show_setting`."""
+        """Return all settings that affect the cases, under the names stored in a run; see `show_setting`."""
         return {
             "noise": "default" if self.noise is None else ",".join(map(show_ratio, self.noise)),
             "docs": "default" if self.fits_defaults else ",".join(map(str, self.num_docs or (DEFAULT_DOCS,))),

@@ -1,7 +1,7 @@
-"""Restrict a local server to a browser on this machine that has the token.
+"""Allow access to a local server only from a browser on this machine that has the token.
 
 The printed URL has the token after a `#`, so it never reaches a log or another site. The page sends the token once and
-gets a cookie. Everything under /api/ is protected. A GET needs the cookie and changes nothing. A POST also needs a
+gets a cookie. All paths under /api/ are protected. A GET needs the cookie and changes nothing. A POST also needs a
 second token that only our own pages can read, because browsers send the cookie to all ports of this machine. Requests
 that a browser marks as coming from another origin are rejected.
 """
@@ -40,7 +40,7 @@ class Guard:
 
     Args:
         app: Application to protect.
-        port: Port of the server.
+        port: The server's port.
         token: Token in the printed URL.
     """
 

@@ -27,7 +27,7 @@ class LocalAddress:
 
     @property
     def port(self) -> int:
-        """Return the port."""
+        """Return the port on which the socket listens."""
         return int(self.socket.getsockname()[1])
 
     @property
@@ -44,7 +44,7 @@ def need_serve() -> None:
 
 
 def open_port(port: int | None = None) -> LocalAddress:
-    """Listen on 127.0.0.1: on the given port or, if it is None, on the default port or any free port."""
+    """Listen on 127.0.0.1 on the given port or, if it is None, on the default port or else any free port."""
     try:
         return _listen(USUAL_PORT if port is None else port)
     except OSError as error:
@@ -69,7 +69,7 @@ def _listen(port: int) -> LocalAddress:
 
 
 def make_server(address: LocalAddress, app: ASGIApp) -> uvicorn.Server:
-    """Return a server for an application; it answers only requests that have the address's token."""
+    """Return a server for an application; the server answers only requests that have the address's token."""
     import uvicorn  # noqa: PLC0415 - an extra
 
     from ragbed.ui.guard import Guard  # noqa: PLC0415 - an extra

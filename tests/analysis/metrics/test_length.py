@@ -9,7 +9,9 @@ import pytest
 
 import ragbed
 from ragbed.analysis.locale import read_words
+from ragbed.analysis.metrics import measure
 from ragbed.analysis.metrics.cells import Cell
+from ragbed.analysis.metrics.trial import Scored
 from ragbed.analysis.run_cells import read_report_cells
 from ragbed.analysis.statistics.rates import Interval
 from ragbed.analysis.statistics.unpaired import combine_rates
@@ -101,6 +103,32 @@ def test_conditions_are_separate_by_distractors_and_supporting_documents(tmp_pat
     assert not any(cell.estimate.metric == "middle_loss" and "2" in (cell.place.get("arm") or "") for cell in cells)
     (curves,) = [one for one in make_figures(cells, "robust", read_words("en")) if one.name.startswith("length")]
     assert len(curves.grid.rows) == 4
+
+
+def _scored(item: int, k: int, *, feasible: bool, correct: bool) -> Scored:
+    return Scored(
+        model="m", data="d", item=str(item), lang="en", testbed="length", profile="robust", noise=1 - 1 / k, k=k,
+        outcome="ok" if feasible else "infeasible", scores={"correct": correct} if feasible else None,
+    )  # fmt: skip
+
+
+def test_the_curve_uses_only_questions_with_a_score_at_every_length() -> None:
+    trials = [  # each question has the same result at every length; 40 harder questions have fewer than 20 documents
+        _scored(item, k, feasible=k < 20 or item >= 40, correct=item % 5 == 0 if item < 40 else item % 10 != 0)
+        for item in range(100)
+        for k in (1, 5, 20)
+    ] + [_scored(item, 100, feasible=False, correct=False) for item in range(100)]
+    cells = [cell for cell in measure(trials) if (cell.table, cell.track, cell.scope) == ("length", "robust", "all")]
+    found = {(cell.estimate.metric, cell.place.get("k")): cell.estimate for cell in cells}
+    assert [found["accuracy", k].n for k in (1, 5, 20, 100)] == [100, 100, 60, 0]
+    bands = [found["accuracy_band", k] for k in (1, 5, 20)]
+    assert [band.n for band in bands] == [60] * 3
+    assert [band.value for band in bands] == pytest.approx([0.9] * 3)
+    assert found["retention", None].value == 1
+    assert found["slope_per_doubling", None].value == pytest.approx(0)
+    assert found["docs10", None].value is None
+    for metric in ("retention", "slope_per_doubling", "docs10"):
+        assert (found[metric, None].n, found[metric, None].questions) == (180, 60)
 
 
 def test_the_models_own_count_of_tokens_is_used_if_the_call_was_not_repeated() -> None:

@@ -77,7 +77,7 @@ class ClaimInputs:
         return found
 
     def of(self, table: str, metric: str, track: str = "robust") -> list[Cell]:
-        """Return the cells of a metric that belong to language models and have a value and enough questions."""
+        """Return a metric's cells that belong to language models and have a value and enough questions."""
         cells = self._by_metric.get((track, table, metric), [])
         return [cell for cell in cells if cell.estimate.value is not None]
 
@@ -110,7 +110,7 @@ def evidence(cell: Cell, measure: str, verdict: Verdict, *, p: float | None = No
 
 
 def is_below(estimate: Estimate, bound: float) -> Verdict:
-    """Return whether a rate is below a bound; undecided unless the whole interval is below or above the bound."""
+    """Return the verdict on whether a rate is below a bound; it is inconclusive if the interval contains the bound."""
     if estimate.low is None or estimate.high is None:
         return "inconclusive"
     return "supported" if estimate.high < bound else "contradicted" if estimate.low > bound else "inconclusive"
@@ -146,7 +146,7 @@ class Gap(NamedTuple):
 
 
 def gap_between(first: Estimate, second: Estimate) -> Gap:
-    """Return first minus second, with a z test that uses the standard errors implied by their intervals."""
+    """Return `first` minus `second`, with a z test that uses the standard errors implied by their intervals."""
     widths = [(estimate.high or 0.0) - (estimate.low or 0.0) for estimate in (first, second)]
     error = math.hypot(*(width / (2 * two_sided(LEVEL)) for width in widths))
     gap, reach = (first.value or 0.0) - (second.value or 0.0), two_sided(LEVEL) * error

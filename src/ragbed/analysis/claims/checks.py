@@ -56,7 +56,7 @@ def help_even_with_noise(inputs: ClaimInputs) -> ClaimFinding:
 
 
 def refuse_less_than_without(inputs: ClaimInputs) -> ClaimFinding:
-    """Check C9: models refuse less often with irrelevant documents than without documents (z test of both rates).
+    """Check C9: models refuse less often with irrelevant documents than without documents (z test of the two rates).
 
     Closed-book results with the same instruction are preferred, because the instruction says how to refuse.
     """
@@ -105,7 +105,7 @@ def _judge_ratio(inputs: ClaimInputs, cell: Cell, p: float) -> Verdict:
 
 
 def several_parts_suffer_more(inputs: ClaimInputs) -> ClaimFinding:
-    """Check C6: at 0.4, questions with several parts lose more accuracy than simple ones (z test on the changes)."""
+    """Check C6: at noise ratio 0.4, multi-part questions lose more accuracy than others (z test on the changes)."""
     simple = {_pairing(cell): cell.estimate for cell in _early_changes(inputs, "noise")}
     pairs = [
         (cell, gap_between(cell.estimate, simple[_pairing(cell)]))

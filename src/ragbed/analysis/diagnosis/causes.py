@@ -31,7 +31,7 @@ class _StoredDiagnosis(Struct, frozen=True):
     model: str
     types: tuple[str, ...]
     repeat: int = 0
-    event: str | None = None  # None in older files, too; their intervals are clustered by item
+    event: str | None = None  # also None in older files, whose intervals are clustered by item
     # False if only the paper's scoring counts the response as wrong; such responses are not counted here.
     wrong: bool = True
     evidence: tuple[dict[str, object], ...] = ()

@@ -1,4 +1,4 @@
-"""Diagnose a run: determine the error types, with evidence, and the source of each wrong answer."""
+"""Diagnose a run: determine the error types of each wrong answer, with evidence, and the answer's source."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ class DiagnosisCounts:
     """The numbers of trials in a run, by result.
 
     Attributes:
-        asked: Trials with documents, and episodes of the testbed `search`.
-        right: Those of them that are right on both the robust track and the paper's track.
+        asked: Trials with documents, and episodes of the `search` testbed.
+        right: Those that are right on both the robust track and the paper's track.
         without: Trials without documents, which are used for comparison but not diagnosed.
         remedied: Trials that use prompting strategies, which are not diagnosed.
         known: Closed-book responses.

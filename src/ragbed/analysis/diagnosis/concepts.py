@@ -1,8 +1,9 @@
 """E3, concept confusion: the sentence with the wrong answer is about something similar to the question's subject.
 
-The sentence is about another year, ordinal, name or kind: 2018 for 2022, automotive revenue for revenue. A different
-kind is weak evidence, so it counts only if the right answer was not far from the subject (unlike in E1). In the paper's
-first example, the US Open is confused with the Qatar Open. Other examples are 女单 for 男单, and 汽车业务营收 for 营收.
+The sentence is about another year, ordinal, name or kind, e.g. 2018 instead of 2022, or automotive revenue instead of
+revenue. A different kind is weak evidence, so it counts only if the right answer was not far from the subject (unlike
+in E1). In the paper's first example, the US Open is confused with the Qatar Open. Other examples are 女单 instead of
+男单, and 汽车业务营收 instead of 营收.
 """
 
 from __future__ import annotations
@@ -191,7 +192,7 @@ def _contrast_zh(question: str, sentence: str) -> tuple[str, str] | None:
 
 
 def _inserted_zh(question: str, sentence: str, usual: Sequence[str]) -> tuple[str, str] | None:
-    """Find a word before the requested noun that restricts it to a kind, although the question does not."""
+    """Find a word in front of the requested noun that restricts the noun to one kind, unlike the question."""
     if (requested := _ASKED_FOR_ZH.search(question)) is None:
         return None
     before, noun = requested.groups()

@@ -94,7 +94,7 @@ class TrialContext:
 
     @cached_property
     def parts(self) -> tuple[SubQuestion, ...]:
-        """Return the sub-questions; empty if they cannot be determined."""
+        """Return the sub-questions, or an empty tuple if they cannot be determined."""
         return split_question(self.case.question, self.case.lang, len(self.case.answer))
 
     @cached_property

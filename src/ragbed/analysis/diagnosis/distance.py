@@ -45,7 +45,7 @@ def find_distance(trial: TrialContext) -> Iterator[Evidence]:
 
 
 def _is_plain(trial: TrialContext, place: AnswerLocation) -> bool:
-    """Return whether a sentence outside the supporting documents has half of the subject's names, and its years."""
+    """Return whether a sentence in a non-supporting document has at least half of the subject's names and its years."""
     terms, folded = trial.terms, place.sentence.folded
     if trial.stance(place) == "supports":
         return False

@@ -1,4 +1,4 @@
-"""E14 to E17: errors in episodes of the testbed `search`, with the definitions of the metrics of the same names."""
+"""E14 to E17: errors in episodes of the `search` testbed, defined like the metrics with the same names."""
 
 from __future__ import annotations
 

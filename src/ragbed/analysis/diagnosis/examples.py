@@ -16,7 +16,7 @@ PAPER_TABLES = {"noise": 2, "rejection": 4, "integration": 6}
 
 
 class ErrorRow(NamedTuple):
-    """An error type of one model on one dataset, and the first response that has it.
+    """An error type found for one model on one dataset, and the first response with this error.
 
     `share` is the type's share of all `wrong` answers, with an interval clustered by question or event. `why` is the
     evidence by language.

@@ -1,4 +1,4 @@
-"""E8 to E13, which the paper does not list: errors of the model, the metric, the data or the call.
+"""E8 to E13, which the paper does not list: errors caused by the model, the metric, the data or the call.
 
 E8: refusals with other wording. E9: trust in false documents. E10: unnecessary refusals. E11: missed credit. E12: data
 errors. E13: no answer.
@@ -73,7 +73,7 @@ def find_data_error(trial: TrialContext) -> Iterator[Evidence]:
         yield Evidence(type="E12", **tell("same-answer"))
     for number, (page, document) in enumerate(zip(trial.pages, trial.case.documents, strict=True)):
         contained = [page.says(slot, trial.gold) for slot in slots]
-        # The testbed `parts` asks for one part, but its documents also include those for the other parts.
+        # The `parts` testbed asks for one part, but its documents also include those for the other parts.
         if document.stance == "supports" and not any(contained) and trial.case.testbed != "parts":
             yield Evidence(type="E12", **tell("unsupported"), document=number)
         elif document.stance == "distracts" and all(contained):

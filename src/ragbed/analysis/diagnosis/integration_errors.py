@@ -54,7 +54,7 @@ def find_ignoring(trial: TrialContext) -> Iterator[Evidence]:
 
 
 def find_misalignment(trial: TrialContext) -> Iterator[Evidence]:
-    """E6: the response gives the answer to one sub-question for another."""
+    """E6: the response gives the answer to one sub-question as the answer to another."""
     if trial.judged is None or len(trial.gold.slots) < 2 or not any(trial.reply.held):
         return
     folded = trial.reply.page.folded
@@ -80,7 +80,7 @@ def find_noise_like(trial: TrialContext) -> Iterator[Evidence]:
 
 
 def _answers_in_part(trial: TrialContext) -> bool:
-    """Return whether a response to a question with several parts has at least one answer, but fewer than parts."""
+    """Return whether a response to a multi-part question has at least one answer, but fewer answers than parts."""
     if trial.judged is None or len(trial.gold.slots) < 2 or trial.judged.refused:
         return False
     return 0 < _answer_count(trial) < len(trial.gold.slots)
@@ -111,7 +111,7 @@ def _answers(trial: TrialContext) -> list[tuple[GoldSlot, list[Mention]]]:
 
 
 def _alone_around(trial: TrialContext, mention: Mention) -> str:
-    """Return the text about an answer: up to the next clause, or less if there are other answers in the sentence."""
+    """Return the text around an answer, up to the next clause, or less if the sentence contains other answers."""
     everything = sorted({other for _, mentions in _answers(trial) for other in mentions})
     page = trial.reply.page
     sentence = page.sentence_at(mention)
@@ -126,7 +126,7 @@ def _spoken_of(trial: TrialContext, folded: str) -> list[int]:
 
 
 def _without_answered(trial: TrialContext, parts: list[int]) -> list[int]:
-    """Drop parts that were not ignored but answered wrongly, according to the words around the wrong answers."""
+    """Drop parts that were answered wrongly rather than ignored, according to the words around the wrong answers."""
     mentions = [mention for held in trial.reply.held for mention in held]
     bound = set()
     for answer, places in trial.origins:
@@ -144,7 +144,7 @@ def _can_be_mixed_up(trial: TrialContext, part: int, other: int) -> bool:
 
 
 def _is_in_turn(trial: TrialContext, part: int, mention: Mention) -> bool:
-    """Return whether an answer is at its sub-question's position; always true unless the response is a plain list."""
+    """Return whether an answer is at its sub-question's position in a list. Always true for other responses."""
     one_kind = all(is_alike(slot, trial.gold.slots[0]) for slot in trial.gold.slots)
     if _spoken_of(trial, trial.reply.page.folded) or not one_kind or _answer_count(trial) != len(trial.gold.slots):
         return True

@@ -89,7 +89,7 @@ class QuestionTerms:
 
 @lru_cache(maxsize=16_384)
 def take_apart(question: str, lang: Lang) -> QuestionTerms:
-    """Return the terms of a question. The result is cached, because many conditions share the question."""
+    """Return the terms of a question. The result is cached, because many conditions share a question."""
     folded = fold(question, lang)
     names = _names_en(question) if lang == "en" else _names_zh(question)
     return QuestionTerms(lang, folded, _content_of(folded, lang), names, years_in(folded), ordinals_in(folded))

@@ -59,12 +59,12 @@ def interventions(diagnoses: Iterable[Diagnosis], cases: Mapping[str, Case]) -> 
 
 def intervene(case: Case, evidence: Evidence) -> Case | None:
     """Return the case without the cause, or None if the error type cannot be confirmed."""
-    change = None if case.testbed == "search" else INTERVENTIONS.get(evidence.type)  # an episode is not one call
+    change = None if case.testbed == "search" else INTERVENTIONS.get(evidence.type)  # an episode is not a single call
     return None if change is None else change(case, evidence)
 
 
 def knock_outs(diagnoses: Iterable[Diagnosis], cases: Mapping[str, Case]) -> Iterator[Case]:
-    """Yield copies of the case of each wrong answer, each without one of its documents."""
+    """Yield copies of every wrongly answered case, each copy without one of its documents."""
     yield from _distinct(
         knock_out(cases[diagnosis.case], number)
         for diagnosis in diagnoses
@@ -80,7 +80,7 @@ def knock_out(case: Case, number: int) -> Case | None:
 
 
 def read_replies(folder: Path) -> dict[str, StoredResult]:
-    """Return the results of reruns by the name of the changed case, excluding failed calls."""
+    """Return the rerun results by name of the changed case, excluding failed calls."""
     with open_store(folder, create=False) as store:
         return {stored.case.case: stored for stored in store.results() if stored.completion.outcome == "ok"}
 
@@ -195,7 +195,7 @@ def _ask_part(case: Case, evidence: Evidence) -> Case | None:
 
 
 def _drop_false(case: Case, evidence: Evidence) -> Case | None:
-    """E9: remove all false documents. If none remain, return None, because the closed-book response is the result."""
+    """E9: remove all false documents. If all are false, return None, because the closed-book response is the result."""
     rest = [document for document in case.documents if document.stance != "contradicts"]
     return _with_documents(case, rest, f"cause={evidence.type}") if rest else None
 

@@ -12,7 +12,7 @@ from ragbed.testbeds.names import CaseName
 
 
 class Cluster(NamedTuple):
-    """The trials that are not independent: those of an event or, without an event, of an item."""
+    """A group of dependent trials: those about the same event or, if there is no event, the same item."""
 
     data: str
     item: str
@@ -27,7 +27,7 @@ def cluster_of(case: CaseName, event: str | None) -> Cluster:
 def clustered_share(
     trials: Iterable[tuple[Cluster, bool]], *, is_monitored: bool, level: float = LEVEL
 ) -> tuple[Interval, int]:
-    """Return the share of trials that have a property, with its interval, and their number.
+    """Return the share of trials with a property, including its interval, and the number of these trials.
 
     The interval assumes a fixed number of questions, so its bounds are NaN if the run was monitored (`--until`).
 

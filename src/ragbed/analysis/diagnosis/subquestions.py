@@ -43,7 +43,7 @@ class SubQuestion(NamedTuple):
 
 @lru_cache(maxsize=16_384)
 def split_question(question: str, lang: Lang, wanted: int) -> tuple[SubQuestion, ...]:
-    """Split a question into the given number of parts; empty if they cannot be determined."""
+    """Split a question into the given number of parts; return an empty tuple if they cannot be determined."""
     if wanted < 2:
         return ()
     texts = _at_breaks(question, lang, wanted) or _at_list(question, lang, wanted)

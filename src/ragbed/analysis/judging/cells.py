@@ -21,7 +21,7 @@ THEN = "_then_correct"  # suffix of a criterion's metric for the share of yes ve
 
 
 def read_judged_cells(runs: Sequence[Path]) -> list[Cell]:
-    """Return the cells of all judges for several runs. Rates refer to all attempted cases, as in other tables."""
+    """Return all judges' cells for several runs. Rates are shares of all attempted cases, as in other tables."""
     found = [(run, path.parent.name) for run in runs for path in sorted((run / FOLDER).glob(f"*/{NAME}"))]
     return [cell for run, judge in found for cell in _read(run, place_inside(run, FOLDER, judge, NAME))]
 

@@ -41,7 +41,7 @@ class LabelledUnit(NamedTuple):
 
 
 class AgreedLabel(NamedTuple):
-    """The majority label of the raters."""
+    """The label that the majority of the raters gave."""
 
     value: bool
     probability: float | None
@@ -56,7 +56,7 @@ class Labels:
     left_out: Counter[str] = field(default_factory=Counter)
 
     def keep(self, known: set[LabelledUnit]) -> None:
-        """Drop labels for responses that are not among the known ones, and count them as unused."""
+        """Drop labels for unknown responses, and count these labels as unused."""
         criteria = {unit.criterion for unit in known}
         for unit in self.agreed.keys() - known:
             del self.agreed[unit]

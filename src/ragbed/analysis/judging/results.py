@@ -24,7 +24,7 @@ from ragbed.runs.store import StoredResult
 
 @dataclass(frozen=True)
 class CriterionJudgements:
-    """The judgements of a run by one criterion, which are read on first use.
+    """A run's judgements by one criterion, which are read on first use.
 
     Attributes:
         scope: The criterion and the judged responses.

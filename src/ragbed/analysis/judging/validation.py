@@ -1,4 +1,4 @@
-"""Validate a judge: measure its agreement with human labels, and correct its rates with them."""
+"""Validate a judge: measure its agreement with human labels, and use the labels to correct its rates."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MIN_LABELS = 150  # minimum number of labels; with fewer, the lower bound itself
 class JudgedResult:
     """A result with the judge's verdict and the human label.
 
-    `is_settled` is set if there is no response, so that it counts as `no` without a judge.
+    `is_settled` is set if there is no response, so that the result counts as `no` without a judge.
     """
 
     condition: Condition
@@ -56,7 +56,7 @@ class JudgeValidation:
 
     @property
     def distrust(self) -> str | None:
-        """Return why the judge's rates need a correction, or None if they may be published as they are."""
+        """Return the reason why the judge's rates need a correction, or None if they may be published as they are."""
         n, kappa = self.agreement.n, self.agreement.kappa
         if n < MIN_LABELS:
             return f"only {n} labels, but at least {MIN_LABELS} are required"

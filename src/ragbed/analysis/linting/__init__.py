@@ -64,7 +64,7 @@ ALL = "all"  # selects all rules, including optional ones
 
 
 def choose_rules(only: Sequence[str] | None = None, skip: Sequence[str] = ()) -> list[Rule]:
-    """Return the named rules, or by default all non-optional rules, without the skipped ones."""
+    """Return the named rules (by default, all non-optional rules), excluding skipped rules."""
     for name in (*(only or ()), *skip):
         if name not in RULES and name != ALL:
             raise UnknownName("rule", name, (*RULES, ALL))

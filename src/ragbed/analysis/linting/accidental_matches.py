@@ -74,7 +74,7 @@ class _Bank:
         }
 
     def count(self, item: Item) -> tuple[int, int]:
-        """Return the number of documents for other items that contain the complete answer, and the number searched."""
+        """Return how many documents for other items contain the complete answer, and how many were searched."""
         owners = self._owners[item.lang]
         held = set.intersection(
             *(set().union(*(self._find(item.lang, alias.lower()) for alias in aliases)) for aliases in item.answer)

@@ -18,7 +18,7 @@ class DatasetCheck:
     Args:
         dataset: The dataset.
         rules: The rules to run; `record` always runs.
-        settings: The document mixes that the rule `mix` checks.
+        settings: The document mixes that the `mix` rule checks.
         questions: The questions from datasets checked earlier, for `duplicate-question`. This dataset's questions are
             added.
         watch: Called after every line, to show progress.
@@ -61,7 +61,7 @@ class DatasetCheck:
                         yield self._finding(view.item.id, view.line, rule, fault)
 
     def statistics(self) -> dict[str, object] | None:
-        """Return the dataset's statistics, after all findings have been read; None if only records were checked."""
+        """Return the dataset's statistics once all findings have been read, or None if only records were checked."""
         if not self._rules or not self.items:
             return None
         return self._statistics.summary() | self._duplicates() | self._context.sums

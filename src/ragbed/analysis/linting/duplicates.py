@@ -88,7 +88,7 @@ SAME, OTHER = "same dataset", "other dataset"
     definitions=(SAME, OTHER),
 )
 def duplicate_question(context: DatasetContext) -> Find:
-    """Find questions that are identical to an earlier one in this dataset or in datasets checked before it.
+    """Find questions that are identical to an earlier question in this dataset or a previously checked dataset.
 
     The two items of a minimal pair are not reported, because they intentionally have the same question.
     """

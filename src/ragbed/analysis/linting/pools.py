@@ -1,4 +1,4 @@
-"""Rules for missing documents: no documents with a label, or too few for the answer or for a document mix."""
+"""Rules for missing documents: no documents for a label, or too few for the answer or for a document mix."""
 
 from __future__ import annotations
 

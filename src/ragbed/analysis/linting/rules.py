@@ -76,7 +76,7 @@ class View:
 
     @property
     def groups(self) -> set[int]:
-        """Return the indices of sub-questions that have their own passages; empty unless it is an integration item."""
+        """Return the indices of sub-questions that have their own passages. Only integration items have any."""
         parts = (self.item.passages[index].part for index in self.pools["supports"])
         return {part for part in parts if part is not None}
 
@@ -93,7 +93,7 @@ class View:
         return tuple(name for name, texts in self.folded.items() if test(texts[index]))
 
     def fault(self, index: int, message: str, definitions: tuple[str, ...] = ()) -> Fault:
-        """Return a fault in one passage."""
+        """Create a fault that refers to one passage."""
         return Fault(self.name(index), message, definitions, document=True)
 
     def name(self, index: int) -> str:
@@ -111,11 +111,11 @@ class View:
         return names
 
     def pool(self, stance: Stance) -> str:
-        """Return the name of a list of passages in the file."""
+        """Return the name that the file uses for the list of passages with a relevance label."""
         return _RGB_FIELDS[stance] if self.is_rgb else "passages"
 
     def field(self, name: Literal["fake", "question"]) -> str:
-        """Return the name of a field in the file."""
+        """Return the name that the file uses for a field."""
         return {"fake": "fakeanswer", "question": "query"}[name] if self.is_rgb else name
 
 

@@ -17,7 +17,7 @@ from ragbed.analysis.statistics.bootstrap import Statistic, bootstrap, evaluate
 from ragbed.analysis.statistics.paired import paired_difference
 from ragbed.analysis.statistics.rates import UNDEFINED, Interval, clustered_wilson
 from ragbed.analysis.statistics.sequential import difference_sequence, rate_sequence
-from ragbed.runs.decided import DecidedInterval, Place, intersect
+from ragbed.runs.decided import DecidedInterval, Place, narrow
 from ragbed.schema import Estimate
 
 # The questions of a cell: all questions, those that the model knows or does not know without documents, or those that
@@ -63,21 +63,25 @@ def full_place(cell: Cell) -> Place:
     return place | {name: cast("str | float | None", value) for name, value in cell.place.items()}
 
 
-def narrow(cells: Iterable[Cell], decided: Sequence[DecidedInterval]) -> Iterator[Cell]:
-    """Yield cells whose intervals agree with the decisions of a monitored run (see `runs.decided`)."""
+def decided_for(cell: Cell, decided: Iterable[DecidedInterval]) -> list[DecidedInterval]:
+    """Return the intervals of decisions about a cell."""
+    return [
+        interval
+        for interval in decided
+        if (interval.model, interval.table, interval.metric) == (cell.key.model, cell.table, cell.estimate.metric)
+        and (cell.track, cell.scope) == ("robust", "all")
+        and interval.place == full_place(cell)
+    ]
+
+
+def narrow_cells(cells: Iterable[Cell], decided: Sequence[DecidedInterval], alpha: float) -> Iterator[Cell]:
+    """Yield the cells, whose intervals have the given alpha, narrowed by a run's decisions (see `runs.decided`)."""
     for cell in cells:
-        estimate = cell.estimate
-        found = [
-            interval
-            for interval in decided
-            if (interval.model, interval.table, interval.metric) == (cell.key.model, cell.table, estimate.metric)
-            and (cell.track, cell.scope) == ("robust", "all")
-            and interval.place == full_place(cell)
-        ]
-        if not found or estimate.low is None or estimate.high is None:
+        estimate, found = cell.estimate, decided_for(cell, decided)
+        if not found or estimate.value is None or estimate.low is None or estimate.high is None:
             yield cell
         else:
-            low, high = intersect(estimate.low, estimate.high, found)
+            low, high = narrow((estimate.value, estimate.low, estimate.high), found, alpha)
             yield replace(cell, estimate=msgspec.structs.replace(estimate, low=low, high=high))
 
 
@@ -86,8 +90,8 @@ class CellBuilder:
     """Builds the cells of one table from the trials of one group, with the scores of one track.
 
     `alpha` is None for ordinary intervals. For a run that was monitored (`--until`), it is the error probability of
-    intervals that are valid at any stopping time. In that case, values for which there is no such interval have
-    none, and p values are omitted.
+    intervals that are valid at any stopping time. In that case, values for which no such interval exists get no
+    interval, and p values are omitted.
     """
 
     table: str

@@ -21,7 +21,7 @@ from ragbed.testbeds.conflict import STRENGTHS
 
 PRIORS = ("right", "wrong", "none")
 _UNKNOWN = -1  # prior of a question without closed-book responses
-_BEYOND = 1.0  # distance from the ratios of a flip point outside them, so that resamples are ordered correctly
+_BEYOND = 1.0  # how far outside the ratios an undefined flip point is placed, so that resamples are ordered correctly
 
 
 def priors(trials: TrialColumns, track: str) -> NDArray[np.int64]:
@@ -133,9 +133,9 @@ def _flip_point(builder: CellBuilder, points: dict[float, Mask], ending: str) ->
 
 
 def flip_point(ratios: Floats, lead: Floats) -> Floats:
-    """Return the ratio at which the lead of the true over the false answer first reaches 0, interpolated linearly.
+    """Return the ratio, interpolated linearly, at which the true answer's lead over the false one first reaches 0.
 
-    The value is outside the ratios if the lead never reaches 0, or is at least 0 already at the first ratio.
+    The value is outside the ratios if the lead never reaches 0, or is already at least 0 at the first ratio.
     """
     before, after = lead[..., :-1], lead[..., 1:]
     crossed = (before < 0) & (after >= 0)

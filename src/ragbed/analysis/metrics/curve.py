@@ -1,4 +1,4 @@
-"""Metrics of a score over the noise ratio: bands, area, slope, retention, ρ₁₀ and declines.
+"""Metrics of a score as a function of the noise ratio: bands, area, slope, retention, ρ₁₀ and declines.
 
 The headline metric is ρ₁₀, the noise ratio at which a tenth of the noise-free accuracy is lost. See
 docs/explanation/statistics.md.
@@ -97,7 +97,7 @@ def _shape(builder: CellBuilder, ratios: Floats, points: list[Mask], correct: Fl
 
 
 def within(cell: Cell, lowest: float, highest: float) -> Cell:
-    """Return a copy of a cell in which values and bounds outside the measured ratios are removed."""
+    """Return a copy of a cell, with any value or bound outside the measured ratios removed."""
     bounds = {name: getattr(cell.estimate, name) for name in ("value", "low", "high")}
     known = {
         name: None if bound is None or not lowest - 1e-9 <= bound <= highest + 1e-9 else bound

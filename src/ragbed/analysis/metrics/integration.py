@@ -56,6 +56,6 @@ def _all_correct(layouts: Ints, parts: Mask, correct: Floats) -> Floats:
 
 
 def _loss(totals: Floats) -> Floats:
-    """Return the share of trials whose parts are all correct separately, minus the share correct when asked at once."""
+    """Return the share correct when parts are asked separately, minus the share correct when all are asked at once."""
     parts, complete, n, _ = np.moveaxis(totals, -1, 0)
     return np.stack([(parts - complete) / n], axis=-1)

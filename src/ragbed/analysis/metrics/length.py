@@ -1,4 +1,4 @@
-"""Long contexts: accuracy by the number of documents, and by the position of the supporting document among them."""
+"""Long contexts: accuracy by number of documents, and by position of the supporting document."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import numpy as np
 
 from ragbed.analysis.metrics.cells import Cell, CellBuilder
 from ragbed.analysis.metrics.curve import measure_bands, ratio_of_loss, within
-from ragbed.analysis.metrics.trial_columns import Mask
+from ragbed.analysis.metrics.trial_columns import Mask, TrialColumns
 from ragbed.analysis.statistics.binomial import Floats
 from ragbed.analysis.statistics.rates import Interval, clustered_mean
 from ragbed.analysis.statistics.trend import clustered_slope
 from ragbed.analysis.statistics.unpaired import combine_rates
 
-PARTS = 5  # number of equal parts of the prompt into which positions are grouped
+PARTS = 5  # number of equal parts into which the positions in a prompt are grouped
 _FIRST, _MIDDLE, _LAST = 0, 2, 4
-MIDDLE_WEIGHTS = (0.5, 0.5, -1.0)  # of the first, last and middle part
+MIDDLE_WEIGHTS = (0.5, 0.5, -1.0)  # weights of the first, last and middle part
 
 
 def measure(builder: CellBuilder) -> Iterator[Cell]:
@@ -41,12 +41,26 @@ def _measure_condition(builder: CellBuilder, mask: Mask, arm: str | None) -> Ite
         yield here.rate("accuracy", point, correct)
         yield from _measure_tokens(here, point)
     if len(points) > 1:
-        builders = [builder.at(k=k, arm=arm) for k in points]
-        yield from measure_bands(builders, list(points.values()), correct)
+        shared = _of_shared_questions(trials, points, correct)
+        builders = [builder.at(k=k, arm=arm) for k in shared]
+        yield from measure_bands(builders, list(shared.values()), correct)
         (_, shortest), *others = points.items()
         for k, point in others:
             yield builder.at(k=k, arm=arm).difference("change", shortest, point, correct)
-        yield from _measure_trend(builder.at(arm=arm), mask, points, correct)
+        if len(shared) > 1:
+            yield from _measure_trend(builder.at(arm=arm), mask, shared, correct)
+
+
+def _of_shared_questions(trials: TrialColumns, points: dict[int, Mask], correct: Floats) -> dict[int, Mask]:
+    """Return the trials of the questions that have a score at every length, without lengths that have no scores.
+
+    Questions with too few documents for the longest prompts may be harder or easier than the others, so a curve over
+    different questions would show a trend even if no response depends on the length.
+    """
+    found = {k: np.isfinite(trials.per_item(point, correct)) for k, point in points.items()}
+    scored = [k for k in points if found[k].any()]
+    shared = np.logical_and.reduce([found[k] for k in scored])[trials.item] if scored else np.zeros_like(trials.asked)
+    return {k: points[k] & shared for k in scored}
 
 
 def _measure_tokens(builder: CellBuilder, mask: Mask) -> Iterator[Cell]:
@@ -63,12 +77,12 @@ def _measure_tokens(builder: CellBuilder, mask: Mask) -> Iterator[Cell]:
 
 
 def _measure_trend(builder: CellBuilder, mask: Mask, points: dict[int, Mask], correct: Floats) -> Iterator[Cell]:
-    """Yield the change per doubling of the number of documents, the retention, and the number at a loss of 10%."""
-    trials, scored = builder.trials, mask & np.isfinite(correct)
+    """Yield the change per doubling of the number of documents, the retention, and the number at which 10% is lost."""
+    trials, scored = builder.trials, np.logical_or.reduce(list(points.values())) & np.isfinite(correct)
     doublings = np.log2(np.maximum(trials.k, 1))
     counts = trials.count[scored]
     trend = clustered_slope(doublings[scored], correct[scored], trials.cluster[scored], counts=counts)
-    yield builder.cell("slope_per_doubling", builder.fixed(trend.slope), trials.size(scored), mask)
+    yield builder.cell("slope_per_doubling", builder.fixed(trend.slope), trials.size(scored), mask, scored=scored)
     numbers = np.array(list(points), np.float64)
 
     def statistic(totals: Floats) -> Floats:

@@ -193,7 +193,7 @@ def _hash(name: str) -> int:
 
 
 def _count_questions(rows: NDArray[np.void], groups: list[QuestionCounts]) -> None:
-    """Count the questions in some rows, which must include all rows of each question."""
+    """Count the questions in a set of rows, which must include all rows of each question."""
     rows = rows[np.lexsort((rows["condition"], rows["item"], rows["cluster"], rows["group"]))]
     starts = _changes(rows, ("group", "cluster", "item", "condition"))
     is_single = starts & np.append(starts[1:], True)  # the only trial for its question and condition
@@ -213,7 +213,7 @@ def _count_questions(rows: NDArray[np.void], groups: list[QuestionCounts]) -> No
 
 
 def _changes(rows: NDArray[np.void], names: tuple[str, ...]) -> NDArray[np.bool_]:
-    """Return which rows differ from the previous row in any of the given columns."""
+    """Return a mask of the rows that differ from the previous row in any of the given columns."""
     changes = np.ones(len(rows), np.bool_)
     changes[1:] = np.logical_or.reduce([rows[name][1:] != rows[name][:-1] for name in names])
     return changes

@@ -62,7 +62,7 @@ class TrialColumns:
         return np.asarray(self.kind == number)
 
     def split(self, mask: Mask, column: str) -> Iterator[tuple[Any, Mask]]:
-        """Yield each value in a column in ascending order, with the masked trials that have this value."""
+        """Yield the distinct values in a column in ascending order, each with the masked trials that have it."""
         values = getattr(self, column)
         for value in np.unique(values[mask]).tolist():
             yield value, mask & (values == value)
@@ -117,7 +117,7 @@ class TrialColumns:
         return replace(self, scores={name: values[keep] for name, values in self.scores.items()}, **columns)
 
     def per_item(self, mask: Mask, values: Floats) -> Floats:
-        """Return the mean score for each question; NaN if it has no trials."""
+        """Return the mean score for each question, or NaN if it has no trials."""
         return _means(self.item, mask, values, len(self.items))
 
     @property
@@ -132,7 +132,7 @@ class TrialColumns:
         return np.asarray(self.item * max(1, len(seeds)) + seed)
 
     def per_layout(self, mask: Mask, values: Floats) -> Floats:
-        """Return the mean score for each layout; NaN if it has no trials."""
+        """Return the mean score for each layout, or NaN if it has no trials."""
         return _means(self.layouts, mask, values, int(self.layouts.max(initial=-1)) + 1)
 
     def clusters_of(self, groups: Ints, size: int) -> Ints:
@@ -147,7 +147,7 @@ class TrialColumns:
         return int(self.cluster.max(initial=-1)) + 1
 
     def per_cluster(self, mask: Mask, values: Floats) -> Floats:
-        """Return the mean score for each cluster; NaN if it has no trials."""
+        """Return the mean score for each cluster, or NaN if it has no trials."""
         return _means(self.cluster, mask, values, self.clusters)
 
     def complete(self, *parts: tuple[Mask, Floats]) -> Mask:

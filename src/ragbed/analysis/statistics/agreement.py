@@ -69,9 +69,9 @@ def agreement(
 
 
 def _bounded(found: Interval, agreed: Interval, chance: float) -> Interval:
-    """Return the interval, with bounds even if the raters always agree, so that resampling gives no variation.
+    """Return the interval, with bounds even if resampling gives no variation because the raters always agree.
 
-    The lower bound of the raw agreement implies a lower bound of the chance-corrected agreement, unless all labels are
+    The lower bound of the raw agreement implies a lower bound on the chance-corrected agreement, unless all labels are
     equal.
     """
     if math.isfinite(found.low) or chance >= 1:

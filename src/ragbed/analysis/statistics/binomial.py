@@ -17,7 +17,7 @@ def clopper_pearson(hits: int, n: int, level: float = LEVEL) -> Interval:
     """Return the exact interval for a number of hits in n trials. It is conservative: its coverage is at least `level`.
 
     Raises:
-        ValueError: The counts are not a rate.
+        ValueError: The counts do not form a valid rate.
     """
     high = upper_bound(hits, n, (1 + level) / 2)
     low = 0.0 if hits == 0 else float(scipy.special.betaincinv(hits, n - hits + 1, (1 - level) / 2))
@@ -28,7 +28,7 @@ def upper_bound(hits: int, n: int, level: float = LEVEL) -> float:
     """Return the one-sided Clopper-Pearson upper bound for a rate, e.g. 0.0495 for 0 of 59.
 
     Raises:
-        ValueError: The counts are not a rate.
+        ValueError: The counts do not form a valid rate.
     """
     check_rate(hits, n)
     return 1.0 if hits == n else float(scipy.special.betaincinv(hits + 1, n - hits, level))

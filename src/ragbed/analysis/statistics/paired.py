@@ -52,7 +52,7 @@ def flip_odds(won: int, lost: int, level: float = LEVEL) -> Interval:
 
 
 def mcnemar_bounds(first: int, second: int, n: int) -> McNemarBounds:
-    """Return the range of McNemar p values that is possible for two counts of correct answers to the same n questions.
+    """Return the range of possible McNemar p values, given two counts of correct answers to the same n questions.
 
     The totals do not show how many verdicts changed, so all possible numbers are tried.
     """
@@ -168,8 +168,8 @@ def paired_difference(differences: ArrayLike, level: float = LEVEL, counts: Arra
     """Return the mean difference between paired scores with its interval.
 
     Two changed questions are added, one in each direction (Bonett and Price, 2012), so that the interval has a width
-    even if hardly any score changed. The square of their change is the mean over the observed changes and 16 changes of
-    1: graded scores change less than verdicts, but if only a few events change completely, a sample may
+    even if hardly any score changed. The square of their change is the mean square of the observed changes and 16
+    changes of size 1: graded scores change less than verdicts, but if only a few events change completely, a sample may
     contain none of them.
 
     Args:
@@ -230,7 +230,7 @@ def _moments(differences: ArrayLike, counts: ArrayLike | None) -> tuple[float, f
     times = _times(moved, counts)
     n, total, squares = int(times.sum()), float((moved * times).sum()), float((np.square(moved) * times).sum())
     if n == 0:
-        raise ValueError("a difference requires at least one question that both sides include")
+        raise ValueError("a difference requires at least one question that both sides have in common")
     # The squared change of each added question.
     added = (squares + _FULL_CHANGES) / (int(times[moved != 0].sum()) + _FULL_CHANGES)
     middle = total / (n + 2)

@@ -87,7 +87,7 @@ class SamplePlan:
 
 
 def plan_items(design: Design, drop: float, power: float) -> SamplePlan:
-    """Plan how many questions are needed to detect a drop."""
+    """Compute how many questions are needed to detect a drop."""
     if drop > design.most:
         return SamplePlan(design.name, design.assumes, drop, None, None)
     size = design.size(drop, power)
@@ -98,7 +98,7 @@ def plan_items(design: Design, drop: float, power: float) -> SamplePlan:
 
 
 def plan_drop(design: Design, items: int, power: float) -> SamplePlan:
-    """Plan the smallest drop that can be detected with a number of questions."""
+    """Compute the smallest drop that can be detected with a given number of questions."""
     drop = detectable_drop(lambda size: design.size(size, power) <= items, design.most)
     exact = detectable_drop(lambda size: design.power(items, size) >= power, design.most)
     chance = None if drop is None else design.power(items, drop)
@@ -106,6 +106,6 @@ def plan_drop(design: Design, items: int, power: float) -> SamplePlan:
 
 
 def plan_power(design: Design, items: int, drop: float) -> SamplePlan:
-    """Plan the probability of detecting a drop with a number of questions."""
+    """Compute the probability of detecting a drop with a given number of questions."""
     chance = design.power(items, drop) if drop <= design.most else None
     return SamplePlan(design.name, design.assumes, drop, items, chance)

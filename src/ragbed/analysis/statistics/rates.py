@@ -104,7 +104,7 @@ def wilson(hits: float, n: float, level: float = LEVEL) -> Interval:
         level: Confidence level.
 
     Raises:
-        ValueError: The counts are not a rate.
+        ValueError: The counts do not form a valid rate.
     """
     check_rate(hits, n)
     z, share = two_sided(level), hits / n
@@ -170,7 +170,7 @@ def _freedom(trials: Sequence[float], counts: Sequence[int], correlation: float)
 
 
 def _design_effect(hits: Sequence[float], trials: Sequence[float], counts: Sequence[int], size: float) -> float:
-    """Return the variance of a clustered rate relative to the same number of independent trials; at least 1.
+    """Return the design effect, at least 1: the variance of a clustered rate relative to that of independent trials.
 
     There are two estimates, and the larger one is used: the spread of the clusters around the mean, which is valid for
     all designs, and the spread that follows from how often two trials of one cluster disagree. For clusters of equal

@@ -124,7 +124,7 @@ class ConfidentAnswers:
         return Interval(value, min(low, value), max(high, value))
 
     def reliability(self, bins: int) -> list[tuple[int, float, Interval, int]]:
-        """Return the number, mean confidence, accuracy and size of each bin of equal width that has answers."""
+        """Return the index, mean confidence, accuracy and size of each non-empty bin. All bins have the same width."""
         number = np.minimum((self.confidence * bins).astype(np.int64), bins - 1)
         found = []
         for one in np.unique(number).tolist():

@@ -106,7 +106,7 @@ def least_size(is_enough: Callable[[int], bool]) -> int | None:
 
 
 def _lower_bound(hits: Floats, trials: Floats, counts: Floats, alpha: float) -> float:
-    """Return the largest mean that is excluded from below, by bisection, because wealth decreases with the mean."""
+    """Find the largest mean that is excluded from below; bisection works, because wealth decreases with the mean."""
     low, high = 0.0, 1.0
     for _ in range(_STEPS):
         middle = (low + high) / 2

@@ -25,7 +25,7 @@ def fisher(first: int, n_first: int, second: int, n_second: int) -> float:
 
 
 def combine_rates(rates: Sequence[Interval], weights: Sequence[float]) -> Interval:
-    """Return a weighted sum of rates of different questions, with an interval from those of the rates.
+    """Return a weighted sum of rates for different questions, with an interval computed from the rates' intervals.
 
     The bounds follow Zou and Donner (2008, MOVER). If the rates are positively correlated, and the weights have
     different signs, the interval is too wide rather than too narrow.

@@ -37,7 +37,7 @@ class MeasureFamily(Protocol):
         """Add one item."""
 
     def results(self) -> Iterator[Measure]:
-        """Yield the measures of all items."""
+        """Yield the measures for all items."""
         ...
 
 
@@ -78,9 +78,9 @@ def measure_quality(
 
     Args:
         datasets: Datasets to measure.
-        steps: Number of input and output records of each build step.
+        steps: Numbers of input and output records for each build step.
         reviewed: Results of a human review.
-        more: Families that need more than the data, e.g. runs of models or corpora.
+        more: Families that need more than the data, e.g. model runs or corpora.
     """
     families = {name: make() for name, make in FAMILIES.items()} | dict(more or {})
     items = passages = 0

@@ -1,4 +1,4 @@
-"""Measure integration and counterfactual items: whether there are shortcuts, and whether the edits are valid."""
+"""Measure whether integration items have shortcuts, and whether the edits in counterfactual items are valid."""
 
 from __future__ import annotations
 

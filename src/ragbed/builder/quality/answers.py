@@ -1,4 +1,4 @@
-"""Measure answers and questions: answer types, parts, aliases, yes-or-no questions and repetitions."""
+"""Measure answers and questions: answer types, parts, aliases, yes-or-no questions and repeated questions."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class AnswerMeasures:
         return was_seen
 
     def results(self) -> Iterator[Measure]:
-        """Yield the measures of all items."""
+        """Yield the measures for all items."""
         items = self._counts["items"]
         spread = ", ".join(f"{name} {count:,}" for name, count in self._types.most_common())
         yield _TYPES.share(self._types["name"], items, spread)

@@ -20,7 +20,7 @@ _LARGE_CHANGE = 0.2
 
 
 class Shift(Struct, frozen=True):
-    """A measure in two editions."""
+    """A measure's values in two editions of a dataset."""
 
     before: Measure
     now: Measure
@@ -29,7 +29,7 @@ class Shift(Struct, frozen=True):
 
 
 class Drift(Struct, frozen=True):
-    """The differences between two editions."""
+    """The differences between two editions of a dataset."""
 
     before: dict[str, str]  # datasets of the earlier edition, with the hashes of their files
     shared: int
@@ -40,7 +40,7 @@ class Drift(Struct, frozen=True):
 
 
 def compare_editions(before: Quality, now: Quality, old: Iterable[Dataset], new: Iterable[Dataset]) -> Drift:
-    """Compare two quality reports and the questions of their datasets."""
+    """Compare two quality reports and the questions in their datasets."""
     asked_before, asked_now = _questions(old), _questions(new)
     return Drift(
         before=before.data,

@@ -17,7 +17,7 @@ class ItemView:
         item: The item.
         data: Name of its dataset.
         is_labelled: Whether its passages are relabelled. If not, measures that need labels skip the item.
-        is_probed: Whether models were asked the question without documents during the build.
+        is_probed: Whether models were asked the question without documents when the dataset was built.
     """
 
     def __init__(self, item: Item, data: str = "", *, is_labelled: bool = True, is_probed: bool = False) -> None:
@@ -26,7 +26,7 @@ class ItemView:
 
     @cached_property
     def kind(self) -> Kind:
-        """The kind of the item."""
+        """The item's kind."""
         return kind_of(self.item)
 
     @cached_property
@@ -44,12 +44,12 @@ class ItemView:
 
     @cached_property
     def labels(self) -> list[Labelling]:
-        """The label of every passage according to our rules."""
+        """Every passage's label according to our rules."""
         return [label_again(self.item, passage, "support") for passage in self.item.passages]
 
     @cached_property
     def plain_labels(self) -> list[Labelling]:
-        """The label of every passage according to RGB's rule."""
+        """Every passage's label according to RGB's rule."""
         return [label_again(self.item, passage, "plain") for passage in self.item.passages]
 
     @cached_property

@@ -54,7 +54,7 @@ class KnowledgeMeasures:
             self._lasts.append(view.item.valid[1])
 
     def results(self) -> Iterator[Measure]:
-        """Yield the measures of all items; prior knowledge is measured only for datasets that ragbed built."""
+        """Yield the measures for all items; prior knowledge is measured only for datasets that ragbed built."""
         counts, items = self._counts, self._counts["gated"] + self._counts["fresh"]
         was_probed = counts["probed"] > 0
         unknown = "" if was_probed else "it is unknown whether models were probed; run the closed-book testbed"

@@ -1,4 +1,4 @@
-"""Measure whether passages match their labels, i.e. whether they contain the answer, state it, or do neither."""
+"""Measure whether passages match their labels: whether they state the answer, only contain it, or do neither."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class LabelMeasures:
             )
 
     def results(self) -> Iterator[Measure]:
-        """Yield the measures of all items."""
+        """Yield the measures for all items."""
         counts = self._counts
         people = f"{counts['reviewed']:,} labels set by people count as correct" if counts["reviewed"] else ""
         yield _HOLDS.share(counts["supports plain"], counts["supports"])

@@ -18,7 +18,7 @@ Passed: TypeAlias = Literal["passed", "failed", "not measured", "no gate"]
 
 
 class Measure(Struct, frozen=True, kw_only=True):
-    """A row of the report."""
+    """A row in a quality report."""
 
     name: str
     meaning: str
@@ -43,7 +43,7 @@ class Measure(Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class QualityGate:
-    """A limit for the value of a measure."""
+    """A limit on a measure's value."""
 
     sign: Literal["≥", "≤", "="]
     bound: float
@@ -62,7 +62,7 @@ class QualityGate:
 
 @dataclass(frozen=True)
 class MeasureSpec:
-    """The definition of a measure: one line of the table in docs/reference/build.md."""
+    """The definition of a measure, which is one line in the table in docs/reference/build.md."""
 
     name: str
     meaning: str
@@ -107,7 +107,7 @@ class MeasureSpec:
 
 
 def divergence(first: Mapping[str, float], second: Mapping[str, float]) -> float:
-    """Return the Jensen–Shannon divergence between two tables of counts, in bits (0 if equal, 1 if disjoint)."""
+    """Return the Jensen–Shannon divergence between two tables of counts, in bits: 0 if equal, 1 if disjoint."""
     totals = sum(first.values()), sum(second.values())
     result = 0.0
     for name in {**first, **second}:

@@ -45,7 +45,7 @@ class ModelMeasures:
     """Measures that need model runs.
 
     Args:
-        answers: Responses of all runs. A model counts as correct on an item if most of its trials are correct.
+        answers: Responses from all runs. A model counts as correct on an item if most of its trials are correct.
         cutoffs: Knowledge cut-off date of each model.
     """
 
@@ -61,14 +61,14 @@ class ModelMeasures:
         self._dates[view.data, view.item.id] = view.item.date
 
     def results(self) -> Iterator[Measure]:
-        """Yield the measures of all items."""
+        """Yield the measures for all items."""
         yield from self._discrimination()
         for model, day in self._cutoffs.items():
             for way in ("closed book", "with documents"):
                 yield from self._around(model, day, way)
 
     def _right(self, way: Way, model: str) -> dict[tuple[str, str], bool]:
-        """Return whether a model answers each measured item correctly in most trials."""
+        """Return, for each measured item, whether a model answers it correctly in most trials."""
         by_item = self._trials.get((way, model), {})
         return {item: 2 * sum(trials) > len(trials) for item, trials in by_item.items() if item in self._dates}
 

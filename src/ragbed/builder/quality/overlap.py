@@ -1,4 +1,4 @@
-"""Measure how much of the evidence occurs in corpora that models may have been trained on."""
+"""Measure how much of the evidence occurs in corpora on which models may have been trained."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class ContaminationMeasures:
         self._texts[f"{view.data}/{view.item.id}"] = view.item.lang, text
 
     def results(self) -> Iterator[Measure]:
-        """Yield the measures of all items."""
+        """Yield the measures for all items."""
         seen = find_seen(self._texts, self._corpora)
         short = len(self._texts) - len(seen)
         note = f"maximum: {max(seen.values()):.0%}" if seen else ""

@@ -40,7 +40,7 @@ tbody th { white-space: normal; font-size: inherit; color: var(--ink); border-bo
 
 
 def show_value(measure: Measure) -> str:
-    """Format the value of a measure."""
+    """Format a measure's value."""
     if measure.value is None:
         return "–"
     if measure.unit == "share":
@@ -52,7 +52,7 @@ def show_value(measure: Measure) -> str:
 
 
 def write_page(quality: Quality, drift: Drift | None = None) -> str:
-    """Return the page as HTML."""
+    """Return a quality report as an HTML page."""
     names = ", ".join(quality.data)
     body = el(
         "main",

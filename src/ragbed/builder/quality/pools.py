@@ -74,7 +74,7 @@ class PoolMeasures:
             self._counts["again"] += any(other < place for other in view.near[place])
 
     def results(self) -> Iterator[Measure]:
-        """Yield the measures of all items."""
+        """Yield the measures for all items."""
         items, passages = len(self._sizes), sum(self._sizes)
         spread = f"{min(self._sizes)}–{max(self._sizes)}" if self._sizes else ""
         yield _SIZE.number(median(self._sizes) if self._sizes else None, items, spread)
@@ -89,7 +89,7 @@ class PoolMeasures:
 
 
 def _distance(lengths: list[int], lang: Lang) -> float:
-    """Return the divergence from RGB's lengths, using bins with about equal numbers of RGB's passages."""
+    """Return the divergence from RGB's passage lengths, using bins that contain about equally many RGB passages."""
     edges = list(_RGB_LENGTHS[lang])
     bins = Counter(str(edges[min(sum(length > edge for edge in edges), len(edges) - 1)]) for length in lengths)
     return divergence(bins, {str(edge): count for edge, count in _RGB_LENGTHS[lang].items()})

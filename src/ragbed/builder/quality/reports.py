@@ -30,7 +30,7 @@ _WAYS: dict[str, Way] = {"noise": "with documents", "integration": "with documen
 
 
 def measure(data: str, more: Mapping[str, MeasureFamily] | None = None) -> Quality:
-    """Measure a dataset or a build folder; for a build, include its step counts and its review."""
+    """Measure a dataset or a build folder; for a build, include its step counts and review results."""
     datasets, steps = _open(data)
     quality = measure_quality(datasets, steps, read_reviewed(Path(data)), more)
     return msgspec.structs.replace(quality, samples=_samples(Path(data))) if steps else quality
@@ -43,7 +43,7 @@ def _samples(folder: Path) -> tuple[tuple[str, str, str], ...]:
 
 
 def measure_drift(before: str, after: str, quality: Quality) -> Drift:
-    """Compare a dataset's quality report with an earlier edition of the dataset."""
+    """Compare a dataset's quality report with that of an earlier edition."""
     earlier, _ = _open(before)
     return compare_editions(measure_quality(earlier), quality, earlier, _open(after)[0])
 
@@ -65,7 +65,7 @@ def write_quality(path: Path, quality: Quality, drift: Drift | None = None) -> N
 
 
 def quality_values(quality: Quality, drift: Drift | None = None) -> dict[str, Any]:
-    """Return a report as a dictionary."""
+    """Return a quality report as a dictionary."""
     return {"quality": quality, "ok": not quality.failed, "drift": drift}
 
 
@@ -93,7 +93,7 @@ def _open(data: str) -> tuple[list[Dataset], dict[str, tuple[int, int]]]:
 
 
 def read_answers(folders: Sequence[Path]) -> Iterator[Answered]:
-    """Yield the scored feasible trials with the plain prompt and related distractors; errors count as wrong answers."""
+    """Yield scored trials with the plain prompt and related distractors; errors count as wrong answers."""
     score = open_tracks(())
     for folder in folders:
         for _, trial in read_trials(folder, score):

@@ -56,7 +56,7 @@ def read_reviewed(folder: Path) -> Reviewed | None:
 
 
 def review_measures(reviewed: Reviewed, hashes: Mapping[str, str]) -> Iterator[Measure]:
-    """Yield the measures of every dataset that has not changed since the review."""
+    """Yield the measures for every dataset that has not changed since the review."""
     for name, sample in reviewed.datasets.items():
         if hashes.get(name) == sample.sha256:
             wrong = MeasureSpec(

@@ -1,4 +1,4 @@
-"""Measure where passages come from: number and evenness of hosts, licences, dates, language and boilerplate."""
+"""Measure the sources of passages: number and evenness of hosts, licences, dates, language and boilerplate."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class SourceMeasures:
         self._sentences.update(own)
 
     def results(self) -> Iterator[Measure]:
-        """Yield the measures of all items."""
+        """Yield the measures for all items."""
         passages, located = self._counts["passages"], self._hosts.total()
         known = "" if located else "no passage has a URL"
         yield _HOSTS.number(median(self._per_item) if located else None, len(self._per_item), known)

@@ -2,7 +2,7 @@
 
 To add an engine, write a module with a function that opens it, and add one line to ENGINES. For an engine with
 an HTTP API, the function returns a `SearchService`, which describes the API; caching, counting and pacing are shared.
-Other packages register their engines as entry points of the group `ragbed.search` (docs/reference/plugins.md).
+Other packages register their engines in the entry point group `ragbed.search` (docs/reference/plugins.md).
 """
 
 from __future__ import annotations

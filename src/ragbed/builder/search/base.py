@@ -35,7 +35,7 @@ class SearchFailed(Exception):
 
     Args:
         outcome: Name of the failure.
-        reason: Description without keys, and without text from the server, which may contain a key.
+        reason: Description that contains no keys, and no text from the server, which may contain a key.
         passing: Whether a retry may succeed.
         pause_s: Pause that the server requires before a retry.
     """
@@ -50,13 +50,13 @@ class SearchContext:
     """The settings for opening an engine.
 
     Args:
-        keep: Cache for results, and counter of calls.
+        keep: Cache for results and counter for calls.
         today: Latest date that a result may have.
         environ: Keys and base URLs.
         quota: Maximum number of calls to the engine in total; None means no limit.
         index: Index that the local engine searches.
         recorded: File with recorded hits for the `replay` engine.
-        questions: Questions by id. The hits of a build contain ids instead of questions.
+        questions: Questions by id. A build's hits contain ids instead of questions.
     """
 
     keep: PageCache
@@ -79,7 +79,7 @@ class SearchContext:
         return value
 
     def base_url(self, name: str, default: str) -> str:
-        """Return a service's base URL from the environment, or the default."""
+        """Return a service's base URL from the environment, or the default URL if it is not set."""
         return (self.environ.get(name, "").strip() or default).rstrip("/")
 
 
@@ -153,7 +153,7 @@ def _fits(query: Query, result: SearchResult) -> bool:
 
 
 def with_sites(query: Query) -> str:
-    """Return the query with its domains in the usual syntax: `(site:a.org OR site:b.org) -site:c.org`."""
+    """Return the query with its domains in the usual syntax, e.g. `(site:a.org OR site:b.org) -site:c.org`."""
     wanted = " OR ".join(f"site:{domain}" for domain in query.include)
     unwanted = " ".join(f"-site:{domain}" for domain in query.exclude)
     return " ".join(filter(None, (query.text, f"({wanted})" if len(query.include) > 1 else wanted, unwanted)))
@@ -166,7 +166,7 @@ _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct",
 
 
 def read_day(text: str | None) -> str | None:
-    """Parse the day of an ISO or RFC 2822 date, `Mar 3, 2024` or `2024年3月3日`; return None for `2 days ago`."""
+    """Parse an ISO or RFC 2822 date, `Mar 3, 2024` or `2024年3月3日`; return None for others, e.g. `2 days ago`."""
     text = text or ""
     if found := _ISO.search(text) or _CHINESE.search(text):
         year, month, day = map(int, found.groups())

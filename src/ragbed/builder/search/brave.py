@@ -28,7 +28,7 @@ class _Answer(Struct):
 
 
 def open_brave(setting: SearchContext) -> SearchService:
-    """Open Brave Search with the key `BRAVE_API_KEY`."""
+    """Open Brave Search with the key in `BRAVE_API_KEY`."""
     url = f"{setting.base_url('BRAVE_BASE_URL', 'https://api.search.brave.com')}/res/v1/web/search"
     headers = {"X-Subscription-Token": setting.key("BRAVE_API_KEY")}
 

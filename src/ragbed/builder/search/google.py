@@ -32,7 +32,7 @@ class _Answer(Struct):
 
 
 def open_google(setting: SearchContext) -> SearchService:
-    """Open Google with the key `GOOGLE_API_KEY` and the engine id `GOOGLE_CSE_ID`."""
+    """Open Google with the key in `GOOGLE_API_KEY` and the engine ID in `GOOGLE_CSE_ID`."""
     url = f"{setting.base_url('GOOGLE_CSE_BASE_URL', 'https://customsearch.googleapis.com')}/customsearch/v1"
     account = {"key": setting.key("GOOGLE_API_KEY"), "cx": setting.key("GOOGLE_CSE_ID")}
 

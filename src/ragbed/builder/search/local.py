@@ -1,6 +1,6 @@
 """Search the build's own documents without an API key or network access. This is the default engine.
 
-Passages are ranked by BM25 and by the cosine of their vectors. The rankings are merged by reciprocal rank fusion
+Passages are ranked by BM25 and by cosine similarity. The rankings are merged by reciprocal rank fusion
 (Cormack et al., SIGIR 2009), which needs no weights. A document's score is that of its best passage.
 """
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _DEPTH = 200  # number of passages per ranking: twenty per hit, because a document may have many passages
 _RRF = 60  # the constant k of reciprocal rank fusion, as in the paper
 _MAX_TERMS = 64  # maximum number of a query's words to use
-_BLOCK = 8_192  # number of vectors to read and multiply together, to avoid a second copy of all vectors in memory
+_BLOCK = 8_192  # number of vectors to read and multiply at a time, to avoid a second copy of all vectors in memory
 _CHECKED = 1_000  # number of passages to filter in one query
 _SNIPPET = 160  # maximum length of a snippet in characters
 _OF = "FROM passages JOIN documents ON documents.id = document"
@@ -69,16 +69,16 @@ class _LocalSearchEngine:
         return [number for (number,) in rows]
 
     def _selective(self, terms: list[str]) -> list[str]:
-        """Return the words that occur in at most half of the passages; BM25 gives others no weight, and they are slow.
+        """Return the words that occur in at most half of the passages; others have no weight in BM25 and are slow.
 
-        If there are none, as with a few documents about one subject, return all words.
+        If there are no such words, as with a few documents about one subject, return all words.
         """
         ((passages,),) = self._index.rows("SELECT count(*) FROM passages")
         counts = {term: self._index.rows("SELECT doc FROM counts WHERE term = ?", term) for term in terms}
         return [term for term in terms if 0 < 2 * sum(count for (count,) in counts[term]) <= passages] or terms
 
     def _by_vectors(self, query: Query) -> list[int]:
-        """Return the passages ranked by cosine similarity, best first; empty without an encoder."""
+        """Return the passages ranked by cosine similarity, best first, or none if there is no encoder."""
         packed = self._index.encode_query(query.text)
         if packed is None:
             return []
@@ -103,7 +103,7 @@ class _LocalSearchEngine:
         return [number for number in passages if number in kept]
 
     def _load(self, lang: Lang) -> tuple[array[int], list[np.ndarray]]:
-        """Return the numbers and vectors of all passages in a language; only new ones are read from the file."""
+        """Return the numbers and vectors of all passages in a language; only new passages are read from the file."""
         import numpy as np  # noqa: PLC0415 - slow to import
 
         numbers, blocks = self._vectors.setdefault(lang, (array("q"), []))
@@ -147,7 +147,7 @@ def _snippet(text: str, terms: list[str]) -> str:
 
 
 def open_local(setting: SearchContext) -> SearchEngine:
-    """Open an engine that searches the index in the context."""
+    """Open an engine that searches the context's index."""
     if setting.index is None:
-        raise UsageError("The `local` search engine requires an index of documents.")
+        raise UsageError("The `local` search engine requires a document index.")
     return _LocalSearchEngine(setting.index)

@@ -1,4 +1,4 @@
-"""Replay recorded hits from a file with one `Hit` per line; missing queries are written to a file next to it."""
+"""Replay recorded hits from a file with one `Hit` per line; unknown queries are written to a file next to it."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class _ReplaySearchEngine:
 
 
 def open_replay(setting: SearchContext) -> SearchEngine:
-    """Open an engine that replays the file of recorded hits in the context."""
+    """Open an engine that replays the context's file of recorded hits."""
     if setting.recorded is None:
         raise UsageError(
             "The `replay` search engine requires a file of recorded hits. Set search.recorded in the recipe."

@@ -51,7 +51,7 @@ def open_searxng(setting: SearchContext) -> SearchService:
 
 
 def _range_for(after: str, today: date) -> str | None:
-    """Return the shortest range that includes a date, or None if every range is too short."""
+    """Return the shortest time range that includes a date, or None if every range is too short."""
     days = (today - date.fromisoformat(after)).days
     return next((name for name, reach in _RANGES.items() if days <= reach), None)
 

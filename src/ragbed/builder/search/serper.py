@@ -28,7 +28,7 @@ class _Answer(Struct):
 
 
 def open_serper(setting: SearchContext) -> SearchService:
-    """Open Serper with the key `SERPER_API_KEY`."""
+    """Open Serper with the key in `SERPER_API_KEY`."""
     url = f"{setting.base_url('SERPER_BASE_URL', 'https://google.serper.dev')}/search"
     headers = {"X-API-KEY": setting.key("SERPER_API_KEY")}
 

@@ -39,7 +39,7 @@ class SearchRequest:
 
 @dataclass(frozen=True)
 class SearchService:
-    """The API of an engine.
+    """A search engine's API.
 
     Args:
         name: Name of the engine.
@@ -48,7 +48,7 @@ class SearchService:
         page_size: Results per page.
         pages: Maximum number of pages that the engine returns.
         longest: Maximum length of a query in characters.
-        interval_s: Pause between calls that the engine's documentation requires.
+        interval_s: Pause between calls, as required by the engine's documentation.
     """
 
     name: str
@@ -62,7 +62,7 @@ class SearchService:
 
 @dataclass(frozen=True)
 class SearchRetryPolicy:
-    """The timeout and the retries; the pause doubles with each attempt."""
+    """The settings for timeouts and retries; the pause doubles with each attempt."""
 
     total_s: float = 30
     tries: int = 3
@@ -74,7 +74,7 @@ class HttpSearchEngine:
 
     Args:
         service: Its API.
-        keep: Cache of results and counter of calls.
+        keep: Cache for results and counter for calls.
         quota: Maximum number of calls in all builds that share the cache; None means no limit.
         patience: Timeout and retries.
     """
@@ -193,5 +193,5 @@ def _refuse_status(name: str, response: aiohttp.ClientResponse) -> None:
 
 
 def _key(name: str, query: Query, page: int) -> str:
-    """Return the cache key for a page of results, without the API key and URL."""
+    """Return the cache key for a page of results, which includes neither the API key nor the URL."""
     return hashlib.sha256(msgspec.json.encode((_FORMAT, name, query, page))).hexdigest()

@@ -22,7 +22,7 @@ class _Answer(Struct):
 
 
 def open_tavily(setting: SearchContext) -> SearchService:
-    """Open Tavily with the key `TAVILY_API_KEY`."""
+    """Open Tavily with the key in `TAVILY_API_KEY`."""
     url = f"{setting.base_url('TAVILY_BASE_URL', 'https://api.tavily.com')}/search"
     headers = {"Authorization": f"Bearer {setting.key('TAVILY_API_KEY')}"}
 

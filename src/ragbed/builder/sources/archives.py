@@ -25,7 +25,7 @@ _CHUNK_BYTES = 1 << 16
 async def open_archive(source: ArticleSource, documents: DocumentFetcher) -> AsyncIterator[Found]:  # noqa: ARG001
     """Yield the pages in an archive, which may be compressed, without loading the archive into memory."""
     need_extra("warcio")
-    from warcio.archiveiterator import ArchiveIterator  # noqa: PLC0415 - belongs to the extra `build`
+    from warcio.archiveiterator import ArchiveIterator  # noqa: PLC0415 - belongs to the `build` extra
     from warcio.exceptions import ArchiveLoadFailed  # noqa: PLC0415
 
     check_regular(Path(source.place), follow_links=True)
@@ -47,10 +47,10 @@ async def open_archive(source: ArticleSource, documents: DocumentFetcher) -> Asy
 
 
 class _Decompressed(gzip.GzipFile):
-    """A decompressed archive; if a file was compressed as a whole, warcio itself would read only the first record."""
+    """A decompressed archive; warcio itself would read only the first record of a file compressed as a whole."""
 
     def read(self, size: int | None = -1) -> bytes:
-        """Return the next bytes; convert an EOFError, because warcio would treat it as the regular end of the file."""
+        """Return the next bytes; convert EOFError to another error, as warcio would treat it as the end of the file."""
         try:
             return self.read1(-1 if size is None else size)
         except EOFError as error:
@@ -62,7 +62,7 @@ def _open(file: BufferedReader) -> BufferedReader | _Decompressed:
 
 
 def _check_complete(record: ArcWarcRecord) -> None:
-    """Read a record to its end, because warcio accepts the end of the file as the end of its last record."""
+    """Read a record to its end to detect a truncated archive, because warcio accepts an incomplete last record."""
     while record.raw_stream.read(_CHUNK_BYTES):
         pass
     if record.length is None or record.raw_stream.tell() < record.length:

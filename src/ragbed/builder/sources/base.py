@@ -26,10 +26,10 @@ class ArticleSource:
     """A source of articles.
 
     Args:
-        kind: Name of the kind of source.
+        kind: The kind of source.
         place: URL, or path of a file or folder.
         licence: Licence of documents that do not name their own.
-        written: The place as written in the recipe; defaults to `place`.
+        written: The URL or path as written in the recipe; defaults to `place`.
     """
 
     kind: str

@@ -1,4 +1,4 @@
-"""Read feeds (RSS, Atom), sitemaps and plain lists of URLs, on the web or in a file."""
+"""Read feeds (RSS, Atom), sitemaps and plain lists of URLs from the web or from files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _WEB = ("http://", "https://")
 
 
 async def follow_list(source: ArticleSource, documents: DocumentFetcher) -> AsyncIterator[Found]:
-    """Yield the links in a feed, sitemap or list of URLs, detecting its format; nested sitemaps are followed."""
+    """Yield the links in a feed, sitemap or list of URLs, whose format is detected; nested sitemaps are followed."""
     waiting, seen = [(source.place, source.name, 1)], {source.place}
     while waiting:
         place, name, level = waiting.pop(0)

@@ -1,4 +1,4 @@
-"""Read folders of documents (html, md, txt, pdf, docx) and JSON Lines files of texts."""
+"""Read folders of documents (html, md, txt, pdf, docx) and JSON Lines files that contain texts."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class _Line(msgspec.Struct):
 
 
 async def open_records(source: ArticleSource, documents: DocumentFetcher) -> AsyncIterator[Found]:  # noqa: ARG001
-    """Yield the records of a JSON Lines file; the line number identifies a record without a URL."""
+    """Yield the records in a JSON Lines file; a record without a URL is identified by its line number."""
     path = Path(source.place)
     decoder = msgspec.json.Decoder(_Line)
     for number, raw in read_lines(path):

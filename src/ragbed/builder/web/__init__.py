@@ -1,1 +1,1 @@
-"""Access to the web: all network traffic for pages passes through this package."""
+"""Access the web; all network traffic for pages passes through this package."""

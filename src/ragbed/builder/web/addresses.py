@@ -1,4 +1,4 @@
-"""Allow connections only to public addresses and web ports, checked when the socket is opened.
+"""Allow connections only to public addresses and web ports; the check is made when the socket is opened.
 
 A name may resolve to a different address between a check and the connection (DNS rebinding). The check is therefore
 made when the socket for an address is opened, regardless of the name, redirect or number format that led to it.
@@ -38,7 +38,7 @@ _NOT_PUBLIC = tuple(
 
 
 class ForbiddenAddress(OSError):
-    """Raised for an address to which connections are blocked."""
+    """The error for an address to which connections are blocked."""
 
     def __init__(self) -> None:
         # The message must not contain the address, because errors with equal texts are merged across addresses.

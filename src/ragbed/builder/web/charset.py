@@ -1,7 +1,7 @@
-"""Decode the bytes of a page, checking byte order marks and UTF-8 first, then the declared charset, then the likeliest.
+"""Decode a page's bytes, trying byte order marks and UTF-8 first, then the declared charset, then the likeliest one.
 
 Servers and pages often declare the wrong charset, especially for GBK. Bytes that are valid UTF-8 are nearly always
-UTF-8, and multi-byte charsets reject most bytes of other charsets. Single-byte charsets accept anything, so declaring
+UTF-8, and multi-byte charsets reject most bytes of other charsets. Single-byte charsets accept any bytes, so declaring
 one proves nothing. `charset-normalizer` is not used because it ignores the Content-Type header and takes about 12 times
 as long.
 """
@@ -52,7 +52,7 @@ class Decoded(NamedTuple):
 
 
 def decode_page(body: bytes, content_type: str = "") -> Decoded:
-    """Decode a page with the given Content-Type header."""
+    """Decode a page that has the given Content-Type header."""
     for mark, charset in _BOMS.items():
         if body.startswith(mark):
             return _read(body[len(mark) :], charset)
@@ -88,6 +88,6 @@ def _read(body: bytes, charset: str) -> Decoded:
 
 
 def _chinese(decoded: Decoded) -> float:
-    """Return the share of frequent Chinese characters among the non-ASCII characters."""
+    """Return the share of common Chinese characters among the non-ASCII characters."""
     beyond = len(decoded.text) - len(decoded.text.encode("ascii", "ignore"))
     return sum(map(decoded.text.count, _FREQUENT)) / max(1, beyond)

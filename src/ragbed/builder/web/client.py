@@ -1,4 +1,4 @@
-"""Send GET requests one at a time per host, with limits, to public addresses only. All failures raise `FetchFailed`."""
+"""Send GET requests to public addresses only, one at a time per host and with limits. Failures raise `FetchFailed`."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class Client:
     async def get(
         self, url: URL, headers: Mapping[str, str] | None = None, interval_s: float = 0
     ) -> AsyncIterator[aiohttp.ClientResponse]:
-        """Send one request without following redirects, and yield the response before its body is read."""
+        """Send a request without following redirects, and yield the response before its body is read."""
         try:
             async with (
                 self._pace.turn(lane_of(url), interval_s),
@@ -124,7 +124,7 @@ class Client:
 
 
 def lane_of(url: URL) -> str:
-    """Return the host and port of a URL, which are used to limit requests to one at a time."""
+    """Return a URL's host and port, to which only one request at a time is sent."""
     return f"{url.host}:{url.port}"
 
 

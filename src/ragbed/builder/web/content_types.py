@@ -1,4 +1,4 @@
-"""Determine a document's type from its Content-Type, or from its first bytes if the header is missing."""
+"""Determine a document's type from its Content-Type header, or from its first bytes if the header is not specific."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ async def read_body(response: aiohttp.ClientResponse, limit: int) -> bytes:
     """Return the decoded body.
 
     Raises:
-        FetchFailed: The body exceeds the limit in bytes, compressed or decoded, or cannot be decompressed.
+        FetchFailed: The body, compressed or decoded, exceeds the limit in bytes, or it cannot be decompressed.
     """
     if (response.content_length or 0) <= limit:
         body = await read_beginning(response, limit)
@@ -26,7 +26,7 @@ async def read_body(response: aiohttp.ClientResponse, limit: int) -> bytes:
 
 
 async def read_beginning(response: aiohttp.ClientResponse, limit: int) -> bytes:
-    """Return the decoded body; if the body is larger than `limit` bytes, return slightly more than that.
+    """Return the decoded body or, if it is larger than `limit` bytes, only slightly more than its first `limit` bytes.
 
     The body is decompressed here, because aiohttp's decompression is disabled.
     """

@@ -1,4 +1,4 @@
-"""Extract the text of documents, with one function per type.
+"""Extract the text from documents, with one function per document type.
 
 The functions run in a child process, because documents may be hostile. To add a type, write a function and add one line
 to READERS.
@@ -49,7 +49,7 @@ class ReadJob(Struct, frozen=True, kw_only=True):
 
 
 class ExtractedText(Struct, frozen=True, kw_only=True):
-    """The text of a document, with the metadata that the document contains."""
+    """A document's text and the metadata that the document contains."""
 
     text: str
     title: str = ""
@@ -97,7 +97,7 @@ def _read_plain(job: ReadJob) -> ExtractedText:
 
 
 def _read_markdown(job: ReadJob) -> ExtractedText:
-    """Read a Markdown file; title and date come from the front matter, or the title from the first heading."""
+    """Read a Markdown file; take the title and date from the front matter, or the title from the first heading."""
     text = _decode(job)
     front = _FRONT_MATTER.match(text)
     fields = dict(line.split(":", 1) for line in front[1].splitlines() if ":" in line) if front else {}

@@ -29,8 +29,8 @@ class ReaderLimits:
     """Resource limits for reading one document.
 
     Attributes:
-        memory_bytes: Maximum address space of the child process. The libraries use 70 MB, a 2 MB page another 60 MB.
-        cpu_s: Maximum CPU time per document. A page of 100 kB takes 0.02 s.
+        memory_bytes: Maximum address space of the child process. The libraries use 70 MB, and a 2 MB page another 60.
+        cpu_s: Maximum CPU time per document. A 100 kB page takes 0.02 s.
         clock_s: Maximum wall-clock time, for busy machines and for documents that wait without using the CPU.
         max_bytes: Maximum size of a document.
         pages: Number of documents after which a child process is replaced, because parsers leak a little memory.
@@ -52,7 +52,7 @@ class _Child:
         self._read = 0
 
     async def read(self, job: bytes) -> ReadResult:
-        """Read a document; if a process that has read other documents crashes, retry in a new one."""
+        """Read a document. If a reused child process crashes, retry in a fresh process."""
         used = self._process is not None
         reading = await self._try(job)
         if reading.outcome == "memory":
@@ -74,7 +74,7 @@ class _Child:
         except (OSError, asyncio.IncompleteReadError):
             return await self._describe_exit(self._process)
         except asyncio.CancelledError:
-            await self.stop()  # otherwise, this document's text would be returned for the next one
+            await self.stop()  # a process that keeps running would return this document's text for the next one
             raise
 
     async def _describe_exit(self, process: Process) -> ReadResult:

@@ -1,6 +1,6 @@
 """Fetch pages politely and safely. Failures are reported as outcomes, not raised.
 
-Pages stored recently are not requested again. robots.txt is obeyed for every redirect. Each host gets one request at a
+Recently stored pages are not requested again. robots.txt is obeyed for every redirect. Each host gets one request at a
 time, and connections are made only to public addresses. Older stored pages are downloaded again only if they
 have changed.
 """
@@ -28,7 +28,7 @@ from ragbed.io.http import hide_user
 
 @dataclass(frozen=True)
 class Fetched:
-    """The result of fetching one URL: a page, or the outcome and reason of the failure."""
+    """The result of fetching one URL: either a page, or the outcome and the reason for the failure."""
 
     url: str
     outcome: FetchOutcome
@@ -70,7 +70,7 @@ class Fetcher:
         await self._client.__aexit__(*error)
 
     async def fetch(self, url: str, kinds: frozenset[str] = KINDS) -> Fetched:
-        """Fetch a page, which must have one of the given types."""
+        """Fetch a page, which must have one of the given content types."""
         try:
             return Fetched(hide_user(url), "ok", page=await self._fetch(url, kinds))
         except FetchFailed as failed:

@@ -1,4 +1,4 @@
-"""Extract the URLs from feeds, sitemaps and plain lists, distinguished by their content. Runs in a child process."""
+"""Extract the URLs from feeds, sitemaps and plain lists, detecting the format. This runs in a child process."""
 
 # ruff: noqa: PLC0415  # libraries are imported when the first list of their type is read
 
@@ -32,7 +32,7 @@ class Link(Struct, frozen=True, kw_only=True):
 
 
 def read_links(body: bytes, content_type: str, url: str) -> list[Link]:
-    """Return the entries of a feed, sitemap or list of URLs in order; relative URLs are resolved against its URL.
+    """Return the entries in a feed, sitemap or list of URLs in order; relative URLs are resolved against its URL.
 
     Raises:
         ValueError: The list has no entries.

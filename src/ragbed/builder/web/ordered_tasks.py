@@ -1,4 +1,4 @@
-"""Run tasks concurrently and yield their results in the order they were started, so that builds are deterministic."""
+"""Run tasks concurrently, and yield results in the order in which the tasks started, so builds are deterministic."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Store pages by URL, search results by request, and the number of calls to search services in a single file.
+"""Store pages by URL, search results by request, and the number of calls to each search service, in a single file.
 
 A page is stored with the headers for a conditional request, so that it is transferred again only if it has changed.
 """
@@ -60,7 +60,7 @@ class PageCache:
         self._path = path
         with self._naming_the_file():
             self._file = sqlite3.connect(path, isolation_level=None)
-            self._file.execute("PRAGMA busy_timeout = 30000")  # set first, in case two processes start together
+            self._file.execute("PRAGMA busy_timeout = 30000")  # set first, in case two processes start at once
             self._file.execute("PRAGMA journal_mode = WAL")
             self._file.execute("PRAGMA synchronous = NORMAL")
             self._create_tables()
@@ -74,7 +74,7 @@ class PageCache:
             self._file.execute(f"PRAGMA user_version = {_VERSION}")
         self._file.execute("COMMIT")
         if version not in (0, _VERSION):
-            raise RagbedError(f"{self._path} was written by another version of ragbed; use another file.")
+            raise RagbedError(f"{self._path} was written by a different version of ragbed; choose another file.")
 
     def __enter__(self) -> Self:
         return self
@@ -83,7 +83,7 @@ class PageCache:
         self._file.close()
 
     def find_page(self, url: str) -> CachedPage | None:
-        """Return the stored page for a URL, or None if there is none."""
+        """Return the page stored for a URL, or None if there is none."""
         row = self._run("SELECT final_url, content_type, body, etag, modified, at FROM pages WHERE url = ?", url)
         if row is None:
             return None
@@ -133,4 +133,6 @@ class PageCache:
         try:
             yield
         except (sqlite3.Error, zlib.error) as error:
-            raise RagbedError(f"{self._path} cannot be used to store pages: {error}. Move the file away.") from error
+            raise RagbedError(
+                f"{self._path} cannot be used to store pages: {error}. Move or delete the file."
+            ) from error

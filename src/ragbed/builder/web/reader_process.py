@@ -75,7 +75,7 @@ def read(job: ReadJob) -> ReadResult:
 
 
 def _allow_cpu(resource: Any, seconds: int) -> None:  # noqa: ANN401 - a module that Windows does not have
-    """Have the system kill the process after `seconds` more seconds of CPU time."""
+    """Make the system kill the process after `seconds` more seconds of CPU time."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
     resource.setrlimit(resource.RLIMIT_CPU, (int(used.ru_utime + used.ru_stime) + seconds, hard))

@@ -2,7 +2,7 @@
 
 If a host responds with 4xx, it has no rules. A host that fails (5xx, timeout, invalid response) may have rules and is
 skipped for a while. Unlike in the RFC, 429 counts as a failure, because it does not mean that there are no rules. If
-the host cannot be reached at all, its pages get the same outcome.
+the host cannot be reached at all, its pages get the outcome of that failure.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class _Rules:
 
 
 class Robots:
-    """The rules of all hosts."""
+    """The robots.txt rules of all hosts."""
 
     def __init__(self, client: Client, clock: Callable[[], float] = time.monotonic) -> None:
         self._client, self._clock = client, clock
@@ -68,16 +68,16 @@ class Robots:
         if rules.problem is not None:
             if rules.problem.outcome in _UNREACHED:
                 raise FetchFailed(rules.problem.outcome, rules.problem.reason)
-            raise FetchFailed("robots", f"robots.txt of {url.host} cannot be read: {rules.problem.reason}")
+            raise FetchFailed("robots", f"the robots.txt file of {url.host} cannot be read: {rules.problem.reason}")
         if rules.parser is None:
             return 0.0
         if rules.wild_chars * len(str(url)) > _MAX_COMPARED:
-            raise FetchFailed("robots", f"robots.txt of {url.host} is too long to check this URL")
+            raise FetchFailed("robots", f"the robots.txt file of {url.host} is too long to be checked")
         if not rules.parser.can_fetch(str(url), NAME):
-            raise FetchFailed("robots", f"robots.txt of {url.host} disallows this URL")
+            raise FetchFailed("robots", f"the robots.txt file of {url.host} disallows this URL")
         pause_s = rules.parser.crawl_delay(NAME) or 0.0
         if pause_s > self._client.manners.longest_delay_s:
-            raise FetchFailed("robots", f"robots.txt of {url.host} requires {pause_s:g} s between two requests")
+            raise FetchFailed("robots", f"{url.host} asks for a delay of {pause_s:g} s between requests (robots.txt)")
         return pause_s
 
     async def _read(self, url: URL) -> _Rules:
@@ -92,7 +92,7 @@ class Robots:
         return _Rules(self._clock() + _VALID_S)  # RFC 9309, 2.3.1.2: too many redirects count as 4xx
 
     async def _request(self, url: URL) -> _Rules | URL:
-        from protego import Protego  # noqa: PLC0415 - belongs to the extra `build`
+        from protego import Protego  # noqa: PLC0415 - belongs to the `build` extra
 
         async with self._client.get(url) as response:
             if (target := find_redirect(url, response)) is not None:
@@ -109,7 +109,7 @@ class Robots:
 
 
 def _count_rules(text: str) -> int:
-    """Count the rules as the parser stores them, i.e. once for every agent in their group."""
+    """Count the rules as the parser stores them, i.e. each rule once for every agent in its group."""
     count = agents = 0
     in_rules = True
     for line in text.splitlines():
@@ -123,5 +123,5 @@ def _count_rules(text: str) -> int:
 
 
 def _names_agent(line: str) -> bool:
-    """Check whether a line names a user agent; misspellings are accepted, as by the parser."""
+    """Check whether a line names a user agent; like the parser, this accepts misspellings."""
     return line.lstrip().lower().startswith("user")

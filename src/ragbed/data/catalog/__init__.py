@@ -147,7 +147,7 @@ def files_here(entry: CatalogEntry, root: Path) -> list[Path]:
 
 
 def package_folders(entry: CatalogEntry) -> list[Path]:
-    """Return the folders of the package that contains an entry's files; empty if no such package is installed."""
+    """Return the folders of the package that contains an entry's files, or an empty list if it is not installed."""
     # Locate the package without importing it, because its code may need libraries that are not installed.
     package = importlib.util.find_spec(entry.package) if entry.package else None
     return [Path(folder) for folder in (package and package.submodule_search_locations) or ()]
@@ -232,7 +232,7 @@ def find_dataset(spec: str, root: Path | None = None) -> Path:
     entry, file = names[spec]
     found = folder_of(entry, root or default_data_dir()) / file.name
     if not os.path.isfile(found):  # noqa: PTH113
-        raise UsageError(f"{spec} is not downloaded yet; download it with: ragbed data get {entry.name}")
+        raise UsageError(f"{spec} has not been downloaded yet; download it with: ragbed data get {entry.name}")
     return found
 
 

@@ -100,7 +100,7 @@ class Loader(NamedTuple):
 
 
 def task_yaml(name: str, testbed: str, conditions: Sequence[str], loader: Loader) -> str:
-    """Return the task file that registers a part with lm-evaluation-harness as a task or group with that name."""
+    """Return the task file that registers a part with lm-evaluation-harness as a task or group of the same name."""
     metadata = f"metadata: {{version: 1{loader.metadata}}}"
     if len(conditions) == 1:
         head = f"task: {name}\ndataset_kwargs: {{part: {loader.part}}}\n{metadata}\n"

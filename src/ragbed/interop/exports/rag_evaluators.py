@@ -100,7 +100,7 @@ def _given_contexts(case: Case) -> list[_Context]:
 
 @dataclass
 class _Contexts:
-    """Collects the contexts of trials, and counts those that a run does not store.
+    """Collects the contexts of trials, and counts the contexts that a run does not store.
 
     Attributes:
         unreported: Trials whose system does not report the retrieved passages.

@@ -1,4 +1,4 @@
-"""Tasks, the scorer and the model `cassette/<file>` for Inspect AI."""
+"""The tasks, the scorer and the `cassette/<file>` model for Inspect AI."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def _output(model: str, found: Completion) -> ModelOutput:
 
 
 def _register(name: str) -> None:
-    """Register the task `ragbed/<name>`."""
+    """Register the `ragbed/<name>` task."""
 
     def make() -> Task:
         return shipped_task(name)

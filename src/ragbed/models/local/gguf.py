@@ -26,7 +26,7 @@ _CACHE_BYTES = 2  # bytes per number in the KV cache (16-bit floats)
 
 @dataclass(frozen=True)
 class Weights:
-    """A model's metadata.
+    """The metadata of a model in a GGUF file.
 
     Attributes:
         path: The file.
@@ -86,7 +86,7 @@ def read_weights(path: Path) -> Weights:
 
 
 def _parts(path: Path) -> list[Path]:
-    """Return all files of a model; large models are split into files named `…-00001-of-00003.gguf` and so on."""
+    """Return all of a model's files; large models are split into files named `…-00001-of-00003.gguf` and so on."""
     found = _PART.search(path.name)
     if found is None:
         return [path]
@@ -105,7 +105,7 @@ def _to_weights(path: Path, metadata: dict[str, object]) -> Weights:
         )
     context = metadata.get(f"{architecture}.context_length")
     if not isinstance(context, int) or context < 1:
-        raise UsageError(f"{path} has no valid context length ({architecture}.context_length).")
+        raise UsageError(f"{path} has no valid context length ({architecture}.context_length). Download it again.")
     tokens, kinds, languages = (
         value if isinstance(value := metadata.get(name), list) else []
         for name in ("tokenizer.ggml.tokens", "tokenizer.ggml.token_type", "general.languages")

@@ -1,6 +1,6 @@
 """Run llama.cpp in its own process.
 
-Within this process, an invalid file could abort the program, prefill could not be interrupted, and llama.cpp's output
+In ragbed's process, an invalid file could abort the program, prefill could not be interrupted, and llama.cpp's output
 would appear in the terminal. A separate process can be killed at any time, and its exit code and output show why it
 exited.
 """
@@ -49,7 +49,7 @@ class LlamaSetup:
 
     @property
     def context(self) -> int:
-        """The context length per case, which is the model's own, or less if there is too little memory."""
+        """The context length per case: the model's own, or less if there is too little memory."""
         room = _memory_bytes() // _MEMORY_SHARE // max(1, self.weights.token_bytes * self.slots)
         return min(self.weights.context, max(_MIN_CONTEXT, room // _ALIGN * _ALIGN))
 

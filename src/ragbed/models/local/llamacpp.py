@@ -63,7 +63,7 @@ class LlamaModel:
         self._failures = 0
 
     def request(self, case: Case) -> bytes:
-        """Return the request body with the user's seed, to which a call adds the repeat."""
+        """Return the request body with the user's seed; each call adds its repeat number to the seed."""
         seed = self._config.sampling.seed
         return canonical(self._body(case, self._limit.first) | ({} if seed is None else {"seed": seed}))
 
@@ -132,13 +132,14 @@ class LlamaModel:
         count, available = await self.count_tokens(body), self._engine.context
         context = min(available, self._config.context_length or available)
         if count + most > context:
-            limit = f"the context of {context:,} tokens"
+            limit = f"the context window of {context:,} tokens"
             if context == available < self.weights.context:
                 limit += (
                     f", which is all that this machine has memory for (the model supports {self.weights.context:,})"
                 )
             raise Failure(
-                "too-long", f"the prompt of {count:,} tokens and a response of up to {most:,} do not fit in {limit}"
+                "too-long",
+                f"the prompt ({count:,} tokens) and the response (up to {most:,} tokens) do not fit in {limit}",
             )
         content = await self._post("v1/chat/completions", body)
         completion = parse_chat(content, logprobs=self._config.sampling.logprobs)
@@ -190,7 +191,7 @@ class LlamaModel:
             self._engine = await asyncio.to_thread(_start, self._setup)
 
     def _escape(self, message: Message) -> Message:
-        """Break up the texts of control tokens in a message, so that a document cannot end the user's turn."""
+        """Break up control tokens that appear as text in a message, so that a document cannot end the user's turn."""
         content = self._controls.sub(lambda found: found[0][0] + _BREAK + found[0][1:], message.content)
         return message if content == message.content else msgspec.structs.replace(message, content=content)
 
@@ -212,7 +213,7 @@ def _start(setup: LlamaSetup) -> LlamaProcess:
 
 
 def find_weights(name: str, data_root: Path | None = None) -> Path:
-    """Return the path of a bundled model's file.
+    """Return the path of a bundled model's weights file.
 
     Raises:
         UsageError: The model is unknown, or its weights are not installed.

@@ -84,7 +84,7 @@ class BatchClient:
         Args:
             method: The HTTP method.
             url: The URL.
-            body: The body, or None for none.
+            body: The body, or None for a request without one.
             kind: The content type of the body.
             repeats: Whether to repeat the request after any temporary failure; otherwise, it is repeated only after
                 a rate limit error, when it certainly had no effect.
@@ -155,7 +155,7 @@ class BatchService(ABC):
 
     @abstractmethod
     async def find(self, key: str, since: float, count: int, known: Collection[str]) -> str | None:
-        """Return the ID of the batch with the given key, or None if it was not created; wait if that is not known yet.
+        """Return the ID of the batch with the given key, or None if it was not created; wait until this is known.
 
         Args:
             key: The key.
@@ -241,7 +241,7 @@ class OpenAIBatches(BatchService):
         return RemoteBatch(batch, is_over, done, int(counts.get("total") or 0), problem, files=files)
 
     async def results(self, batch: RemoteBatch) -> list[LineResult]:
-        """Return the results in the output file and the error file."""
+        """Return the results from the output file and the error file."""
         found = []
         for file in batch.files:
             content = await self._client.send("GET", self._url(f"files/{file}/content"))
@@ -255,7 +255,7 @@ class AnthropicBatches(BatchService):
     max_lines, max_bytes = 100_000, 256_000_000
 
     async def create(self, key: str, lines: Sequence[BatchLine]) -> str:  # noqa: ARG002 - the IDs contain it
-        """Create the batch."""
+        """Create a batch from the requests."""
         rows = [{"custom_id": line.id, "params": msgspec.Raw(line.body)} for line in lines]
         body = msgspec.json.encode({"requests": rows})
         url = self._url("v1/messages/batches")
@@ -297,7 +297,7 @@ class AnthropicBatches(BatchService):
         return RemoteBatch(batch, is_over, total - counts.get("processing", 0), total)
 
     async def results(self, batch: RemoteBatch) -> list[LineResult]:
-        """Return the results in the results file."""
+        """Return the results from the results file."""
         content = await self._client.send("GET", self._url(f"v1/messages/batches/{batch.id}/results"))
         return [self._clean(_anthropic_line(row)) for row in _rows(content)]
 
@@ -318,7 +318,7 @@ def _form(name: str, content: bytes) -> tuple[bytes, str]:
 
 
 def _rows(content: bytes) -> Iterator[dict[str, Any]]:
-    """Yield the JSON objects in a file's lines, skipping truncated lines and lines without an ID."""
+    """Yield the JSON object on each line of a file, skipping truncated lines and lines without an ID."""
     for line in content.splitlines():
         with suppress(*MALFORMED_JSON):
             row = msgspec.json.decode(line)

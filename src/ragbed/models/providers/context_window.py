@@ -1,4 +1,4 @@
-"""The context length of a model behind an API, and the check that a prompt fits into it before it is sent."""
+"""Determine the context length of a model behind an API, and check that a prompt fits before it is sent."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PER_MESSAGE = 16  # maximum number of tokens that a chat template adds to each 
 
 
 def reported_context(entry: Mapping[str, object], props: Mapping[str, object]) -> int | None:
-    """Return the context length in a server's list of models, or in the properties of a llama.cpp server."""
+    """Return the context length from a server's model list, or from a llama.cpp server's properties."""
     settings = props.get("default_generation_settings")
     found = [entry.get(name) for name in _REPORTED] + [settings.get("n_ctx") if isinstance(settings, dict) else None]
     return next((value for value in found if isinstance(value, int) and value > 0), None)
@@ -23,10 +23,10 @@ def reported_context(entry: Mapping[str, object], props: Mapping[str, object]) -
 
 @dataclass
 class ContextWindow:
-    """The context of a model.
+    """A model's context window.
 
     Attributes:
-        tokens: Its length, or None if it is unknown; then every prompt is sent.
+        tokens: Its length, or None if it is unknown, in which case every prompt is sent.
         count: Returns the number of tokens in a text according to the server's tokenizer, or None if it has none.
     """
 
@@ -34,12 +34,12 @@ class ContextWindow:
     count: Callable[[str], Awaitable[int | None]] | None = None
 
     async def check(self, case: Case, max_tokens: int) -> None:
-        """Check that a case's prompt and its response fit into the context.
+        """Check that a case's prompt and response fit into the context.
 
         The server counts the tokens only if the prompt could be too long: no text has more tokens than bytes.
 
         Raises:
-            Failure: They do not fit.
+            Failure: The prompt and the response do not fit.
         """
         if self.tokens is None:
             return
@@ -51,9 +51,9 @@ class ContextWindow:
         counted = None if self.count is None else await self.count(text)
         tokens = estimate_tokens(text) if counted is None else counted
         if tokens > room:
-            number = f"{tokens + added:,} tokens{' (upper estimate)' if counted is None else ''}"
+            number = f"up to {tokens + added:,} tokens{', an upper estimate' if counted is None else ''}"
             raise Failure(
                 "too-long",
-                f"the prompt of up to {number} and the response of up to {max_tokens:,} do not fit into the context of "
-                f"{self.tokens:,} tokens",
+                f"the prompt ({number}) and the response (up to {max_tokens:,} tokens) do not fit in the context "
+                f"window of {self.tokens:,} tokens",
             )

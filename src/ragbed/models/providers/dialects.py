@@ -55,7 +55,7 @@ def _gemini_switch(thinking: bool | int) -> Mapping[str, Any]:
 
 
 def _verdict_schema(choices: tuple[str, ...]) -> Mapping[str, Any]:
-    """Return the request field for JSON output with a reason, followed by one of the given verdicts."""
+    """Return the request field that requires JSON output with a reason followed by one of the given verdicts."""
     properties = {"reason": {"type": "string"}, "verdict": {"type": "string", "enum": choices}}
     schema = {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
     return {
@@ -76,11 +76,11 @@ class CompatibleProvider:
     """A provider with an OpenAI-compatible chat completions API.
 
     Attributes:
-        url: The base URL, in which `{AWS_REGION}` is replaced by that variable; empty if the user has to set it.
+        url: The base URL, in which `{AWS_REGION}` stands for that variable; empty if the user has to set the URL.
         key: The environment variables that may contain the API key; messages mention the first one.
         needs_key: Whether a key is required.
         base: The environment variable that overrides the base URL.
-        path: The path to append to the base URL in that variable if it is missing there.
+        path: The path to append to the URL in the `base` variable, unless the URL already contains it.
         thinking: A function that returns the fields for `thinking`.
         effort: A function that returns the fields for `reasoning_effort`.
         seed: The field for `seed_model`.

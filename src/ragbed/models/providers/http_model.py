@@ -32,7 +32,7 @@ _PROMPT_FIELDS = ("messages", "prompt", "system")  # fields that differ from cas
 
 @dataclass(frozen=True)
 class ServiceConfig:
-    """The connection settings of a model: name, URLs, key and limits.
+    """A model's connection settings: name, URLs, key and limits.
 
     Attributes:
         name: The model string.
@@ -68,7 +68,7 @@ class HttpModel(ABC):
         sent: The parameters of the last request that got a response, without the prompt.
         limit: The token limit for requests.
         negotiation: The parameters that the server has turned out to accept or reject.
-        window: The model's context.
+        window: The model's context window.
     """
 
     path: str  # path of the API method relative to the base URL
@@ -119,7 +119,7 @@ class HttpModel(ABC):
         sent, leads, rejected = self._adjusted(body), False, set[bytes]()
 
         async def renew(failure: Failure) -> bytes | None:
-            """Return a changed body if this failure or that of another call shows what to change, otherwise None."""
+            """Return a changed body if this failure or another call's failure shows what to change, otherwise None."""
             nonlocal sent, leads
             if failure.kind in REJECTED:
                 rejected.add(sent)
@@ -187,7 +187,7 @@ class HttpModel(ABC):
 
     @abstractmethod
     def _body(self, case: Case, max_tokens: int) -> Mapping[str, object]:
-        """Return the request fields."""
+        """Return the fields of the request body for a case."""
 
     @abstractmethod
     async def identity(self) -> str:
@@ -223,7 +223,7 @@ class HttpModel(ABC):
 
 
 def _header_secrets(headers: Mapping[str, str]) -> list[ApiKey]:
-    """Return the values of headers as secrets; if a header's name does not suggest a secret, answers may contain it."""
+    """Return header values as secrets, which answers may contain if the header's name does not suggest a secret."""
     return [ApiKey(value, in_messages_only=not _SECRET_HEADER.search(name)) for name, value in headers.items()]
 
 

@@ -64,7 +64,7 @@ class Negotiation:
         return adjust(body, self.learned)
 
     def learn(self, failure: Failure, sent: Mapping[str, Any], *, may_stream: bool = True) -> bool:
-        """Learn from a rejected request, and return whether to change the request.
+        """Learn from a rejected request, and return whether to send a changed request.
 
         The caller makes sure that a body that was rejected before is not sent again.
 

@@ -78,7 +78,7 @@ class OpenAIModel(HttpModel):
     Args:
         service: The connection settings.
         provider: The provider's parameters.
-        preset: The prompt format, if any; unless the server applies it, complete prompts are sent.
+        preset: The prompt format, if any; complete prompts are sent unless the server applies the format.
         official: Whether the server is OpenAI's own, whose newer models do not accept top_p.
     """
 
@@ -136,7 +136,7 @@ class OpenAIModel(HttpModel):
         return hashlib.sha256(canonical(fields)).hexdigest()[:16] if fields else ""
 
     async def _learn_context(self, base: URL, entry: dict[str, Any]) -> None:
-        """Set the context length to what the server reports, with its tokenizer if it has one."""
+        """Set the context length to the one that the server reports, and use the server's tokenizer if it has one."""
         is_llama = entry.get("owned_by") == "llamacpp"
         props = _read_object(await self._transport.look_up(base.with_path("/props")) if is_llama else None)
         context = reported_context(entry, props)
@@ -156,7 +156,7 @@ class OpenAIModel(HttpModel):
 
     @property
     def calls_tools(self) -> bool:
-        """Whether chat messages are sent, for which tools can be offered; see `ToolCalling`."""
+        """Whether tools can be offered, which requires chat messages; see `ToolCalling`."""
         return self._preset is None
 
     def _parser(self, case: Case) -> Callable[[bytes], Completion]:
@@ -209,7 +209,7 @@ def _read_object(page: bytes | None) -> dict[str, Any]:
 
 
 def _find(page: bytes | None, field: str, key: str, values: tuple[str, ...]) -> dict[str, Any]:
-    """Return the first entry in a JSON list whose key has one of the values, or an empty dict if there is none."""
+    """Return the first object in a JSON list that has one of the values under the key, or an empty dict."""
     try:
         entries = _read_object(page).get(field, [])
         return next((entry for entry in entries if entry.get(key) in values), {})
@@ -259,7 +259,7 @@ def parse_chat(content: bytes, *, logprobs: bool = False, with_tools: bool = Fal
 
 
 def _answer_of(message: _Message) -> tuple[str | None, str | None]:
-    """Return a message's text, and its reasoning if that is in a separate field or content part."""
+    """Return a message's text, and its reasoning if the reasoning is in a separate field or content part."""
     text, part = _join(message.content)
     details = _join(message.reasoning_details if isinstance(message.reasoning_details, list) else None)
     thought = _text(message.reasoning_content) or _text(message.reasoning) or part or details[0] or details[1]
@@ -302,7 +302,7 @@ def _with_usage(failure: Failure, usage: dict[str, int] | None) -> Failure:
 
 
 def _join(content: str | list[Any] | None) -> tuple[str | None, str | None]:
-    """Return the text and the reasoning of a message whose content may be a list of parts."""
+    """Return a message's text and reasoning; its content may be a list of parts."""
     if content is None or isinstance(content, str):
         return content, None
     texts: list[str] = []

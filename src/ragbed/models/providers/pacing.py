@@ -46,7 +46,7 @@ class ServerLane:
         self.rate_limiter.refused(now)
 
     def failed(self, now: float, *, late: bool) -> None:
-        """Count a server failure: no connection, no response, or an internal error."""
+        """Count a server failure: no connection, no response, or a server error."""
         if late:
             self.concurrency.timed_out()
         self._failures += 1
@@ -131,7 +131,7 @@ class Pacer:
             self._serve()
 
     def correct_tokens(self, size: int, tokens: int) -> None:
-        """Replace the estimated number of tokens of a request with the number that the server reports."""
+        """Replace a request's estimated number of tokens with the number that the server reports."""
         if tokens > 0 and size > 0:
             self._tokens.correct(tokens - size * self._tokens_per_byte)
             self._tokens_per_byte += _LEARNING_RATE * (tokens / size - self._tokens_per_byte)

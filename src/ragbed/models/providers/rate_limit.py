@@ -1,6 +1,6 @@
 """Find the request rate that a server allows.
 
-The rate is unlimited until the server refuses a call with status 429. It is then set slightly below the rate of
+The rate is unlimited until the server refuses a call with status 429. The limit is then set slightly below the rate of
 accepted calls. After that, it grows slowly, because the server's limit is probably unchanged, and grows faster the
 longer no call is refused, because the limit may have been lifted.
 """

@@ -36,7 +36,7 @@ _MARGIN_S = 0.01
 class _ServerProbe:
     """Holds back concurrent calls until the first response, so that an invalid key costs only a few calls.
 
-    `when_open` is called once, either after the first successful response or if that response takes long.
+    `when_open` is called once, either after the first successful response or if that response takes too long.
     """
 
     def __init__(self) -> None:
@@ -98,7 +98,7 @@ class Transport:
 
     @property
     def parked(self) -> int:
-        """The number of parked cases. Cases above the maximum count as running, so that no new ones start."""
+        """The number of parked cases, up to a maximum; any others count as running, so that no new cases start."""
         return min(self._parked, _MAX_PARKED * self._pacer.most)
 
     async def post(
@@ -147,7 +147,7 @@ class Transport:
                 return replace(completion, latency_s=latency_s, attempts=attempt, usage=_total(completion, usage))
 
     async def look_up(self, url: URL, body: bytes | None = None) -> bytes | None:
-        """Return a small metadata page from a server, or None if it is not available; a body is posted."""
+        """Return a small metadata page from a server, or None if it is not available; post the body if there is one."""
         limits = self._limits(_LOOK_UP_S)
         try:
             response = await self._servers[url.origin()].send(url, self._headers(), body, limits)
@@ -252,7 +252,7 @@ class Transport:
         try:
             response = await self._servers[url.origin()].send(url, self._headers(), body, limits)
         except TimeoutError:
-            raise Failure("timeout", f"no complete response within {limit_s:.3g} s", again=True) from None
+            raise Failure("timeout", f"no complete response was received within {limit_s:.3g} s", again=True) from None
         if response.status == 200:
             return read_body(response, limits.body_bytes)
         wait_s = retry_after_s(response.headers, datetime.now(UTC))

@@ -25,7 +25,7 @@ _FIELDS: dict[str, tuple[_Path, ...]] = {
 
 
 def read_usage(usage: object) -> dict[str, int] | None:
-    """Return the valid token counts of a response and its cost, if reported, or None if there are no valid counts.
+    """Return a response's valid token counts and its cost, if reported, or None if there are no valid counts.
 
     `in` includes prompt tokens read from or written to the cache, which Anthropic counts separately. `out` includes
     reasoning tokens, which Gemini and xAI include only in the total. Counts that only some providers report are omitted
@@ -51,7 +51,7 @@ def read_usage(usage: object) -> dict[str, int] | None:
 
 
 def _first_count(usage: dict[str, Any], paths: tuple[_Path, ...]) -> int | None:
-    """Return the first valid count in the fields, or None if there is none."""
+    """Return the first valid count among the given fields, or None if there is none."""
     for name, inner in paths:
         value = usage.get(name)
         if value is not None:
@@ -68,7 +68,7 @@ def _is_count(value: object) -> TypeGuard[int]:
 
 
 def _read_cost(value: object) -> int | None:
-    """Convert a cost in dollars to units exactly, using the float's shortest decimal form, which the server sent."""
+    """Convert a cost in dollars to units exactly, using the float's shortest decimal form, as the server sent it."""
     if type(value) not in (int, float) or not 0 <= value <= _MAX_DOLLARS:  # type: ignore[operator]
         return None
     return round(Decimal(repr(value)) * _COST_UNITS)

@@ -36,7 +36,7 @@ _LEFT = re.compile(r"^(?:import|export)\b.*$", re.MULTILINE)
 
 
 def write_html(report: Report, packed: Packed, opens_in: Lang | None = None) -> str:
-    """Return the report page.
+    """Return a report as an HTML page.
 
     Args:
         report: The report's content.
@@ -53,7 +53,7 @@ def write_html(report: Report, packed: Packed, opens_in: Lang | None = None) -> 
 
 
 def page(title: str, body: Sequence[Child], entry: str, lang: Lang | None) -> str:
-    """Return a complete document that allows only its own script and style, by their hashes.
+    """Return a complete HTML document that allows only its own script and style, identified by their hashes.
 
     Args:
         title: Window title.
@@ -158,7 +158,7 @@ def _cases_note(packed: Packed, words: Locale) -> Node:
 
 
 def _browser() -> Node:
-    """Return the placeholder for the case browser; its text is shown until the script replaces it."""
+    """Return the case browser's placeholder, whose text is shown until the script replaces it."""
     notes = [el("p", read_words(lang)("page.script"), lang=lang) for lang in _LANGS]
     return el("div", notes, id="cases", class_="page screen-only browser", tabindex="-1")
 

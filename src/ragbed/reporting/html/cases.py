@@ -30,7 +30,7 @@ Votes: TypeAlias = Callable[[Path, StoredResult], Sequence[object]]
 
 
 class PackedQuestion(NamedTuple):
-    """A question; its cases from all runs are in one block."""
+    """A question whose cases, from all runs, are in one block."""
 
     data: str
     item: str
@@ -105,7 +105,7 @@ def pack_cases(
     *,
     names: Mapping[str, str] | None = None,
 ) -> Packed:
-    """Pack the trials of runs; if not all of them fit, pack the trials for a fixed random sample of questions."""
+    """Pack the trials from runs; if they do not all fit, pack the trials for a fixed random sample of questions."""
     known = {(cause.run, cause.name, cause.model, cause.repeat): cause for cause in causes}
     chosen, questions = _choose(runs)
     groups: dict[PackedQuestion, _Group] = {question: _Group() for question in chosen}
@@ -125,7 +125,7 @@ def pack_cases(
 
 
 def _choose(runs: Sequence[Path]) -> tuple[list[PackedQuestion], int]:
-    """Return questions in a random but fixed order, up to the trial limit, and the total number of questions."""
+    """Return questions in a fixed random order, up to the trial limit, and the total number of questions."""
     counts: dict[PackedQuestion, int] = {}
     for folder in runs:
         with open_scored(folder) as store:
@@ -144,7 +144,7 @@ def _choose(runs: Sequence[Path]) -> tuple[list[PackedQuestion], int]:
 
 
 class _Packer:
-    """Writes the blocks and the index."""
+    """Writes the blocks and the index for packed cases."""
 
     def __init__(self, most_bytes: int) -> None:
         self.blocks: list[str] = []

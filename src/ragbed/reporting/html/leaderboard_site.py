@@ -1,4 +1,4 @@
-"""Write a leaderboard site: one page with all models, linked to the report on each run."""
+"""Write a leaderboard site: one page that lists all models, with a link to the report on each run."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class LeftOut(NamedTuple):
 def write_board(
     entries: Sequence[SiteEntry], left_out: Sequence[LeftOut], track: str, opens_in: Lang | None = None
 ) -> str:
-    """Return the page with all models.
+    """Return the leaderboard page, which lists all models.
 
     Each run is scored separately, so that two runs of the same model can be compared. Comparisons within a run are in
     its report.

@@ -46,7 +46,7 @@ def leaderboard(standings: Sequence[tuple[LeaderboardRow, Node | None]], words: 
 
 
 def summary(paragraphs: Sequence[Paragraph], words: Locale) -> Node | None:
-    """Return one card per model, with a paragraph for each data language, or None if there are no paragraphs."""
+    """Return one card per model, with a paragraph for each language of the data, or None if there are no paragraphs."""
     cards: dict[str, list[Node]] = {}
     for one in paragraphs:
         lang = el("strong", words("summary.of", lang=one.lang)) if one.lang else None
@@ -57,7 +57,7 @@ def summary(paragraphs: Sequence[Paragraph], words: Locale) -> Node | None:
 
 
 def claims(findings: Sequence[ClaimFinding], words: Locale) -> Node:
-    """Return the decided claims with their evidence, and the other claims collapsed."""
+    """Return the decided claims with their evidence, followed by the other claims, which are collapsed."""
     decided, unclear, missing = split_findings(findings)
     return el(
         "div",
@@ -152,7 +152,7 @@ _COSTS = ("calls", "tokens_in", "tokens_out", "seconds")
 
 
 def method(shown: Collection[str], causes: Collection[str], words: Locale) -> Node:
-    """Return the method and the definitions of the metrics and error causes that appear on a page."""
+    """Return the section on the method, with definitions of the metrics and error causes that appear on the page."""
     texts, headings = words.section("definitions"), words.section("columns")
     metrics: list[list[Child]] = [
         [
@@ -178,7 +178,7 @@ def method(shown: Collection[str], causes: Collection[str], words: Locale) -> No
 
 
 def shown_metrics(report: Report) -> set[str]:
-    """Return the names of the metric definitions for a report's tables, figures and leaderboard."""
+    """Return the names of the metric definitions that a report's tables, figures and leaderboard need."""
     shown = {column.metric for one in report.tables for column in one.columns}
     shown |= {column.metric for row in make_standings(report.shown, report.track)
               for column in COLUMNS if column.name in row.cells}  # fmt: skip

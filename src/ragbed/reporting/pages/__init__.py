@@ -1,7 +1,7 @@
 """The scripts, styles and charts that all pages share.
 
-`static/` contains ES modules and a style sheet that need no build step or framework. Servers serve the files, and the
-single-file report contains them.
+`static/` contains ES modules and a style sheet that need no build step or framework. Our web servers serve these files,
+and the single-file report contains them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""HTML and SVG as trees. Only `write` creates markup, and it escapes all text from models, documents and file names."""
+"""Build HTML and SVG as trees. Only `write` creates markup, and it escapes all text, e.g. from models or documents."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def el(tag: str, *children: Child | Iterable[Child] | None, **attributes: str | 
     Args:
         tag: Name of the element.
         children: Nodes and texts, or lists of them; None is omitted.
-        attributes: `class_` and `for_` stand for `class` and `for`, and `data_x` for `data-x`. True writes only the
-            attribute's name; None and False omit the attribute.
+        attributes: `class_` and `for_` stand for `class` and `for`, and `data_x` stands for `data-x`. True writes only
+            the attribute's name; None and False omit the attribute.
     """
     flat: list[Child] = []
     for child in children:
@@ -64,7 +64,7 @@ def raw(tag: str, content: str, **attributes: str) -> RawMarkup:
 
 
 def write(node: Child) -> str:
-    """Return the tree as text: valid HTML, and valid XML for SVG."""
+    """Return the tree as text that is valid HTML or, for SVG, valid XML."""
     return "".join(_write(node))
 
 
@@ -94,5 +94,5 @@ def _text(text: str) -> str:
 
 
 def _number(value: str | float) -> str:
-    """Round a coordinate to one decimal, which keeps files small."""
+    """Round a coordinate to one decimal place, which keeps files small."""
     return value if isinstance(value, str) else f"{round(value, 1) + 0.0:g}"

@@ -95,10 +95,10 @@ class ActorPool:
         make: A function that creates a worker; it is called on the cluster.
         share: The number of workers and the resources for each.
         tell: Called if a worker is abandoned while others continue.
-        tries: Maximum number of attempts for a job whose workers die.
+        tries: Maximum number of attempts for a job if its workers die.
 
     Attributes:
-        changed: Called whenever the room changes.
+        changed: Called whenever `room` changes.
     """
 
     def __init__(
@@ -125,7 +125,7 @@ class ActorPool:
 
     @property
     def spare(self) -> int:
-        """The number of these jobs that are only queued, summed over all workers."""
+        """How many of the jobs in `room` are only queued, summed over all workers."""
         return sum(member.spare for member in self._members)
 
     async def begin(self) -> str:
@@ -157,7 +157,7 @@ class ActorPool:
                 return await self._do_once(job)
             except WorkerLost as error:
                 last = error
-        raise RagbedError(f"{self._tries} workers exited during one job; the last error: {last}")
+        raise RagbedError(f"{self._tries} workers exited during one job; the last error was: {last}")
 
     async def _do_once(self, job: object) -> Any:
         if not self._tasks:
@@ -219,11 +219,11 @@ class ActorPool:
         await self._find_node(member)
         ready = await member.actor.open.remote(self._make, str(Path.cwd()))
         if isinstance(ready, RagbedError):
-            raise RagbedError(f"error on a worker: {ready}")
+            raise RagbedError(f"a worker reported an error: {ready}")
         check_version(ready.version, __version__)
         if self._what and ready.what and ready.what != self._what:  # some models do not always report an identity
             raise RagbedError(
-                f"the workers have different models: one has {ready.what}, another {self._what}. Use the same "
+                f"the workers have different models: one has {ready.what}, another has {self._what}. Use the same "
                 "model on all nodes."
             )
         member.room, member.spare, self._what = ready.room, ready.spare, self._what or ready.what
@@ -273,14 +273,14 @@ class ActorPool:
 
 
 def check_version(worker: str, driver: str) -> None:
-    """Reject a worker with a different version of ragbed, whose results might differ.
+    """Reject a worker that runs a different version of ragbed, because its results might differ.
 
     Raises:
         RagbedError: The versions differ.
     """
     if worker != driver:
         raise RagbedError(
-            f"a worker has ragbed {worker}, but this machine has {driver}; install the same version everywhere: "
+            f"a worker has ragbed {worker}, but this machine has {driver}; install the same version on all machines: "
             f"pip install 'ragbed[ray]=={driver}'"
         )
 
@@ -291,7 +291,7 @@ def lacks_ragbed(error: Exception) -> bool:
 
 
 def explain_start_failure(error: Exception) -> str:
-    """Explain why a worker could not start, and how to fix it."""
+    """Explain why a worker could not start, and how to fix the problem."""
     if lacks_ragbed(error):
         return (
             "ragbed is not installed on the workers; install it on every node: pip install "
@@ -301,7 +301,7 @@ def explain_start_failure(error: Exception) -> str:
 
 
 def _brief(error: Exception) -> str:
-    """Shorten Ray's message to one line, or explain it if a killed process is reported only as a lost connection."""
+    """Shorten Ray's message to one line, or explain it if Ray reports a killed process only as a lost connection."""
     message = " ".join(str(error).split())
     if "Socket closed" in message or "unavailable" in message or "unexpectedly" in message:
         return "its process was killed, or its node has left the cluster"

@@ -25,13 +25,13 @@ class Worker(Protocol[Job_contra, Result_co]):
 
     @property
     def spare(self) -> int:
-        """The number of these jobs that are only queued to keep the worker busy while results are sent together."""
+        """How many of the jobs in `room` are only queued, to keep the worker busy while results are sent."""
 
     async def begin(self) -> str:
         """Prepare the worker and return its identity, which must be the same for all workers in a pool."""
 
     async def do(self, job: Job_contra) -> Result_co:
-        """Do a job and return its result.
+        """Execute a job and return its result.
 
         Raises:
             WorkerLost: The worker died, and it is unknown whether the job was done; the job can be repeated.
@@ -69,7 +69,7 @@ class Engine(Protocol):
         """
 
     def staff(self, make: Callable[[int], Worker[Job, Result]]) -> Worker[Job, Result]:
-        """Return a worker that represents all of the engine's workers; `make` creates one for a number of cores.
+        """Return a worker that represents all of the engine's workers; `make` creates one, given a number of cores.
 
         If a worker dies, another one repeats its jobs, so jobs must be idempotent.
         """

@@ -1,4 +1,4 @@
-"""The local engine, which runs short work in this process and starts more processes for longer work."""
+"""The local engine, which runs short tasks in this process and starts more processes for longer ones."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class LocalEngine:
         self._pool: ProcessPoolExecutor | None = None
 
     def spread(self, work: Callable[[Job], Result], jobs: Iterable[Job]) -> Iterator[Result]:
-        """See `Engine`."""
+        """Apply a function to jobs and yield the results in order; see `Engine`."""
         remaining, spent_s = iter(jobs), 0.0
         for job in remaining:
             started = time.monotonic()
@@ -55,13 +55,13 @@ class LocalEngine:
         return make(self.workers)
 
     def open_model(self, spec: str, wish: ModelConfig) -> Model:
-        """See `Engine`."""
+        """Open a model in this process; see `Engine`."""
         from ragbed.models import open_model  # noqa: PLC0415 - scoring a run needs no models
 
         return open_model(spec, lambda name: replace(wish, model=name))
 
     def close(self) -> None:
-        """Stop the processes."""
+        """Stop the worker processes."""
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
             self._pool = None
@@ -92,13 +92,13 @@ def _start_pool(workers: int) -> ProcessPoolExecutor:
 
 
 def _begin_worker() -> None:
-    """Ignore Ctrl-C, which the parent handles (otherwise, workers would print tracebacks), and exit with the parent."""
+    """Ignore Ctrl-C, which the parent handles (else workers would print tracebacks), and exit when the parent exits."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
 def _end_with_parent() -> None:
-    """Exit when the parent exits; otherwise, the workers of a killed parent would wait for work forever."""
+    """Exit when the parent exits; otherwise, a killed parent's workers would wait for work forever."""
     from multiprocessing import parent_process  # noqa: PLC0415 - as above
 
     parent = parent_process()

@@ -1,4 +1,4 @@
-"""Present a model's replicas on a cluster as one model; limits apply to all replicas together."""
+"""Present a model's replicas on a cluster as one model; its limits apply to all replicas together."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _FLAGS = ("reuses_prefixes", "answers_afresh")
 
 
 class WorkerResponse(NamedTuple):
-    """A completion, with the parameters that the worker sent to its server, unless they were already reported."""
+    """A completion and the parameters that the worker sent to its server, unless it has already reported them."""
 
     completion: Completion
     sent: Mapping[str, Any] | None
@@ -37,7 +37,7 @@ class WorkerResponse(NamedTuple):
 
 
 class ModelWorker:
-    """A model on a worker. A finished case makes room for another at once, so there is no queue of extra jobs."""
+    """A model on a worker. A finished case makes room for another at once, so no extra jobs are queued."""
 
     spare = 0
 
@@ -54,12 +54,12 @@ class ModelWorker:
         return self._model.concurrency + getattr(self._model, "parked", 0)
 
     async def begin(self) -> str:
-        """Return the model's identity. Parameters are reported again, because an earlier report may have been lost."""
+        """Return the model's identity. Parameters will be reported again, as an earlier report may have been lost."""
         self._reported = {}
         return await self._model.identity()
 
     async def do(self, job: tuple[Case, int]) -> WorkerResponse:
-        """Call the model for a case and repeat."""
+        """Call the model with a case and its repeat number."""
         completion = await self._model.complete(*job)
         sent: Mapping[str, Any] = getattr(self._model, "sent", {})
         is_new, self._reported = sent != self._reported, sent
@@ -108,14 +108,14 @@ class ReplicatedModel:
                 setattr(self, flag, True)
 
     async def complete(self, case: Case, repeat: int = 0) -> Completion:
-        """Call a replica for a case."""
+        """Call a replica with a case."""
         response: WorkerResponse = await self._pool.do((case, repeat))
         if response.sent is not None:
             self.sent, self.negotiated = response.sent, response.negotiated
         return response.completion
 
     def _fit(self) -> None:
-        """Set the concurrency, which is at least 1, so that a case can wait while all replicas restart."""
+        """Set the concurrency; it is at least 1, so that a case can wait while all replicas restart."""
         room = max(1, self._pool.room)
         fits = room if self._max_cases is None else min(room, self._max_cases)
         has_grown, self.concurrency = fits > self.concurrency, fits

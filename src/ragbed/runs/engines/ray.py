@@ -32,7 +32,7 @@ from ragbed.runs.engines.model_replicas import ModelWorker, ReplicatedModel, sha
 
 INSTALL = "pip install 'ragbed[ray]'"
 _AHEAD = 3  # maximum number of running and queued jobs per core
-_RETRIES = 20  # maximum number of workers that may die during one job, higher than is likely
+_RETRIES = 20  # maximum number of workers that may die during one job; more deaths than this are unlikely
 _CONNECT_S = 5.0
 _OWN = "local"  # Ray's address for a new cluster
 _RUNNING = "auto"  # Ray's address for the cluster that `ray start` started on this machine
@@ -73,7 +73,7 @@ class RayEngine:
         return max(1, int(self._ray.cluster_resources().get("CPU", 1)))
 
     def spread(self, work: Callable[[Job], Result], jobs: Iterable[Job]) -> Iterator[Result]:
-        """See `Engine`; Ray moves a job to another worker if its worker or node dies."""
+        """Apply a function to jobs (see `Engine`); Ray moves a job to another worker if its worker or node dies."""
         task = self._ray.remote(num_cpus=1, max_retries=_RETRIES, scheduling_strategy="SPREAD")(_do)
         waiting: deque[Any] = deque()
         max_waiting = self.workers * _AHEAD
@@ -164,7 +164,7 @@ class RayEngine:
 
 
 def _do(version: str, work: Callable[[Job], Result], job: Job) -> Result:
-    """Do a job as a cluster task. Ray requires a plain function here, whereas `work` may be a partial."""
+    """Run a job as a cluster task. Ray requires a plain function here, whereas `work` may be a partial."""
     check_version(__version__, version)
     return work(job)
 
@@ -231,7 +231,7 @@ def _find_running(ray: Any) -> str:
 
 
 def _check_address(address: str, own_ip: str) -> str:
-    """Return the head node's address after checking that it responds, which takes seconds; Ray would take minutes."""
+    """Return the head node's address after checking, within seconds, that it responds; Ray would take minutes."""
     host, _, port = address.rpartition(":")
     if "://" in address or not host or not port.isdigit():
         raise UsageError(
@@ -256,7 +256,7 @@ def _check_address(address: str, own_ip: str) -> str:
 
 
 def _is_grpc(line: socket.socket) -> bool:
-    """Return whether the server uses gRPC, as head nodes do. With TLS, this is left to Ray."""
+    """Return whether the server uses gRPC, as head nodes do; with TLS, Ray has to check this."""
     if environment.variables().get("RAY_USE_TLS", "0").lower() in ("1", "true"):
         line.close()
         return True

@@ -18,7 +18,7 @@ from ragbed.errors import RagbedError
 from ragbed.runs.engines.base import Worker
 
 _GATHER_S = 0.005  # how long to wait for more results after the first, because results often come in bursts
-_GATHER_SPARE_S = 0.5  # the same if spare jobs are queued, because half of them may finish before new ones are needed
+_GATHER_SPARE_S = 0.5  # how long to wait if spare jobs are queued; half of them may finish before more are needed
 _QUIET_S = 20.0  # time without a result after which a worker reports which jobs it has
 
 
@@ -26,7 +26,7 @@ class WorkerReady(NamedTuple):
     """The report from a worker that has been opened.
 
     `version` is ragbed's version, `what` is the worker's identity, and `opened` is the number of times it was opened,
-    which identifies results from before the last opening.
+    which shows whether a result is from before the last opening.
     """
 
     version: str
@@ -45,7 +45,7 @@ class FinishedJob(NamedTuple):
 
 
 class WorkerUpdate(NamedTuple):
-    """The report from a running worker. After a quiet period, `held` lists its jobs, so that lost jobs are detected."""
+    """The report from a running worker. After a quiet period, `held` lists its jobs, which reveals lost ones."""
 
     room: int
     ended: list[FinishedJob]
@@ -53,7 +53,7 @@ class WorkerUpdate(NamedTuple):
 
 
 class WorkerActor:
-    """A worker in a process on the cluster."""
+    """A worker that runs in its own process on the cluster."""
 
     def __init__(self) -> None:
         self._worker: Worker[Any, Any] | None = None
@@ -89,7 +89,7 @@ class WorkerActor:
             return error
 
     async def give(self, jobs: Sequence[tuple[int, object]]) -> None:
-        """Start jobs, given as pairs of number and job."""
+        """Start jobs, each given as a pair of its number and the job itself."""
         for number, job in jobs:
             self._tasks[number] = asyncio.create_task(self._do(number, job))
 

@@ -1,4 +1,4 @@
-"""Load instructions from text files: one folder per set, with one subfolder per language.
+"""Load instructions from text files, with one folder per set and one subfolder per language.
 
 A set has up to four files per language: `system.md` and `user.md` for cases with documents, `closed-book.system.md` and
 `closed-book.user.md` for cases without documents. `{DOCS}` and `{QUERY}` are placeholders for the documents and the
@@ -75,14 +75,14 @@ class Instructions:
             shorter = re.sub(rf"\s?{re.escape(texts['without.md'])}", "", system)
             if shorter == system:
                 raise UsageError(
-                    f"strategies={self.strategy}: the instruction does not contain {texts['without.md']!r}."
+                    f"strategies={self.strategy}: the system instruction does not contain {texts['without.md']!r}."
                 )
             return shorter
         return fill(texts.get("system.md", "{SYSTEM}"), {"SYSTEM": system})
 
     @cached_property
     def own(self) -> str | None:
-        """A short hash of all texts if any come from the user's folder, otherwise None."""
+        """A short hash of all texts if any of them come from the user's folder, otherwise None."""
         if self.folder is None:
             return None
         together = "\0".join(self._texts[key] for key in sorted(self._texts))
@@ -95,7 +95,7 @@ class Instructions:
 
 
 def prompt_hash(messages: Sequence[Message]) -> str:
-    """Return a short hash of messages, which identifies a prompt in other harnesses' logs."""
+    """Return a short hash of the messages, which identifies the prompt in other harnesses' logs."""
     text = "\0".join(f"{message.role}\0{message.content}{_calls_of(message)}" for message in messages)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -139,5 +139,5 @@ def _read_own_text(path: Path) -> str:
         if placeholder not in text:
             raise UsageError(f"{path} does not contain {placeholder}, so this part would be missing from the prompt.")
     for placeholder in set(_PLACEHOLDER.findall(text)) - set(needed):
-        raise UsageError(f"{path} contains {placeholder}, which is replaced only in user.md.")
+        raise UsageError(f"{path} contains {placeholder}, which is replaced only in user.md. Remove it.")
     return text

@@ -25,7 +25,7 @@ _MAX_RANGE = 200  # maximum length of a range such as [1-5]; a longer range coun
 
 
 class CitedSentence(NamedTuple):
-    """A sentence without its citation marks, and the numbers of the documents that it cites, starting from 1."""
+    """A sentence without its citation marks, and the numbers of the documents that it cites, counted from 1."""
 
     text: str
     numbers: tuple[int, ...]
@@ -55,7 +55,7 @@ def parse_citations(reply: str) -> list[CitedSentence]:
 
 
 def _marks(reply: str) -> re.Pattern[str]:
-    """Return the pattern for a response's citation marks, with round brackets only if there are no square brackets."""
+    """Return the pattern for a response's citation marks: square brackets or, if there are none, round brackets."""
     square = _compiled(_SQUARE)
     return square if square.search(reply) else _compiled(_ROUND)
 

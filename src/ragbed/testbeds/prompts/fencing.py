@@ -1,4 +1,4 @@
-"""Insert untrusted texts into an instruction between fences, so that they are not read as templates or commands."""
+"""Insert untrusted texts between fences in an instruction, so that they are not read as templates or commands."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def fence_in(template: str, fence: str, texts: Mapping[str, str]) -> str:
 def _nonce(texts: str) -> str:
     """Return a hash of the texts, which the texts themselves cannot contain.
 
-    The hash depends only on the content, so identical requests have identical prompts. The author of one text cannot
-    predict it.
+    The hash depends only on the content, so identical requests have identical prompts. A text's author cannot predict
+    it.
     """
     nonce = hashlib.sha256(texts.encode("utf-8", "surrogatepass")).hexdigest()[:16]
     return nonce if nonce not in texts else _nonce(f"{texts}\0{nonce}")

@@ -1,4 +1,4 @@
-"""Create cases for prompts that do not belong to a testbed, such as those of a judge or the dataset builder."""
+"""Create cases for prompts that do not belong to a testbed, such as a judge's or the dataset builder's."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from ragbed.schema import Answer, Case, Lang, Message
 def case_of(
     kind: str, task: str, lang: Lang, messages: tuple[Message, ...], *, question: str = "", answer: Answer = ()
 ) -> Case:
-    """Return a case with the given messages, named after their hash, so that identical calls have the same name.
+    """Return a case with the given messages. It is named after their hash, so identical calls have the same name.
 
     Args:
-        kind: The kind of request, used as testbed and profile.
-        task: The task, used as dataset.
+        kind: The kind of request, used as the testbed and the profile.
+        task: The task, used as the dataset.
         lang: The language of the prompt.
         messages: The messages to send.
         question: The question that the response should answer, if any.

@@ -1,4 +1,4 @@
-"""Parse the verdict in a model's response: one word from a list, or None if the verdict is ambiguous."""
+"""Parse the verdict in a model's response: one word from a list, or None if it is ambiguous."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def find_verdict(reply: str, words: Container[str]) -> str | None:
 
     Quoted lines and code blocks are ignored, because they may repeat the judged text. A code block that contains the
     entire response is not ignored. A response that consists only of the word is also accepted, and so is a JSON object
-    with a field `verdict`.
+    with a `verdict` field.
     """
     text = reply.strip()
     block = _BLOCK.match(text)
@@ -38,7 +38,7 @@ def find_verdict(reply: str, words: Container[str]) -> str | None:
 
 
 def _verdict_field(text: str) -> str | None:
-    """Return the field `verdict` of a JSON object, or None if the text is not such an object."""
+    """Return the `verdict` field of a JSON object, or None if the text is not an object with this field."""
     if not text.startswith("{"):
         return None
     try:

@@ -1,4 +1,4 @@
-"""The corpora of the testbed `search`: select the passages for each condition, and search them."""
+"""The corpora of the `search` testbed: select the passages for each condition, and search them."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ class Index(Protocol):
     """A searchable list of passages; `ragbed.retrieval.passage_index` implements it."""
 
     def search(self, query: str, k: int, /) -> list[int]:
-        """Return the numbers of the `k` best passages, best first."""
+        """Return the indexes of the `k` best passages, best first."""
 
     def text(self, number: int, /) -> str:
-        """Return a passage."""
+        """Return the text of a passage."""
 
 
 # A function that builds an index from passages.
@@ -38,15 +38,15 @@ Sentences: TypeAlias = Callable[[Lang], Sequence[str]]
 
 @dataclass(frozen=True)
 class SearchCondition:
-    """A condition of the testbed.
+    """A condition of the `search` testbed.
 
     Attributes:
         name: Its name in case names and tables, e.g. `withheld`, `false=0.5` or `size=10000`.
-        kind: The kind of items that it applies to.
+        kind: The kind of item that it applies to.
         expect: The expected behaviour.
         withheld: Whether the passages that contain an answer are left out.
-        false: The share of edited passages among the evidence of counterfactual items.
-        size: The number of passages; None for all passages of the dataset.
+        false: The share of edited passages in the evidence for a counterfactual item.
+        size: The number of passages, or None for all of the dataset's passages.
     """
 
     name: str
@@ -57,10 +57,10 @@ class SearchCondition:
     size: int | None = None
 
     def choose(self, item: Item) -> list[Passage]:
-        """Return the passages of an item that the corpus includes.
+        """Return an item's passages that are included in the corpus.
 
-        Of a true passage and its edited version, only one is included. If the share of edited passages is not a whole
-        number of pairs, the last pairs are left out.
+        Either a true passage or its edited version is included, never both. If the share of edited passages is not a
+        whole number of pairs, the last pairs are left out.
         """
         edited = [place for place, passage in enumerate(item.passages) if passage.edit_of is not None]
         if self.false is None or not edited:
@@ -126,11 +126,11 @@ class SearchCorpus(Corpus):
         return f"the evaluated items have {len(self._needed):,} supporting passages, more than {self.condition.size:,}"
 
     def open(self, make_index: MakeIndex, sentences: Sentences, max_calls: int) -> None:
-        """Set the functions that build the index, and the maximum number of a RAG system's searches per question."""
+        """Set the functions that build the index, and the maximum number of searches per question by a RAG system."""
         self._make_index, self._sentences, self.max_calls = make_index, sentences, max_calls
 
     def passages(self) -> Iterator[str]:
-        """Yield the passages in index order: those of the dataset, then generated ones up to the requested size."""
+        """Yield the passages in index order: the dataset's own, then generated ones up to the requested size."""
         texts, size = self.texts(), self.condition.size
         if size is None:
             yield from texts
@@ -162,7 +162,7 @@ class SearchCorpus(Corpus):
 
 
 def make_filler(bank: Sequence[str], number: int) -> str:
-    """Return a generated passage, which depends only on its number and the sentences."""
+    """Generate a passage that depends only on its number and the sentences."""
     first = number * SENTENCES_PER_FILLER
     return " ".join(bank[_mix(first + place) % len(bank)] for place in range(SENTENCES_PER_FILLER))
 
@@ -176,7 +176,7 @@ def _mix(number: int) -> int:
 
 
 def corpora_of(datasets: Iterable[Dataset], settings: Settings) -> dict[str, SearchCorpus]:
-    """Return the corpora for the datasets' items, by corpus ID."""
+    """Return the corpora for the items in the datasets, by corpus ID."""
     found: dict[str, SearchCorpus] = {}
     for dataset in datasets:
         kinds = {kind_of(item) for item in dataset.items()}

@@ -1,4 +1,4 @@
-"""An episode: the turns in which a model searches and finally answers, as a state machine without I/O.
+"""A state machine, without I/O, for an episode: the turns in which a model searches and finally answers.
 
 `Episode.take` receives the model's response and decides what to send next, or that the episode has ended. Searches are
 deterministic, so an interrupted episode is resumed by replaying its stored responses.
@@ -37,7 +37,7 @@ class Episode:
     Args:
         case: The case, with the instruction and the question as messages.
         protocol: How the model calls the tool.
-        limits: The limits of the episode.
+        limits: The limits for the episode.
         search: The function that searches the case's corpus.
 
     Attributes:
@@ -59,11 +59,11 @@ class Episode:
         self._seconds = 0.0
 
     def request(self) -> Case:
-        """Return the case with the messages of the next request."""
+        """Return the case with the messages for the next request."""
         return structs.replace(self._case, messages=self._sent + self._new, tools=self._protocol == "tools")
 
     def take(self, done: Completion, *, cached: bool = False) -> None:
-        """Add the last request's response, execute its searches, and prepare the next request or end the episode."""
+        """Add a response, execute its searches, and either prepare the next request or end the episode."""
         parsed = parse_tools(done) if self._protocol == "tools" else parse_text(done)
         self._count(done)
         searches = () if parsed.answer is not None else self._execute(parsed.searches)
@@ -87,7 +87,7 @@ class Episode:
             self._continue(done, parsed, searches)
 
     def fail(self, done: Completion, *, cached: bool = False) -> None:
-        """Add a response that is not complete, whose outcome becomes the outcome of the case."""
+        """Add an incomplete response, whose outcome becomes the case's outcome."""
         step = Step(messages=self._new, reply=done.reply, usage=done.usage, latency_s=done.latency_s, cached=cached)
         self.steps.append(structs.replace(step, protocol=self._protocol))
 

@@ -1,4 +1,4 @@
-"""Parse a model's calls to the search tool, made through the tool-calling API or as lines of text.
+"""Parse a model's calls to the search tool, whether made through the tool-calling API or as lines of text.
 
 Parsing is strict: a response contains searches, is the final answer, or has a named problem, which is reported to the
 model. docs/reference/testbeds.md lists the problems.
@@ -44,7 +44,7 @@ class Parsed(msgspec.Struct, frozen=True):
 
 @cache
 def read_texts(lang: Lang) -> dict[str, Any]:
-    """Return the testbed's prompts and messages in a language."""
+    """Return the testbed's prompts and messages in the given language."""
     content = (Path(__file__).parents[1] / "prompts" / "search" / f"{lang}.toml").read_text("utf-8")
     return {name: _fill(value) for name, value in tomllib.loads(content).items()}
 
@@ -76,7 +76,7 @@ def parse_tools(done: Completion) -> Parsed:
 
 
 def parse_text(done: Completion) -> Parsed:
-    """Parse a response in the text protocol, which is a search or an answer depending on which label comes first.
+    """Parse a response in the text protocol; the first label determines whether it is a search or an answer.
 
     Consecutive SEARCH lines are all executed. The text after them is discarded, because it may contain invented
     results. A SEARCH line after an ANSWER is not executed and is not part of the answer.
@@ -126,7 +126,7 @@ def _from_arguments(text: str) -> Search:
 
 
 def check_search(query: object, k: object) -> Search:
-    """Return the search for a query and a number of passages; `problem` is set if one of them is invalid."""
+    """Return the search for a query and a number of passages; its `problem` is set if either is invalid."""
     if not isinstance(query, str) or not query.strip():
         return _invalid("bad-query", str(query))
     if len(query) > MAX_QUERY_CHARS:
@@ -141,7 +141,7 @@ def _invalid(problem: str, written: str) -> Search:
 
 
 def show_results(search: Search, lang: Lang) -> str:
-    """Return the text that reports the results of a search, or its problem, to the model."""
+    """Return the text that tells the model the results of a search, or the problem with it."""
     texts = read_texts(lang)
     if search.problem is not None:
         return str(texts["problems"][search.problem])
@@ -167,7 +167,7 @@ def continue_tools(parsed: Parsed, calls: Sequence[ToolCall], told: Sequence[str
 
 
 def _resend(call: ToolCall) -> ToolCall:
-    """Return a call for the next prompt, with a valid name and a JSON object as arguments, as servers require."""
+    """Return a call for the next prompt, with a valid name and a JSON object as its arguments, as servers require."""
     try:
         is_object = isinstance(msgspec.json.decode(call.arguments), dict)
     except (*MALFORMED_JSON, UnicodeEncodeError):

@@ -1,4 +1,4 @@
-"""The settings of the testbed `search`: the limits of an episode and the conditions."""
+"""The settings of the `search` testbed: the limits for an episode, and the conditions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LARGEST = {"turns": 100, "calls": 1_000, "tokens": 100_000_000, "seconds": 86_4
 
 @dataclass(frozen=True)
 class SearchSettings:
-    """The limits of an episode and the conditions.
+    """The limits for an episode, and the conditions to evaluate.
 
     Attributes:
         turns: Maximum number of responses.
@@ -31,7 +31,7 @@ class SearchSettings:
         seconds: Maximum total latency of the responses.
         protocol: How the model calls the tool; `auto` uses tool calls if the provider supports them, otherwise text.
         index: How the corpus is searched.
-        false: Shares of edited passages among an item's evidence, for counterfactual items.
+        false: Shares of edited passages in the evidence for counterfactual items.
         sizes: Corpus sizes in passages; generated news is used to pad the corpus.
     """
 
@@ -50,7 +50,7 @@ class SearchSettings:
 
 
 def parse_search(text: str | None) -> SearchSettings:
-    """Parse settings given as `name=value,…`; several values are joined by `+`, e.g. `sizes=1000+10000`.
+    """Parse settings given as `name=value,…`; multiple values are joined with `+`, e.g. `sizes=1000+10000`.
 
     Raises:
         UsageError: A name or a value is invalid.

@@ -1,4 +1,4 @@
-"""Generate the cases of the testbed `search`."""
+"""Generate the cases for the `search` testbed."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ NAME = "search"
 
 @dataclass(frozen=True)
 class SearchTestbed:
-    """The testbed `search`."""
+    """The `search` testbed."""
 
     name: str = NAME
     headline: ScoreName = "correct"
     secondary: tuple[ScoreName, ...] = ("refused",)
 
     def cases(self, dataset: Dataset, settings: Settings) -> Iterator[Case]:
-        """Yield one case for each item and each condition that applies to its kind."""
+        """Yield one case for each item and each condition that applies to the item's kind."""
         limit = dataset.resolve_limit(settings.limit)
         for condition in conditions(settings.search):
             corpus: SearchCorpus | None = None
@@ -65,7 +65,7 @@ def _missing_pairs(item: Item, condition: SearchCondition) -> str | None:
 
 
 def _messages(item: Item, settings: Settings) -> tuple[Message, ...]:
-    """Return a system message with the instructions for documents and for searching, and the question."""
+    """Return the question, preceded by a system message with the instructions for documents and for searching."""
     given = settings.instructions.messages(item.lang, item.question, ())
     before = [message.content for message in given if message.role == "system"]
     system = "\n\n".join([*before, read_texts(item.lang)["system"]])

@@ -1,6 +1,6 @@
-"""Review a built dataset in the browser: people accept, fix or reject items (docs/how-to/build.md).
+"""Review a built dataset in the browser, where people accept, fix or reject items (docs/how-to/build.md).
 
-`queue` contains the items and their flags, `points` lists what to decide about an item, `log` stores the decisions with
-author and time, and `state` derives each item's result. `session` accepts decisions, `app` serves the pages in
+`queue` contains the items and their flags, `points` lists the points to decide for an item, `log` stores the decisions
+with author and time, and `state` derives each item's result. `session` accepts decisions, `app` serves the pages in
 `static/`, and `apply` writes the reviewed dataset.
 """

@@ -40,7 +40,7 @@ class _Seat(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 class _Decision(_Seat, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A decision in the form that a page sends."""
+    """A decision as sent by a page."""
 
     item: str
     said: tuple[PointDecision, ...]

@@ -1,4 +1,4 @@
-"""Write the reviewed dataset without rejected items and with all fixes, and list every removal and change."""
+"""Write the reviewed dataset with all fixes and without rejected items, and list every change and removal."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Change(Struct, frozen=True):
 
 
 class Applied(Struct, frozen=True, kw_only=True):
-    """The numbers of items in an applied review.
+    """The item counts after applying a review.
 
     `rejected` includes items that lost a required passage. `unsettled` items are omitted because two raters disagree.
     `unreviewed` items are written unchanged.

@@ -19,8 +19,8 @@ class ReviewCounts(Struct, frozen=True, kw_only=True):
 
     `drawn` is the number of unflagged items. In their random order, the first `sampled` items have all been decided,
     and `wrong` of these had to be fixed or rejected. `bound` is the one-sided 95% upper bound on the share of wrong
-    items among all unflagged items. `more` is the number of further items without errors that would lower the bound to
-    the target.
+    items among all unflagged items. `more` is the number of further error-free items that would lower the bound to the
+    target.
     """
 
     data: str
@@ -36,7 +36,7 @@ class ReviewCounts(Struct, frozen=True, kw_only=True):
 
 
 class RaterAgreement(Struct, frozen=True, kw_only=True):
-    """The agreement of two raters on which points need no change, with confidence intervals.
+    """The agreement between two raters about which points need no change, with confidence intervals.
 
     `kind` is the type of point, or `item`. Cohen's kappa is undefined if both raters give the same verdict everywhere;
     Gwet's AC1 is stable even if nearly everything is accepted.
@@ -78,7 +78,7 @@ def _tally(review: ReviewState, name: str) -> ReviewCounts:
 
 
 def concord(review: ReviewState) -> list[RaterAgreement]:
-    """Return the agreement, before settlement, on items and on every type of point that both raters have decided."""
+    """Return the raters' agreement before settlement, for items and for every type of point that both have decided."""
     rows: dict[str, list[tuple[int, bool, bool]]] = {}
     for kind, item, first_keeps, second_keeps in _pairs(review):
         rows.setdefault(kind, []).append((item, first_keeps, second_keeps))

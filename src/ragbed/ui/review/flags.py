@@ -30,7 +30,7 @@ _CACHE = "flags.json"
 
 
 class Flag(Struct, frozen=True):
-    """A possible error in an item; `where` is the field, as in `ragbed lint`, or empty for the whole item."""
+    """A possible error in an item; `where` names the field, as in `ragbed lint`, or is empty for the whole item."""
 
     rule: str
     where: str
@@ -74,7 +74,7 @@ def find_flags(datasets: Sequence[Dataset], folder: Path, watch: Callable[[str, 
 
 
 def flag_item(item: Item) -> Iterator[Flag]:
-    """Yield the findings of the builder's rules for an item: labels, false answers and edits."""
+    """Yield what the builder's rules find in an item's labels, false answers and edits."""
     if item.fake is not None:
         for fault in check_fake(item, item.fake):
             yield Flag("false-answer", "fake", fault)

@@ -25,7 +25,7 @@ class MarkedSpan(Struct, frozen=True):
 
 
 class ShownPassage(Struct, frozen=True, kw_only=True):
-    """A passage with its rule-based label; `sha256` is the hash of the page's bytes, if the build stored it."""
+    """A passage with its rule-based label; `sha256` is the hash of its web page's bytes, if the build stored it."""
 
     passage: Passage
     is_edit: bool
@@ -56,7 +56,7 @@ class ItemPage(Struct, frozen=True, kw_only=True):
     """The content of an item's page.
 
     If the item is `closed`, the rater can only settle disagreements, because both raters are done or this is a third
-    rater. `at` is the item's position in the review order, from 0, and `next_open` is the next item for this rater.
+    rater. `at` is the item's position in the review order, counted from 0, and `next_open` is this rater's next item.
     """
 
     item: str
@@ -114,7 +114,7 @@ def make_item_page(session: ReviewSession, provenance: Provenance, key: str, rat
 
 
 def next_open(session: ReviewSession, rater: str, start: int = 0) -> str | None:
-    """Return the next item for a rater, searching the review order from a position to the end and then from the start.
+    """Return a rater's next item, searching the review order from a position to the end, and then from the start.
 
     Items that the rater has not decided come before those on which two raters disagree. A third rater gets only the
     latter.

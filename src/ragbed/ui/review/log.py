@@ -1,4 +1,4 @@
-"""The decision log: lines are only ever appended, and each is durable before it is confirmed."""
+"""The decision log, to which lines are only ever appended; each line is durable before it is confirmed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _START = b'{"line":"'  # Every line starts with these bytes.
 
 
 class Log:
-    """The log of a review. Reading it changes nothing; only one process at a time may append to it.
+    """A review's log. Reading it changes nothing; only one process at a time may append to it.
 
     After `read`, `torn` is the size of an incomplete last line left by a crash; such a line was never confirmed.
 
@@ -121,7 +121,7 @@ def _is_torn(packed: bytes) -> bool:
 
 
 def _end_last_line(file: IO[bytes]) -> bytes:
-    """Remove an incomplete last line, and return the line break to add if a complete last line has none."""
+    """Remove an incomplete last line; if the last line is complete but has no line break, return the one to add."""
     size = file.seek(0, os.SEEK_END)
     file.seek(max(0, size - 1))
     if file.read(1) in (b"", b"\n"):

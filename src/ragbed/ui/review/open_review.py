@@ -39,7 +39,7 @@ def open_review(
     Args:
         path: A build folder or a dataset file.
         raters: Raters per item; by default, the stored number, or 1 if no number is stored.
-        target: Share of wrong items to rule out; by default, the stored share, or 5% if no share is stored.
+        target: Share of wrong items to rule out; by default, the stored share, or 5% if none is stored.
         watch: Called with the name of a dataset and the number of items checked for flags.
         writes: Whether decisions can be added. If not, a copy of the log is read, so a review page can stay open.
 
@@ -69,7 +69,7 @@ def open_review(
 
 
 def _copy(log: Path, folder: Path) -> Path:
-    """Copy the log; a line that is being written at that moment is incomplete only in the copy."""
+    """Copy the log; a line that is being written at the same time is incomplete only in the copy."""
     with report_errors(log, "read"), suppress(FileNotFoundError), open_regular(log) as source:
         (folder / NAME).write_bytes(source.read())
     return folder / NAME

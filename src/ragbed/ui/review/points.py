@@ -1,4 +1,4 @@
-"""The points of an item that a rater decides, one for each property that can be right or wrong independently.
+"""The points that a rater decides for an item, one for each property that can be right or wrong independently.
 
 A point has the name of its field, or its own name:
 
@@ -46,7 +46,7 @@ _NAMES: dict[Kind, re.Pattern[str]] = {
 
 @dataclass(frozen=True)
 class ReviewPoint:
-    """A point to decide; `index` is the index of the answer part or passage, and `span` that of the edited span."""
+    """A point to decide; `index` identifies the answer part or passage, and `span` is the index of the edited span."""
 
     name: str
     kind: Kind
@@ -81,7 +81,7 @@ def kind_of_point(name: str) -> Kind:
 
 
 def check_decisions(item: Item, decisions: Iterable[PointDecision]) -> None:
-    """Check decisions on an item.
+    """Check that the decisions on an item are valid.
 
     Raises:
         UsageError: The item has no such point, or the fix is not valid.
@@ -89,7 +89,7 @@ def check_decisions(item: Item, decisions: Iterable[PointDecision]) -> None:
     points = {point.name: point for point in points_of(item)}
     for decision in decisions:
         if decision.point not in points:
-            raise UsageError(f"{item.id} has no point {decision.point!r}.")
+            raise UsageError(f"item {item.id} has no point {decision.point!r}.")
         if problem := _find_problem(item, points[decision.point], decision):
             raise UsageError(f"{decision.point}: {problem}.")
 

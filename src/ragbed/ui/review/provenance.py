@@ -30,14 +30,14 @@ class Origin(Struct, frozen=True):
 
 
 class _Hashes(Struct, frozen=True):
-    """The part of a build's lock file that is used here; reading the whole file would import the entire builder."""
+    """The fields used from a build's lock file; reading the whole file would import the entire builder."""
 
     sources: dict[str, str]
     pages: dict[str, str]
 
 
 class Provenance:
-    """The origins of the items in one folder; empty if it is not a build folder.
+    """The origins of the items in a folder; there are none if it is not a build folder.
 
     Args:
         folder: The data folder.
@@ -62,7 +62,7 @@ class Provenance:
         return [hit for draft in drafts for hit in self._hits.get(draft, ())] if drafts else None
 
     def page_hash(self, url: str | None) -> str | None:
-        """Return the hash of a page's bytes."""
+        """Return the hash of a web page's bytes."""
         return self._pages.get(url or "")
 
 
@@ -74,7 +74,7 @@ def _read(path: Path, kind: type[_Made]) -> Iterator[_Made]:
         try:
             yield decoder.decode(line)
         except MALFORMED_JSON as error:
-            raise DataError(path, f"{error}; fix the file, or move it away", line=number) from error
+            raise DataError(path, f"{error}; fix the file, or move it to another folder", line=number) from error
 
 
 def _page_hashes(folder: Path) -> dict[str, str]:

@@ -38,7 +38,7 @@ class QueueEntry:
 
 
 class ReviewQueue:
-    """The items of one or more datasets.
+    """The items to review from one or more datasets.
 
     Args:
         datasets: Datasets to review; each is read once.
@@ -70,7 +70,7 @@ class ReviewQueue:
             )
 
     def read(self, key: str) -> Item:
-        """Return an item by its key."""
+        """Return the item with the given key."""
         try:
             return _DECODER.decode(self._lines[key])
         except KeyError:
@@ -79,7 +79,7 @@ class ReviewQueue:
     def order(self, seed: int) -> list[QueueEntry]:
         """Return the review order: all flagged items, then random items, taking one from each dataset in turn.
 
-        The random order of a dataset depends only on its own items. Its first n items are a simple random sample of
+        A dataset's random order depends only on its own items. Its first n items are a simple random sample of
         the unflagged items, as the bound on wrong items requires.
         """
         flagged = [entry for entry in self.entries.values() if entry.flags]
@@ -97,7 +97,7 @@ class ReviewQueue:
 
 
 def find_datasets(path: Path) -> tuple[list[Dataset], Path]:
-    """Return the datasets at a path and the adjacent folder for their review.
+    """Return the datasets at a path, and the folder next to them for their review.
 
     Raises:
         UsageError: There is no dataset, or the review's folder is a symbolic link.

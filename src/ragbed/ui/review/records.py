@@ -24,7 +24,7 @@ class PointDecision(Record, frozen=True, kw_only=True):
 
 
 class ReviewSettings(Record, frozen=True, kw_only=True, omit_defaults=False, tag="review", tag_field="line"):
-    """The settings of a review; the last such line in the log applies.
+    """The settings of a review; the log's last line with settings applies.
 
     `data` has the hash of each dataset. With two `raters`, both decide every item without seeing the other's decisions.
     `target` is the share of wrong items to rule out, and `seed` determines the random order.
@@ -40,7 +40,7 @@ class ReviewSettings(Record, frozen=True, kw_only=True, omit_defaults=False, tag
 class Decided(Record, frozen=True, kw_only=True, tag="decide", tag_field="line"):
     """One rater's decisions on an item, submitted together.
 
-    `act` is a unique ID, `item` the dataset and the item's ID, and `digest` the hash of the item at that time.
+    `act` is a unique ID, `item` is the dataset and the item's ID, and `digest` is the item's hash at that time.
     A `final` decision settles a disagreement between two raters.
     """
 

@@ -26,7 +26,7 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+00:00")
 
 @dataclass
 class Seats:
-    """Tracks which window uses each name. Two windows with the same name would mix up the authors of decisions."""
+    """Tracks which browser window uses each rater's name, so that no two windows decide under the same name."""
 
     clock: Callable[[], float] = time.monotonic
     _taken: dict[str, tuple[str, float]] = field(default_factory=dict)
@@ -56,7 +56,7 @@ class Seats:
 
 
 def check_name(name: str) -> None:
-    """Check a rater's name.
+    """Check that a rater's name is valid.
 
     Raises:
         UsageError: The name is not valid.
@@ -108,7 +108,7 @@ class ReviewSession:
             act=secrets.token_hex(8),
             at=max(
                 now(), self.state.latest
-            ),  # Must not be earlier than the last decision, even if the clock was set back.
+            ),  # The time must not be earlier than that of the last decision, even if the clock was set back.
             rater=rater,
             item=key,
             digest=self.queue.entries[key].digest,
@@ -134,7 +134,7 @@ class ReviewSession:
         return last.item
 
     def take_in(self, path: Path) -> int:
-        """Import the decisions in another file, or none if one is invalid, and return the number of new decisions.
+        """Import the decisions from another file, or none of them if one is invalid; return how many are new.
 
         Raises:
             DataError: The file is about other items, or was made with a different number of raters.
@@ -157,7 +157,7 @@ class ReviewSession:
         return len(added)
 
     def _check_raters(self, path: Path, raters: int, added: Sequence[Line]) -> None:
-        """Reject decisions made with a different number of raters, and a third rater in a review by two."""
+        """Reject decisions made with a different number of raters, and a third rater in a review by two raters."""
         ours = self.state.settings.raters
         if raters != ours:
             raise DataError(
@@ -227,7 +227,7 @@ def now() -> str:
 
 
 def _refuse_other_data(queue: ReviewQueue, path: Path, lines: Sequence[Line]) -> None:
-    """Reject a log that concerns none of these items."""
+    """Reject a log that has no decisions on any of these items."""
     decided = [line for line in lines if isinstance(line, Decided)]
     fits = any(line.item in queue.entries and queue.entries[line.item].digest == line.digest for line in decided)
     if decided and not fits:
@@ -237,7 +237,7 @@ def _refuse_other_data(queue: ReviewQueue, path: Path, lines: Sequence[Line]) ->
         raise DataError(
             path,
             (
-                f"belongs to other data ({was}), not to {here}. Move it away to start again, or review the data that "
-                "it belongs to"
+                f"belongs to a different dataset ({was}), not to {here}. Move or rename the file to start over, or "
+                "review the dataset that it belongs to"
             ),
         )

@@ -23,10 +23,10 @@ _time_of = attrgetter("at")
 class ItemState:
     """The state of one item according to the log.
 
-    `sheets` has each rater's decisions, and `whole` those of raters who have decided everything. `finals` has the
-    settling decision for each point and its author. `differing` has the points on which two raters disagree and that
-    are not settled yet. `settled` has the decisions in effect: a single rater's last decisions, or those on which two
-    raters agree and those that settle a disagreement. If `both_done`, each rater can see the other's decisions.
+    `sheets` has each rater's decisions, and `whole` has those of raters who have decided everything. `finals` has the
+    settling decision for each point, with its author. `differing` has the points with a disagreement between two raters
+    that is not settled yet. `settled` has the decisions in effect: a single rater's last decisions, or those on which
+    two raters agree and those that settle a disagreement. If `both_done`, each rater can see the other's decisions.
     """
 
     sheets: dict[str, Sheet]
@@ -60,7 +60,7 @@ class ReviewState:
         self._raters: list[str] | None = None
 
     def add(self, lines: Iterable[Line]) -> None:
-        """Apply lines; the latest decision counts, even if an earlier one is imported after it."""
+        """Apply log lines; the latest decision counts, even if an earlier decision is imported after it."""
         self._raters = None
         for line in lines:
             if isinstance(line, ReviewSettings):
@@ -101,7 +101,7 @@ class ReviewState:
         return self._raters
 
     def is_third(self, name: str) -> bool:
-        """Return whether there are already two other raters, so that this rater can only settle disagreements."""
+        """Return whether there are already two other raters, in which case this rater can only settle disagreements."""
         return self.settings.raters == 2 and len(self.raters) >= 2 and name not in self.raters
 
     def last_act(self, rater: str) -> Decided | None:
@@ -167,5 +167,5 @@ def judge(sheet: Mapping[str, PointDecision]) -> State:
 
 
 def _differ(one: PointDecision, other: PointDecision | None) -> bool:
-    """Return whether two decisions differ, ignoring reasons and points that the other rater did not decide."""
+    """Return whether two raters' decisions differ, ignoring reasons and points that only one of them decided."""
     return other is not None and (one.verdict, one.fix, one.part) != (other.verdict, other.fix, other.part)

@@ -106,7 +106,7 @@ def _see(reader: RunReader, stored: StoredResult, rater: str) -> Seen:
 
 
 def _peers(queries: RunQueries, stored: StoredResult) -> list[TrialRow]:
-    """Return other responses to the same case; the newest may be missing until they have been indexed."""
+    """Return other responses to the same case; the newest ones may be missing until they have been indexed."""
     peers: list[TrialRow] = []
     for reader in queries.readers.values():
         for found in reader.store.results_of(stored.case.case, _PER_MODEL):
@@ -136,7 +136,7 @@ def _cost(stored: StoredResult) -> float | None:
 
 
 def _cut(page: CasePage, budget: int) -> CasePage:
-    """Shorten long texts, so that the total length of the texts of each type is within the budget."""
+    """Shorten long texts so that, for each type of text, the total length is within the budget."""
 
     def short(text: str | None, among: int) -> str | None:
         most = budget // max(1, among)

@@ -1,4 +1,4 @@
-"""Cells, the groups by which the viewer counts and filters trials; a million trials fall into a few thousand cells.
+"""Cells: the groups in which the viewer counts and filters trials. A million trials fall into a few thousand cells.
 
 A filter selects cells, which are in memory, and the index stores a cell's trials together, so filters, pages and
 counts take the same time regardless of the number of trials.
@@ -36,7 +36,7 @@ _LAST = 99  # Sort position of unknown values.
 
 
 class TrialCell(Condition, frozen=True, array_like=True):
-    """A condition of one model, with the outcome and scores that its trials share."""
+    """Trials of one model under one condition that share the same outcome and scores."""
 
     outcome: str
     error: str | None = None  # Kind of error.
@@ -61,7 +61,7 @@ class TrialCell(Condition, frozen=True, array_like=True):
 
     @property
     def place(self) -> tuple[object, ...]:
-        """Return the sort key: model, data, testbed and noise, with failures first."""
+        """Return the cell's sort key: model, data, testbed and noise, with failures first."""
         result = (self.outcome == "ok", self.verdict == "correct", self.verdict or "", self.error or "", self.bits)
         at = (self.model, self.data, _ORDER.get(self.testbed, _LAST), -1.0 if self.noise is None else self.noise)
         return (*at, self.correct, self.k, self.arm, self.profile, *result, self.types, self.confidence or "")
@@ -117,13 +117,13 @@ FACETS: Mapping[str, Callable[[TrialCell], tuple[str, ...]]] = {
 
 @lru_cache(maxsize=65_536)
 def facet_values(cell: TrialCell) -> dict[str, tuple[str, ...]]:
-    """Return a cell's values for every facet; cached, because every request needs all of them."""
+    """Return a cell's values for every facet. They are cached, because every request needs all of them."""
     return {name: values(cell) for name, values in FACETS.items()}
 
 
 @dataclass(frozen=True)
 class CellFilter:
-    """A filter that a cell matches if it has one of the given values for each facet in the filter."""
+    """A filter; a cell matches if, for each facet in the filter, it has one of the given values."""
 
     values: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
@@ -133,7 +133,7 @@ class CellFilter:
 
 
 def count_facets(cells: Iterable[tuple[TrialCell, int]], wanted: CellFilter) -> dict[str, dict[str, int]]:
-    """Return, for each value of each facet, how many trials would match if it replaced the facet's selected values."""
+    """Count, for each value of each facet, the trials that would match if it were the facet's only selected value."""
     counts: dict[str, dict[str, int]] = {name: {} for name in FACETS}
     for cell, trials in cells:
         missed = wanted.misses(cell)

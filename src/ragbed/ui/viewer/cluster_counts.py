@@ -1,4 +1,4 @@
-"""Count hits and trials by question or event, so that the overview's intervals need not read the trials."""
+"""Count hits and trials by question or event, so that the overview can compute intervals from the counts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NO_TRIALS = [0] * (2 + len(COUNTED))
 
 
 class ClusterCounts:
-    """Collects the changes of a batch of trials; `write` adds them to the index."""
+    """Collects the changes from a batch of trials; `write` adds them to the index."""
 
     def __init__(self) -> None:
         self._changes: dict[tuple[str, str], list[int]] = {}

@@ -21,8 +21,8 @@ class ShownEvidence(msgspec.Struct, frozen=True, omit_defaults=True):
     """The reason for an error type.
 
     `document`, `part` and `bound_to` (sub-questions) count from 0; `document` is None if the reason is in the response.
-    `asked` is a qualifier in the question, and `found` is the different one in the document. `what_zh` is `what` in
-    Chinese, which older files lack. `confirmed` says whether removing the cause gave the expected response.
+    `asked` is a qualifier in the question, and `found` is the different qualifier in the document. `what_zh` is `what`
+    in Chinese, which older files lack. `confirmed` says whether removing the cause gave the expected response.
     """
 
     type: str
@@ -40,7 +40,7 @@ class ShownEvidence(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Diagnosed(NamedTuple):
-    """The error types of one response; an empty model stands for the responses of all models to the case."""
+    """The error types of one response or, if the model is empty, of all models' responses to the case."""
 
     case: str
     model: str

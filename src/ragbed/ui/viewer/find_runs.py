@@ -36,7 +36,7 @@ def need_runs(paths: Sequence[Path]) -> dict[str, Path]:
 
 
 def runs_in(paths: Sequence[Path]) -> list[Path]:
-    """Return the runs in the given folders; a path without a run is kept, so that opening it raises the error."""
+    """Return the runs in the given folders; a path without a run is kept, so that opening it raises an error."""
     return [run for path in paths for run in find_runs([path]).values() or [path]]
 
 
@@ -63,7 +63,7 @@ def _inside(folder: Path, depth: int) -> Iterator[Path]:
         return
     try:
         entries = sorted(folder.iterdir())
-    except OSError:  # Not a folder, deleted in the meantime, or not readable.
+    except OSError:  # The path is not a folder, was deleted in the meantime, or is not readable.
         return
     for entry in entries:
         if (entry / NAME).is_file():

@@ -1,8 +1,8 @@
 """Full-text search in English and Chinese.
 
 Texts are indexed by word, and each Chinese character is a word, so that single characters are found too. A text matches
-a query if it contains all of the query's words. The last word can be incomplete. Adjacent Chinese characters and quoted
-words must be adjacent in the text.
+a query if it contains all of the query's words. The last word can be incomplete. Chinese characters that are adjacent
+in the query, and quoted words, must also be adjacent in the text.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def spaced(text: str) -> str:
 
 
 def to_match(query: str) -> str | None:
-    """Convert a query to an SQLite expression, or return None if it contains no word."""
+    """Convert a query to an SQLite full-text expression, or return None if it contains no words."""
     # Only words are used, and they are quoted, so that none of them is treated as an operator.
     parts = ['"' + " ".join(part.words) + '"' + ("*" if part.is_open else "") for part in _parse(query)]
     return " AND ".join(parts) or None

@@ -1,4 +1,4 @@
-"""The index of one run: each trial's cell, and the words in its question, answer, response and documents.
+"""A run's index: each trial's cell, and the words in its question, answer, response and documents.
 
 It is a cache, so a deleted index is created again. It is in the user's cache folder, so viewing a run changes nothing
 in the run's folder.

@@ -111,7 +111,7 @@ class Indexer:
         return bool(found)
 
     def _passage(self, text: str) -> int:
-        """Return a document's number; the document is indexed only once, however many cases show it."""
+        """Return a document's number; the document is indexed only once, even if many cases show it."""
         hashed = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).digest()
         found = self._index.execute("SELECT id FROM passages WHERE hash = ?", (hashed,)).fetchone()
         if found is not None:
@@ -187,7 +187,7 @@ class Indexer:
         return int(number)
 
     def _add_types(self) -> bool:
-        """Move trials into the cells for their diagnosed error types, and out of outdated ones."""
+        """Move trials from outdated cells to the cells for their diagnosed error types."""
         stamp = stamp_of(self._run)
         if stamp == (self._note("diagnosed") or ""):
             return False
@@ -232,7 +232,7 @@ class Indexer:
             self._index.commit()
         except BaseException:
             self._index.rollback()
-            self._numbers.clear()  # The numbers of new cells were rolled back too.
+            self._numbers.clear()  # The rollback also removed the numbers of new cells.
             raise
 
 
@@ -250,7 +250,7 @@ class Kept(NamedTuple):
 
 
 def keep_indexes(inbox: Connection, parent: int) -> None:
-    """Keep the indexes of runs up to date in a separate process, until the parent process is gone.
+    """Keep the indexes of runs up to date in a separate process until the parent process exits.
 
     Args:
         inbox: Receives the list of runs whenever it changes.
@@ -276,7 +276,7 @@ def keep_indexes(inbox: Connection, parent: int) -> None:
 
 
 def _advance(kept: Kept, opened: dict[Kept, Indexer], resting: dict[Kept, float]) -> bool:
-    """Index a batch of a run; if the run cannot be read, retry later."""
+    """Index a batch of a run's trials; if the run cannot be read, retry later."""
     try:
         if kept not in opened:
             opened[kept] = Indexer(kept.run, kept.path)

@@ -23,7 +23,7 @@ _MOST_VOTES = 16
 
 
 class Vote(Struct, frozen=True):
-    """One judgement."""
+    """A judgement of a response by one judge."""
 
     judge: str
     criterion: str

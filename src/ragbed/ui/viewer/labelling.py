@@ -23,7 +23,7 @@ _WAIT_S = 5.0  # seconds to wait for another viewer that is writing a label
 
 
 class LabelQuestion(msgspec.Struct, frozen=True):
-    """A criterion and a response's labels for it; `wanted` if the response was drawn but not yet labelled."""
+    """A criterion and a response's labels for it; `wanted` is set if the response was sampled but not yet labelled."""
 
     criterion: str
     asks: str
@@ -46,7 +46,8 @@ def read_all(run: Path) -> list[Label]:
         return [msgspec.json.decode(line, type=Label) for _, line in read_lines(path)]
     except MALFORMED_JSON as error:
         raise UsageError(
-            f"{path} contains a line that is not a valid label ({error}); fix the line, or move the file away."
+            f"{path} contains a line that is not a valid label ({error}); fix the line, or move the file to another "
+            "folder."
         ) from None
 
 
@@ -54,7 +55,7 @@ def asked_of(stored: StoredResult, labels: Sequence[Label], rater: str) -> list[
     """Return all criteria for which a response can be labelled."""
     questions = []
     for criterion in CRITERIA.values():
-        # Skip the paper's judge prompts, which have no fixed list of labels; our criteria ask this more clearly.
+        # Skip the paper's judge prompts, which have no fixed list of labels; our criteria are clearer.
         if not criterion.applies(stored.case) or not needs_judge(criterion, stored) or not criterion.words:
             continue
         here = [label for label in labels if _unit(label) == _unit_of(stored, criterion.name)]
@@ -68,7 +69,7 @@ def asked_of(stored: StoredResult, labels: Sequence[Label], rater: str) -> list[
 def put_label(run: Path, stored: StoredResult, criterion: str, value: bool | None, rater: str) -> None:
     """Store a rater's label and replace the rater's earlier one; None removes it.
 
-    A line that was drawn for labelling (`ragbed judge --sample`) is filled in and keeps its probability. The label is
+    A line that was sampled for labelling (`ragbed judge --sample`) is filled in and keeps its probability. The label is
     on disk when this returns, whatever other viewers of the run write in the meantime.
     """
     if criterion not in CRITERIA:

@@ -1,4 +1,4 @@
-"""Keep the runs in the given folders open for reading, as they appear and disappear."""
+"""Keep the runs in the given folders open for reading, while runs may be added and deleted."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class OpenRuns:
     Args:
         paths: Runs, and folders that contain runs.
         cache_folder: Folder for the runs' indexes.
-        tell: Called with all runs whose indexes should be kept up to date, whenever the list changes.
+        tell: Called, whenever the list changes, with all runs whose indexes should be kept up to date.
     """
 
     def __init__(self, paths: Sequence[Path], cache_folder: Path, tell: Callable[[list[Kept]], None]) -> None:
@@ -95,7 +95,7 @@ class OpenRuns:
                 self._forget([name])
 
     def _open(self, name: str, run: Path) -> None:
-        """Open a run; one that is not yet planned has nothing to show and is retried later."""
+        """Open a run; a run that is not planned yet has nothing to show and is retried later."""
         index, file = index_path(run, self._cache_folder), _file(run)
         with closing(Indexer(run, index)) as indexer:
             if not indexer.is_planned:

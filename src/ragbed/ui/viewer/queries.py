@@ -13,9 +13,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ragbed.analysis.metrics.trial_columns import full_name
-from ragbed.analysis.statistics.rates import clustered_wilson
+from ragbed.analysis.statistics.rates import ALPHA, clustered_wilson
 from ragbed.analysis.statistics.sequential import rate_sequence
 from ragbed.runs.condition import Condition
+from ragbed.runs.decided import DecidedInterval, decided_by_score, narrow
 from ragbed.runs.display_names import short_names
 from ragbed.runs.store import StoredResult
 from ragbed.testbeds import wanted_scores
@@ -43,7 +44,7 @@ class ShownRate(Struct, frozen=True, array_like=True):
 
 
 class OverviewRow(Condition, frozen=True, kw_only=True):
-    """One condition of one model; `differs` counts the responses that the tracks score differently."""
+    """The row for one model and condition; `differs` counts the responses that the tracks score differently."""
 
     run: str
     asked: int
@@ -74,9 +75,9 @@ class _Sum:
 
 
 class TrialRow(Struct, frozen=True, kw_only=True):
-    """A trial in a list.
+    """A row that shows a trial in a list.
 
-    For an item of a minimal pair, `dial` names the perturbation, `twin` the other item of the pair, and `is_plain`
+    For an item of a minimal pair, `dial` names the perturbation, `twin` is the other item of the pair, and `is_plain`
     says whether the other item is the perturbed one. `found` is an excerpt around a search hit in a document, or empty
     if the document uses a different spelling.
     """
@@ -121,7 +122,7 @@ class TrialQuery(Struct, frozen=True, kw_only=True):
     runs: frozenset[str] = frozenset()  # If empty, all runs are used.
     wanted: CellFilter = CellFilter()
     query: str = ""
-    label: str = ""  # `wanted`: drawn for labelling but not yet labelled; `done`: labelled.
+    label: str = ""  # `wanted` if sampled for labelling but not yet labelled; `done` if labelled.
 
 
 class RunQueries:
@@ -141,12 +142,12 @@ class RunQueries:
         return short_names(models, dict(pair for names in reversed(given) for pair in names.items()))
 
     def overview(self, track: str) -> tuple[list[OverviewRow], int]:
-        """Return as many rows of the overview as a page can show, and the total number of rows."""
+        """Return as many overview rows as a page can show, and the total number of rows."""
         rows: list[OverviewRow] = []
         count = 0
         for reader in self.readers.values():
             totals = _sums(reader)
-            rows += _overview_rows(reader, totals[: MOST_ROWS - len(rows)], track)
+            rows += _overview_rows(reader, totals, track, MOST_ROWS - len(rows))
             count += len(totals)
         return rows, count
 
@@ -192,12 +193,13 @@ def _sums(reader: RunReader) -> list[_Sum]:
     return sorted(sums.values(), key=lambda total: total.cell.place)
 
 
-def _overview_rows(reader: RunReader, totals: Sequence[_Sum], track: str) -> Iterator[OverviewRow]:
+def _overview_rows(reader: RunReader, totals: Sequence[_Sum], track: str, limit: int) -> Iterator[OverviewRow]:
     names = ("correct", "refused", "flagged", *(("misled",) if track == "robust" else ()))
     patterns = reader.patterns(tuple(full_name(name, track) for name in names))
     largest = reader.largest_planned()
-    for total in totals:
-        own = patterns.get(total.cell.condition, {})
+    decided = decided_by_score([Condition(*total.cell.condition) for total in totals], reader.decided(track))
+    for total in totals[:limit]:
+        condition, own = Condition(*total.cell.condition), patterns.get(total.cell.condition, {})
         scores = {name: own[full_name(name, track)] for name in names if full_name(name, track) in own}
         yield OverviewRow(
             *total.cell.condition,
@@ -209,7 +211,10 @@ def _overview_rows(reader: RunReader, totals: Sequence[_Sum], track: str) -> Ite
             unscored=total.unscored,
             differs=total.differs,
             wanted=wanted_scores(total.cell.testbed),
-            rates={name: _rate(found, largest) for name, found in scores.items()},
+            rates={
+                name: _narrow(_rate(found, largest), decided.get((condition, name), ()))
+                for name, found in scores.items()
+            },
         )
 
 
@@ -222,6 +227,11 @@ def _rate(patterns: Patterns, largest: int) -> ShownRate:
     else:
         interval = clustered_wilson(hits, trials, counts=counts)
     return ShownRate(*interval, sum(trial * count for _, trial, count in patterns))
+
+
+def _narrow(rate: ShownRate, decided: Sequence[DecidedInterval]) -> ShownRate:
+    low, high = narrow((rate.value, rate.low, rate.high), decided, ALPHA)
+    return replace(rate, low=low, high=high)
 
 
 def light_row(reader: RunReader, cell: TrialCell, stored: StoredResult) -> TrialRow:
@@ -274,7 +284,7 @@ def _page(chosen: _Chosen, offset: int) -> Iterator[tuple[RunReader, TrialLocati
 def _search(
     chosen: _Chosen, query: TrialQuery, match: str | None
 ) -> tuple[list[tuple[RunReader, TrialLocation]], bool]:
-    """Return the trials that match words or a label state, and whether the list is complete."""
+    """Return the trials that match a query's words or label state, and whether the list is complete."""
     found: list[tuple[RunReader, TrialLocation]] = []
     is_all = True
     deadline = time.monotonic() + SEARCH_S
@@ -293,7 +303,7 @@ def _search(
 
 
 def _labelled(reader: RunReader, state: str) -> dict[int, TrialLocation]:
-    """Return the trials that need a label, or that have one, by number."""
+    """Return the trials that need a label or, depending on the query, those that have one, by number."""
     labels = [label for label in read_all(reader.folder) if (label.label is None) == (state == "wanted")]
     places = (reader.of_call(label.model, label.case, label.repeat) for label in labels)
     return {place.id: place for place in places if place is not None}

@@ -11,6 +11,7 @@ from typing import NamedTuple, TypeAlias
 
 import msgspec
 
+from ragbed.runs.decided import DecidedInterval, read_decided
 from ragbed.runs.lock import holder
 from ragbed.runs.scoring import open_scored
 from ragbed.runs.store import StoredResult
@@ -31,7 +32,7 @@ Patterns: TypeAlias = tuple[tuple[int, int, int], ...]
 
 
 class TrialLocation(NamedTuple):
-    """A trial in the index; `in_document` is true if a search matched only one of its documents."""
+    """A trial in the index; `in_document` is true if a search found its words only in a document."""
 
     id: int
     result: int
@@ -49,7 +50,7 @@ class RunReadProgress(NamedTuple):
 
 
 class RunReader:
-    """A reader for one run and its index. It reads on demand, so that its content is always current.
+    """A reader for one run and its index. It reads on demand, so the data are always current.
 
     Args:
         name: The run's name on the pages.
@@ -67,7 +68,7 @@ class RunReader:
         self._patterns: dict[tuple[str, ...], dict[tuple[object, ...], dict[str, Patterns]]] = {}
 
     def check(self) -> None:
-        """Check that the data shown on every page can be read.
+        """Check that the data that every page shows can be read.
 
         Raises:
             RagbedError: The run cannot be read.
@@ -84,7 +85,7 @@ class RunReader:
 
     @property
     def cells(self) -> list[tuple[int, TrialCell, int]]:
-        """Return each cell's number, the cell and its trial count, in list order; cached until the index changes."""
+        """Return each cell with its number and trial count, in list order. They are cached until the index changes."""
         self._forget_outdated()
         return self._cells
 
@@ -106,12 +107,12 @@ class RunReader:
         return self._by_number[place.cell]
 
     def plan(self) -> Iterator[tuple[tuple[object, ...], int, int]]:
-        """Yield every condition, without the model, with the numbers of feasible and infeasible cases."""
+        """Yield every condition (without the model) with its numbers of feasible and infeasible cases."""
         for condition, planned, infeasible in self._index.execute("SELECT condition, planned, infeasible FROM plan"):
             yield tuple(msgspec.json.decode(condition)), planned, infeasible
 
     def patterns(self, scores: tuple[str, ...]) -> dict[tuple[object, ...], dict[str, Patterns]]:
-        """Return, for each condition and score, how many questions or events have which hits and trials.
+        """Return, for each condition and score, how many questions or events have each pattern of hits and trials.
 
         The result is cached until the index changes.
         """
@@ -134,8 +135,12 @@ class RunReader:
         return found
 
     def largest_planned(self) -> int:
-        """Return the largest planned number of trials of a question or event if the run is monitored, otherwise 0."""
+        """Return the largest planned number of trials per question or event if the run is monitored, otherwise 0."""
         return int(read_meta(self._index, "largest") or 0) if self.store.is_monitored() else 0
+
+    def decided(self, track: str) -> list[DecidedInterval]:
+        """Return the intervals that decided a monitored run's conditions, which concern the robust track."""
+        return read_decided(self.store) if track == "robust" and self.store.is_monitored() else []
 
     def progress(self) -> RunReadProgress:
         """Return the progress of the run and its index."""
@@ -144,13 +149,13 @@ class RunReader:
         return RunReadProgress(results, indexed, holder(self.folder), read_meta(self._index, "problem") or None)
 
     def in_cell(self, cell: int, offset: int, limit: int) -> list[TrialLocation]:
-        """Return trials from one cell."""
+        """Return a range of a cell's trials."""
         return self._locate("trials t WHERE t.cell = ? ORDER BY t.id LIMIT ? OFFSET ?", (cell, limit, offset))
 
     def search(
         self, match: str, cells: Collection[int] | None, limit: int, deadline: float
     ) -> tuple[list[TrialLocation], bool]:
-        """Return the first trials that contain all words, in the given or all cells, and whether the list is complete.
+        """Return the first trials in the given cells (or all) that contain all words, and whether the list is complete.
 
         Matches in the question, the answers and the response come before matches in a document.
         """
@@ -180,7 +185,7 @@ class RunReader:
             yield from rows
 
     def of_question(self, stored: StoredResult, limit: int) -> list[TrialLocation]:
-        """Return trials of the same question under any condition."""
+        """Return trials for the same question under any condition."""
         return self._locate(
             """items i JOIN asked a ON a.item = i.id JOIN trials t ON t.asked = a.id
             WHERE i.name = ? ORDER BY t.cell, t.id LIMIT ?""",
@@ -188,7 +193,7 @@ class RunReader:
         )
 
     def perturbed(self, case: Case) -> tuple[str, str] | None:
-        """Return the perturbed item that forms a minimal pair with a case's item, and its perturbation, or None."""
+        """Return the perturbed counterpart of a case's item in its minimal pair, with the perturbation, or None."""
         query = "SELECT item, dial FROM items WHERE twin = ? AND dial IS NOT NULL ORDER BY id LIMIT 1"
         found = self._index.execute(query, (item_name(case.data, case.item),)).fetchone()
         return None if found is None else (found[0], found[1])
@@ -208,7 +213,7 @@ class RunReader:
         return [TrialLocation(*row) for row in self._index.execute(query, values)]
 
     def evidence(self, place: TrialLocation) -> list[ShownEvidence]:
-        """Return the evidence for a trial's errors, if it was diagnosed."""
+        """Return the evidence for a trial's errors, if the trial was diagnosed."""
         row = self._index.execute("SELECT told FROM evidence WHERE trial = ?", (place.id,)).fetchone()
         return [] if row is None else msgspec.json.decode(row[0], type=list[ShownEvidence])
 

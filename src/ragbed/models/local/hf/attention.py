@@ -29,7 +29,7 @@ class PrefillBatch:
     def attend(
         self, layer: int, query: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, scale: float | None
     ) -> torch.Tensor:
-        """Compute causal attention one prompt at a time; prompts are long, so a launch for each costs little."""
+        """Compute causal attention one prompt at a time; prompts are long, so a kernel launch for each costs little."""
         self.cache.put(layer, keys[0], values[0], self.slots)
         found = query.new_empty((*query.shape[:-1], values.shape[-1]))
         for start, end in self.borders:
@@ -42,7 +42,7 @@ class PrefillBatch:
 
 @dataclass(frozen=True)
 class DecodeBatch:
-    """A batch with one new token per sequence; `spans` holds the starts and ends as integers if there is no kernel."""
+    """A batch with one new token per sequence; `spans` holds starts and ends as integers if the kernel is not used."""
 
     cache: KVCache
     slots: torch.Tensor
@@ -53,7 +53,7 @@ class DecodeBatch:
     def attend(
         self, layer: int, query: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, scale: float | None
     ) -> torch.Tensor:
-        """Compute attention over all tokens of each sequence, with the kernel or one sequence at a time."""
+        """Compute attention over all tokens of each sequence, with the kernel if it can be used."""
         kept_keys, kept_values = self.cache.put(layer, keys[0], values[0], self.slots)
         if self.spans is None:
             from ragbed.models.local.hf.triton_kernel import attend_spans  # noqa: PLC0415  # Triton needs a GPU

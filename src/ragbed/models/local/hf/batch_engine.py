@@ -21,7 +21,7 @@ _TOP_K = 1024
 
 
 class BatchEngine:
-    """Completes sequences and calls their `done`; a sequence with neither a finish nor a failure was abandoned.
+    """Completes sequences and calls their `done`; a sequence with neither finish reason nor failure was abandoned.
 
     Args:
         open_runner: A function that loads the model in the thread. If it raises an exception, `broken` is set to it.
@@ -72,7 +72,7 @@ class BatchEngine:
             self._abandon()
 
     def _receive(self) -> bool:
-        """Add new sequences, sorted by length, waiting for one if the engine is idle; return False if it is closing."""
+        """Add new sequences, sorted by length, or wait for one if the engine is idle; return False if it is closing."""
         with suppress(Empty):
             while not self._closing:
                 idle = not self._waiting and not self._running
@@ -114,7 +114,7 @@ class BatchEngine:
         return True
 
     def _reduce(self, batch: list[Sequence]) -> None:
-        """Requeue all sequences, keeping their tokens, after an out-of-memory error, and halve the batch size."""
+        """After an out-of-memory error, requeue all sequences with their tokens and halve the batch size."""
         affected = [*self._running, *batch]
         for sequence in affected:
             self._runner.release(sequence)
@@ -167,7 +167,7 @@ def choose(logits: torch.Tensor, sampling: Sampling, numbers: Several[int]) -> l
 
 
 def log_probabilities(logits: torch.Tensor, tokens: Several[int]) -> list[float]:
-    """Return the log-probability of a token in each row, at temperature 1; it is undefined for `NOT_A_NUMBER`."""
+    """Return the log-probability of each row's token at temperature 1; it is undefined for `NOT_A_NUMBER`."""
     chosen = torch.tensor(tokens, device=logits.device).clamp(min=0)[:, None]
     values: list[float] = logits.float().log_softmax(-1).gather(-1, chosen)[:, 0].tolist()
     return values

@@ -50,7 +50,7 @@ class KVCache:
     def put(
         self, layer: int, keys: torch.Tensor, values: torch.Tensor, at: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Write keys and values, shaped (heads, tokens, width), to the given slots; return those of the whole layer."""
+        """Write keys and values, shaped (heads, tokens, width), to the given slots, and return the whole layer."""
         if layer not in self._layers:
             self._layers[layer] = (_allocate(keys, self.slots), _allocate(values, self.slots))
         kept_keys, kept_values = self._layers[layer]
@@ -59,7 +59,7 @@ class KVCache:
         return kept_keys, kept_values
 
     def enlarged(self, slots: int) -> KVCache:
-        """Return an empty cache for the same layers with this many slots, or fewer if there is too little memory."""
+        """Return an empty cache for the same layers with `slots` slots, or fewer if there is too little memory."""
         larger = KVCache(slots)
         try:
             for layer, (keys, values) in self._layers.items():

@@ -100,7 +100,7 @@ def open_runner(folder: Path, source: WeightSource, batching: Batching) -> Runne
 
 
 def choose_runner(model: Any, batching: Batching) -> Runner:
-    """Return a runner without padding if our attention reproduces the library's logits, or else one with padding."""
+    """Return a runner without padding if our attention reproduces the library's logits, otherwise one with padding."""
     if _may_be_ragged(model):
         cache = _try_ragged(model)
         if cache is not None:

@@ -36,7 +36,7 @@ _CLOSE_S = 1.5
 
 
 class HFModel:
-    """`hf/<repo or folder>`.
+    """A model from the transformers library: `hf/<repo or folder>`.
 
     Args:
         source: The location of the weights.

@@ -27,7 +27,7 @@ class PaddedRunner:
         self._mask = torch.empty((0, 0))
 
     def admit(self, waiting: Several[Sequence], running: int) -> list[Sequence]:
-        """Return sequences of similar length, since all are padded to the longest, or none while a batch is running."""
+        """Return sequences of similar length, as all are padded to the longest, or none while a batch is running."""
         if running or not waiting:
             return []
         rows = max(1, self._batching.tokens // waiting[0].length)
@@ -56,7 +56,7 @@ class PaddedRunner:
         return self._forward(tokens)[[rows[sequence] for sequence in batch]]
 
     def release(self, sequence: Sequence) -> None:
-        """Do nothing: `write` drops rows."""
+        """Do nothing, because `write` drops finished rows."""
 
     def _forward(self, tokens: torch.Tensor) -> torch.Tensor:
         positions = (self._mask.cumsum(-1) - 1).clamp(min=0)[:, -tokens.shape[1] :]

@@ -31,7 +31,7 @@ class RaggedRunner:
     """Runs a model with our own attention function.
 
     Args:
-        model: A model that uses the attention function `attention.NAME`.
+        model: A model that uses the attention function registered as `attention.NAME`.
         cache: The KV cache.
         batching: The batch limits.
     """
@@ -44,7 +44,7 @@ class RaggedRunner:
         self._graphs = _Graphs(self._step) if has_kernel(self._device) else None
 
     def admit(self, waiting: Several[Sequence], running: int) -> list[Sequence]:
-        """Return a batch of prompts if it is large or has waited long enough, otherwise an empty list.
+        """Return a batch of prompts if it is large or the prompts have waited long enough, otherwise an empty list.
 
         A batch is large if it has enough tokens, or at least as many sequences as are running.
         """

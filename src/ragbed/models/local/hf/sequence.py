@@ -19,14 +19,14 @@ NOT_A_NUMBER = -1
 
 @dataclass(frozen=True)
 class StopCondition:
-    """The tokens and strings that end a response before its maximum length."""
+    """The tokens and strings that end a response before it reaches its maximum length."""
 
     tokens: frozenset[int]
     texts: tuple[str, ...] = ()
     decode: Callable[[list[int]], str] = lambda _tokens: ""
 
     def is_reached(self, written: list[int]) -> bool:
-        """Return whether the response ends with its last token."""
+        """Return whether the last token ends the response."""
         if written[-1] in self.tokens or not self.texts:
             return written[-1] in self.tokens
         # A token has at least one byte, so this many tokens contain the stop string. A few more are decoded, because
@@ -63,21 +63,21 @@ class Sequence:
 
     @property
     def length(self) -> int:
-        """The number of tokens so far."""
+        """The number of tokens in the prompt and the response so far."""
         return len(self.prompt) + len(self.written)
 
     @property
     def max_length(self) -> int:
-        """The maximum number of tokens."""
+        """The maximum number of tokens in the prompt and the response together."""
         return len(self.prompt) + self.limit
 
     @property
     def tokens(self) -> list[int]:
-        """All tokens so far."""
+        """The tokens of the prompt and the response so far."""
         return self.prompt + self.written
 
     def random_number(self) -> int:
-        """Return the next token's random number, which changes only when a token is added, so a step can be retried."""
+        """Return the next token's random number. It changes only when a token is added, so a step can be retried."""
         if self._number is None:
             self._number = self.rng.getrandbits(62)
         return self._number
@@ -100,7 +100,7 @@ class Sequence:
 
 @dataclass
 class Batching:
-    """Batch limits: the maximum number of prompt tokens (a longer prompt runs alone) and of concurrent sequences."""
+    """Batch limits: the maximum numbers of prompt tokens (a longer prompt runs alone) and of concurrent sequences."""
 
     tokens: int
     width: int
@@ -117,10 +117,10 @@ class Runner(Protocol):
         """
 
     def read(self, batch: Several[Sequence]) -> torch.Tensor:
-        """Prefill the sequences with all their tokens, and return the logits for their next tokens, one row each."""
+        """Prefill the sequences with all their tokens, and return one row of next-token logits per sequence."""
 
     def write(self, batch: Several[Sequence]) -> torch.Tensor:
-        """Decode one step for each running sequence, and return the logits for the next tokens, one row each."""
+        """Decode one step for each running sequence, and return one row of next-token logits per sequence."""
 
     def release(self, sequence: Sequence) -> None:
         """Free a sequence's memory."""

@@ -1,4 +1,4 @@
-"""Compute attention of one new token per sequence over all its tokens, on NVIDIA and AMD GPUs (Triton).
+"""Compute attention from one new token per sequence to all of the sequence's tokens, on NVIDIA and AMD GPUs (Triton).
 
 Memory bandwidth limits the speed, so nothing is padded: every program uses the actual length of its sequence. One
 program handles all query heads that share a key head, so that keys and values are read only once. Long sequences are

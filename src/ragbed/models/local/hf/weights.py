@@ -36,10 +36,10 @@ class WeightSource:
 
 
 def parse_source(text: str, *, trusts_code: bool) -> WeightSource:
-    """Parse `<repo or folder>[@revision]`.
+    """Parse a source of the form `<repo or folder>[@revision]`.
 
     Raises:
-        UsageError: The text is neither, or its code is trusted but no revision is given.
+        UsageError: The text is neither a repository nor a folder, or its code is trusted but no revision is given.
     """
     name, at, revision = text.rpartition("@")
     if not at or Path(text).is_dir():
@@ -69,7 +69,7 @@ def parse_source(text: str, *, trusts_code: bool) -> WeightSource:
 
 
 def get_folder(source: WeightSource, environ: Mapping[str, str]) -> Path:
-    """Return the folder with all of a model's files, downloading the repository if it is not cached.
+    """Return the folder with all of the model's files; download the repository if it is not cached.
 
     Raises:
         RagbedError: The download failed, or there are no weights that are safe to load.

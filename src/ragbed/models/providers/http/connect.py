@@ -28,7 +28,7 @@ _Addresses: TypeAlias = list[AddrInfoType]
 # The delay before trying the other address family (IPv4 or IPv6), as recommended in RFC 8305.
 _HAPPY_EYEBALLS_S = 0.25
 _MAX_PROXY_BYTES = 16 << 10
-# Maximum idle time of a connection that is reused; after a longer time, the server may be closing it.
+# Maximum idle time after which a connection is reused; after a longer time, the server may be closing it.
 _KEEP_S = 15.0
 _TUNNEL_OPEN = re.compile(rb"HTTP/1\.[01] 200[ \r]")
 
@@ -67,7 +67,7 @@ def proxy_for(url: URL, environ: Mapping[str, str]) -> URL | None:
 
 
 def _matches(pattern: str, url: URL) -> bool:
-    """Return whether a `no_proxy` entry matches a URL: `*`, a domain, an IP or a network, with or without a port."""
+    """Return whether a `no_proxy` entry (`*`, a domain, an IP or a network, with or without a port) matches a URL."""
     host = (url.host or "").lower()
     with suppress(ValueError):  # the entry is not a network, or the host is not an IP address
         return ip_address(host) in ip_network(pattern.strip("[]"), strict=False)
@@ -146,7 +146,7 @@ class _Connector:
 
     @cached_property
     def _tls(self) -> ssl.SSLContext:
-        context = ssl.create_default_context()  # this takes 0.1 s, so it is created only when needed
+        context = ssl.create_default_context()  # creating the context takes 0.1 s, so it is created only when needed
         context.set_alpn_protocols(["http/1.1"])
         return context
 

@@ -1,4 +1,4 @@
-"""Send one request at a time over a connection, and read the response up to a size limit.
+"""Send one request at a time over a connection, and read each response up to a size limit.
 
 Responses are parsed by llhttp (`httptools`), which Node and aiohttp also use.
 """
@@ -42,7 +42,7 @@ class HttpResponse(NamedTuple):
 
 
 class ResponseLimits(NamedTuple):
-    """The limits for a response: its deadline (in loop time), the longest pause within it, and the maximum size."""
+    """The limits for a response: its deadline (in loop time), the longest pause within it, and its maximum size."""
 
     end: float
     silence_s: float
@@ -166,7 +166,7 @@ class Connection(asyncio.BufferedProtocol):
     # The following methods are called by the parser.
 
     def on_message_begin(self) -> None:
-        """Start a response, or close the connection if no request is waiting for one."""
+        """Start a new response, or close the connection if no request is waiting for one."""
         self._headers, self._in_body = {}, False
         if self._response is None or self._response.done():
             self.close()
@@ -184,7 +184,7 @@ class Connection(asyncio.BufferedProtocol):
             self._fail_too_large()
 
     def on_body(self, piece: bytes) -> None:
-        """Append a piece of the body, from which the parser has removed chunk framing."""
+        """Append a piece of the body, without the chunk framing, which the parser has removed."""
         self._since_body = 0
         self._body += piece
         if self._parser.get_status_code() != 200:

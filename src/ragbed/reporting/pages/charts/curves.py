@@ -1,4 +1,4 @@
-"""Curves with interval bands, one line per series, labelled at the end of the line."""
+"""Curves with interval bands: one line per series, with its label at the end of the line."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _INNER = 240
 
 
 class CurvePoint(NamedTuple):
-    """A share with its interval at a position on the scale."""
+    """A share with its interval, at a position on the horizontal scale."""
 
     at: float
     value: float | None
@@ -62,7 +62,7 @@ class _Scale(NamedTuple):
 
 
 def curves(name: str, texts: ChartTexts, series: Sequence[Series], *, is_log: bool = False) -> Chart:
-    """Draw curves on a scale from 0 to 100%; the horizontal scale can be logarithmic."""
+    """Draw curves on a vertical scale from 0 to 100%; the horizontal scale can be logarithmic."""
     places = sorted({point.at for one in series for point in one.points})
     scale = _Scale(places[0], places[-1], max(_INNER, _LINE * len(series)), is_log)
     height = _TOP + scale.height + _BOTTOM

@@ -1,4 +1,4 @@
-"""Heat maps: a share for every row and column, shown as a number and a shade."""
+"""Heat maps, in which the share for every row and column is shown as a number and a shade."""
 
 from __future__ import annotations
 

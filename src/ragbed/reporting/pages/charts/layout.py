@@ -16,14 +16,14 @@ from ragbed.reporting.pages.markup import Child, Node, el, raw, write
 
 WIDTH = 540  # Width of a chart; when a phone scales it down, letters are still eight pixels high.
 _CHARACTER = 6.4  # Approximate width of a Latin letter at 12 pixels; a Chinese character takes twice as much.
-_NAME = 7.2  # The same for names, which are 13.5 pixels high on a phone.
+_NAME = 7.2  # Approximate width of a Latin letter in names, which are 13.5 pixels high on a phone.
 _LONGEST_NAME = 80
 _PART = re.compile(r"(?<=[-_/:\s])")  # the boundary between two parts of a model name
 _DASHES = (None, "7 3", "2 2", "9 3 2 3")
 
 
 class Grid(NamedTuple):
-    """The numbers of a chart as a table."""
+    """A chart's numbers as a table."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
@@ -31,7 +31,7 @@ class Grid(NamedTuple):
 
 @dataclass(frozen=True)
 class Chart:
-    """A drawing with its texts and numbers. Its name is used for the file and for the element on a page."""
+    """A drawing with its texts and numbers. `name` identifies its file and its element on a page."""
 
     name: str
     title: str
@@ -83,18 +83,18 @@ def sheet(title: str, description: str, height: float, marks: Iterable[Child]) -
 
 
 def safe_name(text: str) -> str:
-    """Return a name of letters, digits and dashes for a file or an element. A hash is appended if the name changed."""
+    """Return a file or element name with only letters, digits and dashes. A hash is appended if the name changed."""
     kept = re.sub(r"[^A-Za-z0-9_.-]+", "-", text).strip("-.")[:_LONGEST_NAME]
     return kept if kept and kept == text else f"{kept}-{crc32(text.encode(errors='surrogatepass')):08x}"
 
 
 def hue(number: int) -> str:
-    """Return the CSS class for the colour of the series with this number, from 0."""
+    """Return the CSS class for a series' colour, given the number of the series, counted from 0."""
     return f"s{number % HUES + 1}"
 
 
 def dash(number: int) -> str | None:
-    """Return the dash pattern of a series, which distinguishes series of the same colour, even in print."""
+    """Return a series' dash pattern, which distinguishes series of the same colour, even in print."""
     return _DASHES[(number + number // HUES) % len(_DASHES)]
 
 
@@ -115,7 +115,7 @@ def fit(text: str, width: float, letter: float = _CHARACTER) -> str:
 
 
 def fit_names(names: Sequence[str], width: float) -> list[str]:
-    """Shorten names to fit a width, keeping different names different.
+    """Shorten names to fit a width, keeping different names distinct.
 
     If shortened names would be equal, their common last parts are removed first (`-Instruct`), or their common first
     parts. If that is not enough, the names are numbered.
@@ -143,7 +143,7 @@ def _shared(names: Iterable[list[str]]) -> int:
 
 
 def spread(wanted: Sequence[float], least: float, top: float, bottom: float) -> list[float]:
-    """Return label positions that are close to the wanted ones and at least `least` apart."""
+    """Return label positions that are close to the preferred ones and at least `least` apart."""
     order = sorted(range(len(wanted)), key=wanted.__getitem__)
     placed = list(wanted)
     edge = top - least
@@ -156,11 +156,11 @@ def spread(wanted: Sequence[float], least: float, top: float, bottom: float) -> 
 
 
 def percent(value: float | None, digits: int = 0) -> str:
-    """Return a share as a percentage, or a dash if there is none."""
+    """Return a share as a percentage, or a dash if there is no share."""
     return "–" if value is None else f"{round(100 * value, digits) + 0.0:.{digits}f}"
 
 
 def format_share(value: float | None, low: float | None, high: float | None, sign: str = "") -> str:
-    """Return a share with its interval as percentages; the sign follows the share."""
+    """Return a share with its interval as percentages; the percent sign follows the share."""
     interval = "" if low is None or high is None else f" [{percent(low, 1)}, {percent(high, 1)}]"
     return f"{percent(value, 1)}{sign}{interval}"

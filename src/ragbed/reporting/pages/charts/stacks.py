@@ -1,4 +1,4 @@
-"""Stacked bars, one per row, with each part as a percentage of the whole."""
+"""Stacked bar charts with one bar per row, in which each part is a percentage of the whole."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Chart styles, with the colours from `static/look.css`.
 
-Pages use variables for the colours. SVG files contain the values, because few SVG readers support variables.
+Pages use CSS variables for the colours. SVG files contain the values, because few SVG viewers support variables.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def rules() -> str:
 
 
 def written_rules(theme: Theme) -> str:
-    """Return the styles with a theme's colours as literal values."""
+    """Return the styles for all charts, with a theme's colours as literal values."""
     place = 1 if theme == "light" else 2
     colours = {found[1]: found[1 + place] for found in _COLOUR.finditer(read_static("look.css"))}
     return _VARIABLE.sub(lambda match: colours[match[1]], rules())

@@ -48,7 +48,7 @@ class StrategyInput(Struct, frozen=True):
 
 
 def quote(given: StrategyInput) -> Flow:
-    """Request the supporting sentence and then the answer; only the text after the answer label counts."""
+    """Request the supporting sentence followed by the answer; only the text after the answer label counts."""
     reply = yield given.plain
     *_, answer = _ANSWER.split(reply)
     return answer.strip() or reply
@@ -72,7 +72,7 @@ def decompose(given: StrategyInput) -> Flow:
 
 
 def isolate(given: StrategyInput) -> Flow:
-    """Extract findings from each document in a separate call, and combine them; documents without any are left out."""
+    """Extract findings from each document in a separate call, and combine them; skip documents without findings."""
     texts = read_texts("isolate", given.lang)
     notes = []
     for document in given.documents:
@@ -107,7 +107,7 @@ STRATEGIES = ("quote", "numbered", "unwarned", "decompose", "isolate", "cite")
 
 
 def flow_of(case: Case) -> Flow | None:
-    """Return the generator of a case's calls, or None if the case is a single call with the case's messages."""
+    """Return a generator for a case's calls, or None if the case is a single call with the case's own messages."""
     make = FLOWS.get(case.profile.partition(MARK)[2])
     if make is None:
         return None
