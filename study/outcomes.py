@@ -199,7 +199,7 @@ def predictions(outcomes: Outcomes) -> list[Prediction]:
     return [
         Prediction(1, len(fell) == len(falls), f"{len(fell)} of {len(falls)} rows fall"),
         Prediction(2, len(grew) == len(grows), f"{len(grew)} of {len(grows)} pairs increase"),
-        Prediction(3, max(refusals) <= 0.45, f"highest rate {100 * max(refusals):.1f} %"),
+        Prediction(3, max(refusals) <= 0.45, f"highest rate {100 * max(refusals):.1f}%"),
         Prediction(4, len(position) == len(moved), f"{len(position)} of {len(moved)} datasets"),
         Prediction(5, len(shrunk) == len(smaller), f"{len(shrunk)} of {len(smaller)} rows"),
         Prediction(
@@ -209,7 +209,7 @@ def predictions(outcomes: Outcomes) -> list[Prediction]:
         ),
         Prediction(7, failed == 0, f"{failed} of {calls:,} calls failed"),
         Prediction(8, order == 1, "the order is the same" if order == 1 else "the order differs"),
-        Prediction(9, min(biases) > 0.5, f"lowest bias {100 * min(biases):.1f} %"),
+        Prediction(9, min(biases) > 0.5, f"lowest bias {100 * min(biases):.1f}%"),
     ]
 
 

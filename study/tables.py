@@ -192,19 +192,19 @@ def findings(outcomes: Outcomes) -> Iterator[str]:
     substring = [row.difference.value for row in outcomes.rows("3b")]
     failed, calls = count_failed(outcomes)
     yield (
-        f"* Going from no noise to 80 % noise costs {_range(rgb)} points on RGB's Chinese questions and "
-        f"{_range(synthetic)} points on synthetic data, wherever accuracy falls significantly."
+        f"* At 80% noise, accuracy is {_range(rgb)} points lower than without noise on RGB's Chinese questions, and "
+        f"{_range(synthetic)} points lower on synthetic data, wherever the difference is significant."
     )
     yield (
-        f"* In {len(evidence)} of {len(outcomes.rows('3a'))} rows, the fall is significantly smaller if the amount of "
-        f"evidence is fixed: {_range(list(evidence.values()))} % of it is due to fewer supporting documents. "
-        f"On RGB's data, {on_rgb} of {len(MODELS)} rows are significant."
+        f"* In {len(evidence)} of {len(outcomes.rows('3a'))} rows, accuracy falls significantly less if the amount "
+        f"of evidence is fixed: {_range(list(evidence.values()))}% of the drop is due to fewer supporting documents. "
+        f"On RGB's data, this effect is significant in {on_rgb} of {len(MODELS)} rows."
     )
     yield (
         f"* Substring matching changes accuracy by {_points(min(substring))} to {_points(max(substring))} points "
         "compared with the robust track, in both directions."
     )
-    yield f"* {failed} of {calls:,} calls failed, so dropped failures change nothing here."
+    yield f"* {failed} of {calls:,} calls failed, so excluding failed calls would not change the results."
     yield f"* {right} of {len(outcome)} predictions were right."
 
 

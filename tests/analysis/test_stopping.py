@@ -10,16 +10,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 import ragbed
 from ragbed.analysis.condition_table import tabulate_run
+from ragbed.analysis.run_cells import decided_in
 from ragbed.analysis.statistics.sequential import rate_sequence
 from ragbed.analysis.stopping_plan import PlannedClusters
 from ragbed.errors import DataError, UsageError
 from ragbed.models.scripted import ScriptedModel
-from ragbed.runs.decided import DecidedInterval, narrow
+from ragbed.runs.condition import Condition
+from ragbed.runs.decided import DecidedInterval, decided_by_score, narrow
 from ragbed.runs.store import open_store
+from ragbed.ui.viewer.queries import RunQueries
 from tests.cli.typed import type_command
+from tests.ui.viewer.test_queries import open_run
 
 DATA = "ragbed-mini-en_base"
 OTHER = "ragbed-mini-zh_base"
@@ -296,7 +301,7 @@ class Improving(Slow):
     async def complete(self, case: ragbed.Case, repeat: int = 0) -> ragbed.Completion:
         refuses = self.calls < self.refusals
         done = await super().complete(case, repeat)
-        return done if refuses else await ScriptedModel("oracle").complete(case, repeat)
+        return done if refuses else await ScriptedModel("memory").complete(case, repeat)
 
 
 @pytest.mark.parametrize(
@@ -318,7 +323,11 @@ def test_a_report_agrees_with_the_decision_after_more_answers_have_arrived(
     sums = tmp_path / "sums.jsonl"
     ragbed.score(run, sums=sums, progress=False)
     if until == "compare":
+        assert str(tmp_path) not in sums.read_text(encoding="utf-8")
         rows = [*ragbed.compare(base, run).records()]
+        base.folder.rename(tmp_path / "moved")
+        assert [*ragbed.compare(tmp_path / "moved", run).records()] == rows
+        (tmp_path / "moved").rename(base.folder)
         assert rows[0]["p"] < 0.05
     else:
         metrics = [*run.metrics(), *ragbed.report(run).records(), *ragbed.report(sums).records()]
@@ -331,6 +340,45 @@ def test_a_report_agrees_with_the_decision_after_more_answers_have_arrived(
     assert [one["state"] for one in run.gates] == ([] if gate is None else ["failed"])
     again = _run(tmp_path / "r", Slow(), **options)
     assert again.conditions == run.conditions
+
+
+@pytest.mark.parametrize(
+    ("until", "metric", "score"),
+    [
+        ("noise.accuracy@0.4 ± 15", "accuracy", "correct"),
+        ("rejection.refusal_recall ± 15", "refusal_recall", "refused"),
+    ],
+)
+def test_every_output_agrees_with_the_decision(until: str, metric: str, score: str, tmp_path: Path) -> None:
+    model = Improving()
+    model.refusals = 48
+    testbed = until.partition(".")[0]
+    options: dict[str, Any] = {"testbeds": testbed, "noise": 0.4 if testbed == "noise" else 1, "until": until}
+    run = _run(tmp_path / "r", model, **options)
+    (cell,) = (row for row in run.metrics() if row["metric"] == metric)
+    (row,) = tabulate_run(run.folder)
+    (decided,) = decided_in(run.folder)
+    assert (decided.low, decided.high) != (cell["low"], cell["high"])
+    assert decided.low <= cell["low"] <= cell["value"] <= cell["high"] <= decided.high
+    assert decided.high == cell["high"] or decided.low == cell["low"]  # the final interval alone is wider
+    assert (row.rates[score].low, row.rates[score].high) == (cell["low"], cell["high"])
+    ragbed.export(run, "cassette", tmp_path / "c.ragbed")
+    ragbed.import_results(tmp_path / "c.ragbed", "cassette", tmp_path / "imported")
+    other = _run(tmp_path / "other", Slow("test/other"), **options)
+    ragbed.merge([run, other], tmp_path / "merged")
+    for folder in (tmp_path / "imported", tmp_path / "merged"):
+        assert decided in decided_in(folder)
+    reader = open_run(run.folder)
+    ((shown,), _) = RunQueries({"r": reader}).overview("robust")
+    reader.close()
+    assert (shown.rates[score].low, shown.rates[score].high) == (cell["low"], cell["high"])
+
+
+def test_a_decision_about_several_conditions_narrows_none_of_them() -> None:
+    first = Condition("m", "d", "en", "counterfactual", 0.0, 0.0, 5, "related", "")
+    decided = DecidedInterval("counterfactual", "error_detection", {"data": "d", "k": 5}, 0.2, 0.4, 0.05, "m")
+    assert decided_by_score([first], [decided]) == {(first, "flagged"): [decided]}
+    assert decided_by_score([first, replace(first, correct=0.4)], [decided]) == {}
 
 
 def test_a_damaged_decision_is_an_error(tmp_path: Path) -> None:

@@ -32,7 +32,10 @@ def test_a_case_has_the_given_numbers_of_supporting_and_distracting_documents(
 ) -> None:
     for case in _cases(dataset, num_docs=(5, 50), supporting=supporting, limit=2):
         if supporting == 3:
-            assert (case.feasible, case.reason) == (False, "requires 3 supporting documents, but the item has only 1")
+            assert (case.feasible, case.reason) == (
+                False,
+                "the case requires 3 supporting documents, but the item has only 1",
+            )
             continue
         stances = Counter(document.stance for document in case.documents)
         assert stances == {"supports": 1, "distracts": case.k - 1}

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean
 from typing import NamedTuple
+
+import msgspec
 
 from ragbed.analysis.metrics.trial import Scored
 from ragbed.analysis.run_cells import decided_in, is_monitored, read_trials
@@ -204,12 +207,18 @@ def compare(first: Side, second: Side, least: float) -> list[Comparison]:
     return adjust(made)
 
 
+def hash_scores(scores: dict[ComparedQuestion, float]) -> str:
+    """Return a hash of the scores under one condition, which identifies a baseline in any folder."""
+    lines = sorted(msgspec.json.encode((one.item, one.text, one.answer, score)) for one, score in scores.items())
+    return hashlib.blake2b(b"\n".join(lines), digest_size=8).hexdigest()
+
+
 def _narrow(row: Comparison, first: Side, second: Side) -> Comparison:
     """Return a comparison whose interval agrees with the decisions that ended the second run (see `runs.decided`)."""
     decided = [
         interval
         for interval in second.decided
-        if interval.base == str(first.run.resolve()) and interval.place == row.condition._asdict()
+        if interval.place == row.condition._asdict() and interval.base == hash_scores(first.scores[row.condition])
     ]
     if not decided:
         return row

@@ -7,7 +7,7 @@ counts, without numpy, because loading it takes longer than scoring a small run.
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from operator import add
@@ -18,7 +18,7 @@ from msgspec import structs
 
 from ragbed.analysis.statistics.rates import ALPHA, Interval, clustered_wilson
 from ragbed.runs.condition import Condition, condition_of, largest_cluster
-from ragbed.runs.decided import DecidedInterval, narrow, read_decided
+from ragbed.runs.decided import DecidedInterval, decided_by_score, narrow, read_decided
 from ragbed.runs.display_names import changed_models, split_by_served
 from ragbed.runs.engines import Engine
 from ragbed.runs.engines.local import LocalEngine
@@ -29,8 +29,6 @@ from ragbed.testbeds import TESTBEDS
 
 _SCORES = ("correct", "refused", "flagged")
 _NAMES = (*(f"{track}{name}" for track in ("paper.", "code.", "") for name in _SCORES), "misled", "unsure")
-# The scores whose rates are metrics of a report.
-_SCORE_OF = {"accuracy": "correct", "refusal_recall": "refused", "refusal": "refused", "error_detection": "flagged"}
 _MAX_QUEUED = 1_000  # Maximum number of results waiting to be scored, which take 15 MB with RGB's documents.
 _EARLY = 20_000  # Maximum number of results scored during the run; an engine scores the rest in parallel.
 _READ = 64  # Number of results from earlier sessions to read at a time.
@@ -278,9 +276,8 @@ def _add_planned(tally: _Tally, store: RunStore) -> list[ConditionCounts]:
     if store.is_monitored():
         interval = partial(_sequence, largest_cluster(store.cases(), repeats))
     rows = {row.condition: row for row in tally.rows(interval)}
-    decided = read_decided(store) if store.is_monitored() else []
-    for row in rows.values() if decided else ():
-        _narrow(row, decided)
+    if store.is_monitored():
+        _narrow(rows, read_decided(store))
     is_complete = sum(row.asked for row in rows.values()) >= len(store.models()) * store.size(repeats)
     for row in rows.values():
         row.planned = row.asked if is_complete else 0
@@ -297,19 +294,13 @@ def _add_planned(tally: _Tally, store: RunStore) -> list[ConditionCounts]:
     return sorted(rows.values(), key=_order)
 
 
-def _narrow(row: ConditionCounts, decided: Sequence[DecidedInterval]) -> None:
-    """Narrow the intervals of a row by a monitored run's decisions (see `runs.decided`)."""
-    at = structs.asdict(row.condition)
-    found: dict[str, list[DecidedInterval]] = {}
-    for one in decided:
-        place = {"testbed": one.table, "model": one.model, "arm": "related", **one.place}
-        if place.items() <= at.items():
-            found.setdefault(_SCORE_OF.get(one.metric, ""), []).append(one)
-    for name in found.keys() & row.rates.keys():
-        rate = row.rates[name]
-        if rate.value is not None and rate.low is not None and rate.high is not None:
-            low, high = narrow((rate.value, rate.low, rate.high), found[name], ALPHA)
-            row.rates[name] = rate._replace(low=low, high=high)
+def _narrow(rows: Mapping[Condition, ConditionCounts], decided: Sequence[DecidedInterval]) -> None:
+    """Narrow the intervals by a monitored run's decisions (see `runs.decided`)."""
+    for (condition, name), found in decided_by_score(rows, decided).items():
+        rate = rows[condition].rates.get(name)
+        if rate is not None and rate.value is not None and rate.low is not None and rate.high is not None:
+            low, high = narrow((rate.value, rate.low, rate.high), found, ALPHA)
+            rows[condition].rates[name] = rate._replace(low=low, high=high)
 
 
 def _base_model(model: str, models: Sequence[str]) -> str:

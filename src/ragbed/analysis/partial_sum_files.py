@@ -34,7 +34,7 @@ from ragbed.errors import MALFORMED_JSON, DataError, RagbedError, UsageError
 from ragbed.io.jsonl import read_lines, write_whole
 from ragbed.io.locations import Place, local_copy
 from ragbed.runs.condition import largest_cluster
-from ragbed.runs.decided import DecidedInterval, read_decided
+from ragbed.runs.decided import COMPARISON, DecidedInterval, read_decided
 from ragbed.runs.engines import Engine
 from ragbed.runs.rows import StoredResult
 from ragbed.runs.scoring import open_scored, spread_results
@@ -262,7 +262,9 @@ def sum_run(folder: Path, engine: Engine) -> Sums:
 
 
 def _with_decided(run: Summed, decided: Sequence[DecidedInterval]) -> Summed:
-    return msgspec.structs.replace(run, decided=tuple(interval for interval in decided if interval.model == run.model))
+    """Add the decisions about a run's cells; sums contain no comparisons with other runs."""
+    own = [one for one in decided if one.model == run.model and one.table != COMPARISON]
+    return msgspec.structs.replace(run, decided=tuple(own))
 
 
 def _score(results: Iterable[StoredResult]) -> list[Scored]:

@@ -22,7 +22,7 @@ from ragbed.analysis.cell_selection import (
     parse_selector,
     select_cells,
 )
-from ragbed.analysis.comparison import Side, describe, mean_scores, open_side, pair_scores
+from ragbed.analysis.comparison import Side, describe, hash_scores, mean_scores, open_side, pair_scores
 from ragbed.analysis.gates import Floor
 from ragbed.analysis.metrics import measure_table
 from ragbed.analysis.metrics.cells import Cell, full_place
@@ -219,7 +219,7 @@ class Drop(Condition):
             name = f"difference in {testbed} on {data}, {lang}, noise {noise}"
             decided = DecidedInterval(
                 COMPARISON, "difference", {**condition._asdict()}, interval.low, interval.high, self._alpha,
-                base=str(self.base.run.resolve()),
+                base=hash_scores(self.base.scores[condition]),
             )  # fmt: skip
             yield Look(condition, name, len(moved), interval, conclusion, limit, decided)
 

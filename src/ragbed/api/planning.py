@@ -43,7 +43,7 @@ def plan_run(spec: RunSpec, message: Callable[[str], None] = _LOGGER.warning) ->
     """Check the parameters of a run, and open its data and models. Nothing is sent or written yet.
 
     Args:
-        spec: The parameters.
+        spec: The parameters of the run.
         message: Called with each message that the user should read, e.g. about testbeds without cases.
 
     Returns:

@@ -77,7 +77,7 @@ def limit_sources(passages: Sequence[Passage], most: int) -> tuple[Passage, ...]
 
 
 def usable_passages(draft: Draft, passages: Sequence[Passage], most: int) -> tuple[Passage, ...]:
-    """Return the passages except supporting ones that only mention the answer, with a limit per source and label."""
+    """Return the passages, limited per source and label, without supporting ones that only mention the answer."""
     stated = [passage for passage in passages if passage.stance != "supports" or is_stated(draft, passage)]
     return limit_sources(stated, most)
 

@@ -64,7 +64,8 @@ def match_frozen(
     parts = [part for part in frozen.parts if part.lang in langs and (names is None or part.testbed in names)]
     if not parts:
         raise UsageError(
-            f"{folder} does not contain this part; it contains {', '.join(part.name for part in frozen.parts)}."
+            f"{folder} does not contain the requested part. Available parts: "
+            f"{', '.join(part.name for part in frozen.parts)}."
         )
 
     def cases() -> Iterator[Case]:

@@ -50,6 +50,7 @@ class RunPart(Record, frozen=True, kw_only=True, tag="run", tag_field="part"):
         cases: The number of cases that follow.
         sent: The parameters that were sent to each model, as JSON.
         served: The models reported by the servers, by model string.
+        decided: The intervals that decided the conditions of a monitored run, as JSON.
     """
 
     folder: str
@@ -58,6 +59,7 @@ class RunPart(Record, frozen=True, kw_only=True, tag="run", tag_field="part"):
     cases: int
     sent: dict[str, str] = field(default_factory=dict)
     served: dict[str, list[str]] = field(default_factory=dict)
+    decided: tuple[msgspec.Raw, ...] = ()
 
 
 class FilePart(Record, frozen=True, kw_only=True, tag="lines", tag_field="part"):

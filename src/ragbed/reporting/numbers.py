@@ -46,7 +46,7 @@ def show_number(number: float | None, column: TableColumn | None = None) -> str:
 
 
 def show_asked(asked: int, errors: int, truncated: int = 0) -> str:
-    """Return the number of attempted cases and, if any failed or were truncated, how many."""
+    """Return the number of attempted cases, and the numbers of failed and truncated ones, if there are any."""
     incomplete = show_incomplete(errors, truncated)
     return f"{asked:,} ({incomplete})" if incomplete else f"{asked:,}"
 

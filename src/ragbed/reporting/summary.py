@@ -98,7 +98,7 @@ def _threshold(cells: Sequence[Cell], track: str, model: str, lang: str, words: 
 
 
 def _noise(cells: Sequence[Cell], words: Locale) -> Iterator[str]:
-    """Compare the accuracy at the lowest and highest noise ratios; state a direction only if it is significant."""
+    """Compare accuracy at the lowest and highest noise ratios; state a direction only if the change is significant."""
     points = [cell for cell in cells if cell.estimate.metric == "accuracy" and cell.estimate.value is not None]
     if not points:
         return

@@ -18,7 +18,7 @@ from ragbed.retrieval.base import Matrix
 
 @dataclass(frozen=True)
 class Norm:
-    """A layer normalisation."""
+    """A normalisation layer (LayerNorm)."""
 
     scale: Matrix
     shift: Matrix

@@ -93,7 +93,7 @@ class BatchLoop(CallLoop):
                     break
         except Failure as failure:
             raise CircuitOpen(
-                f"the batches of {self.model.name} cannot be reached: {failure}. {self.model.advice} Batches in "
+                f"the batch service of {self.model.name} cannot be reached: {failure}. {self.model.advice} Batches in "
                 "progress continue at the provider. Rerun the same command with the same output folder to resume."
             ) from None
         finally:

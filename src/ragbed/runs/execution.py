@@ -110,7 +110,9 @@ def run(job: Job, watch: Callable[[str, CallProgress], None], ending: ShutdownHa
         try:
             asyncio.run(_run_models(store, job, watch, ending, held))
         except asyncio.CancelledError:
-            raise (KeyboardInterrupt if ending.by == signal.SIGINT else Stopped("stopped by a signal.")) from None
+            raise (
+                KeyboardInterrupt if ending.by == signal.SIGINT else Stopped("the run was stopped by a signal.")
+            ) from None
 
 
 async def arun(job: Job, watch: Callable[[str, CallProgress], None]) -> None:
@@ -381,7 +383,7 @@ def _sigterm_raises() -> Iterator[None]:
         return
 
     def stop(_: int, __: FrameType | None) -> None:
-        raise Stopped("stopped by a signal.")
+        raise Stopped("the run was stopped by a signal.")
 
     before = {number: signal.getsignal(number) for number in _SIGNALS}
     signal.signal(signal.SIGTERM, stop)

@@ -49,7 +49,7 @@ class FollowUps:
             model.limit.thinks |= again.first is not None and again.first.reasoning is not None
 
     def is_read(self, sent: SentCall) -> bool:
-        """Return whether an earlier session processed a result, in which case its call already waits to be resent."""
+        """Return whether an earlier session processed a result; if so, its call is already waiting to be resent."""
         return sent.call in self.waiting and self.waiting[sent.call].after == sent.batch
 
     def limit_of(self, call: Call) -> int:

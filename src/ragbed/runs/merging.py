@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from ragbed.errors import RagbedError, UsageError
+from ragbed.runs.decided import copy_decided, read_decided
 from ragbed.runs.lock import hold, holder
 from ragbed.runs.sharding import SETTING, check_shards
 from ragbed.runs.store import LOSE, RECORD, CallRequest, RunStore, StoredResult, open_store
@@ -79,10 +81,14 @@ def _copy(sources: Sequence[RunStore], target: RunStore, settings: dict[str, str
         for model, case, repeat in source.orphans() + source.open_calls():
             values = (models[model], _number(target, case), repeat, _SESSION, 0.0)
             target.connection.execute(LOSE, values)
+    parts = Counter(name for source in sources for name, _ in source.models().values())
+    for source in sources:
+        # Several parts of one model have separate decisions, which do not concern the merged results.
+        copy_decided(target, [one for one in read_decided(source) if parts[one.model] == 1])
 
 
 def _is_same(one: Case, other: Case) -> bool:
-    """Compare two cases, ignoring why they are infeasible, because that wording depends on ragbed's version."""
+    """Compare two cases, ignoring the reason why they are infeasible, whose wording depends on ragbed's version."""
     return msgspec.structs.replace(one, reason=None) == msgspec.structs.replace(other, reason=None)
 
 
@@ -114,7 +120,7 @@ def _add(target: RunStore, model: int, result: StoredResult, merged: Merged) -> 
         if "error" not in (old.outcome, result.completion.outcome) and _content(old) != _content(result.completion):
             trial = f"{result.model} for {result.case.case} (repeat {result.repeat})"
             raise UsageError(
-                f"two runs have different responses by {trial}. Merge only runs with different cases or models."
+                f"two runs have different responses from {trial}. Merge only runs with different cases or models."
             )
         if result.completion.outcome == "error":
             return

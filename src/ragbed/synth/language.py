@@ -65,7 +65,7 @@ class _English:
         return (bare,) if short == bare else (bare, short)
 
     def with_variants(self, forms: tuple[str, ...]) -> tuple[str, ...]:
-        """Add variants without thousands separators, because models often omit them."""
+        """Add variants without thousands separators, which models often omit."""
         return tuple(dict.fromkeys((*forms, *(form.replace(",", "") for form in forms))))
 
     def ordinal(self, number: int) -> str:
@@ -115,7 +115,7 @@ class _Chinese:
         return (f"{day.year}年{short}", short, f"{numeral(day.month)}月{numeral(day.day)}日")
 
     def name_aliases(self, name: str) -> tuple[str, ...]:
-        """Return a name and, if it is foreign, its last part if that is long enough to be unambiguous."""
+        """Return a name and, if it is foreign, its last part, unless that is too short to be unambiguous."""
         last = name.rsplit("·", 1)[-1]
         return (name, last) if last != name and len(last) >= 3 else (name,)
 

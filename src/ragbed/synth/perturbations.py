@@ -1,10 +1,9 @@
-"""Perturb documents. Each one is a possible cause of errors, and is on in one item of a minimal pair and off in the other.
+"""Perturbations: possible causes of errors that are on in one item of a minimal pair and off in the other.
 
 | Perturbation | On | Off |
 |---|---|---|
 | distance | in supporting documents, the answer at the end is far from the name of the event | right after it |
-| hedge | distractors guess the value before the event, supporting documents guess about a later event | about another
-family |
+| hedge | distractors guess the value before the event, supporting documents guess about a later event | about another family |
 | sibling | distractors report another year or division, supporting documents also report the event | another family |
 | outdated | distractors give a superseded value, supporting documents also give the final one | of another family |
 | partial | distractors report everything about the event except the answer | another family |

@@ -26,7 +26,7 @@ class Conflict(Ability):
     """The `conflict` testbed; the `kind` of a false document is the plausibility of its answer."""
 
     def allows(self, noise: Fraction, original: bool) -> bool:  # noqa: ARG002  # the same for all profiles
-        """Return whether the noise ratio is 0; distractors are not allowed among only true or only false documents."""
+        """Return whether the noise ratio is 0; with distractors, documents could not all be true or all be false."""
         return noise == 0
 
     @property

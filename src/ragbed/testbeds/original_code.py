@@ -25,7 +25,7 @@ class Chosen(NamedTuple):
 
 
 def choose_base(item: Item, condition: CaseCondition, year: int) -> Chosen:
-    """Choose documents for noise and rejection from the front of the supporting and the distracting documents.
+    """Choose documents for noise and rejection from the front of the lists of supporting and distracting documents.
 
     If one list is too short, documents from the other list replace the missing ones, except at a noise ratio of 1.
     """

@@ -31,7 +31,9 @@ def choose_testbeds(names: Sequence[str] | None, settings: Settings) -> list[Tes
                 f"noise={show_ratio(noise)}: {_allowed_noise(abilities)}. Choose another ratio or testbed."
             )
     if len(settings.num_docs or ()) > 1 and any(isinstance(testbed, EndToEnd) for testbed in chosen):
-        raise UsageError("testbeds=own-retrieval and own-rejection accept only one value of `num_docs`. Remove others.")
+        raise UsageError(
+            "testbeds=own-retrieval and own-rejection accept only one value of `num_docs`. Remove the others."
+        )
     unused = [testbed for testbed in abilities if not testbed.conditions(settings)]
     if names and unused:
         if set(settings.distractors) == {"fixed"}:

@@ -64,8 +64,9 @@ def test_a_prompt_longer_than_the_reported_context_is_not_sent(name: str) -> Non
     done, sent = call(listed(**{name: 1500}))
     assert (done.outcome, sent) == ("error", 0)
     assert done.error == (
-        "too-long: the prompt of up to 1,366 tokens (upper estimate) and the response of up to 256 do not fit into the "
-        "context of 1,500 tokens"
+        "too-long: the prompt (up to 1,366 tokens, an upper estimate) and the response (up to 256 tokens) do not fit "
+        "in "
+        "the context window of 1,500 tokens"
     )
     assert call(listed(**{name: 1700}))[0].outcome == "ok"
 

@@ -166,7 +166,7 @@ _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct",
 
 
 def read_day(text: str | None) -> str | None:
-    """Parse a date such as `Mar 3, 2024`, `2024年3月3日`, an ISO or an RFC 2822 date; return None for `2 days ago`."""
+    """Parse an ISO or RFC 2822 date, `Mar 3, 2024` or `2024年3月3日`; return None for others, e.g. `2 days ago`."""
     text = text or ""
     if found := _ISO.search(text) or _CHINESE.search(text):
         year, month, day = map(int, found.groups())

@@ -33,6 +33,7 @@ from ragbed.io.cassette import (
 from ragbed.io.jsonl import make_folder, read_lines, write_whole_folder
 from ragbed.io.locations import place_inside
 from ragbed.runs.database import NAME
+from ragbed.runs.decided import DecidedInterval, copy_decided, read_decided
 from ragbed.runs.lock import holder
 from ragbed.runs.store import NOTE, RECORD, CallKey, StoredResult, open_store
 from ragbed.runs.trials import kind_of_error, without_billing
@@ -109,9 +110,12 @@ def _write_run(cassette: CassetteWriter, run: ExportedRun, folder: str, written:
     case_numbers = {case.case: number for number, case in enumerate(store.cases(by_name=run.canonical))}
     sent = {name: body for name, body in store.sent().items() if name in model_numbers}
     served = {name: names for name, names in store.served().items() if name in model_numbers}
+    # The decisions depend on the order in which responses arrived, so equal runs may have different ones.
+    decided = [] if run.canonical else [one for one in read_decided(store) if one.model in model_numbers]
     part = RunPart(
-        folder=folder, settings=store.settings(), models=models, cases=len(case_numbers), sent=sent, served=served
-    )
+        folder=folder, settings=store.settings(), models=models, cases=len(case_numbers), sent=sent, served=served,
+        decided=tuple(msgspec.Raw(encoder.encode(one)) for one in decided),
+    )  # fmt: skip
     cassette.write(encoder.encode(part))
     for case in store.cases(by_name=run.canonical):
         cassette.write(encoder.encode(case))
@@ -179,10 +183,12 @@ class _Reader:
 
     def _restore_run(self, part: RunPart) -> RunPart | FilePart | None:
         if self._replayed.runs == _MAX_RUNS:
-            raise self._error(f"starts run {_MAX_RUNS + 1}, but a cassette can contain at most {_MAX_RUNS} runs")
+            raise self._error(
+                f"contains the start of run {_MAX_RUNS + 1}, but a cassette can contain at most {_MAX_RUNS} runs"
+            )
         folder = self._folder / self._check_path(part.folder, _RUN_PATH) if part.folder else self._folder
         if (folder / NAME).exists():
-            raise self._error(f"{part.folder or 'the run'} appears in the cassette twice")
+            raise self._error(f"contains {part.folder or 'the run'} twice")
         folder.mkdir(parents=True, exist_ok=True)
         with open_store(folder, create=True) as store, store.transaction() as connection:
             cases: list[str] = []
@@ -192,11 +198,12 @@ class _Reader:
             notes = [(f"sent.{name}", sent) for name, sent in part.sent.items()]
             notes += [(f"served.{name}", msgspec.json.encode(names).decode()) for name, names in part.served.items()]
             connection.executemany(NOTE, notes)
+            copy_decided(store, self._read_decided(part))
             ids = {str(name): int(number) for name, number in store.read("SELECT name, id FROM cases")}
             record = self._next_record()
             while isinstance(record, CassetteResult):
                 if not (0 <= record.model < len(models) and 0 <= record.case < len(cases)):
-                    raise self._error("is a response from an unknown model or to an unknown case")
+                    raise self._error("contains a response from an unknown model or to an unknown case")
                 call = CallKey(models[record.model], ids[cases[record.case]], record.repeat)
                 row = store.row(call, _SESSION, record.request, record.completion, record.cached)
                 connection.execute(RECORD, row)
@@ -211,15 +218,21 @@ class _Reader:
             try:
                 case = decoder.decode(self._next() or b"")
             except MALFORMED_JSON as error:
-                raise self._error(f"is not a valid case: {error}") from error
+                raise self._error(f"contains an invalid case: {error}") from error
             names.append(case.case)
             self._replayed.cases += 1
             yield case
 
+    def _read_decided(self, part: RunPart) -> list[DecidedInterval]:
+        try:
+            return [msgspec.json.decode(one, type=DecidedInterval) for one in part.decided]
+        except MALFORMED_JSON as error:
+            raise self._error(f"contains a decision that is not valid: {error}") from error
+
     def _restore_file(self, part: FilePart) -> RunPart | FilePart | CassetteResult | None:
         target = self._folder / self._check_path(part.path, _FILE_PATH)
         if target.exists():
-            raise self._error(f"{part.path} appears in the cassette twice")
+            raise self._error(f"contains {part.path} twice")
         target.parent.mkdir(parents=True, exist_ok=True)
         with open(target, "xb") as sink:
             for _ in range(part.lines):
@@ -233,7 +246,7 @@ class _Reader:
     def _check_path(self, path: str, allowed: re.Pattern[str]) -> str:
         """Reject a path that no exported run contains, because a cassette may come from an untrusted source."""
         if not allowed.fullmatch(path):
-            raise self._error(f"{path!r} is not an allowed path for this part of a run")
+            raise self._error(f"contains the path {path!r}, which is not allowed in this part of a run")
         return path
 
     def _next(self) -> bytes | None:

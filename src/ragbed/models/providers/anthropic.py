@@ -97,7 +97,7 @@ class AnthropicModel(HttpModel):
 
     @property
     def calls_tools(self) -> bool:
-        """Whether tools can be used, see `ToolCalling`; with thinking, signed thoughts would have to be sent back."""
+        """Whether tools can be used (see `ToolCalling`); with thinking, signed thoughts would have to be sent back."""
         return self._service.sampling.thinking in (None, False)
 
     def _parser(self, case: Case) -> Callable[[bytes], Completion]:
@@ -187,7 +187,9 @@ def _fields(service: ServiceConfig) -> dict[str, Any]:
     """
     sampling, fields = service.sampling, dict[str, Any]()
     if sampling.seed is not None:
-        raise UsageError(f"`seed_model` is not supported by {service.name}, because its API has no seed. Remove it.")
+        raise UsageError(
+            f"`seed_model` is not supported by {service.name}, because its API has no seed parameter. Remove it."
+        )
     if sampling.thinking is False:
         fields["thinking"] = {"type": "disabled"}
     elif sampling.thinking is True:

@@ -209,7 +209,7 @@ def _read_object(page: bytes | None) -> dict[str, Any]:
 
 
 def _find(page: bytes | None, field: str, key: str, values: tuple[str, ...]) -> dict[str, Any]:
-    """Return the first object in a JSON list that has one of the values under the key, or an empty dict if none has."""
+    """Return the first object in a JSON list that has one of the values under the key, or an empty dict."""
     try:
         entries = _read_object(page).get(field, [])
         return next((entry for entry in entries if entry.get(key) in values), {})

@@ -92,7 +92,7 @@ def _start_pool(workers: int) -> ProcessPoolExecutor:
 
 
 def _begin_worker() -> None:
-    """Ignore Ctrl-C, which the parent handles (workers would print tracebacks), and exit when the parent exits."""
+    """Ignore Ctrl-C, which the parent handles (else workers would print tracebacks), and exit when the parent exits."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 

@@ -21,6 +21,7 @@ _VERB = lazy(
     r"\b(?:is|are|was|were|has|have|had|do|does|did|gives?|contradict\w*|conflict\w*|disagree\w*|differ\w*|says?|stat\w+|mention\w*|seem\w*|looks?|can|could|may"
     r"|might|will|would|should|must|needs?|remains?|wrong|incorrect|false|inconsistent|contradictory|unreliable|sources?|documents?|passages?|texts?|heights?|lol)\b|矛盾|冲突|错|误|[是有]"
 )
+_ANNOUNCES = lazy("answer(?: (?:to|is|would|should) ?|:)|答案")  # Every match of the next pattern contains a match.
 _FINAL = lazy(
     r"(?<!can't )(?<!cannot )(?<!to )\b(?:final |correct |short )?answer(?: to (?:this|the"
     r"|your) question(?: ?\"[^\"\n]{1,300}\")?)?(?: is(?!n't)| would be| should be|:) ?:? ?"
@@ -47,7 +48,7 @@ _MIN_SHARE = {"en": 0.6, "zh": 0.3}  # minimum share of the question's words or 
 
 def gives_answer(text: str, asked: Asked, lang: Lang, refusals: Sequence[Mention]) -> bool:
     """Return whether a folded response gives an answer, so that its refusals concern something else."""
-    found = _FINAL.search(text)
+    found = _FINAL.search(text) if _ANNOUNCES.search(text) else None
     if found and text[found.end() :].strip() and not _POINTER.match(text, found.end()):
         return True
     return _starts_with_answer(text, lang) or _states_answer(text, asked, lang, refusals)

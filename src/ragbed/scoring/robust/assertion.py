@@ -173,7 +173,7 @@ def judge_mention(text: str, terms: Terms, mention: Mention, same: Sequence[Ment
         rivals: Mentions of answers that exclude it.
     """
     before, after = sentence_around(text, mention)
-    if not terms.isdisjoint(_BLAMES) and _BLAMED_BEFORE.search(before):
+    if before and not terms.isdisjoint(_BLAMES) and _BLAMED_BEFORE.search(before):
         return "wrong"
     if _only_denies(text, mention) or (not terms.isdisjoint(_DENIES) and _is_denied(text, mention, before, after)):
         return "denied"
@@ -182,11 +182,17 @@ def judge_mention(text: str, terms: Terms, mention: Mention, same: Sequence[Ment
         return "wrong"
     if not terms.isdisjoint(_OFFERS) and _is_alternative(text, before, after, mention, same):
         return "alternative"
-    is_replaced = any(mention.end < rival.start < mention.end + _REACH for rival in rivals)
-    may_be_quoted = is_replaced or (not terms.isdisjoint(_CONTRADICTS) and is_contradicted(text, mention))
-    if may_be_quoted and _is_attributed(before):
+    if before and _is_quoted(text, terms, mention, rivals, before):
         return "quoted"
     return "term" if _is_term(text, mention) else "asserted"
+
+
+def _is_quoted(text: str, terms: Terms, mention: Mention, rivals: Sequence[Mention], before: str) -> bool:
+    """Return whether a mention is attributed to the documents, and then contradicted or replaced by another answer."""
+    is_replaced = any(mention.end < rival.start < mention.end + _REACH for rival in rivals)
+    if not is_replaced and terms.isdisjoint(_CONTRADICTS):
+        return False
+    return _is_attributed(before) and (is_replaced or is_contradicted(text, mention))
 
 
 def is_only_reported(text: str, mention: Mention) -> bool:
@@ -202,6 +208,8 @@ def _is_attributed(before: str) -> bool:
 def _is_denied(text: str, mention: Mention, before: str, after: str) -> bool:
     if _ASKED_AND_DENIED.match(text, mention.end) or _REFUTED.match(text, mention.end):
         return True
+    if not before:
+        return _DENIED_AFTER.match(after) is not None
     clause = before[_last_end(before, _CLAUSE_END) :]
     denial = _DENIED_BEFORE.search(clause) or _LEFT_OUT.search(before) or _DENIED_AFTER.match(after)
     return bool(denial or _ONCE_BELIEVED.search(clause))
@@ -243,16 +251,20 @@ def is_contradicted(text: str, mention: Mention) -> bool:
 @lru_cache(maxsize=4)  # A few entries suffice, because the mentions of a response are examined one after the other.
 def sentence_bounds(text: str) -> tuple[list[int], list[int]]:
     """Return the starts of the sentences and the ends of all but the last."""
-    ends = [
-        match.span()
-        for match in _SENTENCE_END.finditer(text)
-        if match[0] != "." or _NO_SENTENCE_END.match(text, match.end()) is None
-    ]
-    return [0, *(end for _, end in ends)], [start for start, _ in ends]
+    starts, stops = [0], []
+    for match in _SENTENCE_END.finditer(text):
+        stop = match.start()
+        if text[stop] != "." or _NO_SENTENCE_END.match(text, stop + 1) is None:
+            stops.append(stop)
+            starts.append(stop + 1)
+    return starts, stops
 
 
 def _last_end(text: str, pattern: re.Pattern[str]) -> int:
-    return max((match.end() for match in pattern.finditer(text)), default=0)
+    end = 0
+    for match in pattern.finditer(text):
+        end = match.end()
+    return end
 
 
 def _is_term(text: str, mention: Mention) -> bool:

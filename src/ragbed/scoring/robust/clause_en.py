@@ -18,6 +18,8 @@ DETERMINERS = words("the a an its his her their mr mrs ms dr professor president
 _TOOK = words("part place off charge turns")
 _RELATIVE = words("who which whose")
 _IT = words("it this that he she they")
+_CLAUSE_STARTS = words(", ; but and while")
+_CLAUSE_ENDS = _CLAUSE_STARTS | {":"}
 PUNCTUATION = frozenset('.,;:!?()"\n-')
 
 
@@ -29,23 +31,21 @@ class EnglishClause:
         self.before, self.after = WORD.findall(before), WORD.findall(after)
         self.is_number = mention.rule.startswith(("number", "date"))
         self.predicate = _predicate(self.after)
+        self._strength_after: int | None = None
         self.is_relative = self.after[:1] == [","] and bool(self.after[1:2]) and self.after[1] in _RELATIVE
 
     def clause(self) -> str:
         """Return the clause around the mention, with a null character in its place."""
-        start = max(
-            (
-                at + 1
-                for at, word in enumerate(self.before)
-                if word in {",", ";", "but", "and", "while"} or (word == ":" and not self.before[at - 1].isdigit())
-            ),
-            default=0,
-        )
-        end = next(
-            (at for at, word in enumerate(self.after) if word in ",;:" or word in {"but", "and", "while"}),
-            len(self.after),
-        )
+        start, end = len(self.before), 0
+        while start and not self._starts_clause(start - 1):
+            start -= 1
+        while end < len(self.after) and self.after[end] not in _CLAUSE_ENDS:
+            end += 1
         return " ".join([*self.before[start:], "\0", *self.after[:end]])
+
+    def _starts_clause(self, at: int) -> bool:
+        word = self.before[at]
+        return word in _CLAUSE_STARTS or (word == ":" and not self.before[at - 1].isdigit())
 
     def weight(self, word: str) -> int:
         """Return how clearly a word expresses the asked relation, from 0 to 2."""
@@ -54,6 +54,11 @@ class EnglishClause:
 
     def strength_after(self) -> int:
         """Return how clearly the words after the mention express the asked relation."""
+        if self._strength_after is None:
+            self._strength_after = self._find_strength_after()
+        return self._strength_after
+
+    def _find_strength_after(self) -> int:
         if self.is_number:
             return max(map(self.weight, self.clause().split()), default=0)
         strength = 0

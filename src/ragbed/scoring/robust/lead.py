@@ -39,7 +39,7 @@ def find_lead(text: str, asked: Asked, lang: Lang) -> int | None:
 def share_of(sentence: str, asked: Asked, lang: Lang) -> float:
     """Return the share of the question's words or character pairs that a sentence repeats."""
     if lang == "zh":
-        found = sum(pair in sentence for pair in asked.repeated)
+        found = sum(map(sentence.__contains__, asked.repeated))
     else:
         found = len(asked.repeated.intersection(WORD.findall(sentence)))
     return found / len(asked.repeated) if asked.repeated else 0

@@ -23,7 +23,7 @@ _TITLES = words(
 )
 _GIVEN = re.compile(r"\b((?:[A-Z]|[^\W\d_A-Za-z])\w+)[ ·・•]$")
 _MEASURES = frozenset(BASES) | {base for base, _ in BASES.values()}
-_NO_DIGIT = re.compile("[^0-9]+")
+_DIGITS = re.compile("[0-9]+")
 
 
 class Mention(NamedTuple):
@@ -62,7 +62,7 @@ class FoldedResponse:
     @cached_property
     def digits(self) -> str:
         """The digits without separators."""
-        return _NO_DIGIT.sub("", self.text)
+        return "".join(_DIGITS.findall(self.text))
 
     @cached_property
     def quantities(self) -> list[Quantity]:

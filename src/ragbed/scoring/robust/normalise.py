@@ -41,6 +41,7 @@ _GAPS: dict[Lang, re.Pattern[str]] = {
     "zh": re.compile(r" (?:(?<![a-z0-9,] ) *| *(?![a-z0-9]))"),
 }
 _HAN = range(0x3400, 0xA000)
+_PUNCTUATION = range(0x3001, 0x3020)  # Chinese full stops, brackets and so on
 
 
 class _Table(dict[int, str]):
@@ -111,7 +112,7 @@ def _changed() -> re.Pattern[str]:
     """Return a pattern for the characters that change, which are few in Chinese texts."""
     # Converting all characters in one call and listing ranges takes less than half the time.
     simplified = _simplifier().convert("\n".join(map(chr, _HAN))).split("\n")
-    kept = [code for code in range(0x20, 0x7F) if _TABLE[code] == chr(code)]
+    kept = [code for code in (*range(0x20, 0x7F), *_PUNCTUATION) if _TABLE[code] == chr(code)]
     kept += [code for code, other in zip(_HAN, simplified, strict=True) if other == chr(code)]
     starts = [code for before, code in pairwise([-1, *kept]) if code != before + 1]
     ends = [code for code, after in pairwise([*kept, -1]) if after != code + 1]

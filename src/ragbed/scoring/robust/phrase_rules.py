@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import TypeAlias
 
 from ragbed.scoring.robust.assertion import sentence_bounds
@@ -16,7 +17,9 @@ PhraseRule: TypeAlias = tuple[str, frozenset[str] | tuple[frozenset[str], frozen
 # A function that decides whether a match counts, given the text and the question.
 Validator: TypeAlias = Callable[[str, "re.Match[str]", Asked], bool]
 
-_FREQUENT = frozenset({"not", "is", "no", "不", "没", "有", "是", "无", "未", "出"})
+_FREQUENT = frozenset({"not", "is", "no"})
+_FREQUENT_ZH = frozenset("不没有是无未出的一了在人这中大来上个说到时要就会可也对能而得于下年过后里然事法提此")
+_LOOKBEHIND = 16  # no pattern looks at more characters before a match
 _MARGIN = 2  # number of characters to include before a sentence, because a pattern can start with a full stop
 
 
@@ -35,12 +38,13 @@ class PhraseRules:
             for name, terms, pattern in rules
         ]
         # The required words or phrases and their rules, by the word or character that must be among a text's terms.
-        self._by_key: dict[str, dict[str, list[int]]] = {}
+        by_key: dict[str, dict[str, list[int]]] = {}
         for at, (_, terms, _) in enumerate(rule for rules, _ in groups for rule in rules):
             for term in terms[0] if isinstance(terms, tuple) else terms:
                 is_phrase = len(term) > 1 and (not term.isascii() or " " in term)
-                self._by_key.setdefault(_key(term) if is_phrase else term, {}).setdefault(term, []).append(at)
-        self._keys = frozenset(self._by_key)
+                by_key.setdefault(_key(term) if is_phrase else term, {}).setdefault(term, []).append(at)
+        self._by_key = {key: tuple(phrases.items()) for key, phrases in by_key.items()}
+        self._keys = frozenset(by_key)
 
     def find(self, text: str, terms: Terms, asked: Asked) -> list[Mention]:
         """Return the first valid match of each rule."""
@@ -50,7 +54,12 @@ class PhraseRules:
             if also_required and terms.isdisjoint(also_required):
                 continue
             find = _overlapping if rule.startswith("flag") else _separate
-            matches = (match for start, end in _windows(text, present) for match in find(pattern, text, start, end))
+            matches = (
+                match
+                for start, end in _windows(text, present)
+                if (first := _first_start(pattern, text, start, end)) is not None
+                for match in find(pattern, text, first, end)
+            )
             match = next((match for match in matches if is_valid(text, match, asked)), None)
             if match is not None:
                 found.append(Mention(*match.span(), rule))
@@ -60,7 +69,7 @@ class PhraseRules:
         """Return the rules that may apply, each with those of its words that the text contains."""
         present: dict[int, list[str]] = {}
         for key in terms & self._keys:
-            for phrase, rules in self._by_key[key].items():
+            for phrase, rules in self._by_key[key]:
                 if phrase == key or phrase in text:
                     for at in rules:
                         present.setdefault(at, []).append(phrase)
@@ -70,9 +79,22 @@ class PhraseRules:
 def _key(phrase: str) -> str:
     """Return a part of a phrase that must be among the terms of a text."""
     if not phrase.isascii():
-        return phrase[0] if phrase[0] not in _FREQUENT else phrase[-1]
+        return next((character for character in phrase if character not in _FREQUENT_ZH), phrase[0])
     first, *_, last = phrase.split()
     return last if first in _FREQUENT or len(first) < 2 or not first.isalpha() else first
+
+
+def _first_start(pattern: re.Pattern[str], text: str, start: int, end: int) -> int | None:
+    """Return the start of the first match in a span, or None if it has no match."""
+    first = max(0, start - _LOOKBEHIND)
+    found = _search(pattern, text[first:end], start - first)
+    return None if found is None else first + found
+
+
+@lru_cache(maxsize=4096)  # Many responses contain the same sentence, e.g. the refusal that the prompt prescribes.
+def _search(pattern: re.Pattern[str], text: str, start: int) -> int | None:
+    found = pattern.search(text, start)
+    return found and found.start()
 
 
 def _separate(pattern: re.Pattern[str], text: str, start: int, end: int) -> Iterator[re.Match[str]]:

@@ -54,6 +54,7 @@ _STOP = words(
 )
 # Units of several words, by their first eight characters.
 _PHRASES = {"per cent": "%", "percenta": "%", "year old": "year", "years ol": "year"}
+_FIRST_CHARACTERS = frozenset(unit[0] for unit in UNITS)
 _LONE_BEFORE = lazy(r"(?:是|为|共|有|达|[,:(\"。\n]|^)$")
 _LONE_AFTER = lazy(r"[,.。;!?\n)\"]|$")
 
@@ -139,15 +140,14 @@ def _is_counted(text: str, start: int, end: int) -> bool:
 def _unit_after(text: str, end: int) -> tuple[str, int] | None:
     """Return the unit that follows and its end, or None if attached letters make the number a name (747s, 3rd)."""
     if text[end : end + 1] >= "\u4e00":
-        word = text[end : end + 5]
-        known = next((length for length in range(len(word), 0, -1) if word[:length] in UNITS), 0)
-        return UNITS.get(word[:known], ""), end + known
+        known = _known_length(text[end : end + 5])
+        return UNITS.get(text[end : end + known], ""), end + known
     match = _AFTER.match(text, end)
     if match is None:
         return "", end
     word = match[1]
     if word[0] >= "\u4e00":
-        known = next((length for length in range(len(word), 0, -1) if word[:length] in UNITS), 0)
+        known = _known_length(word)
         return UNITS.get(word[:known], ""), (match.start(1) + known if known else end)
     unit = UNITS.get(word) or _PHRASES.get(word[:8]) or DOLLARS.get(word.rpartition(" ")[0])
     if unit:
@@ -155,3 +155,12 @@ def _unit_after(text: str, end: int) -> tuple[str, int] | None:
     if match.start(1) == end:
         return None
     return (f"~{word.removesuffix('s')}", match.end()) if word.endswith("s") and word not in _STOP else ("", end)
+
+
+def _known_length(word: str) -> int:
+    """Return the length of the longest unit with which a Chinese text starts, or 0."""
+    if word[0] in _FIRST_CHARACTERS:
+        for length in range(len(word), 0, -1):
+            if word[:length] in UNITS:
+                return length
+    return 0

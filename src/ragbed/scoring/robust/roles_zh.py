@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from operator import add
 
 from ragbed.scoring.robust.cues import chinese
 from ragbed.scoring.robust.match import Mention
@@ -28,7 +29,9 @@ _FINAL = "。.!?;\n"
 def read_role(text: str, mention: Mention, asked: Asked, before: str, after: str) -> Role:
     """Return the role of a mention; `before` and `after` are the rest of its sentence."""
     before, after = before[-_REACH:], after[:_REACH]
-    cut = max((match.end() for match in _CLAUSE_START.finditer(before)), default=0)
+    cut = 0
+    for match in _CLAUSE_START.finditer(before):
+        cut = match.end()
     stop = _CLAUSE_END.search(after)
     clause_before, clause_after = before[cut:], after[: stop.start()] if stop else after
     strength = _strength(asked, clause_before, clause_after)
@@ -63,7 +66,7 @@ def _is_speaker(asked: Asked, mention: Mention, after: str) -> bool:
 
 def _strength(asked: Asked, before: str, after: str) -> int:
     clause = before[-24:] + "\0" + after[:24]
-    if sum(clause[at : at + 2] in asked.pairs for at in range(len(clause) - 1)) >= _REPEATED:
+    if sum(map(asked.pairs.__contains__, map(add, clause, clause[1:]))) >= _REPEATED:
         return 2
     pattern = asked.family
     if _BECOMES.search(before):

@@ -69,15 +69,14 @@ def judge(case: Case, reply: str) -> RobustVerdict:
         if not _is_usable(gold):
             return RobustVerdict("unscored", None, None, None, False, False, False, ())
         return RobustVerdict("empty", False, 0.0, 0.0, False, False, False, ())
-    response = FoldedResponse(text, (trimmed, *(document.text for document in case.documents)))
-    documents = [
-        document.text
-        for document in case.documents
-        if _MIN_COPIED_LENGTH <= len(document.text) <= len(reply) and document.text in reply
-    ]
+    texts = [document.text for document in case.documents]
+    response, length = FoldedResponse(text, (trimmed, *texts)), len(reply)
+    documents = [each for each in texts if _MIN_COPIED_LENGTH <= len(each) <= length and each in reply]
     copied = _find_spans(text, [fold(document, case.lang) for document in documents])
     asked = read_question(case.question, case.lang)
-    refusals, flags = (_outside(found, copied) for found in find_phrases(text, response.terms, asked))
+    refusals, flags = find_phrases(text, response.terms, asked)
+    if copied:
+        refusals, flags = _outside(refusals, copied), _outside(flags, copied)
     if len(documents) > 1:  # the response copies documents and answers nothing
         asserted = Assertions([[] for _ in gold.slots], [], [Mention(0, len(text), "echo")])
     else:
@@ -94,7 +93,7 @@ def judge(case: Case, reply: str) -> RobustVerdict:
 
 def _stated(case: Case) -> frozenset[str]:
     """Return the recorded values of the documents that do not support the answer."""
-    return frozenset(each.states for each in case.documents if each.states and each.stance != "supports")
+    return frozenset([each.states for each in case.documents if each.states and each.stance != "supports"])
 
 
 def _is_undecided(text: str, asserted: Assertions, flags: Sequence[Mention]) -> bool:
@@ -181,7 +180,7 @@ def _outside(mentions: Sequence[Mention], spans: Sequence[tuple[int, int]]) -> l
     return [
         mention
         for mention in mentions
-        if not spans or not any(start <= mention.start and mention.end <= end for start, end in spans)
+        if not any(start <= mention.start and mention.end <= end for start, end in spans)
     ]
 
 

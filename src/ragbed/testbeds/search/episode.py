@@ -1,4 +1,4 @@
-"""Model an episode, i.e. the turns in which a model searches and finally answers, as a state machine without I/O.
+"""A state machine, without I/O, for an episode: the turns in which a model searches and finally answers.
 
 `Episode.take` receives the model's response and decides what to send next, or that the episode has ended. Searches are
 deterministic, so an interrupted episode is resumed by replaying its stored responses.

@@ -133,7 +133,7 @@ class CellFilter:
 
 
 def count_facets(cells: Iterable[tuple[TrialCell, int]], wanted: CellFilter) -> dict[str, dict[str, int]]:
-    """Count, for each value of each facet, the trials that would match if only this value were selected for it."""
+    """Count, for each value of each facet, the trials that would match if it were the facet's only selected value."""
     counts: dict[str, dict[str, int]] = {name: {} for name in FACETS}
     for cell, trials in cells:
         missed = wanted.misses(cell)

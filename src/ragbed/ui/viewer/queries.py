@@ -13,9 +13,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ragbed.analysis.metrics.trial_columns import full_name
-from ragbed.analysis.statistics.rates import clustered_wilson
+from ragbed.analysis.statistics.rates import ALPHA, clustered_wilson
 from ragbed.analysis.statistics.sequential import rate_sequence
 from ragbed.runs.condition import Condition
+from ragbed.runs.decided import DecidedInterval, decided_by_score, narrow
 from ragbed.runs.display_names import short_names
 from ragbed.runs.store import StoredResult
 from ragbed.testbeds import wanted_scores
@@ -146,7 +147,7 @@ class RunQueries:
         count = 0
         for reader in self.readers.values():
             totals = _sums(reader)
-            rows += _overview_rows(reader, totals[: MOST_ROWS - len(rows)], track)
+            rows += _overview_rows(reader, totals, track, MOST_ROWS - len(rows))
             count += len(totals)
         return rows, count
 
@@ -192,12 +193,13 @@ def _sums(reader: RunReader) -> list[_Sum]:
     return sorted(sums.values(), key=lambda total: total.cell.place)
 
 
-def _overview_rows(reader: RunReader, totals: Sequence[_Sum], track: str) -> Iterator[OverviewRow]:
+def _overview_rows(reader: RunReader, totals: Sequence[_Sum], track: str, limit: int) -> Iterator[OverviewRow]:
     names = ("correct", "refused", "flagged", *(("misled",) if track == "robust" else ()))
     patterns = reader.patterns(tuple(full_name(name, track) for name in names))
     largest = reader.largest_planned()
-    for total in totals:
-        own = patterns.get(total.cell.condition, {})
+    decided = decided_by_score([Condition(*total.cell.condition) for total in totals], reader.decided(track))
+    for total in totals[:limit]:
+        condition, own = Condition(*total.cell.condition), patterns.get(total.cell.condition, {})
         scores = {name: own[full_name(name, track)] for name in names if full_name(name, track) in own}
         yield OverviewRow(
             *total.cell.condition,
@@ -209,7 +211,10 @@ def _overview_rows(reader: RunReader, totals: Sequence[_Sum], track: str) -> Ite
             unscored=total.unscored,
             differs=total.differs,
             wanted=wanted_scores(total.cell.testbed),
-            rates={name: _rate(found, largest) for name, found in scores.items()},
+            rates={
+                name: _narrow(_rate(found, largest), decided.get((condition, name), ()))
+                for name, found in scores.items()
+            },
         )
 
 
@@ -222,6 +227,11 @@ def _rate(patterns: Patterns, largest: int) -> ShownRate:
     else:
         interval = clustered_wilson(hits, trials, counts=counts)
     return ShownRate(*interval, sum(trial * count for _, trial, count in patterns))
+
+
+def _narrow(rate: ShownRate, decided: Sequence[DecidedInterval]) -> ShownRate:
+    low, high = narrow((rate.value, rate.low, rate.high), decided, ALPHA)
+    return replace(rate, low=low, high=high)
 
 
 def light_row(reader: RunReader, cell: TrialCell, stored: StoredResult) -> TrialRow:

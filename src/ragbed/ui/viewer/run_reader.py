@@ -11,6 +11,7 @@ from typing import NamedTuple, TypeAlias
 
 import msgspec
 
+from ragbed.runs.decided import DecidedInterval, read_decided
 from ragbed.runs.lock import holder
 from ragbed.runs.scoring import open_scored
 from ragbed.runs.store import StoredResult
@@ -137,6 +138,10 @@ class RunReader:
         """Return the largest planned number of trials per question or event if the run is monitored, otherwise 0."""
         return int(read_meta(self._index, "largest") or 0) if self.store.is_monitored() else 0
 
+    def decided(self, track: str) -> list[DecidedInterval]:
+        """Return the intervals that decided a monitored run's conditions, which concern the robust track."""
+        return read_decided(self.store) if track == "robust" and self.store.is_monitored() else []
+
     def progress(self) -> RunReadProgress:
         """Return the progress of the run and its index."""
         results = self.store.result_count()
@@ -188,7 +193,7 @@ class RunReader:
         )
 
     def perturbed(self, case: Case) -> tuple[str, str] | None:
-        """Return the perturbed item in the minimal pair of a case's item, with its perturbation, or None."""
+        """Return the perturbed counterpart of a case's item in its minimal pair, with the perturbation, or None."""
         query = "SELECT item, dial FROM items WHERE twin = ? AND dial IS NOT NULL ORDER BY id LIMIT 1"
         found = self._index.execute(query, (item_name(case.data, case.item),)).fetchone()
         return None if found is None else (found[0], found[1])
