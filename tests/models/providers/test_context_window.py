@@ -84,6 +84,14 @@ def test_the_users_context_length_replaces_the_reported_one() -> None:
     assert call({}, context_length=1024)[0].outcome == "error"
 
 
+@pytest.mark.parametrize(("tokens", "outcome"), [(700, "ok"), (900, "error")])
+def test_the_servers_tokenizer_is_used_with_the_users_context_length(tokens: int, outcome: str) -> None:
+    for reported in (listed(max_model_len=8000), LLAMA):
+        done, _ = call(reported, context_length=1024, tokens=tokens)
+        assert done.outcome == outcome
+        assert "estimate" not in (done.error or "")
+
+
 @pytest.mark.parametrize("value", [None, "4096", -1, 0, 1.5, {}])
 def test_an_unknown_context_sends_every_prompt(value: object) -> None:
     assert call(listed(max_model_len=value))[0].outcome == "ok"
