@@ -33,14 +33,14 @@ def write_figures(note: str) -> str:
     parts = ["# The paper's figures, redrawn", note, _ABILITIES, _PIPELINE, _INSTRUCTIONS]
     for lang, title in (("en", "English"), ("zh", "Chinese")):
         for name in ("system", "user"):
-            parts += [f"**{title}, {name}**", f"```text\n{_read('paper', lang, name)}\n```"]
+            parts += [f"**{title} {name} message**", f"```text\n{_read('paper', lang, name)}\n```"]
     return "\n\n".join(parts) + "\n"
 
 
 _ABILITIES = """
 ## Figure 1: four abilities
 
-The bundled dataset `figure1` contains four examples in our own words. `ragbed demo` prints the examples, and
+The bundled `figure1` dataset contains four examples in our own words. `ragbed demo` prints the examples, and
 `ragbed run -d figure1 --num-docs 2` evaluates a model on them.
 
 ![The four abilities: a question, two documents, and what is expected](../images/figure1-en.svg)
@@ -50,7 +50,7 @@ The bundled dataset `figure1` contains four examples in our own words. `ragbed d
 _PIPELINE = """
 ## Figure 2: how data is built
 
-The figure shows the [steps of `ragbed build`](../reference/build.md#steps). Steps that call a model are marked.
+The figure shows the [steps of `ragbed build`](../reference/build.md#steps).
 
 ![The steps of a build](../images/figure2.svg)
 """.strip()

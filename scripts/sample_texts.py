@@ -94,6 +94,8 @@ def _errors() -> Iterator[str]:
         for node in ast.walk(tree):
             if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
                 before, after = _ADDED.get(ast.unparse(node.exc.func), ("", ""))
+                fields = [_rendered(keyword.value) for keyword in node.exc.keywords if keyword.arg == "field"]
+                before = f"{{file}}: {fields[0]} " if fields and fields[0] else before
                 texts = [_rendered(value) for value in node.exc.args]
                 words = r"\{[^}]*\}"
                 yield from (

@@ -199,7 +199,7 @@ def predictions(outcomes: Outcomes) -> list[Prediction]:
     return [
         Prediction(1, len(fell) == len(falls), f"{len(fell)} of {len(falls)} rows fall"),
         Prediction(2, len(grew) == len(grows), f"{len(grew)} of {len(grows)} pairs increase"),
-        Prediction(3, max(refusals) <= 0.45, f"highest rate {100 * max(refusals):.1f} %"),
+        Prediction(3, max(refusals) <= 0.45, f"highest rate {100 * max(refusals):.1f}%"),
         Prediction(4, len(position) == len(moved), f"{len(position)} of {len(moved)} datasets"),
         Prediction(5, len(shrunk) == len(smaller), f"{len(shrunk)} of {len(smaller)} rows"),
         Prediction(
@@ -209,19 +209,30 @@ def predictions(outcomes: Outcomes) -> list[Prediction]:
         ),
         Prediction(7, failed == 0, f"{failed} of {calls:,} calls failed"),
         Prediction(8, order == 1, "the order is the same" if order == 1 else "the order differs"),
-        Prediction(9, min(biases) > 0.5, f"lowest bias {100 * min(biases):.1f} %"),
+        Prediction(9, min(biases) > 0.5, f"lowest bias {100 * min(biases):.1f}%"),
     ]
 
 
+PARITY_COUNTS = ("cases", "prompts", "requests", "labels", "flags")
+
+
 def parity_counts(rows: Iterable[dict[str, Any]]) -> dict[str, int]:
-    """Return the numbers of cases, equal requests, equal labels and equal flags."""
+    """Return the numbers of cases, and of equal prompts, requests, labels and flags.
+
+    Recorded runs sent no requests: `study/parity.py` builds a request from the recorded prompt, so equal hashes show
+    that the prompts are equal, and requests are not counted.
+    """
     found = list(rows)
-    return {
+    equal = [
+        row.get("request_original") is not None and row.get("request_original") == row.get("request_ragbed")
+        for row in found
+    ]
+    counts = {
         "cases": len(found),
-        "requests": sum(
-            row.get("request_original") is not None and row.get("request_original") == row.get("request_ragbed")
-            for row in found
-        ),
+        "prompts": sum(equal),
         "labels": sum(row.get("label_original") == row.get("label_ragbed") for row in found),
         "flags": sum(row.get("flag_original") == row.get("flag_ragbed") for row in found),
     }
+    if all(row["part"] == "parity-live" for row in found):
+        counts["requests"] = sum(equal)
+    return counts

@@ -1,12 +1,13 @@
-"""Run the unmodified original code and ragbed on the same responses, and compare requests and labels case by case.
+"""Run the unmodified original code and ragbed on the same responses, and compare prompts and labels case by case.
 
     python -m study parity --code DIR --python FILE --rgb DIR --weights FILE.gguf [--limit 100]
     python -m study parity --code DIR --python FILE --rgb DIR --cassettes DIR
 
 `--code` is a checkout of RGB's code (commit 65ec39e), and `--python` an interpreter with numpy, PyYAML, requests and
 tqdm. The original code also imports torch and transformers; empty modules replace them, because a server needs neither.
-With `--weights`, both sides call one llama.cpp server through a proxy that returns the same response to equal requests.
-With `--cassettes`, the original code receives the responses that `study/record.sh` recorded for `code-2024`.
+With `--weights`, both sides call one llama.cpp server through a proxy that returns the same response to equal requests,
+and complete requests are compared. With `--cassettes`, the original code receives the responses that `study/record.sh`
+recorded for `code-2024`. Those runs sent no HTTP requests, so only prompts are compared.
 """
 
 from __future__ import annotations
@@ -139,6 +140,7 @@ def compare_recorded(original: Original, cassettes: Path, cache: Path) -> Iterat
 
 
 def _body(case: Case) -> dict[str, Any]:
+    """Return a request with a case's prompt; the other fields are those that the original code sends."""
     messages = [{"role": message.role, "content": message.content} for message in case.messages]
     return {"model": _REMOTE, "messages": messages, "temperature": 0.0, "top_p": 1.0}
 

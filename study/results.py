@@ -37,8 +37,7 @@ def render(outcomes: Outcomes) -> Iterator[tuple[Path, bytes]]:
     """Yield every file with its content."""
     blocks = {name: "\n".join(make(outcomes)) for name, make in BLOCKS.items()}
     for page in PAGES:
-        texts = {name: text.replace(" %", "%") for name, text in blocks.items()} if page.parent.name == "zh" else blocks
-        yield page, fill(page.read_text(encoding="utf-8"), texts).encode()
+        yield page, fill(page.read_text(encoding="utf-8"), blocks).encode()
     yield RESULTS / "comparisons.csv", _comparisons(outcomes).encode()
     yield RESULTS / "cells.csv", _cells(outcomes).encode()
     yield from _figures(outcomes)

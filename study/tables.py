@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from ragbed.schema import Estimate
 from study import MODELS
 from study.comparisons import DATASETS, Row
-from study.outcomes import Outcomes, count_failed, matches, parity_counts, predictions, short
+from study.outcomes import PARITY_COUNTS, Outcomes, count_failed, matches, parity_counts, predictions, short
 
 _STRATEGIES = ("quote", "numbered", "unwarned", "decompose", "isolate", "cite")
 _GAINS = (("noise", "base"), ("rejection", "base"), ("integration", "int"), ("counterfactual", "fact"))
@@ -154,16 +154,16 @@ def faults_table(outcomes: Outcomes) -> Iterator[str]:
 
 
 def parity_table(outcomes: Outcomes) -> Iterator[str]:
-    """Yield the numbers of equal requests and labels."""
-    yield "| Responses | Cases | Equal requests | Equal labels | Equal error flags |"
-    yield "|---|---|---|---|---|"
+    """Yield the numbers of equal prompts, requests and labels; recorded runs sent no requests."""
+    yield "| Responses | Cases | Equal prompts | Equal requests | Equal labels | Equal error flags |"
+    yield "|---|---|---|---|---|---|"
     parts: dict[tuple[str, str], list[dict[str, object]]] = {}
     for row in outcomes.parity:
         parts.setdefault((str(row["part"]), str(row["model"])), []).append(row)
     for (part, model), rows in sorted(parts.items()):
         counts = parity_counts(rows)
         source = "one llama.cpp server, Qwen2.5-Coder-0.5B" if part == "parity-live" else f"recorded, {short(model)}"
-        cells = " | ".join(f"{counts[name]:,}" for name in ("cases", "requests", "labels", "flags"))
+        cells = " | ".join(f"{counts[name]:,}" if name in counts else "–" for name in PARITY_COUNTS)
         yield f"| {source} | {cells} |"
 
 
@@ -192,19 +192,19 @@ def findings(outcomes: Outcomes) -> Iterator[str]:
     substring = [row.difference.value for row in outcomes.rows("3b")]
     failed, calls = count_failed(outcomes)
     yield (
-        f"* Going from no noise to 80 % noise costs {_range(rgb)} points on RGB's Chinese questions and "
-        f"{_range(synthetic)} points on synthetic data, wherever accuracy falls significantly."
+        f"* At 80% noise, accuracy is {_range(rgb)} points lower than without noise on RGB's Chinese questions, and "
+        f"{_range(synthetic)} points lower on synthetic data, wherever the difference is significant."
     )
     yield (
-        f"* In {len(evidence)} of {len(outcomes.rows('3a'))} rows, the fall is significantly smaller if the amount of "
-        f"evidence is fixed: {_range(list(evidence.values()))} % of it is due to fewer supporting documents. "
-        f"On RGB's data, {on_rgb} of {len(MODELS)} rows are significant."
+        f"* In {len(evidence)} of {len(outcomes.rows('3a'))} rows, accuracy falls significantly less if the amount "
+        f"of evidence is fixed: {_range(list(evidence.values()))}% of the drop is due to fewer supporting documents. "
+        f"On RGB's data, this effect is significant in {on_rgb} of {len(MODELS)} rows."
     )
     yield (
         f"* Substring matching changes accuracy by {_points(min(substring))} to {_points(max(substring))} points "
         "compared with the robust track, in both directions."
     )
-    yield f"* {failed} of {calls:,} calls failed, so dropped failures change nothing here."
+    yield f"* {failed} of {calls:,} calls failed, so excluding failed calls would not change the results."
     yield f"* {right} of {len(outcome)} predictions were right."
 
 

@@ -262,7 +262,7 @@ def test_an_object_with_the_model_protocol_is_a_model(tmp_path: Path) -> None:
         ("scriptd/oracle", "Did you mean scripted/oracle"),
         ([lambda _: "", lambda _: "x"], "two models are named 'function/lambda'; give them different names"),
         ({"a b": "scripted/oracle"}, "the name 'a b' may only contain"),
-        ({"one": "scripted/oracle", "two": "scripted/oracle"}, "given twice under different names"),
+        ({"one": "scripted/oracle", "two": "scripted/oracle"}, "appears twice under different names"),
     ],
 )
 def test_what_is_not_a_model_is_a_usage_error(model: object, message: str, tmp_path: Path) -> None:

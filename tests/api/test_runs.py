@@ -285,7 +285,7 @@ def test_a_wrong_parameter_is_a_usage_error_before_anything_is_stored(
 def test_a_folder_without_a_run_and_a_missing_table_are_named(tmp_path: Path) -> None:
     with pytest.raises(RagbedError, match="no run"):
         ragbed.open_run(tmp_path)
-    with pytest.raises(UsageError, match="has no table 'integration'; it has noise"):
+    with pytest.raises(UsageError, match=r"has no table 'integration'\. Available tables: noise"):
         _run(tmp_path).table("integration")
 
 

@@ -51,7 +51,7 @@ def test_places_are_looked_for_from_the_folder_of_the_recipe(tmp_path: Path) -> 
         (f"seed = {10**30}\n" + GOOD, "seed: 1000000000000000000000000000000 is too large"),
         (f"seed = {'9' * 5_000}\n" + GOOD, "is not valid TOML"),
         (GOOD + '[gate.cutoffs]\n"m/x" = "9999-12-31"\n', "later than"),
-        (GOOD + "[wanted]\nbase = 0\n", "requests no items; set at least one number above 0"),
+        (GOOD + "[wanted]\nbase = 0\n", "must request at least one item; set at least one number above 0"),
         (GOOD + "[search]\nhits = 0\n", "search.hits: 0 is not a number from 1 to"),
         (GOOD + '[search]\nengine = "googel"\n', "Did you mean 'google'"),
         (GOOD + '[search]\nafter = "tomorrow"\n', "search.after 'tomorrow' is not a valid date"),
@@ -159,7 +159,7 @@ def test_a_sentence_becomes_a_recipe_that_can_be_read(
     [("20 French questions", "French"), ("20 questions about wine, in German.", "German"), ("二十个法语问题", "法语")],
 )
 def test_a_brief_for_another_language_is_refused(tmp_path: Path, brief: str, named: str) -> None:
-    with pytest.raises(UsageError, match=f"Questions in {named} are not supported; only English and"):
+    with pytest.raises(UsageError, match=f"Questions in {named} are not supported. Use English"):
         write_recipe(brief, tmp_path, "m/x")
 
 

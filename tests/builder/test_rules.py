@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from ragbed.builder.drafting import draft_question
 from ragbed.builder.rules import WRITERS, join_questions, write_fields
 from ragbed.schema import Article, Lang
 
@@ -103,6 +104,8 @@ HOLT = "Mia Holt was an engineer from Orsa. "
         ("The mills of Orsa", "The first mill in Orsa employed 340 weavers.",
          "Which number completes this sentence from “The mills of Orsa”: “The first mill in Orsa employed ____"
          " weavers”?", "340"),
+        ("", "The tower of Orsa Church, which was built in 1931, is closed.",
+         "Which year completes the sentence “The tower of Orsa Church, which was built in ____, is closed”?", "1931"),
         ("Orsa Codex", "The Orsa Codex is a manuscript from the abbey of Wick. It consists of 318 leaves of vellum.",
          "Which number completes this sentence from “Orsa Codex”: “The Orsa Codex consists of ____ leaves of vellum”?",
          "318"),
@@ -153,6 +156,92 @@ def test_chinese_events_and_blanks(title: str, text: str, question: str, answer:
 def test_sentences_that_need_their_context_are_left_alone(lang: Lang, title: str, text: str) -> None:
     questions = facts(lang, text, title)
     assert all("云岭公司" in question for question in questions) if "公司" in text else not questions
+
+
+DEAL = "Dockers accept pay deal after long strike"
+ASKED = f"completes this sentence from “{DEAL}”: "
+
+
+@pytest.mark.parametrize(
+    ("text", "question", "answer"),
+    [
+        ("Members approved the deal by 611 votes to 402.",
+         f"Which number {ASKED}“Members approved the deal by ____ votes to 402”?", "611"),
+        ("It was their longest strike since 1998.",
+         f"Which year {ASKED}“It was their longest strike since ____”?", "1998"),
+        ("They receive a pay rise of 5.2 per cent this year.",
+         f"Which percentage {ASKED}“They receive a pay rise of ____ this year”?", "5.2 per cent"),
+        ("The port lost £1.2m a day, the owners reported.",
+         f"Which amount of money {ASKED}“The port lost ____ a day, the owners reported”?", "£1.2m"),
+        ("The old contract, which covered 900 workers, ran to 30 April 2025.",
+         f"Which date {ASKED}“The old contract, which covered 900 workers, ran to ____”?", "30 April 2025"),
+    ],
+)  # fmt: skip
+def test_english_sentences_are_quoted_with_their_title(text: str, question: str, answer: str) -> None:
+    assert facts("en", text, DEAL)[question] == answer
+
+
+@pytest.mark.parametrize(
+    ("text", "question", "answer"),
+    [
+        ("去年停运期间，每天有21万名乘客改乘公交。", "“去年停运期间，每天有____乘客改乘公交。”空格处应填什么数量？",
+         "21万名"),
+        ("司机基本工资上调5.5%，由公司逐月发放。", "“司机基本工资上调____，由公司逐月发放。”空格处应填什么百分比？",
+         "5.5%"),
+        ("公司另外发放了一次性补助3000元。", "“公司另外发放了一次性补助____。”空格处应填什么金额？", "3000元"),
+    ],
+)  # fmt: skip
+def test_chinese_sentences_are_quoted_with_their_title(text: str, question: str, answer: str) -> None:
+    assert facts("zh", text, "三号线停运风波平息")[f"《三号线停运风波平息》一文有这样一句：{question}"] == answer
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Members should approve the deal by 611 votes.",
+        "The owners expect a loss of £1.2m a day.",
+        "“We lost £1.2m a day,” one of the owners said.",
+        "The strike, according to the owners, cost £1.2m a day.",
+        "Call the office on 01632 960 118 before the end of the strike.",
+        "The office of the union has the number 01632 960 118.",
+        "The dockers met on Route 66 near the gates of the port.",
+        "The night shift of the dockers starts at 6.30 in the evening.",
+        "The strike cost the owners between 12 and 15 ships a day.",
+        "The last meeting of the strike took 2 hours, 24 minutes and 50 seconds.",
+        "Lunch for all dockers: 240 meals a day.",
+        "A total of 43 ships, none of them small.",
+        "The first vote gave 43 ships. The first vote gave 51 ships.",
+    ],
+)
+def test_english_sentences_without_a_stated_value_are_left_alone(text: str) -> None:
+    assert facts("en", text, DEAL) == {}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "公司预计每天损失450万元，由沿线商户分摊。",
+        "工会最初提出上调9.5%，公司没有同意。",
+        "票价分为80元、160元和280元三档，学生半价。",
+        "女子组冠军由葛蕾获得，成绩为2小时24分50秒。",
+        "请乘客提前30分钟到站，以免耽误行程。",
+        "7053次列车每天往返于青石与沙坪之间。",
+        "公司2024年度报告在网站上公布，可以下载。",
+        "取面粉400克、糖浆150克，放入盆中搅拌。",
+        "车站的服务窗口24小时开放，由值班员轮流值守。",
+    ],
+)
+def test_chinese_sentences_without_a_stated_value_are_left_alone(text: str) -> None:
+    assert facts("zh", text, "三号线停运风波平息") == {}
+
+
+def test_quoted_sentences_may_refer_to_their_text_only_with_its_title() -> None:
+    text = "It carried 412,000 passengers last year."
+    article = Article(id="a", url="a.md", title=DEAL, text=text, lang="en", sha256="", source="docs")
+    (fields,) = write_fields(article, 5)
+    assert draft_question(fields, "en", article).draft is not None
+    bare = {**fields, "question": "Which number completes the sentence “It carried ____ passengers last year”?"}
+    assert draft_question(bare, "en", article).outcome == "vague"
 
 
 def test_each_sentence_gives_one_question_and_quotations_come_last() -> None:

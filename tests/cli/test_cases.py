@@ -61,7 +61,7 @@ def test_the_summary_counts_per_condition_with_reasons(data: str) -> None:
         (0.0, 0, 4, None),
         (0.5, 4, 0, 0.5),
     ]
-    assert rows[0]["reasons"] == {"requires 10 supporting documents, but the item has only 6": 4}
+    assert rows[0]["reasons"] == {"the case requires 10 supporting documents, but the item has only 6": 4}
 
 
 @pytest.mark.parametrize(

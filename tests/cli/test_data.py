@@ -150,7 +150,10 @@ def test_get_names_a_wrong_file_of_a_folder_and_ends_with_1(root: Path, tmp_path
 def test_get_from_a_folder_without_any_ends_with_1(root: Path, tmp_path: Path) -> None:
     done = type_data(root, "get", "tiny", "--from", str(tmp_path))
     assert done.code == 1
-    assert done.err == "ragbed: none of the files for tiny were found (one.json, two.json).\n"
+    assert (
+        done.err
+        == "ragbed: none of the files for tiny were found (one.json, two.json). Check the folder given by --from.\n"
+    )
 
 
 def test_published_files_come_over_http_as_they_are(root: Path, rgb_dir: Path, server: FaultServer) -> None:
@@ -180,8 +183,14 @@ def test_get_of_what_ships_with_ragbed_has_nothing_to_do(root: Path) -> None:
             "ragbed: unknown dataset or model 'rgbb'. Did you mean 'rgb'? Known: figure1, ragbed-mini, rgb, "
             "smollm2, tiny.",
         ),
-        (("get", "en_refine"), "ragbed: en_refine is one of the files in rgb. Download them with: ragbed data get rgb"),
-        (("get", "tiny", "--from", "nowhere"), "ragbed: --from nowhere: no such folder or file. Check the path."),
+        (
+            ("get", "en_refine"),
+            "ragbed: en_refine is one of the files in rgb. Download all of them with: ragbed data get rgb",
+        ),
+        (
+            ("get", "tiny", "--from", "nowhere"),
+            "ragbed: --from nowhere: the folder or file does not exist. Check the path.",
+        ),
         (("get", "tiny", "--mirror", "ftp://x"), "Known: hf-mirror, jsdelivr, or a URL (https://…)."),
         (("get", "tiny", "--mirror", "http://x", "--from", "."), "--from and --mirror cannot be combined."),
         (("path", "nothing"), "ragbed: unknown dataset or model 'nothing'."),
@@ -226,7 +235,7 @@ def test_list_as_json_is_the_only_line_on_stdout(root: Path) -> None:
 def test_path_prints_the_folder_or_the_file_and_nothing_else(root: Path, tmp_path: Path) -> None:
     missing = type_data(root, "path", "tiny")
     assert (missing.code, missing.out) == (1, "")
-    assert missing.err == "ragbed: tiny is not downloaded. Download it with: ragbed data get tiny\n"
+    assert missing.err == "ragbed: tiny has not been downloaded. Download it with: ragbed data get tiny\n"
     (tmp_path / "one.json").write_bytes(CONTENTS["one.json"])
     type_data(root, "get", "tiny", "--from", str(tmp_path))
     done = type_data(root, "path", "tiny")

@@ -52,7 +52,10 @@ def test_formats_and_options_that_do_not_fit_are_refused(tmp_path: Path) -> None
     assert done.code == 2
     assert "unknown run format 'native'" in done.err
     done = type_command("export", str(tmp_path / "run"), "--to", "jsonl", "-o", str(tmp_path / "x"), "--noise", "0.4")
-    assert (done.code, done.err) == (2, "ragbed: --noise has no effect here: a run is exported as it was evaluated.\n")
+    assert (done.code, done.err) == (
+        2,
+        "ragbed: --noise has no effect here: a run is always exported exactly as it was evaluated.\n",
+    )
     done = type_command("export", "figure1", "--to", "rgb", "-o", str(tmp_path / "x"), "--canonical")
     assert done.code == 2
     assert not (tmp_path / "x").exists()

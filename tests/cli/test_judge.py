@@ -87,8 +87,9 @@ def test_a_judges_own_run_is_not_scored_and_the_run_it_judged_is_named(
     (judges,) = (tmp_path / "judge").iterdir()
     done = type_command(*(str(tmp_path) if word == "RUN" else word for word in command), str(judges), env=bench.env)
     assert done.code == 2
-    assert f"{judges} contains the calls of a judge. Choose the run that was judged: {tmp_path}." in done.err.replace(
-        "\n", ""
+    assert (
+        f"{judges} contains a judge's model calls, not an evaluation run. Choose the run that was judged: {tmp_path}."
+        in done.err.replace("\n", "")
     )
 
 

@@ -114,7 +114,9 @@ def test_mixes_are_asked_for_as_in_cases(tmp_path: Path) -> None:
     path = _write(tmp_path / "made.json", CLEAN)
     done = type_command("lint", path, "--num-docs", "10", "--noise", "0,0.5", "--only", "mix")
     assert done.code == 0
-    assert "item 2, line 1, noise@noise=0: requires 10 supporting documents, but the item has only 5" in done.out
+    assert (
+        "item 2, line 1, noise@noise=0: the case requires 10 supporting documents, but the item has only 5" in done.out
+    )
     assert "noise=0.5" not in done.out
 
 

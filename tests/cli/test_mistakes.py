@@ -256,7 +256,8 @@ DATASETS = [
         "smollm2 is a model, not a dataset. Choose a dataset: <datasets>, or a file.",
     ),
     Mistake(
-        "run -m scripted/oracle -d en_refine", "en_refine is not downloaded yet; download it with: ragbed data get rgb"
+        "run -m scripted/oracle -d en_refine",
+        "en_refine has not been downloaded yet; download it with: ragbed data get rgb",
     ),
     Mistake(
         "run -m scripted/oracle -d bad.jsonl",
@@ -266,7 +267,7 @@ DATASETS = [
     Mistake(
         "run -m scripted/oracle -d other.jsonl",
         "other.jsonl:1: has an unknown format: a record must have the field 'question' (native) or 'query' (rgb), but "
-        "this one has: a",
+        "this record has: a",
         code=1,
     ),
     Mistake("run -m scripted/oracle -d empty.jsonl", "empty.jsonl is empty; expected one JSON object per line", code=1),
@@ -298,7 +299,7 @@ DATASETS = [
         "data path rbg",
         "unknown dataset or model 'rbg'. Did you mean 'rgb'? Known: figure1, ragbed-mini, rgb, smollm2.",
     ),
-    Mistake("data path rgb", "rgb is not downloaded. Download it with: ragbed data get rgb", code=1),
+    Mistake("data path rgb", "rgb has not been downloaded. Download it with: ragbed data get rgb", code=1),
 ]
 NO_CASES = [
     Mistake(
@@ -317,7 +318,8 @@ NO_CASES = [
     ),
     Mistake(
         "RUN --num-docs 50",
-        "No case can be built. Reason for 3 of 18 cases: requires 50 supporting documents, but the item has only 6. "
+        "No case can be built. Reason for 3 of 18 cases: the case requires 50 supporting documents, but the item has "
+        "only 6. "
         "Choose other "
         "values for --noise, --num-docs, --true-ratio or --distractors, or another dataset; `ragbed cases` counts "
         "the feasible cases.",
@@ -572,7 +574,7 @@ FILES = [
         code=1,
     ),
     Mistake("report good -f md -o empty", "empty is a folder. Choose a file inside it."),
-    Mistake("data get rgb --from none", "--from none: no such folder or file. Check the path."),
+    Mistake("data get rgb --from none", "--from none: the folder or file does not exist. Check the path."),
     Mistake("build run none.toml", "none.toml does not exist; to write a recipe, run `ragbed build init DIR`."),
     Mistake("build run text", "text is not valid TOML: <any>", code=1),
     Mistake(

@@ -94,8 +94,8 @@ def test_the_log_of_other_data_is_refused(folder: Path) -> None:
     write_data(folder, en_base=world("base", 5)[3:])
     done = type_command("review", str(folder), "--apply", "new")
     assert done.code == 1
-    assert "belongs to other data" in done.err
-    assert "Move it away" in done.err
+    assert "belongs to a different dataset" in done.err
+    assert "Move or rename the file" in done.err
 
 
 def test_a_cut_last_line_and_items_that_changed_are_told(folder: Path, tmp_path: Path) -> None:

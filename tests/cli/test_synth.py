@@ -67,7 +67,7 @@ def test_named_perturbations_come_in_pairs(tmp_path: Path) -> None:
         (("--perturbations", "sibbling"), "unknown perturbation 'sibbling'. Did you mean 'sibling'?"),
         (
             ("--perturbations", "none,sibling"),
-            "--perturbations none,sibling: none cannot be combined with other names.",
+            "--perturbations none,sibling: none cannot be combined with other perturbations.",
         ),
         (("--parts", "6"), "--parts 6 is out of range. Use a number from 2 to 5."),
         (("--workers", "0"), "--workers 0 is out of range. Use a number of at least 1."),

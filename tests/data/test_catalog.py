@@ -205,7 +205,9 @@ class TestNames:
 
     @pytest.mark.parametrize("spec", ["en_refine", "mine=en_refine"])
     def test_a_name_that_is_not_downloaded_names_the_command(self, spec: str, tmp_path: Path) -> None:
-        with pytest.raises(UsageError, match="en_refine is not downloaded yet; download it with: ragbed data get rgb"):
+        with pytest.raises(
+            UsageError, match="en_refine has not been downloaded yet; download it with: ragbed data get rgb"
+        ):
             open_datasets([spec], tmp_path)
 
     @pytest.mark.parametrize(

@@ -49,10 +49,10 @@ def _read_all(path: Path) -> int:
             b"{}\n",
             ":1: has an unknown format: a record must have the field 'question' (native) or 'query' (rgb)",
         ),
-        (b'{"text": "a"}\n', "but this one has: text"),
+        (b'{"text": "a"}\n', "but this record has: text"),
         (b"[" * 100_000 + b"\n", ":1: expected `object`, got `array`"),
         (b'{"query": ' + b"[" * 100_000 + b"\n", ":1: "),
-        (b'{"query": "q", "answer": ' + b"[" * 100_000 + b"\n", ":1: is too deeply nested for a record"),
+        (b'{"query": "q", "answer": ' + b"[" * 100_000 + b"\n", ":1: contains a record that is too deeply nested"),
         (_GOOD + b'{"id": "n", "question": "q", "lang": "en", "answer": [["A"]], "passages": []}\n', ":2: "),
     ],
 )

@@ -32,8 +32,10 @@ def test_a_changed_number_is_noticed() -> None:
 
 
 # Numbers in the text that are part of the design, not results.
-_DESIGN = re.compile(r"SmolLM2-135M-Instruct \(Q4_1\), greedy, 32 tokens|Qwen2\.5-Coder-1\.5B|SmolLM2|bfloat16|H200")
-_LABELS = re.compile(r"95 %|p < 0\.05|\b[13][a-d]\b|noise 0\.[48]|claim C10")
+_DESIGN = re.compile(
+    r"SmolLM2-135M-Instruct\s+\(Q4_1, greedy decoding, 32 tokens\)|Qwen2\.5-Coder-1\.5B|SmolLM2|bfloat16|H200"
+)
+_LABELS = re.compile(r"95 ?%|p < 0\.05|\b[13][a-d]\b|noise 0\.[48]|claim C10")
 
 
 def test_numbers_outside_the_tables_come_from_the_sources() -> None:

@@ -131,7 +131,7 @@ def test_a_permanent_fault_ends_as_one_outcome(name: str) -> None:
 @pytest.mark.parametrize("fault", [hang, hang_in_body, drip], ids=lambda fault: fault.__name__)
 def test_a_response_that_never_ends_is_a_timeout(fault: Fault) -> None:
     done, _ = ask(fault, patience=HASTY)
-    assert (done.error, done.attempts) == ("timeout: no complete response within 0.4 s", 2)
+    assert (done.error, done.attempts) == ("timeout: no complete response was received within 0.4 s", 2)
 
 
 def test_silence_in_a_response_ends_before_the_attempt() -> None:

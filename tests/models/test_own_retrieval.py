@@ -220,7 +220,7 @@ def test_a_system_that_misbehaves_ends_in_a_named_error(fault: Fault, error: str
 
 def test_a_system_that_hangs_times_out(asked: Asked) -> None:
     done, _ = _post(asked, hang, patience=HASTY)
-    assert (done.error or "").startswith("timeout: no complete response within 0.4 s")
+    assert (done.error or "").startswith("timeout: no complete response was received within 0.4 s")
 
 
 def test_a_key_in_the_id_of_a_passage_is_not_stored(asked: Asked) -> None:

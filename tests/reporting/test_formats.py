@@ -203,7 +203,7 @@ def test_judged_metrics_have_a_table_with_the_number_of_undecided_cases() -> Non
     assert "## Metrics judged by a model" in told
     assert "| m | en, robust, rejection, noise=1, judge j/1 | en | 5 | 300 (2 failed) | 25.0 [44.0, 56.0] |" in told
     assert "| m | en, robust, rejection, noise=1, judge j/2, 10 undecided | en | 5 | 300 (2 failed) | 50.0" in told
-    assert "评审模型判定的指标" in write_html(report, pack_cases([], []), "zh")
+    assert "裁判模型判定的指标" in write_html(report, pack_cases([], []), "zh")
 
 
 def test_a_difference_between_two_conditions_does_not_double_n() -> None:
@@ -297,7 +297,7 @@ def test_a_cell_survives_json(run: Path) -> None:
 
 def test_the_same_calls_are_not_counted_twice(run: Path) -> None:
     done = type_command("report", str(run), str(run))
-    assert (done.code, "Use only one of them" in done.err) == (2, True)
+    assert (done.code, "Use only one of the two runs" in done.err) == (2, True)
 
 
 def test_runs_with_rotations_are_reported_together(tmp_path: Path) -> None:

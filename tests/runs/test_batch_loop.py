@@ -23,6 +23,7 @@ from ragbed.runs.prices import cost_of, find_price
 from ragbed.runs.status import read_status
 from ragbed.runs.store import open_store
 from ragbed.runs.writer import Writer
+from ragbed.text import estimate_tokens
 from tests.runs.harness import canonical
 from tests.servers.mock_batches import BatchBehaviour
 from tests.servers.mock_batches import batches_in_thread as mock_batches
@@ -72,6 +73,27 @@ def test_a_run_in_batches_equals_a_direct_run(model: str, tmp_path: Path, monkey
     assert sum(run.outcomes.values()) == CASES
     assert run.outcomes["error"] > 0
     assert read_status(tmp_path / "batch").batches == []
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_prompt_longer_than_the_context_is_not_sent(
+    model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with mock_batches(BatchBehaviour(delay_s=0)) as url:
+        _serve(monkeypatch, url)
+        layout = {name: value for name, value in _OPTIONS.items() if name != "progress"}
+        plan = ragbed.plan_run(ragbed.RunSpec(model=model, data=DATA, **layout))
+        sizes = sorted(estimate_tokens("".join(part.content for part in case.messages)) for case in plan.cases())
+        plan.close()
+        options = {"context_length": sizes[CASES // 2] + 48, "max_tokens": 16}
+        direct = _run(model, tmp_path / "direct", **options)
+        calls = _stats(url)["calls"]
+        run = _run(model, tmp_path / "batch", batch=True, **options)
+        assert _stats(url)["calls"] == calls
+    assert run.outcomes == direct.outcomes
+    assert 0 < run.outcomes["error"] < CASES
+    assert "too-long" in str(run.errors[0])
+    assert canonical(tmp_path / "batch") == canonical(tmp_path / "direct")
 
 
 @pytest.mark.parametrize("model", MODELS)

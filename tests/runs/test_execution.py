@@ -111,6 +111,18 @@ def test_other_settings_are_refused_by_name(tmp_path: Path) -> None:
         run(make_job(tmp_path, 2, TalkingModel(agree), settings={"seed": "0", "docs": "10"}), ask_nobody)
 
 
+def test_five_documents_are_the_default_of_earlier_runs_except_with_the_testbed_length(tmp_path: Path) -> None:
+    for testbeds in ("noise", "noise,length"):
+        folder, settings = tmp_path / testbeds, {"testbeds": testbeds, "docs": "5"}
+        run(make_job(folder, 2, TalkingModel(agree), settings=settings), ask_nobody)
+        later = make_job(folder, 2, TalkingModel(agree), settings=settings | {"docs": "default"})
+        if testbeds == "noise":
+            run(later, ask_nobody)
+        else:
+            with pytest.raises(UsageError, match="created with num_docs=5, but this command uses num_docs=default"):
+                run(later, ask_nobody)
+
+
 def test_other_data_are_reported_with_the_first_digits_of_their_hash(tmp_path: Path) -> None:
     run(make_job(tmp_path, 2, TalkingModel(agree), settings={"data d": "a" * 64}), ask_nobody)
     with pytest.raises(UsageError, match=r"created with data d a{12}…, but this command uses data d b{12}…"):

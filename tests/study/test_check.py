@@ -81,6 +81,59 @@ def test_a_model_without_identity_is_refused(contributed: Path, tmp_path: Path) 
     bare = _rewrite(renamed, tmp_path / "b", lines[1], msgspec.json.encode(part))
     with pytest.raises(UsageError, match="does not identify openai/gpt-4o"):
         check_contribution(bare)
+    with pytest.raises(UsageError, match="line 18 has a response without the model name that the server reported"):
+        check_contribution(renamed)  # it has an identity, but the server reported no name
+    local = _rewrite(bare, tmp_path / "c", b'"openai/gpt-4o"', b'"hf/some/model"')
+    with pytest.raises(UsageError, match="does not identify hf/some/model: it has no hash of the weights"):
+        check_contribution(local)
+
+
+def _write(path: Path, lines: list[bytes]) -> Path:
+    with path.open("wb") as sink:
+        writer = CassetteWriter(sink)
+        for line in lines:
+            writer.write(line)
+        writer.close()
+    return path
+
+
+def test_malformed_cassettes_are_refused_and_the_next_file_is_checked(
+    contributed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    head, part, *others = read_cassette(contributed)
+    malformed = [
+        [],
+        [head],
+        [head, b"{}"],
+        [head, b"[[[", *others],
+        [head, b"\xff", *others],
+        [head, b"[" * 100_000, *others],
+        [head, part, *others[:3]],
+        [head, part.replace(b'"cases":15', b'"cases":-1'), *others],
+        [head, part.replace(b'"repeats":"1"', b'"repeats":"many"'), *others],
+        [head, part, b"{}", *others[1:]],
+        [head, part, *others[:-1], b'{"part":"result"}'],
+        [b'{"cassette":1,"ragbed":"0.1.0"}', b"{", *others],
+    ]
+    files = [_write(tmp_path / f"{number}.cassette", lines) for number, lines in enumerate(malformed)]
+    with pytest.raises(SystemExit):
+        main([*map(str, files), str(contributed)])
+    printed = capsys.readouterr().out.splitlines()
+    assert [line.partition(": ")[0] for line in printed[:-1]] == ["refused"] * len(files) + ["accepted, listed apart"]
+    assert "do not prove that the model gave the responses" in printed[-1]
+
+
+def test_every_trial_must_be_present_once(contributed: Path, tmp_path: Path) -> None:
+    lines = list(read_cassette(contributed))
+    assert lines[-1].startswith(b'{"part":"result"')
+    with pytest.raises(UsageError, match="no response for 1 of 15 trials"):
+        check_contribution(_write(tmp_path / "missing", lines[:-1]))
+    with pytest.raises(DataError, match="two responses to case 0, repeat 0"):
+        check_contribution(_write(tmp_path / "twice", [*lines[:-1], lines[17]]))
+    for old, new in ((b'"case":14', b'"case":15'), (b'"repeat":0', b'"repeat":1'), (b'"model":0', b'"model":1')):
+        assert old in lines[-1]
+        with pytest.raises(DataError, match="is not part of the run"):
+            check_contribution(_write(tmp_path / "other", [*lines[:-1], lines[-1].replace(old, new, 1)]))
 
 
 def _with_served(source: Path, target: Path) -> Path:

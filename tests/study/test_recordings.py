@@ -18,7 +18,7 @@ from ragbed.errors import DataError, UsageError
 from study import MODELS, RESULTS
 from study.cases import find_data
 from study.comparisons import Trials, _matching, _models
-from study.outcomes import kendall, read_outcomes, read_parity
+from study.outcomes import kendall, parity_counts, read_outcomes, read_parity
 from study.recordings import Recording, read_recording, recording_paths, write_recording
 from study.replay import open_data, write_cassette
 from study.results import render
@@ -155,10 +155,20 @@ def test_the_rank_correlation_counts_pairs() -> None:
     assert kendall([(1, 1), (2, 1), (3, 1)]) == 0
 
 
-def test_all_requests_and_labels_equal_those_of_the_original_code() -> None:
+def test_all_prompts_and_labels_equal_those_of_the_original_code() -> None:
     parity = read_parity()
     assert len(parity) > 6_000
     for row in parity:
         assert row["label_original"] == row["label_ragbed"]
         assert row["flag_original"] == row["flag_ragbed"]
         assert row["request_original"] == row["request_ragbed"]
+
+
+def test_only_requests_to_a_server_are_counted() -> None:
+    parts: dict[str, list[dict[str, object]]] = {}
+    for row in read_parity():
+        parts.setdefault(str(row["part"]), []).append(row)
+    live, recorded = parity_counts(parts["parity-live"]), parity_counts(parts["parity-recorded"])
+    assert live["requests"] == live["prompts"] == live["cases"]
+    assert recorded["prompts"] == recorded["cases"]
+    assert "requests" not in recorded, "the recorded runs sent no HTTP requests"

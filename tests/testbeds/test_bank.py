@@ -52,7 +52,7 @@ def test_four_others_are_needed_for_four_documents(tmp_path: Path) -> None:
     (borrower, *_) = _cases(tmp_path, [base_item(number) for number in range(4)])
     assert (
         borrower.reason
-        == "requires 4 documents from other questions that do not contain the answer, but only 3 were found"
+        == "the case requires 4 documents from other questions that do not contain the answer, but only 3 were found"
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -31,7 +32,10 @@ def test_a_case_has_the_given_numbers_of_supporting_and_distracting_documents(
 ) -> None:
     for case in _cases(dataset, num_docs=(5, 50), supporting=supporting, limit=2):
         if supporting == 3:
-            assert (case.feasible, case.reason) == (False, "requires 3 supporting documents, but the item has only 1")
+            assert (case.feasible, case.reason) == (
+                False,
+                "the case requires 3 supporting documents, but the item has only 1",
+            )
             continue
         stances = Counter(document.stance for document in case.documents)
         assert stances == {"supports": 1, "distracts": case.k - 1}
@@ -51,6 +55,16 @@ def test_positions_are_balanced_and_few_questions_cover_all_parts_of_the_prompt(
     by_part = Counter(5 * slot // docs for slot in found)
     assert len(by_part) == 5
     assert max(by_part.values()) - min(by_part.values()) <= 2
+
+
+def test_the_stored_number_of_documents_is_the_default_unless_the_user_sets_it() -> None:
+    spec = ragbed.RunSpec(model="scripted/oracle", data="ragbed-mini-en_base", testbeds="length", distractors="random")
+    for testbeds, num_docs, stored in (
+        ("length", None, "default"), ("noise,length", None, "default"), ("length", 5, "5"), ("noise", None, "5"),
+    ):  # fmt: skip
+        job = ragbed.plan_run(replace(spec, testbeds=testbeds, num_docs=num_docs, supporting=2))
+        job.close()
+        assert job.settings["docs"] == stored
 
 
 def test_random_distractors_of_other_questions_fill_200_documents(tmp_path: Path) -> None:

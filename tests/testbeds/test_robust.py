@@ -163,10 +163,10 @@ def test_a_case_has_the_requested_mix_or_is_infeasible(rgb_dir: Path) -> None:
 @pytest.mark.parametrize(
     ("supports", "distracts", "noise", "docs", "reason", "real"),
     [
-        (3, 6, "0", 5, "requires 5 supporting documents, but the item has only 3", 0.4),
-        (6, 1, "0.4", 5, "requires 2 distracting documents, but the item has only 1", 0.2),
-        (2, 1, "0.4", 5, "requires 3 supporting documents, but the item has only 2", 1 / 3),
-        (0, 0, "0.4", 5, "requires 3 supporting documents, but the item has only 0", None),
+        (3, 6, "0", 5, "the case requires 5 supporting documents, but the item has only 3", 0.4),
+        (6, 1, "0.4", 5, "the case requires 2 distracting documents, but the item has only 1", 0.2),
+        (2, 1, "0.4", 5, "the case requires 3 supporting documents, but the item has only 2", 1 / 3),
+        (0, 0, "0.4", 5, "the case requires 3 supporting documents, but the item has only 0", None),
         (6, 6, "0.4", 3, "a noise ratio of 0.4 would require 1.2 distractors among 3 documents; use 1/3 or 2/3", 1 / 3),
         (6, 6, "0.6", 1, "a noise ratio of 0.6 would require 0.6 distractors among 1 documents; use 0", 0.0),
     ],
@@ -265,7 +265,7 @@ def test_every_sub_question_has_a_document(tmp_path: Path) -> None:
     for noise in (0.0, 0.2, 0.4):
         parts = {text.split()[2] for text in _drawn(cases["0", noise], "supports")}
         assert parts == {"0", "1", "2"}
-    assert cases["1", 0.0].reason == "requires 5 supporting documents, but the item has only 4"
+    assert cases["1", 0.0].reason == "the case requires 5 supporting documents, but the item has only 4"
     assert (
         cases["1", 0.4].reason == "each of the 4 sub-questions requires a document, but this noise ratio leaves only 3"
     )

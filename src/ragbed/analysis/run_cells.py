@@ -151,8 +151,8 @@ def _distinct_trials(folders: Sequence[Path], score: Track, costs: CostTally) ->
                 call = hash((trial.model, case.case, case.rotation, trial.repeat))
                 if call in seen:
                     raise UsageError(
-                        f"{folder} contains a call that is also in another of these runs ({trial.model} on "
-                        f"{case.case}). Use only one of them."
+                        f"{folder} and another of these runs contain the same call ({trial.model} on "
+                        f"{case.case}). Use only one of the two runs."
                     )
                 here.add(call)
             yield trial

@@ -175,7 +175,7 @@ def judge(
     """Have a model judge the responses of a run. Judgements are stored, so a second call resumes the work.
 
     Args:
-        run: The run.
+        run: The run to judge.
         model: Model to use as the judge, such as `openai/gpt-4o`, or a function that maps a prompt to a response, as in
             `run`. If there are several, their agreement is reported.
         criteria: Any of refusal, flag, correct, sufficient, supported, code.rej_star and code.ed_star.
@@ -184,7 +184,7 @@ def judge(
         max_tokens: Maximum number of tokens per judgement.
         labels: File with human labels, used to validate the judge and to correct its rates.
         sample: Write this many responses per criterion to `out`, for people to label.
-        out: File for `sample`.
+        out: File to write the sample to.
         unsure: Judge only responses whose rule-based verdict is `unsure`.
         progress: Show progress, or an object that receives it.
         calls: Options for model calls, as in `run`.
@@ -273,7 +273,7 @@ def diagnose(
     """Classify the errors in a run, with evidence. All diagnoses are written to RUN/diagnose/diagnosis.jsonl.
 
     Args:
-        run: The run.
+        run: The run to diagnose.
         intervene: Call the run's models again with the suspected cause removed, to confirm error types.
         knock_out: Call the run's models again, leaving out one document at a time, to find the one that misled them.
         progress: Show progress, or an object that receives it.

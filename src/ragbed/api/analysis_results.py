@@ -167,7 +167,7 @@ class DiagnosisResult(TableResult):
         diagnoses: One diagnosis for each trial with a wrong answer, with evidence.
         cases: The cases of these trials, by name.
         failed: Number of additional model calls that failed. Call `diagnose` again to retry them.
-        is_monitored: Whether the run had a stopping condition (`until`). If so, shares have no bounds.
+        is_monitored: Whether the run had a stopping condition (`until`). If so, shares have no intervals.
     """
 
     run: Path
@@ -232,7 +232,7 @@ class PaperResult(TableResult):
     """Tables of the paper (arXiv 2309.01431), and conclusions that follow from them.
 
     Attributes:
-        tables: The figures as printed in the paper.
+        tables: The tables as printed in the paper.
         findings: Conclusions that follow from these figures alone.
     """
 

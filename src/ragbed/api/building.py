@@ -191,7 +191,7 @@ class RecipeResult:
 
     Attributes:
         path: The recipe file.
-        recipe: Parsed content.
+        recipe: The parsed recipe.
         survey: Summary of the documents found; None if they are not in a folder.
         forecast: Expected calls, cost and time of the build; None if the documents are not in a folder.
     """

@@ -53,7 +53,7 @@ def demo(
         progress: Whether to show progress bars, or a `Progress` object that receives updates.
 
     Returns:
-        The runs by language.
+        The runs, keyed by language.
 
     Example:
         >>> runs = ragbed.demo("baseline/lexical", lang="en", out="runs/demo")
@@ -64,7 +64,7 @@ def demo(
 
     folder = check_path("out", out)
     if not isinstance(model, str) or folder is None:
-        raise UsageError(f"demo(model={model!r}, out={out!r}): both must be strings.")
+        raise UsageError(f"demo(model={model!r}, out={out!r}): both values must be strings.")
     runs: dict[str, Run] = {}
     with open_progress(progress) as shown:
         for language, names in choose_models(model, read_langs(lang), shown).items():

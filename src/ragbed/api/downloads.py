@@ -94,7 +94,9 @@ def download(
         )
     if all(arrival.state == "missing" for arrival in arrivals):
         wanted = ", ".join(file.name for file in entry.files)
-        raise IncompleteDownload(f"none of the files for {name} were found ({wanted}).", result)
+        raise IncompleteDownload(
+            f"none of the files for {name} were found ({wanted}). Check the folder given by `from_`.", result
+        )
     return result
 
 
@@ -124,9 +126,9 @@ def check_source(source: Path | None, mirror: str | None) -> None:
     from ragbed.data.catalog.mirrors import check_mirror
 
     if source is not None and mirror is not None:
-        raise UsageError("`from_` and `mirror` cannot be combined.")
+        raise UsageError("`from_` and `mirror` cannot be combined. Remove one of them.")
     if source is not None and not source.exists():
-        raise UsageError(f"from_={source}: no such folder or file. Check the path.")
+        raise UsageError(f"from_={source}: the folder or file does not exist. Check the path.")
     if mirror is not None:
         check_mirror(mirror)
 
@@ -168,7 +170,7 @@ def data_path(name: str) -> Path:
     here, folder = files_here(entry, data_dir()), entry_folder(entry)
     path = folder / names[name][1].name if name in names else folder
     if not here or (name in names and path not in here):
-        raise RagbedError(f"{name} is not downloaded. Download it with: ragbed data get {entry.name}")
+        raise RagbedError(f"{name} has not been downloaded. Download it with: ragbed data get {entry.name}")
     return path
 
 
@@ -184,7 +186,7 @@ def find_entry(name: str) -> CatalogEntry:
         return CATALOG[name]
     if name in dataset_names():
         owner = dataset_names()[name][0].name
-        raise UsageError(f"{name} is one of the files in {owner}. Download them with: ragbed data get {owner}")
+        raise UsageError(f"{name} is one of the files in {owner}. Download all of them with: ragbed data get {owner}")
     raise UnknownName("dataset or model", name, CATALOG)
 
 

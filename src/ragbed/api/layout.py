@@ -67,7 +67,7 @@ def read_layout(spec: RunSpec) -> tuple[list[str] | None, Settings]:
     ):
         raise UsageError(
             f"profile={profile} reproduces the original code, which has one distractor condition, one document "
-            "order and a fixed random generator. To use `distractors`, `positions` or `seed`, choose "
+            "order and a fixed random seed. To use `distractors`, `positions` or `seed`, choose "
             "profile=robust."
         )
     if settings.distractors == ("fixed",) and any(
@@ -104,8 +104,8 @@ def read_confidence(spec: RunSpec) -> list[str]:
     confidence = _one_of("value of `confidence`", spec.confidence, CONFIDENCES)
     if confidence == "agreement" and spec.repeats < 2:
         raise UsageError(
-            f"confidence=agreement compares the responses to a case, but repeats={spec.repeats}. Use repeats=5 and a "
-            "temperature above 0, e.g. 0.7."
+            f"confidence=agreement compares several responses to the same case, but repeats={spec.repeats}. Use "
+            "repeats=5 and a temperature above 0, e.g. 0.7."
         )
     return [STATED] if confidence == STATED else []
 

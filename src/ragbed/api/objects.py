@@ -23,7 +23,7 @@ class SystemCase:
 
     Attributes:
         case: The case's name.
-        question: The question.
+        question: The question to answer.
         documents: The document texts; empty for closed-book cases and end-to-end RAG.
         lang: Language of the question.
         k: Number of documents to retrieve or read.
@@ -69,7 +69,7 @@ def system(function: SystemFunction, *, name: str | None = None) -> System:
     dictionaries with `id` or `text`. `system` can be used as a decorator.
 
     Args:
-        function: The system.
+        function: The function that implements the RAG system.
         name: Name to show in tables; by default, the function's name.
 
     Example:
@@ -125,7 +125,7 @@ def _add_source(sources: dict[str, ModelSource], source: ModelSource) -> None:
             f"two models are named {source.name!r}; give them different names: model={{'NAME': …, 'OTHER': …}}."
         )
     if known is not None and known.label != source.label:
-        raise UsageError(f"model={source.name} is given twice under different names; give it only once.")
+        raise UsageError(f"model={source.name} appears twice under different names; pass it only once.")
     if known is None and source.label and source.label in {other.label for other in sources.values()}:
         raise UsageError(f"model={source.label}=…: two models have this name; names must be unique within a run.")
     sources[source.name] = source

@@ -43,7 +43,7 @@ def plan_run(spec: RunSpec, message: Callable[[str], None] = _LOGGER.warning) ->
     """Check the parameters of a run, and open its data and models. Nothing is sent or written yet.
 
     Args:
-        spec: The parameters.
+        spec: The parameters of the run.
         message: Called with each message that the user should read, e.g. about testbeds without cases.
 
     Returns:
@@ -62,7 +62,7 @@ def plan_run(spec: RunSpec, message: Callable[[str], None] = _LOGGER.warning) ->
     from ragbed.runs.sharding import parse_shard
     from ragbed.testbeds.end_to_end import WITHOUT_DOCUMENTS, open_corpora
     from ragbed.testbeds.feasibility import require_feasible
-    from ragbed.testbeds.selection import choose_testbeds, generate_cases
+    from ragbed.testbeds.selection import choose_testbeds, generate_cases, stored_options
 
     floors = read_floors(spec.gates)
     conditions = _read_conditions(spec, floors)
@@ -76,7 +76,7 @@ def plan_run(spec: RunSpec, message: Callable[[str], None] = _LOGGER.warning) ->
     sampling, corpora = _sampling(preset, spec), open_corpora(datasets, testbeds)
     searched = open_search_corpora(datasets, settings) if "search" in (names or ()) else {}
     stored = (
-        _stored_settings(spec, datasets, settings.as_options(), names, shard)
+        _stored_settings(spec, datasets, stored_options(settings, testbeds), names, shard)
         | ({"remedies": ",".join(strategies)} if strategies else {})
         | ({"search": str(settings.search)} if searched else {})
         | ({} if spec.confidence is None else {"confidence": spec.confidence})

@@ -28,7 +28,7 @@ _DRAW_EVERY_S = 0.1
 class Progress:
     """Receives the messages and progress updates of an API function. This base class shows only the messages.
 
-    Subclass it and pass an instance as `progress=` to show them elsewhere.
+    Subclass `Progress` and pass an instance as `progress=` to show updates elsewhere.
 
     Example:
         >>> class Log(ragbed.Progress):

@@ -82,11 +82,11 @@ def report(
     folders, target = runs_in(named), None if out is None else local_path(out)
     if files and format == "html":
         raise UsageError(
-            "HTML reports contain the individual cases, which aggregate files do not have; use text, md, latex, "
+            "HTML reports contain the individual cases, which aggregate files do not contain; use text, md, latex, "
             "csv, json or figures."
         )
     if format in PICTURES and target is None:
-        raise UsageError("Figures require an output folder. Set it, e.g. out=figures.")
+        raise UsageError("Figures require an output folder. Set one, e.g. out=figures.")
     made = _read_sums(files, track) if files else read_report(folders, [str(run) for run in folders], track)
     if format in PICTURES and target is not None:
         return ReportResult(made, paths=_draw(made, format, words or "en", target), has_cases=not files)
@@ -220,7 +220,7 @@ def leaderboard(
         folder: Folder that contains the runs.
         out: Folder for the site.
         track: Scoring track to show.
-        words: Initial language of the site; by default, the browser's.
+        words: Language of headings and labels when the site opens; by default, the browser's.
 
     Example:
         >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", limit=2, testbeds="noise", out="board/oracle")

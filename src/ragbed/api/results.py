@@ -33,7 +33,7 @@ class Records(Sequence[dict[str, Any]]):
     `ragbed[pandas]`.
 
     Args:
-        rows: The rows. Missing keys are shown as empty cells.
+        rows: Rows as dictionaries. Missing keys are shown as empty cells.
         title: Heading of the printed table.
         shown: Rows to print instead, e.g. with intervals next to the values.
         columns: Columns to show even if there are no rows.
@@ -242,7 +242,9 @@ class Run:
         if name not in tables:
             near = get_close_matches(name, tables, n=1)
             hint = f" Did you mean {near[0]!r}?" if near else ""
-            raise UsageError(f"{self.folder} has no table {name!r}; it has {', '.join(tables) or 'none'}.{hint}")
+            raise UsageError(
+                f"{self.folder} has no table {name!r}. Available tables: {', '.join(tables) or 'none'}.{hint}"
+            )
         return tables[name]
 
     def metrics(self, track: str = "robust") -> Records:

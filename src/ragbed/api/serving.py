@@ -156,7 +156,7 @@ class ReviewResult:
     """Decisions that were exported, imported or applied.
 
     Attributes:
-        path: The file or folder.
+        path: The exported or imported file, or the folder of the reviewed dataset.
         lines: Number of decisions that were exported or imported.
         applied: Number of items by result, if the decisions were applied.
         quality: Result of the quality gates of the new dataset, if there is one.
@@ -202,7 +202,7 @@ def review(
     if export is None and import_ is None and apply is None:
         return _started(open_review(path, raters, target, port, progress), open_=open_)
     if sum(option is not None for option in (export, import_, apply)) > 1:
-        raise UsageError("`export`, `import_` and `apply` cannot be combined.")
+        raise UsageError("`export`, `import_` and `apply` cannot be combined. Use only one of them.")
     with open_progress(progress) as shown, _open_session(path, raters, target, shown, apply is None) as (session, log):
         if export is not None:
             return _export(log, local_path(export))

@@ -94,7 +94,7 @@ def export(
     folder = sources.folder if isinstance(sources, Run) else only_path(sources)
     if isinstance(sources, Run) or (folder is not None and (folder / "run.sqlite").is_file()):
         if layout:
-            raise UnusedOption(next(iter(layout)), "a run is exported as it was evaluated")
+            raise UnusedOption(next(iter(layout)), "a run is always exported exactly as it was evaluated")
         written = export_run(folder or Path(), target, model, canonical=canonical)
     else:
         for name, value in (("canonical", canonical), ("model", model)):
@@ -127,7 +127,7 @@ class ImportResult:
     """Answers that were imported as a run.
 
     Attributes:
-        run: The run.
+        run: The imported run.
         counts: Numbers of planned, matched, missing and failed cases, and other counts by name.
         problems: Entries that match no case, with the reason.
     """

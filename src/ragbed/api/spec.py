@@ -236,7 +236,7 @@ class RunSpec:
             if not isinstance(getattr(self, name), bool):
                 raise UsageError(f"{name}={getattr(self, name)!r} is neither True nor False.")
         if isinstance(self.limit, bool) or not isinstance(self.limit, str | Real | None):
-            raise UsageError(f"limit={self.limit!r} is neither a number of items nor a fraction.")
+            raise UsageError(f"limit={self.limit!r} is neither a number of items nor a fraction. Use e.g. 50 or 0.1.")
         self._check_combinations()
 
     def _check_combinations(self) -> None:

@@ -84,7 +84,7 @@ def write_recipe(brief: str, documents: Path, generator: str, name: str = "", ho
     """
     if found := _OTHER_LANGS.search(brief):
         other = next(filter(None, found.groups()))
-        raise UsageError(f"Questions in {other} are not supported; only English and Chinese are.")
+        raise UsageError(f"Questions in {other} are not supported. Use English or Chinese.")
     kind = _kind(documents)
     survey = survey_folder(documents) if kind == "folder" else None
     langs = [lang for lang, word in _LANGS.items() if word.search(brief)] or _langs_of(survey)
@@ -128,7 +128,9 @@ def _place(documents: Path, home: Path) -> str:
 def _kind(documents: Path) -> str:
     if documents.is_dir():
         if not any(path.suffix.lower() in SUFFIXES for path in documents.rglob("*")):
-            raise UsageError(f"{documents} contains no readable documents ({', '.join(SUFFIXES)}).")
+            raise UsageError(
+                f"{documents} contains no readable documents. Supported file types: {', '.join(SUFFIXES)}."
+            )
         return "folder"
     if not documents.is_file():
         raise UsageError(f"{documents} does not exist; pass the folder or file with the documents.")

@@ -67,10 +67,10 @@ def mark_corpora(corpora: Iterable[Path]) -> list[tuple[str, int, int]]:
 def _files(corpora: Iterable[Path]) -> Iterator[Path]:
     for place in corpora:
         if not place.exists():
-            raise UsageError(f"Corpus {place} does not exist.")
+            raise UsageError(f"The corpus {place} does not exist. Check the path.")
         files = sorted(file for file in place.rglob("*") if file.name.endswith(_KINDS)) if place.is_dir() else [place]
         if not files:
-            raise UsageError(f"Corpus {place} contains no {', '.join(_KINDS)} files.")
+            raise UsageError(f"The corpus {place} contains no {', '.join(_KINDS)} files.")
         yield from files
 
 
@@ -84,7 +84,7 @@ def _read(file: Path) -> Iterator[str]:
         ) as source:
             yield from _records(file, source) if ".jsonl" in file.suffixes else _blocks(source)
     except (OSError, EOFError, zlib.error) as error:
-        raise RagbedError(f"Corpus {file} cannot be read: {error}.") from error
+        raise RagbedError(f"The corpus file {file} cannot be read: {error}.") from error
 
 
 def _records(file: Path, source: IO[str]) -> Iterator[str]:
@@ -94,7 +94,7 @@ def _records(file: Path, source: IO[str]) -> Iterator[str]:
             if not line.isspace():
                 yield decoder.decode(line).text
         except MALFORMED_JSON as error:
-            raise DataError(file, f"is not an object with the field `text`: {error}", line=number) from error
+            raise DataError(file, f"is not an object with a `text` field: {error}", line=number) from error
 
 
 def _blocks(source: IO[str]) -> Iterator[str]:

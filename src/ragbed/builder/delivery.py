@@ -137,8 +137,9 @@ def put_back(made: Path, folder: Path, lock: Lock) -> None:
     changed = [name for name, path in paths.items() if path.exists() and hash_file(path) != hashes[name]]
     if changed:
         raise RagbedError(
-            f"{folder} does not match its {LOCK}: {', '.join(changed)} changed since the build. The stored pages "
-            "and responses still match the lock; to restore these files, move them away and build with `locked`."
+            f"{folder} does not match its {LOCK}: these files have changed since the build: {', '.join(changed)}. "
+            "The stored pages and responses still match. To restore the files, move or delete them, then build with "
+            "`locked`."
         )
     for path in sorted(made.rglob("*")):
         place = folder / path.relative_to(made)

@@ -15,6 +15,7 @@ from ragbed.builder.mentions import find_answer
 from ragbed.builder.records import Draft
 from ragbed.builder.rules.chinese_words import LONG_NOUNS
 from ragbed.builder.rules.english_words import WORKS, is_distinctive
+from ragbed.builder.rules.facts import leave_out_quotation
 from ragbed.builder.search.base import read_day
 from ragbed.builder.topic_terms import asks_for_a_guess, find_anchors, find_years, share_of
 from ragbed.schema import Article, Lang, Question
@@ -168,6 +169,7 @@ def _find_generic(question: str, lang: Lang) -> str:
 
 def _find_reference(question: str, lang: Lang) -> str:
     """Return a word that refers to something outside the question, or an empty string if there is none."""
+    question = leave_out_quotation(question)
     if outside := _OUTSIDE[lang].search(question):
         return outside[0]
     back = _BACK[lang].search(question)

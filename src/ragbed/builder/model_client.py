@@ -63,7 +63,7 @@ class BuildModelClient:
                 raise RagbedError(
                     f"{folder} does not contain all of the responses from {request.model} that {request.task} "
                     "requires, so a locked build is not possible: the recipe, the prompts, the documents or the "
-                    "version of ragbed have changed. Build without `locked`."
+                    "ragbed version has changed. Build without `locked`."
                 )
             budget = self._budget(folder, request.model)
             self._call(folder, request, sampling, budget)

@@ -220,4 +220,4 @@ def _check_numbers(path: Path, recipe: Recipe) -> None:
                     raise DataError(path, problem, field=f"{table}.{field}")
     kinds = recipe.wanted.__struct_fields__
     if not any(wanted_of(recipe, kind, lang) for kind in kinds for lang in recipe.langs):
-        raise DataError(path, "requests no items; set at least one number above 0", field="wanted")
+        raise DataError(path, "must request at least one item; set at least one number above 0", field="wanted")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     metavar="RUN",
     type=LocalPath(),
     multiple=True,
-    help="Run on this dataset, used to measure how well its items discriminate between models. Repeatable.",
+    help="A run on this dataset, used to measure how well its items discriminate between models. Repeatable.",
 )
 @option(
     "--cutoff",

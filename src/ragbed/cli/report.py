@@ -41,7 +41,7 @@ _MOST_EVIDENCE = 2  # Maximum number of rows to print per claim.
     "--words",
     type=click.Choice(["en", "zh"]),
     show_default="en for figures, the browser's language for html",
-    help="Language of the figures and the HTML page.",
+    help="Language of headings and labels in the figures and the HTML page.",
 )
 def report(runs: tuple[str, ...], format_: ReportFormat, track: str, out: Path | None, words: Lang | None) -> None:
     """Write tables, figures and a summary for one or more runs.

@@ -63,7 +63,7 @@ _DEFAULT_MODEL = "bundled/smollm2"
     metavar="N",
     group=help_groups.REQUESTS,
     show_default="what the server or the weights report",
-    help="Context length of the models in tokens. Longer cases are not sent and end as error: too-long.",
+    help="Context length of the models in tokens. Longer cases are not sent; they are recorded as error: too-long.",
 )
 @options.option(
     "--strategies",

@@ -14,9 +14,7 @@ from ragbed.cli import options
 @options.option(
     "--out", "-o", required=True, type=options.LocalPath(), metavar="DIR", help="Output folder for the dataset files."
 )
-@options.option(
-    "--seed", type=int, default=0, help="Seed for the random generator; the same seed produces identical files."
-)
+@options.option("--seed", type=int, default=0, help="Random seed; the same seed produces identical files.")
 @options.option("--items", type=int, default=300, help="Number of base items per language.")
 @options.option(
     "--integration", type=int, show_default="a third of --items", help="Number of integration items per language."

@@ -13,7 +13,7 @@ from ragbed.runs.answer_files import PlainFiles, open_rgb
 from ragbed.runs.harness_logs import LmEvalSamples, open_inspect
 from ragbed.runs.importing import AnswerSource
 from ragbed.schema import Case
-from ragbed.testbeds.selection import choose_testbeds, generate_cases
+from ragbed.testbeds.selection import choose_testbeds, generate_cases, stored_options
 from ragbed.testbeds.settings import Settings
 
 IMPORT_FORMATS = ("rgb", "jsonl", "inspect", "lm-eval", "cassette")
@@ -64,7 +64,8 @@ def match_frozen(
     parts = [part for part in frozen.parts if part.lang in langs and (names is None or part.testbed in names)]
     if not parts:
         raise UsageError(
-            f"{folder} does not contain this part; it contains {', '.join(part.name for part in frozen.parts)}."
+            f"{folder} does not contain the requested part. Available parts: "
+            f"{', '.join(part.name for part in frozen.parts)}."
         )
 
     def cases() -> Iterator[Case]:
@@ -89,7 +90,7 @@ def match_datasets(
         stored |= {f"file {path.name}": "imported" for path in answers.paths} | {"profile": settings.profile}
         return [open_rgb(path, list(datasets), settings) for path in answers.paths], stored
     testbeds = choose_testbeds(names, settings)
-    stored |= settings.as_options() | {"testbeds": ",".join(names or ["all"])}
+    stored |= stored_options(settings, testbeds) | {"testbeds": ",".join(names or ["all"])}
     return answers.open(lambda: generate_cases(datasets, testbeds, settings, named=names is not None)), stored
 
 

@@ -186,7 +186,8 @@ class _Download:
         most = self.limits.max_bytes if self.request.size is None else self.request.size
         if size > most:
             raise RequestRefused(
-                f"the server sent more than the expected {most:,} bytes, so this is a different file", stale=True
+                f"the server sent more than the expected {most:,} bytes, so the file is not the expected one",
+                stale=True,
             )
 
     def _size(self) -> int:

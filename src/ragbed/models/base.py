@@ -13,6 +13,7 @@ from ragbed.schema import Case, Completion, Lang, Served
 
 if TYPE_CHECKING:
     from ragbed.models.providers.batches import BatchService
+    from ragbed.models.providers.context_window import ContextWindow
     from ragbed.models.providers.negotiation import Learned, Negotiation
     from ragbed.models.token_limit import TokenLimit
 
@@ -161,10 +162,12 @@ class Batching(Protocol):
     Attributes:
         limit: The token limit for its requests.
         negotiation: The parameters that the server has turned out to accept or reject.
+        window: The model's context window.
     """
 
     limit: TokenLimit
     negotiation: Negotiation
+    window: ContextWindow
 
     def open_batches(self) -> BatchService:
         """Return the provider's batch service."""

@@ -85,7 +85,7 @@ class LocalIndex:
             self.file.execute(statement)
         self.file.execute("COMMIT")
         if version not in (0, VERSION):
-            raise RagbedError(f"{self._path} was written by another version of ragbed; use another file.")
+            raise RagbedError(f"{self._path} was written by a different version of ragbed; choose another file.")
 
     def __enter__(self) -> Self:
         return self
@@ -167,7 +167,7 @@ class LocalIndex:
             yield
         except sqlite3.Error as error:
             raise RagbedError(
-                f"the index {self._path} cannot be used: {error}. Move the file away to create a new index."
+                f"the index {self._path} cannot be used: {error}. To create a new index, move or delete the file."
             ) from error
 
 

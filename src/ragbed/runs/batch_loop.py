@@ -93,7 +93,7 @@ class BatchLoop(CallLoop):
                     break
         except Failure as failure:
             raise CircuitOpen(
-                f"the batches of {self.model.name} cannot be reached: {failure}. {self.model.advice} Batches in "
+                f"the batch service of {self.model.name} cannot be reached: {failure}. {self.model.advice} Batches in "
                 "progress continue at the provider. Rerun the same command with the same output folder to resume."
             ) from None
         finally:
@@ -140,7 +140,8 @@ class BatchLoop(CallLoop):
     async def _next_batch(self) -> _OpenBatch | None:
         """Return a batch of the next requests, up to the limits of the provider and the budget.
 
-        Requests with cached responses are not included; their results are stored immediately.
+        Requests with cached responses or prompts that are too long are not included; their results are stored
+        immediately.
         """
         busy = {(request.number, request.repeat) for batch in self._open for request in batch.requests}
         requests: list[CallRequest] = []
@@ -153,7 +154,9 @@ class BatchLoop(CallLoop):
                 break
             if call in busy or call in self._ended or await self._use_cache(request):
                 continue
-            limit = self._follow_ups.limit_of(call)
+            limit = await self._fitting_limit(request)
+            if limit is None:
+                continue
             body = self._batching.batch_request(request.case, limit, learned)
             size += len(body) + 1_000
             is_first = not requests and not self._open
@@ -166,6 +169,22 @@ class BatchLoop(CallLoop):
         calls = [(request.number, request.repeat) for request in requests]
         stored = StoredBatch(key, self.number, time.time(), len(calls), calls, limits=limits, learned=learned)
         return _OpenBatch(stored, requests)
+
+    async def _fitting_limit(self, request: CallRequest) -> int | None:
+        """Return the token limit for a call's next request, or None if its prompt is too long, which ends the call."""
+        call = (request.number, request.repeat)
+        while True:
+            limit = self._follow_ups.limit_of(call)
+            try:
+                await self._batching.window.check(request.case, limit)
+            except Failure as failure:
+                last = failed(failure)
+                completion = self._follow_ups.conclude(SentCall("", call, request.case, limit, b""), last)
+                if completion is not None:
+                    await self._end(request, completion, last)
+                    return None
+            else:
+                return limit
 
     def _read_wanted(self) -> Iterator[CallRequest]:
         """Yield the pending calls or, once the stopping rule is met, only those that have to be sent again."""

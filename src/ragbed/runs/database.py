@@ -253,7 +253,7 @@ def _check_version(connection: sqlite3.Connection, path: Path) -> int:
     if (version, application, found) == (0, 0, frozenset()):
         return 0
     if application != _APPLICATION:
-        raise DataError(path, "is a database of another program")
+        raise DataError(path, "is a database created by another program")
     if version < 0:
         raise DataError(path, f"is damaged (schema {version}); restore it from a backup")
     if version > SCHEMA_VERSION:

@@ -110,7 +110,9 @@ def run(job: Job, watch: Callable[[str, CallProgress], None], ending: ShutdownHa
         try:
             asyncio.run(_run_models(store, job, watch, ending, held))
         except asyncio.CancelledError:
-            raise (KeyboardInterrupt if ending.by == signal.SIGINT else Stopped("stopped by a signal.")) from None
+            raise (
+                KeyboardInterrupt if ending.by == signal.SIGINT else Stopped("the run was stopped by a signal.")
+            ) from None
 
 
 async def arun(job: Job, watch: Callable[[str, CallProgress], None]) -> None:
@@ -153,7 +155,7 @@ def _opened(job: Job) -> Iterator[tuple[RunStore, RunLock]]:
 
 
 # Name, old value and new value of settings that earlier versions stored differently. Both values are treated as equal,
-# so that runs from earlier versions can be resumed.
+# so that runs from earlier versions can be resumed. The testbed `length` has a different default, and is not in those.
 _SAME_SETTING = {("docs", "5", "default"), ("max_tokens", "256", "auto")}
 
 
@@ -162,9 +164,10 @@ def _plan(store: RunStore, job: Job) -> None:
         store.plan(job.settings, job.cases())
         return
     stored = store.settings()
+    has_length = "length" in job.settings.get("testbeds", "").split(",")
     for name in sorted(stored.keys() | job.settings.keys()):
         old, new = stored.get(name), job.settings.get(name)
-        if old != new and (name, old, new) not in _SAME_SETTING:
+        if old != new and ((name, old, new) not in _SAME_SETTING or (name == "docs" and has_length)):
             first, now = show_setting(name, _brief(old)), show_setting(name, _brief(new))
             raise UsageError(
                 f"{job.folder} was created with {first}, but this command uses {now}. Use the same settings, or choose "
@@ -380,7 +383,7 @@ def _sigterm_raises() -> Iterator[None]:
         return
 
     def stop(_: int, __: FrameType | None) -> None:
-        raise Stopped("stopped by a signal.")
+        raise Stopped("the run was stopped by a signal.")
 
     before = {number: signal.getsignal(number) for number in _SIGNALS}
     signal.signal(signal.SIGTERM, stop)

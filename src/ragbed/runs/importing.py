@@ -132,7 +132,8 @@ def _import_source(store: RunStore, source: AnswerSource, numbers: dict[str, int
         done = store.connection.execute("SELECT 1 FROM results WHERE model = ? AND item = ? AND repeat = 0", row[:2])
         if done.fetchone():
             raise UsageError(
-                f"{source.paths[0]}: another file also contains an answer to {case.case} from {source.model}."
+                f"{source.paths[0]}: another file also contains an answer to {case.case} from {source.model}. Import "
+                "only one of them."
             )
         store.connection.execute(RECORD, row)
 

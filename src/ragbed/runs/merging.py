@@ -120,7 +120,7 @@ def _add(target: RunStore, model: int, result: StoredResult, merged: Merged) -> 
         if "error" not in (old.outcome, result.completion.outcome) and _content(old) != _content(result.completion):
             trial = f"{result.model} for {result.case.case} (repeat {result.repeat})"
             raise UsageError(
-                f"two runs have different responses by {trial}. Merge only runs with different cases or models."
+                f"two runs have different responses from {trial}. Merge only runs with different cases or models."
             )
         if result.completion.outcome == "error":
             return

@@ -58,7 +58,9 @@ def open_scored(folder: Path) -> RunStore:
     store.connection.close()
     judged = folder.absolute().parent.parent  # judges' runs are in RUN/judge/CRITERION
     where = f": {judged}" if (judged / NAME).is_file() else ""
-    raise UsageError(f"{folder} contains the calls of a judge. Choose the run that was judged{where}.")
+    raise UsageError(
+        f"{folder} contains a judge's model calls, not an evaluation run. Choose the run that was judged{where}."
+    )
 
 
 def spread_results(

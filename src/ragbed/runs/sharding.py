@@ -58,7 +58,7 @@ def check_shards(settings: Sequence[str | None]) -> None:
     if len(counts) > 1:
         raise UsageError(
             "these shards were created with different numbers of parts: "
-            f"{', '.join(f'n = {count}' for count in counts)}."
+            f"{', '.join(f'n = {count}' for count in counts)}. Merge only shards of the same split."
         )
     missing = sorted(set(range(1, counts[0] + 1)) - {shard.index for shard in shards})
     if missing:

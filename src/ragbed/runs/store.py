@@ -333,7 +333,9 @@ class RunStore:
         taken = {name: model for model, name in self.names().items() if model not in names}
         for name in names.values():
             if name in taken:
-                raise UsageError(f"{self.path.parent} already has a model named {name!r}: {taken[name]}.")
+                raise UsageError(
+                    f"{self.path.parent} already has a model named {name!r} ({taken[name]}). Choose another name."
+                )
         with self.transaction() as connection:
             rows = [(f"name.{model}", name) for model, name in names.items()]
             connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", rows)

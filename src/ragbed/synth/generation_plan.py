@@ -45,13 +45,13 @@ class GenerationPlan:
                 raise UsageError(f"{name}={value} is out of range. Use a number from {low} to {high}.")
         if self.supporting is not None and not 1 <= self.supporting < self.num_docs:
             raise UsageError(
-                f"supporting={self.supporting} is out of range. Use a number from 1 to {self.num_docs - 1}, which is "
-                "less than `num_docs`."
+                f"supporting={self.supporting} is out of range. Use a number that is at least 1 and less than "
+                f"num_docs={self.num_docs}."
             )
         for name in self.perturbations:
             if name in (MIX, NONE) and len(self.perturbations) > 1:
                 raise UsageError(
-                    f"perturbations={','.join(self.perturbations)}: {name} cannot be combined with other names."
+                    f"perturbations={','.join(self.perturbations)}: {name} cannot be combined with other perturbations."
                 )
             if name not in (MIX, NONE, *PERTURBATIONS):
                 raise UnknownName("perturbation", name, (MIX, NONE, *PERTURBATIONS))
@@ -108,4 +108,7 @@ class GenerationPlan:
         old = read_manifest(folder)
         if old is None or old.recipes != self.specs or {name: file.items for name, file in old.files.items()} != wanted:
             problem = "is not a complete synthetic dataset" if old is None else "was generated with different options"
-            raise UsageError(f"{folder / existing[0]} already exists and {problem}; use another -o, or delete it.")
+            raise UsageError(
+                f"{folder / existing[0]} already exists and {problem}; choose another output folder with -o, or "
+                "delete the file."
+            )

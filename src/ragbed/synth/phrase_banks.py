@@ -100,7 +100,7 @@ def read_sections(text: str) -> list[Section]:
             sections.append(Section(title, arguments))
         elif line.strip() and not line.startswith("#"):
             if not sections:
-                raise ValueError(f"phrase bank has a line before the first section: {line!r}")
+                raise ValueError(f"the phrase bank has a line before the first section: {line!r}")
             sections[-1].lines.append(line.strip())
     return sections
 

@@ -110,7 +110,7 @@ def _parse_choice(source: str, at: int) -> tuple[Choice | LiteralText, int]:
         option, at = _parse_parts(source, at + 1, "|]")
         options.append(option)
     if at >= len(source):
-        raise ValueError(f"'[' without ']' in template {source!r}")
+        raise ValueError(f"the template {source!r} contains '[' without a matching ']'")
     texts = ["".join(part for part in option if isinstance(part, str)) for option in options]
     if all(len(option) == bool(text) for option, text in zip(options, texts, strict=True)):
         return LiteralText(tuple(texts)), at + 1

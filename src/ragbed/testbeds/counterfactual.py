@@ -33,7 +33,7 @@ def _draw(ordered: Ordered, condition: CaseCondition, count: int) -> tuple[int, 
     if len(front) < edited or len(back) < true:
         beside = f" and {true} other true documents" if true else ""
         pairs = len(ordered.contradicts)
-        raise Infeasible(f"requires {edited} edited documents{beside}, but the item has only {pairs} pairs")
+        raise Infeasible(f"the case requires {edited} edited documents{beside}, but the item has only {pairs} pairs")
     return (*front, *back[::-1])
 
 

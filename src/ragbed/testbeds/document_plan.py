@@ -98,13 +98,13 @@ def _distractors(ordered: Ordered, bank: DocumentBank, arm: Arm, count: int) -> 
         return []
     related = [] if arm == "random" else [ordered.documents[index] for index in ordered.distracts[:count]]
     if arm != "random" and len(related) < count:
-        raise Infeasible(f"requires {count} distracting documents, but the item has only {len(related)}")
+        raise Infeasible(f"the case requires {count} distracting documents, but the item has only {len(related)}")
     if arm in ("related", "fixed"):
         return related
     found = bank.random(count) if arm == "random" else bank.control([len(document.text) for document in related])
     if len(found) < count:
         raise Infeasible(
-            f"requires {count} documents from other questions that do not contain the answer, but only {len(found)} "
-            "were found"
+            f"the case requires {count} documents from other questions that do not contain the answer, but only "
+            f"{len(found)} were found"
         )
     return found

@@ -15,7 +15,9 @@ from ragbed.testbeds.settings import CaseCondition
 def draw_supporting(ordered: Ordered, condition: CaseCondition, count: int) -> tuple[int, ...]:
     """Return the first `count` supporting passages."""
     if count > len(ordered.supports):
-        raise Infeasible(f"requires {count} supporting documents, but the item has only {len(ordered.supports)}")
+        raise Infeasible(
+            f"the case requires {count} supporting documents, but the item has only {len(ordered.supports)}"
+        )
     return ordered.supports[:count]
 
 

@@ -14,7 +14,7 @@ from ragbed.testbeds.ability import Ability, fit_defaults
 from ragbed.testbeds.conflict import CONFLICT
 from ragbed.testbeds.end_to_end import EndToEnd
 from ragbed.testbeds.integration import INTEGRATION, Parts
-from ragbed.testbeds.settings import Settings, show_ratio
+from ragbed.testbeds.settings import DEFAULT_DOCS, Settings, show_ratio
 
 
 def choose_testbeds(names: Sequence[str] | None, settings: Settings) -> list[Testbed]:
@@ -31,7 +31,9 @@ def choose_testbeds(names: Sequence[str] | None, settings: Settings) -> list[Tes
                 f"noise={show_ratio(noise)}: {_allowed_noise(abilities)}. Choose another ratio or testbed."
             )
     if len(settings.num_docs or ()) > 1 and any(isinstance(testbed, EndToEnd) for testbed in chosen):
-        raise UsageError("testbeds=own-retrieval and own-rejection accept only one value of `num_docs`. Remove others.")
+        raise UsageError(
+            "testbeds=own-retrieval and own-rejection accept only one value of `num_docs`. Remove the others."
+        )
     unused = [testbed for testbed in abilities if not testbed.conditions(settings)]
     if names and unused:
         if set(settings.distractors) == {"fixed"}:
@@ -40,6 +42,13 @@ def choose_testbeds(names: Sequence[str] | None, settings: Settings) -> list[Tes
             )
         raise UsageError(f"testbeds={unused[0].name}: {_allowed_noise(unused)}. Change `noise` or `testbeds`.")
     return [testbed for testbed in chosen if testbed not in unused]
+
+
+def stored_options(settings: Settings, testbeds: Sequence[Testbed]) -> dict[str, str]:
+    """Return all settings that affect the cases of testbeds, under the names stored in a run."""
+    has_other_default = any(isinstance(testbed, Ability) and testbed.docs != (DEFAULT_DOCS,) for testbed in testbeds)
+    is_default = settings.num_docs is None and has_other_default
+    return settings.as_options() | ({"docs": "default"} if is_default else {})
 
 
 def generate_cases(

@@ -186,7 +186,7 @@ def test_a_batch_that_fails_leaves_nothing_half_done(tmp_path: Path) -> None:
 
 
 def test_without_an_index_there_is_nothing_to_search(tmp_path: Path) -> None:
-    with PageCache(tmp_path / "kept.db") as keep, pytest.raises(UsageError, match="requires an index of documents"):
+    with PageCache(tmp_path / "kept.db") as keep, pytest.raises(UsageError, match="requires a document index"):
         open_engine("local", SearchContext(keep, date(2026, 11, 15)))
 
 

@@ -36,7 +36,10 @@ FORBIDDEN = {
     "the server fails": ([status(503)], "cannot be read: the server returned HTTP 503"),
     "too many questions": ([status(429)], "cannot be read: the server returned HTTP 429"),
     "cut": ([reset_after(0)], "cannot be read: the connection was interrupted"),
-    "a pause of an hour": ([rules("User-agent: *\nCrawl-delay: 3600\n")], "requires 3600 s between two requests"),
+    "a pause of an hour": (
+        [rules("User-agent: *\nCrawl-delay: 3600\n")],
+        "asks for a delay of 3600 s between requests",
+    ),
 }
 
 
@@ -71,7 +74,7 @@ _WILD = "User-agent: *\n" + "".join(f"Disallow: /*{'a' * 100}b{number}\n" for nu
     ("text", "url", "reason"),
     [
         (_AGENTS + _RULES, "news/today", "too many rules"),
-        (_WILD, "news/" + "a" * 8_000, "too long to check this URL"),
+        (_WILD, "news/" + "a" * 8_000, "too long to be checked"),
     ],
     ids=["rules times agents", "rules times characters"],
 )

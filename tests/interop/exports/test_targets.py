@@ -127,7 +127,7 @@ def test_infeasible_settings_are_reported(tmp_path: Path) -> None:
     assert (done.code, told["cases"], told["infeasible"]) == (
         0,
         4,
-        {"requires 8 supporting documents, but the item has only 6": 4},
+        {"the case requires 8 supporting documents, but the item has only 6": 4},
     )
     assert "4 infeasible cases were not exported" in done.err
 

@@ -102,12 +102,12 @@ def test_a_prompt_that_does_not_fit_is_an_outcome_with_the_numbers(model: LlamaM
     count = loop.do(model.count_tokens(body))
     reply = loop.do(model.complete(case_of("word " * 8200)))
     assert reply.outcome == "error"
-    fits = "do not fit in the context of 8,192 tokens"
-    assert reply.error == f"too-long: the prompt of {count:,} tokens and a response of up to 8 {fits}"
+    fits = "do not fit in the context window of 8,192 tokens"
+    assert reply.error == f"too-long: the prompt ({count:,} tokens) and the response (up to 8 tokens) {fits}"
     # One that fits but for the reply is not cut either.
     spare = 8192 - 8 - loop.do(model.count_tokens(model.request(case_of("word"))))
     reply = loop.do(model.complete(case_of("word" + " word" * (spare + 1))))
-    assert (reply.error or "").startswith("too-long: the prompt of 8,185 tokens and a response of up to 8")
+    assert (reply.error or "").startswith("too-long: the prompt (8,185 tokens) and the response (up to 8 tokens)")
 
 
 def test_control_tokens_in_a_document_are_read_as_text(model: LlamaModel, loop: Loop) -> None:

@@ -64,8 +64,9 @@ def test_a_prompt_longer_than_the_reported_context_is_not_sent(name: str) -> Non
     done, sent = call(listed(**{name: 1500}))
     assert (done.outcome, sent) == ("error", 0)
     assert done.error == (
-        "too-long: the prompt of up to 1,366 tokens (upper estimate) and the response of up to 256 do not fit into the "
-        "context of 1,500 tokens"
+        "too-long: the prompt (up to 1,366 tokens, an upper estimate) and the response (up to 256 tokens) do not fit "
+        "in "
+        "the context window of 1,500 tokens"
     )
     assert call(listed(**{name: 1700}))[0].outcome == "ok"
 
@@ -81,6 +82,14 @@ def test_the_servers_tokenizer_decides_if_there_is_one(tokens: int, outcome: str
 def test_the_users_context_length_replaces_the_reported_one() -> None:
     assert call(listed(max_model_len=1024), context_length=8000)[0].outcome == "ok"
     assert call({}, context_length=1024)[0].outcome == "error"
+
+
+@pytest.mark.parametrize(("tokens", "outcome"), [(700, "ok"), (900, "error")])
+def test_the_servers_tokenizer_is_used_with_the_users_context_length(tokens: int, outcome: str) -> None:
+    for reported in (listed(max_model_len=8000), LLAMA):
+        done, _ = call(reported, context_length=1024, tokens=tokens)
+        assert done.outcome == outcome
+        assert "estimate" not in (done.error or "")
 
 
 @pytest.mark.parametrize("value", [None, "4096", -1, 0, 1.5, {}])

@@ -255,7 +255,7 @@ def test_a_worker_without_the_model_file_is_named_with_the_file(nodes: Nodes, tm
             finally:
                 await crew.close()
 
-        with pytest.raises(RagbedError, match=rf"on a worker: .*{missing}"):
+        with pytest.raises(RagbedError, match=rf"a worker reported an error: .*{missing}"):
             asyncio.run(asyncio.wait_for(begin(), 60))
 
 

@@ -64,7 +64,7 @@ def test_unwarned_is_refused_where_the_instruction_has_no_warning(tmp_path: Path
     (tmp_path / "en").mkdir()
     (tmp_path / "en" / "system.md").write_text("Answer from the documents.\n")
     own = Instructions(PROFILES["robust"].prompts, tmp_path, "unwarned")
-    with pytest.raises(UsageError, match="strategies=unwarned: the instruction does not contain 'Please note"):
+    with pytest.raises(UsageError, match="strategies=unwarned: the system instruction does not contain 'Please note"):
         own.messages("en", "?", DOCUMENTS)
 
 

@@ -52,12 +52,10 @@ def prediction_powered(
     known = np.isfinite(y)
     questions = len(np.unique(groups[known]))
     if questions < 2:
-        raise ValueError(
-            f"a correction requires labels for at least two questions, but there are labels for {questions}"
-        )
+        raise ValueError(f"a correction requires labels for at least two questions, but {questions} are labelled")
     chosen = np.ones(len(f)) if inclusion is None else np.asarray(inclusion, np.float64)
     if not (chosen[known] > 0).all():
-        raise ValueError("a labelled trial has a labelling probability of 0; it must be above 0")
+        raise ValueError("a labelled trial has a labelling probability of 0; the probability must be above 0")
     weights = np.where(known, 1.0 / np.where(known, chosen, 1.0), 0.0)
     weights *= len(f) / weights.sum()
     y = np.where(known, y, 0.0)

@@ -28,7 +28,7 @@ def write_fields(article: Article, most: int) -> list[dict[str, str]]:
             break
     # At most one question per sentence. Questions that quote a sentence are used last.
     chosen: dict[str, Fact] = {}
-    for fact in sorted(facts, key=lambda fact: fact.is_blank):
+    for fact in sorted(facts, key=lambda fact: fact.rank):
         chosen.setdefault(fact.sentence, fact)
     return [
         {"event": fact.sentence, "question": fact.question, "answer": fact.answer}

@@ -16,11 +16,12 @@ from ragbed.builder.rules.facts import BLANK, Fact
 _HAN = r"[\u4e00-\u9fff]"
 _DAY = r"[12]\d{3}年\d{1,2}月\d{1,2}日"
 _MONTH = r"[12]\d{3}年\d{1,2}月(?!\d)"
-_YEAR = r"[12]\d{3}年(?!\d|代|间|来|前|初|末|底|以|至|到|—|-|起)"
+_YEAR = r"[12]\d{3}年(?!\d|代|间|来|前|初|度|级|版|年|末|底|以|至|到|—|-|起)"
 _TIME = rf"(?:{_DAY}|{_MONTH}|{_YEAR})"
 _FRONT = re.compile(rf"(?P<time>{_TIME})(?:，|(?={_HAN}))")
 _SIZES = (14, 90)  # minimum and maximum length of a sentence in characters
-_MAX_TITLE = 24  # maximum length of a title that a question can contain
+_INNER = str.maketrans("《》“”", "〈〉‘’")  # marks inside a quoted title
+_MAX_TITLE = 40  # maximum length of a title that a question can contain
 _NAMED = r"(?:(?![有是为于由在被的和与及向把将从至了以对或等])[\u4e00-\u9fff])"  # a character in a name
 _PLACE = "镇市县村山河湖岛省区寺塔桥窑"
 # Words at the start of a clause whose subject is in another sentence.
@@ -35,20 +36,36 @@ _ELSEWHERE = re.compile(
 )
 _UNSURE = re.compile(
     "将(?!军|领)|拟|计划|预计|预测|可能|或许|也许|大概|大约|约|左右|近(?=[\\d一二三四五六七八九十百])|超过|超(?=\\d)|逾|至少|最多|不足|多达|以上|传说|相传|据传"
-    "|据说|有望|估计|估算|认为|希望|如果|尚未|没有|未能|并非|否认|初步|届时|建议|一说|或说|曾称"
+    "|据说|有望|估计|估算|认为|希望|如果|尚未|没有|未能|并非|否认|初步|届时|建议|一说|或说|曾称|提出|提议|要求"
 )
 # Events that may happen several times, in sentences that say nothing more about them.
 _REPEATED = re.compile("喷发|^.{2,6}于[^，]{5,12}举[行办]。")
 _COUNTED = (
-    "平方公里|平方千米|平方米|立方米|公里|千米|厘米|毫米|海里|米|公顷|亩|公斤|千克|毫克|克|吨|兆瓦|千瓦时|千瓦|摄氏度|小时|分钟|天|周年|万元|元|欧元|美元|英镑|日元"
-    "|人次|人|名|位|个|张|件|册|卷|部|台|辆|架|所|家|栋|块|条|座|项|种|头|只|株|棵|户|间|层|篇|枚|艘|节|级|场|支|套|封|幅|处|对|口|眼|孔|根|通|尊|次|辆次|万人|集|首|轮|箱|桶|幢|匹|颗|段|届学生|毫升|升|％|%"
+    "平方公里|平方千米|平方米|立方米|公里|千米|厘米|毫米|海里|米|公顷|亩|公斤|千克|毫克|克|斤|吨|兆瓦|千瓦时|千瓦|瓦|分贝|摄氏度|小时|分钟|秒|天|周年|万元|元|欧元|美元|英镑"
+    "|日元|人次|册次|人|名|位|个百分点|个月|个小时|个工作日|个|张|件|册|卷|部|台|辆次|辆|架|所|家|栋|块|条|座|项|种|头|只|株|棵|户|间|层|篇|枚|艘|节|级|场|支|套|封|幅|处|对|口|眼"
+    "|孔|根|通|尊|次(?!列车|航班|特快|动车)|集|首|轮|箱|桶|幢|匹|颗|段|届学生|毫升|升|票|起|本|盏|份|把|扇|袋|瓶|盒|罐|束|公顷|岁|道|片|点位|％|%"
 )
-_COUNT = re.compile(rf"(?<![\d.第年月届号])(?P<value>\d+(?:\.\d+)?[万亿]?)(?P<unit>{_COUNTED})(?![多余来])")
-_WORK = re.compile(r"(?P<value>《[^《》]{2,20}》)")
+_COUNT = re.compile(
+    rf"(?<![\d.第年月届号、—~～-])(?<!\d[分时米元])(?<!小时)(?P<value>\d+(?:\.\d+)?[万亿]?)(?P<unit>{_COUNTED})(?![多余来半几\d])(?!（[^）]*\d)"
+)
+_MONEY = frozenset({"元", "万元", "欧元", "美元", "英镑", "日元"})
 _PERSON = re.compile(
     rf"(?:{ROLES}|校长|馆长|院长|社长|会长|主任|所长|书记|知县|知府|总督|巡抚|县令|传教士|企业家|教育家|商人|僧人|艺人|演员|科学家|学者|收藏家|书法家|考古学家|人类学家|民俗学家|剧作家|翻译家|水利专家)"
     rf"(?P<value>[\u4e00-\u9fff]{{2,3}}|[\u4e00-\u9fff]{{1,6}}·[\u4e00-\u9fff]{{1,8}})(?=[，。、；（于在]|(?:设计|创办|主持|捐|发现|担任|率|提出|创建|命名|编|任|带领|出资|首次|撰写|绘制|执导|的))"
 )
+
+
+# Plans, guesses, opinions, instructions and what somebody said, anywhere in the sentence.
+_NOT_STATED = re.compile(
+    "将(?!军|领)|拟|计划|预计|预测|可能|或许|也许|大概|有望|估[计算]|认为|希望|如果|若|建议|应[当该]?(?![急对邀届用有县])|须|请|必须|不得|严禁|务必|可以|目标|力争|争取|提醒"
+    "|表示|介绍说|[^小传解]说|[^名俗简号职]称(?!重|为|号)|据说|相传|传说|下次|明年|届时|到时|即将|如下|以下是|要求|标准|您|你|左右|最好|提出|提议|申请|可达|至少|否则|万一"
+)
+_INSTRUCTION = (
+    "(?:取(?!得|消)|加入|放入|倒入|把|先|拨打|服用|每[次日]服|按[下住]|插入|切[成勿]|静置|保持|注意|避免|勿|不要)"
+)
+_EXCERPT = (16, 80)  # minimum and maximum length of a quoted sentence that may refer to other sentences
+_MIN_HAN = 9  # minimum number of Han characters of such a sentence besides the value
+_MIN_TITLE_HAN = 5  # minimum number of Han characters of a title that identifies a text
 
 
 class _Blank(NamedTuple):
@@ -71,6 +88,12 @@ def find_chinese_blanks(sentence: str, title: str, full: str) -> Iterator[Fact]:
     """
     if not _SIZES[0] <= len(sentence) <= _SIZES[1] or not re.fullmatch(r"[^“”：？！…|\[\]_]+。", sentence):
         return
+    yield from _find_clear(sentence, title, full)
+    yield from _find_excerpts(sentence, title, full)
+
+
+def _find_clear(sentence: str, title: str, full: str) -> Iterator[Fact]:
+    """Ask for the values of a sentence that names its subject and can be understood on its own."""
     front = _FRONT.match(sentence)
     body = (sentence[front.end() :] if front else sentence).removeprefix("是")
     is_named = _starts_with_name(body, title, full)
@@ -86,13 +109,39 @@ def find_chinese_blanks(sentence: str, title: str, full: str) -> Iterator[Fact]:
             yield fact
 
 
+def _find_excerpts(sentence: str, title: str, full: str) -> Iterator[Fact]:
+    """Ask for the values of any sentence that states a fact; the title and the quotation identify the sentence."""
+    is_size = _EXCERPT[0] <= len(sentence) <= _EXCERPT[1]
+    is_listed = re.match(rf"[\d一二三四五六七八九十]+[、.．]|[（(①-⑩]|{_INSTRUCTION}", sentence) is not None
+    if not is_size or is_listed or len(re.findall(_HAN, title)) < _MIN_TITLE_HAN:
+        return
+    if _NOT_STATED.search(sentence) or _REPEATED.search(sentence):
+        return
+    rank = 3 if _ELSEWHERE.search(sentence) else 2
+    for blank in _find_values(sentence):
+        before, after = sentence[: blank.start], sentence[blank.end :]
+        is_list = re.search(r"\d[^，。；]{0,3}[、和至到—~～-]$", before) or re.match(r"[、和至到—~～-]\d", after)
+        same = re.findall(rf"{re.escape(before)}[^，。；]+?{re.escape(after)}", full)
+        is_small = re.fullmatch(r"\d\D*|24小时|365天|100[%％]", blank.answer) is not None  # too easy to guess
+        if (
+            is_small
+            or re.search("[（每]$", before)
+            or is_list
+            or len(same) > 1
+            or len(re.findall(_HAN, before + after)) < _MIN_HAN
+        ):
+            continue
+        if fact := _quote(sentence, blank, title):
+            yield fact._replace(rank=rank)
+
+
 def _starts_with_name(body: str, title: str, full: str) -> bool:
     """Check that a sentence starts with a name that is clear without the title."""
     if re.match("《[^》]+》", body):
         return True
-    if re.search(rf"(?:^|[“《：（\d年的]|{ROLES}){re.escape(_in_title(body, title))}", title) and _in_title(
-        body, title
-    ):
+    own = _in_title(body, title)
+    is_named = re.search(rf"(?:{LONG_NOUNS})$", own) is not None
+    if is_named and re.search(rf"(?:^|[“《：（\d年的]|{ROLES}){re.escape(own)}", title):
         return True
     named = re.match(rf"({_NAMED}{{2,12}}?(?:{LONG_NOUNS}))(?!的)", body)
     if named and is_distinctive(named[1]) and not re.match(f"(?:{NOUNS})", body) and not _ACTION.match(body):
@@ -133,7 +182,8 @@ def _starts_with_person(body: str, full: str) -> bool:
 
 def _find_values(sentence: str) -> Iterator[_Blank]:
     for found in _COUNT.finditer(sentence):
-        yield _Blank(f"多少{found['unit']}", "什么数量", *found.span(), found[0])
+        kind = "百分比" if found["unit"] in "％%" else "金额" if found["unit"] in _MONEY else "数量"
+        yield _Blank(f"多少{found['unit']}", f"什么{kind}", *found.span(), found[0])
     for found in re.finditer(rf"(?<![\d至到—–、和与-]){_TIME}", sentence):
         word = {"日": "哪一天", "月": "哪年哪月", "年": "哪一年"}[found[0][-1]]
         yield _Blank(word, word, *found.span(), found[0])
@@ -154,12 +204,12 @@ def _quote(sentence: str, blank: _Blank, title: str) -> Fact | None:
     """Ask for a blank in the sentence, and name the title of its text."""
     if not _is_certain(sentence, blank) or blank.answer[:5] in title:
         return None
-    if re.search("[“”|_?？!！.]", title) or not 2 < len(title) <= _MAX_TITLE:
+    if re.search("[|_]", title) or not 2 < len(title) <= _MAX_TITLE:
         return None
     quoted = f"{sentence[: blank.start]}{BLANK}{sentence[blank.end :]}"
-    inner = title.replace("《", "〈").replace("》", "〉")
+    inner = title.translate(_INNER)
     asked = f"《{inner}》一文有这样一句：“{quoted}”空格处应填{blank.ask}？"
-    return Fact(asked, blank.answer, sentence, is_blank=True)
+    return Fact(asked, blank.answer, sentence, rank=1)
 
 
 _COMPLETE = re.compile(

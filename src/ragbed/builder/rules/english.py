@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from ragbed.builder.rules.english_blanks import find_blanks
 from ragbed.builder.rules.english_clauses import Clause, find_clauses
 from ragbed.builder.rules.english_events import find_events
+from ragbed.builder.rules.english_excerpts import find_excerpts
 from ragbed.builder.rules.english_names import Names, strip
 from ragbed.builder.rules.english_people import find_own_roles, find_quotations, find_roles, find_superlatives
 from ragbed.builder.rules.english_values import MONEY, find_counts, find_measures, fits
@@ -60,6 +61,7 @@ def find_english_facts(title: str, text: str) -> Iterator[Fact]:
         found += [fact for clause in clauses for fact in find_events(clause, sentence, names)]
         yield from (fact for fact in found if _is_certain(fact, sentence))
         yield from find_blanks(sentence, names, _find_antecedent(sentence, clauses))
+        yield from find_excerpts(sentence, names)
 
 
 def _find_antecedent(sentence: str, clauses: Sequence[Clause]) -> str:

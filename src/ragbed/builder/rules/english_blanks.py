@@ -24,13 +24,15 @@ from ragbed.builder.rules.english_words import (
     TITLES,
     UNIVERSAL,
     UNSURE,
+    VERB,
     YEAR,
     is_distinctive,
 )
 from ragbed.builder.rules.facts import BLANK, Fact
 
 _WORDS = (5, 45)  # minimum and maximum number of words of a sentence
-_MAX_TITLE = 14  # maximum number of words of a title that a question can contain
+_MAX_TITLE = 16  # maximum number of words of a title that a question can contain
+MIN_CONTENT = 3  # minimum number of longer words in a title without names, and in a sentence besides the value
 # Words at the start of a sentence that refer to the sentence before it.
 _OPENING = re.compile(
     r"(?:And|But|So|Yet|Or|Nor|One|Two|Three|Four|Five|Some|Many|Most|All|Each|Every|Several|Half|More|Fewer|Another"
@@ -73,12 +75,26 @@ _REPEATED = re.compile(r"^(?:\S+ ){1,5}(?:erupted|took place|was held|were held)
 _AFTER_THE = re.compile(r"\b[Tt]he ([a-z-]+)(?: ([a-z-]+))?")
 
 
-class _Blank(NamedTuple):
+_NO_CONTENT = re.compile(
+    r"(?i)\b(?:with|from|that|this|these|those|their|there|they|them|than|then|were|have|been|when|what|which|where|also"
+    r"|the|and|for|was|not|but|all|are|has|had|its|our|out|who|how|why|you|his|her|one|two|new|off|per|any|she|now|via|did|can"
+    r"|into|over|only|each|both|some|such|more|most|very|just|about|after|before|during|under)\b"
+)
+
+
+class Blank(NamedTuple):
     """A value in a sentence, and the words that ask for it."""
 
     ask: str
     start: int
     end: int
+    value: str
+
+    def is_in(self, text: str) -> bool:
+        """Check that a text contains the value, or a longer word of a name."""
+        is_number = self.value[0] in "£$€¥" or self.value[0].isdigit()
+        parts = [self.value] if is_number else [word for word in self.value.split() if len(word) > 3]
+        return any(re.search(rf"(?<![\w.,]){re.escape(part)}(?![\w]|[.,]\d)", text) for part in parts)
 
 
 def find_blanks(sentence: str, names: Names, subject: str = "") -> Iterator[Fact]:
@@ -98,34 +114,45 @@ def find_blanks(sentence: str, names: Names, subject: str = "") -> Iterator[Fact
     if re.search(r"[\[\]|:?!•…*_]|\.\.|\bsaid\b|[“\"][^”\"]*$", text):
         return
     title = _usable_title(names)
-    if not is_clear(text, names, title) or _REPEATED.search(text):
+    if not VERB.search(text) or not is_clear(text, names, title) or _REPEATED.search(text):
         return
-    for blank in _find_values(text, names):
+    for blank in find_values(text, names):
         if fact := _ask(text, blank, names, title):
             yield fact._replace(sentence=sentence)
 
 
-def _ask(sentence: str, blank: _Blank, names: Names, title: str) -> Fact | None:
+def _ask(sentence: str, blank: Blank, names: Names, title: str) -> Fact | None:
     answer = sentence[blank.start : blank.end]
     before, after = sentence[: blank.start], sentence[blank.end :].rstrip(".")
     clause = re.split(r"[,;](?! ?\d)", after)[0]
-    if re.search(r"\d(?: \w+)? (?:to|and|or) $", before) or re.match(r" (?:to|or) \d", after):
-        return None  # part of a range or of a duration
+    if is_range(before, after):
+        return None
     if UNSURE.search(re.sub(r"[“\"][^”\"]*[”\"]|\b(?:took|taken|handed) over\b", "", before + clause)):
         return None
-    parts = (
-        [answer] if answer[0] in "£$€" or answer[0].isdigit() else [word for word in answer.split() if len(word) > 3]
-    )
-    if any(part in before + after for part in parts):
+    if blank.is_in(f"{before} {after}"):
         return None
-    if any(part in title for part in parts):
+    if blank.is_in(title):
         title = ""
     if not _has_subject(before + BLANK + after, names, title):
         return None
     quoted = re.sub(r"[“\"]([^”\"]*)[”\"]", r"‘\1’", f"{before}{BLANK}{after}")
+    if not title and not blank.is_in(names.title):
+        title = quotable_title(names.title)
     if title:
-        return Fact(f"{blank.ask} completes this sentence from “{title}”: “{quoted}”?", answer, sentence, is_blank=True)
-    return Fact(f"{blank.ask} completes the sentence “{quoted}”?", answer, sentence, is_blank=True)
+        return Fact(f"{blank.ask} completes this sentence from “{title}”: “{quoted}”?", answer, sentence, rank=1)
+    return Fact(f"{blank.ask} completes the sentence “{quoted}”?", answer, sentence, rank=1)
+
+
+def is_range(before: str, after: str) -> bool:
+    """Check that a value is part of a range, a list or a duration."""
+    is_last = re.search(
+        r"\d%?(?: \w+){0,2} (?:to|and|or) $|\d (?:by|x) $|\d, $|[–-]$|\bbetween $|\d (?:hours?|minutes?),? (?:and )?$",
+        before,
+    )
+    is_first = re.match(
+        r" (?:to|or) \d| and \d[\d.,]*(?: [a-z]+)?(?:[,.;]|$)|[–-]| (?:hours?|minutes?),? (?:and )?\d", after
+    )
+    return is_last is not None or is_first is not None
 
 
 def _usable_title(names: Names) -> str:
@@ -138,6 +165,25 @@ def _usable_title(names: Names) -> str:
     pairs = re.findall(rf"(?=\b({CAP} {CAP}))", title)
     is_specific = any(word in own and word.lower() not in own for word in words)
     return title if is_specific or any(names.full.count(pair) > 1 for pair in pairs) else ""
+
+
+def quotable_title(title: str) -> str:
+    """Return a title that identifies a text; empty if it is missing, long, or consists of few words."""
+    title = " ".join(re.sub(r"[“”\"]", "", title).split()).rstrip(".")
+    if re.search(r"[|<>{}\[\]_]|\.[A-Za-z]|https?:", title) or len(title.split()) > _MAX_TITLE:
+        return ""
+    return title if len(content_words(title)) >= MIN_CONTENT else ""
+
+
+def content_words(text: str) -> list[str]:
+    """Return the longer words of a text, without function words."""
+    words = re.findall(r"[^\W\d_][\w’'-]{2,}", _NO_CONTENT.sub(" ", text))
+    return [word for word in words if word not in NOT_NAMES]
+
+
+def needs_context(sentence: str) -> bool:
+    """Check that a sentence contains words that refer to another sentence."""
+    return any(pattern.search(sentence) for pattern in (_ELSEWHERE, _PRONOUN)) or _OPENING.match(sentence) is not None
 
 
 def is_clear(sentence: str, names: Names, title: str) -> bool:
@@ -218,15 +264,27 @@ def _has_subject(text: str, names: Names, title: str) -> bool:
 _LISTED = r"(?!,? (?:and|or|to) \d|[–-]|, \d{4}|s\b|/)"
 _YEARS = re.compile(
     rf"(?:\b(?:[Ii]n|[Ss]ince|[Uu]ntil|[Ff]rom|[Aa]fter|[Bb]efore|(?:spring|summer|autumn|winter|end|beginning|start"
-    rf"|charter|document) of|{MONTH}),? (?:early |late |about )?)(?P<value>{YEAR}){_LISTED}"
+    rf"|charter|document) of|(?<!\d ){MONTH}),? (?:early |late |about )?)(?P<value>{YEAR}){_LISTED}"
 )
-_DAYS = re.compile(rf"\b(?:[Oo]n|(?:morning|afternoon|evening|night|day) of) (?P<value>{DAY})\b")
+_DAYS = re.compile(
+    r"\b(?:[Oo]n|[Bb]y|to|until|[Ss]ince|[Bb]efore|[Aa]fter|(?:morning|afternoon|evening|night|day) of)"
+    rf" (?P<value>{DAY})\b"
+)
+_NUMBER = r"(?:\d{1,3}(?:,\d{3})+|\d+\.\d+|\d{5,}|\d{2,3})"
 _COUNTS = re.compile(
-    r"(?<![\w£$€.,–/-])(?<!number )(?<!some )(?<!Some )(?<!No )(?<!No\. )"
-    r"(?P<value>(?:\d{1,3}(?:,\d{3})+|\d{2,3}|\d+\.\d+|\d{5,})(?: (?:million|billion|thousand))?)"
-    r"(?= (?!and\b|or\b|to\b|by\b|in\b|on\b|at\b|was\b|were\b|of\b|are\b|is\b|had\b|did\b|years? (?:ago|later))[a-z])"
+    r"(?<![\w£$€¥.,–/:-])(?<!\d )(?<!some )(?<!Some )(?<!No )(?<!No\. )"
+    rf"(?P<value>{_NUMBER}(?: (?:million|billion|thousand))?)(?= [a-z]|[,;.](?!\d))"
+    rf"(?! ?(?:per ?cent\b|%|[ap]\.?m\b|degrees?\b|o[’']clock|{MONTH})| (?:by|x) \d| years? (?:ago|later|old)\b|-)"
 )
-_AMOUNTS = re.compile(rf"(?<![\w.,–-])(?P<value>{MONEY})(?![\w–-])")
+# Words before a number that is a label, a day or a time of day instead of a count.
+_LABELS = re.compile(
+    r"\b(?:line|route|bus|tram|train|flight|room|section|page|chapter|number|platform|gate|flat|volume|article|paragraph"
+    r"|grade|class|level|channel|figure|table|size|step|day|week|phase|act|type|model|version|code|junction|exit|road"
+    r"|highway|unit|block|lot|item|ward|zone) $",
+    re.IGNORECASE,
+)
+_SHARES = re.compile(r"(?<![\w£$€¥.,–/:-])(?P<value>\d+(?:\.\d+)?(?:%| per ?cent\b))(?!age|-)")
+_AMOUNTS = re.compile(rf"(?<![\w.,–-])(?P<value>{MONEY})(?![\w–-]|[.,]\d)")
 _PEOPLE = re.compile(
     rf"(?:\b(?:the|by|an?|of|and|to|after|for) (?:[A-Z][a-z]+(?:an|ish|ese|iss|ch|ic) )?{PEOPLE}|\b(?:by|after|under))"
     rf" (?:{TITLES} )*(?P<value>{PERSON})(?! and [A-Z]|, {PERSON}(?:,| and)|['’]|-| [A-Z])"
@@ -236,9 +294,10 @@ _WORKS = re.compile(
     r"|album|paper|series|memoir|report|study|collection|called|titled|entitled|named|known as)"
     r"[,]? [“\"](?P<value>[A-Z][\w’'-]+(?: [\w’'-]+)+)[”\"]"
 )
-_PATTERNS = (
+_VALUES = (
     ("Which date", _DAYS),
     ("Which year", _YEARS),
+    ("Which percentage", _SHARES),
     ("Which number", _COUNTS),
     ("Which amount of money", _AMOUNTS),
     ("Whose name", _PEOPLE),
@@ -246,9 +305,24 @@ _PATTERNS = (
 )
 
 
-def _find_values(sentence: str, names: Names) -> Iterator[_Blank]:
-    for ask, pattern in _PATTERNS:
+def find_values(sentence: str, names: Names) -> Iterator[Blank]:
+    """Yield the values of a sentence that a question can ask for."""
+    for ask, pattern in _VALUES:
         for found in pattern.finditer(sentence):
             if pattern is _PEOPLE and found["value"] not in names.names:
                 continue
-            yield _Blank(ask, *found.span("value"))
+            if pattern is _COUNTS and _is_label(sentence[: found.start("value")], found["value"]):
+                continue
+            yield Blank(ask, *found.span("value"), found["value"])
+
+
+def _is_label(before: str, number: str) -> bool:
+    """Check that a number is part of a name such as "Route 66", a day of a month or a time of day."""
+    named = re.search(r"(?:^|\W)([A-Z][\w’'-]*) $", before)
+    if named and named[1] not in NOT_NAMES and named[1] != "Of":
+        return True
+    is_time = re.search(r"\b(?:at|from|until|till|before|after) $", before) and re.fullmatch(
+        r"\d{1,2}\.[0-5]\d", number
+    )
+    is_day = len(number) < 3 and re.search(rf"{MONTH} $", before)
+    return bool(is_time or is_day) or _LABELS.search(before) is not None

@@ -48,7 +48,7 @@ _UNIT = (
 )
 _LENGTH = r"(?:kilo|centi|milli)?(?:metres?|meters?|miles?|feet)"
 MONEY = (
-    r"(?:[$€£¥] ?\d[\d,.]*\d(?: (?:million|billion))?|\d[\d,.]*(?: (?:thousand|million"
+    r"(?:[$€£¥] ?\d(?:[\d,.]*\d)?(?:(?:m|bn|k)\b| (?:million|billion))?|\d[\d,.]*(?: (?:thousand|million"
     r"|billion))? (?:US )?(?:dollars|euros|pounds|crowns|francs|pesos"
     r"|marks|rand|dinars|guilders|thalers|yuan|yen|rupees|kroner|zlotys))"
 )

@@ -39,6 +39,24 @@ DEPENDENT = re.compile(
     r"|ones|such|so far|already|recently|currently|current|present|second|third|half|each|every)\b",
     re.IGNORECASE,
 )
+# Verbs of a complete statement.
+VERB = re.compile(
+    r"\b(?:[a-z]{2,}ed|"
+    r"accounts?|adds?|amounts?|are|attracts?|bears?|beat|became|began|begins?|belongs?|bore|bought|breeds?|broke"
+    r"|brought|built|buys?|came|carries|carry|caught|chose|climbs?|closes?|comes?|comprises?|connects?|consists?"
+    r"|contains?|cooks|cost|costs|covers?|crosses|cut|dates?|depicts?|describes?|did|died|displays?|divides?|do"
+    r"|does|draws?|drew|drives?|drops?|drove|dug|earns?|eats?|employs?|ends?|equals?|exceeds?|extends?|falls?"
+    r"|features?|fed|feeds?|fell|fetch|fetches|fled|flew|flies|flows?|follows?|forms?|fought|found|froze|gains?"
+    r"|gave|gets?|gives?|goes|got|grew|grow|grows|grows?|had|hangs?|has|have|held|hit|holds?|hosts?|houses|hung"
+    r"|includes?|is|joins?|keeps?|kept|laid|lasts?|lay|leads?|leaves?|led|left|lends?|lent|lies|links?|lists?"
+    r"|live|lives|loses?|lost|made|makes?|marks?|measures|meets?|met|moves?|needs?|occupies|offers?|opens?|owns?"
+    r"|paid|passes|pays?|plays?|prints|prints?|produces?|provides?|put|ran|ranks?|reaches|read|reads|receives?"
+    r"|remains?|requires?|rides?|rises?|rose|runs?|sang|sank|saw|seats|sells?|sent|serves?|set|shows?|shut|sings?"
+    r"|sold|sought|spans?|spent|spread|stands?|starts?|stole|stood|stretches|supplies|survives?|swam|swims?|swore"
+    r"|takes?|taught|teaches|tells?|threw|took|totals|trains?|treats?|uses?|visits?|was|weighs?|went|were|wins"
+    r"|woke|won|wore|works?|writes|wrote"
+    r")\b"
+)
 LOWER_NAME_WORDS = frozenset({"of", "the", "and", "de", "la", "le", "van", "der", "von", "am", "del", "&"})
 NOT_NAMES = _words(
     "The A An It He She They We In On At But And This That These Those Since Until After Before During For From With"

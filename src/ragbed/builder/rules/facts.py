@@ -13,6 +13,16 @@ _WRAPPED: dict[Lang, int] = {"en": 45, "zh": 25}
 
 BLANK = "____"  # mark for the missing value in a quoted sentence
 
+_SOURCED = re.compile(f"from “[^”]+”: “[^”]*{BLANK}[^”]*”|《[^》]+》一文有这样一句：“[^”]*{BLANK}[^”]*”")
+
+
+def leave_out_quotation(question: str) -> str:
+    """Return a question without the sentence that it quotes, if it names the title of the sentence's text.
+
+    Words such as "last year" are clear in a quotation with a title, but not in the rest of a question.
+    """
+    return _SOURCED.sub("", question)
+
 
 class Fact(NamedTuple):
     """A question with its answer, and the sentence that states the answer."""
@@ -20,7 +30,9 @@ class Fact(NamedTuple):
     question: str
     answer: str
     sentence: str
-    is_blank: bool = False  # whether the question quotes the sentence without the answer
+    # 0: a complete question; 1: a quotation that is clear on its own; 2: a quotation that is clear with its title; 3: a
+    # quotation that refers to other sentences of its text.
+    rank: int = 0
 
 
 def unwrap(text: str, lang: Lang) -> str:

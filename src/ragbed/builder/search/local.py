@@ -149,5 +149,5 @@ def _snippet(text: str, terms: list[str]) -> str:
 def open_local(setting: SearchContext) -> SearchEngine:
     """Open an engine that searches the context's index."""
     if setting.index is None:
-        raise UsageError("The `local` search engine requires an index of documents.")
+        raise UsageError("The `local` search engine requires a document index.")
     return _LocalSearchEngine(setting.index)

@@ -74,7 +74,7 @@ class PageCache:
             self._file.execute(f"PRAGMA user_version = {_VERSION}")
         self._file.execute("COMMIT")
         if version not in (0, _VERSION):
-            raise RagbedError(f"{self._path} was written by another version of ragbed; use another file.")
+            raise RagbedError(f"{self._path} was written by a different version of ragbed; choose another file.")
 
     def __enter__(self) -> Self:
         return self
@@ -133,4 +133,6 @@ class PageCache:
         try:
             yield
         except (sqlite3.Error, zlib.error) as error:
-            raise RagbedError(f"{self._path} cannot be used to store pages: {error}. Move the file away.") from error
+            raise RagbedError(
+                f"{self._path} cannot be used to store pages: {error}. Move or delete the file."
+            ) from error

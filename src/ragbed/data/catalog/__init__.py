@@ -232,7 +232,7 @@ def find_dataset(spec: str, root: Path | None = None) -> Path:
     entry, file = names[spec]
     found = folder_of(entry, root or default_data_dir()) / file.name
     if not os.path.isfile(found):  # noqa: PTH113
-        raise UsageError(f"{spec} is not downloaded yet; download it with: ragbed data get {entry.name}")
+        raise UsageError(f"{spec} has not been downloaded yet; download it with: ragbed data get {entry.name}")
     return found
 
 

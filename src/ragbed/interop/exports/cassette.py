@@ -183,10 +183,12 @@ class _Reader:
 
     def _restore_run(self, part: RunPart) -> RunPart | FilePart | None:
         if self._replayed.runs == _MAX_RUNS:
-            raise self._error(f"starts run {_MAX_RUNS + 1}, but a cassette can contain at most {_MAX_RUNS} runs")
+            raise self._error(
+                f"contains the start of run {_MAX_RUNS + 1}, but a cassette can contain at most {_MAX_RUNS} runs"
+            )
         folder = self._folder / self._check_path(part.folder, _RUN_PATH) if part.folder else self._folder
         if (folder / NAME).exists():
-            raise self._error(f"{part.folder or 'the run'} appears in the cassette twice")
+            raise self._error(f"contains {part.folder or 'the run'} twice")
         folder.mkdir(parents=True, exist_ok=True)
         with open_store(folder, create=True) as store, store.transaction() as connection:
             cases: list[str] = []
@@ -201,7 +203,7 @@ class _Reader:
             record = self._next_record()
             while isinstance(record, CassetteResult):
                 if not (0 <= record.model < len(models) and 0 <= record.case < len(cases)):
-                    raise self._error("is a response from an unknown model or to an unknown case")
+                    raise self._error("contains a response from an unknown model or to an unknown case")
                 call = CallKey(models[record.model], ids[cases[record.case]], record.repeat)
                 row = store.row(call, _SESSION, record.request, record.completion, record.cached)
                 connection.execute(RECORD, row)
@@ -216,7 +218,7 @@ class _Reader:
             try:
                 case = decoder.decode(self._next() or b"")
             except MALFORMED_JSON as error:
-                raise self._error(f"is not a valid case: {error}") from error
+                raise self._error(f"contains an invalid case: {error}") from error
             names.append(case.case)
             self._replayed.cases += 1
             yield case
@@ -230,7 +232,7 @@ class _Reader:
     def _restore_file(self, part: FilePart) -> RunPart | FilePart | CassetteResult | None:
         target = self._folder / self._check_path(part.path, _FILE_PATH)
         if target.exists():
-            raise self._error(f"{part.path} appears in the cassette twice")
+            raise self._error(f"contains {part.path} twice")
         target.parent.mkdir(parents=True, exist_ok=True)
         with open(target, "xb") as sink:
             for _ in range(part.lines):
@@ -244,7 +246,7 @@ class _Reader:
     def _check_path(self, path: str, allowed: re.Pattern[str]) -> str:
         """Reject a path that no exported run contains, because a cassette may come from an untrusted source."""
         if not allowed.fullmatch(path):
-            raise self._error(f"{path!r} is not an allowed path for this part of a run")
+            raise self._error(f"contains the path {path!r}, which is not allowed in this part of a run")
         return path
 
     def _next(self) -> bytes | None:

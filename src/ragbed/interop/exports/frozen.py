@@ -29,7 +29,7 @@ from ragbed.testbeds import Testbed
 from ragbed.testbeds.end_to_end import EndToEnd
 from ragbed.testbeds.feasibility import require_feasible
 from ragbed.testbeds.search.testbed import SearchTestbed
-from ragbed.testbeds.selection import generate_cases
+from ragbed.testbeds.selection import generate_cases, stored_options
 from ragbed.testbeds.settings import Settings
 
 MANIFEST = "testbed.json"
@@ -200,7 +200,7 @@ def freeze(layout: Layout, folder: Path) -> Frozen:
         ragbed=__version__,
         scorers=scorers_hash(),
         data={dataset.name: dataset.sha256() for dataset in layout.datasets},
-        settings=layout.settings.as_options(),
+        settings=stored_options(layout.settings, layout.testbeds),
         parts=tuple(part.part() for part in counts.values()),
     )
 

@@ -105,7 +105,7 @@ def _to_weights(path: Path, metadata: dict[str, object]) -> Weights:
         )
     context = metadata.get(f"{architecture}.context_length")
     if not isinstance(context, int) or context < 1:
-        raise UsageError(f"{path} has no valid context length ({architecture}.context_length).")
+        raise UsageError(f"{path} has no valid context length ({architecture}.context_length). Download it again.")
     tokens, kinds, languages = (
         value if isinstance(value := metadata.get(name), list) else []
         for name in ("tokenizer.ggml.tokens", "tokenizer.ggml.token_type", "general.languages")

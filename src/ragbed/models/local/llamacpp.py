@@ -132,13 +132,14 @@ class LlamaModel:
         count, available = await self.count_tokens(body), self._engine.context
         context = min(available, self._config.context_length or available)
         if count + most > context:
-            limit = f"the context of {context:,} tokens"
+            limit = f"the context window of {context:,} tokens"
             if context == available < self.weights.context:
                 limit += (
                     f", which is all that this machine has memory for (the model supports {self.weights.context:,})"
                 )
             raise Failure(
-                "too-long", f"the prompt of {count:,} tokens and a response of up to {most:,} do not fit in {limit}"
+                "too-long",
+                f"the prompt ({count:,} tokens) and the response (up to {most:,} tokens) do not fit in {limit}",
             )
         content = await self._post("v1/chat/completions", body)
         completion = parse_chat(content, logprobs=self._config.sampling.logprobs)

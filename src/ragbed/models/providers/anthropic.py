@@ -187,7 +187,9 @@ def _fields(service: ServiceConfig) -> dict[str, Any]:
     """
     sampling, fields = service.sampling, dict[str, Any]()
     if sampling.seed is not None:
-        raise UsageError(f"`seed_model` is not supported by {service.name}, because its API has no seed. Remove it.")
+        raise UsageError(
+            f"`seed_model` is not supported by {service.name}, because its API has no seed parameter. Remove it."
+        )
     if sampling.thinking is False:
         fields["thinking"] = {"type": "disabled"}
     elif sampling.thinking is True:

@@ -51,9 +51,9 @@ class ContextWindow:
         counted = None if self.count is None else await self.count(text)
         tokens = estimate_tokens(text) if counted is None else counted
         if tokens > room:
-            number = f"{tokens + added:,} tokens{' (upper estimate)' if counted is None else ''}"
+            number = f"up to {tokens + added:,} tokens{', an upper estimate' if counted is None else ''}"
             raise Failure(
                 "too-long",
-                f"the prompt of up to {number} and the response of up to {max_tokens:,} do not fit into the context of "
-                f"{self.tokens:,} tokens",
+                f"the prompt ({number}) and the response (up to {max_tokens:,} tokens) do not fit in the context "
+                f"window of {self.tokens:,} tokens",
             )

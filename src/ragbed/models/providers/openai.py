@@ -131,18 +131,18 @@ class OpenAIModel(HttpModel):
         for page in tags:
             tag = _find(page, "models", "name", (remote, f"{remote}:latest"))
             fields |= {"digest": tag["digest"]} if "digest" in tag else {}
-        if self._service.context_length is None:
-            await self._learn_context(base, entry)
+        await self._learn_context(base, entry)
         return hashlib.sha256(canonical(fields)).hexdigest()[:16] if fields else ""
 
     async def _learn_context(self, base: URL, entry: dict[str, Any]) -> None:
-        """Set the context length to the one that the server reports, and use the server's tokenizer if it has one."""
+        """Use the server's tokenizer if it has one, and its context length unless the user has set another."""
         is_llama = entry.get("owned_by") == "llamacpp"
         props = _read_object(await self._transport.look_up(base.with_path("/props")) if is_llama else None)
         context = reported_context(entry, props)
         if context is not None:
             fields = {"content": ""} if is_llama else {"model": self._service.remote, "prompt": ""}
-            self.window.tokens = min(context, self.window.tokens or context)
+            if self._service.context_length is None:
+                self.window.tokens = min(context, self.window.tokens or context)
             self.window.count = partial(self._count_tokens, base.with_path("/tokenize"), fields)
 
     async def _count_tokens(self, url: URL, fields: dict[str, str], text: str) -> int | None:

@@ -252,7 +252,7 @@ class Transport:
         try:
             response = await self._servers[url.origin()].send(url, self._headers(), body, limits)
         except TimeoutError:
-            raise Failure("timeout", f"no complete response within {limit_s:.3g} s", again=True) from None
+            raise Failure("timeout", f"no complete response was received within {limit_s:.3g} s", again=True) from None
         if response.status == 200:
             return read_body(response, limits.body_bytes)
         wait_s = retry_after_s(response.headers, datetime.now(UTC))

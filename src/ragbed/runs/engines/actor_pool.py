@@ -157,7 +157,7 @@ class ActorPool:
                 return await self._do_once(job)
             except WorkerLost as error:
                 last = error
-        raise RagbedError(f"{self._tries} workers exited during one job; the last error: {last}")
+        raise RagbedError(f"{self._tries} workers exited during one job; the last error was: {last}")
 
     async def _do_once(self, job: object) -> Any:
         if not self._tasks:
@@ -219,11 +219,11 @@ class ActorPool:
         await self._find_node(member)
         ready = await member.actor.open.remote(self._make, str(Path.cwd()))
         if isinstance(ready, RagbedError):
-            raise RagbedError(f"error on a worker: {ready}")
+            raise RagbedError(f"a worker reported an error: {ready}")
         check_version(ready.version, __version__)
         if self._what and ready.what and ready.what != self._what:  # some models do not always report an identity
             raise RagbedError(
-                f"the workers have different models: one has {ready.what}, another {self._what}. Use the same "
+                f"the workers have different models: one has {ready.what}, another has {self._what}. Use the same "
                 "model on all nodes."
             )
         member.room, member.spare, self._what = ready.room, ready.spare, self._what or ready.what
@@ -280,7 +280,7 @@ def check_version(worker: str, driver: str) -> None:
     """
     if worker != driver:
         raise RagbedError(
-            f"a worker has ragbed {worker}, but this machine has {driver}; install the same version everywhere: "
+            f"a worker has ragbed {worker}, but this machine has {driver}; install the same version on all machines: "
             f"pip install 'ragbed[ray]=={driver}'"
         )
 

@@ -75,7 +75,7 @@ class Instructions:
             shorter = re.sub(rf"\s?{re.escape(texts['without.md'])}", "", system)
             if shorter == system:
                 raise UsageError(
-                    f"strategies={self.strategy}: the instruction does not contain {texts['without.md']!r}."
+                    f"strategies={self.strategy}: the system instruction does not contain {texts['without.md']!r}."
                 )
             return shorter
         return fill(texts.get("system.md", "{SYSTEM}"), {"SYSTEM": system})
@@ -139,5 +139,5 @@ def _read_own_text(path: Path) -> str:
         if placeholder not in text:
             raise UsageError(f"{path} does not contain {placeholder}, so this part would be missing from the prompt.")
     for placeholder in set(_PLACEHOLDER.findall(text)) - set(needed):
-        raise UsageError(f"{path} contains {placeholder}, which is replaced only in user.md.")
+        raise UsageError(f"{path} contains {placeholder}, which is replaced only in user.md. Remove it.")
     return text

@@ -74,7 +74,7 @@ def _read(path: Path, kind: type[_Made]) -> Iterator[_Made]:
         try:
             yield decoder.decode(line)
         except MALFORMED_JSON as error:
-            raise DataError(path, f"{error}; fix the file, or move it away", line=number) from error
+            raise DataError(path, f"{error}; fix the file, or move it to another folder", line=number) from error
 
 
 def _page_hashes(folder: Path) -> dict[str, str]:

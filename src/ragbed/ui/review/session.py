@@ -237,7 +237,7 @@ def _refuse_other_data(queue: ReviewQueue, path: Path, lines: Sequence[Line]) ->
         raise DataError(
             path,
             (
-                f"belongs to other data ({was}), not to {here}. Move it away to start again, or review the data that "
-                "it belongs to"
+                f"belongs to a different dataset ({was}), not to {here}. Move or rename the file to start over, or "
+                "review the dataset that it belongs to"
             ),
         )

@@ -25,7 +25,7 @@ export const ZH = {
   "errors": "出错数",
   "infeasible": "不可行",
   "tracks differ": "计分结果不一致",
-  "{0} true": "其中 {0} 为真",
+  "{0} true": "真实文档占比 {0}",
   "Run": "运行",
   "Model": "模型",
   "Data": "数据",
