@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import json
 import re
 from collections import Counter
@@ -13,6 +14,7 @@ import pytest
 from msgspec.structs import replace
 
 import ragbed
+from ragbed.analysis.comparison import compare, open_side
 from ragbed.analysis.condition_table import tabulate_run
 from ragbed.analysis.run_cells import decided_in
 from ragbed.analysis.statistics.sequential import rate_sequence
@@ -372,6 +374,18 @@ def test_every_output_agrees_with_the_decision(until: str, metric: str, score: s
     ((shown,), _) = RunQueries({"r": reader}).overview("robust")
     reader.close()
     assert (shown.rates[score].low, shown.rates[score].high) == (cell["low"], cell["high"])
+
+
+def test_a_decision_about_a_comparison_is_found_after_the_baseline_has_moved(tmp_path: Path) -> None:
+    base = ragbed.run("scripted/oracle", DATA, testbeds="noise", noise=0.4, out=tmp_path / "base", progress=False)
+    run = _run(tmp_path / "r", until=f"compare:{base.folder}:drop 20%")
+    base.folder.rename(tmp_path / "moved")
+    first, second = (open_side(str(folder), "robust") for folder in (tmp_path / "moved", run.folder))
+    (decision,) = second.decided
+    (row,) = compare(first, second, 0.2)
+    narrower = replace(decision, low=row.difference.value, high=row.difference.value + 0.01)
+    (narrowed,) = compare(first, dataclasses.replace(second, decided=[narrower]), 0.2)
+    assert narrowed.difference.high == narrower.high < row.difference.high
 
 
 def test_a_decision_about_several_conditions_narrows_none_of_them() -> None:
