@@ -21,7 +21,7 @@ from ragbed.reporting.pages.charts.layout import (
 )
 from ragbed.reporting.pages.markup import Node, el
 
-_LEFT, _RIGHT, _TOP, _BOTTOM = 48, 184, 56, 48
+_LEFT, _RIGHT, _TOP, _BOTTOM = 48, 200, 56, 48
 _LINE = 15  # Height of a label.
 _INNER = 240
 
