@@ -286,7 +286,7 @@ def _summed(
 
 
 def _check(ours: Sequence[Summed], others: Sequence[Summed]) -> None:
-    """Check that no question is in both. Sums lack question names, so the shard, model, profile or data must differ."""
+    """Check that no question is in both files. Sums lack question names, so shard, model or data must differ."""
     hashes = {name: digest for run in ours for name, digest in run.data}
     known: dict[str, list[Summed]] = {}
     for run in ours:

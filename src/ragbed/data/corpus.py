@@ -107,7 +107,7 @@ def passage_id(text: str) -> str:
 
 
 def _stance(pooled: _Pooled, case: Case) -> tuple[Stance, int | None]:
-    """Return a passage's label in the case's item, or in an item on the same event if it contains the case's answer."""
+    """Return a passage's label in the case's item or, if it has the case's answer, in another item on the event."""
     own = [use for use in pooled.uses if use.item == case.item]
     if own:
         use = min(own, key=lambda use: _PRIORITY.index(use.stance))

@@ -5,7 +5,7 @@ packages register a function that opens their encoder in the entry point group `
 (docs/reference/plugins.md).
 """
 
-# ruff: noqa: PLC0415  # encoders are imported on use, because numpy and other libraries are slow to import
+# ruff: noqa: PLC0415  # encoders are imported on first use, because numpy and other libraries are slow to import
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class ReviewSample(Struct, frozen=True, kw_only=True):
 
 
 class Reviewed(Struct, frozen=True, kw_only=True):
-    """The results of an applied review."""
+    """The results of applying a review."""
 
     people: tuple[str, ...]
     raters: int  # number of raters per item

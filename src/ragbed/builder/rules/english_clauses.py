@@ -142,7 +142,7 @@ def _is_ambiguous(clause: Clause, read: str, names: Names) -> bool:
 
 
 def _person_of_title(names: Names, read: str) -> str:
-    """Return the person in the title if a sentence mentions this person and no one else; otherwise empty."""
+    """Return the person in the title if a sentence mentions no one else; otherwise, an empty string."""
     own = next((name for name in names.persons if name in names.title), "")
     others = {strip(match[0]) for match in re.finditer(NAME, read)} & names.persons - {own}
     is_own = own and (own.rsplit(maxsplit=1)[-1] in read or re.match(r"(?:He|She|His|Her) ", read))

@@ -56,7 +56,7 @@ _NEXT = re.compile(
 
 
 def find_events(clause: Clause, sentence: str, names: Names) -> Iterator[Fact]:
-    """Ask for the date of an event that a clause with a known subject states."""
+    """Ask for the date of an event stated in a clause with a known subject."""
     verb = _VERB.match(clause.rest)
     base = _BASES.get(verb["past"] or "") if verb else None
     if verb is None or not clause.is_first or (base is None) == (verb["be"] is None):

@@ -19,7 +19,7 @@ from ragbed.builder.web.limits import MAX_PAGE_BYTES, need_extra
 from ragbed.builder.web.reader_process import LENGTH_BYTES, ReadResult
 
 _KILLED = -9
-# Exit codes after the CPU limit; SIGXCPU does not exist on Windows.
+# Exit codes of a process that exceeded its CPU limit; SIGXCPU does not exist on Windows.
 _TIME_IS_OVER = [-signal.Signals[name] for name in ("SIGXCPU",) if name in signal.Signals.__members__]
 _EXIT_S = 5.0  # seconds to wait for the process to exit after its pipe has broken
 

@@ -47,7 +47,7 @@ def alternatives(options: list[str]) -> str:
 
 
 def is_quoted(text: str, start: int) -> bool:
-    """Return whether a position of a folded text is inside a quotation that starts in the same paragraph."""
+    """Return whether a position in a folded text is inside a quotation that starts in the same paragraph."""
     line = text.rfind("\n", 0, start) + 1
     first = max(line, start - 400)
     is_open = text.count('"', first, start) % 2 == 1

@@ -135,7 +135,7 @@ def _names(member: frozenset[str], text: str, terms: frozenset[str] | None) -> b
 
 
 def contrast_role(asked: Asked, lang: Lang, clause: str, text: str, strength: int) -> Role | None:
-    """Return the role of a mention whose clause names another part or side than the question, e.g. south for north."""
+    """Return the role of a mention whose clause names a different part or side from the question, e.g. south."""
     members = _asked_members(asked.text, lang)
     terms = frozenset(clause.split()) if lang == "en" and members else None
     for asked_words, others in members:

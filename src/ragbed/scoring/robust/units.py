@@ -114,7 +114,7 @@ SCALES: Final = {
     "crore": 10**7,
 }
 
-# Counting words that writers interchange or omit. All other units are measures, and a different one is wrong.
+# Measure words that writers interchange or omit. An answer with another unit is wrong.
 LOOSE: Final = frozenset({"person", "vote", "ticket", "item", "time", "thing", ""})
 
 

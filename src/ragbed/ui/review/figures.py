@@ -78,7 +78,7 @@ def _tally(review: ReviewState, name: str) -> ReviewCounts:
 
 
 def concord(review: ReviewState) -> list[RaterAgreement]:
-    """Return the raters' agreement before settlement, for items and for every type of point that both have decided."""
+    """Return the raters' agreement before adjudication, for items and for each type of point that both have decided."""
     rows: dict[str, list[tuple[int, bool, bool]]] = {}
     for kind, item, first_keeps, second_keeps in _pairs(review):
         rows.setdefault(kind, []).append((item, first_keeps, second_keeps))
