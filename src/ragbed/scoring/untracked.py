@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from ragbed.schema import Case, Completion
 from ragbed.scoring.citations import score_citations
 from ragbed.scoring.confidence import score_confidence
-from ragbed.scoring.conflict import score_conflict
-from ragbed.scoring.length import score_length
 from ragbed.scoring.retrieval import score_retrieval
 from ragbed.scoring.search import score_search
 from ragbed.scoring.value import Value
+from ragbed.testbeds.conflict import CONFLICT, STRENGTHS
+from ragbed.testbeds.length import LENGTH
+from ragbed.text import estimate_tokens
 
 
 def score_untracked(case: Case, completion: Completion, tracked: Mapping[str, Value]) -> dict[str, Value]:
@@ -20,3 +21,23 @@ def score_untracked(case: Case, completion: Completion, tracked: Mapping[str, Va
     values = score_citations(case, completion, refused=refused) | score_confidence(case, completion, refused=refused)
     values |= score_retrieval(case, completion) | score_conflict(case) | score_length(case, completion)
     return values | score_search(case, completion, tracked)
+
+
+def score_conflict(case: Case) -> dict[str, Value]:
+    """Return the index of the false answer's plausibility label, or an empty dict without such a label."""
+    if case.testbed != CONFLICT.name:
+        return {}
+    kind = next((document.kind for document in case.documents if document.stance == "contradicts"), None)
+    return {"false_strength": float(STRENGTHS.index(kind))} if kind in STRENGTHS else {}
+
+
+def score_length(case: Case, completion: Completion) -> dict[str, Value]:
+    """Return the number of tokens that the model reports, or an upper estimate, or an empty dict for other cases.
+
+    If a call was repeated, the model reports the tokens of all attempts together, so the number is also an estimate.
+    """
+    if case.testbed != LENGTH.name:
+        return {}
+    reported = (completion.usage or {}).get("in", 0) if completion.attempts <= 1 and not completion.steps else 0
+    estimate = sum(estimate_tokens(message.content) for message in case.messages)
+    return {"prompt_tokens": float(reported or estimate), "tokens_estimated": not reported}

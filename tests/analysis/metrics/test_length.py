@@ -18,7 +18,7 @@ from ragbed.analysis.statistics.unpaired import combine_rates
 from ragbed.reporting.figures import make_figures
 from ragbed.reporting.tables import make_report
 from ragbed.schema import Completion
-from ragbed.scoring.length import score_length
+from ragbed.scoring.untracked import score_length
 from tests.synth_data import write_long
 
 NUMBERS = (1, 5, 10, 20)
