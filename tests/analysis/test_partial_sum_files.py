@@ -81,7 +81,10 @@ def test_missing_and_repeated_shards_are_refused(tmp_path: Path, parts: list[Pat
     done = type_command("report", str(files[0]), str(parts[0]))
     assert (done.code, "is an aggregate file, but" in done.err) == (2, True)
     done = type_command("report", str(files[0]), "-f", "html")
-    assert (done.code, "HTML reports contain the individual cases, which aggregate files do not have" in done.err) == (
+    assert (
+        done.code,
+        "HTML reports contain the individual cases, which aggregate files do not contain" in done.err,
+    ) == (
         2,
         True,
     )

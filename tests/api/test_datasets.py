@@ -71,7 +71,7 @@ def test_a_download_lists_its_files_also_when_it_fails(tmp_path: Path, monkeypat
     with pytest.raises(IncompleteDownload, match="none of the files for rgb were found") as caught:
         ragbed.download("rgb", from_=tmp_path / "empty")
     assert {row["state"] for row in caught.value.result.records()} == {"missing"}
-    with pytest.raises(ragbed.RagbedError, match="en_refine is not downloaded"):
+    with pytest.raises(ragbed.RagbedError, match="en_refine has not been downloaded"):
         ragbed.data_path("en_refine")
     listed = {row["name"]: row["complete"] for row in ragbed.datasets()}
     assert (listed["figure1"], listed["rgb"]) == (True, False)

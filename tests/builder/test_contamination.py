@@ -48,12 +48,12 @@ def test_a_run_is_found_where_two_stretches_of_a_large_file_meet(tmp_path: Path)
 
 def test_what_cannot_be_compared_with_is_named(tmp_path: Path) -> None:
     texts = {"it": ("en", ENGLISH)}
-    with pytest.raises(UsageError, match=r"Corpus .*nowhere does not exist"):
+    with pytest.raises(UsageError, match=r"The corpus .*nowhere does not exist"):
         find_seen(texts, [tmp_path / "nowhere"])  # type: ignore[arg-type]
     with pytest.raises(UsageError, match=r"contains no \.txt, \.jsonl, .* files"):
         find_seen(texts, [tmp_path])  # type: ignore[arg-type]
     (tmp_path / "bad.jsonl").write_text('{"text": "fine"}\n{"body": 1}\n')
-    with pytest.raises(DataError, match=r"bad\.jsonl:2: is not an object with the field `text`"):
+    with pytest.raises(DataError, match=r"bad\.jsonl:2: is not an object with a `text` field"):
         find_seen(texts, [tmp_path / "bad.jsonl"])  # type: ignore[arg-type]
     (tmp_path / "cut.txt.gz").write_bytes(gzip.compress(ENGLISH.encode())[:60])
     with pytest.raises(RagbedError, match=r"Corpus .*cut\.txt\.gz cannot be read"):

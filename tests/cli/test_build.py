@@ -304,7 +304,7 @@ def test_a_locked_build_leaves_what_was_changed_by_hand(place: Path) -> None:
     before = contents(place / "out")
     done = build("--locked")
     assert done.code == 1
-    assert "en_base.jsonl, steps/questions.jsonl changed since" in done.err
+    assert "these files have changed since the build: en_base.jsonl, steps/questions.jsonl" in done.err
     assert contents(place / "out") == before
 
 

@@ -56,14 +56,14 @@ def test_a_resumed_run_keeps_the_name_and_a_new_one_replaces_it(run: Path) -> No
     assert type_command("run", "-m", "scripted/oracle", *words).code == 0
     assert "good" in type_command("status", str(run)).out
     taken = type_command("run", "-m", "good=scripted/last-doc", *words[2:])
-    assert (taken.code, "already has a model named 'good': scripted/oracle" in taken.err) == (2, True)
+    assert (taken.code, "already has a model named 'good' (scripted/oracle)" in taken.err) == (2, True)
 
 
 @pytest.mark.parametrize(
     ("models", "problem"),
     [
         (["a=scripted/oracle", "a=scripted/echo"], "unique within a run"),
-        (["a=scripted/oracle", "scripted/oracle"], "given twice"),
+        (["a=scripted/oracle", "scripted/oracle"], "appears twice under different names"),
         (["my model=scripted/oracle"], "may only contain letters"),
         (["a=gguf/x"], "gguf"),
     ],

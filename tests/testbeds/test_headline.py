@@ -128,7 +128,13 @@ def test_the_viewer_highlights_the_declared_scores() -> None:
     cells = [(0, msgspec.convert(["model", *condition, "ok"], TrialCell), 1) for condition in conditions]
     store = SimpleNamespace(repeats=lambda: 1)
     reader = SimpleNamespace(
-        name="run", cells=cells, plan=lambda: (), store=store, patterns=lambda _: {}, largest_planned=lambda: 0
+        name="run",
+        cells=cells,
+        plan=lambda: (),
+        store=store,
+        patterns=lambda _: {},
+        largest_planned=lambda: 0,
+        decided=lambda _: [],
     )
     rows, _ = RunQueries({"run": cast("RunReader", reader)}).overview("robust")
     shown = {row.testbed: row.wanted for row in rows}
