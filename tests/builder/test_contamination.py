@@ -56,5 +56,5 @@ def test_what_cannot_be_compared_with_is_named(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"bad\.jsonl:2: is not an object with a `text` field"):
         find_seen(texts, [tmp_path / "bad.jsonl"])  # type: ignore[arg-type]
     (tmp_path / "cut.txt.gz").write_bytes(gzip.compress(ENGLISH.encode())[:60])
-    with pytest.raises(RagbedError, match=r"Corpus .*cut\.txt\.gz cannot be read"):
+    with pytest.raises(RagbedError, match=r"corpus .*cut\.txt\.gz cannot be read"):
         find_seen(texts, [tmp_path / "cut.txt.gz"])  # type: ignore[arg-type]
