@@ -133,15 +133,21 @@ def read_report(
     from ragbed.analysis.diagnosis.causes import read_causes
     from ragbed.analysis.judging.cells import read_judged_cells
     from ragbed.analysis.metrics.trial_columns import TRACKS
-    from ragbed.analysis.run_cells import is_monitored, read_report_cells
-    from ragbed.reporting.tables import make_report
+    from ragbed.analysis.run_cells import count_results, is_monitored, read_report_cells
+    from ragbed.reporting.tables import IncompleteRun, make_report
     from ragbed.runs.display_names import read_names
 
     shown = read_names(runs) if labels is None else labels
     tracks = list(dict.fromkeys([*TRACKS, track]))
     cells = [*read_report_cells(runs, tracks), *read_judged_cells(runs)]
     report = make_report(names, cells, track, read_causes(runs), shown)
-    return replace(report, is_monitored=any(map(is_monitored, runs)))
+    monitored = [is_monitored(run) for run in runs]
+    counted = [IncompleteRun(name, *count_results(run)) for name, run in zip(names, runs, strict=True)]
+    # A monitored run may stop before all cases have a result.
+    incomplete = [
+        one for one, stops in zip(counted, monitored, strict=True) if not stops and one.finished < one.planned
+    ]
+    return replace(report, is_monitored=any(monitored), incomplete=tuple(incomplete))
 
 
 def write_report_page(report: Report, runs: Sequence[Path], words: Lang | None, path: Path) -> int:
