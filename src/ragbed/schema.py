@@ -70,7 +70,7 @@ class Article(Record, frozen=True, kw_only=True):
 
 
 class Reject(Record, frozen=True, kw_only=True):
-    """Something that a build step rejected, with the reason."""
+    """An input that a build step rejected, with the reason."""
 
     step: str
     what: str  # URL, path or ID
@@ -82,7 +82,7 @@ class Hit(Record, frozen=True, kw_only=True):
     """A search result for a question."""
 
     question: str  # the search query
-    rank: int  # from 1
+    rank: int  # rank in the search results, starting at 1
     url: str
     title: str
     snippet: str
@@ -311,4 +311,4 @@ class Estimate(Record, frozen=True, kw_only=True):
     errors: int
     infeasible: int
     truncated: int = 0
-    unsure: int = 0  # accuracy: responses that the rules cannot decide and that count as wrong
+    unsure: int = 0  # number of responses that the rules cannot decide; accuracy counts them as wrong

@@ -85,7 +85,7 @@ def _estimate(metric: str, value: Decimal | None, group: _GroupCost) -> Estimate
 
 
 def _correct(case: Case, trial: Scored) -> Iterator[tuple[str, float]]:
-    """Yield each track with a response's score on it, which is 1 if the response is right."""
+    """Yield each track with the response's score on that track (1 if the response is right)."""
     right = right_score(case)
     for name, value in (trial.scores or {}).items():
         track, _, score = name.rpartition(".")

@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from ragbed.models.base import Sampling
     from ragbed.scoring.disagreements import TrackDisagreement
 else:
-    ModelLike = object  # `read_models` checks the type; importing the real one takes longer than scoring a small run.
+    # `read_models` checks the type; importing the actual type takes longer than scoring a small run.
+    ModelLike = object
 
 _VOTING_TEMPERATURE = 0.7  # At temperature 0, all of a judge's votes would be identical.
 

@@ -53,7 +53,7 @@ class BuildResult(TableResult):
 
     @property
     def unfinished(self) -> list[str]:
-        """Steps in which a search or a response failed. Call `build` again to retry."""
+        """Steps in which a search or a model call failed. Call `build` again to retry."""
         return [name for name, done in self.steps.items() if not done.stamp and name not in _PAGE_STEPS]
 
     @property

@@ -70,7 +70,7 @@ class Dataset:
             yield line.content
 
     def lines(self) -> Iterator[Line]:
-        """Yield every line as an item or an error, stopping early only if the rest cannot be read."""
+        """Yield every line as an item or an error. Stop early only if the remaining lines cannot be read."""
         with self._fetched() as here:
             yield from read_file(here, self.path)
 

@@ -22,7 +22,7 @@ class Length(Ability):
 
     @property
     def accepted_noise(self) -> str:
-        """The option that sets the mix of documents; a noise ratio is not accepted, as it depends on their number."""
+        """The option that sets the mix of documents. Noise ratios are not accepted, as they depend on the number."""
         return "no ratio; use `supporting`"
 
     def allows(self, noise: Fraction, original: bool) -> bool:  # noqa: ARG002  # the same for all profiles

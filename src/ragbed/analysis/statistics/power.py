@@ -70,7 +70,7 @@ def unpaired_power(n: int, base: float, drop: float, alpha: float = ALPHA) -> fl
 
 
 def exact_size(power_of: Callable[[int], float], start: int, power: float = POWER) -> int:
-    """Return the smallest size at which the power is reached and stays reached.
+    """Return the smallest size from which every size reaches the required power.
 
     Args:
         power_of: Returns the power for a size.

@@ -147,7 +147,7 @@ class Transport:
                 return replace(completion, latency_s=latency_s, attempts=attempt, usage=_total(completion, usage))
 
     async def look_up(self, url: URL, body: bytes | None = None) -> bytes | None:
-        """Return a small metadata page from a server, or None if it is not available; post the body if there is one."""
+        """Return a small metadata page from a server, or None if there is none. A body, if given, is posted."""
         limits = self._limits(_LOOK_UP_S)
         try:
             response = await self._servers[url.origin()].send(url, self._headers(), body, limits)

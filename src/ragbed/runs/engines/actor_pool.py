@@ -72,7 +72,7 @@ class _Member:
             self._finish(number, result, error)
 
     def lose(self, why: Exception) -> None:
-        """Fail all jobs after the worker has died."""
+        """Fail all of the worker's jobs because the worker has died."""
         self.outbox, self.room = [], 0
         for number in list(self.jobs):
             self._finish(number, None, why)

@@ -67,7 +67,7 @@ class ModelWorker:
 
 
 def share_wish(wish: ModelConfig, count: int) -> ModelConfig:
-    """Return the configuration for each of several replicas, with its share of the user's limits."""
+    """Return the configuration of each replica, with its share of the user's limits."""
     carried = {name: value for name, value in wish.environ.items() if name.endswith(_CARRIED)}
     return replace(
         wish,

@@ -42,7 +42,8 @@ def parse_citations(reply: str) -> list[CitedSentence]:
     A citation mark after a full stop belongs to the sentence before it.
     """
     marks = _marks(reply)
-    # Move such marks before the full stop, so that the sentence splitter assigns them to the right sentence.
+    # Move citation marks that follow a full stop to before it, so that the sentence splitter assigns them to the right
+    # sentence.
     moved = re.sub(rf"([.!?。！？…]+)((?:{marks.pattern})+)", r"\2\1", reply, flags=marks.flags)
     found = []
     for start, end in split_sentences(moved):
