@@ -210,8 +210,8 @@ def build_init(
 
     Args:
         documents: A folder, or a .jsonl, .warc or .txt file.
-        brief: Number, kinds and topic of the questions to build, in English or Chinese. By default, about one
-            question per document.
+        brief: Description of the questions to build (number, kinds and topic), in English or Chinese. By default,
+            about one question per document.
         out: Recipe file to write; by default, named after `documents`.
         model: Model that writes the questions, or "rules" to write them without a model.
 
