@@ -146,7 +146,7 @@ def build(
 
 
 def open_client(folder: Path, caller: ModelCaller, *, locked: bool) -> BuildModelClient:
-    """Return the client that build steps use to call models; it stores the responses in a folder."""
+    """Return the client that build steps use to call models and that stores the responses in a folder."""
     from ragbed.api.calling import with_request_options
     from ragbed.builder.model_client import BuildModelClient
     from ragbed.models.base import Sampling

@@ -63,7 +63,7 @@ class Dataset:
     _first: list[str] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def items(self) -> Iterator[Item]:
-        """Yield the items in file order; raise the error for the first line that is not a valid item."""
+        """Yield the items in file order, and raise an error at the first line that is not a valid item."""
         for line in self.lines():
             if isinstance(line.content, DataError):
                 raise line.content

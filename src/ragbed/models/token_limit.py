@@ -50,7 +50,7 @@ class TokenLimit:
         return min(self._highest, max(self.first, THINKING_LIMIT)) if self.thinks else self.first
 
     async def complete(self, call: Callable[[int], Awaitable[Completion]]) -> Completion:
-        """Make a call with the current limit, and repeat it with a higher one if the response is truncated."""
+        """Make a call with the current limit, and repeat it with a higher limit if the response is truncated."""
         limit = self.start
         done = await call(limit)
         if limit > self.first and self.rejects(done, self.first):

@@ -36,7 +36,7 @@ class Length(Ability):
         return super().requested(replace(settings, supporting=settings.supporting or 1))
 
     def fit(self, default: Sequence[CaseCondition], supplies: Sequence[Supply]) -> list[CaseCondition]:
-        """Return the default conditions for which most items have enough documents, or all of them if none do."""
+        """Return the default conditions for which most items have enough documents, or all if there are none."""
         kept = [one for one in default if supplies and feasible_share(one, supplies) >= _MIN_FEASIBLE]
         return kept or list(default)
 

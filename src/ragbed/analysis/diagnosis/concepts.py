@@ -53,7 +53,7 @@ class Difference(NamedTuple):
 
 
 def find_confusion(trial: TrialContext) -> Iterator[Evidence]:
-    """Yield evidence for the first wrong answer whose sentence is about a different subject than the question."""
+    """Yield evidence for the first wrong answer whose sentence is about a different subject from the question's."""
     if trial.judged is None:
         return
     for answer, places in trial.origins:
