@@ -65,7 +65,7 @@ class CostTally:
 
 
 def cost_of_result(stored: StoredResult) -> float | None:
-    """Return the cost in dollars of all calls for a result, including cached ones, or None if it is unknown."""
+    """Return the cost in dollars of all calls for a result, including cached calls, or None if the cost is unknown."""
     cost = full_cost(stored.completion, _price(stored.model)) if stored.completion.usage else None
     return None if cost is None else float(cost)
 

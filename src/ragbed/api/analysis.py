@@ -399,7 +399,7 @@ def _shares(values: Values, parameter: str) -> list[float]:
 
 @checked
 def paper_tables() -> PaperResult:
-    """Return the tables of the paper (arXiv 2309.01431) as printed, and conclusions that follow from them.
+    """Return the tables of the paper (arXiv 2309.01431) as printed, and the conclusions that follow from them.
 
     Example:
         >>> ragbed.paper_tables().records()[0]["value"]

@@ -212,7 +212,7 @@ def _find_opening(text: str, at: int, *, has_thought: bool) -> re.Match[str] | N
 
 
 def _may_be_heading(opening: re.Match[str]) -> bool:
-    """Return whether an opening tag may be a heading in an answer; `[THINK]` cannot, as it is a Mistral token."""
+    """Return whether an opening tag may be a heading in an answer. `[THINK]` may not, because it is a Mistral token."""
     return opening["left"] in ("[", "【", "〈") and opening[0] != "[THINK]"
 
 

@@ -113,7 +113,7 @@ def cost_of(completion: Completion, price: Price | None) -> Decimal | None:
 
 
 def full_cost(completion: Completion, price: Price | None) -> Decimal | None:
-    """Return the cost of all of a result's calls, as if none had been cached, or None if it is unknown."""
+    """Return the cost of all of a result's calls, as if none had been cached, or None if the cost is unknown."""
     usages = [step.usage for step in completion.steps if step.usage]
     return _total(usages or [completion.usage or {}], price)
 

@@ -22,7 +22,7 @@ class Length(Ability):
 
     @property
     def accepted_noise(self) -> str:
-        """The option that sets the mix of documents. Noise ratios are not accepted, as they depend on the number."""
+        """The accepted noise ratios in words. There are none; `supporting` sets the mix of documents."""
         return "no ratio; use `supporting`"
 
     def allows(self, noise: Fraction, original: bool) -> bool:  # noqa: ARG002  # the same for all profiles

@@ -35,7 +35,7 @@ class Design:
 
 
 def paired_design(discordance: float | None = None, times: int = 2, alpha: float = ALPHA) -> Design:
-    """Return a design that asks the same questions under both conditions and compares them with the exact McNemar test.
+    """Return a design that compares two conditions on the same questions with the exact McNemar test.
 
     Args:
         discordance: Share of questions whose verdict changes in either direction; None for a multiple of the drop.
@@ -57,7 +57,7 @@ def paired_design(discordance: float | None = None, times: int = 2, alpha: float
 
 
 def unpaired_design(base: float, alpha: float = ALPHA) -> Design:
-    """Return a design that asks two groups different questions and compares them with the z test. Sizes are per group.
+    """Return a design that compares two groups of different questions with the z test. Sizes are per group.
 
     Args:
         base: Accuracy before the drop.

@@ -36,7 +36,7 @@ def prediction_powered(
     inclusion: ArrayLike | None = None,
     level: float = LEVEL,
 ) -> Corrected:
-    """Estimate the rate over all trials from the judge's verdicts on all of them and human labels for some.
+    """Estimate the rate over all trials from the judge's verdicts on all trials and human labels for some of them.
 
     Args:
         judged: The judge's verdict on each trial, from 0 to 1.

@@ -29,7 +29,7 @@ _FLAGS = ("reuses_prefixes", "answers_afresh")
 
 
 class WorkerResponse(NamedTuple):
-    """A completion and the parameters that the worker sent to its server, unless it has already reported them."""
+    """A completion, and the parameters that the worker sent to its server unless they have already been reported."""
 
     completion: Completion
     sent: Mapping[str, Any] | None

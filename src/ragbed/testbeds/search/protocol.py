@@ -167,7 +167,7 @@ def continue_tools(parsed: Parsed, calls: Sequence[ToolCall], told: Sequence[str
 
 
 def _resend(call: ToolCall) -> ToolCall:
-    """Return a call for the next prompt, with a valid name and a JSON object as its arguments, as servers require."""
+    """Return a call for the next prompt with a valid name and a JSON object as its arguments, which servers require."""
     try:
         is_object = isinstance(msgspec.json.decode(call.arguments), dict)
     except (*MALFORMED_JSON, UnicodeEncodeError):

@@ -86,7 +86,7 @@ class OpenRuns:
             self._trouble.pop(name, None)
 
     def _close_damaged(self) -> None:
-        """Close runs that were damaged while they were open, so that the others can still be shown."""
+        """Close runs that were damaged while they were open, so that all other runs can still be shown."""
         for name, reader in list(self.readers.items()):
             try:
                 reader.check()
