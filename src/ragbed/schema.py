@@ -162,7 +162,7 @@ class Document(Record, frozen=True, kw_only=True):
     stance: Stance
     kind: str
     source: int  # index among its item's passages
-    item: str | None = None  # ID of its item, if it was taken from another item
+    item: str | None = None  # ID of the item that the document was taken from, if it is not the case's own item
     part: int | None = None  # integration: index, from 0, of the part of the answer that it supports
     states: str | None = None  # the value that a synthetic document gives as an answer to the question, if recorded
 

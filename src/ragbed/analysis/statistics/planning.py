@@ -15,7 +15,8 @@ from ragbed.analysis.statistics.power import (
 )
 from ragbed.analysis.statistics.rates import ALPHA
 
-# Maximum number of items for exact sums: above it they take too long, and the normal approximation is accurate enough.
+# Maximum number of items for exact sums. With more items, they take too long, and the normal approximation is accurate
+# enough.
 MOST_ITEMS = 100_000
 
 

@@ -89,7 +89,7 @@ class BatchEngine:
             self._fail(self._waiting.pop(0), failure)
             return
         fits = self._step(batch or self._running, self._runner.read if batch else self._runner.write)
-        if batch:  # only after the step, because if it raises an exception, every sequence must be in a list
+        if batch:  # must follow the step: if the step raises an exception, every sequence must still be in a list
             admitted = set(batch)
             self._waiting = [sequence for sequence in self._waiting if sequence not in admitted]
         if not fits:
