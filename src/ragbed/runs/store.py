@@ -65,7 +65,7 @@ INTEND = "INSERT INTO intents VALUES (?, ?, ?, ?, ?)"
 NOTE = "INSERT OR REPLACE INTO meta VALUES (?, ?)"
 # Records a call whose worker died. The call may have been billed, and will be repeated.
 LOSE = "INSERT INTO orphans VALUES (?, ?, ?, ?, ?)"
-# A result may replace an error, because later sessions retry errors, but never another result.
+# A result may replace an error, because later sessions retry errors. It never replaces another result.
 RECORD = """INSERT INTO results (model, item, repeat, session, request, outcome, cached, seal, completion)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
   ON CONFLICT (model, item, repeat) DO UPDATE SET session = excluded.session, request = excluded.request,

@@ -19,7 +19,7 @@ from ragbed.models.retry_policy import RetryPolicy
 from ragbed.models.secrets import ApiKey, Scrubber, secrets_in
 from ragbed.schema import Completion
 
-# A server that takes longer than this is generating a response, because rejections arrive sooner.
+# A server that takes longer than this is assumed to be generating a response, because rejections arrive sooner.
 _SLOW_S = 2.0
 _LOOK_UP_S = 5.0
 # Maximum number of attempts if no connection has ever succeeded, because the URL is then probably wrong.
