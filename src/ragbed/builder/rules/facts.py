@@ -24,6 +24,23 @@ def leave_out_quotation(question: str) -> str:
     return _SOURCED.sub("", question)
 
 
+# Headings, rows of tables, and marks at the start of a line: bullets, quotation signs and numbers of list items.
+_NO_TEXT = re.compile(r"[ \t]*(?:#|\||[-*_=]{3,}[ \t]*$)")
+_MARKS = re.compile(
+    r"^[\s\u3000]*(?:[-*+>•▪▸►·◦■□◆●○◎※–—][\s\u3000]+|[•▪▸►◦■□◆●○◎※]|\(?\d{1,2}[.)](?:\s+(?=\D)|(?=[\u4e00-\u9fff]))|[（(]?[一二三四五六七八九十\d]{1,3}[）)]"
+    r"|[一二三四五六七八九十]{1,3}、|[①-⑩])+"
+)
+_LABEL = re.compile(r"(?P<mark>\*\*|__)(?P<label>[^*_：:。？！.?!]{1,12})(?P=mark)[\s\u3000]*(?=[\u4e00-\u9fff\d《“])")
+_EMPHASIS = re.compile(r"\*{1,3}|(?<![\w])_{1,2}(?=\w)|(?<=\w)_{1,2}(?!\w)|`")
+
+
+def strip_markup(text: str) -> str:
+    """Remove headings, tables, bullets and marks of emphasis; a bold Chinese word before a text becomes "词：…"."""
+    lines = (line for line in text.splitlines() if not _NO_TEXT.match(line))
+    labelled = (_LABEL.sub(r"\g<label>：", _MARKS.sub("", line), count=1) for line in lines)
+    return "\n".join(_EMPHASIS.sub("", line) for line in labelled)
+
+
 class Fact(NamedTuple):
     """A question with its answer, and the sentence that states the answer."""
 
