@@ -83,8 +83,8 @@ def test_quotations_contain_no_markup(lang: Lang) -> None:
 def test_a_title_keeps_its_quotation_marks_as_single_ones() -> None:
     facts = WRITERS["en"]('Talk: "The baths of Quenby"', "The keeper counted 318 towels on the last day of the year.")
     assert [fact.question for fact in facts] == [
-        "Which number completes this sentence from “Talk: ‘The baths of Quenby’”: “The keeper counted ____ towels on the"
-        " last day of the year”?"
+        "Which number completes this sentence from “Talk: ‘The baths of Quenby’”: “The keeper counted ____ towels on"
+        " the last day of the year”?"
     ]
 
 

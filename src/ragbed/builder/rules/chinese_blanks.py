@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from ragbed.builder.rules.chinese_words import LONG_NOUNS, NOUNS, ROLES, SURNAMES, is_distinctive
 from ragbed.builder.rules.computable import is_computable
-from ragbed.builder.rules.facts import BLANK, Fact
+from ragbed.builder.rules.facts import BLANK, Fact, is_balanced
 
 _HAN = r"[\u4e00-\u9fff]"
 _DAY = r"[12]\d{3}年\d{1,2}月\d{1,2}日"
@@ -36,7 +36,7 @@ _ELSEWHERE = re.compile(
     "|同时|上述|前者|后者|另[一外有]|双方|两者|二者|不久|近年|至今|迄今|以下|如下|最终|从此|次日|同日|同月|首先|再次|上一|下一|也|还|又|则|对方|分别"
 )
 _UNSURE = re.compile(
-    "将(?!军|领)|拟|计划|预计|预测|可能|或许|也许|大概|大约|约|左右|近(?=[\\d一二三四五六七八九十百])|超过|超(?=\\d)|逾|至少|最多|不足|不到|将近|接近|多达|以上|以内|以下|上下|不超过|传说|相传|据传"
+    "将(?!军|领)|拟|计划|预计|预测|可能|或许|也许|大概|大约|约|左右|近(?=[\\d一二三四五六七八九十百])|超过|超(?=\\d)|逾|至少|最多|不足|不到|将近|接近|多达|以上|以内|以下|上下|不超过|突破|站上|破(?=\\d)|传说|相传|据传"
     "|据说|有望|估计|估算|认为|希望|如果|尚未|没有|未能|并非|否认|初步|届时|建议|一说|或说|曾称|提出|提议|要求"
 )
 # Events that may happen several times, in sentences that say nothing more about them.
@@ -53,8 +53,8 @@ _NUMERAL = (
     rf"|{_DIGIT}万(?:{_DIGIT}千)?)"
 )
 _COUNT = re.compile(
-    rf"(?<![\d.第年月届号、:：一二两三四五六七八九十百千几数—~～-])(?<!\d[分时米元点])(?<!小时)"
-    rf"(?P<value>\d+(?:\.\d+)?[万亿]?|{_NUMERAL}(?!块))(?P<unit>{_COUNTED})(?![多余来半几出上\d次村镇乡县市街路巷桥沟湾山岭河])(?!（[^）]*\d)"
+    rf"(?<![\d.第年月届号、:：一二两三四五六七八九十百千几数—~～-])(?<!\d[分时米元点])(?<!小时|男子|女子)"
+    rf"(?P<value>\d+(?:\.\d+)?[万亿]?|{_NUMERAL}(?!块))(?P<unit>{_COUNTED})(?![多余来半几出上\d次级村镇乡县市街路巷桥沟湾山岭河])(?!（[^）]*\d)"
 )
 # A day without a year that is not the end of a period.
 _DAYS = re.compile(r"(?<![\d年至到前—–-])\d{1,2}月\d{1,2}日(?![前至到—–-]|之前|以前|左右|上下)")
@@ -75,7 +75,11 @@ _NOT_STATED = re.compile(
 _INSTRUCTION = (
     "(?:取(?!得|消)|加入|放入|倒入|把|先|拨打|服用|每[次日]服|按[下住]|插入|切[成勿]|静置|保持|注意|避免|勿|不要)"
 )
-_FORM = re.compile(r"[^“”：？！…|\[\]_]+。")
+# Sentences without the line of an agency or a photographer, and without a beginning that was cut off.
+_FORM = re.compile(
+    r"(?!.*(?:[ \u3000]{2}|[\u4e00-\u9fff][ \u3000]+[\u4e00-\u9fff]|记者[｜（ ]|摄 |图片来源|日电|讯 )|[\d.]+[%％]，)"
+    r"[^“”：？！…|\[\]_]+。"
+)
 _SHORT_QUOTE = re.compile("“([^“”，。？！；：]{1,12})”(?!的?(?:他|她|[\u4e00-\u9fff]{0,4}说))")  # a name or a term
 _LABEL = re.compile(r"(?!问|时间|地点|电话)[\u4e00-\u9fff]{1,6}：")  # a heading before a sentence
 # Words at the start of a sentence that says that the sentence before it is wrong or uncertain.
@@ -112,7 +116,11 @@ def find_chinese_blanks(sentence: str, title: str, full: str) -> Iterator[Fact]:
         yield from _find_clear(sentence, title, full)
     text = _SHORT_QUOTE.sub(r"‘\1’", sentence)
     label = _LABEL.match(text)
-    if _FORM.fullmatch(text[label.end() :] if label else text) and not _DOUBTED.match(full.partition(sentence)[2]):
+    if (
+        is_balanced(text)
+        and _FORM.fullmatch(text[label.end() :] if label else text)
+        and not _DOUBTED.match(full.partition(sentence)[2])
+    ):
         yield from (fact._replace(sentence=sentence) for fact in _find_excerpts(text, title, full))
 
 
@@ -215,7 +223,8 @@ def _find_values(sentence: str) -> Iterator[_Blank]:
     for found in _DAYS.finditer(sentence):
         yield _Blank("哪一天", "哪一天", *found.span(), found[0])
     for found in _PERSON.finditer(sentence):
-        if found["value"][0] in SURNAMES or "·" in found["value"]:
+        is_whole = found["value"][-1] not in "等们者和与为是的"
+        if is_whole and (found["value"][0] in SURNAMES or "·" in found["value"]):
             yield _Blank("谁", "谁的名字", *found.span("value"), found["value"])
 
 

@@ -13,10 +13,10 @@ from ragbed.builder.rules.english_blanks import MIN_CONTENT, content_words, need
 from ragbed.builder.rules.english_names import Names
 from ragbed.builder.rules.english_quoted_values import Blank, find_values, is_range
 from ragbed.builder.rules.english_words import DOUBTED, NOT_STATED, UNSURE, VERB
-from ragbed.builder.rules.facts import BLANK, Fact
+from ragbed.builder.rules.facts import BLANK, Fact, is_balanced
 
 _WORDS = (6, 40)  # minimum and maximum number of words of a sentence
-_FORM = re.compile(r"[A-Z£$€0-9‘](?:[^\[\]|:?!•…*_“”\"<>{}#=~^\\]|:(?= )(?!.*:))*[A-Za-z0-9)%’]\.")
+_FORM = re.compile(r"(?!.*(?:\.\.|·))[A-Z£$€0-9‘](?:[^\[\]|:?!•…*_“”\"<>{}#=~^\\]|:(?= )(?!.*:))*[A-Za-z0-9)%’]\.")
 _SHORT_QUOTE = re.compile(r"(?<![,:] )[“\"]([^“”\",.?!]{1,30})[”\"]")  # a name or a term, not what somebody said
 _INSTRUCTION = re.compile(
     r"(?:Add|Allow|Apply|Ask|Avoid|Bake|Book|Boil|Bring|Buy|Call|Charge|Check|Choose|Clean|Come|Contact|Cook|Cover|Cut"
@@ -34,7 +34,12 @@ def find_excerpts(sentence: str, names: Names) -> Iterator[Fact]:
     is_size = _WORDS[0] <= len(text.split()) <= _WORDS[1]
     if not title or not is_size or not _FORM.fullmatch(text) or not VERB.search(text):
         return
-    if NOT_STATED.search(text) or _INSTRUCTION.match(text) or DOUBTED.match(names.after(sentence)):
+    if (
+        not is_balanced(text)
+        or NOT_STATED.search(text)
+        or _INSTRUCTION.match(text)
+        or DOUBTED.match(names.after(sentence))
+    ):
         return
     for blank in find_values(text, names):
         if fact := _ask(text, blank, names, title):

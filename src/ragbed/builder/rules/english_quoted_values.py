@@ -49,7 +49,7 @@ _NUMBER = r"(?:\d{1,3}(?:,\d{3})+|\d+\.\d+|\d{5,}|\d{2,3})"
 _TENS = "twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety"
 _TEENS = "eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen"
 _NUMBER_WORDS = re.compile(
-    rf"(?<![\w’'-])(?<!to )(?<!or )(?<!some )"
+    rf"(?<![\w’'-])(?<! to )(?<! or )(?<!some )"
     rf"(?P<value>(?i:{_TEENS}|(?:{_TENS})(?:-(?:one|two|three|four|five|six|seven|eight"
     rf"|nine))?))(?= [a-z]|[,;.])(?! (?:to|or|times|hundred|thousand|million|years? (?:ago|later|old)|past)\b)"
 )
@@ -61,7 +61,7 @@ _COUNTS = re.compile(
 # Words before a number that is a label, a day or a time of day instead of a count.
 _LABELS = re.compile(
     r"\b(?:line|route|bus|tram|train|flight|room|section|page|chapter|number|platform|gate|flat|volume|article|paragraph"
-    r"|grade|class|level|channel|figure|table|size|step|day|week|phase|act|type|model|version|code|junction|exit|road"
+    r"|grade|class|level|channel|figure|table|size|step|day|week|phase|season|episode|part|series|edition|issue|act|type|model|version|code|junction|exit|road"
     r"|highway|unit|block|lot|item|ward|zone|plot|round|bay|lock|park|mile|berth|stage|stand|under|aged|point"
     r"|rule|no) $"
     r"|\b(?:\d|one|two|three|out) (?:in|of) $",
@@ -136,13 +136,17 @@ def _is_label(before: str, number: str) -> bool:
     return bool(is_time or is_day) or _LABELS.search(before) is not None
 
 
+_COMPOUND = "years?|months?|weeks?|days?|hours?|minutes?|feet|foot|pounds?|stone|degrees?"  # units of one value
+
+
 def is_range(before: str, after: str) -> bool:
     """Check that a value is part of a range, a list or a duration."""
     is_last = re.search(
-        r"\d%?(?: \w+){0,2} (?:to|and|or) $|\d (?:by|x) $|\d, $|[–-]$|\bbetween $|\d (?:hours?|minutes?),? (?:and )?$",
+        r"\d%?(?: \w+){0,2} (?:to|and|or) $|\d (?:by|x) $|\d, $|[–-]$|\bbetween $"
+        rf"|\d (?:{_COMPOUND}),? (?:and )?$",
         before,
     )
     is_first = re.match(
-        r" (?:to|or) \d| and \d[\d.,]*(?: [a-z]+)?(?:[,.;]|$)|[–-]| (?:hours?|minutes?),? (?:and )?\d", after
+        rf" (?:to|or) \d| and \d[\d.,]*(?: [a-z]+)?(?:[,.;]|$)|[–-]| (?:{_COMPOUND}),? (?:and )?\d", after
     )
     return is_last is not None or is_first is not None

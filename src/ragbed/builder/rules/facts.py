@@ -41,6 +41,11 @@ def strip_markup(text: str) -> str:
     return "\n".join(_EMPHASIS.sub("", line) for line in labelled)
 
 
+def is_balanced(sentence: str) -> bool:
+    """Check that a sentence has as many closing as opening brackets; otherwise, a part of it is missing."""
+    return all(sentence.count(opening) == sentence.count(closing) for opening, closing in ("()", "（）", "《》", "[]"))
+
+
 class Fact(NamedTuple):
     """A question with its answer, and the sentence that states the answer."""
 
