@@ -20,8 +20,8 @@ _MONTH = r"[12]\d{3}年\d{1,2}月(?!\d)"
 _YEAR = r"[12]\d{3}年(?!\d|代|间|来|前|初|度|级|版|年|末|底|以|至|到|—|-|起)"
 _TIME = rf"(?:{_DAY}|{_MONTH}|{_YEAR})"
 _FRONT = re.compile(rf"(?P<time>{_TIME})(?:，|(?={_HAN}))")
-_SIZES = (14, 90)  # minimum and maximum length of a sentence in characters
 _INNER = str.maketrans("《》“”", "〈〉‘’")  # marks inside a quoted title
+_SIZES = (14, 90)  # minimum and maximum length of a sentence in characters
 _MAX_TITLE = 40  # maximum length of a title that a question can contain
 _NAMED = r"(?:(?![有是为于由在被的和与及向把将从至了以对或等])[\u4e00-\u9fff])"  # a character in a name
 _PLACE = "镇市县村山河湖岛省区寺塔桥窑"
@@ -36,7 +36,7 @@ _ELSEWHERE = re.compile(
     "|同时|上述|前者|后者|另[一外有]|双方|两者|二者|不久|近年|至今|迄今|以下|如下|最终|从此|次日|同日|同月|首先|再次|上一|下一|也|还|又|则|对方|分别"
 )
 _UNSURE = re.compile(
-    "将(?!军|领)|拟|计划|预计|预测|可能|或许|也许|大概|大约|约|左右|近(?=[\\d一二三四五六七八九十百])|超过|超(?=\\d)|逾|至少|最多|不足|不到|将近|接近|多达|以上|以内|以下|上下|不超过|突破|站上|破(?=\\d)|传说|相传|据传"
+    "将(?!军|领)|拟|计划|预计|预测|可能|或许|也许|大概|大约|约|左右|近(?=[\\d一二三四五六七八九十百])|超过|超(?=\\d)|逾|至少|最多|不足|不到|将近|接近|多达|以上|以内|以下|上下|不超过|有余|出头|开外|不等|光景|突破|站上|破(?=\\d)|传说|相传|据传"
     "|据说|有望|估计|估算|认为|希望|如果|尚未|没有|未能|并非|否认|初步|届时|建议|一说|或说|曾称|提出|提议|要求"
 )
 # Events that may happen several times, in sentences that say nothing more about them.
@@ -54,9 +54,10 @@ _NUMERAL = (
 )
 _COUNT = re.compile(
     rf"(?<![\d.第年月届号、:：一二两三四五六七八九十百千几数—~～-])(?<!\d[分时米元点])(?<!小时|男子|女子)"
-    rf"(?P<value>\d+(?:\.\d+)?[万亿]?|{_NUMERAL}(?!块))(?P<unit>{_COUNTED})(?![多余来半几出上\d次级村镇乡县市街路巷桥沟湾山岭河])(?!（[^）]*\d)"
+    rf"(?P<value>\d+(?:\.\d+)?[万亿]?|{_NUMERAL}(?!块))(?P<unit>{_COUNTED})(?![多余来半几出上起\d次级村镇乡县市街路巷桥沟湾山岭河])(?!（[^）]*\d)"
 )
-# A day without a year that is not the end of a period.
+# A day without a year that is not the end of a period, and words for the past.
+_PAST = re.compile("了|已|曾|才|发生|去世|逝世|通过|揭晓|落幕|闭幕|启用|通车|施行|正式|倒|塌")
 _DAYS = re.compile(r"(?<![\d年至到前—–-])\d{1,2}月\d{1,2}日(?![前至到—–-]|之前|以前|左右|上下)")
 _MONEY = frozenset({"元", "万元", "欧元", "美元", "英镑", "日元"})
 _PERSON = re.compile(
@@ -68,7 +69,7 @@ _PERSON = re.compile(
 # Plans, guesses, opinions, instructions and what somebody said, anywhere in the sentence.
 _NOT_STATED = re.compile(
     "将(?!军|领)|拟|计划|预[计测想期]|可能|可望|或许|也许|大概|有望|估[计算]|认为|希望|如果|若|建议|原[定计本]|最初|设想|方案|算法|按[^，。]{0,12}计[，。]"
-    "|假[设如]|宣传|号称|据称|笔误|有误|误[写作为]|质疑|推[测断]|初[定步]|暂定|打算|准备|有意|不排除|或[将为可]|设计(?=[日年]|值|能力|寿命|时速|容量)|定[于在]|"
+    "|听说|传[闻言]|自称|假[设如]|宣传|号称|据称|笔误|有误|误[写作为]|质疑|推[测断]|初[定步]|暂定|打算|准备|有意|不排除|或[将为可]|设计(?=[日年]|值|能力|寿命|时速|容量)|定[于在]|"
     "下[次周期月届]|明[年天]|后年|最[快早晚](?=[要在到明也])|的话|就[该要]|[后了](?:就|便)?(?:能|可以|会)|应[当该]?(?![急对邀届用有县])|须|请|必须|不得|严禁|务必|可以|目标|力争|争取|提醒"
     "|表示|介绍说|[^小传解]说|[^名俗简号职]称(?!重|为|号)|据说|相传|传说|下次|明年|届时|到时|即将|如下|以下是|要求|标准|您|你|左右|最好|提出|提议|申请|可达|至少|否则|万一"
 )
@@ -220,7 +221,7 @@ def _find_values(sentence: str) -> Iterator[_Blank]:
     for found in re.finditer(rf"(?<![\d至到—–、和与-]){_TIME}", sentence):
         word = {"日": "哪一天", "月": "哪年哪月", "年": "哪一年"}[found[0][-1]]
         yield _Blank(word, word, *found.span(), found[0])
-    for found in _DAYS.finditer(sentence):
+    for found in _DAYS.finditer(sentence) if _PAST.search(sentence) else ():
         yield _Blank("哪一天", "哪一天", *found.span(), found[0])
     for found in _PERSON.finditer(sentence):
         is_whole = found["value"][-1] not in "等们者和与为是的"

@@ -16,7 +16,7 @@ from ragbed.builder.rules.english_words import DOUBTED, NOT_STATED, UNSURE, VERB
 from ragbed.builder.rules.facts import BLANK, Fact, is_balanced
 
 _WORDS = (6, 40)  # minimum and maximum number of words of a sentence
-_FORM = re.compile(r"(?!.*(?:\.\.|·))[A-Z£$€0-9‘](?:[^\[\]|:?!•…*_“”\"<>{}#=~^\\]|:(?= )(?!.*:))*[A-Za-z0-9)%’]\.")
+_FORM = re.compile(r"(?!.*(?:\.\.|·))[A-Z£$€0-9‘](?:[^\[\]|:?!•…*_“”\"<>{}#=~^\\]|:(?= )(?!.*:))*[\w)%’]\.")
 _SHORT_QUOTE = re.compile(r"(?<![,:] )[“\"]([^“”\",.?!]{1,30})[”\"]")  # a name or a term, not what somebody said
 _INSTRUCTION = re.compile(
     r"(?:Add|Allow|Apply|Ask|Avoid|Bake|Book|Boil|Bring|Buy|Call|Charge|Check|Choose|Clean|Come|Contact|Cook|Cover|Cut"

@@ -45,6 +45,9 @@ _PAST = re.compile(
     r"(?<!\bbe )(?<!\bis )(?<!\bare )\b(?:was|were|had|[a-z]{2,}ed|began|broke|came|caught|died|fell|found|got|held"
     r"|left|lost|met|opened|sold|took|went|won)\b"
 )
+_PRESENT = re.compile(
+    r"\b(?:is|are|has|have|starts?|opens?|returns?|begins?|closes?|ends?|runs?|retires?|leaves?|takes?)\b"
+)
 _NUMBER = r"(?:\d{1,3}(?:,\d{3})+|\d+\.\d+|\d{5,}|\d{2,3})"
 _TENS = "twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety"
 _TEENS = "eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen"
@@ -62,7 +65,7 @@ _COUNTS = re.compile(
 _LABELS = re.compile(
     r"\b(?:line|route|bus|tram|train|flight|room|section|page|chapter|number|platform|gate|flat|volume|article|paragraph"
     r"|grade|class|level|channel|figure|table|size|step|day|week|phase|season|episode|part|series|edition|issue|act|type|model|version|code|junction|exit|road"
-    r"|highway|unit|block|lot|item|ward|zone|plot|round|bay|lock|park|mile|berth|stage|stand|under|aged|point"
+    r"|highway|unit|block|lot|item|ward|zone|plot|round|bay|lock|park|mile|berth|numbers|clause|lesson|hall|lane|stage|stand|under|aged|point"
     r"|rule|no) $"
     r"|\b(?:\d|one|two|three|out) (?:in|of) $",
     re.IGNORECASE,
@@ -110,11 +113,22 @@ def _find_values(sentence: str, names: Names) -> Iterator[Blank]:
         for found in pattern.finditer(sentence):
             if pattern is _PEOPLE and not _is_person(found, names):
                 continue
-            if pattern is _PAST_DAYS and not _PAST.search(sentence):
+            if pattern is _PAST_DAYS and not _is_past(sentence, found):
                 continue
             if pattern is _COUNTS and _is_label(sentence[: found.start("value")], found["value"]):
                 continue
             yield Blank(ask, *found.span("value"), found["value"])
+
+
+def _is_past(sentence: str, found: re.Match[str]) -> bool:
+    """Check that the clause with a date is about the past."""
+    start = max(sentence.rfind(mark, 0, found.start()) for mark in ",;") + 1
+    after = re.search("[,;]", sentence[found.end() :])
+    end = found.end() + after.start() if after else len(sentence)
+    if re.match(r"\s*$", sentence[start : found.start()]) and after:  # "On 29 May, a rockslide took out"
+        end = len(sentence)
+    clause = sentence[start:end]
+    return _PAST.search(clause) is not None and _PRESENT.search(clause) is None
 
 
 def _is_person(found: re.Match[str], names: Names) -> bool:
@@ -129,7 +143,7 @@ def _is_label(before: str, number: str) -> bool:
     named = re.search(r"(?:^|\W)([A-Z][\w’'-]*) $", before)
     if named and named[1] not in NOT_NAMES and named[1] != "Of":
         return True
-    is_time = re.search(r"\b(?:at|by|from|until|till|before|after) $", before) and re.fullmatch(
+    is_time = re.search(r"\b(?:at|by|from|until|till|before|after|[Tt]he) $", before) and re.fullmatch(
         r"\d{1,2}\.[0-5]\d", number
     )
     is_day = len(number) < 3 and re.search(rf"{MONTH} $", before)
@@ -137,6 +151,12 @@ def _is_label(before: str, number: str) -> bool:
 
 
 _COMPOUND = "years?|months?|weeks?|days?|hours?|minutes?|feet|foot|pounds?|stone|degrees?"  # units of one value
+
+
+_CHANGE = re.compile(
+    r"\b(?:rise[ns]?|rose|f[ae]lls?|fallen|gr[eo]wn?|grows|cut|climb\w*|increas\w+|decreas\w+|drop\w*|goes|went|gone|rais\w+|chang\w+"
+    r"|mov\w+|slip\w*|slid|shr[aiu]nk\w*|jump\w*|reduc\w+|exten\w+|expand\w*|lower\w*|improv\w+|declin\w+|up|down)\b"
+)
 
 
 def is_range(before: str, after: str) -> bool:
@@ -149,4 +169,7 @@ def is_range(before: str, after: str) -> bool:
     is_first = re.match(
         rf" (?:to|or) \d| and \d[\d.,]*(?: [a-z]+)?(?:[,.;]|$)|[–-]| (?:{_COMPOUND}),? (?:and )?\d", after
     )
-    return is_last is not None or is_first is not None
+    is_span = (
+        re.search(r"\bfrom $", before) and re.match(r"(?: [a-z]+)? to [£$€¥]?\d", after) and not _CHANGE.search(before)
+    )
+    return is_last is not None or is_first is not None or bool(is_span)

@@ -27,7 +27,8 @@ NUMBER = r"\d[\d,]*(?:\.\d+)?(?: (?:hundred|thousand|million|billion))?"
 UNSURE = re.compile(
     r"\b(?:will|would|(?-i:may)|might|could|should|shall|must|can|plans?|planned|planning|expect\w*|forecast\w*|predict\w*"
     r"|probably|perhaps|possibly|likely|believe[sd]?|thought to|estimate[sd]?|estimates|about|around|roughly|nearly"
-    r"|almost|approximately|barely|close to|or so|just under|well above|nearer"
+    r"|almost|approximately|barely|close to|as many as|at best|at worst|at most|upwards"
+    r"|or (?:so|more|less|fewer)|give or take|and counting|just under|well above|nearer"
     r"|over|more than|at least|up to|fewer than|less than|legend|rumou?r\w*|allegedly|reportedly"
     r"|said to|if|unless|whether|not|never|nobody|no|none|nothing|without|hopes?|hoped|wants?|intends?|aims?|due to be"
     r"|is to|are to|provisional\w*|preliminary|proposed|under discussion|claim(?:s|ed)?)\b",
@@ -42,7 +43,7 @@ NOT_STATED = re.compile(
     r"|perhaps|possibly|maybe|presumably|apparently|supposedly|likely|unlikely|seems?|seemed|appears?|believe\w*|thinks?"
     r"|thought|feels?|felt|guess\w*|estimat\w+|reckon\w*|assum\w+|suppos\w+|suspect\w*|understood|project(?:s|ed|ion)"
     r"|said|says?|saying|told|tells?|argue[sd]?|claim\w*|warn\w*|call(?:s|ed) (?:for|the|it)|complain\w*|suggest\w*"
-    r"|recommend\w*|promis\w+|according|alleg\w+|reportedly|rumou?r\w*|legend|disput\w+|doubt\w*|insist\w*"
+    r"|recommend\w*|promis\w+|according|alleg\w+|reportedly|rumou?r\w*|legend|myth|folklore|boast\w*|recalls?|remembers?|maintains?|disput\w+|doubt\w*|insist\w*"
     r"|budget(?:ed|s)?|quoted?|brochure|in theory|on paper|own figure|put (?:\w+ ){0,3}at|valued at"
     r"|wrongly|mistaken\w*|erroneous\w*|misprint|correction|incorrect\w*"
     r"|you|your|yours|please|do not|don[’']t|let|eg|ie|next (?:year|month|week|spring|summer|autumn|winter|season)"

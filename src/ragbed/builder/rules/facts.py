@@ -13,11 +13,23 @@ _WRAPPED: dict[Lang, int] = {"en": 45, "zh": 25}
 
 BLANK = "____"  # mark for the missing value in a quoted sentence
 
-_SOURCED = re.compile(f"from “[^”]+”: “[^”]*{BLANK}[^”]*”|《[^》]+》一文有这样一句：“[^”]*{BLANK}[^”]*”")
+_SOURCED = re.compile(
+    f"from “[^”]+”: “[^”]*{BLANK}[^”]*”|《[^》]+》一文有这样一句：“[^”]*{BLANK}[^”]*”"
+    "|^According to “[^”]+”,|^根据《[^》]+》，"
+)
+
+
+def name_source(question: str, quoting: str, lang: Lang) -> str:
+    """Return a question with the title that another question about a quoted sentence names, if it names one."""
+    if lang == "zh":
+        title = re.match("《[^》]+》(?=一文)", quoting)
+        return f"根据{title[0]}，{question}" if title else question
+    title = re.search("(?<=from )“[^”]+”(?=: “)", quoting)
+    return f"According to {title[0]}, {question[0].lower()}{question[1:]}" if title else question
 
 
 def leave_out_quotation(question: str) -> str:
-    """Return a question without the sentence that it quotes, if it names the title of the sentence's text.
+    """Return a question without the title of its text and without the sentence that it quotes.
 
     Words such as "last year" are clear in a quotation with a title, but not in the rest of a question.
     """
