@@ -21,8 +21,8 @@ _SHORT_QUOTE = re.compile(r"(?<![,:] )[“\"]([^“”\",.?!]{1,30})[”\"]")  #
 _INSTRUCTION = re.compile(
     r"(?:Add|Allow|Apply|Ask|Avoid|Bake|Book|Boil|Bring|Buy|Call|Charge|Check|Choose|Clean|Come|Contact|Cook|Cover|Cut"
     r"|Dial|Do|Draw|Drink|Drive|Dry|Eat|Enter|Fill|Find|Follow|Get|Give|Go|Heat|Hold|Insert|Join|Keep|Leave|Let|Lift"
-    r"|Make|Measure|Mix|Move|Never|Note|Open|Pay|Phone|Place|Plant|Plug|Pour|Press|Push|Put|Read|Register|Remember"
-    r"|Remove|Replace|Report|Return|Rinse|Send|Set|Show|Sign|Spread|Start|Stay|Stir|Stop|Store|Switch|Take|Tell|Throw"
+    r"|Make|Measure|Melt|Mix|Move|Never|Note|Open|Pay|Phone|Place|Plant|Plug|Pour|Press|Push|Put|Read|Register|Remember"
+    r"|Remove|Replace|Report|Return|Rinse|Roast|Simmer|Slice|Soak|Send|Set|Show|Sign|Spread|Start|Stay|Stir|Stop|Store|Switch|Take|Tell|Throw"
     r"|Tighten|Try|Turn|Unplug|Use|Visit|Wait|Walk|Wash|Watch|Water|Wear|Wipe|Write) (?!(?:was|were|is|are|on the)\b)"
 )
 
