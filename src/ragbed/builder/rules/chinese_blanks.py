@@ -53,7 +53,7 @@ _NUMERAL = (
     rf"|{_DIGIT}万(?:{_DIGIT}千)?)"
 )
 _COUNT = re.compile(
-    rf"(?<![\d.第年月届号、:：一二两三四五六七八九十百千几数—~～-])(?<!\d[分时米元点])(?<!小时|男子|女子)"
+    rf"(?<![\d.第年月届号、:：一二两三四五六七八九十百千几数—~～-])(?<!\d[分时米元点])(?<!小时|男子|女子|零下)"
     rf"(?P<value>\d+(?:\.\d+)?[万亿]?|{_NUMERAL}(?!块))(?P<unit>{_COUNTED})(?![多余来半几出上起\d次级村镇乡县市街路巷桥沟湾山岭河])(?!（[^）]*\d)"
 )
 # A day without a year that is not the end of a period, and words for the past.

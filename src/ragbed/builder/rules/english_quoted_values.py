@@ -57,7 +57,7 @@ _NUMBER_WORDS = re.compile(
     rf"|nine))?))(?= [a-z]|[,;.])(?! (?:to|or|times|hundred|thousand|million|years? (?:ago|later|old)|past)\b)"
 )
 _COUNTS = re.compile(
-    r"(?<![\w£$€¥.,–/:-])(?<!\d )(?<!some )(?<!Some )(?<!No )(?<!No\. )"
+    r"(?<![\w£$€¥.,–/:-])(?<!\d )(?<!some )(?<!Some )(?<!minus )(?<!No )(?<!No\. )"
     rf"(?P<value>{_NUMBER}(?: (?:million|billion|thousand))?)(?= [a-z]|[,;.](?!\d))"
     rf"(?! ?(?:per ?cent\b|%|[ap]\.?m\b|degrees?\b|o[’']clock|{MONTH})| (?:by|x) \d| years? (?:ago|later|old)\b|-)"
 )

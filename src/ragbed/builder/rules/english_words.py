@@ -46,7 +46,7 @@ NOT_STATED = re.compile(
     r"|recommend\w*|promis\w+|according|alleg\w+|reportedly|rumou?r\w*|legend|myth|folklore|boast\w*|recalls?|remembers?|maintains?|disput\w+|doubt\w*|insist\w*"
     r"|budget(?:ed|s)?|quoted?|brochure|in theory|on paper|own figure|put (?:\w+ ){0,3}at|valued at"
     r"|wrongly|mistaken\w*|erroneous\w*|misprint|correction|incorrect\w*"
-    r"|you|your|yours|please|do not|don[’']t|let|eg|ie|next (?:year|month|week|spring|summer|autumn|winter|season)"
+    r"|you|your|yours|please|do not|don[’']t|let|eg|ie|next(?! to\b)"
     r"|tomorrow|would-be|asked (?:for|why|whether)|demand\w*|need(?:s|ed)?)\b|\w[’'](?:d|ll)\b",
     re.IGNORECASE,
 )
