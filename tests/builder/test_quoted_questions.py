@@ -59,6 +59,7 @@ def test_values_are_left_out_of_statements(lang: Lang, text: str, answer: str) -
         ("en", "The gala, which was founded by swimmers, returns on 18 September with two bands."),
         ("en", "The 19.10 from Port Quenby was full of swimmers again."),
         ("en", "The hall held 318 swimmers or more on the hottest days of the summer."),
+        ("en", "The third round of funding was led by Corvane Capital during the autumn."),
         ("en", "The next gala of the swimming club takes place in 2028."),
         ("en", "The coldest night in the unheated hall reached minus 11.5 degrees Celsius."),
         ("zh", "去年冬天馆里测得零下11.5摄氏度的最低气温，水管都冻裂。"),

@@ -59,10 +59,12 @@ def test_questions_that_keep_the_sentence_are_accepted(lang: Lang, reply: str, q
         ("en", "Question: Who built the lockers of the new hall of the baths?", "type"),
         ("en", "Question: How many dolphins, sharks and penguins live in the baths?", "unrelated"),
         ("en", "Question: How many lockers?", "unrelated"),
+        ("en", "Question: How many baths does the new hall with lockers and a café have?", "unrelated"),
         ("zh", "好的", "no-question"),
         ("zh", "问题：新馆的大厅由谁设计？", "type"),
         ("zh", "问题：动物园里的大象、狮子和老虎一共有多少只？", "unrelated"),
         ("zh", "问题：柜子有多少？", "unrelated"),
+        ("zh", "问题：新馆的大厅一共装了多少间咖啡厅，还有柜子？", "unrelated"),
     ],
 )
 def test_questions_that_change_the_fact_are_rejected(lang: Lang, reply: str, outcome: str) -> None:

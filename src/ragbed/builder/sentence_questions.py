@@ -94,12 +94,36 @@ def _find_changes(question: str, article: Article, fact: Fact) -> Iterator[Probl
         yield "type", f"{question!r} does not ask for {fact.answer!r}"
     if question.endswith("？") and len(re.findall("[？?]", question)) > 1:
         yield "no-question", f"{question!r} asks for more than one value"
-    sentence = "".join(_split(fact))
+    before, after = _split(fact)
+    sentence = before + after
+    if missing := [
+        number for number in re.findall(r"\d[\d,.]*\d|\d", _clause(before, after)) if number not in question
+    ]:
+        yield "unrelated", f"{question!r} leaves out {', '.join(missing)}"
+    if _kind(fact) in ("Which number", "什么数量") and not _counts_same(question, after, lang):
+        yield "unrelated", f"{question!r} asks for the number of something else than {fact.sentence[:80]!r}"
     asked, stated = find_anchors(_bare(question, lang), lang), find_anchors(sentence, lang)
     if share_of(asked, fold(f"{article.title}\n{sentence}", lang), lang) < _MIN_KNOWN[lang]:
         yield "unrelated", f"{question!r} adds words to the sentence {fact.sentence[:80]!r}"
     if share_of(stated, fold(question, lang), lang) < _MIN_KEPT[lang]:
         yield "unrelated", f"{question!r} leaves out most of the sentence {fact.sentence[:80]!r}"
+
+
+def _clause(before: str, after: str) -> str:
+    """Return the clause that contained the answer."""
+    marks = r"[,;:](?!\d)|[，；：。]"
+    return re.split(marks, before)[-1] + " " + re.split(marks, after)[0]
+
+
+def _counts_same(question: str, after: str, lang: Lang) -> bool:
+    """Check that a question asks for the number of what follows the number in the sentence: "how many minutes"."""
+    if lang == "zh":
+        noun = re.match(r"[\u4e00-\u9fff]{1,2}", after)
+        return noun is None or re.search(f"(?:多少|几).{{0,3}}{noun[0]}", question) is not None
+    noun = re.match(r" ((?:(?!of\b|in\b|on\b|at\b|by\b|and\b|to\b)[a-z-]+))", after)
+    if noun is None:
+        return False
+    return re.search(rf"\bhow (?:many|much) {re.escape(noun[1])}\b", question, re.IGNORECASE) is not None
 
 
 def _bare(question: str, lang: Lang) -> str:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ragbed.builder.rules.english_names import Names
 from ragbed.builder.rules.english_values import MONEY
-from ragbed.builder.rules.english_words import DAY, MONTH, NOT_NAMES, PEOPLE, PERSON, TITLES, YEAR
+from ragbed.builder.rules.english_words import DAY, MONTH, NOT_NAMES, ORGANISATION, PEOPLE, PERSON, TITLES, YEAR
 
 
 class Blank(NamedTuple):
@@ -72,6 +72,11 @@ _LABELS = re.compile(
 )
 _SHARES = re.compile(r"(?<![\w£$€¥.,–/:-])(?P<value>\d+(?:\.\d+)?(?:%| per ?cent\b))(?!age|-)")
 _AMOUNTS = re.compile(rf"(?<![\w.,–-])(?P<value>{MONEY})(?![\w–-]|[.,]\d)")
+# Last words of company names that the text may treat like a person: "led by Corvane Capital".
+_COMPANY = re.compile(
+    r"\b(?:Capital|Ventures|Media|Studios?|Records|Design|Construction|Builders|Engineering|Consulting|Architects"
+    r"|Associates|Solutions|Labs?|Materials|Renewables|Estates|Dairy|Creamery|Farms?|Lighting|Ferries|Water|Cement)$"
+)
 _PEOPLE = re.compile(
     rf"(?:\b(?:the|by|an?|of|and|to|after|for) (?:[A-Z][a-z]+(?:an|ish|ese|iss|ch|ic) )?(?P<role>{PEOPLE})"
     r"|\b(?:by|after|under))"
@@ -135,6 +140,8 @@ def _is_person(found: re.Match[str], names: Names) -> bool:
     """Check that a name is a person's: by its role or title, or because the text treats it as one."""
     has_role = re.match(r"(?:[Bb]y|[Aa]fter|[Uu]nder) ", found[0]) is None or found["role"] is not None
     is_titled = re.match(rf"{TITLES} ", found["value"]) is not None
+    if _COMPANY.search(found["value"]) or ORGANISATION.search(found["value"]):
+        return False
     return found["value"] in names.names and (has_role or is_titled or found["value"] in names.persons)
 
 
