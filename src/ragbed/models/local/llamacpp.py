@@ -185,7 +185,7 @@ class LlamaModel:
             if self._failures >= _MAX_RESTARTS:
                 raise RagbedError(
                     f"llama.cpp crashed {self._failures} times without a response: {self._engine.last_words()}. "
-                    f"{self.advice} All responses are stored; rerun the same command to resume."
+                    f"{self.advice} All responses are stored. Rerun the same command to resume."
                 )
             self._engine.stop()
             self._engine = await asyncio.to_thread(_start, self._setup)
@@ -223,4 +223,4 @@ def find_weights(name: str, data_root: Path | None = None) -> Path:
         raise UnknownName("bundled model", name, models)
     for path in files_here(CATALOG[name], data_root or default_data_dir()):
         return path
-    raise UsageError(f"the weights of bundled/{name} are not installed; install them: ragbed data get {name}")
+    raise UsageError(f"the weights of bundled/{name} are not installed. Install them: ragbed data get {name}")
