@@ -185,7 +185,7 @@ class LlamaModel:
             if self._failures >= _MAX_RESTARTS:
                 raise RagbedError(
                     f"llama.cpp crashed {self._failures} times without a response: {self._engine.last_words()}. "
-                    f"{self.advice} All responses are stored. Rerun the same command to resume."
+                    f"{self.advice} All responses are stored; rerun the same command to resume."
                 )
             self._engine.stop()
             self._engine = await asyncio.to_thread(_start, self._setup)

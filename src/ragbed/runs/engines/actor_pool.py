@@ -203,7 +203,7 @@ class ActorPool:
             raise RagbedError(
                 f"a worker exited {_MAX_ENDS} times without completing a job: {_brief(last)}. The usual cause "
                 "is too little memory: use fewer `replicas`, a smaller model or larger nodes. All results so "
-                "far are stored. Rerun the same command to resume."
+                "far are stored; rerun the same command to resume."
             )
         except RagbedError as error:
             self._retire(member, error)
