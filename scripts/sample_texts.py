@@ -118,9 +118,10 @@ def _rendered(node: ast.expr) -> str | None:
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return node.value
     if isinstance(node, ast.JoinedStr):
-        return "".join(
+        text = "".join(
             str(part.value) if isinstance(part, ast.Constant) else f"{{{_value_name(part)}}}" for part in node.values
         )
+        return text.replace("{name}={name}", "{name}={value}")
     return None
 
 
