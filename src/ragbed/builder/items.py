@@ -52,14 +52,15 @@ def _forms(question: Question, text: str) -> Iterator[str]:
     answer = question.answer[0][0]
     for mention in find_answer(question, text)[0]:
         form = text[mention.start : mention.end].strip().rstrip(".,。，")
-        if not _says_as_much(form, answer, question.lang):
+        is_cut = text[mention.end : mention.end + 1] == "次" and form[-1:] != "次"  # 842万辆次 counts journeys
+        if is_cut or not _says_as_much(form, answer, question.lang):
             continue
         if mention.rule not in WEAK and len(form) >= _MIN_CHARS and _is_complete(form, mention.rule, question.lang):
             yield form
 
 
 def _says_as_much(form: str, answer: str, lang: Lang) -> bool:
-    """Check that a form of the answer has the answer's unit, and that it has a day only if the answer has one."""
+    """Check that a form of the answer has the answer's unit, and a day only if the answer has one."""
     if any(map(str.isalpha, answer)) and not any(map(str.isalpha, form)):
         return False
     days = [any(date.day for date in FoldedResponse(fold(text, lang)).dates) for text in (form, answer)]
@@ -91,7 +92,7 @@ def make_candidates(build: Build) -> Iterator[tuple[str, Item]]:
 
 
 def make_items(build: Build) -> Iterator[Item | Reject]:
-    """Yield the requested number of items per language and kind, choosing from those at or above the threshold."""
+    """Yield the requested number of items per language and kind, chosen from the items that reach the threshold."""
     recipe = build.recipe
     scored = list(build.read("checks", ScoredItem))
     labels = read_labels(recipe.generator)
@@ -114,7 +115,7 @@ def file_of(item: Item) -> str:
 
 
 def _pick(items: Sequence[Item], name: str, wanted: int) -> Iterator[Item | Reject]:
-    """Yield the requested number of items; no event gets a second item until every event has one."""
+    """Yield the requested number of items. No event gets a second item until every event has one."""
     events: Counter[str | None] = Counter()
     turns = []
     for place, item in enumerate(items):

@@ -29,6 +29,9 @@ _DATELINE = re.compile(
 _MIN_DIGITS = 3
 
 
+_SHARE = re.compile(r"%|％|\bper ?cent|百分|分之|[半成]|half|halves|quarter|third|fifth|tenth", re.IGNORECASE)
+
+
 class AnswerMention(NamedTuple):
     """A span in a passage that contains a part of the answer.
 
@@ -41,7 +44,7 @@ class AnswerMention(NamedTuple):
     rule: str
 
 
-# Rules for passages that contain the answer without giving it; such passages are not clean distractors either.
+# Rules for passages that contain the answer without stating it. Such passages cannot serve as distractors either.
 WEAK = {
     "surname": "only the family name appears",
     "inside": "it appears only inside a longer number or word",
@@ -78,13 +81,17 @@ def _typed(
     mentions = find_mentions(slot, gold, reading)
     places = origins(text, question.lang) if mentions else []
     dateline = _DATELINE.match(text)
+    is_share = any(map(_SHARE.search, question.answer[0]))
     for mention in mentions:
         start, end = places[mention.start], places[max(mention.start, mention.end - 1)] + 1
-        yield AnswerMention(start, end, _rule(mention, mentions, reading, bool(dateline and end <= dateline.end())))
+        rule = _rule(mention, mentions, reading, bool(dateline and end <= dateline.end()))
+        if is_share and mention.rule == "number.unit" and not _SHARE.search(text[start : end + 10]):
+            rule = "figure"  # "three" may be matched because 60% is three fifths
+        yield AnswerMention(start, end, rule)
 
 
 def _vague(slot: GoldSlot, reading: FoldedResponse, text: str, question: Question) -> Iterator[AnswerMention]:
-    """Yield mentions of the answer's day and month without a year; a reader could guess the year."""
+    """Yield mentions of the answer's day and month without a year, because a reader could guess the year."""
     days = {date[1:3] for date in slot.dates if date.day is not None}
     places = origins(text, question.lang) if days else []
     for date in reading.dates if days else ():
@@ -95,7 +102,7 @@ def _vague(slot: GoldSlot, reading: FoldedResponse, text: str, question: Questio
 def _figures(
     aliases: tuple[str, ...], reading: FoldedResponse, text: str, question: Question
 ) -> Iterator[AnswerMention]:
-    """Yield mentions of the answer's number with a different or unknown unit; they would reveal the answer."""
+    """Yield mentions of the answer's number with a different or unknown unit, which would reveal the answer."""
     wanted = {value for alias in aliases for value in _values(alias, question.lang)}
     found = [quantity for quantity in reading.quantities if quantity.value in wanted] if wanted else []
     places = origins(text, question.lang) if found else []
