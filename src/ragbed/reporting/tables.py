@@ -17,6 +17,8 @@ from ragbed.analysis.metrics.cells import JUDGED, Cell
 from ragbed.analysis.metrics.length import PARTS
 from ragbed.analysis.metrics.trial_columns import TrialGroup
 from ragbed.analysis.paper.tables import PaperTable, inferred_rows, read_tables
+from ragbed.reporting.decision_texts import as_record
+from ragbed.runs.decided import DecidedInterval
 from ragbed.runs.display_names import short_names
 from ragbed.schema import Estimate
 from ragbed.scoring.citations import CITATION_SCORES
@@ -101,7 +103,7 @@ class Report:
     `cells` has all tracks and scopes; tables show one track. `findings` concern the paper's claims and use the robust
     track. `causes` are the diagnosed errors, and `errors` are their types with examples. `names` maps model strings to
     display names, which tables, findings and errors use. `is_monitored` is set if a run has a stopping
-    condition (`--until`); its intervals are then valid at any stopping time.
+    condition (`--until`); its intervals are then valid at any stopping time. `conditions` are its outcomes.
     """
 
     runs: tuple[str, ...]
@@ -113,6 +115,11 @@ class Report:
     names: Mapping[str, str] = field(default_factory=dict)
     is_monitored: bool = False
     errors: tuple[ErrorRow, ...] = ()
+    conditions: tuple[DecidedInterval, ...] = ()
+
+    def records(self) -> list[dict[str, object]]:
+        """Return one record per cell, and one per stopping condition in the table `until`."""
+        return [*(cell.as_json() for cell in self.cells), *map(as_record, self.conditions)]
 
     @property
     def has_printed(self) -> bool:

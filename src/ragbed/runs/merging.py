@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from ragbed.errors import RagbedError, UsageError
-from ragbed.runs.decided import copy_decided, read_decided
+from ragbed.runs.decided import copy_decided, read_conditions
 from ragbed.runs.lock import hold, holder
 from ragbed.runs.sharding import SETTING, check_shards
 from ragbed.runs.store import LOSE, RECORD, CallRequest, RunStore, StoredResult, open_store
@@ -84,7 +84,7 @@ def _copy(sources: Sequence[RunStore], target: RunStore, settings: dict[str, str
     parts = Counter(name for source in sources for name, _ in source.models().values())
     for source in sources:
         # Several parts of one model have separate decisions, which do not concern the merged results.
-        copy_decided(target, [one for one in read_decided(source) if parts[one.model] == 1])
+        copy_decided(target, [one for one in read_conditions(source) if parts[one.model] == 1])
 
 
 def _is_same(one: Case, other: Case) -> bool:
