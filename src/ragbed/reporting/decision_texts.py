@@ -21,7 +21,7 @@ def tell_decisions(
     conditions: Iterable[DecidedInterval], names: Mapping[str, str], words: Locale
 ) -> list[tuple[str, ...]]:
     """Return one row per condition and cell: the interval that decided it, and the interval over all responses."""
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for one in conditions:
         is_decided = one.state == "decided"
         outcome = words(f"decisions.{one.conclusion or 'decided'}" if is_decided else "decisions.inconclusive")

@@ -208,8 +208,8 @@ _CONFLICT = (
     *_columns("flip_point", is_share=False),
 )
 _LENGTH_CURVE = (
-    *_columns("retention"),
-    *_columns("slope_per_doubling docs10", is_share=False),
+    *_columns("retention slope_per_doubling"),
+    *_columns("docs10", is_share=False),
 )
 _CITATIONS = _columns(" ".join(CITATION_SCORES))
 _SEARCH = (
