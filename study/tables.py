@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from ragbed.analysis.statistics.rates import Interval
+from ragbed.analysis.statistics.unpaired import combine_rates
 from ragbed.schema import Estimate
 from study import MODELS
 from study.comparisons import DATASETS, Row
@@ -13,20 +15,28 @@ _STRATEGIES = ("quote", "numbered", "unwarned", "decompose", "isolate", "cite")
 _GAINS = (("noise", "base"), ("rejection", "base"), ("integration", "int"), ("counterfactual", "fact"))
 
 
-def _share(estimate: Estimate) -> str:
+def share(estimate: Estimate) -> str:
     if estimate.value is None:
         return "–"
     return f"{100 * estimate.value:.1f} [{100 * (estimate.low or 0):.1f}, {100 * (estimate.high or 0):.1f}]"
 
 
-def _points(value: float) -> str:
+def points(value: float) -> str:
     return f"{100 * value:+.1f}".replace("-", "−").replace("+0.0", "0.0").replace("−0.0", "0.0")
 
 
 def _difference(row: Row) -> str:
-    low, high = (f"{100 * bound:.1f}".replace("-", "−") for bound in row.difference[1:])
-    text = f"{_points(row.difference.value)} [{low}, {high}]"
+    text = _interval(row.difference)
     return f"**{text}**" if row.is_significant else text
+
+
+def _interval(difference: Interval) -> str:
+    low, high = (f"{100 * bound:.1f}".replace("-", "−") for bound in difference[1:])
+    return f"{points(difference.value)} [{low}, {high}]"
+
+
+def _pair(models: str) -> str:
+    return short(models).replace("Qwen2.5-Coder-", "").replace("SmolLM2-", "")
 
 
 def runs_table(outcomes: Outcomes) -> Iterator[str]:
@@ -66,8 +76,8 @@ def models_table(outcomes: Outcomes) -> Iterator[str]:
     yield "| Data | Models | 1b: accuracy at noise 0.4 | 1c: refusal recall |"
     yield "|---|---|---|---|"
     for accuracy, refusal in zip(outcomes.rows("1b"), outcomes.rows("1c"), strict=True):
-        names = short(accuracy.model).replace("Qwen2.5-Coder-", "").replace("SmolLM2-", "")
-        yield f"| `{accuracy.data}` | {names} | {_difference(accuracy)} | {_difference(refusal)} |"
+        cells = f"{_difference(accuracy)} | {_difference(refusal)}"
+        yield f"| `{accuracy.data}` | {_pair(accuracy.model)} | {cells} |"
 
 
 def abilities_table(outcomes: Outcomes) -> Iterator[str]:
@@ -100,7 +110,7 @@ def _cell(
     outcomes: Outcomes, run: str, key: tuple[str, str, str], metric: str, profile: str, place: dict[str, float]
 ) -> str:
     try:
-        return _share(outcomes.find(run, key, metric, profile, **place))
+        return share(outcomes.find(run, key, metric, profile, **place))
     except KeyError:  # no question has this condition, e.g. no closed-book answer is right
         return "–"
 
@@ -124,7 +134,7 @@ def strategies_table(outcomes: Outcomes) -> Iterator[str]:
 
 
 def _gain(estimate: Estimate) -> str:
-    text = _points(estimate.value or 0.0)
+    text = points(estimate.value or 0.0)
     return f"{text}*" if (estimate.low or 0.0) > 0 or (estimate.high or 0.0) < 0 else text
 
 
@@ -139,6 +149,18 @@ def synthetic_table(outcomes: Outcomes) -> Iterator[str]:
             for side in (match.synthetic, match.rgb)
         ]
         yield f"| {match.name} | {sides[0]} | {sides[1]} | {match.agreement:.2f}".replace("-", "−") + " |"
+
+
+def spacing_table(outcomes: Outcomes) -> Iterator[str]:
+    """Yield the difference between the models on synthetic data minus the one on RGB's data."""
+    yield "| Models | 1b, synthetic minus RGB | 1c, synthetic minus RGB |"
+    yield "|---|---|---|"
+    for pair in dict.fromkeys(row.model for row in outcomes.rows("1b")):
+        cells = []
+        for family in ("1b", "1c"):
+            sides = [outcomes.row(family, data, pair).difference for data in ("zh_base", "zh_refine")]
+            cells.append(_interval(combine_rates(sides, (1, -1))))
+        yield f"| {_pair(pair)} | {' | '.join(cells)} |"
 
 
 def faults_table(outcomes: Outcomes) -> Iterator[str]:
@@ -201,7 +223,7 @@ def findings(outcomes: Outcomes) -> Iterator[str]:
         f"On RGB's data, this effect is significant in {on_rgb} of {len(MODELS)} rows."
     )
     yield (
-        f"* Substring matching changes accuracy by {_points(min(substring))} to {_points(max(substring))} points "
+        f"* Substring matching changes accuracy by {points(min(substring))} to {points(max(substring))} points "
         "compared with the robust track, in both directions."
     )
     yield f"* {failed} of {calls:,} calls failed, so excluding failed calls would not change the results."
@@ -221,6 +243,7 @@ BLOCKS: dict[str, Callable[[Outcomes], Iterator[str]]] = {
     "abilities": abilities_table,
     "strategies": strategies_table,
     "synthetic": synthetic_table,
+    "spacing": spacing_table,
     "faults": faults_table,
     "parity": parity_table,
     "predictions": predictions_table,
