@@ -8,7 +8,7 @@ from functools import cache, partial
 from ragbed.analysis.metrics import measure
 from ragbed.schema import Estimate
 from study import MODELS
-from study.outcomes import Outcomes, short
+from study.outcomes import Outcomes, Prediction, short
 from study.tables import points, share
 
 LENGTHS = (1, 5, 10, 20)
