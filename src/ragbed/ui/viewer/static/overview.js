@@ -55,7 +55,7 @@ function drawRow(row, rates) {
   const unasked = row.planned > row.asked ? ` / ${row.planned.toLocaleString("en")}` : "";
   return el("tr", {},
     el("td", {}, el("a", { href: listLink(filter) }, row.testbed), row.arm === "related" ? null : [" ", tag(row.arm)], row.correct ? ` ${say("{0} true", row.correct)}` : null,
-      row.testbed === "length" ? ` ${say("{0} documents", row.k)}` : null),
+      row.testbed === "length" ? ` ${say(row.k === 1 ? "1 document" : "{0} documents", row.k)}` : null),
     el("td", { class: "number" }, row.noise === null ? "–" : String(Number(row.noise.toFixed(3)))),
     rates.map((name) => drawRate(row.rates[name], row.wanted.includes(name))),
     el("td", { class: "number" }, count(row.asked - row.unscored)),
