@@ -1,82 +1,95 @@
-"""The results of `study/ABILITIES.md`: long contexts, confidence and search."""
+"""The outcomes of the predictions in `study/ABILITIES.md` about long contexts and confidence."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache, partial
+from contextlib import suppress
+from functools import partial
+
+import numpy as np
 
 from ragbed.analysis.metrics import measure
 from ragbed.schema import Estimate
 from study import MODELS
-from study.outcomes import Outcomes, Prediction, short
-from study.tables import points, share
+from study.outcomes import Outcomes, Prediction
 
-LENGTHS = (1, 5, 10, 20)
-TOO_LONG = 100  # the number of documents that does not fit in the smallest context
-METHODS = ("logprobs", "agreement", "stated")
+_LENGTHS = (1, 5, 10, 20)
+_TOO_LONG = 100  # the number of documents that does not fit in the smallest context
+_METHODS = ("logprobs", "agreement", "stated")
 _SMALL, _MIDDLE, _LARGE = MODELS
+_CONFIDENT = (
+    (_SMALL, "en_base"),
+    *((model, data) for data in ("en_base", "zh_base") for model in (_MIDDLE, _LARGE)),
+)
 
 
-def length_table(outcomes: Outcomes) -> Iterator[str]:
-    """Yield the accuracy of each model by number of documents."""
-    yield "| Model | Token limit | " + " | ".join(f"{k} documents" for k in LENGTHS) + " | Per doubling |"
-    yield "|---|---|" + "---|" * len(LENGTHS) + "---|"
-    for limit in (32, 256):
-        for model in MODELS:
-            cells = [share(estimate) for estimate in _accuracy(outcomes, model, limit)]
-            slope = _slope(outcomes, model, limit)
-            low, high = (f"{100 * (bound or 0.0):.1f}".replace("-", "−") for bound in (slope.low, slope.high))
-            cells.append(f"{points(slope.value or 0.0)} [{low}, {high}]")
-            yield f"| {short(model)} | {limit} | {' | '.join(cells)} |"
+def ability_predictions(outcomes: Outcomes) -> Iterator[Prediction]:
+    """Yield the outcome of each prediction."""
+    slope = _slope(outcomes, _SMALL)
+    accuracy, middle = _accuracy(outcomes, _SMALL), _accuracy(outcomes, _MIDDLE)
+    yield Prediction(1, (slope.high or 0.0) < 0, f"{100 * (slope.value or 0.0):.1f} points per doubling")
+    ends = accuracy[0], accuracy[-1]
+    yield Prediction(2, ends[0] >= 0.5 and ends[1] <= 0.3, " and ".join(f"{100 * rate:.1f}%" for rate in ends))
+    errors, cases = _count_too_long(outcomes)
+    yield Prediction(3, 2 * errors > cases, f"{errors} of {cases} cases too long")
+    higher = sum(second > first for first, second in zip(accuracy, middle, strict=True))
+    yield Prediction(4, higher == len(_LENGTHS), f"higher at {higher} of {len(_LENGTHS)} lengths")
+    over = sum(_is_overconfident(outcomes, model, data) for model, data in _CONFIDENT)
+    yield Prediction(5, over == len(_CONFIDENT), f"{over} of {len(_CONFIDENT)} rows")
+    coverage = [_value(outcomes, method, row, "coverage_at_5") or 0.0 for method in _METHODS for row in _CONFIDENT]
+    yield Prediction(6, max(coverage) < 0.2, f"highest coverage {100 * max(coverage):.1f}%")
+    lower = [_is_better(outcomes, method, data) for method in _METHODS for data in ("en_base", "zh_base")]
+    yield Prediction(7, all(lower), f"lower in {sum(lower)} of {len(lower)} rows")
+    missing = _value(outcomes, "stated", (_SMALL, "en_base"), "no_confidence") or 0.0
+    yield Prediction(8, missing > 0.5, f"{100 * missing:.1f}% without a usable value")
 
 
-def _accuracy(outcomes: Outcomes, model: str, limit: int) -> list[Estimate]:
-    find = partial(outcomes.find, f"long-{limit}", ("length", model, "en_base"), "accuracy")
-    return [find(k=k) for k in LENGTHS]
+def _accuracy(outcomes: Outcomes, model: str) -> list[float]:
+    find = partial(outcomes.find, "long-32", ("length", model, "en_base"), "accuracy")
+    return [find(k=k).value or 0.0 for k in _LENGTHS]
 
 
-@cache
-def _slope(outcomes: Outcomes, model: str, limit: int) -> Estimate:
+def _slope(outcomes: Outcomes, model: str) -> Estimate:
     """Return the change in accuracy per doubling of the number of documents, up to 20."""
-    own = (trial for trial in outcomes.trials.by_run[f"long-{limit}"] if trial.model == model)
-    cells = measure([trial for trial in own if trial.k <= LENGTHS[-1]], ["robust"])
+    own = (trial for trial in outcomes.trials.by_run["long-32"] if trial.model == model)
+    cells = measure([trial for trial in own if trial.k <= _LENGTHS[-1]], ["robust"])
     (slope,) = (cell.estimate for cell in cells if cell.estimate.metric == "slope_per_doubling")
     return slope
 
 
-def _count_too_long(outcomes: Outcomes, model: str) -> tuple[int, int]:
-    """Return how many cases of 100 documents were too long for a model, and how many there are."""
+def _count_too_long(outcomes: Outcomes) -> tuple[int, int]:
+    """Return how many cases of 100 documents were too long for the smallest model, and how many there are."""
     errors = [
         (trial.error or "").startswith("too-long")
         for recording in outcomes.recordings
-        if recording.name == f"{model}.long-32"
+        if recording.name == f"{_SMALL}.long-32"
         for trial in recording.trials
-        if recording.conditions[trial.condition].k == TOO_LONG
+        if recording.conditions[trial.condition].k == _TOO_LONG
     ]
     return sum(errors), len(errors)
 
 
-def confidence_table(outcomes: Outcomes) -> Iterator[str]:
-    """Yield how well each kind of confidence tells right answers from wrong ones."""
-    yield "| Confidence | Data | Model | AURC | Brier score | Coverage at 5% risk | Without confidence |"
-    yield "|---|---|---|---|---|---|---|"
-    for method in METHODS:
-        for model, data in _confidence_rows():
-            find = partial(outcomes.find, f"synthetic-{method}", ("selective", model, data))
-            profile = "robust+stated" if method == "stated" else "robust"
-            cells = [_decimal(find(metric, profile)) for metric in ("aurc", "brier")]
-            cells += [share(find(metric, profile)) for metric in ("coverage_at_5", "no_confidence")]
-            yield f"| `{method}` | `{data}` | {short(model)} | {' | '.join(cells)} |"
+def _value(outcomes: Outcomes, method: str, row: tuple[str, str], metric: str) -> float | None:
+    """Return a metric of a model's confidence, or None if no answer has a usable one."""
+    model, data = row
+    profile = "robust+stated" if method == "stated" else "robust"
+    with suppress(KeyError):
+        return outcomes.find(f"synthetic-{method}", ("selective", model, data), metric, profile).value
+    return None
 
 
-def _confidence_rows() -> Iterator[tuple[str, str]]:
-    yield _SMALL, "en_base"
-    for data in ("en_base", "zh_base"):
-        for model in (_MIDDLE, _LARGE):
-            yield model, data
+def _is_better(outcomes: Outcomes, method: str, data: str) -> bool:
+    """Return whether AURC is lower for the largest model; False if it is undefined for a model."""
+    large, middle = (_value(outcomes, method, (model, data), "aurc") for model in (_LARGE, _MIDDLE))
+    return large is not None and middle is not None and large < middle
 
 
-def _decimal(estimate: Estimate) -> str:
-    if estimate.value is None:
-        return "–"
-    return f"{estimate.value:.2f} [{estimate.low or 0.0:.2f}, {estimate.high or 0.0:.2f}]"
+def _is_overconfident(outcomes: Outcomes, model: str, data: str) -> bool:
+    """Return whether the mean confidence of a model's answers exceeds their accuracy, with log-probabilities."""
+    answers = [
+        (trial.scores["confidence"], trial.scores["correct"])
+        for trial in outcomes.trials.by_run["synthetic-logprobs"]
+        if (trial.model, trial.data) == (model, data) and trial.scores and "confidence" in trial.scores
+    ]
+    confidence, correct = np.array(answers, dtype=float).mean(axis=0)
+    return bool(confidence > correct)

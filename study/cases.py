@@ -60,7 +60,7 @@ def find_data(settings: Mapping[str, str], folder: Path) -> list[Path]:
 def generate_cases(settings: Mapping[str, str], folder: Path) -> list[Case]:
     """Return the cases of a run with these settings."""
     testbeds, limit = settings["testbeds"], settings["limit"]
-    noise = settings["noise"]
+    noise, confidence = settings["noise"], settings.get("confidence")
     spec = ragbed.RunSpec(
         model="scripted/oracle",
         data=[str(path) for path in find_data(settings, folder)],
@@ -72,11 +72,9 @@ def generate_cases(settings: Mapping[str, str], folder: Path) -> list[Case]:
         profile=settings["profile"],
         seed=int(settings["seed"]),
         limit=None if limit == "none" else int(limit),
-        strategies=settings.get("remedies"),
+        strategies=None if confidence == "stated" else settings.get("remedies"),
         num_docs=settings["docs"],
-        confidence=settings.get("confidence"),
-        repeats=int(settings["repeats"]),
-        temperature=float(settings["temperature"]),
+        confidence=confidence if confidence == "stated" else None,  # the others do not change the prompts
     )
     job = ragbed.plan_run(spec, message=lambda _: None)  # testbeds that do not apply to a file are expected
     try:

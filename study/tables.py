@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from ragbed.analysis.statistics.rates import Interval
 from ragbed.analysis.statistics.unpaired import combine_rates
 from ragbed.schema import Estimate
 from study import MODELS
+from study.abilities import ability_predictions
 from study.comparisons import DATASETS, Row
-from study.outcomes import PARITY_COUNTS, Outcomes, count_failed, matches, parity_counts, predictions, short
+from study.outcomes import (
+    PARITY_COUNTS,
+    Outcomes,
+    Prediction,
+    count_failed,
+    is_sent,
+    matches,
+    parity_counts,
+    predictions,
+    short,
+)
 
 _STRATEGIES = ("quote", "numbered", "unwarned", "decompose", "isolate", "cite")
 _GAINS = (("noise", "base"), ("rejection", "base"), ("integration", "int"), ("counterfactual", "fact"))
@@ -45,7 +56,7 @@ def runs_table(outcomes: Outcomes) -> Iterator[str]:
     yield "|---|---|---|---|---|---|---|"
     for model in MODELS:
         own = [recording for recording in outcomes.recordings if recording.run.model.name == model]
-        trials = [trial for recording in own for trial in recording.trials if trial.outcome != "infeasible"]
+        trials = [trial for recording in own for trial in recording.trials if is_sent(trial)]
         tokens = [sum(trial.usage[side] for trial in trials if trial.usage) / 1e6 for side in (0, 1)]
         truncated = sum(trial.outcome == "truncated" for trial in trials)
         failed = sum(trial.outcome not in ("ok", "truncated") for trial in trials)
@@ -193,9 +204,20 @@ def predictions_table(outcomes: Outcomes) -> Iterator[str]:
     """Yield the outcome of each prediction."""
     yield "| Prediction | Outcome | Result |"
     yield "|---|---|---|"
-    for prediction in predictions(outcomes):
+    yield from _prediction_rows(predictions(outcomes))
+
+
+def ability_predictions_table(outcomes: Outcomes) -> Iterator[str]:
+    """Yield the outcome of each prediction about long contexts and confidence."""
+    yield "| Prediction | Outcome | Result |"
+    yield "|---|---|---|"
+    yield from _prediction_rows(ability_predictions(outcomes))
+
+
+def _prediction_rows(found: Iterable[Prediction]) -> Iterator[str]:
+    for prediction in found:
         result = "right" if prediction.is_right else "**wrong**"
-        yield f"| {prediction.number} | {prediction.outcome} | {result} |"
+        yield f"| {prediction.number} | {prediction.outcome.replace('-', '−')} | {result} |"
 
 
 def findings(outcomes: Outcomes) -> Iterator[str]:
@@ -247,4 +269,5 @@ BLOCKS: dict[str, Callable[[Outcomes], Iterator[str]]] = {
     "faults": faults_table,
     "parity": parity_table,
     "predictions": predictions_table,
+    "abilitypredictions": ability_predictions_table,
 }

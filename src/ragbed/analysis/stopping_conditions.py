@@ -290,8 +290,8 @@ def check_data(conditions: Sequence[Condition], settings: dict[str, str]) -> Non
             if not ours.items() & theirs.items():
                 named = [", ".join(name.removeprefix("data ") for name in names) for names in (theirs, ours)]
                 raise UsageError(
-                    f"until={condition.text}: {condition.base.run} was evaluated on different data ({named[0]}) "
-                    f"from this run ({named[1]}). Compare runs on the same dataset. No model was called."
+                    f"until={condition.text}: {condition.base.run} was evaluated on {named[0]}, but this run uses "
+                    f"{named[1]}. Compare runs on the same dataset. No model was called."
                 )
 
 

@@ -124,8 +124,8 @@ def score(
     folders = list(dict.fromkeys(map(run_folder, several(runs, "runs"))))
     if sums is not None and disagreements is not None:
         raise UsageError(
-            "`disagreements` lists responses, which aggregates do not contain; use `disagreements` and `sums` in "
-            "separate calls."
+            "`disagreements` lists responses, which aggregates do not contain. Use `disagreements` and "
+            "`sums` in separate calls."
         )
     with open_progress(progress) as shown, closing(open_engine(with_defaults(engine), shown.message)) as workers:
         if sums is not None:

@@ -106,7 +106,7 @@ def check_models(models: Sequence[Model], *, searching: bool, reading: bool, pro
         if [other.name for other in models].count(model.name) > 1:
             raise UsageError(
                 f"{model.name} is given twice, with different credentials or query parameters. These are not "
-                "stored, so the responses could not be distinguished; use a separate run for each."
+                "stored, so the responses could not be distinguished. Use a separate run for each."
             )
         is_system = isinstance(model, AnsweringAfresh) and not getattr(model, "takes_prompts", False)
         if searching and not is_system:

@@ -106,7 +106,7 @@ class _FunctionModel:
 
     def _read(self, value: object, case: Case) -> Completion:  # noqa: ARG002 - subclasses use the case
         if not isinstance(value, str):
-            raise TypeError(f"the function returned {brief(value)}; expected a string")
+            raise TypeError(f"expected a string, but the function returned {brief(value)}")
         return Completion(outcome="ok", reply=value, finish="stop")
 
     def request(self, case: Case) -> bytes:
@@ -153,7 +153,7 @@ class _SystemModel(_FunctionModel):
             value = {"retrieved": list(contexts), **parts}
         answer = value.get("answer") if isinstance(value, Mapping) else getattr(value, "answer", value)
         if not isinstance(answer, str):
-            raise TypeError(f"the system returned {brief(value)}; expected a string or an object with 'answer'")
+            raise TypeError(f"expected a string or an object with 'answer', but the system returned {brief(value)}")
         completion = read_answer(value, case, self._corpora)
         if contexts is None or case.corpus is not None:
             return completion

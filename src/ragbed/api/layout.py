@@ -121,9 +121,9 @@ def split(values: Values, parameter: str) -> list[str]:
     )
     parts = [part.strip() for text in texts for part in str(text).split(",")]
     if not parts:
-        raise UsageError(f"{parameter}={values!r} is empty; give at least one value.")
+        raise UsageError(f"{parameter}={values!r} is empty. Give at least one value.")
     if not all(parts):
-        raise UsageError(f"{parameter}={values!r} contains an empty value; separate values with single commas.")
+        raise UsageError(f"{parameter}={values!r} contains an empty value. Separate values with single commas.")
     return list(dict.fromkeys(parts))
 
 
@@ -143,8 +143,8 @@ def _numbers(values: Values) -> tuple[int, ...]:
     for text in (texts := split(values, "num_docs")):
         if not _WHOLE.fullmatch(text) or int(text) > _MOST_DOCS:
             raise UsageError(
-                f"num_docs={text} is not an integer between 1 and {_MOST_DOCS:,}; to evaluate without documents, use "
-                "testbeds=closed-book."
+                f"num_docs={text} is not an integer between 1 and {_MOST_DOCS:,}. To evaluate without "
+                "documents, use testbeds=closed-book."
             )
     return tuple(dict.fromkeys(map(int, texts)))
 

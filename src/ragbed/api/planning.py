@@ -130,8 +130,8 @@ def _check_batch(spec: RunSpec, models: Sequence[Model]) -> None:
         return
     if spec.strategies or spec.preset or spec.confidence == STATED:
         raise UsageError(
-            "`batch` supports only the default prompt with a single call per case; omit `strategies`, `preset` and "
-            "confidence=stated."
+            "`batch` supports only the default prompt with a single call per case. Omit `strategies`, "
+            "`preset` and confidence=stated."
         )
     for model in models:
         if not isinstance(model, Batching):

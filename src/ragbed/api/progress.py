@@ -154,7 +154,7 @@ def open_progress(option: bool | Progress) -> Progress:
     if isinstance(option, Progress):
         return option
     if not isinstance(option, bool):
-        raise UsageError(f"progress={option!r} is not True, False or a ragbed.Progress.")
+        raise UsageError(f"progress={option!r} is not valid. Use True, False or a ragbed.Progress object.")
     if option and _in_notebook():
         return NotebookBars()
     return TerminalBars() if option and sys.stderr.isatty() else Progress()

@@ -292,7 +292,7 @@ def parse_model(spec: str) -> tuple[str, str, Callable[[ModelConfig], Model]]:
         raise UsageError(f"model={spec}: the model name is missing after the provider. Use {provider}/<model>.")
     # llama.cpp and transformers can open only files with UTF-8 names, and servers accept only UTF-8.
     if provider != "cassette" and storable_name(spec) != spec:
-        raise UsageError(f"model={spec}: the model name is not valid UTF-8; check its spelling, or rename the file.")
+        raise UsageError(f"model={spec}: the model name is not valid UTF-8. Check its spelling, or rename the file.")
     return provider, model, open_provider
 
 

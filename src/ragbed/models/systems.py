@@ -219,7 +219,7 @@ def _load(spec: str) -> Callable[..., Any]:
         )
     if module.endswith(".py"):
         dotted = module.removesuffix(".py").strip("./").replace("/", ".")
-        raise UsageError(f"python/{spec}: the module name must not end in .py; use python/{dotted}:{function}")
+        raise UsageError(f"python/{spec}: the module name must not end in .py. Use python/{dotted}:{function}")
     try:
         with _current_folder_first():
             found = getattr(importlib.import_module(module), function, None)

@@ -182,7 +182,7 @@ def _open(path: Path) -> sqlite3.Connection:
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         if version > _VERSION:
             raise RagbedError(
-                f"the response cache {path} was written by a newer version of ragbed; upgrade ragbed, or use "
+                f"the response cache {path} was written by a newer version of ragbed. Upgrade ragbed, or use "
                 "`no_cache`."
             )
         if version < _VERSION:

@@ -264,8 +264,8 @@ def _loop_maker(job: Job, store: RunStore) -> Callable[..., CallLoop]:
         return partial(BatchLoop, tell=job.tell)
     if cases := sum(batch.count for batch in store.batches()) + len(store.follow_ups()):
         raise UsageError(
-            f"{job.folder} has batches in progress with {cases:,} cases, which would be billed twice. Set `batch` "
-            "to collect their results."
+            f"{job.folder} has batches in progress that contain {cases:,} cases, and sending these cases "
+            "again would bill them twice. Set `batch` to collect the results of the batches."
         )
     return CallLoop
 

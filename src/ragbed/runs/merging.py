@@ -39,7 +39,7 @@ def merge(parts: Sequence[Path], folder: Path) -> Merged:
     with ExitStack() as stack:
         for part in parts:
             if (process := holder(part)) is not None:
-                raise RagbedError(f"{part} is being written by process {process}; wait until it has finished.")
+                raise RagbedError(f"{part} is being written by process {process}. Wait until it has finished.")
         sources = [stack.enter_context(open_store(part, create=False)) for part in parts]
         settings = _common_settings(parts, [source.settings() for source in sources])
         stack.enter_context(hold(folder))

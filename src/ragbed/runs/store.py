@@ -248,7 +248,7 @@ class RunStore:
                 self.connection.executemany(_ADD_CASE, rows)
             except sqlite3.IntegrityError:
                 twice = batch[-1 - length_hint(rows)].case
-                raise UsageError(f"two cases are named {twice}; give the datasets different names.") from None
+                raise UsageError(f"two cases are named {twice}. Give the datasets different names.") from None
             if self._fresh_bytes < _MAX_FRESH_BYTES:
                 self._fresh_bytes += sum(len(line) for *_, line in made)
                 last = self.last_case()
@@ -314,7 +314,9 @@ class RunStore:
             number, old = known.get(name, (len(known) + 1, ""))
             if old and old != identity:
                 now = f"is now {identity}" if identity else "does not report its identity now (is its server running?)"
-                raise UsageError(f"{name} was {old} when {self.path.parent} was created, but {now}; use another `out`.")
+                raise UsageError(
+                    f"{name} was {old} when {self.path.parent} was created, but {now}. Choose another `out`."
+                )
             # Accept an identity that was unknown in the first session and is reported now.
             self.connection.execute(
                 "INSERT OR REPLACE INTO models VALUES (?, ?, ?, ?)",

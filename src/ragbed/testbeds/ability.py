@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import islice
-from statistics import median_low
 from typing import NamedTuple
 
 from ragbed.data import Dataset, kind_of
@@ -239,7 +238,7 @@ def fit_conditions(default: Sequence[CaseCondition], supplies: Sequence[Supply])
         fitting = (docs for docs in numbers if share(replace(default[0], docs=docs)) >= _MIN_FEASIBLE_REPLACEMENT)
         found = [replace(one, docs=docs) for docs in islice(fitting, 1) for one in default]
     else:
-        evidence = median_low([supply.fewest for supply in supplies])
+        evidence = sorted(supply.fewest for supply in supplies)[(len(supplies) - 1) // 2]  # the lower median
         arm: Arm = "fixed" if evidence == 1 else "related"
         more = (
             CaseCondition(Fraction(count, evidence + count), evidence + count, default[0].correct, arm)

@@ -35,7 +35,7 @@ def draw_sample(
             stratum = (_disagree(scope, stored, verdicts), stored.model, stored.case.lang)
             strata.setdefault(stratum, []).append(stored)
     if size < len(strata):
-        raise UsageError(f"sample={size} is too small; use at least {len(strata)} (one per stratum).")
+        raise UsageError(f"sample={size} is too small. Use at least {len(strata)}, one response per stratum.")
     disputed = {key: len(found) for key, found in strata.items() if key[0]}
     settled = {key: len(found) for key, found in strata.items() if not key[0]}
     # Every stratum gets at least one response, because the correction cannot account for a stratum that is never drawn.

@@ -74,8 +74,8 @@ def count_behind(percent: float, n: int, places: int = 2) -> CountOf:
         if round(100 * hits / asked, places) == percent:
             return CountOf(hits, asked)
     raise ValueError(
-        f"{percent}% does not correspond to a whole number of questions for n = {n}, or for any smaller n down to "
-        f"{_FEWEST:.0%} of {n}"
+        f"no whole number of correct answers gives {percent}% of {n} questions, or of any smaller "
+        f"number down to {_FEWEST:.0%} of {n}"
     )
 
 

@@ -52,7 +52,7 @@ def prediction_powered(
     known = np.isfinite(y)
     questions = len(np.unique(groups[known]))
     if questions < 2:
-        raise ValueError(f"a correction requires labels for at least two questions, but {questions} are labelled")
+        raise ValueError(f"a correction requires labels for at least two questions (labelled: {questions})")
     chosen = np.ones(len(f)) if inclusion is None else np.asarray(inclusion, np.float64)
     if not (chosen[known] > 0).all():
         raise ValueError("a labelled trial has a labelling probability of 0; the probability must be above 0")

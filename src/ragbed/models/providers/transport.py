@@ -209,7 +209,7 @@ class Transport:
             completion = self.without_keys(parse(content))
             lane.responded(self._pacer.clock())
             if completion.usage:
-                self._pacer.correct_tokens(len(body), sum(completion.usage.get(name, 0) for name in ("in", "out")))
+                self._pacer.correct_tokens(len(body), completion.usage.get("in", 0) + completion.usage.get("out", 0))
             return completion
         except Failure as failure:
             self._report(lane, failure)

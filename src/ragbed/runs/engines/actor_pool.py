@@ -201,9 +201,9 @@ class ActorPool:
                     member.lose(WorkerLost(_brief(error)))
                     self._notify()
             raise RagbedError(
-                f"a worker exited {_MAX_ENDS} times without completing a job: {_brief(last)}. The usual cause is "
-                "too little memory: use fewer `replicas`, a smaller model or larger nodes. All results so far "
-                "are stored; rerun the same command to resume."
+                f"a worker exited {_MAX_ENDS} times without completing a job: {_brief(last)}. The usual cause "
+                "is too little memory: use fewer `replicas`, a smaller model or larger nodes. All results so "
+                "far are stored; rerun the same command to resume."
             )
         except RagbedError as error:
             self._retire(member, error)
@@ -280,8 +280,8 @@ def check_version(worker: str, driver: str) -> None:
     """
     if worker != driver:
         raise RagbedError(
-            f"a worker has ragbed {worker}, but this machine has {driver}; install the same version on all machines: "
-            f"pip install 'ragbed[ray]=={driver}'"
+            f"a worker has ragbed {worker}, but this machine has {driver}. Install the same version on "
+            f"all machines: pip install 'ragbed[ray]=={driver}'"
         )
 
 

@@ -88,7 +88,9 @@ def _decode(path: Path, number: int, packed: bytes) -> Line:
     try:
         return _DECODER.decode(packed)
     except MALFORMED_JSON as error:
-        problem = f"is not a valid line of a review log ({error}); fix the line, or move the file away"
+        problem = (
+            f"this is not a valid line of a review log ({error}); fix the line, or move the file to another folder"
+        )
         raise DataError(path, problem, line=number) from error
 
 

@@ -46,8 +46,8 @@ def read_all(run: Path) -> list[Label]:
         return [msgspec.json.decode(line, type=Label) for _, line in read_lines(path)]
     except MALFORMED_JSON as error:
         raise UsageError(
-            f"{path} contains a line that is not a valid label ({error}); fix the line, or move the file to another "
-            "folder."
+            f"{path} contains a line that is not a valid label ({error}). Fix the line, or move the file "
+            "to another folder."
         ) from None
 
 
