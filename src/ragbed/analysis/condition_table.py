@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _SCORES = ("correct", "refused", "flagged")
 _NAMES = (*(f"{track}{name}" for track in ("paper.", "code.", "") for name in _SCORES), "misled", "unsure")
 _MAX_QUEUED = 1_000  # Maximum number of results waiting to be scored, which take 15 MB with RGB's documents.
-_EARLY = 20_000  # Maximum number of results scored during the run; an engine scores the rest in parallel.
+_EARLY = 20_000  # Maximum number of results scored during the run; an engine scores any others in parallel.
 _READ = 64  # Number of results from earlier sessions to read at a time.
 _STEP = 8  # Number of results to score in one step between responses, which takes about a millisecond.
 
@@ -255,7 +255,7 @@ def _group(condition: Condition) -> tuple[str, ...]:
 
 
 def _find(at: int, counts: Counter[_Sums], *, counts_failed: bool) -> list[tuple[float, float, int]]:
-    """Return the distinct pairs of hits and trials for the score at index `at`, each with its number of questions."""
+    """Return each distinct (hits, trials) pair for the score at index `at`, and how many questions have it."""
     return [
         (sums[at], size, count)
         for sums, count in counts.items()

@@ -1,4 +1,4 @@
-"""Read, write and merge partial-sum files, which `ragbed score --sums` writes and reports can use without the runs.
+"""Read, write and merge partial-sum files, which `ragbed score --sums` writes. Reports can use them without the runs.
 
 A file has one JSON object per line: the runs it contains, then each model on each dataset with its trial patterns and
 its distinct questions, and finally the number of lines, which reveals truncated files. Equal sums give
@@ -299,7 +299,7 @@ def _summed(
 
 
 def _check(ours: Sequence[Summed], others: Sequence[Summed]) -> None:
-    """Check that no question is in both files. Sums lack question names, so shard, model or data must differ."""
+    """Check that no question is in both files. Sums contain no question names, so shard, model or data must differ."""
     hashes = {name: digest for run in ours for name, digest in run.data}
     known: dict[str, list[Summed]] = {}
     for run in ours:

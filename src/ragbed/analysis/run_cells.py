@@ -96,7 +96,7 @@ def read_trials(
 
 
 def _with_agreement(results: Iterable[StoredResult]) -> Iterator[StoredResult]:
-    """Yield the results with a confidence: the response's agreement with the other responses to the same case."""
+    """Yield the results with their confidence: each response's agreement with the other responses to the same case."""
     for _, group in groupby(results, key=lambda stored: (stored.model, stored.case.case)):
         same_case = list(group)
         completions = add_agreement([stored.completion for stored in same_case])

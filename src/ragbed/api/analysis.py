@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from ragbed.models.base import Sampling
     from ragbed.scoring.disagreements import TrackDisagreement
 else:
-    ModelLike = object  # `read_models` checks the type; importing the real one takes longer than scoring a small run.
+    # `read_models` checks the type; importing the actual type takes longer than scoring a small run.
+    ModelLike = object
 
 _VOTING_TEMPERATURE = 0.7  # At temperature 0, all of a judge's votes would be identical.
 
@@ -398,7 +399,7 @@ def _shares(values: Values, parameter: str) -> list[float]:
 
 @checked
 def paper_tables() -> PaperResult:
-    """Return the tables of the paper (arXiv 2309.01431) as printed, and conclusions that follow from them.
+    """Return the tables of the paper (arXiv 2309.01431) as printed, and the conclusions that follow from them.
 
     Example:
         >>> ragbed.paper_tables().records()[0]["value"]

@@ -155,7 +155,7 @@ def _refuse_system(model: Model) -> None:
 
 
 def warn_of_languages(cases: Iterable[Case], models: Sequence[Model], message: Callable[[str], None]) -> Iterator[Case]:
-    """Yield the cases, and warn at the first case whose language a model's description does not list."""
+    """Yield the cases, and warn once if a case's language is not listed in a model's description."""
     from ragbed.models.base import lacks_language
 
     seen: set[Lang] = set()

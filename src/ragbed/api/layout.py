@@ -26,7 +26,7 @@ _WHOLE = re.compile(r"0*[1-9][0-9]{0,17}")
 
 
 def read_mix(spec: RunSpec) -> Settings:
-    """Return settings with the given document options and defaults for the rest."""
+    """Return settings with the given document options, and default values for all others."""
     docs = None if spec.num_docs is None else _numbers(spec.num_docs)
     if spec.supporting is not None and spec.noise is not None:
         raise UsageError(
@@ -98,7 +98,7 @@ def read_strategies(values: Values | None) -> list[str]:
 
 
 def read_confidence(spec: RunSpec) -> list[str]:
-    """Check how confidence is measured, and return the prompting strategy that this needs, if any."""
+    """Check the `confidence` option, and return the prompting strategy that it requires, if any."""
     if spec.confidence is None:
         return []
     confidence = _one_of("value of `confidence`", spec.confidence, CONFIDENCES)

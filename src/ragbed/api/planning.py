@@ -246,7 +246,7 @@ def _sampling(preset: Preset | None, spec: RunSpec) -> Sampling:
 
 
 def _stored_sampling(sampling: Sampling, spec: RunSpec) -> dict[str, str]:
-    """Return the request settings; unset ones are left out, as in runs from earlier versions."""
+    """Return the request settings. Unset ones are omitted, as in runs from earlier versions."""
     import msgspec
 
     limit = AUTO if sampling.raises_limit else str(sampling.max_tokens)

@@ -46,7 +46,7 @@ class Progress:
         self.close()
 
     def message(self, text: str) -> None:
-        """Show a message that the user should read, e.g. a warning; by default, it is logged to the `ragbed` logger."""
+        """Show a message to the user, e.g. a warning. By default, the message is logged to the `ragbed` logger."""
         _LOGGER.warning("%s", text)
 
     def calls(self, model: str, state: CallProgress) -> None:

@@ -105,7 +105,7 @@ def _packed(kind: inspect.Type, value: Any) -> Any:
 
 
 def _unpacked(kind: inspect.Type, value: Any) -> Any:
-    """Convert a column value to the type that its record expects; missing values are left to the record's defaults."""
+    """Convert a column value to the type that its record expects. Missing values get the record's defaults."""
     if isinstance(kind, inspect.StructType) and isinstance(value, dict):
         known = _fields(kind)
         present = {name: inner for name, inner in value.items() if inner is not None}
@@ -116,7 +116,7 @@ def _unpacked(kind: inspect.Type, value: Any) -> Any:
 
 
 def _parse(text: str) -> Any:
-    """Decode and re-encode JSON text; other text is returned unchanged, so that the record rejects it.
+    """Decode and re-encode JSON text. Other text is returned unchanged and rejected when the record is decoded.
 
     The text is never copied verbatim into the line, because it could close its own value and overwrite other fields.
     """

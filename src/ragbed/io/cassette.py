@@ -163,7 +163,7 @@ def cassette_hash(path: Path) -> str:
 
 
 def decode_head(path: Path, line: bytes) -> Head:
-    """Return the first line.
+    """Return the decoded first line.
 
     Raises:
         DataError: The line is not the first line of a cassette.

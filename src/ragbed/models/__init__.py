@@ -155,7 +155,7 @@ def _open_compatible(config: ModelConfig, provider: CompatibleProvider, name: st
     service = config.service(name, remote, find_urls(provider, config.environ), key, variable)
     is_official = name.startswith("openai/") and not is_custom
     if name.startswith("openai/") and is_custom:
-        # This is a different server, which may support only the older name.
+        # With a custom base URL, this is a different server, which may support only the older name.
         provider = replace(provider, max_tokens="max_tokens")
     return OpenAIModel(service, provider, preset=config.preset, official=is_official)
 

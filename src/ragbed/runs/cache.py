@@ -54,7 +54,7 @@ def keys_of(model: str, identity: str, request: bytes, repeat: int, limits: Sequ
 
 
 def key_of(model: str, identity: str, request: bytes, repeat: int, max_tokens: int | None = None) -> str:
-    """Return the cache key for a request; `max_tokens` is the raised limit that replaced its own, if any."""
+    """Return the cache key for a request; `max_tokens` is the raised limit that replaced the original one, if any."""
     return keys_of(model, identity, request, repeat, () if max_tokens is None else (max_tokens,))[-1]
 
 

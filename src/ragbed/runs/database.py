@@ -60,7 +60,7 @@ CREATE TRIGGER count_result AFTER INSERT ON results BEGIN
 CREATE TRIGGER recount_result AFTER UPDATE ON results BEGIN
   UPDATE ledger SET seals = seals - old.seal + new.seal WHERE what = 'results'; END;
 """
-# One case in twenty is sampled, within these limits, because each sampled case reduces prefix reuse.
+# One case in twenty is sampled, within these limits, because each sampled case reduces the reuse of prompt prefixes.
 _SAMPLE_SHARE = 20
 _MIN_SAMPLE, _MAX_SAMPLE = 3, 8
 

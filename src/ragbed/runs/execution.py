@@ -155,7 +155,8 @@ def _opened(job: Job) -> Iterator[tuple[RunStore, RunLock]]:
 
 
 # Name, old value and new value of settings that earlier versions stored differently. Both values are treated as equal,
-# so that runs from earlier versions can be resumed. The testbed `length` has a different default, and is not in those.
+# so that runs from earlier versions can be resumed. The `length` testbed has a different default, but did not exist in
+# those versions.
 _SAME_SETTING = {("docs", "5", "default"), ("max_tokens", "256", "auto")}
 
 

@@ -20,8 +20,8 @@ from ragbed.testbeds.settings import DEFAULT_DOCS, Arm, CaseCondition, Settings
 _FIXED_DISTRACTORS = (0, 1, 2, 4, 9)  # numbers of distractors added to one supporting document in `fixed`
 _MAX_SAMPLED = 1_000  # maximum number of items used to choose a dataset's default conditions
 
-# Keep the default conditions if at least half of them are feasible for at least this share of items. The share for
-# RGB's en_fact is 0.38.
+# Keep the default conditions if at least half of them are feasible for at least this share of items. For RGB's en_fact,
+# the share is 0.38.
 _MIN_FEASIBLE_DEFAULT = 0.25
 _MIN_FEASIBLE_REPLACEMENT = 0.5
 _REPLACEMENT_DISTRACTORS = (0, 1, 2, 4)  # numbers of distractors in replacement conditions

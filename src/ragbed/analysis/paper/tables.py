@@ -81,7 +81,7 @@ def count_behind(percent: float, n: int, places: int = 2) -> CountOf:
 
 @cache
 def inferred_rows(name: str) -> frozenset[tuple[Lang, str]]:
-    """Return the rows of Table 1, 3 or 5 for which n is inferred, because a value is not a share of all questions."""
+    """Return the rows of Table 1, 3 or 5 with an inferred n, because a value cannot be a share of all questions."""
     tables = read_tables()
     if name not in ("noise", "rejection", "integration"):
         return frozenset()

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Arrival:
-    """The result for one file; `set_aside` is the new name of an invalid file that was renamed to make room."""
+    """The result of installing one file. `set_aside` is the new name of an invalid file that was in the way."""
 
     file: str
     state: Literal["here", "brought", "missing", "failed"]

@@ -22,7 +22,7 @@ from ragbed.runs.engines.worker_actor import WorkerActor, WorkerUpdate
 _MAX_ENDS = 5  # maximum number of times in a row that a worker may die without finishing a job
 # Seconds between checks for a free node, and seconds until the user is warned that there is none.
 _RETRY_S, _WARN_AFTER_S = 0.5, 60.0
-_HOLD_S = 0.02  # how long to hold a job for a busy worker so that it can be sent together with others
+_HOLD_S = 0.02  # how long to hold a job for a busy worker, so that it can be sent together with other jobs
 _MAX_CALLS = 100  # maximum concurrent calls to a worker's process: one waits for results, the others send jobs
 _MAX_MESSAGE = 300  # maximum number of characters of a Ray message to show
 
@@ -72,7 +72,7 @@ class _Member:
             self._finish(number, result, error)
 
     def lose(self, why: Exception) -> None:
-        """Fail all jobs after the worker has died."""
+        """Fail all of the worker's jobs because the worker has died."""
         self.outbox, self.room = [], 0
         for number in list(self.jobs):
             self._finish(number, None, why)

@@ -1,4 +1,4 @@
-"""The local engine, which runs short tasks in this process and starts more processes for longer ones."""
+"""The local engine, which runs short tasks in this process and starts more processes for longer tasks."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ class ReviewSession:
         self.order = [entry.key for entry in queue.order(self.state.settings.seed)]
 
     def begin(self, settings: ReviewSettings) -> None:
-        """Change the settings; they are stored with the next decision, or by `save_settings`."""
+        """Change the settings, which are stored with the next decision or by `save_settings`."""
         self._unsaved = [settings]
         self.state.add([settings])
         self.order = [entry.key for entry in self.queue.order(settings.seed)]
@@ -134,7 +134,7 @@ class ReviewSession:
         return last.item
 
     def take_in(self, path: Path) -> int:
-        """Import the decisions from another file, or none of them if one is invalid; return how many are new.
+        """Import all decisions from another file, or none if any of them is invalid. Return how many are new.
 
         Raises:
             DataError: The file is about other items, or was made with a different number of raters.
