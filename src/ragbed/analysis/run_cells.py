@@ -51,6 +51,13 @@ def is_monitored(folder: Path) -> bool:
         return store.is_monitored()
 
 
+def count_results(folder: Path) -> tuple[int, int]:
+    """Return the number of results in a run, and the number that it has when it is complete."""
+    with open_scored(folder) as store, store.snapshot():
+        ((finished,),) = store.read("SELECT COUNT(*) FROM results")
+        return int(finished), store.size(store.repeats()) * len(store.models())
+
+
 def decided_in(folder: Path) -> list[DecidedInterval]:
     """Return the intervals that decided the conditions of a run."""
     with open_scored(folder) as store:

@@ -136,8 +136,8 @@ def read_report(
     from ragbed.analysis.diagnosis.causes import read_causes
     from ragbed.analysis.judging.cells import read_judged_cells
     from ragbed.analysis.metrics.trial_columns import TRACKS
-    from ragbed.analysis.run_cells import conditions_in, is_monitored, read_report_cells
-    from ragbed.reporting.tables import make_report
+    from ragbed.analysis.run_cells import conditions_in, count_results, is_monitored, read_report_cells
+    from ragbed.reporting.tables import IncompleteRun, make_report
     from ragbed.runs.display_names import read_names
 
     shown = read_names(runs) if labels is None else labels
@@ -145,7 +145,13 @@ def read_report(
     cells = [*read_report_cells(runs, tracks), *read_judged_cells(runs)]
     report = make_report(names, cells, track, read_causes(runs), shown)
     conditions = tuple(condition for run in runs for condition in conditions_in(run))
-    return replace(report, is_monitored=any(map(is_monitored, runs)), conditions=conditions)
+    monitored = [is_monitored(run) for run in runs]
+    counted = [IncompleteRun(name, *count_results(run)) for name, run in zip(names, runs, strict=True)]
+    # A monitored run may stop before all cases have a result.
+    incomplete = [
+        one for one, stops in zip(counted, monitored, strict=True) if not stops and one.finished < one.planned
+    ]
+    return replace(report, is_monitored=any(monitored), incomplete=tuple(incomplete), conditions=conditions)
 
 
 def write_report_page(report: Report, runs: Sequence[Path], words: Lang | None, path: Path) -> int:

@@ -95,7 +95,10 @@ def _print(report: Report) -> None:
     from ragbed.analysis.locale import read_words
     from ragbed.cli.console import say
     from ragbed.reporting.numbers import FEW
+    from ragbed.text import printable
 
+    for run in report.incomplete:
+        click.echo(printable(run.describe(read_words("en"))) + "\n")
     if report.is_monitored:
         say(read_words("en")("page.monitored"))
         print_conditions(report.conditions, report.names)

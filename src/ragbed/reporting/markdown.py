@@ -29,6 +29,8 @@ _SPECIAL = re.compile(r"([\\`*_\[\]<>|#~])")
 def write(report: Report) -> str:
     """Return a report's summary, tables and claims as Markdown."""
     parts = ["# Report", "", f"Runs: {', '.join(map(_plain, report.runs))}. Track: {report.track}.", ""]
+    for run in report.incomplete:
+        parts += [f"**{_plain(run.describe(read_words('en')))}**", ""]
     if report.is_monitored:
         parts += [read_words("en")("page.monitored"), "", *_decisions(report)]
     for one in summarise(report.shown, report.track, read_words("en")):

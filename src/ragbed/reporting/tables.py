@@ -11,7 +11,7 @@ from ragbed.analysis.claims import ClaimFinding, ClaimInputs, check_claims
 from ragbed.analysis.claims.base import ClaimEvidence
 from ragbed.analysis.diagnosis.causes import Cause
 from ragbed.analysis.diagnosis.examples import ErrorRow, read_error_rows
-from ragbed.analysis.locale import read_words
+from ragbed.analysis.locale import Locale, read_words
 from ragbed.analysis.metrics import METRICS
 from ragbed.analysis.metrics.cells import JUDGED, Cell
 from ragbed.analysis.metrics.length import PARTS
@@ -96,6 +96,19 @@ class ReportTable:
     rows: tuple[TableRow, ...]
 
 
+class IncompleteRun(NamedTuple):
+    """A run in which some cases have no result yet."""
+
+    run: str
+    finished: int
+    planned: int
+
+    def describe(self, words: Locale) -> str:
+        """Return a sentence with the number of results and how to complete the run."""
+        counts = {name: f"{getattr(self, name):,}" for name in ("finished", "planned")}
+        return words("page.unfinished", run=self.run, **counts)
+
+
 @dataclass(frozen=True)
 class Report:
     """The content of a report, from which all formats are written.
@@ -103,7 +116,8 @@ class Report:
     `cells` has all tracks and scopes; tables show one track. `findings` concern the paper's claims and use the robust
     track. `causes` are the diagnosed errors, and `errors` are their types with examples. `names` maps model strings to
     display names, which tables, findings and errors use. `is_monitored` is set if a run has a stopping
-    condition (`--until`); its intervals are then valid at any stopping time. `conditions` are its outcomes.
+    condition (`--until`); its intervals are then valid at any stopping time. `incomplete` lists the unfinished runs. `conditions`
+    are the outcomes of the stopping conditions.
     """
 
     runs: tuple[str, ...]
@@ -115,6 +129,7 @@ class Report:
     names: Mapping[str, str] = field(default_factory=dict)
     is_monitored: bool = False
     errors: tuple[ErrorRow, ...] = ()
+    incomplete: tuple[IncompleteRun, ...] = ()
     conditions: tuple[DecidedInterval, ...] = ()
 
     def records(self) -> list[dict[str, object]]:
