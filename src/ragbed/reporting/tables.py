@@ -116,8 +116,8 @@ class Report:
     `cells` has all tracks and scopes; tables show one track. `findings` concern the paper's claims and use the robust
     track. `causes` are the diagnosed errors, and `errors` are their types with examples. `names` maps model strings to
     display names, which tables, findings and errors use. `is_monitored` is set if a run has a stopping
-    condition (`--until`); its intervals are then valid at any stopping time. `incomplete` lists the unfinished runs. `conditions`
-    are the outcomes of the stopping conditions.
+    condition (`--until`); its intervals are then valid at any stopping time. `incomplete` lists the unfinished runs.
+    `conditions` are the outcomes of the stopping conditions.
     """
 
     runs: tuple[str, ...]
