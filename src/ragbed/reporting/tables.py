@@ -17,6 +17,8 @@ from ragbed.analysis.metrics.cells import JUDGED, Cell
 from ragbed.analysis.metrics.length import PARTS
 from ragbed.analysis.metrics.trial_columns import TrialGroup
 from ragbed.analysis.paper.tables import PaperTable, inferred_rows, read_tables
+from ragbed.reporting.decision_texts import as_record
+from ragbed.runs.decided import DecidedInterval
 from ragbed.runs.display_names import short_names
 from ragbed.schema import Estimate
 from ragbed.scoring.citations import CITATION_SCORES
@@ -115,6 +117,7 @@ class Report:
     track. `causes` are the diagnosed errors, and `errors` are their types with examples. `names` maps model strings to
     display names, which tables, findings and errors use. `is_monitored` is set if a run has a stopping
     condition (`--until`); its intervals are then valid at any stopping time. `incomplete` lists the unfinished runs.
+    `conditions` are the outcomes of the stopping conditions.
     """
 
     runs: tuple[str, ...]
@@ -127,6 +130,11 @@ class Report:
     is_monitored: bool = False
     errors: tuple[ErrorRow, ...] = ()
     incomplete: tuple[IncompleteRun, ...] = ()
+    conditions: tuple[DecidedInterval, ...] = ()
+
+    def records(self) -> list[dict[str, object]]:
+        """Return one record per cell, and one per stopping condition in the table `until`."""
+        return [*(cell.as_json() for cell in self.cells), *map(as_record, self.conditions)]
 
     @property
     def has_printed(self) -> bool:
@@ -215,8 +223,8 @@ _CONFLICT = (
     *_columns("flip_point", is_share=False),
 )
 _LENGTH_CURVE = (
-    *_columns("retention"),
-    *_columns("slope_per_doubling docs10", is_share=False),
+    *_columns("retention slope_per_doubling"),
+    *_columns("docs10", is_share=False),
 )
 _CITATIONS = _columns(" ".join(CITATION_SCORES))
 _SEARCH = (

@@ -130,7 +130,7 @@ def _top(report: Report, parts: Sequence[str], words: Locale) -> Node:
         head(words("page.title"), report.track, words),
         el("p", words("page.runs"), ": ", ", ".join(report.runs), class_="quiet runs"),
         [el("p", el("strong", run.describe(words))) for run in report.incomplete],
-        el("p", sections.rich(words("page.monitored"))) if report.is_monitored else None,
+        sections.monitored(report, words) if report.is_monitored else None,
         el("nav", links, el("a", words("page.cases"), href="#cases"), class_="row", aria_label=words("page.contents")),
     )
 
