@@ -135,10 +135,9 @@ def _names_zh(response: FoldedResponse, asked: Asked, own: Sequence[Mention]) ->
     text, start = response.text[:4000], 0
     answers = {text[mention.start : mention.end] for mention in own}
     yield from _names_in_documents(response, asked, answers)
-    family = asked.family
     for end in [*(match.start() for match in _CLAUSE.finditer(text)), len(text)]:
         clause = text[start:end]
-        for pattern in (_FILLER, _LEADING) if family is None or family.search(clause) else (_FILLER,):
+        for pattern in (_FILLER, _LEADING):
             if pattern is _FILLER and not asked.asks_where and "在" in clause and not _LINKED.search(clause):
                 continue
             if (match := pattern.search(clause)) and _is_name(match[1], asked, answers):

@@ -1,0 +1,104 @@
+"""Decide which of the mentioned candidates a response gives as its answer."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import chain
+from typing import NamedTuple
+
+from ragbed.scoring.robust.assertion import is_correcting, is_term, judge_mention
+from ragbed.scoring.robust.match import Mention
+from ragbed.scoring.robust.model import weigh_candidates
+from ragbed.scoring.robust.reader import ResponseReader
+from ragbed.scoring.robust.tokens import FALSE, TRUE
+
+# Log odds of the true answer. Between the two, and if the response has another candidate, the verdict is `unsure`.
+ACCEPTED, REJECTED = 0.5, -0.5
+
+
+class Decision(NamedTuple):
+    """The mentions that a response gives as its answer.
+
+    Attributes:
+        true: The asserted mentions of each part of the true answer.
+        false: The asserted mentions of the false answer.
+        evidence: All mentions with their status.
+        is_contested: Whether the response may give another candidate as its answer just as well.
+        is_answered: Whether the response gives another candidate as its answer.
+    """
+
+    true: list[list[Mention]]
+    false: list[Mention]
+    evidence: list[Mention]
+    is_contested: bool = False
+    is_answered: bool = False
+
+
+def decide(reader: ResponseReader, refusal: float, *, is_copy: bool) -> Decision:
+    """Return what a response gives as its answer.
+
+    Args:
+        reader: The candidates that the response mentions.
+        refusal: The log odds that the response refuses to answer.
+        is_copy: Whether the response is a copy of one document, which is not an argument for its answer.
+    """
+    if len(reader.true) != 1:
+        return _decide_parts(reader)
+    true = [mention for mention in reader.true[0] if not is_term(reader.text, mention)]
+    if is_copy:
+        return Decision([true], reader.false, _evidence(reader, bool(true), bool(reader.false)))
+    chances = weigh_candidates(reader.tokens, reader.gold.lang) if true or reader.false else {}
+    odds, false = _log_odds(chances.get(TRUE, 0.0)), chances.get(FALSE, 0.0) > 0.5
+    is_refused = refusal > max(odds, 0)
+    is_true = bool(true) and odds > ACCEPTED and not is_refused
+    is_contested = bool(true) and REJECTED < odds <= ACCEPTED and len(chances) > 1 and not is_refused
+    is_false = false and not is_refused
+    return Decision(
+        [true if is_true else []],
+        reader.false if is_false else [],
+        _evidence(reader, is_true, is_false),
+        is_contested,
+    )
+
+
+def _log_odds(chance: float) -> float:
+    chance = min(max(chance, 1e-9), 1 - 1e-9)
+    return math.log(chance / (1 - chance))
+
+
+def _evidence(reader: ResponseReader, is_true: bool, is_false: bool) -> list[Mention]:
+    """Return the mentions of the candidates with their status."""
+    found = []
+    for name, mentions, others, is_given in (
+        ("answer", reader.true[0], reader.false, is_true),
+        ("fake", reader.false, reader.true[0], is_false),
+    ):
+        for mention in mentions:
+            status = judge_mention(reader.text, reader.response.terms, mention, mentions, [*others, *reader.rivals])
+            if not is_given and status == "asserted":
+                status = "other-role"
+            found.append(mention._replace(rule=f"{name}.{mention.rule}.{status}"))
+    if not is_true:
+        found += [mention._replace(rule="rival") for mention in reader.rivals]
+    return found
+
+
+def _decide_parts(reader: ResponseReader) -> Decision:
+    """Return the asserted parts of an answer with several parts."""
+    evidence: list[Mention] = []
+
+    def keep(mentions: Sequence[Mention], others: Sequence[Mention], name: str) -> list[Mention]:
+        kept = []
+        for mention in mentions:
+            status = judge_mention(reader.text, reader.response.terms, mention, mentions, others)
+            evidence.append(mention._replace(rule=f"{name}.{mention.rule}.{status}"))
+            if status == "asserted":
+                kept.append(mention)
+        return kept
+
+    true = [keep(mentions, reader.false, "answer") for mentions in reader.true]
+    false = keep(reader.false, list(chain(*reader.true)), "fake")
+    if false and all(true) and all(any(is_correcting(reader.text, each) for each in part) for part in true):
+        false = []
+    return Decision(true, false, evidence)
