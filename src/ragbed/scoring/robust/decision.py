@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from ragbed.scoring.robust.assertion import is_correcting, is_term, judge_mention
+from ragbed.scoring.robust.assertion import is_correcting, is_term
 from ragbed.scoring.robust.match import Mention
 from ragbed.scoring.robust.model import weigh_candidates
 from ragbed.scoring.robust.reader import ResponseReader
@@ -75,7 +75,7 @@ def _evidence(reader: ResponseReader, is_true: bool, is_false: bool) -> list[Men
         ("fake", reader.false, reader.true[0], is_false),
     ):
         for mention in mentions:
-            status = judge_mention(reader.text, reader.response.terms, mention, mentions, [*others, *reader.rivals])
+            status = reader.status(mention, mentions, [*others, *reader.rivals])
             if not is_given and status == "asserted":
                 status = "other-role"
             found.append(mention._replace(rule=f"{name}.{mention.rule}.{status}"))
@@ -91,7 +91,7 @@ def _decide_parts(reader: ResponseReader) -> Decision:
     def keep(mentions: Sequence[Mention], others: Sequence[Mention], name: str) -> list[Mention]:
         kept = []
         for mention in mentions:
-            status = judge_mention(reader.text, reader.response.terms, mention, mentions, others)
+            status = reader.status(mention, mentions, others)
             evidence.append(mention._replace(rule=f"{name}.{mention.rule}.{status}"))
             if status == "asserted":
                 kept.append(mention)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from ragbed.scoring.robust.tokens import ASKED, STEM, Token
+from ragbed.scoring.robust.tokens import ASKED, ASKED_YEAR, OTHER_YEAR, STEM, Token
 
 MAX_SENTENCES = 40  # sentences to read, half of them at each end of a response
 MAX_CANDIDATES = 24  # mentions to read, half of them at each end of a response
@@ -104,7 +104,7 @@ def _word(token: Token, candidate: str) -> str:
 def _around(tokens: Sequence[Token], number: int) -> Iterator[str]:
     """Yield the words and classes before and after a mention, in its clause and in the rest of the sentence."""
     candidate = tokens[number].candidate
-    nearest = []
+    nearest, years = [], set[str]()
     for side, step, edge in (("<", -1, "^"), (">", 1, "$")):
         near = _side(tokens, number, step)
         words = [*(_word(token, candidate) for token in near), edge]
@@ -115,6 +115,9 @@ def _around(tokens: Sequence[Token], number: int) -> Iterator[str]:
         if len(words) > 2:
             yield f"{side}3 {words[0]} {words[1]} {words[2]}"
         yield from _bag(near, words, side)
+        years.update(token.text for token in near if token.text in (ASKED_YEAR, OTHER_YEAR))
+    if years:
+        yield f"years {' '.join(sorted(years))}"
     yield f"<> {nearest[0]} {nearest[1]}"
     after = number + 1
     while after < len(tokens) and tokens[after].sentence == tokens[number].sentence:
@@ -164,7 +167,7 @@ def _position(tokens: Sequence[Token], at: Sequence[int], order: int) -> Iterato
         yield "alone"
     if number == 0:
         yield "start"
-    yield f"is {own[:1]}"
+    yield from (f"is {name}" for name in tokens[number].classes)
     if before:
         yield from _between(tokens[max(before[-1] + 1, number - _BETWEEN) : number], number - before[-1], "after other")
     if after:

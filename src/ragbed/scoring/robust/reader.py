@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from itertools import chain
 
-from ragbed.scoring.robust.assertion import only_negates
+from ragbed.scoring.robust.assertion import is_plain, judge_mention, only_negates
 from ragbed.scoring.robust.candidates import find_candidates
 from ragbed.scoring.robust.gold import Gold
 from ragbed.scoring.robust.match import FoldedResponse, Mention, drop_contained, find_mentions
@@ -51,14 +51,26 @@ class ResponseReader:
     @cached_property
     def tokens(self) -> list[Token]:
         """The tokens of the response, with the candidates."""
-        tagged = [(mention, TRUE) for mention in chain(*self.true)] + [(mention, FALSE) for mention in self.false]
-        tagged += [(mention, f"{RIVAL} {self.text[mention.start : mention.end]}") for mention in self.rivals]
+        true, false = list(chain(*self.true)), self.false
+        tagged = [(mention, TRUE, self.status(mention, true, [*false, *self.rivals])) for mention in true]
+        tagged += [(mention, FALSE, self.status(mention, false, [*true, *self.rivals])) for mention in false]
+        tagged += [(mention, f"{RIVAL} {self.text[mention.start : mention.end]}", "") for mention in self.rivals]
         mentions, end = [], 0
-        for mention, candidate in sorted(tagged, key=lambda each: each[0][:2]):
+        for mention, candidate, status in sorted(tagged):
             if mention.start >= end:
-                mentions.append((mention, candidate))
+                mentions.append((mention._replace(rule=status), candidate))
                 end = mention.end
         return tokenize(self.text, mentions, asked_words(self.asked.question, self.gold.lang), self.gold.lang)
+
+    def status(self, mention: Mention, same: Sequence[Mention], others: Sequence[Mention]) -> str:
+        """Return whether the words around a mention assert it, deny it, call it wrong and so on."""
+        if self._is_plain:
+            return "asserted"
+        return judge_mention(self.text, self.response.terms, mention, same, others)
+
+    @cached_property
+    def _is_plain(self) -> bool:
+        return is_plain(self.response.terms)
 
     def _keep(self, mentions: Sequence[Mention], answer: str) -> list[Mention]:
         kept = []

@@ -99,7 +99,14 @@ def _entries_zh() -> dict[str, list[tuple[str, tuple[str, ...]]]]:
 
 
 def tokenize(text: str, mentions: Sequence[tuple[Mention, str]], asked: AskedWords, lang: Lang) -> list[Token]:
-    """Return the tokens of a folded response; mentions, with their candidates, are sorted and do not overlap."""
+    """Return the tokens of a folded response.
+
+    Args:
+        text: The folded response.
+        mentions: The mentions, sorted and without overlaps, with their candidates. The rule of a mention is its status.
+        asked: The words of the question.
+        lang: The language.
+    """
     split = _split_zh if lang == "zh" else _split_en
     tokens: list[Token] = []
     at = sentence = 0
@@ -108,7 +115,8 @@ def tokenize(text: str, mentions: Sequence[tuple[Mention, str]], asked: AskedWor
             tokens.append(Token(word, classes, start, sentence))
             sentence += word in _ENDS
         if candidate:
-            tokens.append(Token(candidate[:1], (candidate[:1],), mention.start, sentence, candidate))
+            kind = candidate[:1]
+            tokens.append(Token(kind, (kind, f"{kind} {mention.rule}"), mention.start, sentence, candidate))
         at = mention.end
     return tokens
 
