@@ -28,7 +28,7 @@ from benches.scorer_sample import Part, read_final_labels, read_rows
 from ragbed.schema import Case, Lang
 from ragbed.scoring.robust import model
 from ragbed.scoring.robust.features import by_sentence, mention_features, response_features, sentence_features
-from ragbed.scoring.robust.tokens import TRUE
+from ragbed.scoring.robust.tokens import FALSE, TRUE
 from ragbed.scoring.robust.verdict import judge, read_case
 from tests.scoring.robust.adversarial_cases import read_cases
 from tests.scoring.robust.cases import make_case
@@ -55,6 +55,7 @@ class Example(NamedTuple):
     sentences: list[set[str]]
     response: set[str]
     mentions: list[tuple[str, set[str]]]
+    has_misled: bool
 
 
 def main() -> int:
@@ -83,7 +84,8 @@ def read_examples(lang: Lang) -> Iterator[Example]:
             yield _example(part, row.case(), row.response, labels[row.id])
     for folder in ("adversarial", "phrasings", "training"):
         for each in read_cases(lang, folder):
-            yield _example(folder, each.case, each.reply, {name: getattr(each, name) for name in LABELS})
+            labels = {name: getattr(each, name) for name in LABELS}
+            yield _example(folder, each.case, each.reply, labels)
     for line in (FOLDER.parent / "labelled" / f"{lang}.jsonl").read_text("utf-8").splitlines():
         pair = json.loads(line)
         case = make_case(pair["question"], pair["answer"], pair["fake"], lang)
@@ -93,10 +95,10 @@ def read_examples(lang: Lang) -> Iterator[Example]:
 def _example(source: str, case: Case, reply: str, labels: dict[str, bool]) -> Example:
     reader = read_case(case, reply)
     sentences = by_sentence(reader.tokens)
-    mentions = mention_features(reader.tokens) if len(reader.true) == 1 and reader.true[0] else []
-    wanted = {name: bool(labels.get(name)) for name in LABELS}
+    mentions = mention_features(reader.tokens) if len(reader.true) == 1 and (reader.true[0] or reader.false) else []
+    wanted = {name: bool(labels.get(name)) for name in (*LABELS, "misled")}
     found = [sentence_features(sentence) for sentence in sentences] or [set()]
-    return Example(source, case, reply, wanted, found, response_features(sentences), mentions)
+    return Example(source, case, reply, wanted, found, response_features(sentences), mentions, "misled" in labels)
 
 
 def fit(examples: Sequence[Example]) -> model.Weights:
@@ -126,12 +128,15 @@ def fit(examples: Sequence[Example]) -> model.Weights:
 
 
 def _fit_mentions(examples: Sequence[Example]) -> tuple[list[str], list[float]]:
-    mentions, owners = _flatten([[features for _, features in each.mentions] for each in examples])
+    # A response that names the false answer is used twice: is the true one its answer, and is the false one?
+    views = [(each, TRUE) for each in examples]
+    views += [(each, FALSE) for each in examples if each.has_misled and any(name == FALSE for name, _ in each.mentions)]
+    mentions, owners = _flatten([[features for _, features in each.mentions] for each, _ in views])
     terms = _vocabulary(mentions)
-    is_true = np.array([candidate == TRUE for each in examples for candidate, _ in each.mentions])
-    wanted = np.array([float(each.labels["correct"]) for each in examples])
+    is_true = np.array([candidate == answer for each, answer in views for candidate, _ in each.mentions])
+    wanted = np.array([float(each.labels["correct" if answer == TRUE else "misled"]) for each, answer in views])
     penalties = np.repeat([PENALTIES["mention"], 0], [len(terms), 1])
-    copies = np.array([COPIES.get(each.source, 1.0) for each in examples])
+    copies = np.array([COPIES.get(each.source, 1.0) for each, _ in views])
     loss = _mention_loss(_matrix(mentions, terms), owners, is_true, wanted, copies)
     return list(terms), [float(weight) for weight in np.round(_minimize(loss, penalties), 3)]
 

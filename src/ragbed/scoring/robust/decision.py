@@ -25,14 +25,12 @@ class Decision(NamedTuple):
         false: The asserted mentions of the false answer.
         evidence: All mentions with their status.
         is_contested: Whether the response may give another candidate as its answer just as well.
-        is_answered: Whether the response gives another candidate as its answer.
     """
 
     true: list[list[Mention]]
     false: list[Mention]
     evidence: list[Mention]
     is_contested: bool = False
-    is_answered: bool = False
 
 
 def decide(reader: ResponseReader, refusal: float, *, is_copy: bool) -> Decision:
@@ -48,18 +46,17 @@ def decide(reader: ResponseReader, refusal: float, *, is_copy: bool) -> Decision
     true = [mention for mention in reader.true[0] if not is_term(reader.text, mention)]
     if is_copy:
         return Decision([true], reader.false, _evidence(reader, bool(true), bool(reader.false)))
-    chances = weigh_candidates(reader.tokens, reader.gold.lang) if true or reader.false else {}
-    odds, false = _log_odds(chances.get(TRUE, 0.0)), chances.get(FALSE, 0.0) > 0.5
-    is_refused = refusal > max(odds, 0)
-    is_true = bool(true) and odds > ACCEPTED and not is_refused
-    is_contested = bool(true) and REJECTED < odds <= ACCEPTED and len(chances) > 1 and not is_refused
-    is_false = false and not is_refused
-    return Decision(
-        [true if is_true else []],
-        reader.false if is_false else [],
-        _evidence(reader, is_true, is_false),
-        is_contested,
-    )
+    chances = weigh_candidates(reader.tokens, reader.lang) if true or reader.false else {}
+    chance, false = chances.get(TRUE, 0.0), chances.get(FALSE, 0.0)
+    odds = _log_odds(chance)
+    if refusal > max(odds, 0):
+        return Decision([[]], [], _evidence(reader, False, False))
+    if true and REJECTED < odds <= ACCEPTED and len(chances) > 1:
+        has_false = false > chance / 2  # the response may give both as its answer
+        evidence = _evidence(reader, has_false, has_false)
+        return Decision([true if has_false else []], reader.false if has_false else [], evidence, is_contested=True)
+    is_true, is_false = bool(true) and odds > 0, false > 0.5
+    return Decision([true if is_true else []], reader.false if is_false else [], _evidence(reader, is_true, is_false))
 
 
 def _log_odds(chance: float) -> float:

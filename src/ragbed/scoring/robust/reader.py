@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import cached_property
 from itertools import chain
 
+from ragbed.schema import Lang
 from ragbed.scoring.robust.assertion import is_plain, judge_mention, only_negates
 from ragbed.scoring.robust.candidates import find_candidates
 from ragbed.scoring.robust.gold import Gold
@@ -15,6 +17,9 @@ from ragbed.scoring.robust.normalise import origins
 from ragbed.scoring.robust.question import Asked
 from ragbed.scoring.robust.tokens import FALSE, RIVAL, TRUE, Token, asked_words, tokenize
 
+_WORD = re.compile("[a-z]{2}")
+_HAN = re.compile("[\u4e00-\u9fff]")
+_MIN_SHARE_ZH = 6  # at least one in six characters of a Chinese response is Chinese
 _ENDS = ("", ".", "。", "\n", "!")
 _QUOTES = " \n\"'(《"
 
@@ -46,7 +51,8 @@ class ResponseReader:
         self.false = self._keep(list(chain(*found[slots:fakes])), "fake")
         self.rivals = list(chain(*found[fakes:]))
         if slots == 1 and self.true[0] and not self.false and not self.rivals:
-            self.rivals = find_candidates(gold.slots[0], gold, response, asked, self.true[0])
+            found_rivals = find_candidates(gold.slots[0], gold, response, asked, self.true[0])
+            self.rivals = [rival for rival in found_rivals if not self._extends_answer(rival)]
 
     @cached_property
     def tokens(self) -> list[Token]:
@@ -60,7 +66,23 @@ class ResponseReader:
             if mention.start >= end:
                 mentions.append((mention._replace(rule=status), candidate))
                 end = mention.end
-        return tokenize(self.text, mentions, asked_words(self.asked.question, self.gold.lang), self.gold.lang)
+        asked = asked_words(self.asked.question, self.lang)
+        return tokenize(self.text, mentions, asked, self.lang)
+
+    @cached_property
+    def lang(self) -> Lang:
+        """The language of the response, which can differ from that of the question."""
+        if self.text.isascii():
+            return "en" if _WORD.search(self.text) else self.gold.lang
+        return "zh" if _MIN_SHARE_ZH * len(_HAN.findall(self.text)) >= len(self.text) else "en"
+
+    def _extends_answer(self, rival: Mention) -> bool:
+        """Return whether another candidate only continues the name of the answer, e.g. 'Pro' in 'iPhone 14 Pro'."""
+        return any(
+            not self.text[first[1] : second[0]].strip()
+            for mention in self.true[0]
+            for first, second in [sorted((mention[:2], rival[:2]))]
+        )
 
     def status(self, mention: Mention, same: Sequence[Mention], others: Sequence[Mention]) -> str:
         """Return whether the words around a mention assert it, deny it, call it wrong and so on."""

@@ -67,7 +67,7 @@ def judge(case: Case, reply: str) -> RobustVerdict:
     response, length = FoldedResponse(text, (trimmed, *texts)), len(reply)
     copied = [each for each in texts if _MIN_COPIED_LENGTH <= len(each) <= length and each in reply]
     reader = ResponseReader(gold, read_question(case.question, case.lang), response, trimmed)
-    phrases = read_phrases(_outside(reader.tokens, text, copied, case.lang) if copied else reader.tokens, case.lang)
+    phrases = read_phrases(_outside(reader.tokens, text, copied, case.lang) if copied else reader.tokens, reader.lang)
     if len(copied) > 1:  # the response copies documents and answers nothing
         decision = Decision([[] for _ in gold.slots], [], [Mention(0, len(text), "echo")])
     else:
@@ -113,7 +113,7 @@ def _conclude(
 ) -> RobustVerdict:
     text, evidence = reader.text, [*reader.excluded, *decision.evidence]
     answered, misled = sum(map(bool, decision.true)), bool(decision.false)
-    refused = phrases.refusal > 0 and not answered and not misled and not decision.is_answered
+    refused = phrases.refusal > 0 and not answered and not misled
     flagged = phrases.flag > 0
     for is_found, rule, number in (
         (phrases.refusal > 0, "refusal", phrases.refusal_at),
