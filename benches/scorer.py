@@ -17,7 +17,16 @@ from typing import NamedTuple, cast
 import numpy as np
 
 from benches import ROOT
-from benches.scorer_sample import ORDINARY, Part, ValidationRow, draw_sample, read_final_labels, read_labels, read_rows, write_rows
+from benches.scorer_sample import (
+    ORDINARY,
+    Part,
+    ValidationRow,
+    draw_sample,
+    read_final_labels,
+    read_labels,
+    read_rows,
+    write_rows,
+)
 from ragbed.analysis.statistics.agreement import agreement
 from ragbed.analysis.statistics.rates import wilson
 from ragbed.scoring import score

@@ -122,7 +122,11 @@ def fit(examples: Sequence[Example]) -> model.Weights:
         bias=(float(pairs[-1][0]), float(pairs[-1][1])),
         sentence=_pairs(terms, pairs[: len(terms)]),
         response=_pairs(response_terms, pairs[len(terms) : -1]),
-        mention={term: weight for term, weight in zip(mention_terms, mention_weights, strict=False) if abs(weight) >= SMALLEST},
+        mention={
+            term: weight
+            for term, weight in zip(mention_terms, mention_weights, strict=False)
+            if abs(weight) >= SMALLEST
+        },
         none=mention_weights[-1],
     )
 
@@ -195,7 +199,9 @@ def _mention_loss(
 
 def _flatten(groups: Sequence[Sequence[set[str]]]) -> tuple[list[set[str]], NDArray[np.int64]]:
     """Return all sets of features and the number of the response to which each belongs."""
-    return [each for group in groups for each in group], np.repeat(np.arange(len(groups)), [len(group) for group in groups])
+    return [each for group in groups for each in group], np.repeat(
+        np.arange(len(groups)), [len(group) for group in groups]
+    )
 
 
 def _vocabulary(found: Iterable[set[str]]) -> dict[str, int]:
@@ -212,7 +218,11 @@ def _matrix(found: Sequence[set[str]], vocabulary: dict[str, int]) -> csr_matrix
 
 def _pairs(terms: Iterable[str], weights: Floats) -> dict[str, tuple[float, float]]:
     found = zip(terms, weights, strict=True)
-    return {term: (float(flag), float(refusal)) for term, (flag, refusal) in found if max(abs(flag), abs(refusal)) >= SMALLEST}
+    return {
+        term: (float(flag), float(refusal))
+        for term, (flag, refusal) in found
+        if max(abs(flag), abs(refusal)) >= SMALLEST
+    }
 
 
 def _cross_validate(lang: Lang, examples: Sequence[Example], folds: int) -> None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import chain
+from itertools import chain, groupby
 from typing import NamedTuple
 
 from ragbed.scoring.robust.assertion import is_correcting, is_term
 from ragbed.scoring.robust.match import Mention
 from ragbed.scoring.robust.model import weigh_candidates
 from ragbed.scoring.robust.reader import ResponseReader
-from ragbed.scoring.robust.tokens import FALSE, TRUE
+from ragbed.scoring.robust.tokens import FALSE, TRUE, Token
 
 # Log odds of the true answer. Between the two, and if the response has another candidate, the verdict is `unsure`.
 ACCEPTED, REJECTED = 0.5, -0.5
@@ -51,12 +51,24 @@ def decide(reader: ResponseReader, refusal: float, *, is_copy: bool) -> Decision
     odds = _log_odds(chance)
     if refusal > max(odds, 0):
         return Decision([[]], [], _evidence(reader, False, False))
-    if true and REJECTED < odds <= ACCEPTED and len(chances) > 1:
-        has_false = false > chance / 2  # the response may give both as its answer
+    gives_both = _gives_both(reader.tokens)
+    if true and len(chances) > 1 and (gives_both or REJECTED < odds <= ACCEPTED):
+        has_false = gives_both or false > chance / 2
         evidence = _evidence(reader, has_false, has_false)
         return Decision([true if has_false else []], reader.false if has_false else [], evidence, is_contested=True)
     is_true, is_false = bool(true) and odds > 0, false > 0.5
     return Decision([true if is_true else []], reader.false if is_false else [], _evidence(reader, is_true, is_false))
+
+
+def _gives_both(tokens: Sequence[Token]) -> bool:
+    """Return whether two sentences say the same of the true and of the false answer."""
+    frames: dict[str, set[str]] = {TRUE: set(), FALSE: set()}
+    for _, sentence in groupby(tokens, key=lambda token: token.sentence):
+        words = list(sentence)
+        named = {token.candidate for token in words if token.candidate}
+        if len(named) == 1 and not named.isdisjoint(frames):
+            frames[named.pop()].add(" ".join("X" if token.candidate else token.text for token in words))
+    return not frames[TRUE].isdisjoint(frames[FALSE])
 
 
 def _log_odds(chance: float) -> float:

@@ -17,7 +17,7 @@ from ragbed.scoring.robust.patterns import words
 TRUE, FALSE, RIVAL = "G", "F", "R"  # candidates: the true answer, the false answer, any other value of the same type
 ASKED, ASKED_YEAR, OTHER_YEAR = "Q", "Y=", "Y"  # tokens that stand for a word or a year of the question, another year
 
-_TOKEN = re.compile(r"[a-z][a-z']*(?:-[a-z']+)*|[0-9]+(?:[.,:][0-9]+)*|[.!?](?=[\s\"')]|$)|[,;:()\"\n-]")
+_TOKEN = re.compile(r"[a-z][a-z']*(?:-[a-z']+)*|[0-9]+(?:[.,:][0-9]+)*|[.!?](?![0-9])|[,;:()\"\n-]")
 _YEAR = re.compile(r"(?:1[5-9]|20)[0-9]{2}")
 _ENDS = frozenset(".!?。\n;")
 STEM = 5  # number of letters that related words share, e.g. nominated and nominees

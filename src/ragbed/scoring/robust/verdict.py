@@ -108,9 +108,7 @@ def find_evidence(case: Case, reply: str, judged: RobustVerdict) -> list[Verdict
     return evidence
 
 
-def _conclude(
-    case: Case, gold: Gold, reader: ResponseReader, phrases: Phrases, decision: Decision
-) -> RobustVerdict:
+def _conclude(case: Case, gold: Gold, reader: ResponseReader, phrases: Phrases, decision: Decision) -> RobustVerdict:
     text, evidence = reader.text, [*reader.excluded, *decision.evidence]
     answered, misled = sum(map(bool, decision.true)), bool(decision.false)
     refused = phrases.refusal > 0 and not answered and not misled
