@@ -84,8 +84,7 @@ def read_examples(lang: Lang) -> Iterator[Example]:
             yield _example(part, row.case(), row.response, labels[row.id])
     for folder in ("adversarial", "phrasings", "training"):
         for each in read_cases(lang, folder):
-            labels = {name: getattr(each, name) for name in LABELS}
-            yield _example(folder, each.case, each.reply, labels)
+            yield _example(folder, each.case, each.reply, {name: getattr(each, name) for name in LABELS})
     for line in (FOLDER.parent / "labelled" / f"{lang}.jsonl").read_text("utf-8").splitlines():
         pair = json.loads(line)
         case = make_case(pair["question"], pair["answer"], pair["fake"], lang)
@@ -232,7 +231,7 @@ def _cross_validate(lang: Lang, examples: Sequence[Example], folds: int) -> None
     for fold in range(folds):
         is_left_out = [zlib.crc32(each.case.question.encode()) % folds == fold for each in examples]
         weights = fit([each for each, is_out in zip(examples, is_left_out, strict=True) if not is_out])
-        model.load_weights = lambda _lang, fitted=weights: fitted  # type: ignore[assignment, misc]
+        model.load_weights = lambda _lang, fitted=weights: fitted  # type: ignore[assignment]
         for each in (each for each, is_out in zip(examples, is_left_out, strict=True) if is_out):
             judged, count = judge(each.case, each.reply), counts.setdefault(each.source, Counter())
             count["n"] += 1

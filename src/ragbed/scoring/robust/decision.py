@@ -51,7 +51,7 @@ def decide(reader: ResponseReader, refusal: float, *, is_copy: bool) -> Decision
     odds = _log_odds(chance)
     if refusal > max(odds, 0):
         return Decision([[]], [], _evidence(reader, False, False))
-    gives_both = _gives_both(reader.tokens)
+    gives_both = bool(true and reader.false) and _gives_both(reader.tokens)
     if true and len(chances) > 1 and (gives_both or REJECTED < odds <= ACCEPTED):
         has_false = gives_both or false > chance / 2
         evidence = _evidence(reader, has_false, has_false)

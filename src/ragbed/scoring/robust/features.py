@@ -1,8 +1,8 @@
 """Features of sentences, responses and mentions, for the linear models of the robust scorer (`model.py`).
 
-A sentence has its words, their beginnings, pairs of words, and word classes. A response has the classes of its first, last
-and any sentence, and the order of its candidates. A mention has the words and classes around it and its position among
-the candidates. `#` precedes the name of a class.
+A sentence has its words, their beginnings, pairs of words, and word classes. A response has the classes of its first,
+last and any sentence, and the order of its candidates. A mention has the words and classes around it and its position
+among the candidates. `#` precedes the name of a class.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
+from ragbed.scoring.robust.patterns import words
 from ragbed.scoring.robust.tokens import ASKED, ASKED_YEAR, OTHER_YEAR, STEM, Token
 
 MAX_SENTENCES = 40  # sentences to read, half of them at each end of a response
@@ -18,8 +19,7 @@ _REACH = 12  # tokens to read on each side of a mention
 _NEAR = 7  # tokens on each side of a mention whose words are features
 _NEXT = 4  # tokens of the following sentence that are features of a mention
 _BETWEEN = 14  # tokens between two candidates whose classes are features
-_CLAUSE = frozenset(", ; : ( ) 、 but while whereas although though".split())
-_CONTRAST = "contrast"
+_CLAUSE = words(", ; : ( ) 、 but while whereas although though")
 _STOPS = frozenset({".", "。", "!", "$"})
 _LONGEST_SCORE = 5  # sentences above which all lengths are the same
 

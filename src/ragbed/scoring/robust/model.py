@@ -108,8 +108,7 @@ def weigh_candidates(tokens: Sequence[Token], lang: Lang) -> dict[str, float]:
     weights = load_weights(lang)
     get = weights.mention.get
     scored = [
-        (candidate, sum([get(feature, 0.0) for feature in features]))
-        for candidate, features in mention_features(tokens)
+        (candidate, sum(get(feature, 0.0) for feature in features)) for candidate, features in mention_features(tokens)
     ]
     top = max([weights.none, *(score for _, score in scored)])
     found: dict[str, float] = {}

@@ -44,6 +44,7 @@ class ResponseReader:
         self.gold, self.asked, self.response, self.original = gold, asked, response, original
         self.text = response.text
         self.excluded: list[Mention] = []
+        self._statuses: dict[Mention, str] = {}
         slots, fakes = len(gold.slots), len(gold.slots) + len(gold.fakes)
         found = [find_mentions(slot, gold, response) for slot in (*gold.slots, *gold.fakes, *gold.rivals)]
         found = drop_contained(found)
@@ -74,7 +75,13 @@ class ResponseReader:
         """The language of the response, which can differ from that of the question."""
         if self.text.isascii():
             return "en" if _WORD.search(self.text) else self.gold.lang
-        return "zh" if _MIN_SHARE_ZH * len(_HAN.findall(self.text)) >= len(self.text) else "en"
+        mentions = {mention[:2] for mention in chain(*self.true, self.false, self.rivals)}
+        own = sum(len(_HAN.findall(self.text, *span)) for span in mentions)
+        length = len(self.text) - sum(end - start for start, end in mentions)
+        han = len(_HAN.findall(self.text)) - own
+        if not han and not _WORD.search(self.text):
+            return self.gold.lang
+        return "zh" if han and _MIN_SHARE_ZH * han >= length else "en" if length > han + own else self.gold.lang
 
     def _extends_answer(self, rival: Mention) -> bool:
         """Return whether another candidate only continues the name of the answer, e.g. 'Pro' in 'iPhone 14 Pro'."""
@@ -88,7 +95,9 @@ class ResponseReader:
         """Return whether the words around a mention assert it, deny it, call it wrong and so on."""
         if self._is_plain:
             return "asserted"
-        return judge_mention(self.text, self.response.terms, mention, same, others)
+        if mention not in self._statuses:
+            self._statuses[mention] = judge_mention(self.text, self.response.terms, mention, same, others)
+        return self._statuses[mention]
 
     @cached_property
     def _is_plain(self) -> bool:
