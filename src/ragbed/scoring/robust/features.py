@@ -66,14 +66,15 @@ def mention_features(tokens: Sequence[Token]) -> list[tuple[str, set[str]]]:
     at = [number for number, token in enumerate(tokens) if token.candidate]
     if len(at) > MAX_CANDIDATES:
         at = at[: MAX_CANDIDATES // 2] + at[-MAX_CANDIDATES // 2 :]
-    asked = [_count_asked(tokens, number) for number in at]
+    sides = [(_side(tokens, number, -1), _side(tokens, number, 1)) for number in at]
+    asked = [sum(token.text == ASKED for side in both for token in side) for both in sides]
     found = []
     for order, number in enumerate(at):
         features = {f"asked {min(asked[order], 4)}"}
         if asked[order] and asked[order] == max(asked):
             features.add("asked most")
-        features |= set(_around(tokens, number))
-        features |= set(_position(tokens, at, order))
+        features.update(_around(tokens, number, sides[order]))
+        features.update(_position(tokens, at, order))
         found.append((tokens[number].candidate, features))
     return found
 
@@ -90,23 +91,17 @@ def _side(tokens: Sequence[Token], number: int, step: int) -> list[Token]:
     return found
 
 
-def _count_asked(tokens: Sequence[Token], number: int) -> int:
-    sides = _side(tokens, number, -1) + _side(tokens, number, 1)
-    return sum(token.text == ASKED for token in sides)
-
-
 def _word(token: Token, candidate: str) -> str:
     if not token.candidate:
         return token.text
     return "X" if token.candidate == candidate else "O"
 
 
-def _around(tokens: Sequence[Token], number: int) -> Iterator[str]:
+def _around(tokens: Sequence[Token], number: int, sides: tuple[list[Token], list[Token]]) -> Iterator[str]:
     """Yield the words and classes before and after a mention, in its clause and in the rest of the sentence."""
     candidate = tokens[number].candidate
     nearest, years = [], set[str]()
-    for side, step, edge in (("<", -1, "^"), (">", 1, "$")):
-        near = _side(tokens, number, step)
+    for near, side, edge in ((sides[0], "<", "^"), (sides[1], ">", "$")):
         words = [*(_word(token, candidate) for token in near), edge]
         nearest.append(words[0])
         yield f"{side}1 {words[0]}"
