@@ -8,7 +8,7 @@ by the best time of the commit; CPU time depends least on other processes. Exit 
 
 Modules are compiled once for each version, as after an installation, also where PYTHONDONTWRITEBYTECODE is set.
 
-Use a quiet machine: on a busy one, `score` may start worker processes in one version only, because it decides by time.
+Use a quiet machine: on a busy one, `score` of a former commit may start worker processes, because it decided by time.
 """
 
 from __future__ import annotations

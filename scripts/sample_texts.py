@@ -93,9 +93,7 @@ def _errors() -> Iterator[str]:
     for _, tree in _sources():
         for node in ast.walk(tree):
             if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
-                before, after = _ADDED.get(ast.unparse(node.exc.func), ("", ""))
-                fields = [_rendered(keyword.value) for keyword in node.exc.keywords if keyword.arg == "field"]
-                before = f"{{file}}: {fields[0]} " if fields and fields[0] else before
+                before, after = _added(node.exc)
                 texts = [_rendered(value) for value in node.exc.args]
                 words = r"\{[^}]*\}"
                 yield from (
@@ -103,13 +101,27 @@ def _errors() -> Iterator[str]:
                 )
 
 
+def _added(error: ast.Call) -> tuple[str, str]:
+    """Return the texts that an error adds before and after its message."""
+    name = ast.unparse(error.func)
+    before, after = _ADDED.get("self.damaged" if name.endswith(".damaged") else name, ("", ""))
+    given = {keyword.arg: keyword.value for keyword in error.keywords}
+    if name != "DataError":
+        return before, after
+    place = "{file}:{line}" if "line" in given else "{file}"
+    if field := _rendered(given["field"]) if "field" in given else None:
+        return f"{place}: {field} ", after
+    return (f"{place}: " if "line" in given else before), after
+
+
 def _rendered(node: ast.expr) -> str | None:
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return node.value
     if isinstance(node, ast.JoinedStr):
-        return "".join(
+        text = "".join(
             str(part.value) if isinstance(part, ast.Constant) else f"{{{_value_name(part)}}}" for part in node.values
         )
+        return text.replace("{name}={name}", "{name}={value}")
     return None
 
 

@@ -112,7 +112,8 @@ _GROUPS = {
     "Errors": ("RagbedError", "UsageError"),
 }
 _INTRODUCTION = """
-Every command has a function in `ragbed`, and parameters have the names of the options, with `_` for `-`. Functions
+Every command has a function in `ragbed`, whose parameters are named after the options, with `_` instead of `-`.
+Functions
 return result objects: `records()` returns rows, `to_pandas()` returns a DataFrame (`pip install 'ragbed[pandas]'`), and
 notebooks display tables and figures. Only a progress bar is printed, in terminals and notebooks. To turn it off, use
 `progress=False`; to receive the updates yourself, pass a `ragbed.Progress`. Messages go to the logger `ragbed`.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -12,14 +13,20 @@ import ragbed
 from ragbed.errors import UsageError
 from ragbed.schema import Case
 
-# `study/record.sh` generates the synthetic data with these parameters.
-SYNTHETIC = {"items": 300, "integration": 100, "counterfactual": 100, "seed": 2026, "perturbations": "none"}
+# The parameters of the synthetic data, by the first part of the name of a run: `synthetic-main`, `long-32`.
+SYNTHETIC: dict[str, dict[str, Any]] = {
+    "synthetic": {"items": 300, "integration": 100, "counterfactual": 100, "seed": 2026, "perturbations": "none"},
+    "long": {
+        "items": 40, "integration": 0, "counterfactual": 0, "seed": 28, "perturbations": "none", "num_docs": 100,
+        "supporting": 1, "lang": "en",
+    },
+}  # fmt: skip
 
 
 def write_synthetic(folder: Path) -> None:
-    """Generate the synthetic data of the study in a folder, unless it is already there."""
-    if not folder.exists():
-        ragbed.synthesize(**SYNTHETIC, out=folder, progress=False)  # type: ignore[arg-type]
+    """Generate the synthetic data of the study, one subfolder for each set of parameters."""
+    for name, parameters in SYNTHETIC.items():
+        ragbed.synthesize(**parameters, out=folder / name, progress=False)
 
 
 def hash_prompts(cases: Iterable[Case]) -> str:
@@ -53,7 +60,7 @@ def find_data(settings: Mapping[str, str], folder: Path) -> list[Path]:
 def generate_cases(settings: Mapping[str, str], folder: Path) -> list[Case]:
     """Return the cases of a run with these settings."""
     testbeds, limit = settings["testbeds"], settings["limit"]
-    noise = settings["noise"]
+    noise, confidence = settings["noise"], settings.get("confidence")
     spec = ragbed.RunSpec(
         model="scripted/oracle",
         data=[str(path) for path in find_data(settings, folder)],
@@ -65,7 +72,9 @@ def generate_cases(settings: Mapping[str, str], folder: Path) -> list[Case]:
         profile=settings["profile"],
         seed=int(settings["seed"]),
         limit=None if limit == "none" else int(limit),
-        strategies=settings.get("remedies"),
+        strategies=None if confidence == "stated" else settings.get("remedies"),
+        num_docs=settings["docs"],
+        confidence=confidence if confidence == "stated" else None,  # the others do not change the prompts
     )
     job = ragbed.plan_run(spec, message=lambda _: None)  # testbeds that do not apply to a file are expected
     try:

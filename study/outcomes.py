@@ -16,7 +16,7 @@ from ragbed.analysis.metrics.cells import Cell
 from ragbed.schema import Estimate
 from study import MODELS, RECORDINGS
 from study.comparisons import DATASETS, Row, Trials, primary_rows, same_response_rows
-from study.recordings import Recording, read_recording, recording_paths
+from study.recordings import RecordedTrial, Recording, read_recording, recording_paths
 
 QWEN = MODELS[1:]
 
@@ -160,14 +160,14 @@ def matches(outcomes: Outcomes) -> list[Match]:
     return found
 
 
+def is_sent(trial: RecordedTrial) -> bool:
+    """Return whether a case was sent to the model: it is feasible and not too long for the context."""
+    return trial.outcome != "infeasible" and not (trial.error or "").startswith("too-long")
+
+
 def count_failed(outcomes: Outcomes) -> tuple[int, int]:
     """Return the number of calls that failed, and of all calls."""
-    called = [
-        trial.outcome
-        for recording in outcomes.recordings
-        for trial in recording.trials
-        if trial.outcome != "infeasible"
-    ]
+    called = [trial.outcome for recording in outcomes.recordings for trial in recording.trials if is_sent(trial)]
     return sum(outcome not in ("ok", "truncated") for outcome in called), len(called)
 
 

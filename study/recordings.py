@@ -24,7 +24,7 @@ from ragbed.scoring import score_outcome
 from ragbed.scoring.untracked import score_untracked
 from study import RECORDINGS
 
-VERSION = 2  # version 1 has no references to data files
+VERSION = 3  # version 1 has no references to data files, version 2 no confidence and errors
 ENDING = ".recording"
 
 # A text, or the start and length of a passage in the data file.
@@ -98,6 +98,8 @@ class RecordedTrial(Struct, frozen=True, array_like=True):
         finish: Finish reason.
         reply: The response, or its segments.
         steps: The response and token counts of each call, if there are several calls or the response is parsed.
+        confidence: The model's confidence, or the reason why it is unknown.
+        error: Type of the error, if there is no response.
     """
 
     condition: int
@@ -113,6 +115,8 @@ class RecordedTrial(Struct, frozen=True, array_like=True):
     finish: str | None = None
     reply: StoredReply | None = None
     steps: tuple[tuple[StoredReply | None, tuple[int, int] | None], ...] = ()
+    confidence: float | str | None = None
+    error: str | None = None
 
 
 @dataclass(frozen=True)
@@ -177,6 +181,8 @@ class RecordingBuilder:
                 finish=completion.finish,
                 reply=completion.reply,
                 steps=tuple((step.reply, _tokens(step.usage)) for step in completion.steps),
+                confidence=completion.confidence,
+                error=completion.error,
             )
         self.add_scored(trial, scores)
 

@@ -30,7 +30,7 @@ class DataFolders:
 
     def find(self, recording: Recording) -> Path | None:
         """Return the folder with a run's data."""
-        return self.rgb if recording.is_rgb else self.synthetic
+        return self.rgb if recording.is_rgb else self.synthetic / recording.run.run.partition("-")[0]
 
 
 @contextmanager
@@ -66,6 +66,8 @@ def to_completion(case: Case, trial: RecordedTrial) -> Completion:
         finish=trial.finish,
         usage=_usage(trial.usage),
         steps=tuple(_steps(case, trial)),
+        confidence=trial.confidence,
+        error=trial.error,
     )
 
 

@@ -29,6 +29,8 @@ _FIGURES = {
     "synthetic-main": ("noise-en_base", "noise-zh_base", "position-en_base", "counterfactual-en_fact"),
     "rgb-main": ("noise-zh_refine", "position-zh_refine"),
     "synthetic-conflict": ("conflict-en_fact", "conflict-zh_fact"),
+    "long-256": ("length-en_base",),
+    "synthetic-logprobs": ("coverage-en_base",),
 }
 _CHINESE = frozenset({"noise-zh_refine"})  # the figures of the Chinese pages
 

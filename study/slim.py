@@ -9,10 +9,16 @@ in the order of `MODELS`. DIR has RGB's files. The cases are generated again and
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import groupby
 from pathlib import Path
 
+from msgspec import structs
+
 from ragbed import __version__
+from ragbed.io.cassette import CassetteResult
+from ragbed.schema import Case
+from ragbed.scoring.confidence import add_agreement
 from study import MODELS
 from study.cases import hash_prompts
 from study.cassettes import read_recorded
@@ -62,9 +68,21 @@ def slim_run(path: Path, times: Mapping[tuple[str, str], int]) -> Recording:
     for case in recorded.cases:
         if not case.feasible:
             builder.add(case, None)
-    for case, result in recorded.trials():
+    trials = recorded.trials()
+    if recorded.part.settings.get("confidence") == "agreement":
+        trials = _with_agreement(trials)
+    for case, result in trials:
         builder.add(case, None, result.completion, result.repeat)
     return builder.build()
+
+
+def _with_agreement(trials: Iterator[tuple[Case, CassetteResult]]) -> Iterator[tuple[Case, CassetteResult]]:
+    """Yield the trials with the agreement between the responses to a case as their confidence."""
+    for _, group in groupby(trials, key=lambda trial: trial[0].case):
+        same_case = list(group)
+        completions = add_agreement([result.completion for _, result in same_case])
+        for (case, result), completion in zip(same_case, completions, strict=True):
+            yield case, structs.replace(result, completion=completion)
 
 
 def main(arguments: list[str]) -> None:

@@ -2,31 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
+from ragbed.analysis.statistics.rates import Interval
+from ragbed.analysis.statistics.unpaired import combine_rates
 from ragbed.schema import Estimate
 from study import MODELS
+from study.abilities import ability_predictions
 from study.comparisons import DATASETS, Row
-from study.outcomes import PARITY_COUNTS, Outcomes, count_failed, matches, parity_counts, predictions, short
+from study.outcomes import (
+    PARITY_COUNTS,
+    Outcomes,
+    Prediction,
+    count_failed,
+    is_sent,
+    matches,
+    parity_counts,
+    predictions,
+    short,
+)
 
 _STRATEGIES = ("quote", "numbered", "unwarned", "decompose", "isolate", "cite")
 _GAINS = (("noise", "base"), ("rejection", "base"), ("integration", "int"), ("counterfactual", "fact"))
 
 
-def _share(estimate: Estimate) -> str:
+def share(estimate: Estimate) -> str:
     if estimate.value is None:
         return "–"
     return f"{100 * estimate.value:.1f} [{100 * (estimate.low or 0):.1f}, {100 * (estimate.high or 0):.1f}]"
 
 
-def _points(value: float) -> str:
+def points(value: float) -> str:
     return f"{100 * value:+.1f}".replace("-", "−").replace("+0.0", "0.0").replace("−0.0", "0.0")
 
 
 def _difference(row: Row) -> str:
-    low, high = (f"{100 * bound:.1f}".replace("-", "−") for bound in row.difference[1:])
-    text = f"{_points(row.difference.value)} [{low}, {high}]"
+    text = _interval(row.difference)
     return f"**{text}**" if row.is_significant else text
+
+
+def _interval(difference: Interval) -> str:
+    low, high = (f"{100 * bound:.1f}".replace("-", "−") for bound in difference[1:])
+    return f"{points(difference.value)} [{low}, {high}]"
+
+
+def _pair(models: str) -> str:
+    return short(models).replace("Qwen2.5-Coder-", "").replace("SmolLM2-", "")
 
 
 def runs_table(outcomes: Outcomes) -> Iterator[str]:
@@ -35,7 +56,7 @@ def runs_table(outcomes: Outcomes) -> Iterator[str]:
     yield "|---|---|---|---|---|---|---|"
     for model in MODELS:
         own = [recording for recording in outcomes.recordings if recording.run.model.name == model]
-        trials = [trial for recording in own for trial in recording.trials if trial.outcome != "infeasible"]
+        trials = [trial for recording in own for trial in recording.trials if is_sent(trial)]
         tokens = [sum(trial.usage[side] for trial in trials if trial.usage) / 1e6 for side in (0, 1)]
         truncated = sum(trial.outcome == "truncated" for trial in trials)
         failed = sum(trial.outcome not in ("ok", "truncated") for trial in trials)
@@ -66,8 +87,8 @@ def models_table(outcomes: Outcomes) -> Iterator[str]:
     yield "| Data | Models | 1b: accuracy at noise 0.4 | 1c: refusal recall |"
     yield "|---|---|---|---|"
     for accuracy, refusal in zip(outcomes.rows("1b"), outcomes.rows("1c"), strict=True):
-        names = short(accuracy.model).replace("Qwen2.5-Coder-", "").replace("SmolLM2-", "")
-        yield f"| `{accuracy.data}` | {names} | {_difference(accuracy)} | {_difference(refusal)} |"
+        cells = f"{_difference(accuracy)} | {_difference(refusal)}"
+        yield f"| `{accuracy.data}` | {_pair(accuracy.model)} | {cells} |"
 
 
 def abilities_table(outcomes: Outcomes) -> Iterator[str]:
@@ -100,7 +121,7 @@ def _cell(
     outcomes: Outcomes, run: str, key: tuple[str, str, str], metric: str, profile: str, place: dict[str, float]
 ) -> str:
     try:
-        return _share(outcomes.find(run, key, metric, profile, **place))
+        return share(outcomes.find(run, key, metric, profile, **place))
     except KeyError:  # no question has this condition, e.g. no closed-book answer is right
         return "–"
 
@@ -124,7 +145,7 @@ def strategies_table(outcomes: Outcomes) -> Iterator[str]:
 
 
 def _gain(estimate: Estimate) -> str:
-    text = _points(estimate.value or 0.0)
+    text = points(estimate.value or 0.0)
     return f"{text}*" if (estimate.low or 0.0) > 0 or (estimate.high or 0.0) < 0 else text
 
 
@@ -139,6 +160,18 @@ def synthetic_table(outcomes: Outcomes) -> Iterator[str]:
             for side in (match.synthetic, match.rgb)
         ]
         yield f"| {match.name} | {sides[0]} | {sides[1]} | {match.agreement:.2f}".replace("-", "−") + " |"
+
+
+def spacing_table(outcomes: Outcomes) -> Iterator[str]:
+    """Yield the difference between the models on synthetic data minus the one on RGB's data."""
+    yield "| Models | 1b, synthetic minus RGB | 1c, synthetic minus RGB |"
+    yield "|---|---|---|"
+    for pair in dict.fromkeys(row.model for row in outcomes.rows("1b")):
+        cells = []
+        for family in ("1b", "1c"):
+            sides = [outcomes.row(family, data, pair).difference for data in ("zh_base", "zh_refine")]
+            cells.append(_interval(combine_rates(sides, (1, -1))))
+        yield f"| {_pair(pair)} | {' | '.join(cells)} |"
 
 
 def faults_table(outcomes: Outcomes) -> Iterator[str]:
@@ -171,9 +204,20 @@ def predictions_table(outcomes: Outcomes) -> Iterator[str]:
     """Yield the outcome of each prediction."""
     yield "| Prediction | Outcome | Result |"
     yield "|---|---|---|"
-    for prediction in predictions(outcomes):
+    yield from _prediction_rows(predictions(outcomes))
+
+
+def ability_predictions_table(outcomes: Outcomes) -> Iterator[str]:
+    """Yield the outcome of each prediction about long contexts and confidence."""
+    yield "| Prediction | Outcome | Result |"
+    yield "|---|---|---|"
+    yield from _prediction_rows(ability_predictions(outcomes))
+
+
+def _prediction_rows(found: Iterable[Prediction]) -> Iterator[str]:
+    for prediction in found:
         result = "right" if prediction.is_right else "**wrong**"
-        yield f"| {prediction.number} | {prediction.outcome} | {result} |"
+        yield f"| {prediction.number} | {prediction.outcome.replace('-', '−')} | {result} |"
 
 
 def findings(outcomes: Outcomes) -> Iterator[str]:
@@ -201,7 +245,7 @@ def findings(outcomes: Outcomes) -> Iterator[str]:
         f"On RGB's data, this effect is significant in {on_rgb} of {len(MODELS)} rows."
     )
     yield (
-        f"* Substring matching changes accuracy by {_points(min(substring))} to {_points(max(substring))} points "
+        f"* Substring matching changes accuracy by {points(min(substring))} to {points(max(substring))} points "
         "compared with the robust track, in both directions."
     )
     yield f"* {failed} of {calls:,} calls failed, so excluding failed calls would not change the results."
@@ -221,7 +265,9 @@ BLOCKS: dict[str, Callable[[Outcomes], Iterator[str]]] = {
     "abilities": abilities_table,
     "strategies": strategies_table,
     "synthetic": synthetic_table,
+    "spacing": spacing_table,
     "faults": faults_table,
     "parity": parity_table,
     "predictions": predictions_table,
+    "abilitypredictions": ability_predictions_table,
 }

@@ -62,7 +62,7 @@ class Plugin(Struct, frozen=True):
         missing = [name for name in self.family.needs if not hasattr(part, name)]
         if missing:
             problem = f"{self.entry.value} is a {type(part).__name__} that does not define {' and '.join(missing)}"
-            raise PluginFailed(f"{self} is not a {self.family.one}: {problem}; see docs/reference/plugins.md.")
+            raise PluginFailed(f"{self} is not a {self.family.one}: {problem}. See docs/reference/plugins.md.")
         return part
 
 

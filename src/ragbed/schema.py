@@ -70,7 +70,7 @@ class Article(Record, frozen=True, kw_only=True):
 
 
 class Reject(Record, frozen=True, kw_only=True):
-    """Something that a build step rejected, with the reason."""
+    """An input that a build step rejected, with the reason."""
 
     step: str
     what: str  # URL, path or ID
@@ -82,7 +82,7 @@ class Hit(Record, frozen=True, kw_only=True):
     """A search result for a question."""
 
     question: str  # the search query
-    rank: int  # from 1
+    rank: int  # rank in the search results, starting at 1
     url: str
     title: str
     snippet: str
@@ -162,7 +162,7 @@ class Document(Record, frozen=True, kw_only=True):
     stance: Stance
     kind: str
     source: int  # index among its item's passages
-    item: str | None = None  # ID of its item, if it was taken from another item
+    item: str | None = None  # ID of the item that the document was taken from, if it is not the case's own item
     part: int | None = None  # integration: index, from 0, of the part of the answer that it supports
     states: str | None = None  # the value that a synthetic document gives as an answer to the question, if recorded
 
@@ -311,4 +311,4 @@ class Estimate(Record, frozen=True, kw_only=True):
     errors: int
     infeasible: int
     truncated: int = 0
-    unsure: int = 0  # accuracy: responses that the rules cannot decide and that count as wrong
+    unsure: int = 0  # number of responses that the rules cannot decide; accuracy counts them as wrong

@@ -72,7 +72,7 @@ _squeezed = lru_cache(maxsize=4_096)(squeezed)
 
 
 def mentions_answer(text: str, answer: Answer) -> bool:
-    """Return whether a text contains any alias by the most tolerant comparison; there can be false positives."""
+    """Return whether a text contains any alias under the most tolerant comparison; false positives are possible."""
     squeezed_text = _squeezed(text)
     return any(_squeezed(alias) in squeezed_text for aliases in answer for alias in aliases)
 

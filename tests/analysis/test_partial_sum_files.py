@@ -163,25 +163,28 @@ def test_an_invalid_file_is_reported_with_its_line(tmp_path: Path) -> None:
     head = f'{{"is":"sums","ragbed":"1","runs":[{run}]}}\n'
     sheet = '{"is":"sheet","of":["m","d","en","robust"],"kinds":[]}\n'
     for content, message in (
-        ("{}\n", ":1: is not a valid line of an aggregate file ("),
+        ("{}\n", ":1: this is not a valid line of an aggregate file ("),
         ("", "contains no aggregates"),
         (
             sheet + head,
-            ":1: is not a valid line of an aggregate file (the header must appear on the first line and nowhere else)",
+            ":1: this is not a valid line of an aggregate file (the header must appear on the first line and "
+            "nowhere else)",
         ),
         (
             head + head,
-            ":2: is not a valid line of an aggregate file (the header must appear on the first line and nowhere else)",
+            ":2: this is not a valid line of an aggregate file (the header must appear on the first line and "
+            "nowhere else)",
         ),
-        (head + sheet + sheet, ":3: is not a valid line of an aggregate file (m on d appears twice)"),
+        (head + sheet + sheet, ":3: this is not a valid line of an aggregate file (m on d appears twice)"),
         (
             head + '{"is":"questions","n":1,"trials":[[0]]}\n',
-            ":2: is not a valid line of an aggregate file (a trial refers to a pattern that no earlier line defines",
+            ":2: this is not a valid line of an aggregate file (a trial refers to a pattern that no earlier "
+            "line defines",
         ),
-        (head + '{"is":"questions","n":0,"trials":[[0]]}\n', ":2: is not a valid line of an aggregate file ("),
+        (head + '{"is":"questions","n":0,"trials":[[0]]}\n', ":2: this is not a valid line of an aggregate file ("),
         (
             head + sheet + '{"is":"end","lines":7}\n',
-            ":3: is not a valid line of an aggregate file (expected 7 lines before this one, but found 2",
+            ":3: this is not a valid line of an aggregate file (expected 7 lines before this one, but found 2",
         ),
     ):
         (tmp_path / "x.jsonl").write_text(content, "utf-8")
@@ -195,12 +198,12 @@ def test_truncated_and_concatenated_files_are_refused(tmp_path: Path, parts: lis
     for kept in (1, 2, len(lines) // 2, len(lines) - 1):
         (tmp_path / "cut.jsonl").write_bytes(b"".join(lines[:kept]))
         done = type_command("report", str(tmp_path / "cut.jsonl"))
-        assert (done.code, "cut.jsonl is truncated: its last line is missing" in done.err) == (1, True)
+        assert (done.code, "cut.jsonl is truncated (its last line is missing)" in done.err) == (1, True)
     _sum(parts[1], tmp_path / "2.jsonl")
     (tmp_path / "cat.jsonl").write_bytes(b"".join(lines) + (tmp_path / "2.jsonl").read_bytes())
     done = type_command("report", str(tmp_path / "cat.jsonl"))
     reason = "the file continues after its end marker; if several files were concatenated, pass them separately"
-    message = f"cat.jsonl:{len(lines) + 1}: is not a valid line of an aggregate file ({reason})"
+    message = f"cat.jsonl:{len(lines) + 1}: this is not a valid line of an aggregate file ({reason})"
     assert (done.code, message in done.err) == (1, True), done.err
 
 
@@ -212,7 +215,7 @@ def test_sums_of_several_versions_do_not_add_up(tmp_path: Path, parts: list[Path
         head, rest = file.read_text("utf-8").split("\n", 1)
         file.write_text(json.dumps(json.loads(head) | {"ragbed": "0.0.1"}) + "\n" + rest, "utf-8")
     done = type_command("report", *map(str, files))
-    assert (done.code, "these aggregate files were scored by ragbed 0.0.1 and " in done.err) == (2, True)
+    assert (done.code, "these aggregate files were written by ragbed 0.0.1 and " in done.err) == (2, True)
     assert type_command("merge", *map(str, files[:2]), "-o", str(tmp_path / "old")).code == 0
     assert json.loads((tmp_path / "old").read_text("utf-8").split("\n", 1)[0])["ragbed"] == "0.0.1"
 

@@ -122,9 +122,9 @@ def test_what_a_function_raises_is_an_error_of_that_case_with_its_traceback(tmp_
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        (None, "TypeError: the function returned None; expected a string"),
-        (3, "TypeError: the function returned int '3'; expected a string"),
-        (b"Paris", "TypeError: the function returned bytes"),
+        (None, "TypeError: expected a string, but the function returned None"),
+        (3, "TypeError: expected a string, but the function returned int '3'"),
+        (b"Paris", "TypeError: expected a string, but the function returned bytes"),
     ],
 )
 def test_a_response_that_is_not_text_is_an_error_of_that_case(value: object, message: str, tmp_path: Path) -> None:
@@ -260,7 +260,7 @@ def test_an_object_with_the_model_protocol_is_a_model(tmp_path: Path) -> None:
         (lambda question, documents: "x", r"use ragbed.system\(function\)"),
         ("scripted/oracl", "unknown scripted model 'oracl'. Did you mean 'oracle'"),
         ("scriptd/oracle", "Did you mean scripted/oracle"),
-        ([lambda _: "", lambda _: "x"], "two models are named 'function/lambda'; give them different names"),
+        ([lambda _: "", lambda _: "x"], "two models are named 'function/lambda'. Give them different names"),
         ({"a b": "scripted/oracle"}, "the name 'a b' may only contain"),
         ({"one": "scripted/oracle", "two": "scripted/oracle"}, "appears twice under different names"),
     ],
@@ -329,7 +329,7 @@ def test_data_can_be_named_and_mixed(tmp_path: Path) -> None:
         ([3], "data=int '3' is not a dataset"),
         ("ragbed-mini-en_bas", "Did you mean 'ragbed-mini-en_base'"),
         (_ITEMS[0], "data is a single item, but a list of items is expected"),
-        ([_ITEMS, _ITEMS], r"2 datasets are named 'data'; give each its own name: data=\{'NAME': …"),
+        ([_ITEMS, _ITEMS], r"2 datasets are named 'data'. Give each its own name: data=\{'NAME': …"),
         (
             [{"question": object()}],
             r"item 0 cannot be converted to JSON: object is not a JSON type\. Use strings, numbers",

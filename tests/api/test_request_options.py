@@ -14,9 +14,9 @@ from tests.servers.function_model import ModelRequest, function_model
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "off and an effort": ({"thinking": "off", "reasoning_effort": "high"}, "contradict each other"),
     "on and no effort": ({"thinking": "on", "reasoning_effort": "none"}, "contradict each other"),
-    "an unknown switch": ({"thinking": "maybe"}, "use on, off, or budget=N"),
-    "a budget of nothing": ({"thinking": "budget=0"}, "use on, off, or budget=N"),
-    "an effort of two words": ({"reasoning_effort": "very high"}, "use a level"),
+    "an unknown switch": ({"thinking": "maybe"}, "Use on, off, or budget=N"),
+    "a budget of nothing": ({"thinking": "budget=0"}, "Use on, off, or budget=N"),
+    "an effort of two words": ({"reasoning_effort": "very high"}, "Use a level"),
     "a list as the body": ({"extra_body": "[1]"}, "is not a JSON object"),
     "no JSON": ({"extra_body": "{top_k: 1}"}, "is not valid JSON"),
     "messages": ({"extra_body": {"messages": []}}, "must not contain 'messages'"),
@@ -25,11 +25,11 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "a header with a line break": ({"header": "X-A: 1\r\nX-B: 2"}, "line break"),
     "a header without a colon": ({"header": "X-A"}, "Name: value"),
     "a header of the connection": ({"header": ["Content-Length: 3"]}, "is managed by the connection"),
-    "no tokens": ({"max_tokens": 0}, "use 'auto' or an integer"),
-    "many tokens": ({"max_tokens": "many"}, "use 'auto' or an integer"),
-    "a warm temperature": ({"temperature": "warm"}, "use 'none' or a number"),
-    "a negative temperature": ({"temperature": -1}, "use 'none' or a number"),
-    "a seed of a half": ({"seed_model": 0.5}, "is not an integer"),
+    "no tokens": ({"max_tokens": 0}, "Use 'auto' or an integer"),
+    "many tokens": ({"max_tokens": "many"}, "Use 'auto' or an integer"),
+    "a warm temperature": ({"temperature": "warm"}, "Use 'none' or a number"),
+    "a negative temperature": ({"temperature": -1}, "Use 'none' or a number"),
+    "a seed of a half": ({"seed_model": 0.5}, "is not valid. Use an integer"),
 }
 
 

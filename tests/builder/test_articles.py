@@ -19,6 +19,8 @@ from ragbed.builder.build_context import Build
 from ragbed.builder.recipe import read_recipe
 from ragbed.builder.sources import ArticleSource, DocumentFetcher
 from ragbed.builder.web.addresses import AddressFilter
+from ragbed.builder.web.content_types import MARKDOWN
+from ragbed.builder.web.documents import READERS, ReadJob
 from ragbed.builder.web.extract import Extractor
 from ragbed.builder.web.fetch import Fetcher
 from ragbed.builder.web.limits import FetchLimits
@@ -157,6 +159,18 @@ def test_a_folder_is_read_to_its_depths(tmp_path: Path) -> None:
         ("inner/b.md", "zh", "2026-11-01"),
     ]
     assert outcomes(rejects) == {"d.xyz": "type", "e.pdf": "broken", "f.txt": "outside"}
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ('---\ntitle: "The mill: a walk"\n---\nText.', "The mill: a walk"),
+        ('# Talk: "The village under the lake"\n\nText.', 'Talk: "The village under the lake"'),
+        ("# Readers' questions about readers'\n\nText.", "Readers' questions about readers'"),
+    ],
+)
+def test_a_markdown_title_keeps_its_quotation_marks(text: str, title: str) -> None:
+    assert READERS[MARKDOWN](ReadJob(kind=MARKDOWN, body=text.encode())).title == title
 
 
 def test_records_are_read_line_by_line(tmp_path: Path) -> None:

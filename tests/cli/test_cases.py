@@ -74,7 +74,7 @@ def test_the_summary_counts_per_condition_with_reasons(data: str) -> None:
         (["--noise", "nan"], "is not a ratio"),
         (
             ["--num-docs", "0"],
-            "--num-docs 0 is not an integer between 1 and 10,000; to evaluate without documents, use --testbeds",
+            "--num-docs 0 is not an integer between 1 and 10,000. To evaluate without documents, use --testbeds",
         ),
         (["--num-docs", "-1"], "is not an integer between 1 and 10,000"),
         (["--profile", "robost"], "unknown profile 'robost'. Did you mean 'robust'? Known: paper, code-2023"),
@@ -175,7 +175,7 @@ def test_control_characters_of_the_data_do_not_reach_the_terminal(tmp_path: Path
         done = type_command("cases", spec)
         assert done.code in (1, 2)
         assert "\x1b" not in done.err + done.out
-    assert r"\u001b[31mred.json:1: has an unknown format" in done.err
+    assert r"\u001b[31mred.json:1: the format is unknown" in done.err
     path.write_bytes(native.to_line(base_item(id="\x9b2J\u202e")))
     assert not {"\x9b", "\u202e"} & set(type_command("cases", f"red={path}").out)
 

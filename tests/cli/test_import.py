@@ -114,7 +114,7 @@ def test_data_that_were_run_under_a_shorter_name_are_found(data: Path) -> None:
     ("name", "words", "problem"),
     [
         ("answers.json", ("--from", "rgb"), "is not named like a result file of the original code"),
-        (_NAME.replace("en_refine", "zh_int"), ("--from", "rgb"), "its dataset is not one of en_refine"),
+        (_NAME.replace("en_refine", "zh_int"), ("--from", "rgb"), "a dataset that is not one of en_refine"),
         (_NAME, ("--from", "rgb", "--profile", "robust"), "require code-2024 or code-2023"),
         (_NAME, ("--from", "csv"), "unknown format 'csv'"),
         (_NAME, ("--from", "jsonl"), "requires the name of the model that produced the answers. Add --model NAME."),

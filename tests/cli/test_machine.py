@@ -88,7 +88,7 @@ def test_a_read_only_home(tmp_path: Path) -> None:
     assert "Set RAGBED_CACHE_DIR to another folder, or use --no-cache. The run continues without the cache." in done.err
     downloaded = type_command("data", "get", "rgb", "--from", str(tmp_path), env=home)
     assert downloaded.code == 1
-    assert "set RAGBED_DATA_DIR to another folder." in downloaded.err
+    assert "Set RAGBED_DATA_DIR to another folder." in downloaded.err
 
 
 def test_a_folder_that_cannot_be_written() -> None:

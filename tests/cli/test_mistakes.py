@@ -150,7 +150,7 @@ MODELS = [
     ),
     Mistake(
         "run -d DATA -m python/my_rag.py:answer",
-        "python/my_rag.py:answer: the module name must not end in .py; use python/my_rag:answer",
+        "python/my_rag.py:answer: the module name must not end in .py. Use python/my_rag:answer",
     ),
     Mistake(
         "run -d DATA -m python/my_rga:answer",
@@ -257,7 +257,7 @@ DATASETS = [
     ),
     Mistake(
         "run -m scripted/oracle -d en_refine",
-        "en_refine has not been downloaded yet; download it with: ragbed data get rgb",
+        "en_refine has not been downloaded yet. Download it with: ragbed data get rgb",
     ),
     Mistake(
         "run -m scripted/oracle -d bad.jsonl",
@@ -266,7 +266,7 @@ DATASETS = [
     ),
     Mistake(
         "run -m scripted/oracle -d other.jsonl",
-        "other.jsonl:1: has an unknown format: a record must have the field 'question' (native) or 'query' (rgb), but "
+        "other.jsonl:1: the format is unknown: a record must have the field 'question' (native) or 'query' (rgb), but "
         "this record has: a",
         code=1,
     ),
@@ -284,7 +284,7 @@ DATASETS = [
     ),
     Mistake(
         "run -m scripted/oracle -d DATA -d DATA",
-        "2 datasets are named 'ragbed-mini-en_base'; rename one with NAME=PATH.",
+        "2 datasets are named 'ragbed-mini-en_base'. Rename one with NAME=PATH.",
     ),
     Mistake("cases mmlu", "there is no file or dataset named mmlu. Check the path, or choose a dataset: <datasets>."),
     Mistake("lint mmlu", "there is no file or dataset named mmlu. Check the path, or choose a dataset: <datasets>."),
@@ -370,15 +370,15 @@ OPTIONS = [
     ),
     Mistake("RUN --noise many", "--noise 'many' is not a ratio. Use a number from 0 to 1, e.g. 0.4, 40% or 2/5."),
     Mistake("RUN --noise 2", "--noise 2 is out of range. Use a number from 0 to 1, e.g. 0.4 or 2/5."),
-    Mistake("RUN --noise 0,,0.2", "--noise '0,,0.2' contains an empty value; separate values with single commas."),
+    Mistake("RUN --noise 0,,0.2", "--noise '0,,0.2' contains an empty value. Separate values with single commas."),
     Mistake(
         "RUN --num-docs five",
-        "--num-docs five is not an integer between 1 and 10,000; to evaluate without documents, use "
+        "--num-docs five is not an integer between 1 and 10,000. To evaluate without documents, use "
         "--testbeds closed-book.",
     ),
     Mistake(
         "RUN --num-docs 0",
-        "--num-docs 0 is not an integer between 1 and 10,000; to evaluate without documents, use "
+        "--num-docs 0 is not an integer between 1 and 10,000. To evaluate without documents, use "
         "--testbeds closed-book.",
     ),
     Mistake(
@@ -399,8 +399,8 @@ OPTIONS = [
         "RUN --strategies quot",
         "unknown prompting strategy 'quot'. Did you mean 'quote'? Known: quote, numbered, unwarned, decompose, <any>",
     ),
-    Mistake("RUN --temperature hot", "--temperature 'hot' is out of range: use 'none' or a number from 0 to 100."),
-    Mistake("RUN --temperature -1", "--temperature '-1' is out of range: use 'none' or a number from 0 to 100."),
+    Mistake("RUN --temperature hot", "--temperature 'hot' is out of range. Use 'none' or a number from 0 to 100."),
+    Mistake("RUN --temperature -1", "--temperature '-1' is out of range. Use 'none' or a number from 0 to 100."),
     Mistake(
         "RUN --top-p 2",
         "Error: Invalid value for '--top-p': '2' is not allowed. Use a number of at least 0 and at most 1.",
@@ -408,7 +408,7 @@ OPTIONS = [
     Mistake(
         "RUN --repeats 0", "Error: Invalid value for '--repeats': '0' is not allowed. Use an integer of at least 1."
     ),
-    Mistake("RUN --max-tokens 0", "--max-tokens '0' is out of range: use 'auto' or an integer of at least 1."),
+    Mistake("RUN --max-tokens 0", "--max-tokens '0' is out of range. Use 'auto' or an integer of at least 1."),
     Mistake(
         "RUN --max-connections 9999",
         "Error: Invalid value for '--max-connections': '9999' is not allowed. Use an integer of at least 1 and at "
@@ -536,7 +536,7 @@ OPTIONS = [
     Mistake("cache prune", "Set either --older-than AGE or --all, but not both."),
     Mistake(
         "cache prune --older-than month",
-        "--older-than 'month' is not valid: use a number followed by h, d or w, e.g. 30d.",
+        "--older-than 'month' is not valid. Use a number followed by h, d or w, e.g. 30d.",
     ),
     Mistake("power --drop lots", "--drop 'lots' is not a ratio. Use a number from 0 to 1, e.g. 0.4, 40% or 2/5."),
     Mistake(
@@ -570,7 +570,7 @@ FILES = [
     Mistake("judge good -m scripted/oracle --labels none.jsonl", "none.jsonl: no such file. Check the path."),
     Mistake(
         "judge good -m scripted/oracle --labels text",
-        "text:1: is not a valid label: JSON is malformed: invalid character (byte 0)",
+        "text:1: this line is not a valid label: JSON is malformed: invalid character (byte 0)",
         code=1,
     ),
     Mistake("report good -f md -o empty", "empty is a folder. Choose a file inside it."),
@@ -598,8 +598,8 @@ FILES = [
     Mistake("merge good -o good", "good already contains a run. Choose a new folder for --out."),
     Mistake(
         "merge good text -o new",
-        "text is an aggregate file, but good is a run. Use only aggregate files or only runs; to write the "
-        "aggregates of a run: ragbed score good --sums FILE",
+        "text is an aggregate file, but good is a run. Use only aggregate files or only runs. To write the "
+        "aggregates of a run, use: ragbed score good --sums FILE",
     ),
 ]
 

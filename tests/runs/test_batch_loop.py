@@ -205,7 +205,7 @@ def test_batches_in_progress_are_shown_and_must_be_collected(tmp_path: Path, mon
     ("model", "options", "message"),
     [
         ("scripted/oracle", {}, "scripted/oracle does not support batches"),
-        (MODELS[0], {"strategies": "quote"}, "omit `strategies`"),
+        (MODELS[0], {"strategies": "quote"}, "Omit `strategies`"),
     ],
 )
 def test_batches_need_a_provider_and_single_calls(
@@ -399,7 +399,7 @@ def test_calls_to_send_again_survive_the_end_of_a_session(
             with pytest.raises(ExceptionGroup) as caught:
                 _run(model, tmp_path / "run", batch=True)
             assert caught.group_contains(_Killed)
-        with pytest.raises(UsageError, match="Set `batch` to collect their results"):
+        with pytest.raises(UsageError, match="Set `batch` to collect the results of the batches"):
             _run(model, tmp_path / "run")
         run = _run(model, tmp_path / "run", batch=True)
         stats = _stats(url)

@@ -1,4 +1,4 @@
-"""Select report cells by a string such as `noise.accuracy@0.8:en`, and check in advance that a run will have them."""
+"""Select report cells with a string such as `noise.accuracy@0.8:en`, and check that a run will produce them."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ from ragbed.errors import UnknownName, UsageError
 from ragbed.schema import Case
 from ragbed.testbeds.prompts.strategies import MARK
 
-# All scores at once, although no real response has all of them, so that metrics over a subset of responses are not
-# empty.
+# A trial with all scores, which no real response has, so that metrics over a subset of responses are not empty.
 _SCORES: dict[str, ScoreValue] = dict.fromkeys(
     ("correct", "partial", "aligned", "refused", "flagged", "misled", "paper.refused"), 1.0
 )
@@ -67,15 +66,15 @@ def _is_defined(metric: str) -> bool:
 
 
 class PlannedCells:
-    """Predicts a run's cells from its planned cases, with memory proportional to the number of conditions."""
+    """Predicts a run's cells from its planned cases, using memory proportional to the number of conditions."""
 
     def __init__(self, repeats: int) -> None:
         self._repeats = range(min(repeats, _REPEATS))
-        self._first: dict[tuple[object, ...], str] = {}  # the first item in each condition; all its cases are kept
+        self._first: dict[tuple[object, ...], str] = {}  # the first item in each condition, all of whose cases are kept
         self._trials: list[Scored] = []
 
     def add(self, case: Case) -> None:
-        """Add a case if it is feasible and uses the plain prompt."""
+        """Add a planned case if the case is feasible and uses the plain prompt."""
         if not case.feasible or MARK in case.profile:
             return
         condition = (case.data, case.lang, case.testbed, case.noise, case.noise_real, case.correct, case.k, case.arm)
@@ -89,7 +88,7 @@ class PlannedCells:
 
 
 def check_planned(selector: CellSelector, cells: Sequence[Cell]) -> list[Cell]:
-    """Return the planned cells that match a selector, or an empty list if they depend on what a system retrieves.
+    """Return the planned cells that match a selector, or an empty list if the cells depend on what a system retrieves.
 
     Raises:
         UsageError: No planned case measures the metric.

@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
-from operator import add
+from functools import cache, partial
+from importlib import import_module
+from operator import add, itemgetter
 from pathlib import Path
-from typing import NamedTuple, TypeAlias, get_args
+from types import ModuleType
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, get_args
 
 from msgspec import structs
 
@@ -27,10 +29,13 @@ from ragbed.runs.store import RunStore, StoredResult, open_store
 from ragbed.schema import Outcome
 from ragbed.testbeds import TESTBEDS
 
+if TYPE_CHECKING:
+    from ragbed.scoring.value import Value
+
 _SCORES = ("correct", "refused", "flagged")
 _NAMES = (*(f"{track}{name}" for track in ("paper.", "code.", "") for name in _SCORES), "misled", "unsure")
 _MAX_QUEUED = 1_000  # Maximum number of results waiting to be scored, which take 15 MB with RGB's documents.
-_EARLY = 20_000  # Maximum number of results scored during the run; an engine scores the rest in parallel.
+_EARLY = 20_000  # Maximum number of results scored during the run; an engine scores any others in parallel.
 _READ = 64  # Number of results from earlier sessions to read at a time.
 _STEP = 8  # Number of results to score in one step between responses, which takes about a millisecond.
 
@@ -169,6 +174,19 @@ _FAILED: _Sums = (*[0] * 2 * len(_NAMES), 1)
 _OUTCOMES: tuple[str, ...] = get_args(Outcome)
 
 
+_marks_of = itemgetter(*_NAMES)
+
+
+@cache
+def _scoring() -> ModuleType:
+    return import_module("ragbed.scoring")  # slow to import, and the first calls need not wait
+
+
+def _sums_of(marks: tuple[Value, ...]) -> _Sums:
+    """Return the summands for one response from its scores."""
+    return (*(float(mark or 0) for mark in marks), *(mark is not None for mark in marks), 0)  # type: ignore[arg-type]
+
+
 class _Tally:
     """Sums scores by condition and question, from results that arrive one by one."""
 
@@ -177,16 +195,16 @@ class _Tally:
         self._outcomes: dict[Condition, Counter[str]] = defaultdict(Counter)
         # Many questions have equal sums, so each distinct tuple is stored only once.
         self._shared: dict[_Sums, _Sums] = {}
+        self._sums_of: dict[tuple[Value, ...], _Sums] = {}
 
     def add(self, result: StoredResult, split: frozenset[str] = frozenset()) -> None:
         """Score a result and add it; for models in `split`, count it under the model that the server reports."""
-        from ragbed.scoring import score_outcome  # noqa: PLC0415 - slow to import, and the first calls need not wait
-
         case, completion, sums = result.case, result.completion, _FAILED
-        values = score_outcome(case, completion)
+        values = _scoring().score_outcome(case, completion)
         if values is not None:
-            marks = [values[name] for name in _NAMES]
-            sums = (*(float(mark or 0) for mark in marks), *(mark is not None for mark in marks), 0)  # type: ignore[arg-type]
+            marks = _marks_of(values)
+            known = self._sums_of.get(marks)  # few combinations of scores occur
+            sums = self._sums_of.setdefault(marks, _sums_of(marks)) if known is None else known
         condition = condition_of(split_by_served(result, split), case)
         self._outcomes[condition][completion.outcome] += 1
         # Items about the same event are not independent. An event may have the same name as an unrelated item.
@@ -237,7 +255,7 @@ def _group(condition: Condition) -> tuple[str, ...]:
 
 
 def _find(at: int, counts: Counter[_Sums], *, counts_failed: bool) -> list[tuple[float, float, int]]:
-    """Return the distinct pairs of hits and trials for the score at index `at`, each with its number of questions."""
+    """Return each distinct (hits, trials) pair for the score at index `at`, and how many questions have it."""
     return [
         (sums[at], size, count)
         for sums, count in counts.items()

@@ -65,7 +65,7 @@ class CostTally:
 
 
 def cost_of_result(stored: StoredResult) -> float | None:
-    """Return the cost in dollars of all calls for a result, including cached ones, or None if it is unknown."""
+    """Return the cost in dollars of all calls for a result, including cached calls, or None if the cost is unknown."""
     cost = full_cost(stored.completion, _price(stored.model)) if stored.completion.usage else None
     return None if cost is None else float(cost)
 
@@ -85,7 +85,7 @@ def _estimate(metric: str, value: Decimal | None, group: _GroupCost) -> Estimate
 
 
 def _correct(case: Case, trial: Scored) -> Iterator[tuple[str, float]]:
-    """Yield each track with a response's score on it, which is 1 if the response is right."""
+    """Yield each track with the response's score on that track (1 if the response is right)."""
     right = right_score(case)
     for name, value in (trial.scores or {}).items():
         track, _, score = name.rpartition(".")

@@ -132,7 +132,7 @@ def check_floors(
 
 
 def _check_monitored(floor: Floor, cell: Cell, decided: Iterable[DecidedInterval], among: int) -> GateResult:
-    """Check one cell of a monitored run. Responses that arrive after a decision do not change it."""
+    """Check one cell of a monitored run. Responses that arrive after the decision do not change the result."""
     estimate, least = cell.estimate, floor.least
     is_below = estimate.high is not None and estimate.high < least
     checked = _check(floor, cell, 0.0 if is_below else 1.0, among)
@@ -189,7 +189,7 @@ def _has_interval(estimate: Estimate) -> bool:
 
 
 def _check(floor: Floor, cell: Cell, p: float, among: int) -> GateResult:
-    """Check one cell; `p` is already adjusted for the number of cells that are checked together."""
+    """Check one cell. `p` must already be adjusted for the number of cells that are checked together."""
     estimate = cell.estimate
     name = f"{floor.table}.{floor.metric} of {describe_cell(cell)}"
     if estimate.value is None or estimate.n == 0:
@@ -215,7 +215,7 @@ def _describe(estimate: Estimate, least: float) -> str:
 
 
 def check_declines(rows: Sequence[Comparison], least: float) -> list[GateResult]:
-    """Check for each comparison whether the second side lost more than `least`; p values are already adjusted."""
+    """Check, for each comparison, whether the second side lost more than `least`. p values are already adjusted."""
     return [_check_decline(row, least, len(rows)) for row in rows]
 
 
@@ -252,7 +252,8 @@ def _decides(estimate: Estimate, least: float, alpha: float, n: int) -> bool:
         return abs(least - value) >= (quantile(level) + quantile(POWER)) * reach
     trials = n * independent / estimate.n
     if value < least:
-        # The tail increases with the number of hits, so all numbers below the first one that passes fail the gate.
+        # The tail increases with the number of hits, so the gate fails for every number below the first one that
+        # passes.
         hits = bisect_left(range(math.floor(trials) + 1), alpha, key=lambda hits: lower_tail(hits, trials, least)) - 1
         return hits >= 0 and lower_tail(hits, trials, value) >= POWER
     # The smallest number of hits for which Wilson's lower bound is above the minimum.

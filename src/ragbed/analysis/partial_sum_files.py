@@ -1,4 +1,4 @@
-"""Read, write and merge partial-sum files, which `ragbed score --sums` writes and reports can use without the runs.
+"""Read, write and merge partial-sum files, which `ragbed score --sums` writes. Reports can use them without the runs.
 
 A file has one JSON object per line: the runs it contains, then each model on each dataset with its trial patterns and
 its distinct questions, and finally the number of lines, which reveals truncated files. Equal sums give
@@ -96,8 +96,9 @@ class Sums:
         """
         if self.runs and self.version != other.version:
             raise UsageError(
-                f"these aggregate files were scored by ragbed {self.version} and {other.version}, whose results "
-                "may differ. Score all runs with the same version: ragbed score RUN --sums FILE"
+                f"these aggregate files were written by ragbed {self.version} and ragbed {other.version}, "
+                "which may score responses differently. Score all runs with the same version: ragbed score "
+                "RUN --sums FILE"
             )
         _check(self.runs, other.runs)
         self.version = other.version
@@ -190,11 +191,13 @@ def _read(path: Path, shown: Place) -> Sums:
         try:
             reader.take(_DECODER.decode(line.replace(b',"refused",', b',"filtered",')))  # the field's former name
         except MALFORMED_JSON as error:
-            raise DataError(shown, f"is not a valid line of an aggregate file ({error}); {_FIX}", line=number) from None
+            raise DataError(
+                shown, f"this is not a valid line of an aggregate file ({error}); {_FIX}", line=number
+            ) from None
     if not reader.sums.runs:
         raise DataError(shown, f"contains no aggregates; {_FIX}")
     if not reader.is_complete:
-        raise DataError(shown, "is truncated: its last line is missing; copy it again, or score the run again")
+        raise DataError(shown, "is truncated (its last line is missing); copy the file again, or score the run again")
     return reader.sums
 
 
@@ -253,7 +256,10 @@ def sum_run(folder: Path, engine: Engine) -> Sums:
                 trials[trial.model] += 1
                 builder.add(trial)
         if not store.is_whole(rows, seals):
-            raise RagbedError(f"{folder} is damaged, or another process is using it. Rerun the command later.")
+            raise RagbedError(
+                f"{folder} is damaged or in use by another process. If a process is writing to it, wait until "
+                "that process has finished, then rerun the command."
+            )
         groups = builder.finish()
         largest = largest_cluster(store.cases(), store.repeats()) if store.is_monitored() else 0
         summed = _summed(settings, trials, groups, largest)
@@ -286,7 +292,7 @@ def _summed(
 
 
 def _check(ours: Sequence[Summed], others: Sequence[Summed]) -> None:
-    """Check that no question is in both files. Sums lack question names, so shard, model or data must differ."""
+    """Check that no question is in both files. Sums contain no question names, so shard, model or data must differ."""
     hashes = {name: digest for run in ours for name, digest in run.data}
     known: dict[str, list[Summed]] = {}
     for run in ours:
@@ -295,8 +301,8 @@ def _check(ours: Sequence[Summed], others: Sequence[Summed]) -> None:
         for name, digest in run.data:
             if hashes.setdefault(name, digest) != digest:
                 raise UsageError(
-                    f"these runs use different datasets that are both named {name!r}. Create a separate report for "
-                    "each."
+                    f"these runs use different datasets that are both named {name!r}. Create a separate report "
+                    "for each run."
                 )
         for before in known.setdefault(run.model, []):
             _check_pair(before, run)

@@ -21,7 +21,7 @@ from ragbed.runs.scoring import open_scored
 from ragbed.runs.store import RunStore, StoredResult
 from ragbed.schema import Case, Completion
 from ragbed.scoring import Track, open_tracks, score_outcome
-from ragbed.scoring.confidence import measure_agreement
+from ragbed.scoring.confidence import add_agreement
 from ragbed.scoring.untracked import score_untracked
 
 
@@ -90,15 +90,12 @@ def read_trials(
 
 
 def _with_agreement(results: Iterable[StoredResult]) -> Iterator[StoredResult]:
-    """Yield the results with a confidence: the response's agreement with the other responses to the same case."""
+    """Yield the results with their confidence: each response's agreement with the other responses to the same case."""
     for _, group in groupby(results, key=lambda stored: (stored.model, stored.case.case)):
         same_case = list(group)
-        answered = [stored for stored in same_case if stored.completion.outcome == "ok"]
-        shares = measure_agreement([stored.completion.reply or "" for stored in answered]) if answered[1:] else []
-        found = dict(zip([stored.repeat for stored in answered], shares, strict=False))
-        for stored in same_case:
-            confidence = found.get(stored.repeat, "one-response")
-            yield structs.replace(stored, completion=structs.replace(stored.completion, confidence=confidence))
+        completions = add_agreement([stored.completion for stored in same_case])
+        for stored, completion in zip(same_case, completions, strict=True):
+            yield structs.replace(stored, completion=completion)
 
 
 def to_trial(stored: StoredResult, score: Track, *, costs: bool = False) -> Scored:

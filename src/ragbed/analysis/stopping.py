@@ -1,4 +1,4 @@
-"""Monitor a run, and stop it once every `--until` condition is decided."""
+"""Monitor a run, and stop it once every `--until` condition has been met or ruled out."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ragbed.runs.store import RunStore, StoredResult
 from ragbed.schema import Case
 from ragbed.scoring import open_tracks
 
-_FIRST_LOOK = 5  # minimum number of questions before the first check; fewer cannot decide anything
+_FIRST_LOOK = 5  # minimum number of questions before the first check, because fewer cannot decide anything
 _STEP = 1.02  # minimum factor by which the number of questions grows between two checks
 
 DecisionState: TypeAlias = Literal["decided", "inconclusive"]
@@ -64,7 +64,7 @@ class MonitoringRule:
         self._expected = [condition.check(self._plan) for condition in self._conditions]
 
     def begin(self, store: RunStore, model: int) -> None:
-        """Start with the results that the store already has for a model (see `StoppingRule`)."""
+        """Start with the results that are already stored for a model (see `StoppingRule`)."""
         if self._expected is None:
             for _ in self.check(store.cases()):
                 pass

@@ -46,7 +46,7 @@ from ragbed.runs.store import open_store
 from ragbed.schema import Case
 from ragbed.testbeds.prompts.strategies import MARK
 
-EXCESS = 1.3  # a condition is inconclusive after this multiple of the questions that a fixed plan needs
+EXCESS = 1.3  # a condition becomes inconclusive after this multiple of the number of questions that a fixed plan needs
 _BASE = 0.6  # accuracy that `ragbed power` assumes for unpaired designs
 _DISTANCE = 0.05  # difference from a gate's minimum that a fixed plan is designed to detect
 _WIDTH = re.compile(SELECTOR + r"\s*(?:±|\+-|\+/-)\s*(?P<points>\d+(?:\.\d+)?)\s*%?")
@@ -116,14 +116,14 @@ class Condition(ABC):
 
 @dataclass
 class Width(Condition):
-    """A condition met when a metric's interval is narrow enough."""
+    """A condition that is met when a metric's interval is narrow enough."""
 
     text: str
     selector: CellSelector
     width: float
 
     def check(self, plan: Plan) -> list[object]:
-        """Raise an error for metrics without an interval and for widths that cannot be reached."""
+        """Raise an error if a metric has no interval or a width cannot be reached."""
         selected = _planned(self, self.selector, plan.planned.cells(ALPHA))
         for cell in selected:
             if cell.estimate.low is None:
@@ -148,14 +148,14 @@ class Width(Condition):
 
 @dataclass
 class Gates(Condition):
-    """A condition met when every `--fail-under` gate has passed or failed."""
+    """A condition that is met when every `--fail-under` gate has passed or failed."""
 
     text: str
     floors: Sequence[Floor]
     _alpha: float = ALPHA
 
     def check(self, plan: Plan) -> list[object]:
-        """Raise an error for gates that cannot be decided; divide the error probability among all gates and models."""
+        """Raise an error if a gate cannot be decided, and divide the error probability among all gates and models."""
         cells = plan.planned.cells(ALPHA)
         selected = [(floor, cell) for floor in self.floors for cell in _planned(self, floor, cells)]
         self._alpha = ALPHA / max(1, len(selected) * plan.models)
@@ -179,7 +179,7 @@ class Gates(Condition):
 
 @dataclass
 class Drop(Condition):
-    """A condition met when, in every shared condition, the run is worse than a baseline or a drop is ruled out."""
+    """A condition that is met when every comparison shows a decline from the baseline or rules one out."""
 
     text: str
     base: Side
@@ -188,7 +188,7 @@ class Drop(Condition):
     _hashes: dict[ComparedCondition, str] = field(default_factory=dict)
 
     def check(self, plan: Plan) -> list[object]:
-        """Raise an error for a baseline that shares no questions, or too few, with the run."""
+        """Raise an error if the baseline shares no questions with the run, or too few."""
         sizes = {
             condition: len(plan.compared[condition] & {hash((one.text, one.answer)) for one in scores})
             for condition, scores in self.base.scores.items()
@@ -284,8 +284,8 @@ def check_data(conditions: Sequence[Condition], settings: dict[str, str]) -> Non
             if not ours.items() & theirs.items():
                 named = [", ".join(name.removeprefix("data ") for name in names) for names in (theirs, ours)]
                 raise UsageError(
-                    f"until={condition.text}: {condition.base.run} was evaluated on different data ({named[0]}) "
-                    f"from this run ({named[1]}). Compare runs on the same dataset. No model was called."
+                    f"until={condition.text}: {condition.base.run} was evaluated on {named[0]}, but this run uses "
+                    f"{named[1]}. Compare runs on the same dataset. No model was called."
                 )
 
 

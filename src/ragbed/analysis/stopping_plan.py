@@ -47,7 +47,8 @@ class Plan:
     repeats: int
     models: int
     planned: PlannedCells = field(init=False)
-    questions: defaultdict[tuple[object, ...], Counter[int]] = field(init=False)  # planned cases of each question
+    # Number of planned cases for each question.
+    questions: defaultdict[tuple[object, ...], Counter[int]] = field(init=False)
     compared: defaultdict[object, set[int]] = field(init=False)
     sizes: ClusterSizes = field(init=False)
 

@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from ragbed.models.base import Sampling
     from ragbed.scoring.disagreements import TrackDisagreement
 else:
-    ModelLike = object  # `read_models` checks the type; importing the real one takes longer than scoring a small run.
+    # `read_models` checks the type; importing the actual type takes longer than scoring a small run.
+    ModelLike = object
 
 _VOTING_TEMPERATURE = 0.7  # At temperature 0, all of a judge's votes would be identical.
 
@@ -124,8 +125,8 @@ def score(
     folders = list(dict.fromkeys(map(run_folder, several(runs, "runs"))))
     if sums is not None and disagreements is not None:
         raise UsageError(
-            "`disagreements` lists responses, which aggregates do not contain; use `disagreements` and `sums` in "
-            "separate calls."
+            "`disagreements` lists responses, which aggregates do not contain. Use `disagreements` and "
+            "`sums` in separate calls."
         )
     with open_progress(progress) as shown, closing(open_engine(with_defaults(engine), shown.message)) as workers:
         if sums is not None:
@@ -398,7 +399,7 @@ def _shares(values: Values, parameter: str) -> list[float]:
 
 @checked
 def paper_tables() -> PaperResult:
-    """Return the tables of the paper (arXiv 2309.01431) as printed, and conclusions that follow from them.
+    """Return the tables of the paper (arXiv 2309.01431) as printed, and the conclusions that follow from them.
 
     Example:
         >>> ragbed.paper_tables().records()[0]["value"]

@@ -53,7 +53,7 @@ class BuildResult(TableResult):
 
     @property
     def unfinished(self) -> list[str]:
-        """Steps in which a search or a response failed. Call `build` again to retry."""
+        """Steps in which a search or a model call failed. Call `build` again to retry."""
         return [name for name, done in self.steps.items() if not done.stamp and name not in _PAGE_STEPS]
 
     @property
@@ -146,7 +146,7 @@ def build(
 
 
 def open_client(folder: Path, caller: ModelCaller, *, locked: bool) -> BuildModelClient:
-    """Return the client that build steps use to call models; it stores the responses in a folder."""
+    """Return the client that build steps use to call models and that stores the responses in a folder."""
     from ragbed.api.calling import with_request_options
     from ragbed.builder.model_client import BuildModelClient
     from ragbed.models.base import Sampling
@@ -210,8 +210,8 @@ def build_init(
 
     Args:
         documents: A folder, or a .jsonl, .warc or .txt file.
-        brief: Number, kinds and topic of the questions to build, in English or Chinese. By default, about one
-            question per document.
+        brief: Description of the questions to build (number, kinds and topic), in English or Chinese. By default,
+            about one question per document.
         out: Recipe file to write; by default, named after `documents`.
         model: Model that writes the questions, or "rules" to write them without a model.
 

@@ -106,7 +106,7 @@ def check_models(models: Sequence[Model], *, searching: bool, reading: bool, pro
         if [other.name for other in models].count(model.name) > 1:
             raise UsageError(
                 f"{model.name} is given twice, with different credentials or query parameters. These are not "
-                "stored, so the responses could not be distinguished; use a separate run for each."
+                "stored, so the responses could not be distinguished. Use a separate run for each."
             )
         is_system = isinstance(model, AnsweringAfresh) and not getattr(model, "takes_prompts", False)
         if searching and not is_system:
@@ -155,7 +155,7 @@ def _refuse_system(model: Model) -> None:
 
 
 def warn_of_languages(cases: Iterable[Case], models: Sequence[Model], message: Callable[[str], None]) -> Iterator[Case]:
-    """Yield the cases, and warn at the first case whose language a model's description does not list."""
+    """Yield the cases, and warn once if a case's language is not listed in a model's description."""
     from ragbed.models.base import lacks_language
 
     seen: set[Lang] = set()

@@ -55,10 +55,10 @@ def read_data(data: DataLike) -> list[Dataset]:
             datasets.append(_to_dataset(label or "data", value))
     names = [dataset.name for dataset in datasets]
     if twice := [name for name, count in Counter(names).items() if count > 1]:
-        rename = "rename one with NAME=PATH"
+        rename = "Rename one with NAME=PATH"
         if any(isinstance(dataset, _GivenItems) for dataset in datasets):
-            rename = "give each its own name: data={'NAME': …, 'OTHER': …}"
-        raise UsageError(f"{names.count(twice[0])} datasets are named {twice[0]!r}; {rename}.")
+            rename = "Give each its own name: data={'NAME': …, 'OTHER': …}"
+        raise UsageError(f"{names.count(twice[0])} datasets are named {twice[0]!r}. {rename}.")
     return datasets
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 ENGLISH_ONLY = (DEFAULT_MODEL,)
 BASELINE = "baseline/lexical"
 _ITEMS = 11  # Number of questions of each of the three kinds per language, which gives about 80 cases.
-_DOCS = 2  # Documents per prompt; so few that the bundled model needs only a few minutes on two cores.
+_DOCS = 2  # Documents per prompt, few enough that the bundled model needs only a few minutes on two cores.
 _RATIOS = {
     "noise": (Fraction(0), Fraction(1, 2)),
     "integration": (Fraction(0),),

@@ -135,7 +135,7 @@ def check_source(source: Path | None, mirror: str | None) -> None:
 
 @checked
 def datasets() -> Records:
-    """Return the datasets and small models that are bundled or can be downloaded, with licence and folder.
+    """Return the datasets and small models that are bundled or can be downloaded, with their licences and folders.
 
     Example:
         >>> [row["name"] for row in ragbed.datasets() if row["complete"]][:2]

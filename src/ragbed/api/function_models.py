@@ -97,7 +97,7 @@ class _FunctionModel:
         return msgspec.structs.replace(completion, latency_s=round(time.monotonic() - start, 4))
 
     async def _call(self, argument: object) -> object:
-        """Await an async function in this event loop, so that its clients can be reused; run a sync one in a thread."""
+        """Await an async function in this event loop, so that its clients can be reused; run other ones in a thread."""
         value = self._function(argument) if self._is_async else await in_daemon_thread(lambda: self._function(argument))
         return await value if inspect.isawaitable(value) else value
 
@@ -106,7 +106,7 @@ class _FunctionModel:
 
     def _read(self, value: object, case: Case) -> Completion:  # noqa: ARG002 - subclasses use the case
         if not isinstance(value, str):
-            raise TypeError(f"the function returned {brief(value)}; expected a string")
+            raise TypeError(f"expected a string, but the function returned {brief(value)}")
         return Completion(outcome="ok", reply=value, finish="stop")
 
     def request(self, case: Case) -> bytes:
@@ -153,7 +153,7 @@ class _SystemModel(_FunctionModel):
             value = {"retrieved": list(contexts), **parts}
         answer = value.get("answer") if isinstance(value, Mapping) else getattr(value, "answer", value)
         if not isinstance(answer, str):
-            raise TypeError(f"the system returned {brief(value)}; expected a string or an object with 'answer'")
+            raise TypeError(f"expected a string or an object with 'answer', but the system returned {brief(value)}")
         completion = read_answer(value, case, self._corpora)
         if contexts is None or case.corpus is not None:
             return completion

@@ -26,7 +26,7 @@ _WHOLE = re.compile(r"0*[1-9][0-9]{0,17}")
 
 
 def read_mix(spec: RunSpec) -> Settings:
-    """Return settings with the given document options and defaults for the rest."""
+    """Return settings with the given document options, and default values for all others."""
     docs = None if spec.num_docs is None else _numbers(spec.num_docs)
     if spec.supporting is not None and spec.noise is not None:
         raise UsageError(
@@ -98,7 +98,7 @@ def read_strategies(values: Values | None) -> list[str]:
 
 
 def read_confidence(spec: RunSpec) -> list[str]:
-    """Check how confidence is measured, and return the prompting strategy that this needs, if any."""
+    """Check the `confidence` option, and return the prompting strategy that it requires, if any."""
     if spec.confidence is None:
         return []
     confidence = _one_of("value of `confidence`", spec.confidence, CONFIDENCES)
@@ -121,9 +121,9 @@ def split(values: Values, parameter: str) -> list[str]:
     )
     parts = [part.strip() for text in texts for part in str(text).split(",")]
     if not parts:
-        raise UsageError(f"{parameter}={values!r} is empty; give at least one value.")
+        raise UsageError(f"{parameter}={values!r} is empty. Give at least one value.")
     if not all(parts):
-        raise UsageError(f"{parameter}={values!r} contains an empty value; separate values with single commas.")
+        raise UsageError(f"{parameter}={values!r} contains an empty value. Separate values with single commas.")
     return list(dict.fromkeys(parts))
 
 
@@ -143,8 +143,8 @@ def _numbers(values: Values) -> tuple[int, ...]:
     for text in (texts := split(values, "num_docs")):
         if not _WHOLE.fullmatch(text) or int(text) > _MOST_DOCS:
             raise UsageError(
-                f"num_docs={text} is not an integer between 1 and {_MOST_DOCS:,}; to evaluate without documents, use "
-                "testbeds=closed-book."
+                f"num_docs={text} is not an integer between 1 and {_MOST_DOCS:,}. To evaluate without "
+                "documents, use testbeds=closed-book."
             )
     return tuple(dict.fromkeys(map(int, texts)))
 

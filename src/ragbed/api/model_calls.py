@@ -55,7 +55,7 @@ class ModelCaller:
 
     def __init__(self, options: RunSpec, engine: Engine, progress: Progress) -> None:
         self.options, self.engine, self.progress = options, engine, progress
-        # What was learned about the parameters that each model's server accepts, shared by all tasks of a command.
+        # The parameter changes that each model's server requires, shared by all tasks of a command.
         self._learned: dict[str, Learned] = {}
 
     def budget(self, models: ModelLike) -> Budget | None:

@@ -114,7 +114,7 @@ def read_models(models: ModelLike) -> list[ModelSource]:
             source = ModelSource(object_name(value, label), label, value)
         _add_source(sources, source)
     if not sources:
-        raise UsageError("model is empty; pass at least one model.")
+        raise UsageError("model is empty. Pass at least one model.")
     return list(sources.values())
 
 
@@ -122,12 +122,12 @@ def _add_source(sources: dict[str, ModelSource], source: ModelSource) -> None:
     known = sources.get(source.name)
     if known is not None and known.value is not source.value:
         raise UsageError(
-            f"two models are named {source.name!r}; give them different names: model={{'NAME': …, 'OTHER': …}}."
+            f"two models are named {source.name!r}. Give them different names: model={{'NAME': …, 'OTHER': …}}."
         )
     if known is not None and known.label != source.label:
-        raise UsageError(f"model={source.name} appears twice under different names; pass it only once.")
+        raise UsageError(f"model={source.name} appears twice under different names. Pass it only once.")
     if known is None and source.label and source.label in {other.label for other in sources.values()}:
-        raise UsageError(f"model={source.label}=…: two models have this name; names must be unique within a run.")
+        raise UsageError(f"model={source.label}=…: two models have this name. Names must be unique within a run.")
     sources[source.name] = source
 
 
@@ -155,7 +155,7 @@ def object_name(value: object, label: str = "") -> str:
         return f"system/{label or value.name}"
     if is_model(value):
         if not isinstance(value.name, str) or "/" not in value.name.strip("/"):
-            raise UsageError(f"model={value!r}: its name {value.name!r} must have the form provider/model.")
+            raise UsageError(f"model={value!r}: the name {value.name!r} does not have the form provider/model.")
         return value.name
     if not callable(value) or inspect.isclass(value):
         raise UsageError(

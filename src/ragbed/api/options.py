@@ -33,7 +33,7 @@ def several(values: object, parameter: str | None = None) -> list[Any]:
     """
     found = list(values) if isinstance(values, Iterable) and not isinstance(values, str) else [values]
     if not found and parameter:
-        raise UsageError(f"`{parameter}` is empty; give at least one value.")
+        raise UsageError(f"`{parameter}` is empty. Give at least one value.")
     return found
 
 

@@ -130,8 +130,8 @@ def _check_batch(spec: RunSpec, models: Sequence[Model]) -> None:
         return
     if spec.strategies or spec.preset or spec.confidence == STATED:
         raise UsageError(
-            "`batch` supports only the default prompt with a single call per case; omit `strategies`, `preset` and "
-            "confidence=stated."
+            "`batch` supports only the default prompt with a single call per case. Omit `strategies`, "
+            "`preset` and confidence=stated."
         )
     for model in models:
         if not isinstance(model, Batching):
@@ -246,7 +246,7 @@ def _sampling(preset: Preset | None, spec: RunSpec) -> Sampling:
 
 
 def _stored_sampling(sampling: Sampling, spec: RunSpec) -> dict[str, str]:
-    """Return the request settings; unset ones are left out, as in runs from earlier versions."""
+    """Return the request settings. Unset ones are omitted, as in runs from earlier versions."""
     import msgspec
 
     limit = AUTO if sampling.raises_limit else str(sampling.max_tokens)

@@ -46,7 +46,7 @@ class Progress:
         self.close()
 
     def message(self, text: str) -> None:
-        """Show a message that the user should read, e.g. a warning; by default, it is logged to the `ragbed` logger."""
+        """Show a message to the user, e.g. a warning. By default, the message is logged to the `ragbed` logger."""
         _LOGGER.warning("%s", text)
 
     def calls(self, model: str, state: CallProgress) -> None:
@@ -154,7 +154,7 @@ def open_progress(option: bool | Progress) -> Progress:
     if isinstance(option, Progress):
         return option
     if not isinstance(option, bool):
-        raise UsageError(f"progress={option!r} is not True, False or a ragbed.Progress.")
+        raise UsageError(f"progress={option!r} is not valid. Use True, False or a ragbed.Progress object.")
     if option and _in_notebook():
         return NotebookBars()
     return TerminalBars() if option and sys.stderr.isatty() else Progress()

@@ -82,8 +82,8 @@ def report(
     folders, target = runs_in(named), None if out is None else local_path(out)
     if files and format == "html":
         raise UsageError(
-            "HTML reports contain the individual cases, which aggregate files do not contain; use text, md, latex, "
-            "csv, json or figures."
+            "HTML reports contain the individual cases, which aggregate files do not contain. Use text, "
+            "md, latex, csv, json or figures."
         )
     if format in PICTURES and target is None:
         raise UsageError("Figures require an output folder. Set one, e.g. out=figures.")
@@ -113,8 +113,8 @@ def split_runs(places: Sequence[Place]) -> tuple[list[Path], list[Place]]:
     folders = [place for place in places if isinstance(place, Path) and place not in files]
     if files and folders:
         raise UsageError(
-            f"{files[0]} is an aggregate file, but {folders[0]} is a run. Use only aggregate files or only runs; "
-            f"to write the aggregates of a run: ragbed score {folders[0]} --sums FILE"
+            f"{files[0]} is an aggregate file, but {folders[0]} is a run. Use only aggregate files or "
+            f"only runs. To write the aggregates of a run, use: ragbed score {folders[0]} --sums FILE"
         )
     return folders, files
 

@@ -87,15 +87,15 @@ def read_thinking(value: object) -> bool | int | None:
     if budget is not None and 1 <= int(budget[1]) <= _MAX_THINKING:
         return int(budget[1])
     if value not in ("on", "off"):
-        raise UsageError(f"thinking={value!r} is not valid: use on, off, or budget=N, where N is a number of tokens.")
+        raise UsageError(f"thinking={value!r} is not valid. Use on, off, or budget=N, where N is a number of tokens.")
     return value == "on"
 
 
 def _read_effort(value: object) -> str | None:
     if value is not None and not (isinstance(value, str) and re.fullmatch("[a-z]{1,20}", value)):
         raise UsageError(
-            f"reasoning_effort={value!r} is not valid: use a level that the provider supports, e.g. none, low, "
-            "medium or high."
+            f"reasoning_effort={value!r} is not valid. Use a level that the provider supports, e.g. none, "
+            "low, medium or high."
         )
     return value
 
@@ -154,7 +154,7 @@ def check_max_tokens(value: object) -> int | str | None:
         return AUTO if value else None
     number = int(value) if isinstance(value, str) and value.isdecimal() and len(value) < 16 else value
     if isinstance(number, bool) or not isinstance(number, int) or number < 1:
-        raise UsageError(f"max_tokens={value!r} is out of range: use 'auto' or an integer of at least 1.")
+        raise UsageError(f"max_tokens={value!r} is out of range. Use 'auto' or an integer of at least 1.")
     return number
 
 
@@ -169,7 +169,7 @@ def check_temperature(value: object) -> float | str | None:
     if not math.isfinite(number):
         raise UsageError(f"temperature={value!r} is not a finite number.")
     if not 0 <= number <= _MAX_TEMPERATURE:
-        raise UsageError(f"temperature={value!r} is out of range: use 'none' or a number from 0 to {_MAX_TEMPERATURE}.")
+        raise UsageError(f"temperature={value!r} is out of range. Use 'none' or a number from 0 to {_MAX_TEMPERATURE}.")
     return int(value) if isinstance(value, int) else number
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 # Seed of the generated news that pads large corpora. A different seed gives different corpora under the same name.
 _SEED = 20_231_218
 _ITEMS = 1_000
-# The encoder for dense indexes. `e5` finds more, but would take an hour for 10,000 passages (docs/project/encoders.md).
+# The encoder for dense indexes. `e5` finds more passages, but would take an hour for 10,000 (docs/project/encoders.md).
 _ENCODER = "e5-static"
 
 

@@ -261,8 +261,8 @@ def merge(runs: Sequence[Run | str | Path | Url], out: str | Path | Url) -> Merg
         return MergeResult(str(target), None, {"trials": sums.trials, "questions": sums.questions}, text)
     if not isinstance(target, Path):
         raise UsageError(
-            f"out={target}: a run must be written to a local folder; to share it at a URL, export the run or its "
-            "aggregates."
+            f"out={target}: a run must be written to a local folder. To share it at a URL, export the run "
+            "or its aggregates."
         )
     merged = merge_runs(folders, target)
     text = f"{counted(merged.cases, 'case')} and {counted(merged.results, 'result')} from {counted(len(runs), 'run')}"

@@ -234,7 +234,7 @@ class RunSpec:
         read_request_options(vars(self))
         for name in ("trust_remote_code", "no_cache", "batch"):
             if not isinstance(getattr(self, name), bool):
-                raise UsageError(f"{name}={getattr(self, name)!r} is neither True nor False.")
+                raise UsageError(f"{name}={getattr(self, name)!r} is not valid. Use True or False.")
         if isinstance(self.limit, bool) or not isinstance(self.limit, str | Real | None):
             raise UsageError(f"limit={self.limit!r} is neither a number of items nor a fraction. Use e.g. 50 or 0.1.")
         self._check_combinations()
@@ -295,7 +295,7 @@ def make_spec(model: ModelLike, data: DataLike, options: Mapping[str, Any]) -> R
     known = [field.name for field in fields(RunSpec)]
     for name in options:
         if name == "dry_run":
-            raise UsageError("dry_run is available only on the command line; in Python, use ragbed.forecast.")
+            raise UsageError("dry_run is available only on the command line. In Python, use ragbed.forecast.")
         if name not in known:
             near = get_close_matches(name, known, n=1, cutoff=0.5)
             hint = f" Did you mean {near[0]!r}?" if near else ""
@@ -312,15 +312,15 @@ def check_path(name: str, value: object) -> Path | None:
     if value is None:
         return None
     if not isinstance(value, str | Path):
-        raise UsageError(f"{name}={value!r} is not a path: use a string or a Path.")
+        raise UsageError(f"{name}={value!r} is not a path. Use a string or a Path.")
     if "://" in str(value):
-        raise UsageError(f"{name}={str(value)!r} is a URL; use a local path.")
+        raise UsageError(f"{name}={str(value)!r} is a URL. Use a local path.")
     return Path(value)
 
 
 def _check_text(name: str, value: object, *, optional: bool = False) -> None:
     if not isinstance(value, str) and not (optional and value is None):
-        raise UsageError(f"{name}={value!r} is not a string.")
+        raise UsageError(f"{name}={value!r} is not valid. Use a string.")
 
 
 def _check_values(name: str, value: object, *, optional: bool) -> None:
@@ -330,7 +330,7 @@ def _check_values(name: str, value: object, *, optional: bool) -> None:
     values = value if isinstance(value, Iterable) and not isinstance(value, str | bytes) else [value]
     for single in values:
         if isinstance(single, bool) or not isinstance(single, str | Real):
-            raise UsageError(f"{name}={value!r} is not a string, a number or a list of these.")
+            raise UsageError(f"{name}={value!r} is not valid. Use a string, a number or a list of these.")
 
 
 def _check_number(name: str, value: object, bounds: _Bounds) -> float | None:
@@ -338,12 +338,12 @@ def _check_number(name: str, value: object, bounds: _Bounds) -> float | None:
         return None
     kind = "an integer" if bounds.whole else "a number"
     if isinstance(value, bool) or not isinstance(value, Integral if bounds.whole else Real):
-        raise UsageError(f"{name}={value!r} is not {kind}.")
+        raise UsageError(f"{name}={value!r} is not valid. Use {kind}.")
     number: float = int(value) if isinstance(value, Integral) else float(value)
     if not math.isfinite(number):
         raise UsageError(f"{name}={value!r} is not a finite number.")
     if not bounds.low <= number <= bounds.high or (bounds.above_low and number == bounds.low):
         low = f"greater than {bounds.low:,}" if bounds.above_low else f"of at least {bounds.low:,}"
         high = f" and at most {bounds.high:,}" if bounds.high < _LARGEST else ""
-        raise UsageError(f"{name}={value!r} is out of range: use {kind} {low}{high}.")
+        raise UsageError(f"{name}={value!r} is out of range. Use {kind} {low}{high}.")
     return number

@@ -14,6 +14,7 @@ from ragbed.builder.fields import is_nothing, split_aliases
 from ragbed.builder.mentions import find_answer
 from ragbed.builder.records import Draft
 from ragbed.builder.rules.chinese_words import LONG_NOUNS
+from ragbed.builder.rules.computable import is_computable
 from ragbed.builder.rules.english_words import WORKS, is_distinctive
 from ragbed.builder.rules.facts import leave_out_quotation
 from ragbed.builder.search.base import read_day
@@ -141,13 +142,15 @@ def find_faults(question: str, answer: str, lang: Lang) -> Iterator[Problem]:
 def _content_faults(question: str, answer: str, lang: Lang) -> Iterator[Problem]:
     if is_given_away(question, answer, lang):
         yield "in-question", f"{question!r} contains its answer, {answer}"
+    elif is_computable(question, answer, lang):
+        yield "in-question", f"{answer} can be computed from the numbers in {question!r}"
     if _size(question) < _MIN_QUESTION[lang] or (lang == "en" and not _NAMED.search(question)):
         yield "vague", f"{question!r} names nothing that can be searched for"
     if phrase := _find_generic(question, lang):
         yield "vague", f"{question!r} could mean several things: {phrase!r} needs more context"
     if reference := _find_reference(question, lang):
         yield "vague", f"{question!r} cannot be understood on its own: {reference!r}"
-    if asks_for_a_guess(question, lang):
+    if asks_for_a_guess(leave_out_quotation(question), lang):
         yield "guess", f"{question!r} asks about an expectation"
     if _WHO[lang].search(question) and _names_nobody(answer, lang):
         yield "unnamed", f"{answer!r} does not name a person, but {question!r} asks for one"

@@ -52,7 +52,8 @@ def _forms(question: Question, text: str) -> Iterator[str]:
     answer = question.answer[0][0]
     for mention in find_answer(question, text)[0]:
         form = text[mention.start : mention.end].strip().rstrip(".,。，")
-        if not _says_as_much(form, answer, question.lang):
+        is_cut = text[mention.end : mention.end + 1] == "次" and form[-1:] != "次"  # 842万辆次 counts journeys
+        if is_cut or not _says_as_much(form, answer, question.lang):
             continue
         if mention.rule not in WEAK and len(form) >= _MIN_CHARS and _is_complete(form, mention.rule, question.lang):
             yield form

@@ -29,6 +29,9 @@ _DATELINE = re.compile(
 _MIN_DIGITS = 3
 
 
+_SHARE = re.compile(r"%|％|\bper ?cent|百分|分之|[半成]|half|halves|quarter|third|fifth|tenth", re.IGNORECASE)
+
+
 class AnswerMention(NamedTuple):
     """A span in a passage that contains a part of the answer.
 
@@ -78,9 +81,13 @@ def _typed(
     mentions = find_mentions(slot, gold, reading)
     places = origins(text, question.lang) if mentions else []
     dateline = _DATELINE.match(text)
+    is_share = any(map(_SHARE.search, question.answer[0]))
     for mention in mentions:
         start, end = places[mention.start], places[max(mention.start, mention.end - 1)] + 1
-        yield AnswerMention(start, end, _rule(mention, mentions, reading, bool(dateline and end <= dateline.end())))
+        rule = _rule(mention, mentions, reading, bool(dateline and end <= dateline.end()))
+        if is_share and mention.rule == "number.unit" and not _SHARE.search(text[start : end + 10]):
+            rule = "figure"  # "three" may be matched because 60% is three fifths
+        yield AnswerMention(start, end, rule)
 
 
 def _vague(slot: GoldSlot, reading: FoldedResponse, text: str, question: Question) -> Iterator[AnswerMention]:

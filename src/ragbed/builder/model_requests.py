@@ -20,6 +20,7 @@ from ragbed.testbeds.prompts.requests import case_of, hash_messages
 PROMPTS = (
     "questions",
     "figure2",
+    "sentence",
     "siblings",
     "again",
     "repair",

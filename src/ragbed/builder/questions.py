@@ -12,10 +12,11 @@ from typing import NamedTuple, TypeAlias
 from ragbed.builder.build_context import Build, Problem, RecordIndex, reject
 from ragbed.builder.drafting import Drafted, draft_question
 from ragbed.builder.fields import is_nothing, read_blocks, write_block
-from ragbed.builder.model_requests import WITHOUT_REPLY, Request, make_case, write_prompt
+from ragbed.builder.model_requests import WITHOUT_REPLY, Request, make_case, unique_cases, write_prompt
 from ragbed.builder.recipe import wanted_of
 from ragbed.builder.records import Draft
 from ragbed.builder.rules import GENERATOR, write_fields
+from ragbed.builder.sentence_questions import TASK, make_sentence_case, read_question, select_facts
 from ragbed.schema import Article, Case, Completion, Lang, Reject
 from ragbed.text import squeezed, to_terms
 
@@ -26,7 +27,7 @@ MAX_COMPARED = 5_000
 _BEGINNING = 2_000  # number of leading characters of an article that are used to determine its subject
 _MAX_CHARS = 12_000  # maximum length of an article in a prompt, about 3,000 words; articles start with the news
 _SHOWN_CHARS = 100  # maximum length of the excerpt from an invalid response in the reason
-_MAX_BY_RULES = 5  # maximum number of questions that the rules write about an article, regardless of per_article
+_MAX_BY_RULES = 6  # maximum number of questions that the rules write about an article, regardless of per_article
 _MIN_BATCH = 8  # minimum number of articles per batch; without it, the last few drafts would take one round each
 # Minimum share of common words for two questions with the same answer to count as duplicates. Paraphrases share half of
 # their words; questions about different facts with the same answer (e.g. a year) share less than a third.
@@ -165,12 +166,31 @@ def _from_articles(language: _Language) -> Iterator[Draft | Reject]:
                 blocks = write_fields(article, _MAX_BY_RULES)
                 yield from _read_blocks(language, article, blocks)
             continue
+        if build.recipe.questions.prompt == TASK:
+            yield from _from_sentences(language, batch)
+            continue
         cases = {article.id: make_case(STEP, article.lang, _prompt(build, article)) for article in batch}
         responses = ask_for_fields(build, STEP, list(cases.values()))
         faulty: list[_Faulty] = []
         for article in batch:
             yield from _read_blocks(language, article, responses[cases[article.id].case], faulty)
         yield from _repair(language, faulty, cases)
+
+
+def _from_sentences(language: _Language, batch: Sequence[Article]) -> Iterator[Draft | Reject]:
+    """Ask the generator for a question about each sentence and value that the rules select."""
+    build = language.build
+    facts = [(article, fact) for article in batch for fact in select_facts(article, build.recipe.questions.per_article)]
+    cases = [make_sentence_case(article, fact) for article, fact in facts]
+    responses = build.ask(Request(TASK, build.recipe.generator, unique_cases(cases))) if cases else {}
+    for (article, fact), case in zip(facts, cases, strict=True):
+        completion = responses[case.case][0]
+        if completion.outcome != "ok":
+            reason = completion.error or WITHOUT_REPLY[completion.outcome]
+            yield reject(STEP, article.url, completion.outcome, reason)
+            continue
+        fields = read_question(article, fact, completion.reply or "")
+        yield from _read_blocks(language, article, [fields] if isinstance(fields, dict) else fields)
 
 
 def _repair(language: _Language, faulty: Sequence[_Faulty], cases: dict[str, Case]) -> Iterator[Draft | Reject]:

@@ -51,7 +51,9 @@ class RecipeModels(_Part, frozen=True, kw_only=True):
     per_article: int = 2  # number of questions per article, each about a different fact
     surplus: float = 3.0  # number of drafts per requested item; most builds reject half of them
     max_tokens: int = 700  # maximum number of tokens in the generator's response; 2 questions need about 250
-    prompt: Literal["questions", "figure2"] = "questions"  # "figure2": the wording shown in Figure 2 of the paper
+    # "figure2": the wording shown in Figure 2 of the paper; "sentence": one call per sentence and value that the rules
+    # select, for small models
+    prompt: Literal["questions", "figure2", "sentence"] = "questions"
 
 
 class RecipeGate(_Part, frozen=True, kw_only=True):

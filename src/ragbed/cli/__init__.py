@@ -148,7 +148,7 @@ def _end(*_: object) -> None:
 
 
 def _repeat_ignored_signal(ignored: UnraisableHookArgs) -> None:
-    """Send a signal again if Python ignored its exception, as it does in finalizers and weak-reference callbacks."""
+    """Send a signal again if Python ignored the exception it raised, as happens in finalizers and weakref callbacks."""
     if ignored.exc_type not in {KeyboardInterrupt, SystemExit}:
         sys.__unraisablehook__(ignored)
         return

@@ -59,7 +59,7 @@ def print_funnel(result: BuildResult, *, to_stderr: bool) -> None:
 
 
 def group_promises(result: BuildResult) -> dict[str, list[str]]:
-    """Group the files by the precision guaranteed for them; files without items are left out."""
+    """Group the files by the precision that is guaranteed for them, omitting files without items."""
     from ragbed.builder.precision import describe_promise
 
     found: dict[str, list[str]] = {}

@@ -18,7 +18,7 @@ from ragbed.text import printable, storable_name
 if TYPE_CHECKING:
     from rich.console import Console
 
-_PIPE_WIDTH = 1_000  # Width of output to a pipe, so large that tables are never wrapped.
+_PIPE_WIDTH = 1_000  # Width of output to a pipe, large enough that tables are never wrapped.
 
 
 def say(message: str) -> None:

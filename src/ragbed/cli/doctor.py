@@ -1,4 +1,4 @@
-"""`ragbed doctor`: show what works in this installation, and how to fix the rest."""
+"""`ragbed doctor`: show what works in this installation, and how to fix what does not."""
 
 from __future__ import annotations
 

@@ -25,9 +25,9 @@ _SHOWN = 5  # Maximum number of trials without a response to print; --json conta
     required=True,
     metavar="FORMAT",
     help=(
-        "Output format. For items: native, rgb, parquet, records, or their passages as corpus or "
-        "withheld-corpus. For test cases: jsonl, inspect, lm-eval, hf, ragas, ragchecker. For runs: jsonl, "
-        "parquet, ragas, ragchecker, mlflow, cassette, rgb (the original code's files)."
+        "Output format. For items: native, rgb, parquet, records, corpus or withheld-corpus (the last two contain "
+        "only passages). For test cases: jsonl, inspect, lm-eval, hf, ragas, ragchecker. For runs: jsonl, parquet, "
+        "ragas, ragchecker, mlflow, cassette, rgb (the original code's files)."
     ),
 )
 @options.option(

@@ -209,7 +209,7 @@ def read_config(context: click.Context, _: click.Parameter, path: Path | None) -
 
 
 def _as_typed(option: click.Option, value: object, place: str) -> object:
-    """Return a value as a user would type it, so that it is checked in the same way; lists are comma-separated."""
+    """Return a value as a user would type it, so that it is validated in the same way. Lists are comma-separated."""
     if option.is_flag:
         if isinstance(value, bool):
             return value

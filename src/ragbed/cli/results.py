@@ -25,7 +25,7 @@ def read_rest(folder: Path) -> tuple[int, str | None]:
 
 
 def exit_if_incomplete(folder: Path, cells: Sequence[ConditionCounts], limit: str, *, may_stop: bool) -> None:
-    """Exit with code 3 if a case failed, was truncated, or has no result although the run must not stop early.
+    """Exit with code 3 if a case failed, was truncated, or has no result in a run that may not stop early.
 
     Episodes of the `search` testbed that end at a limit are only counted.
 

@@ -63,14 +63,14 @@ class Dataset:
     _first: list[str] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def items(self) -> Iterator[Item]:
-        """Yield the items in file order; raise the error for the first line that is not a valid item."""
+        """Yield the items in file order, and raise an error at the first line that is not a valid item."""
         for line in self.lines():
             if isinstance(line.content, DataError):
                 raise line.content
             yield line.content
 
     def lines(self) -> Iterator[Line]:
-        """Yield every line as an item or an error, stopping early only if the rest cannot be read."""
+        """Yield every line as an item or an error. Stop early only if the remaining lines cannot be read."""
         with self._fetched() as here:
             yield from read_file(here, self.path)
 
@@ -148,7 +148,7 @@ def _detect_format(shown: Place, number: int, line: bytes) -> str:
     signs = " or ".join(f"{candidate.SIGN!r} ({name})" for name, candidate in FORMATS.items())
     found = ", ".join(fields) or "none"
     raise DataError(
-        shown, f"has an unknown format: a record must have the field {signs}, but this record has: {found}", line=number
+        shown, f"the format is unknown: a record must have the field {signs}, but this record has: {found}", line=number
     )
 
 

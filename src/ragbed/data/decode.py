@@ -29,10 +29,10 @@ def decode_line(decoder: msgspec.json.Decoder[RecordT], path: Place, number: int
         raise DataError(path, f"{_lower_first(str(error))}{hint}", line=number) from None
     except UnicodeDecodeError:
         raise DataError(
-            path, "is not encoded as UTF-8; convert it with `iconv -f OLD -t UTF-8 FILE`", line=number
+            path, "the line is not encoded as UTF-8; convert the file with `iconv -f OLD -t UTF-8 FILE`", line=number
         ) from None
     except RecursionError:
-        raise DataError(path, "contains a record that is too deeply nested", line=number) from None
+        raise DataError(path, "the record is nested too deeply", line=number) from None
 
 
 def _explain(message: str, record: object) -> tuple[str | None, str]:

@@ -45,7 +45,7 @@ def read_rows(path: Path, shown: Place) -> Iterator[tuple[int, bytes]]:
                     yield number, msgspec.json.encode(_unpacked(_ITEM, row))
     except (arrow.ArrowException, OSError, UnicodeDecodeError) as error:  # a damaged page can raise any of these
         message = " ".join(str(error).split())
-        raise DataError(shown, f"is not a valid Parquet file ({message})", line=number + 1) from None
+        raise DataError(shown, f"the file is not a valid Parquet file ({message})", line=number + 1) from None
 
 
 def item_row(item: Item) -> dict[str, object]:
@@ -105,7 +105,7 @@ def _packed(kind: inspect.Type, value: Any) -> Any:
 
 
 def _unpacked(kind: inspect.Type, value: Any) -> Any:
-    """Convert a column value to the type that its record expects; missing values are left to the record's defaults."""
+    """Convert a column value to the type that its record expects. Missing values get the record's defaults."""
     if isinstance(kind, inspect.StructType) and isinstance(value, dict):
         known = _fields(kind)
         present = {name: inner for name, inner in value.items() if inner is not None}
@@ -116,7 +116,7 @@ def _unpacked(kind: inspect.Type, value: Any) -> Any:
 
 
 def _parse(text: str) -> Any:
-    """Decode and re-encode JSON text; other text is returned unchanged, so that the record rejects it.
+    """Decode and re-encode JSON text. Other text is returned unchanged and rejected when the record is decoded.
 
     The text is never copied verbatim into the line, because it could close its own value and overwrite other fields.
     """

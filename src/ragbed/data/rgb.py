@@ -134,10 +134,13 @@ class _Location:
             if any(isinstance(entry, list) for entry in record.positive):
                 raise self.wrong(
                     "positive",
-                    ("contains lists, but the record also has positive_wrong; a record can have only one of the two"),
+                    ("contains lists, but the record also has positive_wrong; use strings, or remove positive_wrong"),
                 )
             if record.fakeanswer is UNSET:
-                raise self.wrong("fakeanswer", "is missing, but the record has positive_wrong")
+                raise self.wrong(
+                    "fakeanswer",
+                    "is missing, but the record has positive_wrong; add fakeanswer, or remove positive_wrong",
+                )
             if len(record.positive_wrong) != len(record.positive):
                 counts = f"has {len(record.positive_wrong)} documents, but positive has {len(record.positive)}"
                 raise self.wrong(
@@ -146,7 +149,9 @@ class _Location:
             for index, text in enumerate(record.positive_wrong):
                 yield Passage(text=text, stance="contradicts", edit_of=index)
         elif record.fakeanswer is not UNSET:
-            raise self.wrong("positive_wrong", "is missing, but the record has fakeanswer")
+            raise self.wrong(
+                "positive_wrong", "is missing, but the record has fakeanswer; add positive_wrong, or remove fakeanswer"
+            )
         for text in record.negative:
             yield Passage(text=text, stance="distracts")
 

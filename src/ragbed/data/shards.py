@@ -52,7 +52,7 @@ def open_shards(name: str, folder: Place) -> ShardedDataset:
     listed = read_shards(folder)
     if listed.what != WHAT:
         raise UsageError(
-            f"{folder} contains {listed.what}, not items; write items with `ragbed export DATA --shards N`."
+            f"{folder} contains {listed.what}, not items. Write items with `ragbed export DATA --shards N`."
         )
     return ShardedDataset(name, folder, listed.parts)
 
@@ -111,7 +111,9 @@ class ShardedDataset(Dataset):
                     items += 1
                     yield self._check_part(line, index, place)
             if items != part.records:
-                raise DataError(place, f"has {items:,} items, but {LIST} lists {part.records:,}")
+                raise DataError(
+                    place, f"contains {items:,} items, but {LIST} lists {part.records:,}; export the dataset again"
+                )
 
     def _check_part(self, line: Line, index: int, place: Place) -> Line:
         if isinstance(line.content, DataError) or part_of(line.content.id, len(self.parts)) == index:

@@ -34,7 +34,8 @@ class ExportTarget:
         """Return the location as a local folder, for formats that consist of several files."""
         if not isinstance(self.place, Path):
             raise UsageError(
-                f"{self.to} writes a folder of several files; write it to a local folder and copy it from there."
+                f"{self.to} writes several files, which cannot be written to a URL. Write them to a local "
+                "folder, then copy the folder."
             )
         return self.place
 
@@ -95,12 +96,14 @@ def export_items(datasets: Sequence[Dataset], target: ExportTarget, layout_optio
     if layout_options:
         raise UnusedOption(layout_options[0], f"{to} contains complete items, not test cases")
     if len(datasets) > 1:
-        raise UsageError(f"{to} exports only one dataset at a time, but {len(datasets)} datasets were given.")
+        raise UsageError(
+            f"{to} exports only one dataset at a time, but {len(datasets)} datasets were given. Export them separately."
+        )
     dataset = datasets[0]
     if target.shards is not None:
         return target.write_shards(ITEMS, dataset)
     if to == "records":
-        raise UsageError("to=records splits a file into parts; set the number of parts with shards=N.")
+        raise UsageError("to=records splits a file into parts. Set the number of parts with shards=N.")
     if to == "parquet":
         return target.write_file(datasets, lambda sink: write_items(dataset, sink))
     if to in EDITIONS:

@@ -21,7 +21,7 @@ IMPORT_FORMATS = ("rgb", "jsonl", "inspect", "lm-eval", "cassette")
 
 @dataclass(frozen=True)
 class AnswerFiles:
-    """Files with answers, their format and, if the files do not name it, the model that gave the answers."""
+    """Answer files, their format and, if the files do not name it, the model that generated the answers."""
 
     paths: Sequence[Path]
     form: str

@@ -125,7 +125,8 @@ def _read_stored(path: Path) -> Iterator[bytes]:
                 number, unpacked = number + 1, unpacked + len(line)
                 if unpacked > most:
                     problem = (
-                        f"decompresses to more than {most >> 20:,} MiB, far more than a recorded run of this file size"
+                        f"the file decompresses to more than {most >> 20:,} MiB, far more than a recorded run of this "
+                        "file size"
                     )
                     raise DataError(path, problem, line=number)
                 if line.startswith(_END):
@@ -135,14 +136,16 @@ def _read_stored(path: Path) -> Iterator[bytes]:
                 digits, _, content = line.partition(b" ")
                 digest.update(content)
                 if digits != digest.hexdigest()[:_DIGITS].encode():
-                    raise DataError(path, "was modified after it was written; use an unmodified copy", line=number)
+                    raise DataError(
+                        path, "the line was modified after it was written; use an unmodified copy", line=number
+                    )
                 yield content.removesuffix(b"\n")
     except FileNotFoundError:
         raise NoSuchFile(path) from None
     except gzip.BadGzipFile as error:
         not_cassette = "is not a cassette (create one with `ragbed export RUN --to cassette`)"
         raise DataError(
-            path, "its checksum is wrong; use an unmodified copy" if number else not_cassette, line=number or None
+            path, "the checksum is wrong; use an unmodified copy" if number else not_cassette, line=number or None
         ) from error
     except (EOFError, zlib.error) as error:
         raise DataError(path, f"is truncated or damaged after line {number}; use an intact copy ({error})") from error
@@ -160,7 +163,7 @@ def cassette_hash(path: Path) -> str:
 
 
 def decode_head(path: Path, line: bytes) -> Head:
-    """Return the first line.
+    """Return the decoded first line.
 
     Raises:
         DataError: The line is not the first line of a cassette.
@@ -169,7 +172,7 @@ def decode_head(path: Path, line: bytes) -> Head:
     try:
         head = msgspec.json.decode(line, type=Head)
     except MALFORMED_JSON as error:
-        raise DataError(path, f"is not a cassette: {error}", line=1) from error
+        raise DataError(path, f"the file is not a cassette: {error}", line=1) from error
     if head.cassette > VERSION:
-        raise RagbedError(f"{path} was written by a newer version of ragbed ({head.ragbed}); upgrade ragbed.")
+        raise RagbedError(f"{path} was written by a newer version of ragbed ({head.ragbed}). Upgrade ragbed.")
     return head

@@ -50,10 +50,10 @@ class DownloadRequest:
 
 
 class Watcher(Protocol):
-    """An observer of downloads."""
+    """Receives progress updates and errors during downloads."""
 
     def advance(self, name: str, done: int, total: int | None) -> None:
-        """Handle new bytes of a file."""
+        """Handle newly downloaded bytes of a file."""
 
     def stumble(self, name: str, problem: str, pause_s: float) -> None:
         """Handle a failed attempt; the next attempt starts after the pause."""

@@ -21,7 +21,7 @@ from ragbed.io.locations import open_regular
 
 _MAX_PID_BYTES = 20
 _RETRY_S = 0.005
-_PROBE_S = 0.05  # how long to retry, because another process that checks the lock also holds it for a moment
+_PROBE_S = 0.05  # how long to retry, because a process that only checks the lock also holds it for a moment
 _PID_WAIT_S = 0.2  # how long to wait for the process ID, which the owner writes just after taking the lock
 
 

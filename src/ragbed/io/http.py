@@ -53,7 +53,7 @@ class TransferInterrupted(Exception):
 
 @dataclass(frozen=True)
 class Body:
-    """A response with a file's content from an offset, which is 0 if the server does not support ranges."""
+    """A response with a file's content from an offset, or the whole file if the server does not support ranges."""
 
     response: aiohttp.ClientResponse
     start: int

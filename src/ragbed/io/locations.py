@@ -149,7 +149,7 @@ def check_regular(path: Path, *, follow_links: bool = False) -> None:
 
 
 def place_inside(folder: Path, *names: str) -> Path:
-    """Return a path inside an untrusted folder.
+    """Return a path inside an untrusted folder, without following symbolic links.
 
     Raises:
         UsageError: One of the path components is a symbolic link, which may lead elsewhere.

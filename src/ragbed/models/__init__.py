@@ -155,7 +155,7 @@ def _open_compatible(config: ModelConfig, provider: CompatibleProvider, name: st
     service = config.service(name, remote, find_urls(provider, config.environ), key, variable)
     is_official = name.startswith("openai/") and not is_custom
     if name.startswith("openai/") and is_custom:
-        # This is a different server, which may support only the older name.
+        # With a custom base URL, this is a different server, which may support only the older name.
         provider = replace(provider, max_tokens="max_tokens")
     return OpenAIModel(service, provider, preset=config.preset, official=is_official)
 
@@ -292,7 +292,7 @@ def parse_model(spec: str) -> tuple[str, str, Callable[[ModelConfig], Model]]:
         raise UsageError(f"model={spec}: the model name is missing after the provider. Use {provider}/<model>.")
     # llama.cpp and transformers can open only files with UTF-8 names, and servers accept only UTF-8.
     if provider != "cassette" and storable_name(spec) != spec:
-        raise UsageError(f"model={spec}: the model name is not valid UTF-8; check its spelling, or rename the file.")
+        raise UsageError(f"model={spec}: the model name is not valid UTF-8. Check its spelling, or rename the file.")
     return provider, model, open_provider
 
 

@@ -77,8 +77,8 @@ def _check(model: Model, provider: str) -> None:
     missing = [name for name in _REQUIRED if not hasattr(model, name)]
     if missing:
         raise PluginFailed(
-            f"provider {provider!r} returned a {type(model).__name__}, which is not a model because it lacks "
-            f"{', '.join(missing)}; see docs/reference/plugins.md."
+            f"provider {provider!r} returned a {type(model).__name__}, which is not a model because it "
+            f"lacks {', '.join(missing)}. See docs/reference/plugins.md."
         )
     if not model.name.startswith(f"{provider}/"):
         raise PluginFailed(

@@ -60,7 +60,7 @@ class ServerError(msgspec.Struct, frozen=True):
 
 
 def read_error(body: str) -> ServerError:
-    """Parse the error in a response body; if the body is not JSON, it becomes the message."""
+    """Parse the error in a response body. If the body is not JSON, the whole text becomes the message."""
     try:
         content = msgspec.json.decode(body.encode("utf-8", "replace"))
     except MALFORMED_JSON:

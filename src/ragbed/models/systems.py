@@ -219,7 +219,7 @@ def _load(spec: str) -> Callable[..., Any]:
         )
     if module.endswith(".py"):
         dotted = module.removesuffix(".py").strip("./").replace("/", ".")
-        raise UsageError(f"python/{spec}: the module name must not end in .py; use python/{dotted}:{function}")
+        raise UsageError(f"python/{spec}: the module name must not end in .py. Use python/{dotted}:{function}")
     try:
         with _current_folder_first():
             found = getattr(importlib.import_module(module), function, None)
@@ -241,7 +241,7 @@ def _load(spec: str) -> Callable[..., Any]:
 
 @contextmanager
 def _current_folder_first() -> Iterator[None]:
-    """Search the current folder first for imports, as Python does for a script; on exit, move it to the end.
+    """Import modules from the current folder first, as Python does for a script; on exit, put the folder last.
 
     The user's function may import modules from this folder when it is called, but they must not take precedence over
     the installed packages that ragbed imports.

@@ -34,7 +34,7 @@ class Segment(NamedTuple):
 
 
 class SplitResponse(NamedTuple):
-    """A response split into thoughts and answer; it is incomplete if the response ended inside a thought."""
+    """A response split into thoughts and answer. It is marked incomplete if the response ends inside a thought."""
 
     thought: str | None
     answer: str
@@ -212,7 +212,7 @@ def _find_opening(text: str, at: int, *, has_thought: bool) -> re.Match[str] | N
 
 
 def _may_be_heading(opening: re.Match[str]) -> bool:
-    """Return whether an opening tag may be a heading in an answer; `[THINK]` cannot, as it is a Mistral token."""
+    """Return whether an opening tag may be a heading in an answer. `[THINK]` may not, because it is a Mistral token."""
     return opening["left"] in ("[", "【", "〈") and opening[0] != "[THINK]"
 
 
@@ -250,7 +250,7 @@ def _find_end(text: str, opening: re.Match[str]) -> tuple[int, int]:
 
 
 def _unwrap(text: str, *, has_thought: bool) -> Iterator[Segment]:
-    """Yield an answer's segments; if it follows a thought, tags around the entire answer become markers."""
+    """Yield an answer's segments. If the answer follows a thought, tags around the entire answer become markers."""
     opening = _compiled(_ANSWER_OPEN).match(text) if has_thought else None
     if opening is None:
         yield Segment("answer", text)

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from ragbed.models.base import Sampling
 from ragbed.schema import Completion
 
-THINKING_LIMIT = 4_096  # the initial limit once a response of the model has contained reasoning
+THINKING_LIMIT = 4_096  # the initial limit once a response from the model has contained reasoning
 MAX_LIMIT = 16_384  # maximum value to which the limit is raised
 # Error kinds for a request whose token limit is higher than the server or the context allows.
 _NOT_ALLOWED = ("settings", "request", "too-long")
@@ -50,7 +50,7 @@ class TokenLimit:
         return min(self._highest, max(self.first, THINKING_LIMIT)) if self.thinks else self.first
 
     async def complete(self, call: Callable[[int], Awaitable[Completion]]) -> Completion:
-        """Make a call with the current limit, and repeat it with a higher one if the response is truncated."""
+        """Make a call with the current limit, and repeat it with a higher limit if the response is truncated."""
         limit = self.start
         done = await call(limit)
         if limit > self.first and self.rejects(done, self.first):

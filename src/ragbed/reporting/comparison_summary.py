@@ -46,7 +46,7 @@ class Summary(NamedTuple):
 
 
 def summarise(first: Side, second: Side, rows: Sequence[Comparison], least: float) -> list[Summary]:
-    """Compare two sides by testbed. Each question counts once, regardless of its number of conditions.
+    """Compare two sides on each testbed. Each question counts once, regardless of its number of conditions.
 
     Args:
         first: Baseline A.
@@ -85,7 +85,7 @@ def _pool(
 
 
 def state(summaries: Sequence[Summary]) -> list[str]:
-    """Return sentences about the significant differences and about the remaining comparisons."""
+    """Return sentences about the significant differences, and about the comparisons without one."""
     places = {one.comparison.condition: _name(one, summaries) for one in summaries}
     sentences, same = [], []
     for one in summaries:

@@ -10,7 +10,8 @@ from ragbed.reporting.tables import Report, ReportTable, TableColumn, TableRow
 from ragbed.schema import Estimate
 from ragbed.text import printable
 
-# Brackets and stars are wrapped in braces, because \\ and \midrule would read one that follows as an argument.
+# Brackets and stars are wrapped in braces, because \\ and \midrule would treat a following bracket or star as an
+# argument.
 _ESCAPES = str.maketrans(
     {
         "\\": r"\textbackslash{}",

@@ -45,7 +45,7 @@ def summarise(cells: Sequence[Cell], track: str, words: Locale) -> list[Paragrap
 
 
 def _measured(row: LeaderboardRow) -> int:
-    """Return how many headline metrics a row has; the row with the most represents its model."""
+    """Return how many headline metrics a row has. The row with the most metrics represents its model."""
     return sum(cell.value is not None for cell in row.cells.values())
 
 

@@ -75,7 +75,7 @@ class TableRow:
 
     @property
     def truncated(self) -> int:
-        """Return the number of truncated responses in the cell with the most of them."""
+        """Return the number of truncated responses in the cell that has the most."""
         return max((cell.truncated for cell in self._rates), default=0)
 
     @property

@@ -92,7 +92,7 @@ def _least_width(word: str) -> int:
 
 
 def _without_constants(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[str, list[str], list[list[str]]]:
-    """Split off the columns that have the same value in all rows, and return them as a line of text.
+    """Remove the columns that have the same value in all rows, and return their values as a line of text.
 
     Rates are kept in the table. If there is only one row, only the columns before its first rate are split off.
     """

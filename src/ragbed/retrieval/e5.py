@@ -29,7 +29,8 @@ from ragbed.retrieval.unigram import Unigram
 REVISION = 1
 # The prefixes that the model was trained with.
 PREFIX: dict[Role, str] = {"question": "query:", "passage": "passage:"}
-# A batch is run at this number of tokens. Larger batches would not be faster, and would not fit into the CPU cache.
+# A batch is run once it contains this many tokens. Larger batches would not be faster, and would not fit into the CPU
+# cache.
 BATCH_TOKENS = 1024
 # The parameter a in Arora et al. (2017), who propose 1e-3 to 1e-4: a word with this probability gets half the weight.
 COMMON = 1e-4

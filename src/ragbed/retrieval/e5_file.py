@@ -97,7 +97,7 @@ class E5File:
         return self._slice("emb.word", _QUANTISED).reshape(-1, self.width // _BLOCK * _BLOCK_BYTES)
 
     def bert(self) -> Bert:
-        """Return the model with its weights unpacked to 32 bits (85 MB), which is several times as fast."""
+        """Return the model with its weights unpacked to 32 bits (85 MB), which makes it several times faster."""
         return Bert(self._norm("emb.ln"), tuple(map(self._layer, range(self._depth))), self.heads)
 
     def _layer(self, number: int) -> Layer:

@@ -85,7 +85,7 @@ class LocalIndex:
             self.file.execute(statement)
         self.file.execute("COMMIT")
         if version not in (0, VERSION):
-            raise RagbedError(f"{self._path} was written by a different version of ragbed; choose another file.")
+            raise RagbedError(f"{self._path} was written by a different version of ragbed. Choose another file.")
 
     def __enter__(self) -> Self:
         return self
@@ -147,7 +147,7 @@ class LocalIndex:
             return None
         if self.rows("SELECT 1 FROM passages WHERE vector IS NULL LIMIT 1"):
             raise UsageError(
-                f"{self._path} was created without an encoder; create a new index, or search without an encoder."
+                f"{self._path} was created without an encoder. Create a new index, or search without an encoder."
             )
         return _pack(self._encode([text], "question"))[0]
 

@@ -48,7 +48,7 @@ class _TextFile:
         return len(self._ends) - 1
 
     def add(self, texts: Iterable[str]) -> Iterator[str]:
-        """Append texts to the file, yielding each of them."""
+        """Append texts to the file, and yield each of them."""
         end = self._ends[-1]
         for text in texts:
             end += self._file.write(text.encode("utf-8", "surrogatepass"))
@@ -64,7 +64,7 @@ class _TextFile:
 
 
 class _Postings(NamedTuple):
-    """The posting lists for a chunk of passages: for each word, the passages that contain it and its counts in them."""
+    """The posting lists for a chunk of passages: for each word, the passages that contain it, with the counts."""
 
     terms: NDArray[np.int32]
     starts: NDArray[np.int64]

@@ -132,7 +132,10 @@ def _split(rest: str, path: Path, datasets: Sequence[Dataset]) -> tuple[Dataset,
             dataset = by_name.get(name) or by_name.get(f"{name}_refine")
             if dataset is not None:
                 return dataset, rest[len(name) + 1 :]
-    raise UsageError(f"{path.name}: its dataset is not one of {', '.join(by_name)}; add it with data=NAME=FILE.")
+    raise UsageError(
+        f"{path.name} contains answers for a dataset that is not one of {', '.join(by_name)}. Add "
+        "that dataset with data=NAME=FILE."
+    )
 
 
 def _generate(dataset: Dataset, settings: Settings, docs: int) -> Iterable[Case]:

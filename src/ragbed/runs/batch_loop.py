@@ -216,7 +216,7 @@ class BatchLoop(CallLoop):
         await self.session.writer.put(NOTE, row)
 
     async def _create(self, batch: _OpenBatch) -> None:
-        """Create a batch; if it is unclear whether it was created, look it up before trying again."""
+        """Create a batch. If it is unclear whether the request succeeded, look for the batch before trying again."""
         stored = batch.stored
         lines = [
             BatchLine(f"{stored.key}-{place}", self._sent(batch, place).body) for place in range(len(batch.requests))
@@ -236,7 +236,7 @@ class BatchLoop(CallLoop):
                 return
 
     def _sent(self, batch: _OpenBatch, place: int) -> SentCall:
-        """Return a call as it was sent; batches stored by earlier versions used the initial token limit."""
+        """Return a call as it was sent. In batches stored by earlier versions, calls used the initial token limit."""
         request, stored = batch.requests[place], batch.stored
         limit = stored.limits[place] if stored.limits else self._batching.limit.first
         body = self._batching.batch_request(request.case, limit, stored.learned)
@@ -275,7 +275,7 @@ class BatchLoop(CallLoop):
         await self._close(batch)
 
     async def _resume(self, stored: StoredBatch) -> None:
-        """Reopen a batch from an earlier session; create it now if it was never created."""
+        """Reopen a batch from an earlier session, or create the batch now if this was never done."""
         requests = []
         for number, repeat in stored.calls:
             found = next(self.session.store.cases_after(number - 1, 1), None)
@@ -411,7 +411,7 @@ class BatchLoop(CallLoop):
         return f"{FOLLOW_UP}{self.number}.{call[0]}.{call[1]}"
 
     async def _end(self, request: CallRequest, completion: Completion, last: Completion) -> None:
-        """Store a call's outcome and charge its last response to the budget; earlier ones have already been charged."""
+        """Store a call's outcome, and charge its last response to the budget. Earlier ones are already charged."""
         body = self.model.request(request.case)
         key = key_of(self.model.name, self.identity, body, request.repeat, completion.max_tokens)
         await self._finish(request, Called(self._account(key, completion, last), key))

@@ -54,7 +54,7 @@ def keys_of(model: str, identity: str, request: bytes, repeat: int, limits: Sequ
 
 
 def key_of(model: str, identity: str, request: bytes, repeat: int, max_tokens: int | None = None) -> str:
-    """Return the cache key for a request; `max_tokens` is the raised limit that replaced its own, if any."""
+    """Return the cache key for a request; `max_tokens` is the raised limit that replaced the original one, if any."""
     return keys_of(model, identity, request, repeat, () if max_tokens is None else (max_tokens,))[-1]
 
 
@@ -182,7 +182,7 @@ def _open(path: Path) -> sqlite3.Connection:
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         if version > _VERSION:
             raise RagbedError(
-                f"the response cache {path} was written by a newer version of ragbed; upgrade ragbed, or use "
+                f"the response cache {path} was written by a newer version of ragbed. Upgrade ragbed, or use "
                 "`no_cache`."
             )
         if version < _VERSION:

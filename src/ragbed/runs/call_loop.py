@@ -248,7 +248,7 @@ class CallLoop:
         await self.session.writer.put(NOTE, (request.turn_key(turn), line.decode()))
 
     def _calls_of(self, request: CallRequest) -> Callable[[Case], Awaitable[Called]]:
-        """Return the function that makes a case's calls; once the first call is billed, the budget allows the others.
+        """Return the function that makes a case's calls. Once the first call is billed, the budget allows the others.
 
         Otherwise, a spent budget would stop cases halfway, and their cost would not be recorded.
         """

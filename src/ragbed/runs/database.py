@@ -60,7 +60,7 @@ CREATE TRIGGER count_result AFTER INSERT ON results BEGIN
 CREATE TRIGGER recount_result AFTER UPDATE ON results BEGIN
   UPDATE ledger SET seals = seals - old.seal + new.seal WHERE what = 'results'; END;
 """
-# One case in twenty is sampled, within these limits, because each sampled case reduces prefix reuse.
+# One case in twenty is sampled, within these limits, because each sampled case reduces the reuse of prompt prefixes.
 _SAMPLE_SHARE = 20
 _MIN_SAMPLE, _MAX_SAMPLE = 3, 8
 
@@ -215,7 +215,7 @@ def naming(path: Path, done: str) -> Iterator[None]:
     except sqlite3.OperationalError as error:
         if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT:
             raise DataError(
-                path, "takes too long to read for its size; it may be corrupt or maliciously crafted"
+                path, "takes too long to read for its size; the file may be corrupt or malicious"
             ) from error
         is_full = getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
         fix = " Free disk space and rerun the same command." if is_full else ""
@@ -253,11 +253,11 @@ def _check_version(connection: sqlite3.Connection, path: Path) -> int:
     if (version, application, found) == (0, 0, frozenset()):
         return 0
     if application != _APPLICATION:
-        raise DataError(path, "is a database created by another program")
+        raise DataError(path, "is a database of another program, not a run")
     if version < 0:
         raise DataError(path, f"is damaged (schema {version}); restore it from a backup")
     if version > SCHEMA_VERSION:
-        raise RagbedError(f"{path} was written by a newer version of ragbed (schema {version}); upgrade ragbed.")
+        raise RagbedError(f"{path} was written by a newer version of ragbed (schema {version}). Upgrade ragbed.")
     if version < 1:
         raise DataError(path, f"has an invalid schema version ({version}); restore it from a backup")
     if strange := found ^ _objects_of(version):

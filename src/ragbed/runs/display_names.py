@@ -73,7 +73,7 @@ def served_name(model: str, served: str) -> str:
 
 
 def split_by_served(result: StoredResult, split: Collection[str]) -> str:
-    """Return the name under which to count a result; for models in `split`, it includes the served model."""
+    """Return the name under which to count a result. For models in `split`, the name includes the served model."""
     served = result.completion.served
     if result.model not in split or served is None or served.model is None:
         return result.model

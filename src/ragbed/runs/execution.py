@@ -155,7 +155,8 @@ def _opened(job: Job) -> Iterator[tuple[RunStore, RunLock]]:
 
 
 # Name, old value and new value of settings that earlier versions stored differently. Both values are treated as equal,
-# so that runs from earlier versions can be resumed. The testbed `length` has a different default, and is not in those.
+# so that runs from earlier versions can be resumed. The `length` testbed has a different default, but did not exist in
+# those versions.
 _SAME_SETTING = {("docs", "5", "default"), ("max_tokens", "256", "auto")}
 
 
@@ -261,8 +262,8 @@ def _loop_maker(job: Job, store: RunStore) -> Callable[..., CallLoop]:
         return partial(BatchLoop, tell=job.tell)
     if cases := sum(batch.count for batch in store.batches()) + len(store.follow_ups()):
         raise UsageError(
-            f"{job.folder} has batches in progress with {cases:,} cases, which would be billed twice. Set `batch` "
-            "to collect their results."
+            f"{job.folder} has batches in progress that contain {cases:,} cases, and sending these cases "
+            "again would bill them twice. Set `batch` to collect the results of the batches."
         )
     return CallLoop
 

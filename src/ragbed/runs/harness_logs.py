@@ -113,7 +113,7 @@ def _model_of(path: Path) -> str:
     from inspect_ai.log import read_eval_log  # noqa: PLC0415 - an extra
 
     if not path.is_file():
-        raise UsageError(f"{path} does not exist.")
+        raise UsageError(f"{path} does not exist. Check the path.")
     try:
         return str(read_eval_log(str(path), header_only=True).eval.model)
     except Exception as error:  # Inspect may raise any exception for files in other formats

@@ -132,8 +132,8 @@ def _import_source(store: RunStore, source: AnswerSource, numbers: dict[str, int
         done = store.connection.execute("SELECT 1 FROM results WHERE model = ? AND item = ? AND repeat = 0", row[:2])
         if done.fetchone():
             raise UsageError(
-                f"{source.paths[0]}: another file also contains an answer to {case.case} from {source.model}. Import "
-                "only one of them."
+                f"an answer to {case.case} from {source.model} appears both in {source.paths[0]} and in "
+                "another file. Import only one of the two files."
             )
         store.connection.execute(RECORD, row)
 
@@ -161,7 +161,7 @@ def decode_entry(entry: bytes, kind: type[EntryT]) -> EntryT:
     try:
         return msgspec.json.decode(entry, type=kind)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise Unmatched(f"cannot be read: {error}") from None
+        raise Unmatched(f"the line cannot be read: {error}") from None
 
 
 def _compare(answer: Answer, imported: Imported) -> None:

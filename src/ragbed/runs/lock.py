@@ -64,7 +64,7 @@ def hold(folder: Path) -> Iterator[RunLock]:
         held = RunLock(path, lock_file(path))
     except LockHeld as error:
         raise RagbedError(
-            f"{folder} is being written by process {error.owner}; wait until it has finished, or stop it."
+            f"{folder} is being written by process {error.owner}. Wait until it has finished, or stop it."
         ) from None
     except OSError as error:
         raise RagbedError(f"{path} cannot be written: {explain_failed_write(error)}.") from error

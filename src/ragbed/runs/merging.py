@@ -39,7 +39,7 @@ def merge(parts: Sequence[Path], folder: Path) -> Merged:
     with ExitStack() as stack:
         for part in parts:
             if (process := holder(part)) is not None:
-                raise RagbedError(f"{part} is being written by process {process}; wait until it has finished.")
+                raise RagbedError(f"{part} is being written by process {process}. Wait until it has finished.")
         sources = [stack.enter_context(open_store(part, create=False)) for part in parts]
         settings = _common_settings(parts, [source.settings() for source in sources])
         stack.enter_context(hold(folder))
@@ -83,12 +83,13 @@ def _copy(sources: Sequence[RunStore], target: RunStore, settings: dict[str, str
             target.connection.execute(LOSE, values)
     parts = Counter(name for source in sources for name, _ in source.models().values())
     for source in sources:
-        # Several parts of one model have separate decisions, which do not concern the merged results.
+        # If several parts contain the same model, each part has its own decisions, which do not apply to the merged
+        # results.
         copy_decided(target, [one for one in read_decided(source) if parts[one.model] == 1])
 
 
 def _is_same(one: Case, other: Case) -> bool:
-    """Compare two cases, ignoring the reason why they are infeasible, whose wording depends on ragbed's version."""
+    """Compare two cases, ignoring why they are infeasible, because that wording depends on ragbed's version."""
     return msgspec.structs.replace(one, reason=None) == msgspec.structs.replace(other, reason=None)
 
 

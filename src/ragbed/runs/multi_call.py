@@ -72,7 +72,7 @@ def usage_made(completion: Completion) -> dict[str, int] | None:
 
 
 def usages_made(completion: Completion) -> list[dict[str, int]]:
-    """Return the token usage of each call that was not cached; it is empty for a call that reports none."""
+    """Return the token usage of each call that was not cached, or an empty usage for a call that reports none."""
     calls = [step for step in completion.steps if not step.cached] if completion.steps else [completion]
     return [call.usage or {} for call in calls]
 

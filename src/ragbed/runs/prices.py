@@ -84,7 +84,7 @@ def find_price(model: str, at: datetime | None = None) -> Price | None:
 
 
 def _consistent(usage: TokenUsage) -> dict[str, int]:
-    """Return a call's usage, limiting parts to their totals; a server may report larger parts, which have no price."""
+    """Return a call's token usage with each part capped at its total, because a server may report larger parts."""
     whole = {"cached": "in", "written": "in", "written_1h": "written", "reasoning": "out"}
     counts = {key: min(count, usage.get(whole.get(key, key), 0)) for key, count in usage.items() if key in _TOKENS}
     if counts.get("cached", 0) + counts.get("written", 0) > counts.get("in", 0):
@@ -113,7 +113,7 @@ def cost_of(completion: Completion, price: Price | None) -> Decimal | None:
 
 
 def full_cost(completion: Completion, price: Price | None) -> Decimal | None:
-    """Return the cost of all of a result's calls, as if none had been cached, or None if it is unknown."""
+    """Return the cost of all of a result's calls, as if none had been cached, or None if the cost is unknown."""
     usages = [step.usage for step in completion.steps if step.usage]
     return _total(usages or [completion.usage or {}], price)
 

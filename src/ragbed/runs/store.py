@@ -65,7 +65,7 @@ INTEND = "INSERT INTO intents VALUES (?, ?, ?, ?, ?)"
 NOTE = "INSERT OR REPLACE INTO meta VALUES (?, ?)"
 # Records a call whose worker died. The call may have been billed, and will be repeated.
 LOSE = "INSERT INTO orphans VALUES (?, ?, ?, ?, ?)"
-# A result may replace an error, because later sessions retry errors, but never another result.
+# A result may replace an error, because later sessions retry errors. It never replaces another result.
 RECORD = """INSERT INTO results (model, item, repeat, session, request, outcome, cached, seal, completion)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
   ON CONFLICT (model, item, repeat) DO UPDATE SET session = excluded.session, request = excluded.request,
@@ -74,7 +74,7 @@ RECORD = """INSERT INTO results (model, item, repeat, session, request, outcome,
 # Calls that have no result from the same or a later session. The provider may have billed them.
 _OPEN_CALLS = """SELECT i.* FROM intents i LEFT JOIN results r USING (model, item, repeat)
   WHERE r.session IS NULL OR r.session < i.session"""
-# The inner query reads only indexes, so that a run with a million results can be resumed in seconds.
+# The inner query reads only indexes, so that even a run with a million results can be resumed within seconds.
 _PENDING = """SELECT found.place, found.repeat, {size}, c.id, c.name, c.feasible, c.seal, c.line FROM (
     SELECT p.rowid AS place, {repeat} AS repeat, {found} FROM {table} p WHERE {condition} AND p.rowid > :last AND (
       NOT EXISTS (SELECT 1 FROM results WHERE model = :model AND item = p.id AND repeat = {repeat})
@@ -170,7 +170,7 @@ class CallKey(msgspec.Struct, frozen=True):
         return f"{TURN}{self.model}.{self.number}.{self.repeat}.{turn:06}"
 
     def discarded_key(self) -> str:
-        """Return the key that marks the turns of a failed attempt as discarded; it is in the range of the turns."""
+        """Return the key that marks a failed attempt's turns as discarded. It is within the range of `turn_range`."""
         return f"{TURN}{self.model}.{self.number}.{self.repeat}.{_DISCARDED}"
 
     def turn_range(self) -> tuple[str, str]:
@@ -248,7 +248,7 @@ class RunStore:
                 self.connection.executemany(_ADD_CASE, rows)
             except sqlite3.IntegrityError:
                 twice = batch[-1 - length_hint(rows)].case
-                raise UsageError(f"two cases are named {twice}; give the datasets different names.") from None
+                raise UsageError(f"two cases are named {twice}. Give the datasets different names.") from None
             if self._fresh_bytes < _MAX_FRESH_BYTES:
                 self._fresh_bytes += sum(len(line) for *_, line in made)
                 last = self.last_case()
@@ -276,7 +276,7 @@ class RunStore:
         return self._meta("set.")
 
     def is_monitored(self) -> bool:
-        """Return whether the run has a stopping condition (`--until`); if so, its intervals must always be valid."""
+        """Return whether the run has a stopping condition (`--until`). Its intervals must then be valid at any time."""
         return "until" in self.settings()
 
     def repeats(self) -> int:
@@ -314,7 +314,9 @@ class RunStore:
             number, old = known.get(name, (len(known) + 1, ""))
             if old and old != identity:
                 now = f"is now {identity}" if identity else "does not report its identity now (is its server running?)"
-                raise UsageError(f"{name} was {old} when {self.path.parent} was created, but {now}; use another `out`.")
+                raise UsageError(
+                    f"{name} was {old} when {self.path.parent} was created, but {now}. Choose another `out`."
+                )
             # Accept an identity that was unknown in the first session and is reported now.
             self.connection.execute(
                 "INSERT OR REPLACE INTO models VALUES (?, ?, ?, ?)",
@@ -589,7 +591,7 @@ class RunStore:
 
     def done(self, model: int) -> int:
         """Return how many of a model's results are not errors."""
-        # Two queries are faster than one, because each reads only one index.
+        # Two queries are faster than one, because each uses only one index.
         errors = self._number("SELECT COUNT(*) FROM results WHERE model = ? AND outcome = 'error'", (model,))
         return self._number("SELECT COUNT(*) FROM results WHERE model = ?", (model,)) - errors
 

@@ -33,7 +33,7 @@ class RunGone(WriteFailed):
 
 
 class PlaceCheck:
-    """Detects whether a run was deleted; the system still accepts rows, but discards the file when the process exits.
+    """Detects a deleted run file. The system still accepts rows for it, but discards them when the process exits.
 
     Args:
         path: The file.

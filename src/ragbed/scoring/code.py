@@ -10,8 +10,8 @@ from __future__ import annotations
 from ragbed.schema import Case
 from ragbed.scoring.value import Value
 
-_REFUSALS = ("信息不足", "insufficient information")
-_FLAGS = ("事实性错误", "factual errors")
+_REFUSAL, _REFUSAL_ZH = "insufficient information", "信息不足"
+_FLAG, _FLAG_ZH = "factual errors", "事实性错误"
 
 
 def score(case: Case, reply: str) -> dict[str, Value]:
@@ -28,7 +28,7 @@ def score(case: Case, reply: str) -> dict[str, Value]:
 def label(case: Case, reply: str) -> tuple[int, ...]:
     """Return 1 or 0 for each part of the answer, depending on whether it is found, or a single -1 for a refusal."""
     text = _compared_text(case, reply)
-    if any(phrase in text for phrase in _REFUSALS):
+    if _REFUSAL in text or _REFUSAL_ZH in text:
         return (-1,)
     lowered = text.lower()
     return tuple(int(any(alias.lower() in lowered for alias in aliases)) for aliases in case.answer)
@@ -37,7 +37,7 @@ def label(case: Case, reply: str) -> tuple[int, ...]:
 def flagged(case: Case, reply: str) -> bool:
     """Return whether the response contains the phrase that the original code treats as error detection."""
     text = _compared_text(case, reply)
-    return any(phrase in text for phrase in _FLAGS)
+    return _FLAG in text or _FLAG_ZH in text
 
 
 def _compared_text(case: Case, reply: str) -> str:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec import structs
+
 from ragbed.schema import Case, Completion
 from ragbed.scoring.value import Value
 from ragbed.testbeds.prompts.stated_confidence import parse_confidence
@@ -27,6 +29,18 @@ def confidence_scores(found: float | str) -> dict[str, Value]:
     if isinstance(found, str) or not 0 <= found <= 1:
         return {"no_confidence": True, "confidence_problem": found if isinstance(found, str) else "out-of-range"}
     return {"no_confidence": False, "confidence": float(found)}
+
+
+def add_agreement(completions: Sequence[Completion]) -> list[Completion]:
+    """Return the responses to a case, each with its agreement with the other responses as its confidence."""
+    answered = [completion.reply or "" for completion in completions if completion.outcome == "ok"]
+    shares = iter(measure_agreement(answered) if answered[1:] else [])
+    return [
+        structs.replace(
+            completion, confidence=next(shares, "one-response") if completion.outcome == "ok" else "one-response"
+        )
+        for completion in completions
+    ]
 
 
 def measure_agreement(replies: Sequence[str]) -> list[float]:

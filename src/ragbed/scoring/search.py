@@ -1,4 +1,4 @@
-"""Score the searches of an episode in the testbed `search`, independently of the answer.
+"""Score the searches in an episode of the `search` testbed, independently of the answer.
 
 These values belong to no track. They are defined in docs/reference/metrics.md.
 """
@@ -56,7 +56,7 @@ def score_search(case: Case, completion: Completion, tracked: Mapping[str, Value
 
 
 def found_passages(completion: Completion) -> Iterator[Retrieved]:
-    """Yield the passages that the searches of an episode found, in order; some may be found twice."""
+    """Yield the passages that the searches in an episode found, in order. A passage may occur twice."""
     for step in completion.steps:
         for search in step.searches:
             yield from search.found
@@ -80,7 +80,7 @@ def _find_errors(
 
 
 def has_support(case: Case) -> bool:
-    """Return whether the corpus contains passages that support the answer, which it lacks if all were edited."""
+    """Return whether the corpus contains passages that support the answer. It has none if all of them were edited."""
     return case.expect != "correct" or case.correct > 0
 
 
@@ -100,7 +100,7 @@ def _score_recall(case: Case, completion: Completion, searches: Sequence[Search]
 
 
 def cumulative_recall(case: Case, searches: Sequence[Search]) -> list[float]:
-    """Return, for each search, the share of the answer's parts that all passages found so far support."""
+    """Return, for each search, the share of the answer's parts supported by the passages found so far."""
     parts: set[int | None] = set()
     recalls = []
     for search in searches:

@@ -24,7 +24,7 @@ def score_untracked(case: Case, completion: Completion, tracked: Mapping[str, Va
 
 
 def score_conflict(case: Case) -> dict[str, Value]:
-    """Return the index of the false answer's plausibility label, or an empty dict without such a label."""
+    """Return the index of the false answer's plausibility label, or an empty dict if there is no label."""
     if case.testbed != CONFLICT.name:
         return {}
     kind = next((document.kind for document in case.documents if document.stance == "contradicts"), None)
@@ -32,7 +32,7 @@ def score_conflict(case: Case) -> dict[str, Value]:
 
 
 def score_length(case: Case, completion: Completion) -> dict[str, Value]:
-    """Return the number of tokens that the model reports, or an upper estimate, or an empty dict for other cases.
+    """Return the number of prompt tokens (reported, or an upper estimate), or an empty dict for other testbeds.
 
     If a call was repeated, the model reports the tokens of all attempts together, so the number is also an estimate.
     """

@@ -84,7 +84,7 @@ class ArticlePlan(NamedTuple):
         return self._replace(statements=tuple(kept))
 
     def moved(self, family: int, kind: str) -> ArticlePlan:
-        """Return the same plan with another family of events."""
+        """Return the same plan for another family of events."""
         statements = tuple(statement._replace(family=family) for statement in self.statements)
         return self._replace(statements=statements, kind=kind)
 

@@ -109,6 +109,6 @@ class GenerationPlan:
         if old is None or old.recipes != self.specs or {name: file.items for name, file in old.files.items()} != wanted:
             problem = "is not a complete synthetic dataset" if old is None else "was generated with different options"
             raise UsageError(
-                f"{folder / existing[0]} already exists and {problem}; choose another output folder with -o, or "
-                "delete the file."
+                f"{folder / existing[0]} already exists and {problem}. Choose another output folder with -o, "
+                "or delete the file."
             )

@@ -59,7 +59,7 @@ class _English:
         return (f"{day_first} {day.year}", f"{month_first}, {day.year}", day_first, month_first)
 
     def name_aliases(self, name: str) -> tuple[str, ...]:
-        """Return a name without its article and, if the name ends with a place name, a second form without it."""
+        """Return a name without its article, and a second form that also omits a place name at the end."""
         bare = name.removeprefix("the ")
         short = re.split(r", | in ", bare)[0]
         return (bare,) if short == bare else (bare, short)
@@ -147,7 +147,7 @@ class _Chinese:
 
 
 def _abbreviated(amount: int) -> tuple[str, ...]:
-    """Return the amount in digits with 万 or 亿, or nothing if it would need too many digits."""
+    """Return the amount in digits with 万 or 亿, or an empty tuple if it would need too many digits."""
     for size, word in ((10**8, "亿"), (10**4, "万")):
         if amount >= size:
             scaled = f"{amount / size:.4f}".rstrip("0").rstrip(".")

@@ -27,9 +27,9 @@ _ENDINGS = {"release": "release-end", "blog": "blog-end", "snippet": "snippet"}
 _GENERAL_FILLERS = ("background", "quote", "scene")
 _SHORT_NAME_PERCENT = 75  # percentage of repeated mentions that omit the family's name
 
-# Minimum numbers of sentences in ordinary and in short documents. In a document of two sentences, a single shared
-# sentence would be most of the text. Therefore, only short documents may have two, and for them only sentences that
-# name an event count. For the same reason, at least one of three sentences is not about the events.
+# Minimum numbers of sentences in ordinary and in short documents. In a document of two sentences, one shared sentence
+# would make up most of the text. Therefore, only short documents may have two sentences, and only sentences that name
+# an event count towards this minimum. For the same reason, at least one of three sentences is not about the events.
 _MIN_SENTENCES, _MIN_SHORT_SENTENCES = 3, 2
 
 # Maximum number of attempts to choose templates such that no two documents of an item use the same two templates for
@@ -224,7 +224,7 @@ class ArticleWriter:
         return statement, self._context.rotate(options, (statement.act, statement.event, statement.relation), draw)
 
     def _choose_detail(self, statement: Statement, domain: Domain, reserved: frozenset[str]) -> Statement:
-        """Give a statement a relation that the question is not about, or make it an introduction if none is left."""
+        """Give a statement a relation that the question is not about. If none is left, make it an introduction."""
         relations = [name for name in domain.asked if name not in reserved | self._details]
         if not relations:
             return statement._replace(act=Act.INTRO)

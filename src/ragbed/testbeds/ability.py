@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import islice
-from statistics import median_low
 from typing import NamedTuple
 
 from ragbed.data import Dataset, kind_of
@@ -21,8 +20,8 @@ from ragbed.testbeds.settings import DEFAULT_DOCS, Arm, CaseCondition, Settings
 _FIXED_DISTRACTORS = (0, 1, 2, 4, 9)  # numbers of distractors added to one supporting document in `fixed`
 _MAX_SAMPLED = 1_000  # maximum number of items used to choose a dataset's default conditions
 
-# Keep the default conditions if at least half of them are feasible for at least this share of items. The share for
-# RGB's en_fact is 0.38.
+# Keep the default conditions if at least half of them are feasible for at least this share of items. For RGB's en_fact,
+# the share is 0.38.
 _MIN_FEASIBLE_DEFAULT = 0.25
 _MIN_FEASIBLE_REPLACEMENT = 0.5
 _REPLACEMENT_DISTRACTORS = (0, 1, 2, 4)  # numbers of distractors in replacement conditions
@@ -239,7 +238,7 @@ def fit_conditions(default: Sequence[CaseCondition], supplies: Sequence[Supply])
         fitting = (docs for docs in numbers if share(replace(default[0], docs=docs)) >= _MIN_FEASIBLE_REPLACEMENT)
         found = [replace(one, docs=docs) for docs in islice(fitting, 1) for one in default]
     else:
-        evidence = median_low([supply.fewest for supply in supplies])
+        evidence = sorted(supply.fewest for supply in supplies)[(len(supplies) - 1) // 2]  # the lower median
         arm: Arm = "fixed" if evidence == 1 else "related"
         more = (
             CaseCondition(Fraction(count, evidence + count), evidence + count, default[0].correct, arm)

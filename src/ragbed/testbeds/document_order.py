@@ -51,7 +51,7 @@ class Ordered:
 
     @cached_property
     def supports(self) -> tuple[int, ...]:
-        """The supporting passages; for integration, the first one for each sub-question, then the second ones, etc."""
+        """The supporting passages; for integration items, the first one for each sub-question, then the second ones."""
         parts: dict[int, list[int]] = defaultdict(list)
         for index in self._ordered("supports"):
             parts[self.item.passages[index].part or 0].append(index)
@@ -135,7 +135,8 @@ class PositionTurns:
         used = self._used.setdefault((lang, docs), [])
         if not used:
             used += ([0] * docs for _ in range(docs + 2))
-        # The last row is for items whose own documents are too few, so that documents of other questions are used.
+        # The last row is for items that have too few documents of their own and therefore use documents from other
+        # questions.
         rows = [used[distracting] for distracting in mixes] or used[-1:]
         times = [sum(column) for column in zip(*rows, strict=True)]
         steps = _spread(docs) if self._is_spread else range(docs)
@@ -169,7 +170,7 @@ def _doubtful_last(item: Item, pool: Sequence[int]) -> list[int]:
 
 
 def _is_mislabelled(item: Item, passage: Passage) -> bool:
-    """Return whether a passage labelled as supporting lacks the answer, or a passage with another label contains it."""
+    """Return whether a supporting passage lacks the answer, or a passage with another label contains the answer."""
     if passage.stance != "supports":
         return bears_answer(passage.text, item.answer, item.lang)
     slots = item.answer if passage.part is None else (tuple(alias for aliases in item.answer for alias in aliases),)

@@ -22,7 +22,7 @@ class Length(Ability):
 
     @property
     def accepted_noise(self) -> str:
-        """The option that sets the mix of documents; a noise ratio is not accepted, as it depends on their number."""
+        """The accepted noise ratios in words. There are none; `supporting` sets the mix of documents."""
         return "no ratio; use `supporting`"
 
     def allows(self, noise: Fraction, original: bool) -> bool:  # noqa: ARG002  # the same for all profiles
@@ -36,7 +36,7 @@ class Length(Ability):
         return super().requested(replace(settings, supporting=settings.supporting or 1))
 
     def fit(self, default: Sequence[CaseCondition], supplies: Sequence[Supply]) -> list[CaseCondition]:
-        """Return the default conditions for which most items have enough documents, or all of them if none do."""
+        """Return the default conditions for which most items have enough documents, or all if there are none."""
         kept = [one for one in default if supplies and feasible_share(one, supplies) >= _MIN_FEASIBLE]
         return kept or list(default)
 

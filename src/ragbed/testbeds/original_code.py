@@ -71,7 +71,7 @@ def choose_integration(item: Item, condition: CaseCondition, year: int) -> Chose
 
 
 def choose_counterfactual(item: Item, condition: CaseCondition, year: int) -> Chosen:
-    """Choose edited documents at random, true documents from the rest, and distractors from the front of their list.
+    """Choose edited documents at random, true documents from the remaining ones, and distractors in file order.
 
     Raises:
         ValueError: The noise and true-document ratios add up to more than 1, in which case the original code fails too;

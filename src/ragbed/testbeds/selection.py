@@ -38,7 +38,7 @@ def choose_testbeds(names: Sequence[str] | None, settings: Settings) -> list[Tes
     if names and unused:
         if set(settings.distractors) == {"fixed"}:
             raise UsageError(
-                f"testbeds={unused[0].name}: distractors=fixed applies only to noise; add 'related' to `distractors`."
+                f"testbeds={unused[0].name}: distractors=fixed applies only to noise. Add 'related' to `distractors`."
             )
         raise UsageError(f"testbeds={unused[0].name}: {_allowed_noise(unused)}. Change `noise` or `testbeds`.")
     return [testbed for testbed in chosen if testbed not in unused]

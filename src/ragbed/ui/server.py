@@ -50,7 +50,7 @@ def open_port(port: int | None = None) -> LocalAddress:
     except OSError as error:
         if port is not None:
             raise UsageError(
-                f"port {port} cannot be used ({error.strerror}); choose another one with `port`."
+                f"port {port} cannot be used ({error.strerror}). Choose another one with `port`."
             ) from None
         return _listen(0)
 

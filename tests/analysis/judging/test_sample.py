@@ -53,5 +53,5 @@ def test_half_of_a_sample_is_disputed_if_possible(tmp_path_factory: pytest.TempP
 
 def test_too_small_a_sample_is_refused(tmp_path_factory: pytest.TempPathFactory) -> None:
     replies, judgements = _replies(3, 3)
-    with pytest.raises(UsageError, match=r"is too small; use at least 2 \(one per stratum\)"):
+    with pytest.raises(UsageError, match=r"is too small. Use at least 2, one response per stratum"):
         draw_sample(Scope(tmp_path_factory.getbasetemp(), CORRECT), replies, judgements, 1)

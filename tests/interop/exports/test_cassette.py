@@ -147,7 +147,7 @@ def test_a_changed_line_is_named(cassette: Path, tmp_path: Path) -> None:
     done = type_command("import", str(cassette), "--from", "cassette", "--out", str(tmp_path / "again"))
     assert (done.code, done.err) == (
         1,
-        f"ragbed: {cassette}:{place + 1}: was modified after it was written; use an unmodified copy\n",
+        f"ragbed: {cassette}:{place + 1}: the line was modified after it was written; use an unmodified copy\n",
     )
 
 

@@ -46,7 +46,7 @@ def test_rgb_files_survive_a_round_trip(rgb_dir: Path, tmp_path: Path) -> None:
 
 def test_another_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "x.parquet").write_bytes(b"PAR1 and no more")
-    with pytest.raises(DataError, match=r"x\.parquet:1: is not a valid Parquet file"):
+    with pytest.raises(DataError, match=r"x\.parquet:1: the file is not a valid Parquet file"):
         list(Dataset("d", tmp_path / "x.parquet").items())
 
 
@@ -57,7 +57,7 @@ def test_a_damaged_page_is_named(tmp_path: Path) -> None:
     for begins in (group.column(number).data_page_offset for number in range(group.num_columns)):
         page = slice(begins, begins + 8)
         file.write_bytes(content[:begins] + bytes(255 - byte for byte in content[page]) + content[begins + 8 :])
-        with pytest.raises(DataError, match=r"items\.parquet:1: is not a valid Parquet file \(.+\)$"):
+        with pytest.raises(DataError, match=r"items\.parquet:1: the file is not a valid Parquet file \(.+\)$"):
             list(Dataset("d", file).items())
 
 

@@ -73,7 +73,7 @@ def test_formats_that_cannot_be_sharded_or_remote_are_refused(to: str, words: tu
     told = (
         "cannot be split into parts"
         if words
-        else "writes a folder of several files; write it to a local folder and copy it"
+        else "writes several files, which cannot be written to a URL. Write them to a local folder"
     )
     assert (done.code, told in done.err) == (2, True)
 

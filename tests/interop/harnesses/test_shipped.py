@@ -76,5 +76,7 @@ def test_lm_eval_finds_the_tasks_in_the_folder(cassette: Path) -> None:
 
 def test_missing_data_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("RAGBED_DATA_DIR", str(tmp_path))
-    with pytest.raises(Exception, match="en_refine has not been downloaded yet; download it with: ragbed data get rgb"):
+    with pytest.raises(
+        Exception, match=r"en_refine has not been downloaded yet\. Download it with: ragbed data get rgb"
+    ):
         make_shipped_cases("rgb_en_noise")

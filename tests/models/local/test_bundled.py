@@ -26,7 +26,7 @@ def test_the_installed_package_is_found_without_being_imported() -> None:
 
 @pytest.mark.usefixtures("no_packages")
 def test_downloaded_weights_are_found_and_missing_ones_named(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="bundled/smollm2 are not installed; install them: ragbed data get smollm2"):
+    with pytest.raises(UsageError, match=r"bundled/smollm2 are not installed\. Install them: ragbed data get smollm2"):
         find_weights("smollm2", tmp_path)
     entry = CATALOG["smollm2"]
     path = folder_of(entry, tmp_path) / entry.files[0].name

@@ -234,7 +234,7 @@ def test_the_bound_after_one_of_three(browser: Browser, served: Served) -> None:
         expect(page.locator(".bound-line")).to_contain_text(
             "0 of 1 wrong: at most 95.0% of all unflagged items are wrong"
         )
-        expect(page.locator(".bound-line")).to_contain_text("review 2 more to reach ≤ 5.0%")
+        expect(page.locator(".bound-line")).to_contain_text("review 2 more items to reach at most 5.0%")
 
 
 def test_two_raters_decide_independently_and_settle_their_differences(browser: Browser, folder: Path) -> None:

@@ -57,7 +57,7 @@ def test_a_file_of_something_else_stays_as_it_is(tmp_path: Path, content: bytes)
     path = tmp_path / "log.jsonl"
     path.write_bytes(content)
     for use in (Log.read, lambda log: log.add([line("a")])):
-        with pytest.raises(DataError, match=r"log\.jsonl:1: is not a valid line of a review"):
+        with pytest.raises(DataError, match=r"log\.jsonl:1: this is not a valid line of a review"):
             use(Log(path))
     assert path.read_bytes() == content
 
@@ -79,7 +79,7 @@ def test_an_invalid_line_is_reported_with_its_number(tmp_path: Path, broken: str
     path = tmp_path / "log.jsonl"
     Log(path).add([line("a")])
     path.write_bytes(path.read_bytes() + broken.encode() + b"\n")
-    with pytest.raises(DataError, match=r"log\.jsonl:2: is not a valid line of a review"):
+    with pytest.raises(DataError, match=r"log\.jsonl:2: this is not a valid line of a review"):
         Log(path).read()
 
 

@@ -29,4 +29,4 @@ def test_a_port_in_use_is_reported(tmp_path: Path) -> None:
         taken.listen()
         done = type_command("view", str(tmp_path / "run"), "--port", str(taken.getsockname()[1]))
     assert done.code == 2
-    assert "choose another one with --port" in done.err
+    assert "Choose another one with --port" in done.err

@@ -1,4 +1,4 @@
-"""The inputs and findings of claim checks, and the rules that all checks share."""
+"""The inputs and findings of claim checks, and the rules shared by all checks."""
 
 from __future__ import annotations
 
@@ -110,14 +110,14 @@ def evidence(cell: Cell, measure: str, verdict: Verdict, *, p: float | None = No
 
 
 def is_below(estimate: Estimate, bound: float) -> Verdict:
-    """Return the verdict on whether a rate is below a bound; it is inconclusive if the interval contains the bound."""
+    """Return whether a rate is below a bound, or an inconclusive verdict if the interval contains the bound."""
     if estimate.low is None or estimate.high is None:
         return "inconclusive"
     return "supported" if estimate.high < bound else "contradicted" if estimate.low > bound else "inconclusive"
 
 
 def conclude(claim: str, found: Iterable[ClaimEvidence]) -> ClaimFinding:
-    """Return the verdict on a claim. One counterexample contradicts it; only unanimous evidence supports it."""
+    """Return the verdict on a claim. One counterexample contradicts a claim; only unanimous evidence supports it."""
     rows = tuple(found)
     if not rows:
         return ClaimFinding(claim, "not_enough_data")

@@ -33,7 +33,8 @@ _MAJORITY = 0.5
 _OPPOSITE: dict[Verdict, Verdict] = {"supported": "contradicted", "contradicted": "supported"}
 # Our error types, keyed by the names under which the paper prints their shares.
 _TYPES = {"as in noise robustness": "E7", "merging": "E4", "ignoring": "E5", "misalignment": "E6"}
-# The strategies suggested by the paper: matching question and document, reasoning steps, and long documents.
+# The strategies that the paper suggests: matching the question to documents, reasoning in steps, and handling long
+# documents.
 _SUGGESTED = ("quote", "decompose", "isolate")
 
 
@@ -81,7 +82,7 @@ def _is_gain(gain: float, p: float) -> Verdict:
 
 
 def decline_only_late(inputs: ClaimInputs) -> ClaimFinding:
-    """Check C2: accuracy declines with noise, significantly at 0.8 and not before.
+    """Check C2: accuracy declines as noise increases, and the decline is first significant at a noise ratio of 0.8.
 
     A decline is a drop of more than 3 points by the minimum-effect test, adjusted for the number of ratios
     (`decline_holm`). A decline before 0.8 contradicts the claim, and so does equivalent accuracy at 0.8 (`same_holm`).
@@ -130,7 +131,7 @@ def _pairing(cell: Cell) -> tuple[object, ...]:
 
 
 def refuse_seldom(inputs: ClaimInputs) -> ClaimFinding:
-    """Check C3: no model refuses more often than the paper's best (Rej*), 45% in English and 43.33% in Chinese."""
+    """Check C3: no model refuses more often than the paper's best model (Rej*: 45% in English, 43.33% in Chinese)."""
     table = read_tables().rejection
     return conclude(
         "C3",
@@ -164,7 +165,7 @@ def refuse_in_other_words(inputs: ClaimInputs) -> ClaimFinding:
 
 
 def stay_below_the_papers_best(inputs: ClaimInputs) -> ClaimFinding:
-    """Check C5: no model beats the paper's best rates, without noise (60 and 67%) and at 0.4 (43 and 55%)."""
+    """Check C5: no model beats the paper's best rates: 60 and 67% without noise, 43 and 55% at a noise ratio of 0.4."""
     table = read_tables().integration
     return conclude(
         "C5",
@@ -178,7 +179,7 @@ def stay_below_the_papers_best(inputs: ClaimInputs) -> ClaimFinding:
 
 
 def err_as_the_paper_counts(inputs: ClaimInputs) -> ClaimFinding:
-    """Check C7: without noise, integration errors have the paper's shares of error types (38, 28, 28 and 6%).
+    """Check C7: without noise, integration error types have the same shares as in the paper (38, 28, 28 and 6%).
 
     The paper's shares come from a sample (`ragbed paper`, S-4), so each is compared with an interval that is adjusted
     for four comparisons.

@@ -1,4 +1,4 @@
-"""Diagnose why responses are wrong: the paper's error types and further ones, each with evidence.
+"""Diagnose why responses are wrong, using the paper's error types and additional ones, each with evidence.
 
 Data flows in one direction: `response_answers` (the answers in a response) → `context` (a trial with everything that
 rules use) → RULES → `classify` (a diagnosis) → `summary` (shares) and `reruns` (calls with the cause removed).

@@ -35,7 +35,7 @@ Known: TypeAlias = dict[tuple[str, str, str, str, int], ClosedBookAnswers]
 _Part: TypeAlias = tuple[list[StoredResult], Known]
 
 FILE = "diagnosis.jsonl"  # file name inside RUN/diagnose
-_TRIALS = 64  # number of trials per job; a job takes half a second if all are wrong
+_TRIALS = 64  # number of trials per job; a job takes half a second if all answers are wrong
 
 
 @dataclass

@@ -53,7 +53,7 @@ class Difference(NamedTuple):
 
 
 def find_confusion(trial: TrialContext) -> Iterator[Evidence]:
-    """Yield evidence for the first wrong answer whose sentence is about a different subject than the question."""
+    """Yield evidence for the first wrong answer whose sentence is about a different subject from the question's."""
     if trial.judged is None:
         return
     for answer, places in trial.origins:
@@ -67,7 +67,7 @@ def find_confusion(trial: TrialContext) -> Iterator[Evidence]:
 
 
 def _difference(trial: TrialContext, place: AnswerLocation) -> Difference | None:
-    """Return the first qualifier that differs between question and document; the question is not split into parts."""
+    """Return the first qualifier that differs between the question and the document, without splitting the question."""
     terms = trial.terms
     certain = _other_year(terms, place) or _other_ordinal(terms, place) or _other_name(terms, place)
     if certain or trial.evidence(find_distance):
@@ -77,7 +77,7 @@ def _difference(trial: TrialContext, place: AnswerLocation) -> Difference | None
 
 
 def _scopes(place: AnswerLocation) -> Iterator[tuple[str, str]]:
-    """Yield the sentence without the answer and then the preceding ones, nearest first, each with its evidence key."""
+    """Yield the sentence without the answer, then the preceding ones, nearest first, each with its evidence key."""
     yield _without_answer(place), _SAME
     for earlier in reversed(place.page.sentences[: place.sentence.number]):
         yield earlier.folded, "other.earlier"
@@ -101,7 +101,7 @@ def _other_year(terms: QuestionTerms, place: AnswerLocation) -> Difference | Non
 
 
 def _year_for(folded: str, start: int, end: int) -> str | None:
-    """Return the year that applies to a span: the nearest in its clause, else the last before it, else the first."""
+    """Return the year for a span: the nearest one in its clause, else the last one before it, else the first one."""
     years = list(YEAR.finditer(folded))
     borders = [match.span() for match in _CLAUSE.finditer(folded)]
     first = max((after for _, after in borders if after <= start), default=0)
@@ -126,7 +126,7 @@ def _other_ordinal(terms: QuestionTerms, place: AnswerLocation) -> Difference | 
 
 
 def _other_name(terms: QuestionTerms, place: AnswerLocation) -> Difference | None:
-    """Return the question's names if the document has none of them, or has another name in their place."""
+    """Return the question's names if the document contains none of them, or contains another name in their place."""
     if not terms.names or PRONOUN.search(place.sentence.folded):  # an excerpt may not contain the pronoun's antecedent
         return None
     if terms.is_absent(place.page.folded):
@@ -167,14 +167,14 @@ def _other_kind_en(trial: TrialContext, place: AnswerLocation) -> tuple[str, str
 
 
 def _pairs(sentence: str) -> Iterator[tuple[str, str]]:
-    """Yield each word that may qualify the next word, with the next word's stem. Only names can qualify a name."""
+    """Yield each word that may qualify the next word, with the stem of the next word. Only names can qualify a name."""
     for before, noun in pairwise(_WORD.findall(sentence)):
         if noun.lower() not in STOP and (before[0].isupper() or noun[0].islower()):
             yield before.lower(), stem(noun.lower())
 
 
 def _is_kind(word: str, terms: QuestionTerms) -> bool:
-    """Return whether a word may distinguish kinds, i.e. is not a function word, a verb or a word from the question."""
+    """Return whether a word may name a kind of thing: no function word, verb or word from the question does."""
     if word in STOP or word in _NEUTRAL or stem(word) in terms.content or word.removesuffix("'s") in terms.content:
         return False
     return not word.endswith(("ed", "ly", "ing", "s")) or word.endswith(("men's", "ss", "us"))
@@ -192,7 +192,7 @@ def _contrast_zh(question: str, sentence: str) -> tuple[str, str] | None:
 
 
 def _inserted_zh(question: str, sentence: str, usual: Sequence[str]) -> tuple[str, str] | None:
-    """Find a word in front of the requested noun that restricts the noun to one kind, unlike the question."""
+    """Find a word that precedes the requested noun and narrows it to one kind that the question does not mention."""
     if (requested := _ASKED_FOR_ZH.search(question)) is None:
         return None
     before, noun = requested.groups()

@@ -1,4 +1,4 @@
-"""A wrong trial with all data that the rules use, computed on demand."""
+"""A trial with a wrong answer and all the data that the rules use, computed on demand."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class TrialContext:
         self._places: dict[int, list[AnswerLocation]] = {}
 
     def evidence(self, rule: Rule) -> list[Evidence]:
-        """Return the evidence found by a rule. Some rules use the evidence of others."""
+        """Return the evidence that a rule finds. Some rules use the evidence found by other rules."""
         if rule not in self._found:
             self._found[rule] = list(rule(self))
         return self._found[rule]

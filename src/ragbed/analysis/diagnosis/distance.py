@@ -15,7 +15,7 @@ from ragbed.analysis.diagnosis.question_terms import QuestionTerms, years_in
 from ragbed.analysis.diagnosis.records import Evidence
 from ragbed.text import counted
 
-FAR_TOKENS = 60  # maximum distance between subject and answer that counts as near; in Chinese, in characters
+FAR_TOKENS = 60  # maximum distance between subject and answer that counts as near, in words or Chinese characters
 FAR_SENTENCES = 2  # minimum distance in sentences that counts as far; adjacent sentences are near
 
 # Pronouns that may refer to a person named earlier.
@@ -45,7 +45,7 @@ def find_distance(trial: TrialContext) -> Iterator[Evidence]:
 
 
 def _is_plain(trial: TrialContext, place: AnswerLocation) -> bool:
-    """Return whether a sentence in a non-supporting document has at least half of the subject's names and its years."""
+    """Return whether a sentence in a non-supporting document has the subject's years and at least half of its names."""
     terms, folded = trial.terms, place.sentence.folded
     if trial.stance(place) == "supports":
         return False

@@ -28,7 +28,7 @@ def with_found_passages(stored: StoredResult) -> StoredResult:
 
 
 def without_positions(evidence: Evidence) -> Evidence:
-    """Return evidence without positions in documents, because the passages that were found have no numbers."""
+    """Return evidence without positions in documents, because retrieved passages are not numbered."""
     if evidence.document is None:
         return evidence
     return structs.replace(evidence, document=None, start=None, end=None)

@@ -28,7 +28,7 @@ def find_wrong_words(trial: TrialContext) -> Iterator[Evidence]:
 
 
 def find_over_trust(trial: TrialContext) -> Iterator[Evidence]:
-    """E9: the response gives the documents' false answer, although the model knows the right one without them."""
+    """E9: the response gives the documents' false answer, although the model knows the right one without documents."""
     is_known = trial.closed_book is not None and trial.closed_book.correct
     if trial.judged is None or not trial.judged.misled or not is_known:
         return

@@ -17,7 +17,7 @@ from ragbed.scoring.robust.gold import GoldSlot
 from ragbed.scoring.robust.match import Mention
 from ragbed.testbeds.integration import INTEGRATION
 
-# Matches the end of the text about an answer. A comma ends it too, unless a pronoun follows.
+# Matches the end of the text about an answer. A comma also ends it, unless a pronoun follows.
 _NEXT_CLAUSE = re.compile(r"[.。;；!?\n]|[,，](?!\s?(?:[他她它其]|(?:he|she|they|it)\b))|\bwhile\b|而")
 
 
@@ -144,7 +144,7 @@ def _can_be_mixed_up(trial: TrialContext, part: int, other: int) -> bool:
 
 
 def _is_in_turn(trial: TrialContext, part: int, mention: Mention) -> bool:
-    """Return whether an answer is at its sub-question's position in a list. Always true for other responses."""
+    """Return whether an answer is at its sub-question's position in a list. True if the response is not a list."""
     one_kind = all(is_alike(slot, trial.gold.slots[0]) for slot in trial.gold.slots)
     if _spoken_of(trial, trial.reply.page.folded) or not one_kind or _answer_count(trial) != len(trial.gold.slots):
         return True

@@ -1,4 +1,4 @@
-"""Extract the terms of a question: names and qualifiers that distinguish its subject from similar ones."""
+"""Extract the terms of a question: the names and qualifiers that distinguish its subject from similar subjects."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class QuestionTerms:
         return [name for name in self.names if _has_name(folded, name, self.lang)]
 
     def is_absent(self, folded: str) -> bool:
-        """Return whether a text contains neither any of the names nor the beginning of one (鹭河大水 for 鹭河洪水)."""
+        """Return whether a text contains none of the names, nor the beginning of a name (鹭河大水 for 鹭河洪水)."""
         has_start = self.lang == "zh" and any(name[:2] in folded for name in self.names)
         return bool(self.names) and not has_start and not self.names_in(folded)
 

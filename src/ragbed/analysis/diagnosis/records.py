@@ -54,8 +54,8 @@ class Evidence(Record, frozen=True, kw_only=True):
     asked: str | None = None  # a qualifier in the question
     found: str | None = None  # the word that replaces the qualifier in the sentence
     distance: int | None = None  # number of words (characters in Chinese) between the question's subject and the answer
-    part: int | None = None  # the sub-question concerned
-    bound_to: int | None = None  # the sub-question to which this part's answer was given by mistake
+    part: int | None = None  # index of the sub-question that the evidence is about
+    bound_to: int | None = None  # index of the sub-question that was wrongly given this part's answer
     confirmed: bool | None = None  # whether a call without the cause gave the right result; None if not tested
 
 

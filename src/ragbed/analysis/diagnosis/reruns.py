@@ -74,13 +74,13 @@ def knock_outs(diagnoses: Iterable[Diagnosis], cases: Mapping[str, Case]) -> Ite
 
 
 def knock_out(case: Case, number: int) -> Case | None:
-    """Return the case without one document, or None if the document cannot be removed."""
+    """Return the case without one of its documents, or None if that document cannot be removed."""
     rest = [document for place, document in enumerate(case.documents) if place != number]
     return _with_documents(case, rest, f"without={number}")
 
 
 def read_replies(folder: Path) -> dict[str, StoredResult]:
-    """Return the rerun results by name of the changed case, excluding failed calls."""
+    """Return the rerun results, keyed by the name of the changed case, excluding failed calls."""
     with open_store(folder, create=False) as store:
         return {stored.case.case: stored for stored in store.results() if stored.completion.outcome == "ok"}
 
@@ -195,7 +195,7 @@ def _ask_part(case: Case, evidence: Evidence) -> Case | None:
 
 
 def _drop_false(case: Case, evidence: Evidence) -> Case | None:
-    """E9: remove all false documents. If all are false, return None, because the closed-book response is the result."""
+    """E9: remove all false documents. If none is left, return None, because the closed-book response is the result."""
     rest = [document for document in case.documents if document.stance != "contradicts"]
     return _with_documents(case, rest, f"cause={evidence.type}") if rest else None
 

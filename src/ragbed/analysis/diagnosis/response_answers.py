@@ -109,7 +109,7 @@ def _distinct(case: Case, text: str, spans: Iterable[tuple[int, int]]) -> Iterat
 
 
 def to_slot(case: Case, answer: str) -> GoldSlot:
-    """Prepare an answer for matching. A full date also matches without its year, and a large count with any noun."""
+    """Prepare an answer for matching. Dates also match without their year, and large counts match with any noun."""
     slot = prepare(case.question, ((answer,),), None, case.lang).slots[0]
     if all(quantity.unit in LOOSE and quantity.value >= _TELLING for quantity in slot.quantities):
         slot = slot._replace(nouns=frozenset())

@@ -1,4 +1,4 @@
-"""Split a question with several parts into sub-questions, at commas or by the members of a list.
+"""Split a question with several parts into sub-questions, at commas or between the members of a list.
 
 'Who won in 2022, and who won in 2023?' contains two questions. 'Who won in 2022 and 2023?' contains a list, and each
 sub-question is the question with one member of the list.

@@ -18,8 +18,9 @@ _LANGS: tuple[Lang, ...] = ("en", "zh")
 
 def render(name: str, subject: Case, reply: str) -> str:
     """Return a criterion's prompt for a response to a case."""
-    # Small judges follow what they read last. Without the reminder and the prefix on every judged line, a response that
-    # dictates its own verdict misleads a model with 1.5 billion parameters four times as often.
+    # Small judge models tend to follow the text that they read last. Without the reminder and the prefix on every
+    # judged line, responses that dictate their own verdict mislead a model with 1.5 billion parameters four times as
+    # often.
     template = _text(subject.lang, name).replace("{REMINDER}", _text(subject.lang, "reminder"))
     documents = "\n\n".join(document.text for document in subject.documents)
     answer = "\n".join(" / ".join(aliases) for aliases in subject.answer)

@@ -1,4 +1,4 @@
-"""Manage a judge's run, which is stored in the folder of the judged run, with the same guarantees."""
+"""Manage a judge's run, which is stored in the judged run's folder with the same guarantees."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Choose responses for people to label: some from every stratum, and more from strata where rule and judge disagree."""
+"""Choose responses for people to label: some from every stratum, more where the rules and the judge disagree."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ragbed.errors import UsageError
 from ragbed.runs.store import StoredResult
 from ragbed.scoring import score
 
-# Whether rule and judge disagree, the judged model, and the language.
+# A stratum: whether the rules and the judge disagree, the judged model, and the language.
 Stratum: TypeAlias = tuple[bool, str, str]
 
 
@@ -35,7 +35,7 @@ def draw_sample(
             stratum = (_disagree(scope, stored, verdicts), stored.model, stored.case.lang)
             strata.setdefault(stratum, []).append(stored)
     if size < len(strata):
-        raise UsageError(f"sample={size} is too small; use at least {len(strata)} (one per stratum).")
+        raise UsageError(f"sample={size} is too small. Use at least {len(strata)}, one response per stratum.")
     disputed = {key: len(found) for key, found in strata.items() if key[0]}
     settled = {key: len(found) for key, found in strata.items() if not key[0]}
     # Every stratum gets at least one response, because the correction cannot account for a stratum that is never drawn.
@@ -50,7 +50,7 @@ def draw_sample(
 
 
 def _share_out(size: int, available: Mapping[Stratum, int]) -> dict[Stratum, int]:
-    """Divide a sample equally among strata; if a stratum is too small, the others supply more."""
+    """Divide a sample equally among strata; if a stratum is too small, take more from the others."""
     shares = {}
     left = size
     for at, (key, count) in enumerate(sorted(available.items(), key=lambda pair: pair[1])):

@@ -159,7 +159,7 @@ def _correct(cell: list[JudgedResult], labelled: list[_Labelled]) -> CorrectedRa
 
 
 def _check(cell: list[JudgedResult], labelled: list[_Labelled]) -> float:
-    """Return Rogan and Gladen's estimate for the judged responses as a share of all responses."""
+    """Return Rogan and Gladen's estimate of the rate among judged responses, as a share of all responses."""
     seen = [result.as_number for result in cell if not result.is_settled]
     sides = [[entry for entry in labelled if entry.value is value] for value in (True, False)]
     if not all(sides):

@@ -15,7 +15,7 @@ Verdict: TypeAlias = bool | Literal["none", "unparsed", "truncated", "filtered",
 
 
 def read_verdict(reply: str, verdicts: Mapping[str, bool | None]) -> Verdict:
-    """Return the verdict in a judge's response, or `unparsed` if it has no verdict or contradictory ones."""
+    """Return the verdict in a judge's response, or `unparsed` if there is none or several contradict each other."""
     word = find_verdict(reply, verdicts)
     if word is None:
         return "unparsed"

@@ -82,7 +82,7 @@ def edit_unchanged(view: View) -> Iterator[Fault]:
     definitions=(PLAIN, SPACELESS, APART),
 )
 def gold_in_edit(view: View) -> Iterator[Fault]:
-    """Find edited documents that contain all gold slots (definition `apart`: even outside the false answer)."""
+    """Find edited documents that contain all gold slots (definition `apart`: not just inside the false answer)."""
     answer = view.item.answer
     for index in view.pools["contradicts"]:
         if definitions := view.matches(index, lambda text: holds_answer(text, answer)):

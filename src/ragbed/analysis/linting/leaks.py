@@ -22,7 +22,7 @@ _DOTS = re.compile(r"[.·・•‧∙⋅]")
     definitions=(*_BOTH, BOUNDARY),
 )
 def gold_in_negative(view: View) -> Iterator[Fault]:
-    """Find distractors that contain all slots (definition `boundary`: even outside longer numbers and words)."""
+    """Find distractors that contain all slots (definition `boundary`: not just inside longer numbers and words)."""
     answer = view.item.answer
     for index in view.pools["distracts"]:
         if definitions := view.matches(index, lambda text: holds_answer(text, answer)):

@@ -137,7 +137,7 @@ class Statistics:
                 counter[f"{stance}_all"] += len(view.pools[stance])
 
     def _add_numbers(self, view: View) -> None:
-        """Count how often supporting documents contain aliases with a leading digit, in total and in longer numbers."""
+        """Count aliases that start with a digit in supporting documents, in total and inside longer numbers."""
         aliases = [alias.lower() for slot in view.item.answer for alias in slot if alias[0].isdigit()]
         for name, texts in view.folded.items():
             counter = self._numbers[name]

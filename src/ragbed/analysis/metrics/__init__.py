@@ -134,7 +134,7 @@ def _measure_common(groups: Sequence[TrialColumns], track: str, alpha: float | N
 
 
 def _measure_group(trials: TrialColumns, track: str, alpha: float | None) -> Iterator[Cell]:
-    """Yield the cells of one model on one dataset: for all questions, for known ones and for unknown ones."""
+    """Yield the cells of one model on one dataset, for all questions, known questions and unknown questions."""
     for table, measure_table in METRICS.items():
         yield from measure_table(CellBuilder(table, trials, track, alpha=alpha))
     for testbed in dict.fromkeys(testbed for testbed, _ in trials.kinds if testbed not in TESTBEDS):

@@ -75,7 +75,7 @@ def decided_for(cell: Cell, decided: Iterable[DecidedInterval]) -> list[DecidedI
 
 
 def narrow_cells(cells: Iterable[Cell], decided: Sequence[DecidedInterval], alpha: float) -> Iterator[Cell]:
-    """Yield the cells, whose intervals have the given alpha, narrowed by a run's decisions (see `runs.decided`)."""
+    """Yield the cells, with intervals narrowed by a run's decisions (see `runs.decided`)."""
     for cell in cells:
         estimate, found = cell.estimate, decided_for(cell, decided)
         if not found or estimate.value is None or estimate.low is None or estimate.high is None:
@@ -125,7 +125,7 @@ class CellBuilder:
         return rate_sequence(hits, trials, counts, self.alpha, self.trials.largest_planned(mask))
 
     def difference(self, metric: str, first: Mask, second: Mask, values: Floats) -> Cell:
-        """Return the mean of second minus first over the questions that have both values; n is their number."""
+        """Return the mean of second minus first over the questions that have both values; n counts these questions."""
         moved, counts = self.moved(first, second, values)
         interval = self.paired(moved, counts) if len(moved) else UNDEFINED
         return self.cell(metric, interval, int(counts.sum()), first | second)
@@ -141,7 +141,7 @@ class CellBuilder:
         return interval if self.alpha is None else Interval(interval.value, math.nan, math.nan)
 
     def moved(self, first: Mask, second: Mask, values: Floats) -> tuple[Floats, Ints]:
-        """Return the difference for each question (or event) that has both values, and how often each one counts."""
+        """Return the difference for each question (or event) with both values, and how many questions it represents."""
         moved = self.trials.per_cluster(second, values) - self.trials.per_cluster(first, values)
         paired = np.isfinite(moved)
         return moved[paired], self.trials.counts(self.trials.cluster, self.trials.clusters)[paired]
@@ -149,7 +149,7 @@ class CellBuilder:
     def resampled(
         self, metrics: Sequence[str], parts: Sequence[tuple[Mask, Floats]], statistic: Statistic
     ) -> list[Cell]:
-        """Return statistics of totals (the sum of each part, then its number of trials) with bootstrap intervals."""
+        """Return statistics of totals (each part's sum, then each part's number of trials) with bootstrap intervals."""
         rows, counts = self.trials.sums(*parts)
         intervals = [UNDEFINED] * len(metrics)
         if len(rows):

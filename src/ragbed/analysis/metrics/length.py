@@ -52,7 +52,7 @@ def _measure_condition(builder: CellBuilder, mask: Mask, arm: str | None) -> Ite
 
 
 def _of_shared_questions(trials: TrialColumns, points: dict[int, Mask], correct: Floats) -> dict[int, Mask]:
-    """Return the trials of the questions that have a score at every length, without lengths that have no scores.
+    """Return the trials of questions with a score at every length. Lengths without any scores are dropped.
 
     Questions with too few documents for the longest prompts may be harder or easier than the others, so a curve over
     different questions would show a trend even if no response depends on the length.

@@ -48,7 +48,7 @@ class TrialPattern(Struct, frozen=True, array_like=True):
     k: int
     seed: int
     repeat: int
-    slot: int  # −1 if the question was asked at only one position
+    slot: int  # −1 unless the question's documents are evaluated at several positions
     noise_real: float | None
     outcome: Asked
     scores: dict[str, ScoreValue] | None

@@ -24,7 +24,7 @@ COSTS = ("calls", "tokens_in", "tokens_out", "seconds")
 
 
 def measure(groups: Sequence[TrialColumns], track: str, alpha: float | None = None) -> Iterator[Cell]:
-    """Yield the cells of each plain prompt that has strategies, followed by the cells of its strategies."""
+    """Yield the cells of each plain prompt that has strategies to compare, followed by the strategies' cells."""
     plain = {trials.key: trials for trials in groups if MARK not in trials.key.profile}
     described: set[TrialGroup] = set()
     for trials in groups:

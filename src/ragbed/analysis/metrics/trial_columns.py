@@ -62,7 +62,7 @@ class TrialColumns:
         return np.asarray(self.kind == number)
 
     def split(self, mask: Mask, column: str) -> Iterator[tuple[Any, Mask]]:
-        """Yield the distinct values in a column in ascending order, each with the masked trials that have it."""
+        """Yield the distinct values in a column in ascending order, each with a mask of the trials that have it."""
         values = getattr(self, column)
         for value in np.unique(values[mask]).tolist():
             yield value, mask & (values == value)

@@ -185,7 +185,7 @@ def _lost_questions(tables: Tables) -> Iterator[Lost]:
 
 
 def _read_errors(tables: Tables) -> SampledErrors:
-    """Count the wrong integration answers, without noise, by the model whose errors the paper classified."""
+    """Count the wrong integration answers without noise for the model whose errors the paper classified."""
     wrong: dict[str, int] = {
         lang: tables.questions["integration"] - int(values[0])
         for lang, model, values in tables.integration.rows()

@@ -74,14 +74,14 @@ def count_behind(percent: float, n: int, places: int = 2) -> CountOf:
         if round(100 * hits / asked, places) == percent:
             return CountOf(hits, asked)
     raise ValueError(
-        f"{percent}% does not correspond to a whole number of questions for n = {n}, or for any smaller n down to "
-        f"{_FEWEST:.0%} of {n}"
+        f"no whole number of correct answers gives {percent}% of {n} questions, or of any smaller "
+        f"number down to {_FEWEST:.0%} of {n}"
     )
 
 
 @cache
 def inferred_rows(name: str) -> frozenset[tuple[Lang, str]]:
-    """Return the rows of Table 1, 3 or 5 for which n is inferred, because a value is not a share of all questions."""
+    """Return the rows of Table 1, 3 or 5 with an inferred n, because a value cannot be a share of all questions."""
     tables = read_tables()
     if name not in ("noise", "rejection", "integration"):
         return frozenset()

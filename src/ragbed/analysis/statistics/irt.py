@@ -60,7 +60,7 @@ class _Population:
         return self.mean + self.spread * steps, -0.5 * steps**2
 
     def update(self, values: Numbers, weights: Numbers) -> None:
-        """Set the mean and spread that are most likely given weighted values."""
+        """Set the most likely mean and spread, given weighted values."""
         items = weights.sum()
         self.mean = float((weights @ values) / (items + (self.spread / self.prior) ** 2))
         missed = float(weights @ (values - self.mean) ** 2)

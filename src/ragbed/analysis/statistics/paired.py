@@ -85,7 +85,7 @@ def sign_flips(differences: ArrayLike, counts: ArrayLike | None = None) -> float
         return 1.0
     if math.prod((flips + 1).tolist()) <= _EXACT_SUMS:
         return _enumerate_flips(sizes, flips, observed - _ROUNDING)
-    # Put the size with the largest sum last, because the exact distribution needs no additions for it.
+    # Put the size with the largest sum last, because the exact distribution needs no additions for the last size.
     order = np.argsort(sizes * flips, kind="stable")
     sizes, flips, unit = sizes[order], flips[order], _lattice_unit(sizes)
     if unit and float(np.cumsum(sizes * flips)[:-1] @ flips[1:]) / unit <= _EXACT_STEPS:

@@ -15,7 +15,8 @@ from ragbed.analysis.statistics.power import (
 )
 from ragbed.analysis.statistics.rates import ALPHA
 
-# Maximum number of items for exact sums: above it they take too long, and the normal approximation is accurate enough.
+# Maximum number of items for exact sums. With more items, they take too long, and the normal approximation is accurate
+# enough.
 MOST_ITEMS = 100_000
 
 
@@ -35,7 +36,7 @@ class Design:
 
 
 def paired_design(discordance: float | None = None, times: int = 2, alpha: float = ALPHA) -> Design:
-    """Return a design that asks the same questions under both conditions and compares them with the exact McNemar test.
+    """Return a design that compares two conditions on the same questions with the exact McNemar test.
 
     Args:
         discordance: Share of questions whose verdict changes in either direction; None for a multiple of the drop.
@@ -57,7 +58,7 @@ def paired_design(discordance: float | None = None, times: int = 2, alpha: float
 
 
 def unpaired_design(base: float, alpha: float = ALPHA) -> Design:
-    """Return a design that asks two groups different questions and compares them with the z test. Sizes are per group.
+    """Return a design that compares two groups of different questions with the z test. Sizes are per group.
 
     Args:
         base: Accuracy before the drop.

@@ -21,7 +21,7 @@ _STEADY = 5  # number of consecutive sizes that must reach the power, because ex
 
 
 def paired_size(drop: float, discordance: float, power: float = POWER, alpha: float = ALPHA) -> int:
-    """Return the number of questions needed to detect a drop with McNemar's test, by the normal approximation.
+    """Return the number of questions needed to detect a drop with McNemar's test, using the normal approximation.
 
     Args:
         drop: Difference in accuracy.
@@ -36,7 +36,7 @@ def paired_size(drop: float, discordance: float, power: float = POWER, alpha: fl
 
 
 def unpaired_size(base: float, drop: float, power: float = POWER, alpha: float = ALPHA) -> int:
-    """Return the number of questions per group needed to detect a drop with the z test, by the normal approximation."""
+    """Return the number of questions per group for detecting a drop with the z test, using the normal approximation."""
     low = base - drop
     if not 0 < drop <= base <= 1:
         raise ValueError(f"a drop of {drop} from {base} gives a rate outside the range from 0 to 1")
@@ -70,7 +70,7 @@ def unpaired_power(n: int, base: float, drop: float, alpha: float = ALPHA) -> fl
 
 
 def exact_size(power_of: Callable[[int], float], start: int, power: float = POWER) -> int:
-    """Return the smallest size at which the power is reached and stays reached.
+    """Return the smallest size from which every size reaches the required power.
 
     Args:
         power_of: Returns the power for a size.

@@ -15,9 +15,9 @@ from numpy.typing import ArrayLike, NDArray
 from ragbed.analysis.statistics.binomial import Floats
 from ragbed.analysis.statistics.rates import LEVEL, Interval, wilson
 
-# Number of disagreements added to the observed ones: a judge that makes no errors in a hundred labels may still have an
-# error rate of one per cent. The value was chosen by simulation (`python -m benches stats_coverage`). Without it,
-# intervals for a near-perfect judge have a coverage of only 86%.
+# Number of disagreements added to the observed ones, because a judge that makes no errors in a hundred labels may still
+# have an error rate of one per cent. The value was chosen by simulation (`python -m benches stats_coverage`). Without
+# it, intervals for a near-perfect judge have a coverage of only 86%.
 _UNSEEN = 0.4
 
 
@@ -36,7 +36,7 @@ def prediction_powered(
     inclusion: ArrayLike | None = None,
     level: float = LEVEL,
 ) -> Corrected:
-    """Estimate the rate over all trials from the judge's verdicts on all of them and human labels for some.
+    """Estimate the rate over all trials from the judge's verdicts on all trials and human labels for some of them.
 
     Args:
         judged: The judge's verdict on each trial, from 0 to 1.
@@ -52,7 +52,7 @@ def prediction_powered(
     known = np.isfinite(y)
     questions = len(np.unique(groups[known]))
     if questions < 2:
-        raise ValueError(f"a correction requires labels for at least two questions, but {questions} are labelled")
+        raise ValueError(f"a correction requires labels for at least two questions (labelled: {questions})")
     chosen = np.ones(len(f)) if inclusion is None else np.asarray(inclusion, np.float64)
     if not (chosen[known] > 0).all():
         raise ValueError("a labelled trial has a labelling probability of 0; the probability must be above 0")

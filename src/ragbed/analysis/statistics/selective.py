@@ -81,7 +81,7 @@ class ConfidentAnswers:
         return clustered_bands(self._rows, [1] * len(self._rows))
 
     def area(self) -> Interval:
-        """Return the mean risk over the thresholds, weighted by their answers (AURC)."""
+        """Return the mean risk over the thresholds, weighted by the number of answers at each threshold (AURC)."""
         group = np.searchsorted(self.ends, np.arange(len(self.right)))
 
         def aurc(weights: Floats) -> Floats:

@@ -5,6 +5,7 @@ To support another language, write a function that yields facts from a title and
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import islice
 
@@ -21,19 +22,31 @@ WRITERS: dict[Lang, Callable[[str, str], Iterator[Fact]]] = {"en": find_english_
 
 def write_fields(article: Article, most: int) -> list[dict[str, str]]:
     """Return the fields of at most `most` questions about an article, in the same form as a model's response."""
+    chosen = find_facts(article, most)
+    return [{"event": fact.sentence, "question": fact.question, "answer": fact.answer} for fact in chosen[:most]]
+
+
+def find_facts(article: Article, enough: int, per_sentence: int = 1) -> list[Fact]:
+    """Return the facts of an article, best first.
+
+    Args:
+        article: The article.
+        enough: Stop reading the article when this number of sentences with facts is reached.
+        per_sentence: Maximum number of facts per sentence.
+    """
     facts: list[Fact] = []
     for text in islice(_split(unwrap(article.text, article.lang)), _MAX_PARTS):
         facts += WRITERS[article.lang](article.title, text)
-        if len({fact.sentence for fact in facts}) >= most:
+        if len({fact.sentence for fact in facts}) >= enough:
             break
-    # At most one question per sentence. Questions that quote a sentence are used last.
-    chosen: dict[str, Fact] = {}
+    # Questions that quote a sentence are used last.
+    chosen: dict[tuple[str, str], Fact] = {}
+    counts: Counter[str] = Counter()
     for fact in sorted(facts, key=lambda fact: fact.rank):
-        chosen.setdefault(fact.sentence, fact)
-    return [
-        {"event": fact.sentence, "question": fact.question, "answer": fact.answer}
-        for fact in islice(chosen.values(), most)
-    ]
+        if counts[fact.sentence] < per_sentence and (fact.sentence, fact.answer) not in chosen:
+            chosen[fact.sentence, fact.answer] = fact
+            counts[fact.sentence] += 1
+    return list(chosen.values())
 
 
 def _split(text: str) -> Iterator[str]:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from ragbed.builder.rules.chinese_blanks import find_chinese_blanks
 from ragbed.builder.rules.chinese_words import LONG_NOUNS, NOUNS, ROLES, SURNAMES, is_distinctive
-from ragbed.builder.rules.facts import Fact
+from ragbed.builder.rules.facts import Fact, strip_markup
 from ragbed.text import split_sentences
 
 _HAN = r"[\u4e00-\u9fff]"
@@ -42,6 +42,7 @@ class _Text:
     """The sentences and names of a text."""
 
     def __init__(self, title: str, text: str) -> None:
+        text = re.sub(r"(?m)^答[：:]\s*", "", strip_markup(text))
         self.title = title
         self.full = f"{title}。{text}"
         self.sentences = [text[start:end].strip() for start, end in split_sentences(text)]

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ragbed.builder.rules.chinese_words import LONG_NOUNS, NOUNS, ROLES, SURNAMES, is_distinctive
-from ragbed.builder.rules.facts import BLANK, Fact
+from ragbed.builder.rules.computable import is_computable
+from ragbed.builder.rules.facts import BLANK, Fact, is_balanced
 
 _HAN = r"[\u4e00-\u9fff]"
 _DAY = r"[12]\d{3}年\d{1,2}月\d{1,2}日"
@@ -19,8 +20,8 @@ _MONTH = r"[12]\d{3}年\d{1,2}月(?!\d)"
 _YEAR = r"[12]\d{3}年(?!\d|代|间|来|前|初|度|级|版|年|末|底|以|至|到|—|-|起)"
 _TIME = rf"(?:{_DAY}|{_MONTH}|{_YEAR})"
 _FRONT = re.compile(rf"(?P<time>{_TIME})(?:，|(?={_HAN}))")
-_SIZES = (14, 90)  # minimum and maximum length of a sentence in characters
 _INNER = str.maketrans("《》“”", "〈〉‘’")  # marks inside a quoted title
+_SIZES = (14, 90)  # minimum and maximum length of a sentence in characters
 _MAX_TITLE = 40  # maximum length of a title that a question can contain
 _NAMED = r"(?:(?![有是为于由在被的和与及向把将从至了以对或等])[\u4e00-\u9fff])"  # a character in a name
 _PLACE = "镇市县村山河湖岛省区寺塔桥窑"
@@ -35,7 +36,7 @@ _ELSEWHERE = re.compile(
     "|同时|上述|前者|后者|另[一外有]|双方|两者|二者|不久|近年|至今|迄今|以下|如下|最终|从此|次日|同日|同月|首先|再次|上一|下一|也|还|又|则|对方|分别"
 )
 _UNSURE = re.compile(
-    "将(?!军|领)|拟|计划|预计|预测|可能|或许|也许|大概|大约|约|左右|近(?=[\\d一二三四五六七八九十百])|超过|超(?=\\d)|逾|至少|最多|不足|多达|以上|传说|相传|据传"
+    "将(?!军|领)|拟|计划|预计|预测|可能|或许|也许|大概|大约|约|左右|近(?=[\\d一二三四五六七八九十百])|超过|超(?=\\d)|逾|至少|最多|不足|不到|将近|接近|多达|以上|以内|以下|上下|不超过|有余|出头|开外|不等|光景|突破|站上|破(?=\\d)|传说|相传|据传"
     "|据说|有望|估计|估算|认为|希望|如果|尚未|没有|未能|并非|否认|初步|届时|建议|一说|或说|曾称|提出|提议|要求"
 )
 # Events that may happen several times, in sentences that say nothing more about them.
@@ -43,11 +44,21 @@ _REPEATED = re.compile("喷发|^.{2,6}于[^，]{5,12}举[行办]。")
 _COUNTED = (
     "平方公里|平方千米|平方米|立方米|公里|千米|厘米|毫米|海里|米|公顷|亩|公斤|千克|毫克|克|斤|吨|兆瓦|千瓦时|千瓦|瓦|分贝|摄氏度|小时|分钟|秒|天|周年|万元|元|欧元|美元|英镑"
     "|日元|人次|册次|人|名|位|个百分点|个月|个小时|个工作日|个|张|件|册|卷|部|台|辆次|辆|架|所|家|栋|块|条|座|项|种|头|只|株|棵|户|间|层|篇|枚|艘|节|级|场|支|套|封|幅|处|对|口|眼"
-    "|孔|根|通|尊|次(?!列车|航班|特快|动车)|集|首|轮|箱|桶|幢|匹|颗|段|届学生|毫升|升|票|起|本|盏|份|把|扇|袋|瓶|盒|罐|束|公顷|岁|道|片|点位|％|%"
+    "|孔|根|通|尊|坛|班|顶|围|包|粒|丛|副|趟|例|盆|盘|页|单|门|朵|度|次(?!列车|航班|特快|动车)|集|首|轮|箱|桶|幢|匹|颗|段|届学生|毫升|升|票|起|本|盏|份|把|扇|袋|瓶|盒|罐|束|公顷|岁|道|片|点位|％|%"
+)
+# Chinese numerals from eleven upwards, without approximate ones such as 七八十.
+_DIGIT = "[一二两三四五六七八九]"
+_NUMERAL = (
+    rf"(?:{_DIGIT}?十{_DIGIT}|{_DIGIT}十|{_DIGIT}百(?:零{_DIGIT}|{_DIGIT}十{_DIGIT}?)?|{_DIGIT}千(?:{_DIGIT}百)?"
+    rf"|{_DIGIT}万(?:{_DIGIT}千)?)"
 )
 _COUNT = re.compile(
-    rf"(?<![\d.第年月届号、—~～-])(?<!\d[分时米元])(?<!小时)(?P<value>\d+(?:\.\d+)?[万亿]?)(?P<unit>{_COUNTED})(?![多余来半几\d])(?!（[^）]*\d)"
+    rf"(?<![\d.第年月届号、:：一二两三四五六七八九十百千几数—~～-])(?<!\d[分时米元点])(?<!小时|男子|女子|零下)"
+    rf"(?P<value>\d+(?:\.\d+)?[万亿]?|{_NUMERAL}(?!块))(?P<unit>{_COUNTED})(?![多余来半几出上起\d次级村镇乡县市街路巷桥沟湾山岭河])(?!（[^）]*\d)"
 )
+# A day without a year that is not the end of a period, and words for the past.
+_PAST = re.compile("了|已|曾|才|发生|去世|逝世|通过|揭晓|落幕|闭幕|启用|通车|施行|正式|倒|塌")
+_DAYS = re.compile(r"(?<![\d年至到前—–-])\d{1,2}月\d{1,2}日(?![前至到—–-]|之前|以前|左右|上下)")
 _MONEY = frozenset({"元", "万元", "欧元", "美元", "英镑", "日元"})
 _PERSON = re.compile(
     rf"(?:{ROLES}|校长|馆长|院长|社长|会长|主任|所长|书记|知县|知府|总督|巡抚|县令|传教士|企业家|教育家|商人|僧人|艺人|演员|科学家|学者|收藏家|书法家|考古学家|人类学家|民俗学家|剧作家|翻译家|水利专家)"
@@ -57,13 +68,27 @@ _PERSON = re.compile(
 
 # Plans, guesses, opinions, instructions and what somebody said, anywhere in the sentence.
 _NOT_STATED = re.compile(
-    "将(?!军|领)|拟|计划|预计|预测|可能|或许|也许|大概|有望|估[计算]|认为|希望|如果|若|建议|应[当该]?(?![急对邀届用有县])|须|请|必须|不得|严禁|务必|可以|目标|力争|争取|提醒"
+    "将(?!军|领)|拟|计划|预[计测想期]|可能|可望|或许|也许|大概|有望|估[计算]|认为|希望|如果|若|建议|原[定计本]|最初|设想|方案|算法|按[^，。]{0,12}计[，。]"
+    "|听说|传[闻言]|自称|假[设如]|宣传|号称|据称|笔误|有误|误[写作为]|质疑|推[测断]|初[定步]|暂定|打算|准备|有意|不排除|或[将为可]|设计(?=[日年]|值|能力|寿命|时速|容量)|定[于在]|"
+    "下[次周期月届]|明[年天]|后年|最[快早晚](?=[要在到明也])|的话|就[该要]|[后了](?:就|便)?(?:能|可以|会)|应[当该]?(?![急对邀届用有县])|须|请|必须|不得|严禁|务必|可以|目标|力争|争取|提醒"
     "|表示|介绍说|[^小传解]说|[^名俗简号职]称(?!重|为|号)|据说|相传|传说|下次|明年|届时|到时|即将|如下|以下是|要求|标准|您|你|左右|最好|提出|提议|申请|可达|至少|否则|万一"
 )
 _INSTRUCTION = (
     "(?:取(?!得|消)|加入|放入|倒入|把|先|拨打|服用|每[次日]服|按[下住]|插入|切[成勿]|静置|保持|注意|避免|勿|不要)"
 )
-_EXCERPT = (16, 80)  # minimum and maximum length of a quoted sentence that may refer to other sentences
+# Sentences without the line of an agency or a photographer, and without a beginning that was cut off.
+_FORM = re.compile(
+    r"(?!.*(?:[ \u3000]{2}|[\u4e00-\u9fff][ \u3000]+[\u4e00-\u9fff]|记者[｜（ ]|摄 |图片来源|日电|讯 )|[\d.]+[%％]，)"
+    r"[^“”：？！…|\[\]_]+。"
+)
+_SHORT_QUOTE = re.compile("“([^“”，。？！；：]{1,12})”(?!的?(?:他|她|[\u4e00-\u9fff]{0,4}说))")  # a name or a term
+_LABEL = re.compile(r"(?!问|时间|地点|电话)[\u4e00-\u9fff]{1,6}：")  # a heading before a sentence
+# Words at the start of a sentence that says that the sentence before it is wrong or uncertain.
+_DOUBTED = re.compile(
+    r"\s*[^。]{0,12}(?:不实|有误|笔误|否认|质疑|不认同|不同意|存疑|误传|更正|夸大)|\s*“(?:预计|可能|大概|应该)”"
+)
+_EXCERPT = (14, 80)  # minimum and maximum length of a quoted sentence that may refer to other sentences
+_MIN_DIGITS = 3  # minimum number of digits of a number that is hard to guess
 _MIN_HAN = 9  # minimum number of Han characters of such a sentence besides the value
 _MIN_TITLE_HAN = 5  # minimum number of Han characters of a title that identifies a text
 
@@ -86,10 +111,18 @@ def find_chinese_blanks(sentence: str, title: str, full: str) -> Iterator[Fact]:
         title: Title of the text.
         full: The title and the text.
     """
-    if not _SIZES[0] <= len(sentence) <= _SIZES[1] or not re.fullmatch(r"[^“”：？！…|\[\]_]+。", sentence):
+    if not _SIZES[0] <= len(sentence) <= _SIZES[1]:
         return
-    yield from _find_clear(sentence, title, full)
-    yield from _find_excerpts(sentence, title, full)
+    if _FORM.fullmatch(sentence):
+        yield from _find_clear(sentence, title, full)
+    text = _SHORT_QUOTE.sub(r"‘\1’", sentence)
+    label = _LABEL.match(text)
+    if (
+        is_balanced(text)
+        and _FORM.fullmatch(text[label.end() :] if label else text)
+        and not _DOUBTED.match(full.partition(sentence)[2])
+    ):
+        yield from (fact._replace(sentence=sentence) for fact in _find_excerpts(text, title, full))
 
 
 def _find_clear(sentence: str, title: str, full: str) -> Iterator[Fact]:
@@ -99,11 +132,12 @@ def _find_clear(sentence: str, title: str, full: str) -> Iterator[Fact]:
     is_named = _starts_with_name(body, title, full)
     if (
         _ELSEWHERE.search(sentence)
+        or _NOT_STATED.search(sentence)
         or _REPEATED.search(sentence)
         or not (is_named or _is_about_title(body, title, full))
     ):
         return
-    for blank in _find_values(sentence):
+    for blank in sorted(_find_values(sentence), key=_guessability):
         fact = _ask(sentence, blank) if is_named else None
         if fact := fact or _quote(sentence, blank, title):
             yield fact
@@ -118,7 +152,7 @@ def _find_excerpts(sentence: str, title: str, full: str) -> Iterator[Fact]:
     if _NOT_STATED.search(sentence) or _REPEATED.search(sentence):
         return
     rank = 3 if _ELSEWHERE.search(sentence) else 2
-    for blank in _find_values(sentence):
+    for blank in sorted(_find_values(sentence), key=_guessability):
         before, after = sentence[: blank.start], sentence[blank.end :]
         is_list = re.search(r"\d[^，。；]{0,3}[、和至到—~～-]$", before) or re.match(r"[、和至到—~～-]\d", after)
         same = re.findall(rf"{re.escape(before)}[^，。；]+?{re.escape(after)}", full)
@@ -187,9 +221,20 @@ def _find_values(sentence: str) -> Iterator[_Blank]:
     for found in re.finditer(rf"(?<![\d至到—–、和与-]){_TIME}", sentence):
         word = {"日": "哪一天", "月": "哪年哪月", "年": "哪一年"}[found[0][-1]]
         yield _Blank(word, word, *found.span(), found[0])
+    for found in _DAYS.finditer(sentence) if _PAST.search(sentence) else ():
+        yield _Blank("哪一天", "哪一天", *found.span(), found[0])
     for found in _PERSON.finditer(sentence):
-        if found["value"][0] in SURNAMES or "·" in found["value"]:
+        is_whole = found["value"][-1] not in "等们者和与为是的"
+        if is_whole and (found["value"][0] in SURNAMES or "·" in found["value"]):
             yield _Blank("谁", "谁的名字", *found.span("value"), found["value"])
+
+
+def _guessability(blank: _Blank) -> int:
+    """Return how easily a value can be guessed: exact numbers and names first, then years, then small numbers."""
+    if blank.ask == "哪一年":
+        return 1
+    is_exact = re.search(r"\.|\d[万亿]", blank.answer) or len(re.findall(r"\d", blank.answer)) >= _MIN_DIGITS
+    return 0 if is_exact or blank.ask != "什么数量" else 2
 
 
 def _is_certain(sentence: str, blank: _Blank) -> bool:
@@ -209,7 +254,7 @@ def _quote(sentence: str, blank: _Blank, title: str) -> Fact | None:
     quoted = f"{sentence[: blank.start]}{BLANK}{sentence[blank.end :]}"
     inner = title.translate(_INNER)
     asked = f"《{inner}》一文有这样一句：“{quoted}”空格处应填{blank.ask}？"
-    return Fact(asked, blank.answer, sentence, rank=1)
+    return None if is_computable(asked, blank.answer, "zh") else Fact(asked, blank.answer, sentence, rank=1)
 
 
 _COMPLETE = re.compile(

@@ -8,24 +8,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
+from ragbed.builder.rules.computable import is_computable
 from ragbed.builder.rules.english_names import Names, strip
-from ragbed.builder.rules.english_values import MONEY
+from ragbed.builder.rules.english_quoted_values import Blank, find_values, is_range
 from ragbed.builder.rules.english_words import (
     CAP,
-    DAY,
     GENERAL,
     MONTH,
     NAME,
     NOT_NAMES,
-    PEOPLE,
-    PERSON,
-    TITLES,
+    NOT_STATED,
     UNIVERSAL,
     UNSURE,
     VERB,
-    YEAR,
     is_distinctive,
 )
 from ragbed.builder.rules.facts import BLANK, Fact
@@ -82,21 +78,6 @@ _NO_CONTENT = re.compile(
 )
 
 
-class Blank(NamedTuple):
-    """A value in a sentence, and the words that ask for it."""
-
-    ask: str
-    start: int
-    end: int
-    value: str
-
-    def is_in(self, text: str) -> bool:
-        """Check that a text contains the value, or a longer word of a name."""
-        is_number = self.value[0] in "£$€¥" or self.value[0].isdigit()
-        parts = [self.value] if is_number else [word for word in self.value.split() if len(word) > 3]
-        return any(re.search(rf"(?<![\w.,]){re.escape(part)}(?![\w]|[.,]\d)", text) for part in parts)
-
-
 def find_blanks(sentence: str, names: Names, subject: str = "") -> Iterator[Fact]:
     """Yield a question for each value of a sentence that can be asked for by leaving it out.
 
@@ -114,7 +95,7 @@ def find_blanks(sentence: str, names: Names, subject: str = "") -> Iterator[Fact
     if re.search(r"[\[\]|:?!•…*_]|\.\.|\bsaid\b|[“\"][^”\"]*$", text):
         return
     title = _usable_title(names)
-    if not VERB.search(text) or not is_clear(text, names, title) or _REPEATED.search(text):
+    if not VERB.search(text) or NOT_STATED.search(text) or not is_clear(text, names, title) or _REPEATED.search(text):
         return
     for blank in find_values(text, names):
         if fact := _ask(text, blank, names, title):
@@ -138,21 +119,9 @@ def _ask(sentence: str, blank: Blank, names: Names, title: str) -> Fact | None:
     quoted = re.sub(r"[“\"]([^”\"]*)[”\"]", r"‘\1’", f"{before}{BLANK}{after}")
     if not title and not blank.is_in(names.title):
         title = quotable_title(names.title)
-    if title:
-        return Fact(f"{blank.ask} completes this sentence from “{title}”: “{quoted}”?", answer, sentence, rank=1)
-    return Fact(f"{blank.ask} completes the sentence “{quoted}”?", answer, sentence, rank=1)
-
-
-def is_range(before: str, after: str) -> bool:
-    """Check that a value is part of a range, a list or a duration."""
-    is_last = re.search(
-        r"\d%?(?: \w+){0,2} (?:to|and|or) $|\d (?:by|x) $|\d, $|[–-]$|\bbetween $|\d (?:hours?|minutes?),? (?:and )?$",
-        before,
-    )
-    is_first = re.match(
-        r" (?:to|or) \d| and \d[\d.,]*(?: [a-z]+)?(?:[,.;]|$)|[–-]| (?:hours?|minutes?),? (?:and )?\d", after
-    )
-    return is_last is not None or is_first is not None
+    source = f"this sentence from “{title}”:" if title else "the sentence"
+    asked = f"{blank.ask} completes {source} “{quoted}”?"
+    return None if is_computable(asked, answer, "en") else Fact(asked, answer, sentence, rank=1)
 
 
 def _usable_title(names: Names) -> str:
@@ -169,10 +138,13 @@ def _usable_title(names: Names) -> str:
 
 def quotable_title(title: str) -> str:
     """Return a title that identifies a text; empty if it is missing, long, or consists of few words."""
-    title = " ".join(re.sub(r"[“”\"]", "", title).split()).rstrip(".")
-    if re.search(r"[|<>{}\[\]_]|\.[A-Za-z]|https?:", title) or len(title.split()) > _MAX_TITLE:
+    title = re.sub(r"[“\"]([^“”\"]*)[”\"]", r"‘\1’", re.sub(r"[*_]+(?=\S)|(?<=\S)[*_]+", "", title))
+    title = " ".join(title.split()).rstrip(".")
+    if re.search(r"[|<>{}\[\]_“”\"]|\.[A-Za-z]|https?:", title) or len(title.split()) > _MAX_TITLE:
         return ""
-    return title if len(content_words(title)) >= MIN_CONTENT else ""
+    named = re.search(rf"{CAP} {CAP}", title)
+    is_specific = len(content_words(title)) >= MIN_CONTENT or (named is not None and is_distinctive(named[0]))
+    return title if is_specific else ""
 
 
 def content_words(text: str) -> list[str]:
@@ -259,70 +231,3 @@ def _has_subject(text: str, names: Names, title: str) -> bool:
     body = re.sub(rf"^(?:[A-Z][a-z]+ )[^,]*?{BLANK},? (?=[a-z])", "", text)
     is_new = re.match(rf"[Aa]n? (?!(?:year|month|day|week|few)\b)|[Tt]he {_RANKED.pattern}", body) is not None
     return bool(title) and (bool(found) or is_own or is_new)
-
-
-_LISTED = r"(?!,? (?:and|or|to) \d|[–-]|, \d{4}|s\b|/)"
-_YEARS = re.compile(
-    rf"(?:\b(?:[Ii]n|[Ss]ince|[Uu]ntil|[Ff]rom|[Aa]fter|[Bb]efore|(?:spring|summer|autumn|winter|end|beginning|start"
-    rf"|charter|document) of|(?<!\d ){MONTH}),? (?:early |late |about )?)(?P<value>{YEAR}){_LISTED}"
-)
-_DAYS = re.compile(
-    r"\b(?:[Oo]n|[Bb]y|to|until|[Ss]ince|[Bb]efore|[Aa]fter|(?:morning|afternoon|evening|night|day) of)"
-    rf" (?P<value>{DAY})\b"
-)
-_NUMBER = r"(?:\d{1,3}(?:,\d{3})+|\d+\.\d+|\d{5,}|\d{2,3})"
-_COUNTS = re.compile(
-    r"(?<![\w£$€¥.,–/:-])(?<!\d )(?<!some )(?<!Some )(?<!No )(?<!No\. )"
-    rf"(?P<value>{_NUMBER}(?: (?:million|billion|thousand))?)(?= [a-z]|[,;.](?!\d))"
-    rf"(?! ?(?:per ?cent\b|%|[ap]\.?m\b|degrees?\b|o[’']clock|{MONTH})| (?:by|x) \d| years? (?:ago|later|old)\b|-)"
-)
-# Words before a number that is a label, a day or a time of day instead of a count.
-_LABELS = re.compile(
-    r"\b(?:line|route|bus|tram|train|flight|room|section|page|chapter|number|platform|gate|flat|volume|article|paragraph"
-    r"|grade|class|level|channel|figure|table|size|step|day|week|phase|act|type|model|version|code|junction|exit|road"
-    r"|highway|unit|block|lot|item|ward|zone) $",
-    re.IGNORECASE,
-)
-_SHARES = re.compile(r"(?<![\w£$€¥.,–/:-])(?P<value>\d+(?:\.\d+)?(?:%| per ?cent\b))(?!age|-)")
-_AMOUNTS = re.compile(rf"(?<![\w.,–-])(?P<value>{MONEY})(?![\w–-]|[.,]\d)")
-_PEOPLE = re.compile(
-    rf"(?:\b(?:the|by|an?|of|and|to|after|for) (?:[A-Z][a-z]+(?:an|ish|ese|iss|ch|ic) )?{PEOPLE}|\b(?:by|after|under))"
-    rf" (?:{TITLES} )*(?P<value>{PERSON})(?! and [A-Z]|, {PERSON}(?:,| and)|['’]|-| [A-Z])"
-)
-_WORKS = re.compile(
-    r"\b(?:book|novel|poem|film|opera|song|newspaper|magazine|journal|handbook|treatise|play|essay|article|painting"
-    r"|album|paper|series|memoir|report|study|collection|called|titled|entitled|named|known as)"
-    r"[,]? [“\"](?P<value>[A-Z][\w’'-]+(?: [\w’'-]+)+)[”\"]"
-)
-_VALUES = (
-    ("Which date", _DAYS),
-    ("Which year", _YEARS),
-    ("Which percentage", _SHARES),
-    ("Which number", _COUNTS),
-    ("Which amount of money", _AMOUNTS),
-    ("Whose name", _PEOPLE),
-    ("Which title", _WORKS),
-)
-
-
-def find_values(sentence: str, names: Names) -> Iterator[Blank]:
-    """Yield the values of a sentence that a question can ask for."""
-    for ask, pattern in _VALUES:
-        for found in pattern.finditer(sentence):
-            if pattern is _PEOPLE and found["value"] not in names.names:
-                continue
-            if pattern is _COUNTS and _is_label(sentence[: found.start("value")], found["value"]):
-                continue
-            yield Blank(ask, *found.span("value"), found["value"])
-
-
-def _is_label(before: str, number: str) -> bool:
-    """Check that a number is part of a name such as "Route 66", a day of a month or a time of day."""
-    named = re.search(r"(?:^|\W)([A-Z][\w’'-]*) $", before)
-    if named and named[1] not in NOT_NAMES and named[1] != "Of":
-        return True
-    is_time = re.search(r"\b(?:at|from|until|till|before|after) $", before) and re.fullmatch(
-        r"\d{1,2}\.[0-5]\d", number
-    )
-    is_day = len(number) < 3 and re.search(rf"{MONTH} $", before)
-    return bool(is_time or is_day) or _LABELS.search(before) is not None

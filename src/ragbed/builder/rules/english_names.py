@@ -23,6 +23,7 @@ from ragbed.builder.rules.english_words import (
     WITH_ARTICLE,
     is_distinctive,
 )
+from ragbed.builder.rules.facts import strip_markup
 from ragbed.text import split_sentences
 
 _KIND = "|".join(sorted(KINDS, key=len, reverse=True))
@@ -53,7 +54,7 @@ _PERSON_EVIDENCE = tuple(
     re.compile(pattern)
     for pattern in (
         rf"\bsaid (?:[a-z -]*)?(?:{TITLES} )?({PERSON})",
-        rf"\b({PERSON})(?:,? said| was born| died| \(\d| studied| married| retired|, who)\b",
+        rf"\b({PERSON})(?:,? said| was born| died| \(\d| studied| married| retired|, who|,? aged)\b",
         rf"\b(?:{PEOPLE}|{TITLES}) ({PERSON})",
         rf"\b({PERSON})(?:,| is| was) (?:an?|the) (?:[a-z]+ )?{PEOPLE}\b",
         rf"\b(?:led|headed|chaired|founded|designed|written|directed) by ({PERSON})",
@@ -74,11 +75,14 @@ class Names:
     """
 
     def __init__(self, title: str, text: str) -> None:
-        lines = (line.replace("**", "").lstrip("#*- \t") for line in text.splitlines() if not line.startswith("#"))
-        bare = "\n".join(re.sub(r"^\d{1,2}\. (?=[A-Z])", "", line) for line in lines)
+        bare = strip_markup(text)
         self.title = title
         self.sentences = [" ".join(bare[start:end].split()) for start, end in split_sentences(bare)]
         self.full = " ".join(self.sentences)
+
+    def after(self, sentence: str) -> str:
+        """Return the text that follows a sentence."""
+        return self.full.partition(sentence)[2].lstrip()
 
     @cached_property
     def names(self) -> frozenset[str]:

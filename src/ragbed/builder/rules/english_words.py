@@ -27,9 +27,33 @@ NUMBER = r"\d[\d,]*(?:\.\d+)?(?: (?:hundred|thousand|million|billion))?"
 UNSURE = re.compile(
     r"\b(?:will|would|(?-i:may)|might|could|should|shall|must|can|plans?|planned|planning|expect\w*|forecast\w*|predict\w*"
     r"|probably|perhaps|possibly|likely|believe[sd]?|thought to|estimate[sd]?|estimates|about|around|roughly|nearly"
-    r"|almost|approximately|over|more than|at least|up to|fewer than|less than|legend|rumou?r\w*|allegedly|reportedly"
+    r"|almost|approximately|barely|close to|as many as|at best|at worst|at most|upwards"
+    r"|or (?:so|more|less|fewer)|give or take|and counting|just under|well above|nearer"
+    r"|over|more than|at least|up to|fewer than|less than|legend|rumou?r\w*|allegedly|reportedly"
     r"|said to|if|unless|whether|not|never|nobody|no|none|nothing|without|hopes?|hoped|wants?|intends?|aims?|due to be"
     r"|is to|are to|provisional\w*|preliminary|proposed|under discussion|claim(?:s|ed)?)\b",
+    re.IGNORECASE,
+)
+# Plans, guesses, conditions, opinions, instructions, corrections and what somebody said, anywhere in a sentence.
+NOT_STATED = re.compile(
+    r"\b(?:will|would|should|shall|must|(?-i:may)|might|could|can|cannot|plans?|planned|planning|propos\w+|expect\w*"
+    r"|forecast\w*|predict\w*|hop(?:es?|ed|ing)|wants?|wanted|intends?|intended|intent\w*|aim(?:s|ed|ing)?|target\w*|goal"
+    r"|due|scheduled|set to|(?:is|are|was|were) (?:(?:originally|first|later|still|now|also|then) )?to"
+    r"|to be [a-z]+ed|if|unless|whether|provided|in case|probably"
+    r"|perhaps|possibly|maybe|presumably|apparently|supposedly|likely|unlikely|seems?|seemed|appears?|believe\w*|thinks?"
+    r"|thought|feels?|felt|guess\w*|estimat\w+|reckon\w*|assum\w+|suppos\w+|suspect\w*|understood|project(?:s|ed|ion)"
+    r"|said|says?|saying|told|tells?|argue[sd]?|claim\w*|warn\w*|call(?:s|ed) (?:for|the|it)|complain\w*|suggest\w*"
+    r"|recommend\w*|promis\w+|according|alleg\w+|reportedly|rumou?r\w*|legend|myth|folklore|boast\w*|recalls?|remembers?|maintains?|disput\w+|doubt\w*|insist\w*"
+    r"|budget(?:ed|s)?|quoted?|brochure|in theory|on paper|own figure|put (?:\w+ ){0,3}at|valued at"
+    r"|wrongly|mistaken\w*|erroneous\w*|misprint|correction|incorrect\w*"
+    r"|you|your|yours|please|do not|don[’']t|let|eg|ie|next(?! to\b)"
+    r"|tomorrow|would-be|asked (?:for|why|whether)|demand\w*|need(?:s|ed)?)\b|\w[’'](?:d|ll)\b",
+    re.IGNORECASE,
+)
+# Words at the start of a sentence that says that the sentence before it is wrong or uncertain.
+DOUBTED = re.compile(
+    r"(?:\S+ ){0,6}?(?:disput\w+|den(?:y|ies|ied)|wrong|incorrect|untrue|not true|doubt\w*|nonsense|mistaken|misprint"
+    r"|disagree[sd]?|contradict\w*|exaggerat\w+|unconfirmed|rough|unofficial)\b|[“\"](?:Should|Perhaps|Maybe|Probably)\b",
     re.IGNORECASE,
 )
 # Words whose meaning depends on the surrounding text.

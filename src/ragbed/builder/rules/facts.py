@@ -13,15 +13,49 @@ _WRAPPED: dict[Lang, int] = {"en": 45, "zh": 25}
 
 BLANK = "____"  # mark for the missing value in a quoted sentence
 
-_SOURCED = re.compile(f"from “[^”]+”: “[^”]*{BLANK}[^”]*”|《[^》]+》一文有这样一句：“[^”]*{BLANK}[^”]*”")
+_SOURCED = re.compile(
+    f"from “[^”]+”: “[^”]*{BLANK}[^”]*”|《[^》]+》一文有这样一句：“[^”]*{BLANK}[^”]*”"
+    "|^According to “[^”]+”,|^根据《[^》]+》，"
+)
+
+
+def name_source(question: str, quoting: str, lang: Lang) -> str:
+    """Return a question with the title that another question about a quoted sentence names, if it names one."""
+    if lang == "zh":
+        title = re.match("《[^》]+》(?=一文)", quoting)
+        return f"根据{title[0]}，{question}" if title else question
+    title = re.search("(?<=from )“[^”]+”(?=: “)", quoting)
+    return f"According to {title[0]}, {question[0].lower()}{question[1:]}" if title else question
 
 
 def leave_out_quotation(question: str) -> str:
-    """Return a question without the sentence that it quotes, if it names the title of the sentence's text.
+    """Return a question without the title of its text and without the sentence that it quotes.
 
     Words such as "last year" are clear in a quotation with a title, but not in the rest of a question.
     """
     return _SOURCED.sub("", question)
+
+
+# Headings, rows of tables, and marks at the start of a line: bullets, quotation signs and numbers of list items.
+_NO_TEXT = re.compile(r"[ \t]*(?:#|\||[-*_=]{3,}[ \t]*$)")
+_MARKS = re.compile(
+    r"^[\s\u3000]*(?:[-*+>•▪▸►·◦■□◆●○◎※–—][\s\u3000]+|[•▪▸►◦■□◆●○◎※]|\(?\d{1,2}[.)](?:\s+(?=\D)|(?=[\u4e00-\u9fff]))|[（(]?[一二三四五六七八九十\d]{1,3}[）)]"
+    r"|[一二三四五六七八九十]{1,3}、|[①-⑩])+"
+)
+_LABEL = re.compile(r"(?P<mark>\*\*|__)(?P<label>[^*_：:。？！.?!]{1,12})(?P=mark)[\s\u3000]*(?=[\u4e00-\u9fff\d《“])")
+_EMPHASIS = re.compile(r"\*{1,3}|(?<![\w])_{1,2}(?=\w)|(?<=\w)_{1,2}(?!\w)|`")
+
+
+def strip_markup(text: str) -> str:
+    """Remove headings, tables, bullets and marks of emphasis; a bold Chinese word before a text becomes "词：…"."""
+    lines = (line for line in text.splitlines() if not _NO_TEXT.match(line))
+    labelled = (_LABEL.sub(r"\g<label>：", _MARKS.sub("", line), count=1) for line in lines)
+    return "\n".join(_EMPHASIS.sub("", line) for line in labelled)
+
+
+def is_balanced(sentence: str) -> bool:
+    """Check that a sentence has as many closing as opening brackets; otherwise, a part of it is missing."""
+    return all(sentence.count(opening) == sentence.count(closing) for opening, closing in ("()", "（）", "《》", "[]"))
 
 
 class Fact(NamedTuple):

@@ -103,7 +103,9 @@ def _read_markdown(job: ReadJob) -> ExtractedText:
     fields = dict(line.split(":", 1) for line in front[1].splitlines() if ":" in line) if front else {}
     body = text[front.end() :] if front else text
     heading = re.search(r"^#+\s+(.+)$", body, re.MULTILINE)
-    title = fields.get("title", heading[1] if heading else "").strip(" \"'")
+    title = fields.get("title", heading[1] if heading else "").strip()
+    if title[:1] in ("'", '"') and title[-1:] == title[0] and title.count(title[0]) == 2:  # quoted in the front matter
+        title = title[1:-1].strip()
     return ExtractedText(
         text=body, title=title[:200], date=_day(fields.get("date")), licence=fields.get("license", "").strip()
     )

@@ -175,11 +175,11 @@ def open_datasets(specs: list[str], root: Path | None = None) -> list[Dataset]:
     for dataset in datasets:
         if not dataset.name.isprintable():
             raise UsageError(
-                f"the dataset name {dataset.name!r} contains unprintable characters; rename the dataset with NAME=PATH."
+                f"the dataset name {dataset.name!r} contains unprintable characters. Rename the dataset with NAME=PATH."
             )
     for name, count in Counter(dataset.name for dataset in datasets).items():
         if count > 1:
-            raise UsageError(f"{count} datasets are named {name!r}; rename one with NAME=PATH.")
+            raise UsageError(f"{count} datasets are named {name!r}. Rename one with NAME=PATH.")
     return datasets
 
 
@@ -232,7 +232,7 @@ def find_dataset(spec: str, root: Path | None = None) -> Path:
     entry, file = names[spec]
     found = folder_of(entry, root or default_data_dir()) / file.name
     if not os.path.isfile(found):  # noqa: PTH113
-        raise UsageError(f"{spec} has not been downloaded yet; download it with: ragbed data get {entry.name}")
+        raise UsageError(f"{spec} has not been downloaded yet. Download it with: ragbed data get {entry.name}")
     return found
 
 

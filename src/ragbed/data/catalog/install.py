@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Arrival:
-    """The result for one file; `set_aside` is the new name of an invalid file that was renamed to make room."""
+    """The result of installing one file. `set_aside` is the new name of an invalid file that was in the way."""
 
     file: str
     state: Literal["here", "brought", "missing", "failed"]
@@ -78,7 +78,7 @@ def _complete(
                 arrivals |= {one.file: replace(one, set_aside=aside[one.file]) for one in install(lacking)}
     except OSError as error:
         problem = f"{error.filename or folder} cannot be used: {error.strerror or error}"
-        raise RagbedError(f"{problem}; set RAGBED_DATA_DIR to another folder.") from error
+        raise RagbedError(f"{problem}. Set RAGBED_DATA_DIR to another folder.") from error
     return list(arrivals.values())
 
 
@@ -156,7 +156,7 @@ def _locked(folder: Path) -> Iterator[None]:
         lock = lock_file(folder / ".lock")
     except LockHeld as error:
         raise RagbedError(
-            f"process {error.owner} is already installing files in {folder}; wait until it has finished."
+            f"process {error.owner} is already installing files in {folder}. Wait until it has finished."
         ) from None
     with lock:
         yield

@@ -227,7 +227,7 @@ class _Reader:
         try:
             return [msgspec.json.decode(one, type=DecidedInterval) for one in part.decided]
         except MALFORMED_JSON as error:
-            raise self._error(f"contains a decision that is not valid: {error}") from error
+            raise self._error(f"contains an invalid decision: {error}") from error
 
     def _restore_file(self, part: FilePart) -> RunPart | FilePart | CassetteResult | None:
         target = self._folder / self._check_path(part.path, _FILE_PATH)

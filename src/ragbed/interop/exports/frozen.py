@@ -240,7 +240,7 @@ def read_part(folder: Path, part: TestbedPart) -> Iterator[Case]:
         try:
             yield _DECODER.decode(line)
         except MALFORMED_JSON as error:
-            raise DataError(path, f"is not a valid case: {error}", line=number) from error
+            raise DataError(path, f"this line is not a valid case: {error}", line=number) from error
     if digest.hexdigest() != part.sha256:
         raise DataError(path, f"does not match its sha256 in {MANIFEST}; export the testbed again")
 

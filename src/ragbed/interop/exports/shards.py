@@ -63,7 +63,7 @@ def write_shards(
         return
     for name in (LIST, *names):
         if is_there(folder / name):
-            raise UsageError(f"{folder} already exists and contains {name}; choose a new folder.")
+            raise UsageError(f"{folder} already exists and contains {name}. Choose a new folder.")
     try:
         _fill(folder, what, names, records, kind)
     except BaseException:

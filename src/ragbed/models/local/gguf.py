@@ -79,7 +79,7 @@ def read_weights(path: Path) -> Weights:
             with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
                 metadata = _Reader(content).read()
     except (struct.error, UnicodeDecodeError, ValueError) as error:
-        raise UsageError(f"{path} is truncated or damaged ({error}); download it again.") from None
+        raise UsageError(f"{path} is truncated or damaged ({error}). Download it again.") from None
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}.") from error
     return _to_weights(path, metadata)
@@ -97,11 +97,11 @@ def _parts(path: Path) -> list[Path]:
 def _to_weights(path: Path, metadata: dict[str, object]) -> Weights:
     architecture = metadata.get("general.architecture")
     if not isinstance(architecture, str) or not architecture:
-        raise UsageError(f"{path} does not specify its architecture; download it again.")
+        raise UsageError(f"{path} does not specify its architecture. Download it again.")
     template = metadata.get("tokenizer.chat_template")
     if not isinstance(template, str) or not template.strip():
         raise UsageError(
-            f"{path} has no chat template, so it is a base model; use the GGUF file of an instruction-tuned model."
+            f"{path} has no chat template, so it is a base model. Use the GGUF file of an instruction-tuned model."
         )
     context = metadata.get(f"{architecture}.context_length")
     if not isinstance(context, int) or context < 1:

@@ -223,4 +223,4 @@ def find_weights(name: str, data_root: Path | None = None) -> Path:
         raise UnknownName("bundled model", name, models)
     for path in files_here(CATALOG[name], data_root or default_data_dir()):
         return path
-    raise UsageError(f"the weights of bundled/{name} are not installed; install them: ragbed data get {name}")
+    raise UsageError(f"the weights of bundled/{name} are not installed. Install them: ragbed data get {name}")

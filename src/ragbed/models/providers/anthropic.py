@@ -159,7 +159,7 @@ def parse_message(content: bytes, *, with_tools: bool = False) -> Completion:
     usage = read_usage(message.usage)
     stop = message.stop_reason if isinstance(message.stop_reason, str) else None
     if stop == "refusal":
-        raise Failure("filter", "stop_reason is refusal", usage=usage)
+        raise Failure("filter", "the model refused to respond (stop_reason refusal)", usage=usage)
     texts = [block.text or "" for block in message.content if block.type == "text"]
     if not all(isinstance(text, str) for text in texts):
         raise Failure("protocol", "the response contains a text block whose text is not a string", again=True)

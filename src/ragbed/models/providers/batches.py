@@ -155,7 +155,7 @@ class BatchService(ABC):
 
     @abstractmethod
     async def find(self, key: str, since: float, count: int, known: Collection[str]) -> str | None:
-        """Return the ID of the batch with the given key, or None if it was not created; wait until this is known.
+        """Return the ID of the batch with the given key, or None if there is no such batch; wait until this is known.
 
         Args:
             key: The key.

@@ -14,7 +14,8 @@ _MIN_GAIN = 1.1
 # Minimum share of the throughput that must remain for a lower concurrency to be kept.
 _MAX_LOSS = 0.95
 # At first, throughput is measured over as many responses as there are concurrent calls, for a quick start. After the
-# first failed trial, it is measured over twice as many and at least a second, because responses come in bursts.
+# first failed trial, it is measured over twice as many responses and at least one second, because responses come in
+# bursts.
 _LONG_ROUND, _LONG_ROUND_S = 2, 1.0
 # Maximum share of time-outs that is attributed to the server; a larger share means that there are too many calls.
 _MAX_LATE = 0.1

@@ -223,7 +223,7 @@ class HttpModel(ABC):
 
 
 def _header_secrets(headers: Mapping[str, str]) -> list[ApiKey]:
-    """Return header values as secrets, which answers may contain if the header's name does not suggest a secret."""
+    """Return header values as secrets; responses may contain them unless the header's name suggests a secret."""
     return [ApiKey(value, in_messages_only=not _SECRET_HEADER.search(name)) for name, value in headers.items()]
 
 

@@ -273,14 +273,10 @@ def _why_empty(message: _Message, thought: str | None, finish: str | None) -> st
 
 
 def _served(completion: _ChatCompletion) -> Served | None:
-    values = {
-        "model": completion.model,
-        "provider": completion.provider,
-        "fingerprint": completion.system_fingerprint,
-        "id": completion.id,
-    }
-    known = {name: storable(text)[:_MAX_NAME] for name, value in values.items() if (text := _text(value)) is not None}
-    return Served(**known) if known else None
+    values = (completion.model, completion.provider, completion.system_fingerprint, completion.id)
+    texts = [storable(value)[:_MAX_NAME] if isinstance(value, str) and value else None for value in values]
+    model, provider, fingerprint, response = texts
+    return Served(model=model, provider=provider, fingerprint=fingerprint, id=response) if any(texts) else None
 
 
 def _without_choices(completion: _ChatCompletion) -> Failure:

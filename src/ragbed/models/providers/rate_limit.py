@@ -19,7 +19,7 @@ _DOUBLE_S = 3.0
 _MAX_GROW = 0.5
 # Growth of the rate per second while it is below half of the rate before the refusals.
 _CATCH_UP = 1.0
-# After each further refusal, the stored rate before the refusals is multiplied by this factor.
+# After each further refusal, the stored rate from before the refusals is multiplied by this factor.
 _FORGET = 0.8
 # Calls per second to keep sending while all calls are refused, so that we notice when the server recovers.
 _MIN_RATE = 1.0

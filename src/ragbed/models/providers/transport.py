@@ -19,7 +19,7 @@ from ragbed.models.retry_policy import RetryPolicy
 from ragbed.models.secrets import ApiKey, Scrubber, secrets_in
 from ragbed.schema import Completion
 
-# A server that takes longer than this is generating a response, because rejections arrive sooner.
+# A server that takes longer than this is assumed to be generating a response, because rejections arrive sooner.
 _SLOW_S = 2.0
 _LOOK_UP_S = 5.0
 # Maximum number of attempts if no connection has ever succeeded, because the URL is then probably wrong.
@@ -147,7 +147,7 @@ class Transport:
                 return replace(completion, latency_s=latency_s, attempts=attempt, usage=_total(completion, usage))
 
     async def look_up(self, url: URL, body: bytes | None = None) -> bytes | None:
-        """Return a small metadata page from a server, or None if it is not available; post the body if there is one."""
+        """Return a small metadata page from a server, or None if there is none. A body, if given, is posted."""
         limits = self._limits(_LOOK_UP_S)
         try:
             response = await self._servers[url.origin()].send(url, self._headers(), body, limits)
@@ -209,7 +209,7 @@ class Transport:
             completion = self.without_keys(parse(content))
             lane.responded(self._pacer.clock())
             if completion.usage:
-                self._pacer.correct_tokens(len(body), sum(completion.usage.get(name, 0) for name in ("in", "out")))
+                self._pacer.correct_tokens(len(body), completion.usage.get("in", 0) + completion.usage.get("out", 0))
             return completion
         except Failure as failure:
             self._report(lane, failure)

@@ -105,7 +105,7 @@ def pack_cases(
     *,
     names: Mapping[str, str] | None = None,
 ) -> Packed:
-    """Pack the trials from runs; if they do not all fit, pack the trials for a fixed random sample of questions."""
+    """Pack the trials from runs. If not all trials fit, pack those of a fixed random sample of questions."""
     known = {(cause.run, cause.name, cause.model, cause.repeat): cause for cause in causes}
     chosen, questions = _choose(runs)
     groups: dict[PackedQuestion, _Group] = {question: _Group() for question in chosen}

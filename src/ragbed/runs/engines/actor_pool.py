@@ -22,7 +22,7 @@ from ragbed.runs.engines.worker_actor import WorkerActor, WorkerUpdate
 _MAX_ENDS = 5  # maximum number of times in a row that a worker may die without finishing a job
 # Seconds between checks for a free node, and seconds until the user is warned that there is none.
 _RETRY_S, _WARN_AFTER_S = 0.5, 60.0
-_HOLD_S = 0.02  # how long to hold a job for a busy worker so that it can be sent together with others
+_HOLD_S = 0.02  # how long to hold a job for a busy worker, so that it can be sent together with other jobs
 _MAX_CALLS = 100  # maximum concurrent calls to a worker's process: one waits for results, the others send jobs
 _MAX_MESSAGE = 300  # maximum number of characters of a Ray message to show
 
@@ -72,7 +72,7 @@ class _Member:
             self._finish(number, result, error)
 
     def lose(self, why: Exception) -> None:
-        """Fail all jobs after the worker has died."""
+        """Fail all of the worker's jobs because the worker has died."""
         self.outbox, self.room = [], 0
         for number in list(self.jobs):
             self._finish(number, None, why)
@@ -201,9 +201,9 @@ class ActorPool:
                     member.lose(WorkerLost(_brief(error)))
                     self._notify()
             raise RagbedError(
-                f"a worker exited {_MAX_ENDS} times without completing a job: {_brief(last)}. The usual cause is "
-                "too little memory: use fewer `replicas`, a smaller model or larger nodes. All results so far "
-                "are stored; rerun the same command to resume."
+                f"a worker exited {_MAX_ENDS} times without completing a job: {_brief(last)}. The usual cause "
+                "is too little memory: use fewer `replicas`, a smaller model or larger nodes. All results so "
+                "far are stored; rerun the same command to resume."
             )
         except RagbedError as error:
             self._retire(member, error)
@@ -280,8 +280,8 @@ def check_version(worker: str, driver: str) -> None:
     """
     if worker != driver:
         raise RagbedError(
-            f"a worker has ragbed {worker}, but this machine has {driver}; install the same version on all machines: "
-            f"pip install 'ragbed[ray]=={driver}'"
+            f"a worker has ragbed {worker}, but this machine has {driver}. Install the same version on "
+            f"all machines: pip install 'ragbed[ray]=={driver}'"
         )
 
 

@@ -29,7 +29,7 @@ _FLAGS = ("reuses_prefixes", "answers_afresh")
 
 
 class WorkerResponse(NamedTuple):
-    """A completion and the parameters that the worker sent to its server, unless it has already reported them."""
+    """A completion, and the parameters that the worker sent to its server unless they have already been reported."""
 
     completion: Completion
     sent: Mapping[str, Any] | None
@@ -67,7 +67,7 @@ class ModelWorker:
 
 
 def share_wish(wish: ModelConfig, count: int) -> ModelConfig:
-    """Return the configuration for each of several replicas, with its share of the user's limits."""
+    """Return the configuration of each replica, with its share of the user's limits."""
     carried = {name: value for name, value in wish.environ.items() if name.endswith(_CARRIED)}
     return replace(
         wish,

@@ -149,9 +149,9 @@ class RayEngine:
         if not any(all(node.get(kind, 0) >= amount for kind, amount in wanted.items()) for node in nodes):
             has = "; ".join(f"{node.get('CPU', 0):g} CPUs and {node.get('GPU', 0):g} GPUs" for node in nodes)
             raise UsageError(
-                f"a replica of the model requires {wanted['CPU']:g} CPUs and {wanted['GPU']:g} GPUs, but no node "
-                f"in the cluster has that many ({has}); lower `cpus_per_replica` and `gpus_per_replica`, or add a "
-                "node."
+                f"a replica of the model requires {wanted['CPU']:g} CPUs and {wanted['GPU']:g} GPUs, but no "
+                f"node in the cluster has that many ({has}). Lower `cpus_per_replica` and `gpus_per_replica`, "
+                "or add a node."
             )
 
     def _result(self, reference: Any) -> Any:
@@ -245,12 +245,12 @@ def _check_address(address: str, own_ip: str) -> str:
     except (OSError, OverflowError) as error:  # OverflowError: the port number is too large
         why = getattr(error, "strerror", None) or error
         raise UsageError(
-            f"there is no cluster at {address} ({why}); start one with "
-            "`ray start --head`, or omit `cluster` to use this machine."
+            f"there is no cluster at {address} ({why}). Start one with `ray start --head`, or omit "
+            "`cluster` to use this machine."
         ) from None
     if not _is_grpc(line):
         raise UsageError(
-            f"{address} responds, but is not a Ray cluster; use the address that `ray start --head` printed."
+            f"{address} responds, but is not a Ray cluster. Use the address that `ray start --head` printed."
         )
     return f"{host}:{port}"
 

@@ -67,7 +67,7 @@ class WorkerActor:
         return True
 
     async def open(self, make: Callable[[], Worker[Any, Any]], folder: str) -> WorkerReady | RagbedError:
-        """Create the worker; if it is reopened because it seemed to be lost, it drops its jobs.
+        """Create the worker. A worker that is reopened, because it seemed to be lost, drops its jobs.
 
         Args:
             make: A function that creates the worker.

@@ -5,13 +5,16 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 from ragbed.schema import Case
 from ragbed.scoring.robust.verdict import RobustVerdict, VerdictEvidence, explain, find_evidence, judge
 from ragbed.scoring.value import Value
 
 __all__ = ["VerdictEvidence", "explain", "score", "score_and_explain"]
 
-
+_NAMES = ("correct", "partial", "refused", "flagged", "misled", "aligned", "verdict")
+_read = attrgetter(*_NAMES)
 # Verdicts by the hash of what they depend on. Repeats often give the same response, and a report judges each response
 # for its tables and again for its cases.
 _JUDGED: dict[int, RobustVerdict] = {}
@@ -41,6 +44,6 @@ def _judge_once(case: Case, reply: str) -> RobustVerdict:
 
 
 def _values(judged: RobustVerdict) -> dict[str, Value]:
-    names = ("correct", "partial", "refused", "flagged", "misled", "aligned", "verdict")
-    values: dict[str, Value] = {name: getattr(judged, name) for name in names}
-    return values | {"unsure": judged.verdict == "unsure"}
+    values: dict[str, Value] = dict(zip(_NAMES, _read(judged), strict=True))
+    values["unsure"] = judged.verdict == "unsure"
+    return values

@@ -119,8 +119,7 @@ def prepare(
         lang: The language.
         stated: Recorded values of the documents that do not support the answer.
     """
-    folded = fold(question, lang)
-    dates = find_dates(folded, terms_of(folded))[0] + lone_years(folded)
+    folded, question_date = _read_question(question, lang)
     slots = tuple(_slot(aliases, folded, lang) for aliases in answer)
     fakes = tuple(_slot(aliases, folded, lang) for aliases in fake or ())
     known = frozenset[object]().union(*(slot.forms for slot in (*slots, *fakes)))
@@ -130,11 +129,19 @@ def prepare(
         lang=lang,
         slots=slots,
         fakes=() if same else fakes,
-        question_date=_merge_dates(dates)._replace(day=None),
+        question_date=question_date,
         asks_percentage=_ASKS_PERCENTAGE.search(folded) is not None,
         fake_is_gold=same,
         rivals=tuple(rival for rival in rivals if rival.forms and not rival.forms & known),
     )
+
+
+@lru_cache(maxsize=16_384)  # The cases of a question differ in what their documents state.
+def _read_question(question: str, lang: Lang) -> tuple[str, Date]:
+    """Return the folded question and the parts of a date that it gives."""
+    folded = fold(question, lang)
+    dates = find_dates(folded, terms_of(folded))[0] + lone_years(folded)
+    return folded, _merge_dates(dates)._replace(day=None)
 
 
 def _merge_dates(dates: list[Date]) -> Date:

@@ -133,7 +133,7 @@ def _read_own_text(path: Path) -> str:
         with report_errors(path, "read"):
             text = read_regular(path).decode().removesuffix("\n")
     except UnicodeDecodeError:
-        raise RagbedError(f"{path} is not encoded as UTF-8.") from None
+        raise RagbedError(f"{path} is not encoded as UTF-8. Save the file as UTF-8.") from None
     needed = _NEEDED.get(path.name, ())
     for placeholder in needed:
         if placeholder not in text:

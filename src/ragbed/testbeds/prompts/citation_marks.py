@@ -14,7 +14,7 @@ from typing import NamedTuple
 from ragbed.text import split_sentences
 
 _NUMBER = r"(?:(?:documents?|docs?|sources?|no\.?|文档|资料|来源|文献)\s*|[#^])?(?:\d{1,9}|第\s*\d{1,9}\s*[篇份号])"
-_TO = r"[-‐-―−－~～〜至到]"  # hyphens, dashes and tildes of both widths
+_TO = r"[-‐-―−－~～〜至到]"  # hyphens, dashes and tildes in both widths, and the Chinese words for "to"
 _NUMBERS = rf"{_NUMBER}(?:\s*(?:{_TO}|[,;，、；]|and|&|和)\s*{_NUMBER})*"
 _SQUARE = rf"\s?[\[［【〔]\s*({_NUMBERS})\s*[\]］】〕]"
 # Round brackets are also used for enumerations, so they count as citations only at the end of a clause.
@@ -42,7 +42,8 @@ def parse_citations(reply: str) -> list[CitedSentence]:
     A citation mark after a full stop belongs to the sentence before it.
     """
     marks = _marks(reply)
-    # Move such marks before the full stop, so that the sentence splitter assigns them to the right sentence.
+    # Move citation marks that follow a full stop to before it, so that the sentence splitter assigns them to the right
+    # sentence.
     moved = re.sub(rf"([.!?。！？…]+)((?:{marks.pattern})+)", r"\2\1", reply, flags=marks.flags)
     found = []
     for start, end in split_sentences(moved):

@@ -126,7 +126,7 @@ class SearchCorpus(Corpus):
         return f"the evaluated items have {len(self._needed):,} supporting passages, more than {self.condition.size:,}"
 
     def open(self, make_index: MakeIndex, sentences: Sentences, max_calls: int) -> None:
-        """Set the functions that build the index, and the maximum number of searches per question by a RAG system."""
+        """Set the functions that build the index, and the maximum number of searches per question for RAG systems."""
         self._make_index, self._sentences, self.max_calls = make_index, sentences, max_calls
 
     def passages(self) -> Iterator[str]:

@@ -97,7 +97,7 @@ class Episode:
         self._seconds += done.latency_s or 0.0
 
     def _execute(self, wanted: Sequence[Search]) -> tuple[Search, ...]:
-        """Execute searches until the limit is reached, and drop the rest."""
+        """Execute searches until the limit is reached, and drop any further ones."""
         executed = []
         for search in wanted:
             if search.problem is None:

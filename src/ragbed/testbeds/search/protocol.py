@@ -76,7 +76,7 @@ def parse_tools(done: Completion) -> Parsed:
 
 
 def parse_text(done: Completion) -> Parsed:
-    """Parse a response in the text protocol; the first label determines whether it is a search or an answer.
+    """Parse a response in the text protocol. Its first label determines whether the response is a search or an answer.
 
     Consecutive SEARCH lines are all executed. The text after them is discarded, because it may contain invented
     results. A SEARCH line after an ANSWER is not executed and is not part of the answer.
@@ -141,7 +141,7 @@ def _invalid(problem: str, written: str) -> Search:
 
 
 def show_results(search: Search, lang: Lang) -> str:
-    """Return the text that tells the model the results of a search, or the problem with it."""
+    """Return the text that reports a search's results, or its problem, to the model."""
     texts = read_texts(lang)
     if search.problem is not None:
         return str(texts["problems"][search.problem])
@@ -167,7 +167,7 @@ def continue_tools(parsed: Parsed, calls: Sequence[ToolCall], told: Sequence[str
 
 
 def _resend(call: ToolCall) -> ToolCall:
-    """Return a call for the next prompt, with a valid name and a JSON object as its arguments, as servers require."""
+    """Return a call for the next prompt with a valid name and a JSON object as its arguments, which servers require."""
     try:
         is_object = isinstance(msgspec.json.decode(call.arguments), dict)
     except (*MALFORMED_JSON, UnicodeEncodeError):

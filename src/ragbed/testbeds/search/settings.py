@@ -63,7 +63,7 @@ def parse_search(text: str | None) -> SearchSettings:
         given[name] = _READERS[name](name, value)
     settings = SearchSettings(**given)
     if settings.index == "dense" and any(size > _MAX_DENSE for size in settings.sizes):
-        raise UsageError(f"search={text}: a dense index is limited to {_MAX_DENSE:,} passages; use index=lexical.")
+        raise UsageError(f"search={text}: a dense index is limited to {_MAX_DENSE:,} passages. Use index=lexical.")
     return settings
 
 

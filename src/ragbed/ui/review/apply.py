@@ -81,7 +81,7 @@ def apply_review(state: ReviewState, folder: Path) -> Applied:
 
 def _create(folder: Path) -> None:
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise UsageError(f"{folder} already exists and is not empty; choose a new or empty folder.")
+        raise UsageError(f"{folder} already exists and is not empty. Choose a new or empty folder.")
     try:
         (folder / PLACE).parent.mkdir(parents=True)
     except OSError as error:

@@ -44,7 +44,7 @@ class _CachedFlags(Struct, frozen=True):
 
 
 def find_flags(datasets: Sequence[Dataset], folder: Path, watch: Callable[[str, int], None]) -> dict[str, list[Flag]]:
-    """Return all flags by item key; they are stored in the folder, so they are computed only once.
+    """Return all flags by item key. They are stored in the folder, so that they are computed only once.
 
     Args:
         datasets: Datasets to check.
@@ -74,7 +74,7 @@ def find_flags(datasets: Sequence[Dataset], folder: Path, watch: Callable[[str, 
 
 
 def flag_item(item: Item) -> Iterator[Flag]:
-    """Yield what the builder's rules find in an item's labels, false answers and edits."""
+    """Yield the problems that the builder's rules find in an item's labels, false answers and edits."""
     if item.fake is not None:
         for fault in check_fake(item, item.fake):
             yield Flag("false-answer", "fake", fault)

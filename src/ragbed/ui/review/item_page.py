@@ -129,7 +129,7 @@ def next_open(session: ReviewSession, rater: str, start: int = 0) -> str | None:
 
 
 def seen_state(session: ReviewSession, key: str, rater: str) -> State:
-    """Return an item's state as a rater may see it; the other rater's decisions are hidden until both are done."""
+    """Return an item's state as a rater may see it. The other rater's decisions are hidden until both have finished."""
     item = session.state.of(key)
     if session.state.settings.raters == 1 or item.both_done:
         return item.state

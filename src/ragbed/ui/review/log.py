@@ -88,7 +88,9 @@ def _decode(path: Path, number: int, packed: bytes) -> Line:
     try:
         return _DECODER.decode(packed)
     except MALFORMED_JSON as error:
-        problem = f"is not a valid line of a review log ({error}); fix the line, or move the file away"
+        problem = (
+            f"this is not a valid line of a review log ({error}); fix the line, or move the file to another folder"
+        )
         raise DataError(path, problem, line=number) from error
 
 
@@ -121,7 +123,7 @@ def _is_torn(packed: bytes) -> bool:
 
 
 def _end_last_line(file: IO[bytes]) -> bytes:
-    """Remove an incomplete last line; if the last line is complete but has no line break, return the one to add."""
+    """Remove an incomplete last line. If the last line is complete but lacks a line break, return one to add."""
     size = file.seek(0, os.SEEK_END)
     file.seek(max(0, size - 1))
     if file.read(1) in (b"", b"\n"):

@@ -84,5 +84,5 @@ def _make_room(folder: Path) -> None:
         problem = error.strerror
     if problem is not None:
         raise RagbedError(
-            f"{folder}: {problem}. Decisions are stored beside the data; copy the data to a writable folder."
+            f"{folder}: {problem}. Decisions are stored beside the data. Copy the data to a writable folder."
         )

@@ -37,7 +37,7 @@ class _Hashes(Struct, frozen=True):
 
 
 class Provenance:
-    """The origins of the items in a folder; there are none if it is not a build folder.
+    """The origins of the items in a folder. Only build folders record origins.
 
     Args:
         folder: The data folder.

@@ -54,7 +54,7 @@ class ReviewQueue:
         for key, item in items:
             if len(self.entries) >= MOST_ITEMS:
                 raise UsageError(
-                    f"the dataset has more than {MOST_ITEMS:,} items; review only part of it (e.g. `head -n 1000`)."
+                    f"the dataset has more than {MOST_ITEMS:,} items. Review only part of it (e.g. `head -n 1000`)."
                 )
             line = to_line(item)
             self._lines[key] = line

@@ -50,8 +50,8 @@ class Seats:
         holder, seen = self._taken.get(name, (window, 0.0))
         if holder != window and self.clock() - seen < SILENCE_S:
             raise UsageError(
-                f"the name {name} is in use in another window; choose another name, or close that window and wait "
-                f"{SILENCE_S:.0f} s."
+                f"the name {name} is in use in another window. Choose another name, or close that window and "
+                f"wait {SILENCE_S:.0f} s."
             )
 
 
@@ -85,7 +85,7 @@ class ReviewSession:
         self.order = [entry.key for entry in queue.order(self.state.settings.seed)]
 
     def begin(self, settings: ReviewSettings) -> None:
-        """Change the settings; they are stored with the next decision, or by `save_settings`."""
+        """Change the settings, which are stored with the next decision or by `save_settings`."""
         self._unsaved = [settings]
         self.state.add([settings])
         self.order = [entry.key for entry in self.queue.order(settings.seed)]
@@ -128,13 +128,13 @@ class ReviewSession:
             raise UsageError(f"{rater} has no decision to undo.")
         if not last.final and self.state.of(last.item).both_done:
             raise UsageError(
-                f"both raters have already reviewed {last.item}; resolve the item in the list of disagreements."
+                f"both raters have already reviewed {last.item}. Resolve the item in the list of disagreements."
             )
         self._store([Undone(act=secrets.token_hex(8), at=now(), rater=rater, undoes=last.act)])
         return last.item
 
     def take_in(self, path: Path) -> int:
-        """Import the decisions from another file, or none of them if one is invalid; return how many are new.
+        """Import all decisions from another file, or none if any of them is invalid. Return how many are new.
 
         Raises:
             DataError: The file is about other items, or was made with a different number of raters.
@@ -213,7 +213,7 @@ class ReviewSession:
             names = " and ".join(self.state.raters)
             raise UsageError(f"this review has two raters, {names}; {rater} can only resolve their disagreements.")
         elif self.state.of(key).both_done:
-            raise UsageError(f"both raters have already reviewed {key}; resolve the item in the list of disagreements.")
+            raise UsageError(f"both raters have already reviewed {key}. Resolve the item in the list of disagreements.")
 
     def _store(self, lines: Sequence[Line]) -> None:
         self._log.add([*self._unsaved, *lines])

@@ -60,7 +60,7 @@ class ReviewState:
         self._raters: list[str] | None = None
 
     def add(self, lines: Iterable[Line]) -> None:
-        """Apply log lines; the latest decision counts, even if an earlier decision is imported after it."""
+        """Apply log lines. The latest decision counts, even if an earlier one is imported later."""
         self._raters = None
         for line in lines:
             if isinstance(line, ReviewSettings):

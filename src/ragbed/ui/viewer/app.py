@@ -54,7 +54,7 @@ def make_app(opened: OpenRuns, rater: str) -> Starlette:
 async def _overview(opened: OpenRuns, queries: RunQueries, rater: str, request: Request) -> bytes:
     track = request.query_params.get("track", "robust")
     if track not in TRACKS:
-        raise UsageError(f"unknown track {track!r}; choose one of {', '.join(TRACKS)}.")
+        raise UsageError(f"unknown track {track!r}. Choose one of {', '.join(TRACKS)}.")
     opened.look()
     rows, count = queries.overview(track)
     head = {"track": track, "count": count, "rater": rater, "runs": _runs(opened), "names": queries.names()}
@@ -96,7 +96,7 @@ async def _case(queries: RunQueries, rater: str, request: Request) -> bytes:
         try:
             run, model, repeat = msgspec.json.decode(text, type=tuple[str, str, _Repeat])
         except msgspec.MsgspecError:
-            raise UsageError(f"with={text!r} does not identify a response; use [run, model, repeat].") from None
+            raise UsageError(f"with={text!r} does not identify a response. Use [run, model, repeat].") from None
         beside.append(ShownCall(run, call.case, model, repeat))
     return make_page(queries, call, beside, rater)
 

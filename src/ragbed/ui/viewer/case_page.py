@@ -106,7 +106,7 @@ def _see(reader: RunReader, stored: StoredResult, rater: str) -> Seen:
 
 
 def _peers(queries: RunQueries, stored: StoredResult) -> list[TrialRow]:
-    """Return other responses to the same case; the newest ones may be missing until they have been indexed."""
+    """Return other responses to the same case. The newest responses may be missing until they have been indexed."""
     peers: list[TrialRow] = []
     for reader in queries.readers.values():
         for found in reader.store.results_of(stored.case.case, _PER_MODEL):

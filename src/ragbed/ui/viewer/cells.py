@@ -123,7 +123,7 @@ def facet_values(cell: TrialCell) -> dict[str, tuple[str, ...]]:
 
 @dataclass(frozen=True)
 class CellFilter:
-    """A filter; a cell matches if, for each facet in the filter, it has one of the given values."""
+    """A filter for cells. A cell matches if, for each facet in the filter, it has one of the selected values."""
 
     values: Mapping[str, frozenset[str]] = field(default_factory=dict)
 

@@ -36,7 +36,7 @@ def need_runs(paths: Sequence[Path]) -> dict[str, Path]:
 
 
 def runs_in(paths: Sequence[Path]) -> list[Path]:
-    """Return the runs in the given folders; a path without a run is kept, so that opening it raises an error."""
+    """Return the runs in the given folders. A path without a run is included, so that opening it raises an error."""
     return [run for path in paths for run in find_runs([path]).values() or [path]]
 
 

@@ -46,8 +46,8 @@ def read_all(run: Path) -> list[Label]:
         return [msgspec.json.decode(line, type=Label) for _, line in read_lines(path)]
     except MALFORMED_JSON as error:
         raise UsageError(
-            f"{path} contains a line that is not a valid label ({error}); fix the line, or move the file to another "
-            "folder."
+            f"{path} contains a line that is not a valid label ({error}). Fix the line, or move the file "
+            "to another folder."
         ) from None
 
 
@@ -67,7 +67,7 @@ def asked_of(stored: StoredResult, labels: Sequence[Label], rater: str) -> list[
 
 
 def put_label(run: Path, stored: StoredResult, criterion: str, value: bool | None, rater: str) -> None:
-    """Store a rater's label and replace the rater's earlier one; None removes it.
+    """Store a rater's label, replacing an earlier one. None removes the label.
 
     A line that was sampled for labelling (`ragbed judge --sample`) is filled in and keeps its probability. The label is
     on disk when this returns, whatever other viewers of the run write in the meantime.

@@ -86,7 +86,7 @@ class OpenRuns:
             self._trouble.pop(name, None)
 
     def _close_damaged(self) -> None:
-        """Close runs that were damaged while they were open, so that the others can still be shown."""
+        """Close runs that were damaged while they were open, so that all other runs can still be shown."""
         for name, reader in list(self.readers.items()):
             try:
                 reader.check()
@@ -95,7 +95,7 @@ class OpenRuns:
                 self._forget([name])
 
     def _open(self, name: str, run: Path) -> None:
-        """Open a run; a run that is not planned yet has nothing to show and is retried later."""
+        """Open a run. A run that is not planned yet has nothing to show and is retried later."""
         index, file = index_path(run, self._cache_folder), _file(run)
         with closing(Indexer(run, index)) as indexer:
             if not indexer.is_planned:

@@ -28,7 +28,8 @@ from ragbed.ui.viewer.run_reader import Patterns, RunReader, TrialLocation
 PAGE = 50
 MOST_ROWS = 1_500  # Maximum rows in the overview; longer tables are hard to read, and filters show the other rows.
 MOST_FOUND = 1_000  # Maximum number of search hits that are counted and can be browsed.
-SEARCH_S = 0.2  # Time limit for a search in seconds; the page shows the hits so far, and that there may be more.
+# Time limit for a search in seconds; the page then shows the hits so far and notes that there may be more.
+SEARCH_S = 0.2
 _EXCERPT = 240  # Maximum characters of a question or response shown in a list.
 
 _Chosen: TypeAlias = Sequence[tuple[RunReader, dict[int, tuple[TrialCell, int]]]]
@@ -266,7 +267,7 @@ def _matching(reader: RunReader, wanted: CellFilter) -> dict[int, tuple[TrialCel
 
 
 def _page(chosen: _Chosen, offset: int) -> Iterator[tuple[RunReader, TrialLocation]]:
-    """Yield the trials on one page; their cells can be determined from the counts alone."""
+    """Yield the trials on one page. Their cells can be determined from the counts alone."""
     left = PAGE
     for reader, cells in chosen:
         for number, (_, trials) in cells.items():

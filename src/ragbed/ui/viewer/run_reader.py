@@ -100,7 +100,7 @@ class RunReader:
             self._version = version
 
     def cell(self, place: TrialLocation) -> TrialCell:
-        """Return a trial's cell, which may be newer than the cached ones."""
+        """Return a trial's cell, which may be newer than the cached cells."""
         if place.cell not in self._by_number:
             (cell,) = self._index.execute("SELECT cell FROM cells WHERE id = ?", (place.cell,)).fetchone()
             self._by_number[place.cell] = msgspec.json.decode(cell, type=TrialCell)

@@ -81,7 +81,7 @@ def _attend(
 ) -> tuple[torch.Tensor, None]:  # fmt: skip
     unsupported = [name for name in ("sliding_window", "softcap", "s_aux") if others.get(name) is not None]
     if unsupported:
-        raise NotImplementedError(f"attention with {', '.join(unsupported)}")
+        raise NotImplementedError(f"attention with {', '.join(unsupported)} is not supported")
     return layout.attend(module.layer_idx, query, key, value, scaling), None
 
 

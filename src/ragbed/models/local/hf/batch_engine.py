@@ -21,7 +21,7 @@ _TOP_K = 1024
 
 
 class BatchEngine:
-    """Completes sequences and calls their `done`; a sequence with neither finish reason nor failure was abandoned.
+    """Completes sequences and calls `done` for each; a sequence without a finish reason or failure was abandoned.
 
     Args:
         open_runner: A function that loads the model in the thread. If it raises an exception, `broken` is set to it.
@@ -72,7 +72,7 @@ class BatchEngine:
             self._abandon()
 
     def _receive(self) -> bool:
-        """Add new sequences, sorted by length, or wait for one if the engine is idle; return False if it is closing."""
+        """Add new sequences, sorted by length. If idle, wait for one. Return False if the engine is closing."""
         with suppress(Empty):
             while not self._closing:
                 idle = not self._waiting and not self._running
@@ -89,7 +89,7 @@ class BatchEngine:
             self._fail(self._waiting.pop(0), failure)
             return
         fits = self._step(batch or self._running, self._runner.read if batch else self._runner.write)
-        if batch:  # only after the step, because if it raises an exception, every sequence must be in a list
+        if batch:  # must follow the step: if the step raises an exception, every sequence must still be in a list
             admitted = set(batch)
             self._waiting = [sequence for sequence in self._waiting if sequence not in admitted]
         if not fits:

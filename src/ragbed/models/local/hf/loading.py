@@ -61,14 +61,14 @@ def load_tokenizer(folder: Path, source: WeightSource) -> LoadedTokenizer:
     kinds = list(config.architectures or [])
     if kinds and not known.intersection(kinds) and not source.trusts_code:
         raise RagbedError(
-            f"{source.name} ({kinds[0]}) is not a causal language model; use a model whose architecture ends in "
-            "ForCausalLM."
+            f"{source.name} ({kinds[0]}) is not a causal language model. Use a model whose architecture "
+            "ends in ForCausalLM."
         )
     tokenizer = _load(transformers.AutoTokenizer, folder, source)
     if not tokenizer("a", add_special_tokens=False)[
         "input_ids"
     ]:  # the library creates an empty tokenizer if there are no files
-        raise RagbedError(f"{source.name} has no valid tokenizer; download the model again.")
+        raise RagbedError(f"{source.name} has no valid tokenizer. Download the model again.")
     try:  # only the end tokens are used, because the user sets the sampling parameters
         generation = transformers.GenerationConfig.from_pretrained(folder).to_dict()
     except OSError:
@@ -90,7 +90,7 @@ def open_runner(folder: Path, source: WeightSource, batching: Batching) -> Runne
     )  # fmt: skip
     missing = sorted(report["missing_keys"])
     if missing:
-        raise RagbedError(f"{source.name} lacks {len(missing)} weights, e.g. {missing[0]}; download the model again.")
+        raise RagbedError(f"{source.name} lacks {len(missing)} weights, e.g. {missing[0]}. Download the model again.")
     try:
         return choose_runner(model.to(device()).eval(), batching)
     except torch.OutOfMemoryError:

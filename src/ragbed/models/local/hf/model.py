@@ -165,7 +165,7 @@ class HFModel:
         return structs.replace(done, latency_s=round(seconds, 4), confidence=confidence)
 
     def _confidence(self, sequence: Sequence, reply: str) -> float | str:
-        """Return the mean probability of the answer's tokens, excluding those of the reasoning before it."""
+        """Return the mean probability of the answer's tokens, excluding the reasoning before the answer."""
         written = sequence.written
         start = bisect_left(range(len(written)), True, key=lambda at: reply not in self._encoder.decode(written[at:]))
         return mean_probability(sequence.logprobs[max(0, start - 1) : len(written)])

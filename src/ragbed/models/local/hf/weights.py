@@ -59,7 +59,7 @@ def parse_source(text: str, *, trusts_code: bool) -> WeightSource:
                 "hf/org/model@<full commit hash>."
             )
     elif not _REPOSITORY.fullmatch(name):
-        raise UsageError(f"hf/{text} is neither a folder nor a repository; use hf/./folder or hf/org/model.")
+        raise UsageError(f"hf/{text} is neither a folder nor a repository. Use hf/./folder or hf/org/model.")
     elif trusts_code and not source.revision:
         raise UsageError(
             f"hf/{text}: `trust_remote_code` runs code from the repository, so its revision must be pinned: "

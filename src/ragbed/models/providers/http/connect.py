@@ -57,7 +57,7 @@ def proxy_for(url: URL, environ: Mapping[str, str]) -> URL | None:
         return None
     proxy = valid_url(proxy_text if "://" in proxy_text else f"http://{proxy_text}")
     if proxy is None:
-        raise UsageError(f"{variable} is not a valid proxy URL; use the form http://host:port.")
+        raise UsageError(f"{variable} is not a valid proxy URL. Use the form http://host:port.")
     if proxy.scheme != "http":
         raise UsageError(
             f"{variable} is set to a {proxy.scheme}:// proxy, but only http:// proxies are supported. Use an "

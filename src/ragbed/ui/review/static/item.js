@@ -68,7 +68,7 @@ function drawHits(hits) {
 function drawFacts(page) {
   const facts = [];
   const add = (name, value) => value && facts.push(el("dt", {}, say(name)), el("dd", {}, value));
-  add("Event", page.date);
+  add("Event date", page.date);
   add("Models that know the answer", page.known_by.join(", ") || say("none of the evaluated models"));
   add("Source article", page.origin ? [page.origin.title, page.origin.url, page.origin.date, page.origin.licence].filter(Boolean).join(" · ") : null);
   page.sub_questions.forEach((one, part) => add(`${say("Part")} ${part + 1}`, one));

@@ -9,7 +9,7 @@ const KINDS = {
   item: "entire items", question: "questions", searchable: "found by search", known: "common knowledge?", answer: "answers",
   fake: "false answers", stance: "relevance labels", text: "edited passages", edit: "edited spans",
 };
-const COLUMNS = ["data", "flagged (done)", "sampled (done)", "wrong", "upper bound", "still needed", "accepted", "fixed", "rejected", "disagreement", "remaining"];
+const COLUMNS = ["data", "flagged (reviewed)", "sampled (reviewed)", "wrong", "upper bound", "still needed", "accepted", "fixed", "rejected", "disagreement", "remaining"];
 
 /** Format a share as a percentage. */
 export function percent(share) {
@@ -23,7 +23,7 @@ export function boundLine(tally, target) {
   const told = say("{0} of {1} wrong", tally.wrong, tally.sampled);
   if (tally.sampled === tally.drawn) return say("{0}; all unflagged items were reviewed", told);
   const bound = say("{0}: at most {1} of all unflagged items are wrong", told, percent(tally.bound));
-  return tally.more ? say("{0}; review {1} more to reach ≤ {2}", bound, tally.more, percent(target)) : bound;
+  return tally.more ? say("{0}; review {1} more items to reach at most {2}", bound, tally.more, percent(target)) : bound;
 }
 
 /** Draw the page. */

@@ -41,8 +41,8 @@ export async function drawCasePage(go, signal, { keep }) {
 function drawPair(page) {
   const { dial, twin } = page.shown;
   if (!dial && !page.pair) return null;
-  const told = dial ? say("perturbed version of #{0}: {1}", twin, dial)
-    : say("original version of #{0}, which is perturbed by {1}", page.pair.item, page.pair.dial);
+  const told = dial ? say("perturbed version of #{0} (perturbation: {1})", twin, dial)
+    : say("original version of #{0} (perturbation: {1})", page.pair.item, page.pair.dial);
   return el("p", { class: "row small pair" }, tag("minimal pair", "other"),
     page.pair ? el("a", { href: caseLink(page.pair) }, told) : el("span", {}, told));
 }
@@ -85,7 +85,7 @@ function drawLabels(trial, shown, drawn = new Set(trial.labels.filter((one) => o
   };
   const whole = el("div", { class: "labels" }, el("h3", {}, say("Your label")), trial.labels.map((one) =>
     el("div", { class: "row label", role: "group", "aria-label": one.asks },
-      el("span", {}, say(one.asks)), one.wanted ? tag("wanted", "warn") : null,
+      el("span", {}, say(one.asks)), one.wanted ? tag("to be labelled", "warn") : null,
       [["yes", true], ["no", false]].map(([word, value]) => el("button", {
         "aria-pressed": String(one.mine === value), "data-label": word, "data-criterion": one.criterion,
         onclick: () => set(one, one.mine === value ? null : value),

@@ -67,12 +67,12 @@ function drawRow(row, at) {
     el("span", { class: "what" },
       el("span", { class: "asked", lang: row.lang, dir: "auto" }, row.question),
       el("span", { class: "said", lang: row.lang, dir: "auto" }, row.reply || "–"),
-      row.found === null ? null : el("span", { class: "found small" }, tag("in a document"), " ", el("span", { lang: row.lang, dir: "auto" }, row.found))),
+      row.found === null ? null : el("span", { class: "found small" }, tag("found in a document"), " ", el("span", { lang: row.lang, dir: "auto" }, row.found))),
     el("span", { class: "where small quiet" },
       el("span", { class: "model", title: row.model }, nameOf(row.model)),
       el("span", {}, `${row.testbed}${row.noise === null ? "" : ` ${Number(row.noise.toFixed(3))}`} · ${row.data} #${row.item}`),
       row.dial ? el("span", { class: "row" }, tag("minimal pair", "other"), 
-        say(row.is_plain ? "original version of #{0}, which is perturbed by {1}" : "perturbed version of #{0}: {1}", row.twin, row.dial)) : null,
+        say(row.is_plain ? "original version of #{0} (perturbation: {1})" : "perturbed version of #{0} (perturbation: {1})", row.twin, row.dial)) : null,
       el("span", { class: "row" }, row.types.map((type) => tag(typeName(type), "warn")), row.differs.map((track) => tag(`${track} differs`, "other"))))));
 }
 

@@ -1,0 +1,81 @@
+"""Check whether the numbers in a question give its answer away, e.g. as their sum."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from decimal import Decimal
+from itertools import combinations, permutations
+
+from ragbed.builder.rules.facts import BLANK
+from ragbed.schema import Lang
+from ragbed.scoring.robust.match import FoldedResponse
+from ragbed.scoring.robust.normalise import fold
+
+_YEARS = (1000, 2100)  # range of numbers that may be years
+_MAX_NUMBERS = 8  # maximum number of other numbers to combine
+_WHOLE = Decimal(100)
+_QUOTED = re.compile(f"“([^“”]*{BLANK}[^“”]*)”")  # the sentence that a question quotes
+_SHARE = re.compile(r"%|％|\bper ?cent\b")
+
+
+def is_computable(question: str, answer: str, lang: Lang) -> bool:
+    """Check whether an answer is the sum, difference, product or ratio of numbers in its question, or the next year."""
+    if not re.match(r"[£$€¥]?\d|[一二两三四五六七八九十百千]+[^\W\d]|[a-z]+(?:-[a-z]+)?$", answer):
+        return False
+    quoted = _QUOTED.search(question)
+    text = quoted[1] if quoted else question
+    value = next(_numbers(answer, lang), None)
+    others = list(_numbers(text, lang))[:_MAX_NUMBERS]
+    if value is None or not others:
+        return False
+    is_year = _YEARS[0] <= value <= _YEARS[1] and re.match(r"\d{4}(?!\d|[.,]\d)", answer) is not None
+    if is_year and any(abs(value - other) == 1 for other in others):
+        return True
+    shares = _shares(text, lang)
+    if _SHARE.search(answer):
+        return _is_ratio(value, others) or value in _sums(shares) or _WHOLE - value in {*shares, *_sums(shares)}
+    is_part = any(
+        _near(other * share / _WHOLE, value) or _near(value * share / _WHOLE, other)
+        for share in shares
+        for other in others
+        if other != share
+    )
+    return is_part or value in _sums(others) or value in _products(others)
+
+
+def _numbers(text: str, lang: Lang) -> Iterator[Decimal]:
+    folded = FoldedResponse(fold(text, lang))
+    yield from (quantity.value for quantity in sorted(folded.quantities, key=lambda quantity: quantity.start))
+    yield from (Decimal(date.year) for date in (*folded.years, *folded.dates) if date.year)
+
+
+def _shares(text: str, lang: Lang) -> list[Decimal]:
+    return [quantity.value for quantity in FoldedResponse(fold(text, lang)).quantities if quantity.unit == "%"]
+
+
+def _sums(numbers: list[Decimal]) -> set[Decimal]:
+    """Return the sums of two or three numbers or of all of them, and a number less one or two others or all others."""
+    total = sum(numbers, Decimal())
+    pairs = {one + other for one, other in combinations(numbers, 2)}
+    found = (
+        pairs | {sum(some, Decimal()) for some in combinations(numbers, 3)} | ({total} if len(numbers) > 1 else set())
+    )
+    found |= {abs(one - other) for one, other in combinations(numbers, 2)}
+    found |= {one - pair for one in numbers for pair in pairs} | {2 * one - total for one in numbers}
+    return found
+
+
+def _products(numbers: list[Decimal]) -> set[Decimal]:
+    pairs = [(one, other) for one, other in permutations(numbers, 2) if min(one, other) > 1]
+    return {one * other for one, other in pairs} | {one / other for one, other in pairs}
+
+
+def _is_ratio(share: Decimal, numbers: list[Decimal]) -> bool:
+    pairs = ((one, other) for one, other in permutations(numbers, 2) if other > one > 0)
+    return any(_near(one / other * _WHOLE, share) for one, other in pairs)
+
+
+def _near(found: Decimal, wanted: Decimal) -> bool:
+    """Check that a number is equal to another one after rounding to the other one's digits."""
+    return round(found, max(0, -int(wanted.normalize().as_tuple().exponent))) == wanted
