@@ -113,6 +113,7 @@ def test_many_gates_together_have_the_false_alarm_rate_of_one() -> None:
     others = [_cell(60, 100, noise=number / 100) for number in range(10)]
     among = check_floors([parse_floor("noise.accuracy=0.6")], [short, *others])
     assert {one.state for one in among} == {"inconclusive", "passed"}
+    assert "; too few questions to decide after adjustment for 11 gates: about" in among[0].message
     clear = check_floors([parse_floor("noise.accuracy=0.6")], [_cell(30, 100), *others])
     assert [one.state for one in clear].count("failed") == 1
 
@@ -254,6 +255,13 @@ def test_more_comparisons_need_more_questions() -> None:
     among = _needed(first.message)
     assert alone < among
     assert 10 * _compared(round(0.04 * among), round(0.12 * among), among, 0.03).decline_p < 0.05
+
+
+def test_a_comparison_that_only_the_adjustment_leaves_open_says_so() -> None:
+    row = _compared(2, 16, 100, 0.03)
+    assert row.difference.high < -0.03
+    (first, *_) = check_declines([replace(row, decline_p=0.2), row], 0.03)
+    assert ": a drop of more than 3 is not significant after adjustment for 2 gates; about" in first.message
 
 
 def test_the_needed_questions_exceed_those_of_the_run() -> None:

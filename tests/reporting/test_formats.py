@@ -17,10 +17,11 @@ from ragbed.reporting.html import write_html
 from ragbed.reporting.html.cases import pack_cases
 from ragbed.reporting.tables import Report, make_report
 from ragbed.runs.execution import run as run_job
+from ragbed.runs.store import open_store
 from ragbed.schema import Completion, Estimate
 from tests.cli.typed import type_command
 from tests.items import write_untwinned
-from tests.runs.harness import TalkingModel, agree, ask_nobody, make_job
+from tests.runs.harness import TalkingModel, agree, ask_nobody, make_case, make_job
 
 
 @pytest.fixture(scope="module")
@@ -283,6 +284,20 @@ def test_infeasible_cases_are_in_the_counts(tmp_path: Path) -> None:
     cells = json.loads(type_command("report", str(tmp_path), "-f", "json").out)
     counts = {(cell["noise"], cell["asked"], cell["infeasible"]) for cell in cells if cell["metric"] == "accuracy"}
     assert counts == {(0.0, 0, 60), (0.5, 60, 0)}
+
+
+def test_an_incomplete_run_is_named_first(tmp_path: Path) -> None:
+    run_job(make_job(tmp_path, 2, TalkingModel(agree)), ask_nobody)
+    assert not any("Incomplete" in type_command("report", str(tmp_path), "-f", form).out for form in ("text", "md"))
+    with open_store(tmp_path, create=True) as store:
+        store.add_missing([make_case(number) for number in range(3)])
+    note = f"Incomplete: {tmp_path} has 2 of 3 results. To complete it, rerun the command that created it."
+    assert type_command("report", str(tmp_path)).out.startswith(f"{note}\n\n")
+    lines = type_command("report", str(tmp_path), "-f", "md").out.splitlines()
+    assert lines[4].replace("\\", "") == f"**{note}**"
+    type_command("report", str(tmp_path), "-f", "html", "-o", str(tmp_path / "report.html"))
+    page = (tmp_path / "report.html").read_text("utf-8")
+    assert page.index(f"<strong>{note}") < page.index("<nav")
 
 
 def test_a_folder_without_a_run_is_a_usage_error(tmp_path: Path) -> None:

@@ -144,12 +144,16 @@ def test_an_interrupted_retry_of_a_rejected_episode_continues(fails_at: int, who
         run(_job(tmp_path, retry := _Agent(ends_at=5)), ask_nobody)
     lost = fails_at + 1  # the discarded turns and the call in flight
     assert read_status(tmp_path).maybe_paid_twice == lost
-    spent = len(first.sent) + 1 + len(retry.sent) + lost
+    # The discarded turns count once, as part of the failed result, which also contains the rejected call.
+    spent = len(first.sent) + 1 + len(retry.sent) + 1
     with pytest.raises(BudgetSpent):
         run(_job(tmp_path, none := _Agent(), budget=Budget(float(spent), price)), ask_nobody)
     assert none.sent == []
+    with pytest.raises(BudgetSpent):
+        run(_job(tmp_path, single := _Agent(), budget=Budget(float(spent + 1), price)), ask_nobody)
+    assert len(single.sent) == 1
     run(_job(tmp_path, last := _Agent()), ask_nobody)
-    assert len(last.sent) == _TURNS - 5
+    assert len(last.sent) == _TURNS - 6
     assert canonical(tmp_path) == canonical(whole)
 
 

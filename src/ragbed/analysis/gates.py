@@ -205,7 +205,12 @@ def _check(floor: Floor, cell: Cell, p: float, among: int) -> GateResult:
     needed = _needed(partial(_decides, estimate, floor.least, _FALSE_ALARM / among), estimate.n)
     if estimate.value >= floor.least:
         return GateResult(name, "passed", f"{message}; {needed} would be needed to confirm this")
-    return GateResult(name, "inconclusive", f"{message}; too few questions to decide: {needed} would be needed")
+    reason = f"too few questions to decide{_adjustment(among)}: {needed} would be needed"
+    return GateResult(name, "inconclusive", f"{message}; {reason}")
+
+
+def _adjustment(among: int) -> str:
+    return f" after adjustment for {among} gates" if among > 1 else ""
 
 
 def _describe(estimate: Estimate, least: float) -> str:
@@ -231,7 +236,9 @@ def _check_decline(row: Comparison, least: float, among: int) -> GateResult:
     if row.difference.low >= -least:
         return GateResult(name, "passed", message)
     needed = _needed(partial(_decides_decline, row, least, _FALSE_ALARM / among), row.n)
-    reason = f"a drop of more than {100 * least:g} cannot be ruled out; {needed} would be needed"
+    is_below = row.difference.high < -least  # only the adjustment prevents a decision
+    doubt = f"is not significant{_adjustment(among)}" if is_below else "cannot be ruled out"
+    reason = f"a drop of more than {100 * least:g} {doubt}; {needed} would be needed"
     return GateResult(name, "inconclusive", f"{message}: {reason}")
 
 

@@ -14,6 +14,7 @@ trials, for which sums need 638 MB. `pyarrow` adds 151 MB to the core installati
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -34,7 +35,7 @@ from ragbed.errors import MALFORMED_JSON, DataError, RagbedError, UsageError
 from ragbed.io.jsonl import read_lines, write_whole
 from ragbed.io.locations import Place, local_copy
 from ragbed.runs.condition import largest_cluster
-from ragbed.runs.decided import COMPARISON, DecidedInterval, read_decided
+from ragbed.runs.decided import COMPARISON, DecidedInterval, read_conditions
 from ragbed.runs.engines import Engine
 from ragbed.runs.rows import StoredResult
 from ragbed.runs.scoring import open_scored, spread_results
@@ -53,7 +54,7 @@ class Summed(Struct, frozen=True, omit_defaults=True):
     trials: int
     is_monitored: bool = False  # whether the run was monitored (`--until`)
     largest: int = 0  # for a monitored run, the maximum number of planned trials per question or event in a condition
-    decided: tuple[DecidedInterval, ...] = ()  # the intervals that decided its conditions
+    decided: tuple[DecidedInterval, ...] = ()  # the outcomes of its conditions
 
 
 class _Head(Struct, tag="sums", tag_field="is"):
@@ -129,8 +130,14 @@ class Sums:
             replace(counts.in_order().to_columns(key), largest=largest) for key, counts in sorted(self.groups.items())
         ]
         alpha = ALPHA if self.is_monitored else None
-        decided = [interval for run in self.runs for interval in run.decided]
+        decided = [one for one in self.conditions if one.state == "decided"]
         return narrow_cells(measure_groups(groups, tracks, by_name=False, alpha=alpha), decided, ALPHA)
+
+    @property
+    def conditions(self) -> list[DecidedInterval]:
+        """Return the outcomes of conditions; those of a model with several parts do not concern the merged results."""
+        parts = Counter(run.model for run in self.runs)
+        return [one for run in self.runs for one in run.decided if parts[run.model] == 1]
 
     @property
     def is_monitored(self) -> bool:
@@ -263,7 +270,7 @@ def sum_run(folder: Path, engine: Engine) -> Sums:
         groups = builder.finish()
         largest = largest_cluster(store.cases(), store.repeats()) if store.is_monitored() else 0
         summed = _summed(settings, trials, groups, largest)
-        decided = read_decided(store)
+        decided = read_conditions(store)
         return Sums([_with_decided(run, decided) for run in summed], groups)
 
 

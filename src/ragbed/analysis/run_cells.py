@@ -15,7 +15,7 @@ from ragbed.analysis.metrics.trial import Scored, to_scored
 from ragbed.analysis.statistics.rates import ALPHA
 from ragbed.errors import UsageError
 from ragbed.runs.condition import largest_cluster
-from ragbed.runs.decided import DecidedInterval, read_decided
+from ragbed.runs.decided import DecidedInterval, read_conditions, read_decided
 from ragbed.runs.display_names import changed_models, served_name, split_by_served
 from ragbed.runs.scoring import open_scored
 from ragbed.runs.store import RunStore, StoredResult
@@ -51,10 +51,23 @@ def is_monitored(folder: Path) -> bool:
         return store.is_monitored()
 
 
+def count_results(folder: Path) -> tuple[int, int]:
+    """Return the number of results in a run, and the number that it has when it is complete."""
+    with open_scored(folder) as store, store.snapshot():
+        ((finished,),) = store.read("SELECT COUNT(*) FROM results")
+        return int(finished), store.size(store.repeats()) * len(store.models())
+
+
 def decided_in(folder: Path) -> list[DecidedInterval]:
     """Return the intervals that decided the conditions of a run."""
     with open_scored(folder) as store:
         return read_decided(store)
+
+
+def conditions_in(folder: Path) -> list[DecidedInterval]:
+    """Return the outcomes of all conditions of a run."""
+    with open_scored(folder) as store:
+        return read_conditions(store)
 
 
 def _largest_cluster(folder: Path) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from msgspec import structs
 
@@ -13,15 +13,13 @@ from ragbed.analysis.metrics.trial_columns import TrialGroups
 from ragbed.analysis.run_cells import to_trial
 from ragbed.analysis.stopping_conditions import EXCESS, Condition, Evidence, Look
 from ragbed.analysis.stopping_plan import Plan
-from ragbed.runs.decided import DecidedInterval
+from ragbed.runs.decided import DecidedInterval, DecisionState, LastInterval
 from ragbed.runs.store import RunStore, StoredResult
 from ragbed.schema import Case
 from ragbed.scoring import open_tracks
 
 _FIRST_LOOK = 5  # minimum number of questions before the first check, because fewer cannot decide anything
 _STEP = 1.02  # minimum factor by which the number of questions grows between two checks
-
-DecisionState: TypeAlias = Literal["decided", "inconclusive"]
 
 
 class Decision(NamedTuple):
@@ -89,9 +87,9 @@ class MonitoringRule:
         return self._models[model].is_over()
 
     def decided(self) -> list[DecidedInterval]:
-        """Return the intervals of the conditions that have been decided (see `StoppingRule`)."""
+        """Return the outcomes of all conditions that have been measured (see `StoppingRule`)."""
         self.decisions()
-        return [interval for monitor in self._models.values() for interval in monitor.decided()]
+        return [outcome for monitor in self._models.values() for outcome in monitor.decided()]
 
     def decisions(self) -> list[Decision]:
         """Return the outcomes of all conditions. Open conditions are inconclusive, because there are no cases left."""
@@ -165,10 +163,27 @@ class _ModelMonitor:
         return not any(map(self._is_open, range(len(self.conditions))))
 
     def decided(self) -> Iterator[DecidedInterval]:
-        """Yield the intervals of the conditions that have been decided."""
-        for key, decision in self._ended.items():
-            if decision.state == "decided":
-                yield structs.replace(self._open[key].decided, model=self.model)
+        """Yield the outcome of every condition that has been measured, with its interval over all trials."""
+        last = self._last_intervals()
+        for key, look in self._open.items():
+            ended = self._ended.get(key)
+            yield structs.replace(
+                look.decided,
+                model=self.model,
+                state="inconclusive" if ended is None else ended.state,
+                questions=look.questions,
+                last=last.get(key),
+            )
+
+    def _last_intervals(self) -> dict[tuple[int, object], LastInterval]:
+        if not self._trials:
+            return {}
+        evidence = Evidence(self.groups.finish(), self._trials)
+        return {
+            (number, look.key): LastInterval(*look.interval, look.questions)
+            for number, condition in enumerate(self.conditions)
+            for look in condition.look(evidence)
+        }
 
     def decisions(self) -> Iterator[Decision]:
         """Yield the outcome of every condition."""

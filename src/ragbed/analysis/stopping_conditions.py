@@ -41,7 +41,7 @@ from ragbed.analysis.statistics.rates import ALPHA, Interval, quantile, two_side
 from ragbed.analysis.statistics.sequential import difference_sequence, least_size
 from ragbed.analysis.stopping_plan import Plan, PlannedClusters
 from ragbed.errors import UsageError
-from ragbed.runs.decided import COMPARISON, DecidedInterval
+from ragbed.runs.decided import COMPARISON, Conclusion, DecidedInterval
 from ragbed.runs.store import open_store
 from ragbed.schema import Case
 from ragbed.testbeds.prompts.strategies import MARK
@@ -66,7 +66,7 @@ class Look(NamedTuple):
     interval: Interval
     conclusion: str  # empty if undecided
     limit: float  # number of questions after which the condition is inconclusive
-    decided: DecidedInterval  # the interval to store if the condition is decided
+    decided: DecidedInterval  # the outcome to store
 
     def describe(self) -> str:
         """Return the interval and the number of questions."""
@@ -143,7 +143,8 @@ class Width(Condition):
             interval = _interval(cell)
             is_decided = (interval.high - interval.low) / 2 <= self.width
             conclusion = f"within ± {100 * self.width:g} points" if is_decided else ""
-            yield _look(self.selector, cell, conclusion, limit, ALPHA)
+            decided = _outcome(self.text, cell, "narrow" if is_decided else "", ALPHA)
+            yield _look(self.selector, cell, conclusion, limit, decided)
 
 
 @dataclass
@@ -173,7 +174,9 @@ class Gates(Condition):
                 below, above = interval.high < floor.least, interval.low >= floor.least
                 minimum = f"the minimum of {100 * floor.least:g}%"
                 conclusion = f"below {minimum}" if below else f"not below {minimum}" if above else ""
-                look = _look(floor, cell, conclusion, limit, self._alpha)
+                code: Conclusion = "below" if below else "not-below" if above else ""
+                gate = f"{self.text}: {floor.text.removeprefix('fail_under=')}"
+                look = _look(floor, cell, conclusion, limit, _outcome(gate, cell, code, self._alpha))
                 yield look._replace(key=(floor.text, look.key))
 
 
@@ -218,20 +221,23 @@ class Drop(Condition):
                 continue
             moved = [score - earlier for earlier, score in zip(before, after, strict=True)]
             interval = difference_sequence(moved, alpha=self._alpha)
-            conclusion = ""
-            if interval.high < 0:
-                conclusion = f"worse than {self.base.run}"
-            elif interval.low > -self.least:
-                conclusion = f"a drop of {100 * self.least:g} points is ruled out"
+            conclusion, code = self._conclude(interval)
             discordance = min(1.0, max(2 * self.least, sum(map(abs, moved)) / len(moved)))
             limit = EXCESS * paired_size(min(self.least, discordance), discordance)
             data, testbed, lang, noise, _ = describe(condition)
             name = f"difference in {testbed} on {data}, {lang}, noise {noise}"
             decided = DecidedInterval(
                 COMPARISON, "difference", {**condition._asdict()}, interval.low, interval.high, self._alpha,
-                base=self._hashes[condition],
+                base=self._hashes[condition], condition=self.text, conclusion=code,
             )  # fmt: skip
             yield Look(condition, name, len(moved), interval, conclusion, limit, decided)
+
+    def _conclude(self, interval: Interval) -> tuple[str, Conclusion]:
+        if interval.high < 0:
+            return f"worse than {self.base.run}", "worse"
+        if interval.low > -self.least:
+            return f"a drop of {100 * self.least:g} points is ruled out", "no-drop"
+        return "", ""
 
 
 def parse_conditions(texts: Sequence[str], floors: Sequence[Floor]) -> list[Condition]:
@@ -312,11 +318,17 @@ def _cells(selector: CellSelector, evidence: Evidence, alpha: float) -> Sequence
         return []
 
 
-def _look(selector: CellSelector, cell: Cell, conclusion: str, limit: float, alpha: float) -> Look:
-    name, interval = f"{selector.table}.{selector.metric} of {describe_cell(cell)}", _interval(cell)
-    metric, place = cell.estimate.metric, full_place(cell)
-    decided = DecidedInterval(cell.table, metric, place, interval.low, interval.high, alpha)
-    return Look(_key(cell), name, cell.estimate.questions, interval, conclusion, limit, decided)
+def _look(selector: CellSelector, cell: Cell, conclusion: str, limit: float, decided: DecidedInterval) -> Look:
+    name = f"{selector.table}.{selector.metric} of {describe_cell(cell)}"
+    return Look(_key(cell), name, cell.estimate.questions, _interval(cell), conclusion, limit, decided)
+
+
+def _outcome(condition: str, cell: Cell, conclusion: Conclusion, alpha: float) -> DecidedInterval:
+    interval, metric = _interval(cell), cell.estimate.metric
+    return DecidedInterval(
+        cell.table, metric, full_place(cell), interval.low, interval.high, alpha, condition=condition,
+        conclusion=conclusion,
+    )  # fmt: skip
 
 
 def _key(cell: Cell) -> object:

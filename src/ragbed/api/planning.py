@@ -59,6 +59,7 @@ def plan_run(spec: RunSpec, message: Callable[[str], None] = _LOGGER.warning) ->
     """
     from ragbed.runs.episodes import EpisodeFactory
     from ragbed.runs.execution import Job
+    from ragbed.runs.lock import check_run_folder
     from ragbed.runs.sharding import parse_shard
     from ragbed.testbeds.end_to_end import WITHOUT_DOCUMENTS, open_corpora
     from ragbed.testbeds.feasibility import require_feasible
@@ -67,6 +68,8 @@ def plan_run(spec: RunSpec, message: Callable[[str], None] = _LOGGER.warning) ->
     floors = read_floors(spec.gates)
     conditions = _read_conditions(spec, floors)
     sources = read_models(spec.model)
+    folder = Path(spec.out) if spec.out else _new_folder(sources[0].label or sources[0].name)
+    check_run_folder(folder)
     names, settings = read_layout(spec)
     settings = read_search(spec, names, settings)
     strategies = [*read_strategies(spec.strategies), *read_confidence(spec)]
@@ -106,7 +109,7 @@ def plan_run(spec: RunSpec, message: Callable[[str], None] = _LOGGER.warning) ->
         return checked if rule is None else rule.check(checked)
 
     return Job(
-        folder=Path(spec.out) if spec.out else _new_folder(sources[0].label or sources[0].name),
+        folder=folder,
         settings=stored,
         cases=cases,
         models=models,

@@ -44,8 +44,11 @@ class ReportResult(TableResult):
         return super().__str__() if self.text is None else self.text
 
     def records(self) -> Records:
-        """Return one row per table cell: table, condition, metric, value with its 95% interval, n and errors."""
-        return Records((cell.as_json() for cell in self.report.cells), "Cells")
+        """Return one row per table cell: table, condition, metric, value with its 95% interval, n and errors.
+
+        For runs with `until`, there is also one row per stopping condition, in the table `until`.
+        """
+        return Records(self.report.records(), "Cells")
 
 
 @checked
@@ -133,15 +136,22 @@ def read_report(
     from ragbed.analysis.diagnosis.causes import read_causes
     from ragbed.analysis.judging.cells import read_judged_cells
     from ragbed.analysis.metrics.trial_columns import TRACKS
-    from ragbed.analysis.run_cells import is_monitored, read_report_cells
-    from ragbed.reporting.tables import make_report
+    from ragbed.analysis.run_cells import conditions_in, count_results, is_monitored, read_report_cells
+    from ragbed.reporting.tables import IncompleteRun, make_report
     from ragbed.runs.display_names import read_names
 
     shown = read_names(runs) if labels is None else labels
     tracks = list(dict.fromkeys([*TRACKS, track]))
     cells = [*read_report_cells(runs, tracks), *read_judged_cells(runs)]
     report = make_report(names, cells, track, read_causes(runs), shown)
-    return replace(report, is_monitored=any(map(is_monitored, runs)))
+    conditions = tuple(condition for run in runs for condition in conditions_in(run))
+    monitored = [is_monitored(run) for run in runs]
+    counted = [IncompleteRun(name, *count_results(run)) for name, run in zip(names, runs, strict=True)]
+    # A monitored run may stop before all cases have a result.
+    incomplete = [
+        one for one, stops in zip(counted, monitored, strict=True) if not stops and one.finished < one.planned
+    ]
+    return replace(report, is_monitored=any(monitored), incomplete=tuple(incomplete), conditions=conditions)
 
 
 def write_report_page(report: Report, runs: Sequence[Path], words: Lang | None, path: Path) -> int:
@@ -170,7 +180,8 @@ def _read_sums(files: Sequence[Place], track: str) -> Report:
 
     sums = read_sums(files)
     cells = list(sums.cells(list(dict.fromkeys([*TRACKS, track]))))
-    return replace(make_report([str(file) for file in files], cells, track), is_monitored=sums.is_monitored)
+    report = make_report([str(file) for file in files], cells, track)
+    return replace(report, is_monitored=sums.is_monitored, conditions=tuple(sums.conditions))
 
 
 def _draw(report: Report, ending: str, words: Lang, folder: Path) -> list[Path]:

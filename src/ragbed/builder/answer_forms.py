@@ -97,7 +97,7 @@ def _split_unit(words: str) -> tuple[str, str]:
 
 
 def _write_date(original: str, true: tuple[Date, ...], wanted: Date, lang: Lang) -> str | None:
-    """Replace the day, month and year separately, keeping any that the false date does not specify."""
+    """Replace the day, month and year separately, keeping each part that the false date does not specify."""
     response = FoldedResponse(fold(original, lang))
     readings = response.dates or response.years
     if not readings:

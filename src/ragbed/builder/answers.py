@@ -1,4 +1,4 @@
-"""Verify the answers to questions: enough sources must support them, and a model must find them in the passages."""
+"""Verify answers: enough sources must support each answer, and a model must find it in the passages."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def limit_sources(passages: Sequence[Passage], most: int) -> tuple[Passage, ...]
 
 
 def usable_passages(draft: Draft, passages: Sequence[Passage], most: int) -> tuple[Passage, ...]:
-    """Return the passages, limited per source and label, without supporting ones that only mention the answer."""
+    """Return the passages, limited per source and label, without supporting passages that only mention the answer."""
     stated = [passage for passage in passages if passage.stance != "supports" or is_stated(draft, passage)]
     return limit_sources(stated, most)
 

@@ -23,7 +23,7 @@ from ragbed.errors import UnknownName
 from ragbed.schema import Article, Hit, Reject
 
 PAGES_STEP = "pages"
-_OTHER_ZONES = timedelta(days=1)  # tolerance for dates in other time zones, where it may already be tomorrow
+_OTHER_ZONES = timedelta(days=1)  # tolerance for time zones in which it is already the next day
 # Minimum length of an article; shorter texts are captions or brief notices, too short for a question and an answer.
 MIN_TOKENS = 40
 
@@ -126,7 +126,7 @@ async def fetch_article(link: Link, source: ArticleSource, documents: DocumentFe
 
 
 async def _read(raw: RawDocument, source: ArticleSource, documents: DocumentFetcher, today: date) -> Article | Reject:
-    """Read a document; a title, date or licence from its source takes precedence over one in the document."""
+    """Read a document. A title, date or licence from its source takes precedence over one in the document."""
     job = ReadJob(kind=raw.kind, body=raw.body, content_type=raw.content_type, url=raw.url)
     read = await documents.extractor.extract(job)
     if read.outcome != "ok":

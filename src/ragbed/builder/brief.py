@@ -55,7 +55,7 @@ _OTHERS = (
     "french|german|spanish|italian|portuguese|dutch|polish|russian|ukrainian|turkish|arabic|hebrew|persian|hindi|"
     "bengali|urdu|tamil|indonesian|malay|vietnamese|thai|japanese|korean|swedish|danish|norwegian|finnish|greek|czech"
 )
-# These match only as the language of the questions, because "French wine" may be the topic.
+# These words match only as the language of the questions, because "French wine" may be the topic.
 _OTHER_LANGS = re.compile(
     rf"(?<!about )(?<!on )\b({_OTHERS})\s+(?:[a-z-]+\s+){{0,3}}(?:questions?|items?|base|integration|counterfactual)\b"
     rf"|\bin\s+({_OTHERS})\s*(?:[.,;]|$)"
@@ -161,7 +161,7 @@ def _count_by_lang(brief: str) -> dict[Lang, int] | None:
 
 
 def _take_counts(brief: str) -> tuple[dict[str, int], str]:
-    """Return how many integration and counterfactual questions a brief requests, and the brief without the requests."""
+    """Return how many integration and counterfactual questions a brief requests, and the brief without this request."""
     counts, rest = {}, " ".join(brief.split())
     for kind, pattern in _KINDS.items():
         counts[kind] = _count(pattern, rest) or 0
@@ -181,7 +181,7 @@ def _langs_of(survey: Survey | None) -> list[Lang]:
 
 
 def _propose(survey: Survey | None, langs: Sequence[Lang], generator: str) -> int | dict[Lang, int]:
-    """Return the number of items to build: one per document, but at most 50; or more if rules write the questions."""
+    """Return the number of items to build: one per document, up to 50, or more if rules write the questions."""
     if survey is None or not survey.langs:
         return _DEFAULT_ITEMS
     each, most = (_BY_RULES, _MAX_BY_RULES) if generator == GENERATOR else (1, _MAX_PROPOSED)
@@ -192,7 +192,7 @@ def _propose(survey: Survey | None, langs: Sequence[Lang], generator: str) -> in
 
 
 def _tokens(survey: Survey | None) -> int:
-    """Return the maximum passage length, which is a third of a short document, so that the rest can be a distractor."""
+    """Return the maximum passage length: a third of a short document, so that the other passages can be distractors."""
     if survey is None or not survey.tokens:
         return MAX_TOKENS
     return max(_MIN_PASSAGE, min(MAX_TOKENS, survey.tokens // 3))

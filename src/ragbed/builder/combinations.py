@@ -27,8 +27,8 @@ from ragbed.text import guess_lang, to_terms
 
 STEP = "combinations"
 _MAX_USES = 2  # maximum number of pairs per question, so that no answer dominates
-# Maximum number of pairs tried per requested pair. The remaining pairs are less similar and rarely fit, and each
-# attempt reads all passages of both questions.
+# Maximum number of pairs to try per requested pair. Other pairs are less similar and rarely fit, and each attempt reads
+# all passages of both questions.
 _TRIES = 50
 # Maximum number of pairs to consider, most similar first; the number of pairs is quadratic in the number of questions.
 _MAX_PAIRS = 1_000_000
@@ -66,7 +66,7 @@ def merge_pools(parts: Sequence[Draft], pools: _Pools) -> list[tuple[int | None,
 
 
 def _usable(parts: Sequence[Draft], pools: _Pools) -> list[tuple[int | None, Passage]]:
-    """Return supporting passages that contain only their own part, and other passages that contain no part."""
+    """Return supporting passages with only their own part of the answer, and other passages without any part of it."""
     answer: Answer = tuple(draft.answer[0] for draft in parts)
     merged: dict[str, tuple[int | None, Passage]] = {}
     for number, draft in enumerate(parts):
@@ -177,7 +177,7 @@ def _check_question(question: str, pair: tuple[Draft, Draft]) -> Problem | None:
 
 
 def _is_included(draft: Draft, pair: tuple[Draft, Draft], question: str) -> bool:
-    """Check that a combined question contains a part's years, most of its words and most of its distinctive words."""
+    """Check that a combined question contains the years, most words and most distinctive words of a part's question."""
     lang = draft.lang
     folded, own = fold(question, lang), find_anchors(draft.question, lang)
     (other,) = (find_anchors(part.question, lang) for part in pair if part is not draft)

@@ -30,7 +30,7 @@ _MAX_OTHERS = 50
 
 
 def make_falsehoods(build: Build) -> Iterator[Falsehood | Reject]:
-    """Yield false answers to questions that most reference models can answer, so models can detect the false answer."""
+    """Yield false answers to questions that most reference models can answer, so that models can detect them."""
     wanted = {lang: wanted_of(build.recipe, "counterfactual", lang) for lang in build.recipe.langs}
     if not any(wanted.values()):
         return
@@ -108,7 +108,7 @@ def _falsify(draft: Draft, passages: Sequence[Passage], name: str, least: int) -
 
 
 def make_rewrites(build: Build) -> Iterator[Falsehood | Reject]:
-    """Yield the edited passages that a model rewrote without changing the content, or nothing if no model is named."""
+    """Yield the edited passages that a model rewrote without changing the content, if a rewriting model is named."""
     rewriter = build.recipe.pools.rewriter
     if rewriter is None:
         return

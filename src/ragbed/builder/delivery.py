@@ -65,7 +65,7 @@ def write_files(build: Build) -> dict[str, str]:
 
 
 def listed_files(folder: Path) -> dict[str, str]:
-    """Return the item files' names and hashes in a folder's lock; empty if the lock is missing or unreadable."""
+    """Return the names and hashes of the item files in a folder's lock, or an empty dict if the lock cannot be read."""
     try:
         return read_lock(folder).files
     except RagbedError:
@@ -119,7 +119,7 @@ def check_recipe(folder: Path, lock: Lock, recipe: Recipe) -> None:
 
 
 def check_lock(folder: Path, old: Lock, new: Lock) -> None:
-    """Raise an error if a build differs from its lock; the message names the first difference."""
+    """Raise an error that names the first difference between a build and its lock, if there is one."""
     for name in ("ragbed", "encoders", "prompts", "sources", "pages", "steps", "files"):
         was, now = getattr(old, name), getattr(new, name)
         if was != now:

@@ -63,11 +63,11 @@ _SAID = {
 _ABBREVIATION = re.compile(
     r"^What (?:does|is) (?:the )?(?:abbreviation |acronym )?([A-Z]{2,6}) (?:stand for|short for|mean)"
 )
-_NAME_HAN = 4  # minimum number of characters before such a phrase in a Chinese question that may contain a name
+_NAME_HAN = 4  # minimum number of characters before such a phrase for a Chinese question to contain a name
 # A capital letter inside the sentence, or a title; a number alone is not enough.
 _NAMED = re.compile(r"(?<!^)(?<![.?!] )[A-Z]|[\"“‘《]")
 _WHO = {"en": re.compile(r"^who(?:m|se)?\b", re.IGNORECASE), "zh": re.compile("谁|何人|哪位")}
-# Answers that do not name a specific person, as small models write them.
+# Answers that do not name a specific person, which small models sometimes give.
 _NOBODY = {
     "en": re.compile(
         r"(?:organi[sz]ers|friends|officials|winners|police|residents|authorities|experts|researchers"
@@ -157,7 +157,7 @@ def _content_faults(question: str, answer: str, lang: Lang) -> Iterator[Problem]
 
 
 def _find_generic(question: str, lang: Lang) -> str:
-    """Return a question's quotation, abbreviation or name if it does not identify the subject, otherwise ""."""
+    """Return a question's quotation, abbreviation or name if it does not identify the subject, or an empty string."""
     if quoted := _SAID[lang].search(question):
         named = r"(?<=[a-z,] )[A-Z]" if lang == "en" else rf"..(?:{LONG_NOUNS})"
         return "" if re.search(named, quoted[1]) else quoted[1]
@@ -226,7 +226,7 @@ def _check_source(article: Article, question: str, answer: str) -> Problem | Non
 
 
 def _other_years(question: str, sentences: Sequence[str], answer: str, lang: Lang) -> frozenset[str]:
-    """Return the years in the answer's sentences if each sentence contains years, none of which is in the question."""
+    """Return the years in the answer's sentences if every sentence has years and none of them is in the question."""
     wanted, own = find_years(fold(question, lang)), find_years(fold(answer, lang))
     found = [find_years(sentence) - own for sentence in sentences]
     is_other = wanted and all(years and not years & wanted for years in found)
@@ -234,13 +234,13 @@ def _other_years(question: str, sentences: Sequence[str], answer: str, lang: Lan
 
 
 def _is_about(question: str, sentences: Sequence[str], place: int, lang: Lang) -> bool:
-    """Check that a sentence contains any of a question's words, or that the previous sentence contains most of them."""
+    """Check that a sentence contains one of the question's words, or the previous sentence contains most of them."""
     anchors, before = find_anchors(question, lang), sentences[place - 1] if place else ""
     return share_of(anchors, sentences[place], lang) > 0 or share_of(anchors, before, lang) >= _BEFORE
 
 
 def is_alias(alias: str, answer: str, question: str, lang: Lang) -> bool:
-    """Check that another spelling of an answer is equivalent: the same value, the same letters, or the initials."""
+    """Check that another spelling of an answer is equivalent: the same value, the same letters, or its initials."""
     if any(find_faults(question, alias, lang)):
         return False
     mine, other = slot_of(question, answer, lang), slot_of(question, alias, lang)

@@ -167,7 +167,7 @@ def _is_shared(question: Question, fake: Answer, edited: str) -> bool:
 
 
 def _dependent_forms(question: Question, fake: Answer, edited: str) -> list[str]:
-    """Return words that are derived from the true answer, e.g. Croatian, and not in the question or false answer."""
+    """Return words derived from the true answer, e.g. Croatian, that are not in the question or the false answer."""
     known = f"{question.question} {spell(fake)}".lower()
     names = [alias for aliases in question.answer for alias in aliases if alias.replace(" ", "").isalpha()]
     stems = {word[: max(5, len(word) - 2)] for alias in names for word in alias.split() if word[0].isupper()}
@@ -188,7 +188,7 @@ def ask_rewrite(question: Question, fake: Answer, edited: str) -> str:
 
 
 def check_rewrite(question: Question, fake: Answer, edited: str, rewritten: str) -> list[str]:
-    """Return the faults in a rewritten passage, which must stay close to the edited one; empty if it is valid."""
+    """Return the faults in a rewritten passage, which must stay close to the edited one, or an empty list."""
     faults = check_edit(question, fake, "", rewritten) if rewritten.strip() else []
     least, most = (share * len(edited) for share in _LENGTHS)
     if not least <= len(rewritten) <= most:

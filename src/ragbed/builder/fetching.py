@@ -43,7 +43,7 @@ class _Failure(msgspec.Struct):
 
 
 class _StoringFetcher(Fetcher):
-    """A fetcher that also stores failures; in a locked build it uses only stored pages."""
+    """A fetcher that also stores failures. In a locked build, it uses only stored pages."""
 
     def __init__(self, build: Build, keep: PageCache) -> None:
         outside = build.outside
@@ -65,7 +65,7 @@ class _StoringFetcher(Fetcher):
         return fetched
 
     def _is_kept(self, url: str) -> bool:
-        """Check that a page is stored, or that it would never be fetched because its URL is invalid."""
+        """Check that a page is stored, or would never be fetched because its URL is invalid."""
         try:
             return self._memory.find_page(str(parse_page_url(url))) is not None
         except FetchFailed:
@@ -97,7 +97,7 @@ class ReadingWorker:
 
 
 class _StoringExtractor:
-    """A reader that reads each document once and stores the result; in a locked build, it also uses stored failures."""
+    """A reader that reads each document once and stores the result. In a locked build, it also uses stored failures."""
 
     def __init__(self, hand: Worker[ReadJob, ReadResult], keep: PageCache, *, locked: bool) -> None:
         self._hand, self._memory, self._locked = hand, keep, locked
@@ -147,7 +147,7 @@ def drain(stream: AsyncGenerator[Thing, None]) -> Iterator[Thing]:
     """Yield an asynchronous generator's items synchronously, and close the generator at the end."""
     received: list[Thing] = []
 
-    async def receive() -> None:  # returns nothing, because asyncio.Runner includes a task's result in its repr
+    async def receive() -> None:  # has no return value, because asyncio.Runner includes a task's result in its repr
         received.append(await anext(stream))
 
     with asyncio.Runner() as runner:

@@ -1,4 +1,4 @@
-"""Detect sentences that, as in prompt injections, give instructions to a model instead of informing a reader."""
+"""Detect sentences that give instructions to a model instead of informing a reader, as in prompt injections."""
 
 from __future__ import annotations
 

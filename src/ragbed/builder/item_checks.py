@@ -178,7 +178,7 @@ def check_certainty(checked: CheckedItem) -> Iterator[str]:
 
 
 def _is_unsure(part: Question, sentence: str) -> bool:
-    """Check that every mention of the answer is in an uncertain clause; hedges in quotation marks are ignored."""
+    """Check that every mention of the answer is in an uncertain clause, ignoring hedges in quotation marks."""
     (mentions,) = find_answer(part, sentence)
     marks = r"[,;:](?!\d)|[，；：。]" if part.lang == "en" else "[，；：。]"
     bare = re.sub(r"[“\"][^”\"]*[”\"]", lambda quoted: "_" * len(quoted[0]), sentence)
@@ -193,7 +193,7 @@ def _is_unsure(part: Question, sentence: str) -> bool:
 
 
 def check_unique(checked: CheckedItem) -> Iterator[str]:
-    """Find questions with a second answer: a sentence with the same words but a different value of the same type."""
+    """Find questions with a second answer: a sentence shares their words but has another value of the same type."""
     texts = [checked.article, *(passage.text for passage in checked.supports)]
     # The parts of an integration item are checked as separate items.
     parts = checked.parts if len(checked.parts) == 1 else []
@@ -255,7 +255,7 @@ def check_distractors(checked: CheckedItem) -> Iterator[str]:
 
 
 def check_edits(checked: CheckedItem) -> Iterator[str]:
-    """Find counterfactual documents that are not false, or in which more than the answer is false."""
+    """Find counterfactual documents that are not false, or that change more than the answer."""
     item = checked.item
     if item.fake is None:
         return

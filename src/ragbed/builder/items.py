@@ -60,7 +60,7 @@ def _forms(question: Question, text: str) -> Iterator[str]:
 
 
 def _says_as_much(form: str, answer: str, lang: Lang) -> bool:
-    """Check that a form of the answer has the answer's unit, and that it has a day only if the answer has one."""
+    """Check that a form of the answer has the answer's unit, and a day only if the answer has one."""
     if any(map(str.isalpha, answer)) and not any(map(str.isalpha, form)):
         return False
     days = [any(date.day for date in FoldedResponse(fold(text, lang)).dates) for text in (form, answer)]
@@ -92,7 +92,7 @@ def make_candidates(build: Build) -> Iterator[tuple[str, Item]]:
 
 
 def make_items(build: Build) -> Iterator[Item | Reject]:
-    """Yield the requested number of items per language and kind, choosing from those at or above the threshold."""
+    """Yield the requested number of items per language and kind, chosen from the items that reach the threshold."""
     recipe = build.recipe
     scored = list(build.read("checks", ScoredItem))
     labels = read_labels(recipe.generator)
@@ -115,7 +115,7 @@ def file_of(item: Item) -> str:
 
 
 def _pick(items: Sequence[Item], name: str, wanted: int) -> Iterator[Item | Reject]:
-    """Yield the requested number of items; no event gets a second item until every event has one."""
+    """Yield the requested number of items. No event gets a second item until every event has one."""
     events: Counter[str | None] = Counter()
     turns = []
     for place, item in enumerate(items):

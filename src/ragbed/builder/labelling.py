@@ -33,7 +33,7 @@ STANCES: dict[Label, Stance | None] = {
 # and the share in the sentences around the answer. On zh_refine this keeps 97% of the positives, and 14% of other
 # questions' documents that happen to contain the answer; 0.2 keeps 99% and 19%, and 0.5 keeps 91% and 8%.
 _SUPPORTED = 0.3
-_RANDOM = 0.1  # share below which a passage is unrelated, as are a tenth of zh_refine's negatives
+_RANDOM = 0.1  # share below which a passage counts as unrelated, as do a tenth of zh_refine's negatives
 
 
 # Minimum share of a question's words that a supporting passage must contain to count as stating the answer. On the
@@ -60,7 +60,7 @@ class _View(NamedTuple):
         return share_of(self.anchors, self.read(around), self.question.lang)
 
     def share_around(self, mention: AnswerMention) -> tuple[float, float, int]:
-        """Return the share of anchors near a mention, the share in its sentence, and that sentence's negated index.
+        """Return the shares of anchors near a mention and in its sentence, and the sentence's index with a minus sign.
 
         The index is negated so that the first sentence wins a tie.
         """
@@ -144,7 +144,7 @@ def _label_without(view: _View) -> Labelling:
 
 
 def _conflicting_years(view: _View, around: int | None = None) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the question's years and the conflicting years in the passage (or around a sentence), if there are any."""
+    """Return the question's years and any conflicting years in the passage (or around a sentence)."""
     wanted = find_years(fold(view.question.question, view.question.lang))
     if not wanted or wanted & find_years(view.read()):
         return wanted, frozenset()

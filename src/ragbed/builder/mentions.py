@@ -44,7 +44,7 @@ class AnswerMention(NamedTuple):
     rule: str
 
 
-# Rules for passages that contain the answer without giving it; such passages are not clean distractors either.
+# Rules for passages that contain the answer without stating it. Such passages cannot serve as distractors either.
 WEAK = {
     "surname": "only the family name appears",
     "inside": "it appears only inside a longer number or word",
@@ -91,7 +91,7 @@ def _typed(
 
 
 def _vague(slot: GoldSlot, reading: FoldedResponse, text: str, question: Question) -> Iterator[AnswerMention]:
-    """Yield mentions of the answer's day and month without a year; a reader could guess the year."""
+    """Yield mentions of the answer's day and month without a year, because a reader could guess the year."""
     days = {date[1:3] for date in slot.dates if date.day is not None}
     places = origins(text, question.lang) if days else []
     for date in reading.dates if days else ():
@@ -102,7 +102,7 @@ def _vague(slot: GoldSlot, reading: FoldedResponse, text: str, question: Questio
 def _figures(
     aliases: tuple[str, ...], reading: FoldedResponse, text: str, question: Question
 ) -> Iterator[AnswerMention]:
-    """Yield mentions of the answer's number with a different or unknown unit; they would reveal the answer."""
+    """Yield mentions of the answer's number with a different or unknown unit, which would reveal the answer."""
     wanted = {value for alias in aliases for value in _values(alias, question.lang)}
     found = [quantity for quantity in reading.quantities if quantity.value in wanted] if wanted else []
     places = origins(text, question.lang) if found else []

@@ -50,7 +50,7 @@ class BuildModelClient:
         self._spending: dict[Path, dict[str, tuple[Decimal, int]]] = {}
 
     def __call__(self, request: Request) -> Mapping[str, Sequence[Completion]]:
-        """Return the completions for all cases; call the model for cases that are new or have failed before."""
+        """Return the completions for all cases, calling the model for cases that are new or have failed before."""
         if not request.cases:
             return {}
         sampling = structs.replace(self._sampling, temperature=request.temperature, max_tokens=request.max_tokens)
@@ -82,7 +82,7 @@ class BuildModelClient:
         return sorted(path.parent for path in self._folder.glob(f"*/{NAME}"))
 
     def _budget(self, folder: Path, model: str) -> Budget | None:
-        """Return the build's budget minus the cost of all other tasks; each task's run counts its own calls."""
+        """Return the build's budget minus the cost of all other tasks. Each task's run counts its own calls."""
         budget = self._make_budget(model)
         if budget is not None:
             for other in self._runs():

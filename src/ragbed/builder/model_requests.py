@@ -1,4 +1,4 @@
-"""Create requests to models: prompts are read from files, external text is fenced, and each call is a case in a run.
+"""Create requests to models. Prompts are read from files, external text is fenced, and each call is a case in a run.
 
 The function that calls the models (`Ask`) is passed in. It stores, caches and counts the calls.
 """
@@ -61,7 +61,7 @@ Ask: TypeAlias = Callable[[Request], Mapping[str, Sequence[Completion]]]
 
 
 def write_prompt(lang: Lang, name: str, texts: Mapping[str, str], own: Mapping[str, str] | None = None) -> str:
-    """Fill in a prompt; values in `texts` are untrusted and therefore fenced, but values in `own` are trusted."""
+    """Fill in a prompt. Values in `texts` are untrusted and therefore fenced; values in `own` are trusted."""
     template = _text(lang, name)
     for placeholder, value in (own or {}).items():
         template = template.replace(f"{{{placeholder}}}", value.translate(_NO_BRACES))

@@ -42,7 +42,7 @@ def count_tokens(text: str) -> int:
 
 
 def make_passages(build: Build) -> Iterator[Chunk]:
-    """Yield the passages in every page; a page with two URLs is split only once."""
+    """Yield the passages of every page. A page with two URLs is split only once."""
     articles, most = _distinct_articles(build), build.recipe.ranking.tokens
     jobs = ((batch, most) for batch in iter(lambda: list(islice(articles, _ARTICLES_PER_JOB)), []))
     for chunks in build.engine.spread(_split_all, jobs):
@@ -64,7 +64,7 @@ def _split_all(job: tuple[list[Article], int]) -> list[Chunk]:
 
 
 def split_article(article: Article, most: int = MAX_TOKENS) -> Iterator[Chunk]:
-    """Yield an article's passages in order; the text of each one is `article.text[start:end]`."""
+    """Yield an article's passages in order. The text of each passage is `article.text[start:end]`."""
     text = article.text
     pieces = [piece for start, end in split_sentences(text) for piece in _split_sentence(text, start, end, most)]
     total = sum(piece.tokens for piece in pieces)
@@ -86,7 +86,7 @@ def _chunk(article: Article, piece: _Piece) -> Chunk:
 
 
 def _split_sentence(text: str, start: int, end: int, most: int) -> Iterator[_Piece]:
-    """Yield a sentence unchanged if it fits; otherwise split it after clauses, at spaces or, failing that, anywhere."""
+    """Yield a sentence whole if it fits; otherwise, split it after clauses, at spaces or, failing that, anywhere."""
     ends = [start + token.end() for token in _TOKEN.finditer(text[start:end])]
     done = 0
     while len(ends) - done > most:

@@ -62,7 +62,7 @@ def sift(texts: Sequence[str], labellings: Sequence[Labelling]) -> list[str]:
 
 
 def find_shortcuts(question: Question, texts: Sequence[str]) -> list[int]:
-    """Return the indexes of passages that give every part of a multi-part answer, so no integration is needed."""
+    """Return the indexes of passages that give every part of a multi-part answer and make integration unnecessary."""
     if len(question.answer) == 1:
         return []
 
@@ -176,7 +176,7 @@ def _ask(build: Build, ranked: Sequence[tuple[Draft, Sequence[Candidate]]]) -> _
 def _check_judge(
     build: Build, ranked: Sequence[tuple[Draft, Sequence[Candidate]]], opinions: _Opinions
 ) -> Iterator[Reject]:
-    """Report a judge that nearly always returns the same verdict, as small models do."""
+    """Warn if a judge nearly always returns the same verdict, as small models do."""
     for lang in build.recipe.langs if opinions else ():
         own = [_case(draft, candidate).case for draft, pool in ranked if draft.lang == lang for candidate in pool]
         verdicts = Counter(find_verdict(opinions[name][0].reply or "", VERDICTS) for name in own)

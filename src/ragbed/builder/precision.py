@@ -33,7 +33,7 @@ _PRIOR = 0.5  # Jeffreys prior: pseudo-count of correct and of incorrect items
 
 
 class CalibrationLabel(Struct, frozen=True, kw_only=True):
-    """A labelled item: its score, and whether the person or model that labelled it found it correct and clear."""
+    """A labelled item: its score, and whether the person or model that labelled it judged it correct and clear."""
 
     generator: str  # rules or model
     lang: str
@@ -187,7 +187,7 @@ def read_promises(folder: Path) -> dict[str, Promise]:
 
 
 def _threshold(labels: Sequence[CalibrationLabel], wanted: float) -> float:
-    """Return the lowest of the tested thresholds whose lower bound is high enough, or a value above 1 if none is."""
+    """Return the lowest tested threshold whose lower bound is high enough, or a value above 1 if there is none."""
     scores = sorted((label.score for label in labels), reverse=True)
     for thirds in _THIRDS:
         threshold = 0.0 if thirds == max(_THIRDS) else scores[len(scores) * thirds // max(_THIRDS) - 1]

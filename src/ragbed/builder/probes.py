@@ -19,7 +19,7 @@ _TEMPERATURE = 0.7  # at temperature 0, all samples would be identical
 
 
 def make_probes(build: Build) -> Iterator[Probe | Reject]:
-    """Yield the models that know each answer; reject questions that models may have seen or whose calls failed."""
+    """Yield the models that know each answer. Reject questions that models may have seen or whose calls failed."""
     gate = build.recipe.gate
     models = reference_models(build.recipe)
     first_day, seen, cases = _first_day(build), _find_seen(build), {}

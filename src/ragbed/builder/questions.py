@@ -1,4 +1,4 @@
-"""Generate questions and answers, both from articles and from the generator's own knowledge."""
+"""Generate questions and answers, from articles and from the generator's own knowledge."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class _Faulty(NamedTuple):
 
 
 class SimilarArticles:
-    """A search for other articles that share a question's rarest words.
+    """Finds other articles that share a question's rarest words.
 
     Args:
         articles: Articles in one language.
@@ -64,7 +64,7 @@ class SimilarArticles:
                 self._by_term[term].append(place)
 
     def nearest(self, draft: Draft) -> Article | None:
-        """Return the nearest article, other than the question's own, that does not contain the answer, if any."""
+        """Return the nearest article, other than the question's own, that does not contain the answer, or None."""
         scores: defaultdict[int, float] = defaultdict(float)
         for term in set(to_terms(draft.question)):
             places = self._by_term.get(term, ())
@@ -98,7 +98,7 @@ class _Language:
         return ceil(self.build.recipe.questions.surplus * wanted_of(self.build.recipe, kind, self.lang))
 
     def find_same(self, draft: Draft) -> Draft | None:
-        """Return an accepted draft with the same words, or with the same answer and mostly the same words, if any."""
+        """Return an accepted draft with the same words, or with the same answer and mostly the same words, or None."""
         if draft.id in self.drafts:
             return self.drafts[draft.id]
         terms = set(to_terms(draft.question))
@@ -138,7 +138,7 @@ def make_questions(build: Build) -> Iterator[Draft | Reject]:
 
 
 def asks_outside(build: Build) -> bool:
-    """Check that a model writes the questions, and that a search can find documents about other facts."""
+    """Check that a model writes the questions and that a search can find documents about other facts."""
     return build.recipe.search.engine != "local" and build.recipe.generator != GENERATOR
 
 
@@ -277,7 +277,7 @@ def _excerpt(article: Article) -> dict[str, str]:
 
 
 def ask_for_fields(build: Build, task: str, cases: Sequence[Case], alone: str = "") -> dict[str, Fields]:
-    """Return each case's fields as blocks, or its outcome and reason; retry once if a response has no fields.
+    """Return each case's fields as blocks, or its outcome and reason. Retry once if a response has no fields.
 
     Args:
         build: The build.

@@ -82,13 +82,13 @@ class _EncodingWorker:
         self._encoder = encoder
 
     async def begin(self) -> str:
-        return self._encoder.identity()  # the workers' vectors must all come from the same encoder
+        return self._encoder.identity()  # all workers must use the same encoder
 
     async def do(self, texts: list[str]) -> bytes:
         return self._encoder.encode(texts, "passage").vectors.astype(np.float32).tobytes()
 
     async def close(self) -> None:
-        """Do nothing: the encoder stays loaded for the next step that needs it."""
+        """Do nothing, because the encoder stays loaded for the next step."""
 
 
 async def encode_all(engine: Engine, name: str, batches: Iterator[list[str]]) -> AsyncGenerator[bytes, None]:

@@ -1,4 +1,4 @@
-"""Read a build's recipe, a TOML file that must not have unknown fields (docs/reference/build.md lists all fields)."""
+"""Read a build's recipe, a TOML file without unknown fields (docs/reference/build.md lists all fields)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class _Part(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class RecipeCounts(_Part, frozen=True, kw_only=True):
-    """Number of items of each kind: one number for every language, or one per language, e.g. `{ en = 10, zh = 5 }`."""
+    """The number of items of each kind, for every language or by language, e.g. `{ en = 10, zh = 5 }`."""
 
     base: int | dict[Lang, int] = 20
     integration: int | dict[Lang, int] = 0
@@ -57,7 +57,7 @@ class RecipeModels(_Part, frozen=True, kw_only=True):
 
 
 class RecipeGate(_Part, frozen=True, kw_only=True):
-    """Requirements for models' prior knowledge; for counterfactual items, they must know the answer."""
+    """Requirements for models' prior knowledge. For counterfactual items, models must know the answer."""
 
     models: tuple[str, ...] = ()  # reference models for closed-book calls; by default, the generator
     samples: int = 1  # responses per model; the majority decides
@@ -207,7 +207,7 @@ def _check(path: Path, recipe: Recipe) -> None:
 
 
 def _check_numbers(path: Path, recipe: Recipe) -> None:
-    """Raise an error for values that are too small, too large or not numbers, and for recipes that request no items."""
+    """Raise an error if a value is too small, too large or not a number, or if the recipe requests no items."""
     if recipe.precision is not None and not 0 < recipe.precision < 1:
         raise DataError(path, f"{recipe.precision} is not a fraction between 0 and 1, e.g. 0.95", field="precision")
     if abs(recipe.seed) > _MAX_NUMBER:

@@ -31,7 +31,7 @@ class Probe(Record, frozen=True, kw_only=True):
 
 
 class FetchedPage(Record, frozen=True, kw_only=True):
-    """A page found by a search. `hit` is the URL in the search result, before redirects."""
+    """A page found by a search. `hit` is the URL from the search results, before redirects."""
 
     hit: str
     article: Article
@@ -83,7 +83,7 @@ class Combination(Record, frozen=True, kw_only=True):
 
 
 class Edited(Record, frozen=True, kw_only=True):
-    """A supporting passage with the false answer; `of` is the index of the original passage in its pool."""
+    """A supporting passage with the false answer. `of` is the index of the original passage in its pool."""
 
     of: int
     text: str

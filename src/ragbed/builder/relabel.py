@@ -84,7 +84,7 @@ class Relabelling:
 
 
 def rebuild(item: Item) -> Item:
-    """Rebuild an item's pools with the plain rule; passages keep their order within a pool."""
+    """Rebuild an item's pools with the plain rule. Passages keep their order within a pool."""
     passages = []
     for passage in item.passages:
         stance = passage.stance

@@ -64,7 +64,7 @@ class BuildTools:
 
 
 def run_build(plan: BuildPlan, tools: BuildTools) -> tuple[State, list[Delivery]]:
-    """Run a build; return the state of its steps, and the numbers of requested and delivered items in each file."""
+    """Run a build. Return the state of its steps, and the numbers of requested and delivered items in each file."""
     with hold(plan.folder), _work_folder(plan) as folder:
         lock = read_lock(plan.folder) if plan.locked else None
         if lock is not None:
@@ -93,7 +93,7 @@ def describe_step(name: str, done: Done, *, was_done: bool) -> str:
 
 
 def describe_quality(folder: Path) -> str | None:
-    """Write a build's quality report; return a line with its result, or None if the folder has no items."""
+    """Write a build's quality report. Return a line with its result, or None if the folder has no items."""
     quality = write_build_quality(folder)
     if quality is None:
         return None
@@ -117,7 +117,7 @@ def correct_promises(build: Path, reviewed: Path) -> list[str]:
 
 @contextmanager
 def _work_folder(plan: BuildPlan) -> Iterator[Path]:
-    """Yield the folder for the steps; a locked build uses a temporary folder, which is compared with the stored one."""
+    """Yield the folder for the steps. A locked build uses a temporary folder, which is compared with the stored one."""
     if not plan.locked:
         yield plan.folder
         return
@@ -130,7 +130,7 @@ def _work_folder(plan: BuildPlan) -> Iterator[Path]:
 
 
 def _deliver(build: Build, plan: BuildPlan, state: State, locked: Lock | None, tools: BuildTools) -> None:
-    """Write the item files and the lock; a locked build must match its lock exactly."""
+    """Write the item files and the lock. A locked build must match its lock exactly."""
     files = write_files(build)
     if not files and listed_files(build.folder):
         tools.message(f"No items were built. The files and the lock of the earlier build in {plan.folder} were kept.")

@@ -67,7 +67,7 @@ class Forecast(Struct, frozen=True, kw_only=True):
 
 
 def survey_folder(folder: Path) -> Survey:
-    """Survey the documents in a folder, using the names of all files and the beginnings of some."""
+    """Survey the documents in a folder from the names of all files and the beginnings of some."""
     found = sorted(path for path, _ in _walk(folder) if not _problem(path))
     skipped = Counter(reason for path, _ in _walk(folder) if (reason := _problem(path)))
     plain = [path for path in found if path.suffix.lower() in _PLAIN]
@@ -118,7 +118,7 @@ def _walk(folder: Path) -> Iterator[tuple[Path, int]]:
 
 
 def _problem(path: Path) -> str:
-    """Return why a build does not read a file, or an empty string if it does."""
+    """Return the reason why a build does not read a file, or an empty string if it does."""
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
         return f"{suffix or 'no suffix'}"

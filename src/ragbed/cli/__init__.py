@@ -63,6 +63,8 @@ class _Group(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args[0] in renames.COMMANDS:
             raise UsageError(renames.describe_command(args[0]))
+        if guessed := renames.GUESSED_COMMANDS.get(args[0]):
+            ctx.fail(f"No such command {args[0]!r}. Did you mean {guessed!r}?")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -128,9 +130,12 @@ def main() -> None:
 
 
 def _suggest_current(error: click.ClickException) -> click.ClickException:
-    """Return an error that suggests only the nearest current option, because former options are also registered."""
+    """Return an error that suggests only the best current option, because former options are also registered."""
     if not isinstance(error, click.NoSuchOption):
         return error
+    guessed = renames.GUESSED_OPTIONS.get(error.option_name, "")
+    if error.ctx and any(guessed.split(" ")[0] in param.opts for param in error.ctx.command.params):
+        return click.NoSuchOption(error.option_name, possibilities=[guessed], ctx=error.ctx)
     current = [name for name in error.possibilities or () if name not in renames.OPTIONS]
     return click.NoSuchOption(error.option_name, possibilities=current[:1], ctx=error.ctx)
 

@@ -67,9 +67,9 @@ def get_data(name: str, from_: Path | None, mirror: str | None, json: bool) -> N
         with DownloadProgress() as progress, resumable(stopped):
             result = downloads.download(name, from_=from_, mirror=mirror, progress=progress)
     except downloads.IncompleteDownload as incomplete:
-        _print_result(entry, incomplete.result, to_json=json)
+        _print_result(entry, incomplete.result, is_copy=from_ is not None, to_json=json)
         raise
-    _print_result(entry, result, to_json=json)
+    _print_result(entry, result, is_copy=from_ is not None, to_json=json)
 
 
 @data.command("list")
@@ -135,21 +135,22 @@ def _introduce(entry: CatalogEntry) -> list[str]:
     return [*lines, f"Please cite: {entry.cite}"] if entry.cite else lines
 
 
-def _print_result(entry: CatalogEntry, result: DownloadResult, *, to_json: bool) -> None:
+def _print_result(entry: CatalogEntry, result: DownloadResult, *, is_copy: bool, to_json: bool) -> None:
     from ragbed.api.downloads import describe_entry
     from ragbed.cli.console import print_json, say
 
-    _print_lines(_summarise(entry, result), to_stderr=to_json)
+    _print_lines(_summarise(entry, result, is_copy=is_copy), to_stderr=to_json)
     for line in _problems(result.files):
         say(line)
     if to_json:
         print_json(describe_entry(entry) | {"arrivals": result.files})
 
 
-def _summarise(entry: CatalogEntry, result: DownloadResult) -> list[str]:
+def _summarise(entry: CatalogEntry, result: DownloadResult, *, is_copy: bool) -> list[str]:
     from ragbed.cli.console import program
 
-    states = {"brought": "Downloaded and verified", "here": "Already complete", "missing": "Not found"}
+    brought = f"{'Copied' if is_copy else 'Downloaded'} and verified"
+    states = {"brought": brought, "here": "Already complete", "missing": "Not found"}
     lines = [""]
     for state, words in states.items():
         if names := [arrival.file for arrival in result.files if arrival.state == state]:

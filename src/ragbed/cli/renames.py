@@ -1,4 +1,4 @@
-"""Former names of commands and options, which are rejected with a message that gives the new name."""
+"""Former names of commands and options, which are rejected with the new name, and names that users may guess."""
 
 from __future__ import annotations
 
@@ -26,6 +26,11 @@ BUILD_OPTIONS = {
     "--quality": "`ragbed build quality`",
 }
 """Former option of `ragbed build`: the command that replaced it."""
+
+GUESSED_COMMANDS = {"evaluate": "run", "eval": "run"}
+"""Name that a user may guess: the command to suggest."""
+GUESSED_OPTIONS = {"--noise-ratio": "--noise", **{f"--{name}": f"-f {name}" for name in ("html", "md", "latex", "csv")}}
+"""Name that a user may guess: the option to suggest, if the command has it."""
 
 
 def describe_command(old: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ from ragbed.cli import options
 if TYPE_CHECKING:
     from ragbed.api.reports import ReportFormat
     from ragbed.reporting.tables import Report, ReportTable
+    from ragbed.runs.decided import DecidedInterval
     from ragbed.schema import Lang
 
 _MOST_EVIDENCE = 2  # Maximum number of rows to print per claim.
@@ -94,9 +95,13 @@ def _print(report: Report) -> None:
     from ragbed.analysis.locale import read_words
     from ragbed.cli.console import say
     from ragbed.reporting.numbers import FEW
+    from ragbed.text import printable
 
+    for run in report.incomplete:
+        click.echo(printable(run.describe(read_words("en"))) + "\n")
     if report.is_monitored:
         say(read_words("en")("page.monitored"))
+        print_conditions(report.conditions, report.names)
     _print_summary(report)
     print_tables(report.tables)
     say(
@@ -108,6 +113,20 @@ def _print(report: Report) -> None:
         say(read_words("en")("page.printed"))
     _print_errors(report)
     _print_claims(report)
+
+
+def print_conditions(
+    conditions: Sequence[DecidedInterval], names: Mapping[str, str], *, to_stderr: bool = False
+) -> None:
+    """Print the outcomes of stopping conditions, if there are any."""
+    from ragbed.analysis.locale import read_words
+    from ragbed.cli.console import print_table
+    from ragbed.reporting.decision_texts import decision_columns, tell_decisions
+
+    words = read_words("en")
+    if conditions:
+        rows = tell_decisions(conditions, names, words)
+        print_table(words("decisions.heading"), decision_columns(words), rows, to_stderr=to_stderr)
 
 
 def _print_errors(report: Report) -> None:

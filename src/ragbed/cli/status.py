@@ -47,6 +47,7 @@ def status(run: Path, json: bool) -> None:
 
 def _print(found: Status, *, to_stderr: bool) -> None:
     from ragbed.cli.console import console, print_table
+    from ragbed.cli.report import print_conditions
     from ragbed.text import printable
 
     rows = []
@@ -57,6 +58,7 @@ def _print(found: Status, *, to_stderr: bool) -> None:
         rows.append((model.name, model.planned, model.asked, done, *counts, kinds))
     columns = ("model", "planned", "n", "done", "ok", "truncated", "filtered", "error", "error types")
     print_table(f"Run {found.run}", columns, rows, to_stderr=to_stderr)
+    print_conditions(found.conditions, {model.model: model.name for model in found.models}, to_stderr=to_stderr)
     for line in _lines(found):
         console(to_stderr=to_stderr).print(printable(line), soft_wrap=True)
 

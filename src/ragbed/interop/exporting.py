@@ -130,5 +130,5 @@ def export_cases(layout: Layout, target: ExportTarget) -> Written:
         return target.write_shards(CASES, layout)
     if to in DATA_FOLDERS:
         with write_whole_folder(target.folder()) as folder:
-            return DATA_FOLDERS[to](layout, folder, target.folder().resolve().name)
+            return DATA_FOLDERS[to](layout, folder, target.folder())
     return target.write_file(layout.datasets, lambda sink: DATA_FILES[to](layout, sink))

@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -265,5 +266,26 @@ def _check_signature(spec: str, function: Callable[..., Any], names: Sequence[st
     try:
         signature.bind(**dict.fromkeys(names))
     except TypeError as error:
-        call = ", ".join(f"{name}=…" for name in names)
-        raise UsageError(f"python/{spec} cannot be called with the keyword arguments ({call}): {error}.") from None
+        raise UsageError(
+            f"python/{spec} cannot be called with the keyword arguments {', '.join(names)}: {error}. "
+            f"{_signature_fix(signature, names)}"
+        ) from None
+
+
+def _signature_fix(signature: inspect.Signature, names: Sequence[str]) -> str:
+    """Return how to change a function's parameters, so that it accepts the keyword arguments."""
+    variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    required = (one.name for one in signature.parameters.values() if one.default is one.empty)
+    missing, fixes = [name for name in names if name not in signature.parameters], []
+    for name in required:
+        if name in names or signature.parameters[name].kind in variadic:
+            continue
+        if not missing:
+            fixes.append(f"give {name!r} a default value")
+            continue
+        nearest = next(iter(get_close_matches(name, missing, 1, 0.5)), missing[0])
+        missing.remove(nearest)
+        fixes.append(f"rename {name!r} to {nearest!r}")
+    if not any(one.kind is one.VAR_KEYWORD for one in signature.parameters.values()):
+        fixes += [f"add {name!r}" for name in missing]
+    return f"In its parameters, {', '.join(fixes) or 'allow keyword arguments'}."

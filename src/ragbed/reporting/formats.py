@@ -19,13 +19,14 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def write_csv(report: Report) -> str:
-    """Return the cells of all tracks as CSV, with one line per cell."""
-    lines = [cell.as_json() for cell in report.cells]
+    """Return the cells of all tracks as CSV, with one line per cell and per stopping condition."""
+    lines = report.records()
     sink = io.StringIO()
     writer = csv.writer(sink, lineterminator="\n")
     if lines:
-        writer.writerow(lines[0])
-        writer.writerows([_harmless(value) for value in line.values()] for line in lines)
+        names = list(dict.fromkeys(name for line in (lines[0], lines[-1]) for name in line))
+        writer.writerow(names)
+        writer.writerows([_harmless(line.get(name)) for name in names] for line in lines)
     return sink.getvalue()
 
 
@@ -37,8 +38,8 @@ def _harmless(value: object) -> object:
 
 
 def write_json(report: Report) -> str:
-    """Return the cells of all tracks as a JSON list."""
-    encoded = msgspec.json.encode([cell.as_json() for cell in report.cells])
+    """Return the cells of all tracks and the stopping conditions as a JSON list."""
+    encoded = msgspec.json.encode(report.records())
     # Control characters are escaped as in JSON, so that names are unchanged when they are read back.
     return printable(msgspec.json.format(encoded, indent=1).decode()) + "\n"
 

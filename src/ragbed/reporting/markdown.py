@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from ragbed.analysis.claims import MIN_QUESTIONS
 from ragbed.analysis.locale import read_words
@@ -15,6 +15,7 @@ from ragbed.reporting.claim_texts import (
     tell_evidence,
     tell_finding,
 )
+from ragbed.reporting.decision_texts import decision_columns, tell_decisions
 from ragbed.reporting.error_texts import error_columns, tell_errors
 from ragbed.reporting.numbers import FEW, show, show_asked
 from ragbed.reporting.summary import summarise
@@ -28,8 +29,10 @@ _SPECIAL = re.compile(r"([\\`*_\[\]<>|#~])")
 def write(report: Report) -> str:
     """Return a report's summary, tables and claims as Markdown."""
     parts = ["# Report", "", f"Runs: {', '.join(map(_plain, report.runs))}. Track: {report.track}.", ""]
+    for run in report.incomplete:
+        parts += [f"**{_plain(run.describe(read_words('en')))}**", ""]
     if report.is_monitored:
-        parts += [read_words("en")("page.monitored"), ""]
+        parts += [read_words("en")("page.monitored"), "", *_decisions(report)]
     for one in summarise(report.shown, report.track, read_words("en")):
         parts += [f"**{_plain(one.model)}**{f' ({one.lang})' if one.lang else ''}: {_plain(one.text)}", ""]
     for table in report.tables:
@@ -45,13 +48,19 @@ def write(report: Report) -> str:
     return "\n".join(parts)
 
 
+def _decisions(report: Report) -> Iterator[str]:
+    words = read_words("en")
+    if report.conditions:
+        yield from (f"## {words('decisions.heading')}", "")
+        yield from _text_table(decision_columns(words), tell_decisions(report.conditions, report.names, words))
+        yield ""
+
+
 def _errors(report: Report) -> Iterator[str]:
     words = read_words("en")
     if report.errors:
-        columns = error_columns(words)
         yield from (f"## {words('error_table.heading')}", "", words("error_table.note"), "")
-        yield from (_row(columns), _row([":--"] * len(columns)))
-        yield from (_row([_plain(cell) for cell in row]) for row in tell_errors(report.errors, words))
+        yield from _text_table(error_columns(words), tell_errors(report.errors, words))
         yield ""
 
 
@@ -73,9 +82,7 @@ def _claims(report: Report) -> Iterator[str]:
         for one in most_telling(finding, _MOST_EVIDENCE)
     ]
     if rows:
-        columns = evidence_columns(words)
-        yield from ("", _row(columns), _row([":--"] * len(columns)))
-        yield from (_row([_plain(cell) for cell in row]) for row in rows)
+        yield from ("", *_text_table(evidence_columns(words), rows))
     yield ""
 
 
@@ -88,6 +95,11 @@ def _table(table: ReportTable) -> Iterator[str]:
         cells = [show(cell, column, few="\\*") for cell, column in zip(row.cells, table.columns, strict=True)]
         n = show_asked(row.asked, row.errors, row.truncated)
         yield _row([model, _plain(row.data), row.key.lang, str(row.docs or "–"), n, *cells])
+
+
+def _text_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    yield from (_row(columns), _row([":--"] * len(columns)))
+    yield from (_row([_plain(cell) for cell in row]) for row in rows)
 
 
 def _row(cells: Sequence[str]) -> str:

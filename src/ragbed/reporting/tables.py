@@ -11,12 +11,14 @@ from ragbed.analysis.claims import ClaimFinding, ClaimInputs, check_claims
 from ragbed.analysis.claims.base import ClaimEvidence
 from ragbed.analysis.diagnosis.causes import Cause
 from ragbed.analysis.diagnosis.examples import ErrorRow, read_error_rows
-from ragbed.analysis.locale import read_words
+from ragbed.analysis.locale import Locale, read_words
 from ragbed.analysis.metrics import METRICS
 from ragbed.analysis.metrics.cells import JUDGED, Cell
 from ragbed.analysis.metrics.length import PARTS
 from ragbed.analysis.metrics.trial_columns import TrialGroup
 from ragbed.analysis.paper.tables import PaperTable, inferred_rows, read_tables
+from ragbed.reporting.decision_texts import as_record
+from ragbed.runs.decided import DecidedInterval
 from ragbed.runs.display_names import short_names
 from ragbed.schema import Estimate
 from ragbed.scoring.citations import CITATION_SCORES
@@ -94,6 +96,19 @@ class ReportTable:
     rows: tuple[TableRow, ...]
 
 
+class IncompleteRun(NamedTuple):
+    """A run in which some cases have no result yet."""
+
+    run: str
+    finished: int
+    planned: int
+
+    def describe(self, words: Locale) -> str:
+        """Return a sentence with the number of results and how to complete the run."""
+        counts = {name: f"{getattr(self, name):,}" for name in ("finished", "planned")}
+        return words("page.unfinished", run=self.run, **counts)
+
+
 @dataclass(frozen=True)
 class Report:
     """The content of a report, from which all formats are written.
@@ -101,7 +116,8 @@ class Report:
     `cells` has all tracks and scopes; tables show one track. `findings` concern the paper's claims and use the robust
     track. `causes` are the diagnosed errors, and `errors` are their types with examples. `names` maps model strings to
     display names, which tables, findings and errors use. `is_monitored` is set if a run has a stopping
-    condition (`--until`); its intervals are then valid at any stopping time.
+    condition (`--until`); its intervals are then valid at any stopping time. `incomplete` lists the unfinished runs.
+    `conditions` are the outcomes of the stopping conditions.
     """
 
     runs: tuple[str, ...]
@@ -113,6 +129,12 @@ class Report:
     names: Mapping[str, str] = field(default_factory=dict)
     is_monitored: bool = False
     errors: tuple[ErrorRow, ...] = ()
+    incomplete: tuple[IncompleteRun, ...] = ()
+    conditions: tuple[DecidedInterval, ...] = ()
+
+    def records(self) -> list[dict[str, object]]:
+        """Return one record per cell, and one per stopping condition in the table `until`."""
+        return [*(cell.as_json() for cell in self.cells), *map(as_record, self.conditions)]
 
     @property
     def has_printed(self) -> bool:
@@ -201,8 +223,8 @@ _CONFLICT = (
     *_columns("flip_point", is_share=False),
 )
 _LENGTH_CURVE = (
-    *_columns("retention"),
-    *_columns("slope_per_doubling docs10", is_share=False),
+    *_columns("retention slope_per_doubling"),
+    *_columns("docs10", is_share=False),
 )
 _CITATIONS = _columns(" ".join(CITATION_SCORES))
 _SEARCH = (

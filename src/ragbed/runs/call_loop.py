@@ -99,7 +99,7 @@ class StoppingRule(Protocol):
         """Return whether a model needs no more calls."""
 
     def decided(self) -> list[DecidedInterval]:
-        """Return the intervals for the conditions that have been decided."""
+        """Return the outcomes of the conditions."""
 
 
 @dataclass(frozen=True)

@@ -3,14 +3,14 @@
 More responses may arrive after a decision, e.g. those in flight, and they may widen the interval again. Reports show
 the intersection of both intervals, which is valid: a confidence sequence guarantees that all its intervals together
 contain the true value with the stated probability. If the value has left the interval of the decision, reports show
-its current interval, and gates name the decision separately.
+its current interval. In both cases, reports list the decision beside the last interval.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterable
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 import msgspec
 from msgspec.structs import asdict, replace
@@ -23,11 +23,25 @@ Place: TypeAlias = dict[str, str | float | None]
 _PREFIX = "decided."
 # The scores whose rates are metrics of a report.
 _SCORE_OF = {"accuracy": "correct", "refusal_recall": "refused", "refusal": "refused", "error_detection": "flagged"}
-_KEEP = "INSERT OR IGNORE INTO meta VALUES (?, ?)"  # a condition is decided only once
+DecisionState: TypeAlias = Literal["decided", "inconclusive"]
+# Why a condition is decided: the interval is narrow enough, a rate is below its minimum or not, or a run is worse than
+# its baseline or not. It is empty in runs from earlier versions.
+Conclusion: TypeAlias = Literal["", "narrow", "below", "not-below", "worse", "no-drop"]
+_KEEP = "INSERT OR REPLACE INTO meta VALUES (?, ?)"
+_FIND = "SELECT value FROM meta WHERE key = ?"
+
+
+class LastInterval(msgspec.Struct, frozen=True):
+    """The value and the interval of a condition's cell or comparison at the end of a session."""
+
+    value: float
+    low: float
+    high: float
+    questions: int
 
 
 class DecidedInterval(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The interval of a cell or a comparison at the time of a decision.
+    """The interval of a cell or a comparison when a condition was decided or, if it is inconclusive, the last one.
 
     Attributes:
         table: The cell's table, or `compare`.
@@ -35,6 +49,9 @@ class DecidedInterval(msgspec.Struct, frozen=True, omit_defaults=True):
         alpha: The error probability of the interval.
         model: The model string.
         base: For a comparison, a hash of the baseline's scores.
+        condition: The condition or gate, as the user wrote it; empty in runs from earlier versions.
+        questions: Number of questions at the time of the decision.
+        last: The interval at the end of the last session, without the intersection.
     """
 
     table: str
@@ -45,20 +62,29 @@ class DecidedInterval(msgspec.Struct, frozen=True, omit_defaults=True):
     alpha: float
     model: str = ""
     base: str = ""
+    condition: str = ""
+    state: DecisionState = "decided"
+    conclusion: Conclusion = ""
+    questions: int = 0
+    last: LastInterval | None = None
 
 
 def keep_decided(store: RunStore, decided: Iterable[DecidedInterval]) -> None:
-    """Store the intervals for conditions that had not been decided before."""
+    """Store the outcomes of a run's conditions; a condition is decided only once, but its last interval changes."""
     with store.transaction():
         copy_decided(store, decided)
 
 
 def copy_decided(store: RunStore, decided: Iterable[DecidedInterval]) -> None:
-    """Store the intervals in the current transaction."""
-    for interval in decided:
-        unit = msgspec.json.encode(replace(interval, low=0.0, high=0.0), order="sorted")
-        key = f"{_PREFIX}{hashlib.blake2b(unit, digest_size=8).hexdigest()}"
-        store.connection.execute(_KEEP, (key, msgspec.json.encode(interval).decode()))
+    """Store the outcomes in the current transaction."""
+    for outcome in decided:
+        # A stored number of documents is read back as a float, which must give the same key.
+        place = {name: float(value) if isinstance(value, int) else value for name, value in outcome.place.items()}
+        unit = (outcome.condition, outcome.model, outcome.base, outcome.table, outcome.metric, place, outcome.alpha)
+        key = f"{_PREFIX}{hashlib.blake2b(msgspec.json.encode(unit, order='sorted'), digest_size=8).hexdigest()}"
+        before = [_decode(store, key, text) for (text,) in store.connection.execute(_FIND, (key,))]
+        kept = replace(before[0], last=outcome.last) if before and before[0].state == "decided" else outcome
+        store.connection.execute(_KEEP, (key, msgspec.json.encode(kept).decode()))
 
 
 def read_decided(store: RunStore) -> list[DecidedInterval]:
@@ -67,13 +93,25 @@ def read_decided(store: RunStore) -> list[DecidedInterval]:
     Raises:
         DataError: A stored interval is damaged.
     """
-    found = []
-    for key, text in store.read("SELECT key, value FROM meta WHERE key GLOB ? ORDER BY key", (f"{_PREFIX}*",)):
-        try:
-            found.append(msgspec.json.decode(str(text), type=DecidedInterval))
-        except msgspec.MsgspecError:
-            raise store.damaged(f"the decision {str(key)[:40]}") from None
-    return found
+    return [one for one in read_conditions(store) if one.state == "decided"]
+
+
+def read_conditions(store: RunStore) -> list[DecidedInterval]:
+    """Return the outcomes of all conditions, decided or inconclusive, at the end of the last session.
+
+    Raises:
+        DataError: A stored interval is damaged.
+    """
+    rows = store.read("SELECT key, value FROM meta WHERE key GLOB ? ORDER BY key", (f"{_PREFIX}*",))
+    found = [_decode(store, key, text) for key, text in rows]
+    return sorted(found, key=lambda one: (one.model, one.condition, one.table, one.metric, str(one.place)))
+
+
+def _decode(store: RunStore, key: object, text: object) -> DecidedInterval:
+    try:
+        return msgspec.json.decode(str(text), type=DecidedInterval)
+    except msgspec.MsgspecError:
+        raise store.damaged(f"the decision {str(key)[:40]}") from None
 
 
 def narrow(

@@ -193,7 +193,10 @@ def _pay_so_far(store: RunStore, budget: Budget, tell: Callable[[str], None]) ->
             included = 0 if failed is None else max(0, len(failed.steps) - 1)
             priced = [budget.pay(model, turn.completion) for turn in turns[included:] if not turn.cached]
             paid[model] = paid.get(model, True) and all(priced)
-    for model, calls in Counter(model for model, _, _ in [*store.orphans(), *store.open_calls()]).items():
+    unanswered = Counter(model for model, _, _ in [*store.orphans(), *store.open_calls()])
+    for number, (model, _) in store.models().items():
+        unanswered[model] -= store.discarded_turns(number)  # their cost is included in the failed result
+    for model, calls in (+unanswered).items():
         counted = "the average cost" if budget.suspect(model, calls) else "0, because no call has a known cost"
         tell(
             f"earlier calls to {model} that have no stored response but may have been billed: {calls:,}. In the "

@@ -10,6 +10,7 @@ from typing import IO
 
 from ragbed.errors import RagbedError, UsageError, explain_failed_write
 from ragbed.io.file_lock import LockHeld, find_owner, lock_file
+from ragbed.runs.commit_counter import noted_commits
 from ragbed.runs.database import NAME, is_open_elsewhere
 
 _NAME = "lock"
@@ -67,7 +68,7 @@ def hold(folder: Path) -> Iterator[RunLock]:
             f"{folder} is being written by process {error.owner}. Wait until it has finished, or stop it."
         ) from None
     except OSError as error:
-        raise RagbedError(f"{path} cannot be written: {explain_failed_write(error)}.") from error
+        raise RagbedError(f"{folder} cannot be written: {explain_failed_write(error)}.") from error
     try:
         if is_new and is_open_elsewhere(folder / NAME):
             path.unlink(missing_ok=True)
@@ -78,6 +79,25 @@ def hold(folder: Path) -> Iterator[RunLock]:
         yield held
     finally:
         held.close()
+
+
+def check_run_folder(folder: Path) -> None:
+    """Check that a folder is new or empty, or contains a run.
+
+    Raises:
+        UsageError: The folder contains other files, but no run.
+    """
+    if not folder.is_dir() or noted_commits(folder):
+        return
+    try:
+        names = {path.name for path in folder.iterdir() if not path.name.startswith(".")}
+    except OSError:  # `hold` reports a folder that cannot be used
+        return
+    if NAME not in names and (other := min(names - {_NAME}, default=None)) is not None:
+        raise UsageError(
+            f"{folder} is not empty and contains no run: it contains {other}. Choose a new folder for `out`, e.g. "
+            f"out={folder / 'run'}."
+        )
 
 
 def holder(folder: Path) -> str | None:

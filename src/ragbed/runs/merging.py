@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from ragbed.errors import RagbedError, UsageError
-from ragbed.runs.decided import copy_decided, read_decided
+from ragbed.runs.decided import copy_decided, read_conditions
 from ragbed.runs.lock import hold, holder
 from ragbed.runs.sharding import SETTING, check_shards
 from ragbed.runs.store import LOSE, RECORD, CallRequest, RunStore, StoredResult, open_store
@@ -85,7 +85,7 @@ def _copy(sources: Sequence[RunStore], target: RunStore, settings: dict[str, str
     for source in sources:
         # If several parts contain the same model, each part has its own decisions, which do not apply to the merged
         # results.
-        copy_decided(target, [one for one in read_decided(source) if parts[one.model] == 1])
+        copy_decided(target, [one for one in read_conditions(source) if parts[one.model] == 1])
 
 
 def _is_same(one: Case, other: Case) -> bool:

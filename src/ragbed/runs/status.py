@@ -8,6 +8,7 @@ from typing import get_args
 
 import msgspec
 
+from ragbed.runs.decided import DecidedInterval, read_conditions
 from ragbed.runs.display_names import short_names
 from ragbed.runs.lock import holder
 from ragbed.runs.store import COUNT_CASES, RunStore, open_store
@@ -83,13 +84,14 @@ class Status:
     an_error: str | None = None
     batches: list[BatchStatus] = field(default_factory=list)
     until: str | None = None  # the conditions on which the run stops
+    conditions: list[DecidedInterval] = field(default_factory=list)  # their outcomes after the last session
     in_flight: int = 0
     maybe_paid_twice: int = 0
     maybe_paid_twice_first: list[TrialId] = field(default_factory=list)
 
     def as_json(self) -> dict[str, object]:
         """Return the status as plain values for JSON."""
-        return asdict(self)
+        return asdict(self) | {"conditions": msgspec.to_builtins(self.conditions)}
 
 
 def read_status(folder: Path) -> Status:
@@ -124,6 +126,7 @@ def _read(store: RunStore, folder: Path, process: str | None) -> Status:
             if batch.model in store.models()
         ],
         until=store.settings().get("until"),
+        conditions=read_conditions(store),
         in_flight=0 if process is None else len(still_open),
         maybe_paid_twice=len(lost),
         maybe_paid_twice_first=[TrialId(*call) for call in lost[:_MAX_SHOWN]],

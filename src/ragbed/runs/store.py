@@ -558,6 +558,21 @@ class RunStore:
                 return self.rows.stored("", row).completion
         return None
 
+    def discarded_turns(self, model: int) -> int:
+        """Return the number of billed turns that were discarded, but are still part of a failed result.
+
+        They are among the orphans, because the result of the retry will replace the failed one.
+        """
+        count = 0
+        for key, session in self._meta(f"{TURN}{model}.").items():
+            if key.endswith(_DISCARDED):
+                number, repeat = map(int, key.split(".")[:2])
+                rows = self.rows_between(model, number, number + 1)
+                for row in (row for row in rows if (row[2], str(row[3]), row[5]) == (repeat, session, "error")):
+                    steps = self.rows.stored("", row).completion.steps
+                    count += sum(not step.cached for step in steps[:-1])  # the last one is the rejected call
+        return count
+
     def is_whole(self, rows: int, seals: int) -> bool:
         """Return whether the number of results and the sum of their checksums match the ledger."""
         return [(rows, seals)] == list(self.read("SELECT rows, seals FROM ledger WHERE what = 'results'"))

@@ -165,3 +165,18 @@ def test_options_without_effect_are_refused(tmp_path: Path) -> None:
     )
     done = type_command("export", "figure1", "ragbed-mini-en_base", "--to", "rgb", "-o", str(tmp_path / "out"))
     assert "rgb exports only one dataset at a time, but 2 datasets were given" in done.err
+
+
+@pytest.mark.parametrize(
+    ("to", "hint"),
+    [
+        ("inspect", "inspect eval 'my exports/one/tasks.py@en_noise' --model"),
+        ("lm-eval", "--include_path 'my exports/one' --tasks one_en_noise "),
+    ],
+)
+def test_the_hint_contains_the_folder_as_it_was_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, to: str, hint: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    layout = ("--testbeds", "noise", "--noise", "0.5", "--num-docs", "2")
+    assert hint in _export("figure1", to, Path("my exports/one"), *layout).err

@@ -1,4 +1,4 @@
-"""A measure in a quality report, with its definition, value, gate and reference value from RGB."""
+"""A measure in a quality report, with its definition, value, gate and RGB's value for reference."""
 
 from __future__ import annotations
 

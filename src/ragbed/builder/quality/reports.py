@@ -93,7 +93,7 @@ def _open(data: str) -> tuple[list[Dataset], dict[str, tuple[int, int]]]:
 
 
 def read_answers(folders: Sequence[Path]) -> Iterator[Answered]:
-    """Yield scored trials with the plain prompt and related distractors; errors count as wrong answers."""
+    """Yield scored trials with the plain prompt and related distractors. Errors count as wrong answers."""
     score = open_tracks(())
     for folder in folders:
         for _, trial in read_trials(folder, score):

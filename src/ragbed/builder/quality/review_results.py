@@ -17,7 +17,7 @@ PLACE = Path("review") / "reviewed.json"
 
 
 class ReviewSample(Struct, frozen=True, kw_only=True):
-    """The results of reviewing one dataset, counted before any fixes.
+    """The results of reviewing one dataset, counted before fixes are applied.
 
     Attributes:
         sha256: Hash of the file that the review wrote.

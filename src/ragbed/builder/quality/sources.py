@@ -1,4 +1,4 @@
-"""Measure the sources of passages: number and evenness of hosts, licences, dates, language and boilerplate."""
+"""Measure the sources of passages: the number and evenness of hosts, licences, dates, languages and boilerplate."""
 
 from __future__ import annotations
 

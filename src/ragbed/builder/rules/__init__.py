@@ -50,7 +50,7 @@ def find_facts(article: Article, enough: int, per_sentence: int = 1) -> list[Fac
 
 
 def _split(text: str) -> Iterator[str]:
-    """Split a long text into parts, to limit the cost of comparing names with all preceding sentences of a part."""
+    """Split a long text into parts, to limit the cost of comparing names with all preceding sentences."""
     while len(text) > _MAX_CHARS:
         end = text.rfind("\n", _MAX_CHARS // 2, _MAX_CHARS)
         end = _MAX_CHARS if end < 0 else end

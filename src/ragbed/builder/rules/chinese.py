@@ -145,7 +145,7 @@ _FRONT = re.compile(rf"^(?P<time>(?:{_DAY}|{_MONTH}|{_YEAR}|截至[12]\d{{3}}年
 
 
 def _clauses(sentence: str, read: _Text) -> Iterator[_Clause]:
-    """Yield the clauses whose subject is known; a clause without a subject inherits it from the preceding clause."""
+    """Yield the clauses with a known subject. A clause without a subject inherits that of the preceding clause."""
     if "“" in sentence and re.search("[说称道]", sentence):
         return
     if re.match("根据|据|到|按照|如果", sentence):
@@ -196,7 +196,7 @@ def _dates(clause: _Clause, sentence: str) -> Iterator[Fact]:
 
 
 def _happened(rest: str) -> str:
-    """Return the event after a clause's time expression, without its place; empty if there is no event."""
+    """Return the event that follows a clause's time expression, without its place, or an empty string."""
     verbs = "通车|成立|开业|开馆|投产|启用|竣工|落成|建成|开工|去世|逝世|开通|开播"
     found = re.fullmatch(rf"(?:在{_HAN}{{2,8}}?)?(?:因病)?(?P<event>(?:正式|建成)?(?:{verbs}))", rest)
     return found["event"] if found else ""

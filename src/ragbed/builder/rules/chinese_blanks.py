@@ -39,7 +39,7 @@ _UNSURE = re.compile(
     "将(?!军|领)|拟|计划|预计|预测|可能|或许|也许|大概|大约|约|左右|近(?=[\\d一二三四五六七八九十百])|超过|超(?=\\d)|逾|至少|最多|不足|不到|将近|接近|多达|以上|以内|以下|上下|不超过|有余|出头|开外|不等|光景|突破|站上|破(?=\\d)|传说|相传|据传"
     "|据说|有望|估计|估算|认为|希望|如果|尚未|没有|未能|并非|否认|初步|届时|建议|一说|或说|曾称|提出|提议|要求"
 )
-# Events that may happen several times, in sentences that say nothing more about them.
+# Events that may happen several times, in sentences without further details.
 _REPEATED = re.compile("喷发|^.{2,6}于[^，]{5,12}举[行办]。")
 _COUNTED = (
     "平方公里|平方千米|平方米|立方米|公里|千米|厘米|毫米|海里|米|公顷|亩|公斤|千克|毫克|克|斤|吨|兆瓦|千瓦时|千瓦|瓦|分贝|摄氏度|小时|分钟|秒|天|周年|万元|元|欧元|美元|英镑"
@@ -66,7 +66,7 @@ _PERSON = re.compile(
 )
 
 
-# Plans, guesses, opinions, instructions and what somebody said, anywhere in the sentence.
+# Plans, guesses, opinions, instructions and reported speech, anywhere in the sentence.
 _NOT_STATED = re.compile(
     "将(?!军|领)|拟|计划|预[计测想期]|可能|可望|或许|也许|大概|有望|估[计算]|认为|希望|如果|若|建议|原[定计本]|最初|设想|方案|算法|按[^，。]{0,12}计[，。]"
     "|听说|传[闻言]|自称|假[设如]|宣传|号称|据称|笔误|有误|误[写作为]|质疑|推[测断]|初[定步]|暂定|打算|准备|有意|不排除|或[将为可]|设计(?=[日年]|值|能力|寿命|时速|容量)|定[于在]|"
@@ -89,8 +89,8 @@ _DOUBTED = re.compile(
 )
 _EXCERPT = (14, 80)  # minimum and maximum length of a quoted sentence that may refer to other sentences
 _MIN_DIGITS = 3  # minimum number of digits of a number that is hard to guess
-_MIN_HAN = 9  # minimum number of Han characters of such a sentence besides the value
-_MIN_TITLE_HAN = 5  # minimum number of Han characters of a title that identifies a text
+_MIN_HAN = 9  # minimum number of Han characters in such a sentence, not counting the value
+_MIN_TITLE_HAN = 5  # minimum number of Han characters in a title that identifies a text
 
 
 class _Blank(NamedTuple):
@@ -104,7 +104,7 @@ class _Blank(NamedTuple):
 
 
 def find_chinese_blanks(sentence: str, title: str, full: str) -> Iterator[Fact]:
-    """Yield a question for each value of a sentence that names its subject.
+    """Yield a question for each value in a sentence that names its subject.
 
     Args:
         sentence: The sentence.
@@ -126,7 +126,7 @@ def find_chinese_blanks(sentence: str, title: str, full: str) -> Iterator[Fact]:
 
 
 def _find_clear(sentence: str, title: str, full: str) -> Iterator[Fact]:
-    """Ask for the values of a sentence that names its subject and can be understood on its own."""
+    """Ask for the values in a sentence that names its subject and can be understood on its own."""
     front = _FRONT.match(sentence)
     body = (sentence[front.end() :] if front else sentence).removeprefix("是")
     is_named = _starts_with_name(body, title, full)
@@ -144,7 +144,7 @@ def _find_clear(sentence: str, title: str, full: str) -> Iterator[Fact]:
 
 
 def _find_excerpts(sentence: str, title: str, full: str) -> Iterator[Fact]:
-    """Ask for the values of any sentence that states a fact; the title and the quotation identify the sentence."""
+    """Ask for the values in any sentence that states a fact. The title and the quotation identify the sentence."""
     is_size = _EXCERPT[0] <= len(sentence) <= _EXCERPT[1]
     is_listed = re.match(rf"[\d一二三四五六七八九十]+[、.．]|[（(①-⑩]|{_INSTRUCTION}", sentence) is not None
     if not is_size or is_listed or len(re.findall(_HAN, title)) < _MIN_TITLE_HAN:
@@ -184,14 +184,14 @@ def _starts_with_name(body: str, title: str, full: str) -> bool:
 
 
 def _in_title(body: str, title: str) -> str:
-    """Return the name at the start of a sentence that the title also contains; empty if there is none."""
+    """Return the name at the start of a sentence if the title also contains it, or an empty string."""
     size = max((size for size in range(2, 15) if body[:size] in title), default=0)
     is_place = size == 2 and re.match(rf"..[{_PLACE}]", body) is not None
     return body[:size] if is_place or (size > 2 and is_distinctive(body[:size])) else ""
 
 
 def _is_about_title(body: str, title: str, full: str) -> bool:
-    """Check that a sentence starts with a word of the title, or with a noun such as 大桥 for a name in the title."""
+    """Check that a sentence starts with a word from the title, or with a noun such as 大桥 for a name in the title."""
     noun = re.match(rf"(?:{NOUNS})", body)
     named = re.search(rf"{_HAN}{{2,10}}{noun[0]}", title) if noun else None
     if _in_title(body, title) or (named is not None and is_distinctive(named[0])):
@@ -238,7 +238,7 @@ def _guessability(blank: _Blank) -> int:
 
 
 def _is_certain(sentence: str, blank: _Blank) -> bool:
-    """Check that the clause of a value states it as a fact, and that the sentence does not repeat it."""
+    """Check that a value's clause states the value as a fact, and that the sentence does not repeat the value."""
     start = max(sentence.rfind(mark, 0, blank.start) for mark in "，；") + 1
     end = min(place for mark in "，；。" if (place := sentence.find(mark, blank.end)) >= 0)
     others = sentence[: blank.start] + sentence[blank.end :]
@@ -246,7 +246,7 @@ def _is_certain(sentence: str, blank: _Blank) -> bool:
 
 
 def _quote(sentence: str, blank: _Blank, title: str) -> Fact | None:
-    """Ask for a blank in the sentence, and name the title of its text."""
+    """Ask for a blank in the sentence, and name the title of the text."""
     if not _is_certain(sentence, blank) or blank.answer[:5] in title:
         return None
     if re.search("[|_]", title) or not 2 < len(title) <= _MAX_TITLE:

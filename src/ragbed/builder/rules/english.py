@@ -65,7 +65,7 @@ def find_english_facts(title: str, text: str) -> Iterator[Fact]:
 
 
 def _find_antecedent(sentence: str, clauses: Sequence[Clause]) -> str:
-    """Return what the pronoun at the start of a sentence refers to; empty if there is none or it is unclear."""
+    """Return what the pronoun at the start of a sentence refers to, or an empty string if this is unclear."""
     pronoun = re.match(r"(?:It|He|She)(?= )", sentence)
     if pronoun is None or not clauses:
         return ""
@@ -112,7 +112,7 @@ def _dates(clause: Clause, sentence: str, names: Names) -> Iterator[Fact]:
 
 
 def _repeats(verb: str, clause: Clause, names: Names) -> bool:
-    """Check whether the text mentions another date for an event, e.g. for a reopening or an earlier building."""
+    """Check whether the text mentions another date for the event, e.g. a reopening or an earlier building."""
     stem = verb.rsplit(maxsplit=1)[-1].removeprefix("re")
     same = re.findall(rf"\b(?:re-?)?{stem} (?:[\w’'-]+ ){{0,6}}?(?:in|on) (?:\d|{MONTH})", names.full)
     own = [sentence for sentence in names.sentences if re.search(rf"\b(?:re-?|first ){stem}\b", sentence)]
@@ -149,7 +149,7 @@ def _fronted(clause: Clause, sentence: str, names: Names) -> Iterator[Fact]:
 
 
 def _is_clear_object(verb: str, what: str, names: Names) -> bool:
-    """Check that an object is a prize for verbs of winning, or a named thing for verbs of buying or founding."""
+    """Check that the object is a prize (for verbs of winning) or a named thing (for verbs of buying or founding)."""
     words = r"(?:(?!from|of|with|by|in|for|and|to)[A-Z]?[a-z]+ ){0,3}?"
     found = re.fullmatch(rf"(?:the |an? )?{words}({NAME})", what)
     if found is None or found[1] not in names.names or not is_distinctive(found[1]) or re.search(r"\d", what):
@@ -187,7 +187,7 @@ def _agents(clause: Clause, sentence: str, names: Names) -> Iterator[Fact]:
 
 
 def _ask_agent(agent: str, role: str, names: Names) -> str:
-    """Return the question words for an agent; empty if it is unclear who or what the agent is."""
+    """Return the question words for an agent, or an empty string if it is unclear who or what the agent is."""
     if agent != strip(agent) or agent not in names.names:
         return ""
     kinds = {*role.split()[-1:], *names.kind_of(agent).split()[-1:]}

@@ -1,4 +1,4 @@
-"""Write questions that ask for a value left out of an English sentence: a year, date, number, amount, person or title.
+"""Write questions that ask for a value omitted from an English sentence: a year, date, number, amount, person or title.
 
 The question quotes the sentence and names the title of its text. A sentence is used only if it can be understood
 without the sentences around it.
@@ -28,7 +28,7 @@ from ragbed.builder.rules.facts import BLANK, Fact
 
 _WORDS = (5, 45)  # minimum and maximum number of words of a sentence
 _MAX_TITLE = 16  # maximum number of words of a title that a question can contain
-MIN_CONTENT = 3  # minimum number of longer words in a title without names, and in a sentence besides the value
+MIN_CONTENT = 3  # minimum number of longer words in a title without names, or in a sentence without its value
 # Words at the start of a sentence that refer to the sentence before it.
 _OPENING = re.compile(
     r"(?:And|But|So|Yet|Or|Nor|One|Two|Three|Four|Five|Some|Many|Most|All|Each|Every|Several|Half|More|Fewer|Another"
@@ -64,7 +64,7 @@ _FUNCTION = re.compile(
 )
 
 
-# Events that may happen several times, in sentences that say nothing more about them.
+# Events that may happen several times, in sentences without further details.
 _REPEATED = re.compile(r"^(?:\S+ ){1,5}(?:erupted|took place|was held|were held) (?:in|on) [\w ]+\.$")
 
 
@@ -79,7 +79,7 @@ _NO_CONTENT = re.compile(
 
 
 def find_blanks(sentence: str, names: Names, subject: str = "") -> Iterator[Fact]:
-    """Yield a question for each value of a sentence that can be asked for by leaving it out.
+    """Yield a question for each value in a sentence that can be asked for by omitting it.
 
     Args:
         sentence: The sentence.
@@ -125,7 +125,7 @@ def _ask(sentence: str, blank: Blank, names: Names, title: str) -> Fact | None:
 
 
 def _usable_title(names: Names) -> str:
-    """Return a title that a question can contain; empty if it is missing, long or contains no specific name."""
+    """Return the title, or an empty string if it is missing, too long for a question or without a specific name."""
     title = names.title
     if re.search(r"[|“”\"?!<>{}\[\]_]|\.\w|https?:", title) or len(title.split()) > _MAX_TITLE:
         return ""
@@ -137,7 +137,7 @@ def _usable_title(names: Names) -> str:
 
 
 def quotable_title(title: str) -> str:
-    """Return a title that identifies a text; empty if it is missing, long, or consists of few words."""
+    """Return the title if it identifies the text, or an empty string if it is missing, long or has few words."""
     title = re.sub(r"[“\"]([^“”\"]*)[”\"]", r"‘\1’", re.sub(r"[*_]+(?=\S)|(?<=\S)[*_]+", "", title))
     title = " ".join(title.split()).rstrip(".")
     if re.search(r"[|<>{}\[\]_“”\"]|\.[A-Za-z]|https?:", title) or len(title.split()) > _MAX_TITLE:
@@ -148,18 +148,18 @@ def quotable_title(title: str) -> str:
 
 
 def content_words(text: str) -> list[str]:
-    """Return the longer words of a text, without function words."""
+    """Return the longer words in a text, without function words."""
     words = re.findall(r"[^\W\d_][\w’'-]{2,}", _NO_CONTENT.sub(" ", text))
     return [word for word in words if word not in NOT_NAMES]
 
 
 def needs_context(sentence: str) -> bool:
-    """Check that a sentence contains words that refer to another sentence."""
+    """Check whether a sentence contains words that refer to another sentence."""
     return any(pattern.search(sentence) for pattern in (_ELSEWHERE, _PRONOUN)) or _OPENING.match(sentence) is not None
 
 
 def is_clear(sentence: str, names: Names, title: str) -> bool:
-    """Check that every pronoun and every definite phrase of a sentence can be understood from it and its title."""
+    """Check that every pronoun and definite phrase in a sentence can be understood from the sentence and its title."""
     if _ELSEWHERE.search(sentence):
         return False
     if pronoun := _PRONOUN.search(sentence):
@@ -172,7 +172,7 @@ def is_clear(sentence: str, names: Names, title: str) -> bool:
 
 
 def _defined(names: Names) -> list[str]:
-    """Return the noun that the first sentence uses to define the subject of the title: "X is a manuscript of"."""
+    """Return the noun with which the first sentence defines the title's subject: "X is a manuscript of"."""
     found = re.match(
         rf"(?:The )?({NAME}) (?:is|was) (?:an?|the) ((?:[\w-]+ )*?[\w-]+)(?=[,.]| {_FUNCTION.pattern})", names.full
     )
@@ -180,7 +180,7 @@ def _defined(names: Names) -> list[str]:
 
 
 def _is_known(name: str, names: Names) -> bool:
-    """Check that a string is a name in the text, or the family name of a person in it."""
+    """Check that a string is a name in the text, or the family name of a person who is named there."""
     name = strip(name)
     return name in names.names or any(person.endswith(f" {name}") for person in names.persons)
 
@@ -190,7 +190,7 @@ def _stems(text: str) -> list[str]:
 
 
 def _is_definite(found: re.Match[str], sentence: str, known: set[str], has_title: bool) -> bool:
-    """Check that a phrase with "the" names something, is explained by the words after it, or refers to known words."""
+    """Check that a phrase with "the" is a name, is explained by the following words, or refers to known words."""
     words: list[str] = []
     rest = sentence[found.start() + 4 :]
     for word in rest.split(" "):
@@ -221,7 +221,7 @@ def _is_definite(found: re.Match[str], sentence: str, known: set[str], has_title
 
 
 def _has_subject(text: str, names: Names, title: str) -> bool:
-    """Check that a sentence contains a specific name, or that it is about something in the title."""
+    """Check that a sentence contains a specific name or is about something in the title."""
     found = [strip(name) for name in re.findall(NAME, text) if _is_known(name, names) and name not in _UNITS]
     if any(" " in name and is_distinctive(name) for name in found):
         return True

@@ -1,4 +1,4 @@
-"""Find the clauses of an English sentence whose subject is known."""
+"""Find the clauses with a known subject in an English sentence."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _APPOSED = re.compile(r"(?: \(\d{4}[–-]\d{4}\))?(?:, (?!and\b|but\b|so\b)[^,;]
 
 
 def find_clauses(names: Names) -> Iterator[tuple[str, str, Clause | None, list[Clause]]]:
-    """Yield each sentence with the text before it, the previous sentence's main clause if any, and its own clauses."""
+    """Yield each sentence with the text before it, the previous sentence's main clause (if any) and its own clauses."""
     before, previous, read = "", None, ""
     for sentence in names.sentences:
         main = _main_clause(sentence, names, before, (previous, read))
@@ -131,7 +131,7 @@ def _pronoun(body: str, names: Names, time: str, previous: tuple[Clause | None, 
 
 
 def _is_ambiguous(clause: Clause, read: str, names: Names) -> bool:
-    """Check whether a pronoun after a sentence could refer to something other than the sentence's subject."""
+    """Check whether a pronoun after a sentence could refer to something other than that sentence's subject."""
     if " of " in clause.name:
         return True
     others = {strip(match[0]) for match in re.finditer(NAME, read)} - {"", clause.name}
@@ -142,7 +142,7 @@ def _is_ambiguous(clause: Clause, read: str, names: Names) -> bool:
 
 
 def _person_of_title(names: Names, read: str) -> str:
-    """Return the person in the title if a sentence mentions no one else; otherwise, an empty string."""
+    """Return the person in the title if a sentence mentions no one else, or an empty string."""
     own = next((name for name in names.persons if name in names.title), "")
     others = {strip(match[0]) for match in re.finditer(NAME, read)} & names.persons - {own}
     is_own = own and (own.rsplit(maxsplit=1)[-1] in read or re.match(r"(?:He|She|His|Her) ", read))

@@ -47,7 +47,7 @@ _BASES["founded"] = "found"
 _VERB = re.compile(
     r" (?:(?P<be>was|were) (?P<passive>[a-z]+(?:ed|en|wn|ught|ilt|ld|aid|nd|de|nk|ut|un|et)\b)|(?P<past>[a-z]+))"
 )
-# Words that start another clause, which a question leaves out.
+# Words that start another clause, which the question omits.
 _NEXT = re.compile(
     r"(?:,? (?:and|but) (?:was|were|had|has|it|he|she|they|[a-z]+(?:ed|ly)\b|" + "|".join(_PAIRS[::2]) + r"\b)"
     r"|[,;] (?:where|which|who|when|while|but|and|with|after|before|although|because|becoming|making|leaving|ending"
@@ -75,10 +75,10 @@ def find_events(clause: Clause, sentence: str, names: Names) -> Iterator[Fact]:
 
 
 def _split_time(clause: Clause, rest: str) -> tuple[str, str]:
-    """Return the only time expression of a clause, and the rest of its first statement; empty strings if unclear."""
+    """Return a clause's only time expression and the rest of its first statement, or two empty strings if unclear."""
     found = re.search(rf" {WHEN}(?=[,;. ]|$)", rest)
     if (found is None) == (not clause.time) or (found and _NEXT.search(rest[: found.start()])):
-        return "", ""  # there are no or two dates, or the date may belong to another statement
+        return "", ""  # there is no date, there are two dates, or the date may belong to another statement
     when = found["when"] if found else clause.time
     rest = rest[: found.start()] + rest[found.end() :] if found else rest
     return when, _NEXT.sub("", rest).rstrip(" .,")

@@ -1,4 +1,4 @@
-"""Ask for a value left out of any English sentence that states a fact, with the title of its text in the question.
+"""Ask for a value omitted from any English sentence that states a fact, and name the title of its text.
 
 The title and the quotation identify the sentence, so that it may contain pronouns and need not name its subject.
 """
@@ -28,7 +28,7 @@ _INSTRUCTION = re.compile(
 
 
 def find_excerpts(sentence: str, names: Names) -> Iterator[Fact]:
-    """Yield a question for each value of a sentence that states a fact."""
+    """Yield a question for each value in a sentence that states a fact."""
     title = quotable_title(names.title)
     text = _SHORT_QUOTE.sub(r"‘\1’", sentence)
     is_size = _WORDS[0] <= len(text.split()) <= _WORDS[1]
@@ -64,5 +64,5 @@ def _ask(sentence: str, blank: Blank, names: Names, title: str) -> Fact | None:
 
 
 def _last_clause(before: str) -> str:
-    """Return the words before a value from the start of its clause."""
+    """Return the words from the start of a value's clause up to the value."""
     return re.split(r"[,;](?!\d)", before)[-1]

@@ -86,7 +86,7 @@ class Names:
 
     @cached_property
     def names(self) -> frozenset[str]:
-        """The complete names: all names inside sentences, and names of several words at the start of a sentence."""
+        """The complete names: all names inside sentences, and names of several words at the start of sentences."""
         inner = re.compile(rf"(?<=[a-z0-9,;:“\"(] )(?:the )?({NAME})|(?<=The )({NAME})")
         found = {strip(match[1] or match[2]) for one in self.sentences for match in inner.finditer(one)}
         starts = (re.match(NAME, sentence) for sentence in self.sentences)
@@ -115,7 +115,7 @@ class Names:
         return not any(name[-len(words) :] == words for name in longer)
 
     def kind_of(self, name: str) -> str:
-        """Return the kind of thing that a name denotes according to the text, e.g. "paper mill"; empty if unknown."""
+        """Return the kind of thing that a name denotes, e.g. "paper mill", or an empty string if it is unknown."""
         kinds = self._kinds.get(name, set())
         if len({kind.rsplit(maxsplit=1)[-1] for kind in kinds}) == 1:
             return max(kinds, key=len)
@@ -131,7 +131,7 @@ class Names:
         return found
 
     def place_of(self, name: str) -> str:
-        """Return the location of a named thing according to the text; empty if unknown."""
+        """Return the location of a named thing according to the text, or an empty string if unknown."""
         own = re.escape(name)
         end = r"(?=[,.;]| (?:is|was|has|that|which)\b)"
         place = rf"(?:the (?:town|city|village|port|island) of )?({CAP}(?: {CAP}){{0,2}}){end}"
@@ -139,7 +139,7 @@ class Names:
         return found[1] if found and is_distinctive(found[1]) and found[1] not in NOT_NAMES else ""
 
     def display(self, name: str) -> str:
-        """Return a name as written in a question, with its kind or place if needed; empty if the name is unclear."""
+        """Return a name as written in a question, with its kind or place if needed, or an empty string if unclear."""
         if not self.is_name(name):
             return ""
         if name in self.persons:
@@ -169,7 +169,7 @@ class Names:
         return f"the {name}" if " " in name and head in WITH_ARTICLE and not is_bare else name
 
     def resolve(self, noun: str, before: str) -> str:
-        """Return the only name in the preceding text that a noun such as "bridge" can refer to; empty if unclear."""
+        """Return the only name in the preceding text that a noun such as "bridge" can refer to, or an empty string."""
         read = f"{self.title}. {before}"
         own = {name for name in self.names if name in read}
         found = {name for name in own if self.kind_of(name).split()[-1:] == [noun]}
@@ -193,7 +193,7 @@ class Names:
         return not is_other and name not in self.persons and (" " in name or bool(kind))
 
     def full_person(self, last: str) -> str:
-        """Return the full name of the only person with the given family name; empty if there are none or several."""
+        """Return the full name of the only person with a family name, or an empty string if there is no single one."""
         found = {name for name in self.persons if name.rsplit(maxsplit=1)[-1] == last}
         return found.pop() if len(found) == 1 else ""
 

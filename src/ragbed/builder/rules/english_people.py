@@ -64,7 +64,7 @@ def find_roles(sentence: str, names: Names, before: str) -> Iterator[Fact]:
 
 
 def find_own_roles(sentence: str, previous: Clause | None) -> Iterator[Fact]:
-    """Ask who has a role in the organisation of the previous sentence: "Its director, …"."""
+    """Ask who has a role in the organisation that the previous sentence is about: "Its director, …"."""
     found = re.match(rf"(?:According to its|Its) {_ROLE}(?:,| is)(?: the {PEOPLE})? {_WHO}(?=[,;.]|$)", sentence)
     if found is None or previous is None or previous.is_person:
         return

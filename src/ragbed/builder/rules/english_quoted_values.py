@@ -20,7 +20,7 @@ class Blank(NamedTuple):
     value: str
 
     def is_in(self, text: str) -> bool:
-        """Check that a text contains the value, or a longer word of a name."""
+        """Check whether a text contains the value, or one of the longer words in a name."""
         is_number = self.value[0] in "£$€¥" or self.value[0].isdigit() or self.ask == "Which number"
         parts = [self.value] if is_number else [word for word in self.value.split() if len(word) > 3]
         return any(re.search(rf"(?<![\w.,]){re.escape(part)}(?![\w]|[.,]\d)", text) for part in parts)
@@ -146,7 +146,7 @@ def _is_person(found: re.Match[str], names: Names) -> bool:
 
 
 def _is_label(before: str, number: str) -> bool:
-    """Check that a number is part of a name such as "Route 66", a day of a month or a time of day."""
+    """Check whether a number is part of a name such as "Route 66", a day of the month or a time of day."""
     named = re.search(r"(?:^|\W)([A-Z][\w’'-]*) $", before)
     if named and named[1] not in NOT_NAMES and named[1] != "Of":
         return True
@@ -167,7 +167,7 @@ _CHANGE = re.compile(
 
 
 def is_range(before: str, after: str) -> bool:
-    """Check that a value is part of a range, a list or a duration."""
+    """Check whether a value is part of a range, a list or a duration."""
     is_last = re.search(
         r"\d%?(?: \w+){0,2} (?:to|and|or) $|\d (?:by|x) $|\d, $|[–-]$|\bbetween $"
         rf"|\d (?:{_COMPOUND}),? (?:and )?$",

@@ -34,7 +34,7 @@ UNSURE = re.compile(
     r"|is to|are to|provisional\w*|preliminary|proposed|under discussion|claim(?:s|ed)?)\b",
     re.IGNORECASE,
 )
-# Plans, guesses, conditions, opinions, instructions, corrections and what somebody said, anywhere in a sentence.
+# Plans, guesses, conditions, opinions, instructions and reported speech, anywhere in the sentence.
 NOT_STATED = re.compile(
     r"\b(?:will|would|should|shall|must|(?-i:may)|might|could|can|cannot|plans?|planned|planning|propos\w+|expect\w*"
     r"|forecast\w*|predict\w*|hop(?:es?|ed|ing)|wants?|wanted|intends?|intended|intent\w*|aim(?:s|ed|ing)?|target\w*|goal"
@@ -171,7 +171,7 @@ UNIVERSAL = _words(
     " morning afternoon evening century decade sun moon earth year years day month week age hour minute wild past"
     " ground air coast equator press poor rich sick blind deaf northeast northwest southeast southwest"
 )
-# Nouns that often refer to another sentence, without a final "s".
+# Nouns that often refer back to another sentence, listed without a plural "s".
 GENERAL = _words(
     "company firm group organisation organization project site building town city village place area region event team"
     " family book work programme program property land busines estate house structure facility institution plan scheme"

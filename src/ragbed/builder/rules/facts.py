@@ -11,7 +11,7 @@ from ragbed.schema import Lang
 _WRAPPED: dict[Lang, int] = {"en": 45, "zh": 25}
 
 
-BLANK = "____"  # mark for the missing value in a quoted sentence
+BLANK = "____"  # marks the missing value
 
 _SOURCED = re.compile(
     f"from “[^”]+”: “[^”]*{BLANK}[^”]*”|《[^》]+》一文有这样一句：“[^”]*{BLANK}[^”]*”"

@@ -31,7 +31,7 @@ SearchOutcome: TypeAlias = Literal[
 
 
 class SearchFailed(Exception):
-    """The error for a search that returned no list of results.
+    """A search failed and returned no list of results.
 
     Args:
         outcome: Name of the failure.
@@ -166,7 +166,7 @@ _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct",
 
 
 def read_day(text: str | None) -> str | None:
-    """Parse an ISO or RFC 2822 date, `Mar 3, 2024` or `2024年3月3日`; return None for others, e.g. `2 days ago`."""
+    """Parse an ISO or RFC 2822 date, `Mar 3, 2024` or `2024年3月3日`; return None otherwise, e.g. for `2 days ago`."""
     text = text or ""
     if found := _ISO.search(text) or _CHINESE.search(text):
         year, month, day = map(int, found.groups())

@@ -69,7 +69,7 @@ class _LocalSearchEngine:
         return [number for (number,) in rows]
 
     def _selective(self, terms: list[str]) -> list[str]:
-        """Return the words that occur in at most half of the passages; others have no weight in BM25 and are slow.
+        """Return the words that occur in at most half of the passages. Other words have no weight in BM25 and are slow.
 
         If there are no such words, as with a few documents about one subject, return all words.
         """
@@ -103,7 +103,7 @@ class _LocalSearchEngine:
         return [number for number in passages if number in kept]
 
     def _load(self, lang: Lang) -> tuple[array[int], list[np.ndarray]]:
-        """Return the numbers and vectors of all passages in a language; only new passages are read from the file."""
+        """Return the numbers and vectors of all passages in a language, reading only new passages from the file."""
         import numpy as np  # noqa: PLC0415 - slow to import
 
         numbers, blocks = self._vectors.setdefault(lang, (array("q"), []))

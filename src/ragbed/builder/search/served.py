@@ -62,7 +62,7 @@ class SearchService:
 
 @dataclass(frozen=True)
 class SearchRetryPolicy:
-    """The settings for timeouts and retries; the pause doubles with each attempt."""
+    """The settings for timeouts and retries. The pause doubles with each attempt."""
 
     total_s: float = 30
     tries: int = 3

@@ -47,7 +47,7 @@ async def open_archive(source: ArticleSource, documents: DocumentFetcher) -> Asy
 
 
 class _Decompressed(gzip.GzipFile):
-    """A decompressed archive; warcio itself would read only the first record of a file compressed as a whole."""
+    """A decompressed archive. warcio would read only the first record of a file that is compressed as a whole."""
 
     def read(self, size: int | None = -1) -> bytes:
         """Return the next bytes; convert EOFError to another error, as warcio would treat it as the end of the file."""

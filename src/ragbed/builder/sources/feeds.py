@@ -18,7 +18,7 @@ _WEB = ("http://", "https://")
 
 
 async def follow_list(source: ArticleSource, documents: DocumentFetcher) -> AsyncIterator[Found]:
-    """Yield the links in a feed, sitemap or list of URLs, whose format is detected; nested sitemaps are followed."""
+    """Yield the links in a feed, sitemap or list of URLs, after detecting its format. Nested sitemaps are followed."""
     waiting, seen = [(source.place, source.name, 1)], {source.place}
     while waiting:
         place, name, level = waiting.pop(0)

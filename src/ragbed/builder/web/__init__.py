@@ -1,1 +1,1 @@
-"""Access the web; all network traffic for pages passes through this package."""
+"""Access the web. All network traffic for pages passes through this package."""

@@ -38,7 +38,7 @@ _NOT_PUBLIC = tuple(
 
 
 class ForbiddenAddress(OSError):
-    """The error for an address to which connections are blocked."""
+    """Raised when a connection to a blocked address is attempted."""
 
     def __init__(self) -> None:
         # The message must not contain the address, because errors with equal texts are merged across addresses.

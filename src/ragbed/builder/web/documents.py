@@ -58,7 +58,7 @@ class ExtractedText(Struct, frozen=True, kw_only=True):
 
 
 class Unreadable(Exception):
-    """The error for a document without readable text. Any other exception means that the document is broken."""
+    """A document has no readable text. Any other exception means that the document is broken."""
 
 
 def _read_html(job: ReadJob) -> ExtractedText:

@@ -49,7 +49,7 @@ class FetchLimits:
 
 
 class FetchFailed(Exception):
-    """The error for a fetch that returned no page.
+    """A fetch failed and returned no page.
 
     Args:
         outcome: Name of the failure.

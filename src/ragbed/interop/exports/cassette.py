@@ -33,7 +33,7 @@ from ragbed.io.cassette import (
 from ragbed.io.jsonl import make_folder, read_lines, write_whole_folder
 from ragbed.io.locations import place_inside
 from ragbed.runs.database import NAME
-from ragbed.runs.decided import DecidedInterval, copy_decided, read_decided
+from ragbed.runs.decided import DecidedInterval, copy_decided, read_conditions
 from ragbed.runs.lock import holder
 from ragbed.runs.store import NOTE, RECORD, CallKey, StoredResult, open_store
 from ragbed.runs.trials import kind_of_error, without_billing
@@ -111,7 +111,7 @@ def _write_run(cassette: CassetteWriter, run: ExportedRun, folder: str, written:
     sent = {name: body for name, body in store.sent().items() if name in model_numbers}
     served = {name: names for name, names in store.served().items() if name in model_numbers}
     # The decisions depend on the order in which responses arrived, so equal runs may have different ones.
-    decided = [] if run.canonical else [one for one in read_decided(store) if one.model in model_numbers]
+    decided = [] if run.canonical else [one for one in read_conditions(store) if one.model in model_numbers]
     part = RunPart(
         folder=folder, settings=store.settings(), models=models, cases=len(case_numbers), sent=sent, served=served,
         decided=tuple(msgspec.Raw(encoder.encode(one)) for one in decided),

@@ -7,6 +7,7 @@ because an average over ratios is not meaningful.
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -53,22 +54,23 @@ METRICS = (
 )
 
 
-def write_inspect(layout: Layout, folder: Path, name: str) -> Written:
-    """Write a testbed and its tasks for Inspect AI into a folder."""
+def write_inspect(layout: Layout, folder: Path, out: Path) -> Written:
+    """Write a testbed and its tasks for Inspect AI into a folder, which is later renamed to `out`."""
     frozen = freeze(layout, folder)
     parts = [part.name for part in frozen.parts if part.cases]
     tasks = [_INSPECT_TASK.format(name=part) for part in parts]
     text = _INSPECT_HEAD.format(file=_INSPECT_FILE, first=parts[0]) + "".join(tasks)
     (folder / _INSPECT_FILE).write_text(text, "utf-8", newline="\n")
     written = Written.from_parts(frozen.parts)
-    written.notes.append(f"To run a task: inspect eval {name}/{_INSPECT_FILE}@{parts[0]} --model openai/gpt-4o-mini")
+    task = shlex.quote(f"{out / _INSPECT_FILE}@{parts[0]}")
+    written.notes.append(f"To run a task: inspect eval {task} --model openai/gpt-4o-mini")
     return written
 
 
-def write_lm_eval(layout: Layout, folder: Path, name: str) -> Written:
-    """Write a testbed and its tasks for lm-evaluation-harness into a folder."""
+def write_lm_eval(layout: Layout, folder: Path, out: Path) -> Written:
+    """Write a testbed and its tasks for lm-evaluation-harness into a folder, which is later renamed to `out`."""
     frozen = freeze(layout, folder)
-    prefix = re.sub(r"\W+", "_", name)
+    prefix = re.sub(r"\W+", "_", out.resolve().name)
     names = []
     for part in frozen.parts:
         if part.cases:
@@ -79,8 +81,8 @@ def write_lm_eval(layout: Layout, folder: Path, name: str) -> Written:
     (folder / _LM_EVAL_FILE).write_text(_LM_EVAL_LOADER, "utf-8", newline="\n")
     written = Written.from_parts(frozen.parts)
     written.notes.append(
-        f"To run a task: lm_eval run --model hf --model_args pretrained=… --include_path {name} --tasks {names[0]} "
-        "--apply_chat_template --log_samples --output_path results"
+        f"To run a task: lm_eval run --model hf --model_args pretrained=… --include_path {shlex.quote(str(out))} "
+        f"--tasks {names[0]} --apply_chat_template --log_samples --output_path results"
     )
     return written
 

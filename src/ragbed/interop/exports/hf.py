@@ -47,8 +47,8 @@ Score responses with `ragbed import` and `ragbed report`, or evaluate models wit
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 
 
-def write_folder(layout: Layout, folder: Path, name: str) -> Written:
-    """Write the dataset into a folder."""
+def write_folder(layout: Layout, folder: Path, out: Path) -> Written:
+    """Write the dataset into a folder, which is later renamed to `out`."""
     need_parquet()
     frozen = freeze(layout, folder)
     parts = [part for part in frozen.parts if part.cases]
@@ -57,9 +57,9 @@ def write_folder(layout: Layout, folder: Path, name: str) -> Written:
         target.parent.mkdir(parents=True)
         with open(target, "wb") as sink:
             write_rows(map(case_row, read_part(folder, part)), case_schema(), sink)
-    (folder / "README.md").write_text(_card(layout, frozen, name), "utf-8", newline="\n")
+    (folder / "README.md").write_text(_card(layout, frozen, out.resolve().name), "utf-8", newline="\n")
     written = Written.from_parts(frozen.parts)
-    written.notes.append(f'To load it: datasets.load_dataset("{name}", "{parts[0].name}", split="test")')
+    written.notes.append(f'To load it: datasets.load_dataset("{out}", "{parts[0].name}", split="test")')
     return written
 
 

@@ -129,7 +129,8 @@ def _top(report: Report, parts: Sequence[str], words: Locale) -> Node:
         "header",
         head(words("page.title"), report.track, words),
         el("p", words("page.runs"), ": ", ", ".join(report.runs), class_="quiet runs"),
-        el("p", sections.rich(words("page.monitored"))) if report.is_monitored else None,
+        [el("p", el("strong", run.describe(words))) for run in report.incomplete],
+        sections.monitored(report, words) if report.is_monitored else None,
         el("nav", links, el("a", words("page.cases"), href="#cases"), class_="row", aria_label=words("page.contents")),
     )
 

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from ragbed.analysis.claims import MIN_QUESTIONS, ClaimFinding
 from ragbed.analysis.locale import Locale
 from ragbed.reporting.claim_texts import evidence_columns, split_findings, tell_claims, tell_evidence, tell_finding
+from ragbed.reporting.decision_texts import decision_columns, tell_decisions
 from ragbed.reporting.error_texts import error_columns, tell_errors
 from ragbed.reporting.leaderboard import COLUMNS, LeaderboardRow, make_standings
 from ragbed.reporting.numbers import show
@@ -110,6 +111,14 @@ def tables(report: Report, words: Locale) -> Node:
     """Return the tables in a report."""
     printed = el("p", words("page.printed")) if report.has_printed else None
     return el("div", el("p", words("page.rates")), printed, [_table(one, words) for one in report.tables])
+
+
+def monitored(report: Report, words: Locale) -> Node:
+    """Return the notes on a monitored run (`--until`), with the outcomes of its conditions."""
+    note, label = el("p", rich(words("page.monitored"))), words("decisions.heading")
+    rows = tell_decisions(report.conditions, report.names, words)
+    shown = table(decision_columns(words), rows, label, class_="cards", captioned=True) if rows else None
+    return el("div", note, shown)
 
 
 def errors(report: Report, charts: Sequence[Chart], words: Locale) -> Node:

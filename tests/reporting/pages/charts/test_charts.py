@@ -67,6 +67,14 @@ def test_nothing_is_drawn_outside_the_sheet(chart: Chart) -> None:
         assert 0 <= float(mark.get("y", 0)) <= height
 
 
+def test_a_heading_of_two_words_is_written_in_two_lines() -> None:
+    columns = ["correct → correct", "wrong → correct", "correct → wrong", "wrong → wrong"]
+    chart = heat("h", ChartTexts("H", "d", "model"), columns, [HeatRow("m", "", [0.25] * 4)])
+    shown = [text.text or "" for text in ElementTree.fromstring(chart.as_file(follows_theme=False)).iter(f"{_SVG}text")]
+    assert not any("…" in text for text in shown)
+    assert shown.count("correct →") == shown.count("correct") == 2
+
+
 def test_an_svg_file_contains_its_colours() -> None:
     plain, themed = (_curves("m").as_file(follows_theme=follows) for follows in (False, True))
     assert "var(" not in plain + themed

@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from textwrap import wrap
 from typing import NamedTuple
 
-from ragbed.reporting.pages.charts.layout import WIDTH, Chart, ChartTexts, Grid, fit, fit_names, make_chart, percent
+from ragbed.reporting.pages.charts.layout import (
+    CHARACTER,
+    WIDTH,
+    Chart,
+    ChartTexts,
+    Grid,
+    fit,
+    fit_names,
+    make_chart,
+    percent,
+)
 from ragbed.reporting.pages.markup import Node, el
 
-_LEFT, _TOP, _ROW, _HEAD = 170, 40, 30, 22
+_LEFT, _TOP, _ROW, _HEAD, _LINE = 170, 40, 30, 22, 13
 _WIDEST = 96
 _DARK = 0.8  # Numbers on cells darker than this use the background colour.
 
@@ -26,8 +37,7 @@ def heat(name: str, texts: ChartTexts, columns: Sequence[str], rows: Sequence[He
     width = min(_WIDEST, (WIDTH - _LEFT - 8) / max(1, len(columns)))
     marks: list[Node] = [el("text", fit(texts.rows, _LEFT - 16), class_="faint", x=8, y=_TOP + 14)]
     for number, column in enumerate(columns):
-        middle = _LEFT + width * (number + 0.5)
-        marks.append(el("text", fit(column, width - 4), class_="faint", x=middle, y=_TOP + 14, text_anchor="middle"))
+        marks += _heading(column, _LEFT + width * (number + 0.5), width - 4)
     labels = fit_names([row.name for row in rows], _LEFT - 16)
     for number, (label, row) in enumerate(zip(labels, rows, strict=True)):
         marks += _row(label, row, width, _TOP + _HEAD + _ROW * number)
@@ -39,6 +49,16 @@ def heat(name: str, texts: ChartTexts, columns: Sequence[str], rows: Sequence[He
         tuple((f"{row.name}, {row.note}", *(percent(value, 1) for value in row.values)) for row in rows),
     )
     return make_chart(name, texts, bottom + 26, marks, grid)
+
+
+def _heading(column: str, middle: float, width: float) -> Iterator[Node]:
+    """Yield a column's heading in one or two lines."""
+    lines = wrap(column, max(1, int(width / CHARACTER)), break_long_words=False)
+    if len(lines) > 2:  # there is no room for a third line
+        lines = [column]
+    for number, line in enumerate(reversed(lines)):
+        y = _TOP + 14 - _LINE * number
+        yield el("text", fit(line, width), class_="faint", x=middle, y=y, text_anchor="middle")
 
 
 def _row(label: str, row: HeatRow, width: float, top: float) -> Iterator[Node]:

@@ -15,7 +15,7 @@ from ragbed.reporting.pages.charts.theme import HUES, written_rules
 from ragbed.reporting.pages.markup import Child, Node, el, raw, write
 
 WIDTH = 540  # Width of a chart; when a phone scales it down, letters are still eight pixels high.
-_CHARACTER = 6.4  # Approximate width of a Latin letter at 12 pixels; a Chinese character takes twice as much.
+CHARACTER = 6.4  # Approximate width of a Latin letter at 12 pixels; a Chinese character takes twice as much.
 _NAME = 7.2  # Approximate width of a Latin letter in names, which are 13.5 pixels high on a phone.
 _LONGEST_NAME = 80
 _PART = re.compile(r"(?<=[-_/:\s])")  # the boundary between two parts of a model name
@@ -98,12 +98,12 @@ def dash(number: int) -> str | None:
     return _DASHES[(number + number // HUES) % len(_DASHES)]
 
 
-def measure(text: str, letter: float = _CHARACTER) -> float:
+def measure(text: str, letter: float = CHARACTER) -> float:
     """Return the approximate width of a text."""
     return sum(letter * (2 if east_asian_width(character) in "WF" else 1) for character in text)
 
 
-def fit(text: str, width: float, letter: float = _CHARACTER) -> str:
+def fit(text: str, width: float, letter: float = CHARACTER) -> str:
     """Shorten a text in the middle to fit a width, because model names differ at their ends."""
     text = " ".join(text.split())
     if measure(text, letter) <= width:

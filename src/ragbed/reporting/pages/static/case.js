@@ -46,6 +46,7 @@ export function quote(lang, children, extra = "") {
 /** Describe the condition of a case. */
 export function condition(shown) {
   if (shown.testbed.startsWith("own-")) return say("end-to-end RAG");
+  if (shown.testbed === "search") return say("search tool");
   if (shown.noise === null || shown.noise === undefined) return say("closed book");
   const asked = Number(shown.noise.toFixed(3));
   const real = shown.noise_real === null || shown.noise_real === undefined ? asked : Number(shown.noise_real.toFixed(3));
@@ -73,7 +74,7 @@ export function drawCase(shown, trial) {
       ...(shown.fake ? [el("dt", {}, say("False answer")), el("dd", {}, el("mark", { class: "fake" }, answerText(shown.fake)))] : []),
       el("dt", {}, say("Expected")), el("dd", {}, say(EXPECTED[shown.expect] ?? shown.expect))),
     el("h2", {}, say("Documents")),
-    shown.documents.length ? drawLegend(shown, trial) : el("p", { class: "quiet" }, say("No documents were given.")),
+    shown.documents.length ? drawLegend(shown, trial) : el("p", { class: "quiet" }, say(shown.testbed === "search" ? "The model searched for passages, which are listed with its turns." : "No documents were given.")),
     documents,
     drawPrompt(shown));
 }

@@ -26,6 +26,8 @@ export const ZH = {
   "infeasible": "不可行",
   "tracks differ": "计分结果不一致",
   "true documents: {0}": "真实文档占比 {0}",
+  "{0} documents": "{0} 篇文档",
+  "1 document": "1 篇文档",
   "Run": "运行",
   "Model": "模型",
   "Data": "数据",

@@ -1,0 +1,104 @@
+"""The outcomes of stopping conditions (`--until`) in reports and in the status of a run."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ragbed
+from ragbed.analysis.locale import read_words
+from ragbed.analysis.run_cells import conditions_in
+from ragbed.reporting.decision_texts import tell_decisions
+from ragbed.runs.decided import DecidedInterval, LastInterval, keep_decided, read_conditions
+from ragbed.runs.store import open_store
+from tests.analysis.test_stopping import DATA, Improving, Slow
+from tests.cli.typed import type_command
+
+
+def _run(out: Path, model: Any, **options: Any) -> ragbed.Run:
+    settings: dict[str, Any] = {"testbeds": "noise", "noise": 0.4, "no_cache": True, "progress": False}
+    return ragbed.run(model, DATA, **{**settings, "out": out, **options})
+
+
+@pytest.mark.parametrize(
+    ("options", "outcome", "note"),
+    [
+        ({"until": "noise.accuracy ± 15"}, "interval is narrow enough", "tables show the intersection"),
+        (
+            {"until": "decided", "fail_under": "noise.accuracy@0.4=0.4"},
+            "below the minimum",
+            "value has left the interval; the decision stands",
+        ),
+        ({"until": "compare:BASE:drop 20%"}, "worse than the baseline", ""),
+        ({"until": "noise.accuracy ± 13"}, "inconclusive", "–"),
+    ],
+)
+def test_every_output_shows_the_decision_beside_the_last_interval(
+    options: dict[str, Any], outcome: str, note: str, tmp_path: Path
+) -> None:
+    if "BASE" in options["until"]:
+        base = ragbed.run("scripted/oracle", DATA, testbeds="noise", noise=0.4, out=tmp_path / "b", progress=False)
+        options = {"until": options["until"].replace("BASE", str(base.folder))}
+    model = Improving()
+    model.refusals = 48 if note.endswith("intersection") else 35
+    run = _run(tmp_path / "r", model, **options)
+    (stored,) = conditions_in(run.folder)
+    assert stored.last is not None
+    (row,) = tell_decisions([stored], {}, read_words("en"))
+    assert (row[0], row[3]) == ("test/slow", outcome)
+    assert note in row[6]
+    bounds = f"{100 * stored.last.value:.1f} [{100 * stored.last.low:.1f}, {100 * stored.last.high:.1f}]"
+    assert row[5] == f"{bounds}, {stored.last.questions} questions"
+    report, status = type_command("report", str(run.folder)), type_command("status", str(run.folder))
+    page = ragbed.report(run, format="html", out=tmp_path / "page.html").paths[0].read_text("utf-8")
+    text = (ragbed.report(run, format="md").text or "").replace("\\", "")
+    for cell in (row[3], row[4], row[5]):
+        assert all(cell in shown for shown in (page, text))
+        assert all(" ".join(cell.split()[:2]) in shown for shown in (report.out, status.out))
+    assert tell_decisions([stored], {}, read_words("zh"))[0][3] in page
+
+
+def test_data_formats_have_a_record_for_each_condition(tmp_path: Path) -> None:
+    run = _run(tmp_path / "r", Slow(), until=["noise.accuracy ± 20", "noise.accuracy ± 15"])
+    stored = conditions_in(run.folder)
+    assert [one.condition for one in stored] == ["noise.accuracy ± 15", "noise.accuracy ± 20"]
+    sums = tmp_path / "sums.jsonl"
+    ragbed.score(run, sums=sums, progress=False)
+    records = [row for row in json.loads(ragbed.report(run, format="json").text or "") if row["table"] == "until"]
+    assert [(row["condition"], row["decided_low"], row["decided_high"], row["high"]) for row in records] == [
+        (one.condition, one.low, one.high, one.last and one.last.high) for one in stored
+    ]
+    assert [row for row in ragbed.report(sums).records() if row["table"] == "until"] == records
+    rows = [*csv.DictReader(io.StringIO(ragbed.report(run, format="csv").text or ""))]
+    assert [float(row["decided_high"]) for row in rows if row["table"] == "until"] == [one.high for one in stored]
+    assert all(row["decided_high"] == "" for row in rows if row["table"] != "until")
+    status = json.loads(type_command("status", str(run.folder), "--json").out.splitlines()[-1])
+    assert [one["condition"] for one in status["conditions"]] == [one.condition for one in stored]
+
+
+def test_a_decision_stands_and_its_last_interval_is_updated(tmp_path: Path) -> None:
+    run = _run(tmp_path / "r", Slow(), until="noise.accuracy ± 20")
+    (first,) = conditions_in(run.folder)
+    values: dict[str, Any] = {name: getattr(first, name) for name in DecidedInterval.__struct_fields__}
+    last = LastInterval(0.5, 0.4, 0.6, 60)
+    with open_store(run.folder, create=True) as store:
+        keep_decided(store, [DecidedInterval(**{**values, "low": 0.4, "high": 0.6, "last": last})])
+        (second,) = read_conditions(store)
+        other = DecidedInterval(**{**values, "condition": "noise.accuracy ± 5", "state": "inconclusive"})
+        keep_decided(store, [other])
+        keep_decided(store, [DecidedInterval(**{**values, "condition": other.condition, "low": 0.1})])
+        decided = {one.condition: one for one in read_conditions(store)}
+    assert (second.low, second.high, second.last) == (first.low, first.high, last)
+    assert (decided[other.condition].state, decided[other.condition].low) == ("decided", 0.1)
+
+
+def test_decisions_of_earlier_versions_have_no_condition() -> None:
+    old = DecidedInterval("noise", "accuracy", {"data": "d", "noise": 0.4}, 0.2, 0.4, 0.05, "m")
+    assert tell_decisions([old], {"m": "M"}, read_words("en")) == [
+        ("M", "–", "noise.accuracy, d, noise 0.4", "decided", "[20.0, 40.0]", "–", "–")
+    ]
