@@ -18,6 +18,7 @@ from ragbed.scoring.robust.question import Asked
 from ragbed.scoring.robust.tokens import FALSE, RIVAL, TRUE, Token, asked_words, tokenize
 
 _WORD = re.compile("[a-z]{2}")
+_PLACE = re.compile(r"\b(?:where|city|town|village|place|venue|location|capital)\b", re.IGNORECASE)
 _HAN = re.compile("[\u4e00-\u9fff]")
 _MIN_SHARE_ZH = 6  # at least one in six characters of a Chinese response is Chinese
 _ENDS = ("", ".", "。", "\n", "!")
@@ -84,12 +85,14 @@ class ResponseReader:
         return "zh" if han and _MIN_SHARE_ZH * han >= length else "en" if length > han + own else self.gold.lang
 
     def _extends_answer(self, rival: Mention) -> bool:
-        """Return whether another candidate only continues the name of the answer, e.g. 'Pro' in 'iPhone 14 Pro'."""
-        return any(
-            not self.text[first[1] : second[0]].strip()
-            for mention in self.true[0]
-            for first, second in [sorted((mention[:2], rival[:2]))]
-        )
+        """Return whether another candidate only continues the answer: 'iPhone 14 Pro', or 'Munich, Germany'."""
+        asks_for_place = _PLACE.search(self.asked.question) is not None
+        for mention in self.true[0]:
+            first, second = sorted((mention[:2], rival[:2]))
+            between = self.text[first[1] : second[0]].strip()
+            if not between or (between == "," and first == mention[:2] and asks_for_place):
+                return True
+        return False
 
     def status(self, mention: Mention, same: Sequence[Mention], others: Sequence[Mention]) -> str:
         """Return whether the words around a mention assert it, deny it, call it wrong and so on."""
