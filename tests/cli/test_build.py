@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from ragbed.builder.web import limits
 from ragbed.data import Dataset, kind_of
 from ragbed.schema import Item
 from ragbed.text import mentions_answer
@@ -476,6 +477,19 @@ def test_a_brief_for_a_folder_without_documents_writes_no_recipe(
     done = type_command("build", "init", "docs", "5 English questions")
     assert (done.code, "docs contains no readable documents" in done.err) == (2, True)
     assert not (tmp_path / "docs.toml").exists()
+
+
+def test_a_recipe_is_written_with_a_note_if_the_extra_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(limits, "find_spec", lambda module: None if module == "trafilatura" else module)
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "a.txt").write_text("The bridge was opened on Tuesday.")
+    done = type_command("build", "init", "docs", "5 English questions")
+    problem = "building a dataset requires trafilatura: pip install 'ragbed[build]'."
+    note = f"Before that, install the missing packages: {problem}"
+    assert (done.code, done.err.splitlines()[-1]) == (0, note)
 
 
 def test_a_brief_tells_what_was_understood(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -112,7 +112,8 @@ def test_a_testbed_named_for_items_that_do_not_allow_it_is_wrong_usage(tmp_path:
     assert (done.code, done.err) == (
         2,
         "ragbed: --testbeds integration: base has no integration item in en or zh. Found: 1 base item in en (testbeds "
-        "noise, rejection, closed-book). Change --testbeds or --lang, or use another dataset.\n",
+        "noise, rejection, closed-book). Change --testbeds or --lang, or use another dataset, e.g. "
+        "ragbed-mini-en_int.\n",
     )
     assert not (tmp_path / "out.jsonl").exists()
 

@@ -6,6 +6,7 @@ import re
 
 import click
 import pytest
+from click.shell_completion import CompletionItem, ShellComplete
 
 from ragbed.cli import GROUPS, app
 from ragbed.cli.help_groups import GroupedCommand, GroupedOption
@@ -66,3 +67,18 @@ def test_a_default_in_words_and_a_range_are_shown() -> None:
     text = " ".join(type_command("run", "--help").out.split())
     assert "Maximum number of concurrent requests. [default: adaptive, up to 64; 1<=x<=4096]" in text
     assert "Maximum number of requests per minute. --tpm" in text
+
+
+@pytest.mark.parametrize(
+    "words", ["report", "compare runs/a", "run -d", "cases", "export runs/a --to jsonl -o", "status", "score r --sums"]
+)
+def test_the_shell_completes_paths(words: str) -> None:
+    assert [item.type for item in _complete(words, "ru")] == ["file"]
+
+
+def test_the_shell_completes_the_names_of_datasets() -> None:
+    assert [item.value for item in _complete("run -d", "figure")] == ["figure1"]
+
+
+def _complete(words: str, incomplete: str) -> list[CompletionItem]:
+    return ShellComplete(app, {}, "ragbed", "_RAGBED_COMPLETE").get_completions(words.split(), incomplete)

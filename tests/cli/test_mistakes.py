@@ -328,7 +328,7 @@ NO_CASES = [
         "RUN --testbeds counterfactual",
         "--testbeds counterfactual: ragbed-mini-en_base has no counterfactual item in en or zh among the first 3. "
         "Found: 60 base items in en (testbeds noise, rejection, closed-book). Change --testbeds, --limit or "
-        "--lang, or use another dataset.",
+        "--lang, or use another dataset, e.g. ragbed-mini-en_fact.",
     ),
     Mistake(
         "RUN --lang zh",

@@ -92,6 +92,7 @@ def init(documents: Path, brief: str, out: Path | None, model: str) -> None:
       ragbed build init docs/ "50 English questions about our handbook" -m openai/gpt-4o -o handbook.toml
     """
     from ragbed.api import building
+    from ragbed.builder.web.limits import need_extra
     from ragbed.cli.console import say
 
     if not documents.exists() and brief and Path(brief).exists():
@@ -104,6 +105,10 @@ def init(documents: Path, brief: str, out: Path | None, model: str) -> None:
     if written.forecast is not None:
         say(show_forecast(written.forecast))
     say(f"Recipe written to {written.path}. Check it, then run: ragbed build run {written.path}")
+    try:
+        need_extra("protego", "trafilatura", "feedparser", "pypdf")
+    except UsageError as missing:
+        say(f"Before that, install the missing packages: {missing}")
 
 
 @build.command(cls=help_groups.GroupedCommand)

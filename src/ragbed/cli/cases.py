@@ -21,7 +21,11 @@ _FEW = 2  # Maximum number of reasons to print per condition; --json contains al
 @help_groups.command()
 @options.data_argument
 @options.option(
-    "--out", "-o", metavar="FILE", help="File or URL to write the cases to, one per line; '-' writes to stdout."
+    "--out",
+    "-o",
+    type=options.FileName(),
+    metavar="FILE",
+    help="File or URL to write the cases to, one per line; '-' writes to stdout.",
 )
 @options.layout_options
 @options.json_option

@@ -28,8 +28,8 @@ Columns ({track} track):
 
 
 @click.command()
-@click.argument("first", metavar="A")
-@click.argument("second", metavar="B")
+@click.argument("first", type=options.FileName(), metavar="A")
+@click.argument("second", type=options.FileName(), metavar="B")
 @options.track_option("Scoring track to compare")
 @options.option(
     "--least",

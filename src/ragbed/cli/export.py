@@ -19,7 +19,7 @@ _SHOWN = 5  # Maximum number of trials without a response to print; --json conta
 
 
 @help_groups.command()
-@click.argument("sources", nargs=-1, required=True, metavar="DATA...|RUN")
+@click.argument("sources", nargs=-1, required=True, type=options.DataName(), metavar="DATA...|RUN")
 @options.option(
     "--to",
     required=True,
@@ -34,6 +34,7 @@ _SHOWN = 5  # Maximum number of trials without a response to print; --json conta
     "--out",
     "-o",
     required=True,
+    type=options.FileName(),
     metavar="PATH",
     help="File, new folder or URL to write to, e.g. s3://bucket/data; '-' writes to stdout.",
 )

@@ -29,6 +29,7 @@ _SHOWN = 20  # Maximum number of problems to print; --json contains all of them.
 @options.option(
     "--data",
     "-d",
+    type=options.DataName(),
     multiple=True,
     help="Dataset that the answers belong to, as in `ragbed run`, or an exported testbed. Repeatable.",
 )

@@ -8,11 +8,12 @@ from ragbed.cli import options
 
 
 @click.command()
-@click.argument("runs", nargs=-1, required=True, metavar="RUN...|SUMS...")
+@click.argument("runs", nargs=-1, required=True, type=options.FileName(), metavar="RUN...|SUMS...")
 @options.option(
     "--out",
     "-o",
     required=True,
+    type=options.FileName(),
     metavar="RUN|SUMS",
     help="Folder to create for the run; for aggregates, a file or URL.",
 )

@@ -15,6 +15,8 @@ from ragbed.cli import help_groups, renames
 from ragbed.errors import UsageError
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from ragbed.io.locations import Place
 
 Command: TypeAlias = Callable[..., Any]
@@ -124,6 +126,29 @@ class LocalPath(click.Path):
         return super().convert(value, param, ctx)
 
 
+class FileName(click.types.StringParamType):
+    """The type of a text that can be a path, e.g. of a file, a URL or a run's model. The shell completes paths."""
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002
+        """Let the shell complete a path."""
+        from click.shell_completion import CompletionItem
+
+        return [CompletionItem(incomplete, type="file")]
+
+
+class DataName(FileName):
+    """The type of a dataset: a name in the catalogue, a file or a URL."""
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """Return the matching names in the catalogue; if there are none, let the shell complete a path."""
+        from click.shell_completion import CompletionItem
+
+        from ragbed.data.catalog import dataset_names
+
+        names = [CompletionItem(name) for name in dataset_names() if incomplete and name.startswith(incomplete)]
+        return names or super().shell_complete(ctx, param, incomplete)
+
+
 def to_place(typed: str) -> Place:
     """Return a local path, or a URL such as s3://bucket/folder."""
     from ragbed.io.locations import parse_place
@@ -149,7 +174,7 @@ def typed(context: click.Context, *names: str) -> list[str]:
     return [known[name] for name in names if name in known and context.get_parameter_source(name) is source]
 
 
-data_argument: Decorator = click.argument("data", nargs=-1, required=True, metavar="DATA...")
+data_argument: Decorator = click.argument("data", nargs=-1, required=True, type=DataName(), metavar="DATA...")
 "Files, folders of parts, URLs, NAME=FILE, or names from `ragbed data list`."
 
 json_option: Decorator = option(

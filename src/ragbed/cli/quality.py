@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ragbed.cli.options import LocalPath, config_option, json_option, option
+from ragbed.cli.options import DataName, LocalPath, config_option, json_option, option
 
 if TYPE_CHECKING:
     from ragbed.builder.quality import Quality
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("data")
+@click.argument("data", type=DataName())
 @option("--out", "-o", type=LocalPath(), metavar="FILE", help="Report file to write (.html or .json).")
 @option("--against", metavar="DATA", help="Earlier edition of the dataset to compare with.")
 @option(

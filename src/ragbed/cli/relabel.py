@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ragbed.cli.options import config_option, json_option
+from ragbed.cli.options import DataName, config_option, json_option
 
 if TYPE_CHECKING:
     from ragbed.api.building import RelabelResult
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("data")
+@click.argument("data", type=DataName())
 @json_option
 @config_option
 def relabel(data: str, json: bool) -> None:

@@ -20,7 +20,7 @@ _MOST_EVIDENCE = 2  # Maximum number of rows to print per claim.
 
 
 @click.command()
-@click.argument("runs", nargs=-1, required=True, metavar="RUN...|SUMS...")
+@click.argument("runs", nargs=-1, required=True, type=options.FileName(), metavar="RUN...|SUMS...")
 @options.option(
     "--format",
     "-f",

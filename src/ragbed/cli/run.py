@@ -35,6 +35,7 @@ _DEFAULT_MODEL = "bundled/smollm2"
 @options.option(
     "--data",
     "-d",
+    type=options.DataName(),
     multiple=True,
     required=True,
     metavar="DATA",

@@ -29,6 +29,7 @@ _SHOWN = 20  # Maximum number of disagreements of each kind to print; --json con
 )
 @options.option(
     "--sums",
+    type=options.FileName(),
     metavar="FILE",
     help="File or URL to write the runs' aggregates to, for `ragbed report` and `ragbed merge`.",
 )

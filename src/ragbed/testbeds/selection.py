@@ -16,6 +16,8 @@ from ragbed.testbeds.end_to_end import EndToEnd
 from ragbed.testbeds.integration import INTEGRATION, Parts
 from ragbed.testbeds.settings import DEFAULT_DOCS, Settings, show_ratio
 
+_MINI = {"base": "base", "integration": "int", "counterfactual": "fact"}  # bundled datasets by kind of item
+
 
 def choose_testbeds(names: Sequence[str] | None, settings: Settings) -> list[Testbed]:
     """Return the named testbeds, or the default testbeds that support the noise ratios and distractors in the settings.
@@ -121,8 +123,16 @@ def _describe_lack(datasets: Sequence[Dataset], named: Sequence[Testbed], settin
     limit = "" if settings.limit is None else ", `limit`"
     return (
         f"{option}{have} no {kinds}{_where(settings)}. {_describe_supply(datasets)} Change `testbeds`{limit} or "
-        "`lang`, or use another dataset."
+        f"`lang`, or use another dataset{_example(datasets[0], named, settings)}."
     )
+
+
+def _example(dataset: Dataset, named: Sequence[Testbed], settings: Settings) -> str:
+    """Return a bundled dataset for the first testbed, in the language of a dataset that has no items for it."""
+    kinds = [testbed.takes for testbed in named if isinstance(testbed, Ability)]
+    found = {item.lang for item in dataset.items()}
+    lang = next((lang for lang in settings.langs if lang in found), settings.langs[0])
+    return f", e.g. ragbed-mini-{lang}_{_MINI[kinds[0]]}" if kinds else ""
 
 
 def _describe_supply(datasets: Sequence[Dataset]) -> str:
