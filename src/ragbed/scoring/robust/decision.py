@@ -44,7 +44,7 @@ def decide(reader: ResponseReader, refusal: float, *, is_copy: bool) -> Decision
     if len(reader.true) != 1:
         return _decide_parts(reader)
     true = [mention for mention in reader.true[0] if not is_term(reader.text, mention)]
-    if is_copy:
+    if is_copy and refusal <= 0:
         return Decision([true], reader.false, _evidence(reader, bool(true), bool(reader.false)))
     chances = weigh_candidates(reader.tokens, reader.lang) if true or reader.false else {}
     chance, false = chances.get(TRUE, 0.0), chances.get(FALSE, 0.0)

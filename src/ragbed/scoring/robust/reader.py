@@ -19,6 +19,7 @@ from ragbed.scoring.robust.tokens import FALSE, RIVAL, TRUE, Token, asked_words,
 
 _WORD = re.compile("[a-z]{2}")
 _PLACE = re.compile(r"\b(?:where|city|town|village|place|venue|location|capital)\b", re.IGNORECASE)
+_LISTED = re.compile(r",? (?:and|or) |, (?!in |on |by |at )")  # a list of places rather than a city and its country
 _HAN = re.compile("[\u4e00-\u9fff]")
 _MIN_SHARE_ZH = 6  # at least one in six characters of a Chinese response is Chinese
 _ENDS = ("", ".", "。", "\n", "!")
@@ -52,7 +53,7 @@ class ResponseReader:
         self.true = [self._keep(mentions, "answer") for mentions in found[:slots]]
         self.false = self._keep(list(chain(*found[slots:fakes])), "fake")
         self.rivals = list(chain(*found[fakes:]))
-        if slots == 1 and self.true[0] and not self.false and not self.rivals:
+        if slots == 1 and not self.false and not self.rivals and (self.true[0] or not original.isupper()):
             found_rivals = find_candidates(gold.slots[0], gold, response, asked, self.true[0])
             self.rivals = [rival for rival in found_rivals if not self._extends_answer(rival)]
 
@@ -90,7 +91,8 @@ class ResponseReader:
         for mention in self.true[0]:
             first, second = sorted((mention[:2], rival[:2]))
             between = self.text[first[1] : second[0]].strip()
-            if not between or (between == "," and first == mention[:2] and asks_for_place):
+            is_region = between == "," and first == mention[:2] and not _LISTED.match(self.text, second[1])
+            if not between or (is_region and asks_for_place):
                 return True
         return False
 

@@ -25,6 +25,11 @@ MAX_LENGTH = 40_000  # maximum number of characters to read, half from each end 
 
 _WORD_CHARACTER = re.compile(r"\w")
 _THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)|\A(?:(?!<think).)*</think(?:ing)?>", re.DOTALL)
+# An announced answer is not a refusal, whatever else the response says.
+_ANNOUNCED = re.compile(
+    r"\banswer(?: is|:) \"?(?!I\b|The\b|That\b|Not?\b|None\b|N/A|Un|In|Cannot|Can't)(?:[A-Z]\w|[0-9])"
+    r"|答案(?:是|为|:|：) ?(?![未不无沒没信暂尚并資资文:：])[\w《]"
+)
 _MIN_COPIED_LENGTH = 40  # a shorter document that a response contains verbatim does not count as copied
 
 
@@ -111,7 +116,7 @@ def find_evidence(case: Case, reply: str, judged: RobustVerdict) -> list[Verdict
 def _conclude(case: Case, gold: Gold, reader: ResponseReader, phrases: Phrases, decision: Decision) -> RobustVerdict:
     text, evidence = reader.text, [*reader.excluded, *decision.evidence]
     answered, misled = sum(map(bool, decision.true)), bool(decision.false)
-    refused = phrases.refusal > 0 and not answered and not misled
+    refused = phrases.refusal > 0 and not answered and not misled and not _ANNOUNCED.search(reader.original)
     flagged = phrases.flag > 0
     for is_found, rule, number in (
         (phrases.refusal > 0, "refusal", phrases.refusal_at),
