@@ -53,7 +53,10 @@ NOT_STATED = re.compile(
 # Words at the start of a sentence that says that the sentence before it is wrong or uncertain.
 DOUBTED = re.compile(
     r"(?:\S+ ){0,6}?(?:disput\w+|den(?:y|ies|ied)|wrong|incorrect|untrue|not true|doubt\w*|nonsense|mistaken|misprint"
-    r"|disagree[sd]?|contradict\w*|exaggerat\w+|unconfirmed|rough|unofficial)\b|[“\"](?:Should|Perhaps|Maybe|Probably)\b",
+    r""
+    r"|not right|not so|not correct|false|misremember\w*"
+    r"|disagree[sd]?|contradict\w*|exaggerat\w+|unconfirmed|rough|unofficial)\b"
+    r"|[“\"](?:Should|Perhaps|Maybe|Probably)\b",
     re.IGNORECASE,
 )
 # Words whose meaning depends on the surrounding text.
