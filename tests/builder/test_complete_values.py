@@ -132,7 +132,7 @@ def test_the_last_part_of_a_chinese_list_is_no_sentence() -> None:
         ("en", "Tom Hale: The old boiler heated 318 rooms every winter.\n\nAnn Pike: He is wrong, it never did."),
         (
             "en",
-            "The old boiler heated 318 rooms every winter.\n\nIt stood below the smaller one of the halls.\n\nThat is simply not true.",
+            "The old boiler heated 318 rooms every winter.\n\nIt stood below the hall.\n\nThat is simply not true.",
         ),
         ("en", "Tom Hale: The old boiler heated 318 rooms of our house every winter."),
         ("zh", "**郑伯（1950年生）**　全镇第一张季票是我买的，1983年，花了十二块。\n\n**许婶**　他记错了，是我家。"),
