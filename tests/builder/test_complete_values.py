@@ -135,6 +135,7 @@ def test_the_last_part_of_a_chinese_list_is_no_sentence() -> None:
             "The old boiler heated 318 rooms every winter.\n\nIt stood below the hall.\n\nThat is simply not true.",
         ),
         ("en", "Tom Hale: The old boiler heated 318 rooms of our house every winter."),
+        ("en", "The owners of the baths had reported in May that the old boiler heated 318 rooms."),
         ("zh", "**郑伯（1950年生）**　全镇第一张季票是我买的，1983年，花了十二块。\n\n**许婶**　他记错了，是我家。"),
         ("zh", "郑伯：旧锅炉一个冬天烧掉318吨煤，都靠人推上去。\n\n许婶：不对，没有那么多。"),
         ("zh", "旧锅炉一个冬天烧掉318吨煤，都靠人推上去。这个说法不对，账上没有那么多。"),

@@ -45,6 +45,7 @@ NOT_STATED = re.compile(
     r"|said|says?|saying|told|tells?|argue[sd]?|claim\w*|warn\w*|call(?:s|ed) (?:for|the|it)|complain\w*|suggest\w*"
     r"|recommend\w*|promis\w+|according|alleg\w+|reportedly|rumou?r\w*|legend|myth|folklore|boast\w*|recalls?|remembers?|maintains?|disput\w+|doubt\w*|insist\w*"
     r"|budget(?:ed|s)?|quoted?|brochure|in theory|on paper|own figure|put (?:\w+ ){0,3}at|valued at"
+    r"|had (?:reported|stated|announced|written|calculated) (?:\w+ ){0,4}that"
     r"|wrongly|mistaken\w*|erroneous\w*|misprint|correction|incorrect\w*"
     r"|you|your|yours|please|do not|don[’']t|let|eg|ie|next(?! to\b)"
     r"|tomorrow|would-be|asked (?:for|why|whether)|demand\w*|need(?:s|ed)?)\b|\w[’'](?:d|ll)\b",
