@@ -51,6 +51,7 @@ MEMBERS = {
     "run": "benches.run",
     "score": "benches.score",
     "scorer": "benches.scorer",
+    "scorer_train": "benches.scorer_train",
     "search": "benches.search",
     "sequential": "benches.sequential",
     "stats_coverage": "benches.stats_coverage",

@@ -44,12 +44,12 @@ def perturbation_table(found: dict[str, Any]) -> Iterator[str]:
     """Yield the table of each perturbation's effect, with one-sided McNemar tests and Holm's adjustment."""
     rows = found["perturbations"]
     tests = [decline_p(row["only_off"], row["only_on"], is_easier=row.get("easier", False)) for row in rows]
-    yield "|Perturbation|Pairs|Correct, off → on|Only off, only on|p|p, Holm|Planted value, off → on|"
+    yield "|Perturbation|Pairs|Correct, off→on|Only off, only on|p|p, Holm|Planted value, off→on|"
     yield "|---|---|---|---|---|---|---|"
     for row, p, adjusted in zip(rows, tests, holm(tests).tolist(), strict=True):
         name = f"`{row['name']}`" + (" (makes questions easier)" if row.get("easier") else "")
-        planted = "–" if row["planted"] is None else "{} → {}".format(*row["planted"])
-        moved = f"{row['off']} → {row['on']}|{row['only_off']}, {row['only_on']}"
+        planted = "–" if row["planted"] is None else "{}→{}".format(*row["planted"])
+        moved = f"{row['off']}→{row['on']}|{row['only_off']}, {row['only_on']}"
         yield f"|{name}|{row['pairs']}|{moved}|{p:.2g}|{adjusted:.2g}|{planted}|"
 
 

@@ -1,11 +1,10 @@
 """Validate the robust scorer on labelled responses, with substring matching and the original code as baselines.
 
-    python -m benches scorer [--folder FOLDER] [--held-out]
+    python -m benches scorer [--folder FOLDER] [--set 2] [--held-out]
     python -m benches scorer --sample RESPONSES.jsonl … --per-language 1000 --folder FOLDER
 
 The second form draws the rows to label (`benches/scorer_sample.py`). The format of all files is described in
-`tests/scoring/validation/README.md`. A third of the rows is held out, by the hash of question and response; without
-`--held-out` these rows are neither read nor scored.
+`tests/scoring/validation/README.md`. Rows that are held out are neither read nor scored without `--held-out`.
 """
 
 from __future__ import annotations
@@ -13,12 +12,21 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
 from benches import ROOT
-from benches.scorer_sample import ORDINARY, Part, ValidationRow, draw_sample, read_labels, read_rows, write_rows
+from benches.scorer_sample import (
+    ORDINARY,
+    Part,
+    ValidationRow,
+    draw_sample,
+    read_final_labels,
+    read_labels,
+    read_rows,
+    write_rows,
+)
 from ragbed.analysis.statistics.agreement import agreement
 from ragbed.analysis.statistics.rates import wilson
 from ragbed.scoring import score
@@ -44,7 +52,8 @@ def main() -> int:
     """Draw a sample, or score the labelled rows; return 1 if a row has no label."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--folder", type=Path, default=FOLDER, help="folder of the validation set")
-    parser.add_argument("--held-out", action="store_true", help="score the held-out third instead of the rest")
+    parser.add_argument("--set", type=int, choices=(1, 2), default=1, help="validation set to score")
+    parser.add_argument("--held-out", action="store_true", help="score the held-out rows instead of the rest")
     parser.add_argument("--sample", type=Path, nargs="+", default=[], help="responses from which to draw the rows")
     parser.add_argument("--per-language", type=int, default=1000, help="rows to draw per language")
     options = parser.parse_args()
@@ -52,15 +61,14 @@ def main() -> int:
         counts = write_rows(options.folder, draw_sample(options.sample, options.per_language))
         print("\n".join(f"{lang} {part} {stratum}: {count}" for (lang, part, stratum), count in sorted(counts.items())))
         return 0
-    part: Part = "held-out" if options.held_out else "dev"
-    rows = read_rows(options.folder, part)
-    labels = {name: read_labels(options.folder, name, part) for name in ("a", "b", "adjudicated")}
-    missing = [row.id for row in rows if row.id not in labels["adjudicated"]]
+    part = cast("Part", ("held-out" if options.held_out else "dev") + ("-2" if options.set == 2 else ""))
+    rows, final = read_rows(options.folder, part), read_final_labels(options.folder, part)
+    missing = [row.id for row in rows if row.id not in final]
     if missing or not rows:
-        print(f"{len(missing)} of {len(rows)} rows of part {part} have no adjudicated label, e.g. {missing[:3]}")
+        print(f"{len(missing)} of {len(rows)} rows of part {part} have no label, e.g. {missing[:3]}")
         return 1
-    judged = [Judged(row, labels["adjudicated"][row.id], score(row.case(), row.response)) for row in rows]
-    _print_agreement(rows, labels)
+    judged = [Judged(row, final[row.id], score(row.case(), row.response)) for row in rows]
+    _print_agreement(rows, {name: read_labels(options.folder, name, part) for name in ("a", "b")})
     for lang in ("en", "zh"):
         _print_results(lang, [each for each in judged if each.row.lang == lang])
     _print_results("both languages", judged)

@@ -16,7 +16,8 @@ import msgspec
 from ragbed.schema import Case, Document, Lang
 from ragbed.scoring.robust.normalise import fold
 
-Part: TypeAlias = Literal["dev", "held-out"]
+# The parts of the two validation sets; each has development rows and rows that were held out until they were scored.
+Part: TypeAlias = Literal["dev", "held-out", "dev-2", "held-out-2"]
 
 ORDINARY = ("gold only", "rival only", "set-phrase refusal", "number and date variants")
 # The share of each stratum in the sample; a stratum with too few responses is taken completely.
@@ -209,6 +210,11 @@ def _read_lines(path: Path) -> list[bytes]:
     if compressed.is_file():
         return gzip.decompress(compressed.read_bytes()).splitlines()
     return path.read_bytes().splitlines() if path.is_file() else []
+
+
+def read_final_labels(folder: Path, part: Part) -> dict[str, dict[str, bool]]:
+    """Return the adjudicated labels of a part, or those of its author if nobody else labelled it."""
+    return read_labels(folder, "adjudicated", part) or read_labels(folder, "author", part)
 
 
 def read_labels(folder: Path, labeller: str, part: Part) -> dict[str, dict[str, bool]]:

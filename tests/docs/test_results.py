@@ -28,7 +28,7 @@ def test_a_table_says_what_its_source_says(name: str) -> None:
 
 def test_a_changed_number_is_noticed() -> None:
     page, _ = TABLES["perturbations"]
-    assert render("perturbations").replace("247 → 219", "248 → 219") not in page.read_text("utf-8")
+    assert render("perturbations").replace("247→219", "248→219") not in page.read_text("utf-8")
 
 
 # Numbers in the text that are part of the design, not results.

@@ -49,7 +49,7 @@ def small() -> Recording:
 
 def test_every_model_has_every_run() -> None:
     runs = {path.stem.rsplit(".", 1)[1] for path in recording_paths()}
-    assert len(runs) == 8
+    assert len(runs) == 13
     assert [path.stem for path in recording_paths()] == sorted(f"{model}.{run}" for model in MODELS for run in runs)
 
 
@@ -99,7 +99,21 @@ def test_other_data_is_refused(small: Recording, tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def synthetic(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with open_data(None) as folders:
-        yield folders.synthetic
+        yield folders.synthetic / "synthetic"
+
+
+@pytest.mark.parametrize("run", ["long-32", "synthetic-stated"])
+def test_scores_of_long_contexts_and_confidence_follow_from_the_responses(run: str, synthetic: Path) -> None:
+    recording = read_recording(_SMALL.with_name(f"{MODELS[0]}.{run}.recording"))
+    part = replace(recording, trials=recording.trials[:100])
+    scored = score_recording(part, synthetic.parent / run.partition("-")[0])
+    assert count_differences(part, scored) == 0, "run `python -m study score`"
+
+
+def test_outcomes_of_the_ability_predictions_are_published() -> None:
+    page = (RESULTS.parent / "results.md").read_text("utf-8")
+    table = page.split("<!-- from study/abilitypredictions -->")[1].split("<!-- end -->")[0]
+    assert [line.split("|")[1] for line in table.splitlines() if line.startswith("|")][2:] == list("12345678")
 
 
 def test_scores_follow_from_the_responses(small: Recording, synthetic: Path) -> None:

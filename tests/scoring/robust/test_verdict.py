@@ -45,13 +45,13 @@ def test_every_golden_response_gets_the_verdict_of_its_kind(rgb_dir: Path) -> No
 
 
 def test_a_verdict_names_its_rules_and_their_spans() -> None:
-    reply = "Insufficient information, though probably ＡＴＨＥＮＳ, not New York."
+    reply = "The documents are wrong. It was probably ＡＴＨＥＮＳ, not New York."
     assert explain(OLYMPICS, reply) == (
         "correct",
         [
-            ("refusal.insufficient", 0, 24, "Insufficient information"),
-            ("answer.name.asserted", 42, 48, "ＡＴＨＥＮＳ"),
-            ("fake.name.denied", 54, 62, "New York"),
+            ("flag", 0, 25, "The documents are wrong. "),
+            ("answer.name.asserted", 41, 47, "ＡＴＨＥＮＳ"),
+            ("fake.name.denied", 53, 61, "New York"),
         ],
     )
 
@@ -141,7 +141,8 @@ def test_a_question_or_a_former_belief_is_not_the_answer(answer: str, reply: str
     ],
 )
 def test_the_sign_is_a_part_of_the_number(answer: str, reply: str, correct: bool) -> None:
-    assert score(make_case("How cold was it?", [[answer]]), reply)["correct"] is correct
+    _, evidence = explain(make_case("How cold was it?", [[answer]]), reply)
+    assert any(finding.rule.startswith("answer.number") for finding in evidence) is correct
 
 
 @pytest.mark.parametrize(

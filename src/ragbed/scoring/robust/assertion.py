@@ -175,7 +175,7 @@ def judge_mention(text: str, terms: Terms, mention: Mention, same: Sequence[Ment
     before, after = sentence_around(text, mention)
     if before and not terms.isdisjoint(_BLAMES) and _BLAMED_BEFORE.search(before):
         return "wrong"
-    if _only_denies(text, mention) or (not terms.isdisjoint(_DENIES) and _is_denied(text, mention, before, after)):
+    if only_negates(text, mention) or (not terms.isdisjoint(_DENIES) and _is_denied(text, mention, before, after)):
         return "denied"
     wrong = None if terms.isdisjoint(_CALLS_WRONG) else _WRONG_AFTER.match(after)
     if wrong and (wrong[0].startswith(", ") or not _OTHER_SUBJECT.search(wrong[0])):
@@ -184,7 +184,7 @@ def judge_mention(text: str, terms: Terms, mention: Mention, same: Sequence[Ment
         return "alternative"
     if before and _is_quoted(text, terms, mention, rivals, before):
         return "quoted"
-    return "term" if _is_term(text, mention) else "asserted"
+    return "term" if is_term(text, mention) else "asserted"
 
 
 def _is_quoted(text: str, terms: Terms, mention: Mention, rivals: Sequence[Mention], before: str) -> bool:
@@ -215,7 +215,7 @@ def _is_denied(text: str, mention: Mention, before: str, after: str) -> bool:
     return bool(denial or _ONCE_BELIEVED.search(clause))
 
 
-def _only_denies(text: str, mention: Mention) -> bool:
+def only_negates(text: str, mention: Mention) -> bool:
     """Return whether 'no' or 'none' is not an answer but negates the next words, as in 'there is no information'."""
     answer = text[mention.start : mention.end]
     if answer in _NO:
@@ -267,7 +267,7 @@ def _last_end(text: str, pattern: re.Pattern[str]) -> int:
     return end
 
 
-def _is_term(text: str, mention: Mention) -> bool:
+def is_term(text: str, mention: Mention) -> bool:
     """Return whether a number is a term of a calculation and not its result, e.g. 70 in '70 - 20 = 50'."""
     if not mention.rule.startswith("number"):
         return False

@@ -15,6 +15,7 @@ from ragbed.scoring.robust.question import Asked
 from ragbed.scoring.robust.units import LOOSE
 
 MAX_CANDIDATES = 8
+_ANNOUNCING = ("answer is ", "answer: ", "答案是", "答案为", "答案:")
 _CAPITAL = "[A-Z\u00c0-\u00de\u0370-\u042f]"
 _NAME = re.compile(
     rf"(?<![\w']){_CAPITAL}[\w'’.-]*(?: (?:of |de |van |von |der |the |al-)?{_CAPITAL}[\w'’.-]*)*"
@@ -102,7 +103,8 @@ def _quantities(slot: GoldSlot, asked: Asked, response: FoldedResponse) -> Itera
         is_article = written[:1] == "一" and len(written) == 2 and found.unit not in units  # 一条 is not a count here
         if found.value in values or is_article or written in asked.text:
             continue
-        if any(_is_rival(found.unit, wanted.unit or asked.unit) for wanted in slot.quantities):
+        is_announced = not found.unit and response.text[: found.start].endswith(_ANNOUNCING)
+        if is_announced or any(_is_rival(found.unit, wanted.unit or asked.unit) for wanted in slot.quantities):
             yield Mention(found.start, found.end, "number")
 
 
@@ -135,10 +137,9 @@ def _names_zh(response: FoldedResponse, asked: Asked, own: Sequence[Mention]) ->
     text, start = response.text[:4000], 0
     answers = {text[mention.start : mention.end] for mention in own}
     yield from _names_in_documents(response, asked, answers)
-    family = asked.family
     for end in [*(match.start() for match in _CLAUSE.finditer(text)), len(text)]:
         clause = text[start:end]
-        for pattern in (_FILLER, _LEADING) if family is None or family.search(clause) else (_FILLER,):
+        for pattern in (_FILLER, _LEADING):
             if pattern is _FILLER and not asked.asks_where and "在" in clause and not _LINKED.search(clause):
                 continue
             if (match := pattern.search(clause)) and _is_name(match[1], asked, answers):

@@ -6,31 +6,25 @@ import re
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
-from ragbed.schema import Case
+from ragbed.schema import Case, Lang
 from ragbed.scoring.robust.alignment import find_aligned
-from ragbed.scoring.robust.answered import gives_answer
-from ragbed.scoring.robust.assertion import is_correcting, sentence_around
-from ragbed.scoring.robust.assertions import Assertions, ResponseReader
+from ragbed.scoring.robust.decision import Decision, decide
 from ragbed.scoring.robust.gold import Gold, prepare
 from ragbed.scoring.robust.match import FoldedResponse, Mention
+from ragbed.scoring.robust.model import Phrases, read_phrases
 from ragbed.scoring.robust.normalise import fold, origins
-from ragbed.scoring.robust.phrases import find_phrases
 from ragbed.scoring.robust.question import read_question
-from ragbed.scoring.robust.refusal import WEAK, is_withdrawn
+from ragbed.scoring.robust.reader import ResponseReader
+from ragbed.scoring.robust.tokens import Token
 
 VerdictName: TypeAlias = Literal[
     "correct", "partial", "incorrect", "refused", "flag-only", "empty", "unscored", "unsure"
 ]
 
-MAX_LENGTH = 200_000  # maximum number of characters to read, half from each end of a response
+MAX_LENGTH = 40_000  # maximum number of characters to read, half from each end of a response
 
 _WORD_CHARACTER = re.compile(r"\w")
 _THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)|\A(?:(?!<think).)*</think(?:ing)?>", re.DOTALL)
-_CONTRADICTIONS = frozenset({"flag.contradiction", "flag.矛盾"})
-_RESOLVED = re.compile(
-    r"\b(?:trust|prefer|go with|side with|more reliable|more credible|only|must be|correct|considering|majority)\b"
-    r"|为准|可信|可靠|[相采]信|权威|倾向"
-)
 _MIN_COPIED_LENGTH = 40  # a shorter document that a response contains verbatim does not count as copied
 
 
@@ -71,41 +65,28 @@ def judge(case: Case, reply: str) -> RobustVerdict:
         return RobustVerdict("empty", False, 0.0, 0.0, False, False, False, ())
     texts = [document.text for document in case.documents]
     response, length = FoldedResponse(text, (trimmed, *texts)), len(reply)
-    documents = [each for each in texts if _MIN_COPIED_LENGTH <= len(each) <= length and each in reply]
-    copied = _find_spans(text, [fold(document, case.lang) for document in documents])
-    asked = read_question(case.question, case.lang)
-    refusals, flags = find_phrases(text, response.terms, asked)
-    if copied:
-        refusals, flags = _outside(refusals, copied), _outside(flags, copied)
-    if len(documents) > 1:  # the response copies documents and answers nothing
-        asserted = Assertions([[] for _ in gold.slots], [], [Mention(0, len(text), "echo")])
+    copied = [each for each in texts if _MIN_COPIED_LENGTH <= len(each) <= length and each in reply]
+    reader = ResponseReader(gold, read_question(case.question, case.lang), response, trimmed)
+    phrases = read_phrases(_outside(reader.tokens, text, copied, case.lang) if copied else reader.tokens, reader.lang)
+    if len(copied) > 1:  # the response copies documents and answers nothing
+        decision = Decision([[] for _ in gold.slots], [], [Mention(0, len(text), "echo")])
     else:
-        is_copy = bool(documents) and 2 * len(documents[0]) > len(trimmed)
-        phrases = [each for each in (*refusals, *flags) if each.rule not in WEAK and each.rule not in _CONTRADICTIONS]
-        asserted = ResponseReader(gold, asked, response, trimmed, phrases, is_copy=is_copy).read()
-        is_empty = not asserted.false and not any(asserted.true)
-        if refusals and is_empty and gives_answer(text, asked, case.lang, refusals):
-            asserted = asserted._replace(is_answered=True)
-        if not asserted.is_answered and _is_undecided(text, asserted, flags):
-            asserted = asserted._replace(is_contested=True)
-    return _conclude(case, gold, text, asserted, [*asserted.evidence, *refusals, *flags])
+        is_copy = bool(copied) and 2 * len(copied[0]) > len(trimmed)
+        decision = decide(reader, phrases.refusal, is_copy=is_copy)
+    return _conclude(case, gold, reader, phrases, decision)
+
+
+def read_case(case: Case, reply: str) -> ResponseReader:
+    """Return the candidates that a response to a case mentions."""
+    gold = prepare(case.question, case.answer, case.fake, case.lang, _stated(case))
+    trimmed = trim_response(reply)
+    response = FoldedResponse(fold(trimmed, case.lang), (trimmed, *(document.text for document in case.documents)))
+    return ResponseReader(gold, read_question(case.question, case.lang), response, trimmed)
 
 
 def _stated(case: Case) -> frozenset[str]:
     """Return the recorded values of the documents that do not support the answer."""
     return frozenset([each.states for each in case.documents if each.states and each.stance != "supports"])
-
-
-def _is_undecided(text: str, asserted: Assertions, flags: Sequence[Mention]) -> bool:
-    """Return whether a response only reports that documents contradict each other, and gives no answer afterwards."""
-    starts = [flag.start for flag in flags if flag.rule in _CONTRADICTIONS]
-    if not starts or len(starts) < len(flags) or len(asserted.true) != 1 or not asserted.true[0]:
-        return False
-    last = asserted.true[0][-1]
-    if _RESOLVED.search(text, min(starts)):
-        return False
-    sentence = last.start - len(sentence_around(text, last)[0])
-    return sentence <= min(starts) and not is_correcting(text, last)
 
 
 def explain(case: Case, reply: str) -> tuple[VerdictName, list[VerdictEvidence]]:
@@ -127,34 +108,43 @@ def find_evidence(case: Case, reply: str, judged: RobustVerdict) -> list[Verdict
     return evidence
 
 
-def _conclude(case: Case, gold: Gold, text: str, asserted: Assertions, evidence: list[Mention]) -> RobustVerdict:
-    answered = sum(map(bool, asserted.true))
-    misled = bool(asserted.false)
-    refusals = [mention for mention in evidence if mention.rule.startswith("refusal")]
-    has_answer = bool(answered) or misled or asserted.is_answered
-    refused = bool(refusals) and not has_answer and not is_withdrawn(text, refusals)
-    if misled:  # a response that gives the false answer does not call it wrong
-        evidence = [mention for mention in evidence if mention.rule != "flag.fake"]
-    flags = [mention for mention in evidence if mention.rule.startswith("flag")]
+def _conclude(case: Case, gold: Gold, reader: ResponseReader, phrases: Phrases, decision: Decision) -> RobustVerdict:
+    text, evidence = reader.text, [*reader.excluded, *decision.evidence]
+    answered, misled = sum(map(bool, decision.true)), bool(decision.false)
+    refused = phrases.refusal > 0 and not answered and not misled
+    flagged = phrases.flag > 0
+    for is_found, rule, number in (
+        (phrases.refusal > 0, "refusal", phrases.refusal_at),
+        (flagged, "flag", phrases.flag_at),
+    ):
+        if is_found:
+            evidence.append(Mention(*_span(reader.tokens, number, len(text)), rule))
     if not _is_usable(gold):
         evidence.append(Mention(0, len(text), "gold.unusable"))
-        return RobustVerdict("unscored", None, None, None, refused, bool(flags), misled, tuple(evidence))
+        return RobustVerdict("unscored", None, None, None, refused, flagged, misled, tuple(evidence))
     share = aligned = answered / len(gold.slots)
     if len(gold.slots) > 1:
-        bound = find_aligned(case.question, case.lang, gold.slots, asserted.true, text)
+        bound = find_aligned(case.question, case.lang, gold.slots, decision.true, text)
         aligned = sum(bound) / len(bound)
         if aligned < share:
             evidence.append(Mention(0, len(text), "parts.swapped"))
     verdict: VerdictName = "incorrect"
-    if asserted.is_contested:
+    if decision.is_contested:
         verdict = "unsure"
     elif aligned and not misled:
         verdict = "correct" if aligned == 1 else "partial"
     elif refused:
         verdict = "refused"
-    elif flags and not misled and _is_only_flag(text, flags[0]):
+    elif flagged and not misled and _is_only_flag(text, evidence[-1]):
         verdict = "flag-only"
-    return RobustVerdict(verdict, verdict == "correct", share, aligned, refused, bool(flags), misled, tuple(evidence))
+    return RobustVerdict(verdict, verdict == "correct", share, aligned, refused, flagged, misled, tuple(evidence))
+
+
+def _span(tokens: Sequence[Token], sentence: int, length: int) -> tuple[int, int]:
+    """Return the span of a sentence of a folded response."""
+    start = next((token.start for token in tokens if token.sentence == sentence), 0)
+    end = next((token.start for token in tokens if token.sentence > sentence), length)
+    return start, end
 
 
 def _is_usable(gold: Gold) -> bool:
@@ -170,21 +160,13 @@ def trim_response(reply: str) -> str:
     return reply
 
 
-def _find_spans(text: str, documents: Sequence[str]) -> list[tuple[int, int]]:
-    """Return the spans of copied documents, whose statements are not the model's own."""
-    starts = [(text.find(document), len(document)) for document in documents]
-    return [(start, start + length) for start, length in starts if start >= 0]
-
-
-def _outside(mentions: Sequence[Mention], spans: Sequence[tuple[int, int]]) -> list[Mention]:
-    return [
-        mention
-        for mention in mentions
-        if not any(start <= mention.start and mention.end <= end for start, end in spans)
-    ]
+def _outside(tokens: Sequence[Token], text: str, documents: Sequence[str], lang: Lang) -> list[Token]:
+    """Return the tokens outside copied documents, whose statements are not the model's own."""
+    folded = [fold(document, lang) for document in documents]
+    spans = [(start, start + len(each)) for each in folded if (start := text.find(each)) >= 0]
+    return [token for token in tokens if not any(start <= token.start < end for start, end in spans)]
 
 
 def _is_only_flag(text: str, flag: Mention) -> bool:
     """Return whether a response consists almost entirely of the sentence with its error flag."""
-    before, after = sentence_around(text, flag)
-    return len(text) - len(before) - len(after) - (flag.end - flag.start) < 12
+    return len(text.strip()) - (flag.end - flag.start) < 12

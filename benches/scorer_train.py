@@ -1,0 +1,247 @@
+"""Fit the linear models of the robust scorer to labelled responses, and write their weights into the package.
+
+    python -m benches scorer_train [--folds 6]
+
+The data are the labelled responses of `tests/scoring`; the second held-out part of the validation set is never read.
+With `--folds`, every response is predicted by models that have not seen its question, and nothing is written.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple, TypeAlias
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.sparse import csr_matrix
+
+from benches import ROOT
+from benches.scorer import FOLDER, LABELS
+from benches.scorer_sample import Part, read_final_labels, read_rows
+from ragbed.schema import Case, Lang
+from ragbed.scoring.robust import model
+from ragbed.scoring.robust.features import by_sentence, mention_features, response_features, sentence_features
+from ragbed.scoring.robust.tokens import FALSE, TRUE
+from ragbed.scoring.robust.verdict import judge, read_case
+from tests.scoring.robust.adversarial_cases import read_cases
+from tests.scoring.robust.cases import make_case
+
+WEIGHTS = ROOT / "src" / "ragbed" / "scoring" / "robust" / "weights"
+PARTS: tuple[Part, ...] = ("dev", "held-out", "dev-2")
+SMALLEST = 0.02  # weights below this are left out
+PENALTIES = {"sentence": 0.5 / 25, "response": 3.0, "mention": 2.0}  # how strongly large weights are penalised
+# Responses that regression tests check count more than once.
+COPIES = {"adversarial": 3.0, "labelled": 2.0}
+MIN_COUNT = 2  # a feature of fewer sentences, responses or mentions is left out
+
+Floats: TypeAlias = NDArray[np.float64]
+Loss: TypeAlias = Callable[[Floats], tuple[float, Floats]]
+
+
+class Example(NamedTuple):
+    """A labelled response with its features; `mentions` is empty if the mention model does not decide."""
+
+    source: str
+    case: Case
+    reply: str
+    labels: dict[str, bool]
+    sentences: list[set[str]]
+    response: set[str]
+    mentions: list[tuple[str, set[str]]]
+    has_misled: bool
+
+
+def main() -> int:
+    """Write the weights of both languages, or print the errors of a cross-validation."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--folds", type=int, default=0, help="parts of a cross-validation; nothing is written")
+    folds = parser.parse_args().folds
+    languages: tuple[Lang, ...] = ("en", "zh")
+    for lang in languages:
+        examples = list(read_examples(lang))
+        if folds:
+            _cross_validate(lang, examples, folds)
+            continue
+        WEIGHTS.mkdir(exist_ok=True)
+        weights = fit(examples)
+        (WEIGHTS / f"{lang}.json.gz").write_bytes(gzip.compress(msgspec.json.encode(weights), mtime=0))
+        print(f"{lang}: {len(examples)} responses, {len(weights.sentence) + len(weights.mention)} weights")
+    return 0
+
+
+def read_examples(lang: Lang) -> Iterator[Example]:
+    """Yield the labelled responses of a language."""
+    for part in PARTS:
+        labels = read_final_labels(FOLDER, part)
+        for row in (row for row in read_rows(FOLDER, part) if row.lang == lang):
+            yield _example(part, row.case(), row.response, labels[row.id])
+    for folder in ("adversarial", "phrasings", "training"):
+        for each in read_cases(lang, folder):
+            yield _example(folder, each.case, each.reply, {name: getattr(each, name) for name in LABELS})
+    for line in (FOLDER.parent / "labelled" / f"{lang}.jsonl").read_text("utf-8").splitlines():
+        pair = json.loads(line)
+        case = make_case(pair["question"], pair["answer"], pair["fake"], lang)
+        yield _example("labelled", case, pair["reply"], pair["labels"])
+
+
+def _example(source: str, case: Case, reply: str, labels: dict[str, bool]) -> Example:
+    reader = read_case(case, reply)
+    sentences = by_sentence(reader.tokens)
+    mentions = mention_features(reader.tokens) if len(reader.true) == 1 and (reader.true[0] or reader.false) else []
+    wanted = {name: bool(labels.get(name)) for name in (*LABELS, "misled")}
+    found = [sentence_features(sentence) for sentence in sentences] or [set()]
+    return Example(source, case, reply, wanted, found, response_features(sentences), mentions, "misled" in labels)
+
+
+def fit(examples: Sequence[Example]) -> model.Weights:
+    """Return the weights that fit labelled responses."""
+    sentences, owners = _flatten([each.sentences for each in examples])
+    terms, response_terms = _vocabulary(sentences), _vocabulary([each.response for each in examples])
+    lengths = np.array([1 / np.sqrt(max(1, len(features))) for features in sentences])
+    found = csr_matrix(_matrix(sentences, terms).multiply(lengths[:, None]))
+    responses = _matrix([each.response for each in examples], response_terms)
+    copies = np.array([COPIES.get(each.source, 1.0) for each in examples])
+    penalties = np.repeat([PENALTIES["sentence"], PENALTIES["response"], 0], [len(terms), len(response_terms), 1])
+    solved = []
+    for label in ("flagged", "refused"):
+        wanted = np.array([float(each.labels[label]) for each in examples])
+        loss = _phrase_loss(found, owners, responses, wanted, copies)
+        solved.append(_minimize(loss, penalties))
+    pairs = np.round(np.array(solved).T, 3)
+    decided = [each for each in examples if each.mentions]
+    mention_terms, mention_weights = _fit_mentions(decided)
+    return model.Weights(
+        bias=(float(pairs[-1][0]), float(pairs[-1][1])),
+        sentence=_pairs(terms, pairs[: len(terms)]),
+        response=_pairs(response_terms, pairs[len(terms) : -1]),
+        mention={
+            term: weight
+            for term, weight in zip(mention_terms, mention_weights, strict=False)
+            if abs(weight) >= SMALLEST
+        },
+        none=mention_weights[-1],
+    )
+
+
+def _fit_mentions(examples: Sequence[Example]) -> tuple[list[str], list[float]]:
+    # A response that names the false answer is used twice: is the true one its answer, and is the false one?
+    views = [(each, TRUE) for each in examples]
+    views += [(each, FALSE) for each in examples if each.has_misled and any(name == FALSE for name, _ in each.mentions)]
+    mentions, owners = _flatten([[features for _, features in each.mentions] for each, _ in views])
+    terms = _vocabulary(mentions)
+    is_true = np.array([candidate == answer for each, answer in views for candidate, _ in each.mentions])
+    wanted = np.array([float(each.labels["correct" if answer == TRUE else "misled"]) for each, answer in views])
+    penalties = np.repeat([PENALTIES["mention"], 0], [len(terms), 1])
+    copies = np.array([COPIES.get(each.source, 1.0) for each, _ in views])
+    loss = _mention_loss(_matrix(mentions, terms), owners, is_true, wanted, copies)
+    return list(terms), [float(weight) for weight in np.round(_minimize(loss, penalties), 3)]
+
+
+def _minimize(loss: Loss, penalties: Floats) -> Floats:
+    def penalised(weights: Floats) -> tuple[float, Floats]:
+        value, gradient = loss(weights)
+        return value + float(penalties @ weights**2) / 2, gradient + penalties * weights
+
+    options = {"maxiter": 200}
+    return np.asarray(minimize(penalised, np.zeros(len(penalties)), jac=True, method="L-BFGS-B", options=options).x)
+
+
+def _phrase_loss(
+    sentences: csr_matrix, owners: NDArray[np.int64], responses: csr_matrix, wanted: Floats, copies: Floats
+) -> Loss:
+    """Return the loss of the smooth maximum over the sentences of a response plus the score of the response."""
+    count, terms = len(wanted), sentences.shape[1]
+
+    def loss(weights: Floats) -> tuple[float, Floats]:
+        scores = model.SHARPNESS * (sentences @ weights[:terms])
+        top = np.full(count, -np.inf)
+        np.maximum.at(top, owners, scores)
+        shares = np.exp(scores - top[owners])
+        totals = np.bincount(owners, shares, count)
+        odds = (top + np.log(totals)) / model.SHARPNESS + responses @ weights[terms:-1] + weights[-1]
+        slope = copies * (1 / (1 + np.exp(-odds)) - wanted)
+        each = slope[owners] * shares / totals[owners]
+        gradient = np.concatenate([sentences.T @ each, responses.T @ slope, [slope.sum()]])
+        return float(copies @ np.logaddexp(0, (1 - 2 * wanted) * odds)), gradient
+
+    return loss
+
+
+def _mention_loss(
+    mentions: csr_matrix, owners: NDArray[np.int64], is_true: NDArray[np.bool_], wanted: Floats, copies: Floats
+) -> Loss:
+    """Return the loss of the probability of the true answer among all mentions of a response and none of them."""
+    count = len(wanted)
+
+    def loss(weights: Floats) -> tuple[float, Floats]:
+        scores = mentions @ weights[:-1]
+        top = np.full(count, weights[-1])
+        np.maximum.at(top, owners, scores)
+        chances, none = np.exp(scores - top[owners]), np.exp(weights[-1] - top)
+        true = np.bincount(owners, chances * is_true, count) + 1e-12
+        other = np.bincount(owners, chances * ~is_true, count) + none + 1e-12
+        odds = np.log(true) - np.log(other)
+        slope = copies * (1 / (1 + np.exp(-odds)) - wanted)
+        each = np.where(is_true, slope[owners] / true[owners], -slope[owners] / other[owners]) * chances
+        gradient = np.append(mentions.T @ each, -(slope * none / other).sum())
+        return float(copies @ np.logaddexp(0, (1 - 2 * wanted) * odds)), gradient
+
+    return loss
+
+
+def _flatten(groups: Sequence[Sequence[set[str]]]) -> tuple[list[set[str]], NDArray[np.int64]]:
+    """Return all sets of features and the number of the response to which each belongs."""
+    return [each for group in groups for each in group], np.repeat(
+        np.arange(len(groups)), [len(group) for group in groups]
+    )
+
+
+def _vocabulary(found: Iterable[set[str]]) -> dict[str, int]:
+    counts = Counter(feature for features in found for feature in features)
+    return {term: at for at, term in enumerate(sorted(term for term, count in counts.items() if count >= MIN_COUNT))}
+
+
+def _matrix(found: Sequence[set[str]], vocabulary: dict[str, int]) -> csr_matrix:
+    rows = [sorted(vocabulary[feature] for feature in features if feature in vocabulary) for features in found]
+    ends = np.cumsum([0, *map(len, rows)])
+    columns = np.array([column for row in rows for column in row], dtype=np.int64)
+    return csr_matrix((np.ones(len(columns)), columns, ends), shape=(len(rows), len(vocabulary)))
+
+
+def _pairs(terms: Iterable[str], weights: Floats) -> dict[str, tuple[float, float]]:
+    found = zip(terms, weights, strict=True)
+    return {
+        term: (float(flag), float(refusal))
+        for term, (flag, refusal) in found
+        if max(abs(flag), abs(refusal)) >= SMALLEST
+    }
+
+
+def _cross_validate(lang: Lang, examples: Sequence[Example], folds: int) -> None:
+    """Print the errors on every source, each response judged by models that were fitted without its question."""
+    counts: dict[str, Counter[str]] = {}
+    load_weights = model.load_weights
+    for fold in range(folds):
+        is_left_out = [zlib.crc32(each.case.question.encode()) % folds == fold for each in examples]
+        weights = fit([each for each, is_out in zip(examples, is_left_out, strict=True) if not is_out])
+        model.load_weights = lambda _lang, fitted=weights: fitted  # type: ignore[assignment]
+        for each in (each for each, is_out in zip(examples, is_left_out, strict=True) if is_out):
+            judged, count = judge(each.case, each.reply), counts.setdefault(each.source, Counter())
+            count["n"] += 1
+            count["unsure"] += judged.verdict == "unsure"
+            count["false credit"] += bool(judged.correct) and not each.labels["correct"]
+            count["missed credit"] += not judged.correct and each.labels["correct"]
+            count["refusal"] += judged.refused != each.labels["refused"]
+            count["flag"] += judged.flagged != each.labels["flagged"]
+    model.load_weights = load_weights
+    columns = ("n", "false credit", "missed credit", "refusal", "flag", "unsure")
+    print(f"\n| {lang}, errors | {' | '.join(columns)} |\n" + "|---" * (len(columns) + 1) + "|")
+    for source, count in counts.items():
+        print(f"| {source} | {' | '.join(str(count[column]) for column in columns)} |")

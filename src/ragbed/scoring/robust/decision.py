@@ -1,0 +1,113 @@
+"""Decide which of the mentioned candidates a response gives as its answer."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import chain, groupby
+from typing import NamedTuple
+
+from ragbed.scoring.robust.assertion import is_correcting, is_term
+from ragbed.scoring.robust.match import Mention
+from ragbed.scoring.robust.model import weigh_candidates
+from ragbed.scoring.robust.reader import ResponseReader
+from ragbed.scoring.robust.tokens import FALSE, TRUE, Token
+
+# Log odds of the true answer. Between the two, and if the response has another candidate, the verdict is `unsure`.
+ACCEPTED, REJECTED = 0.5, -0.5
+
+
+class Decision(NamedTuple):
+    """The mentions that a response gives as its answer.
+
+    Attributes:
+        true: The asserted mentions of each part of the true answer.
+        false: The asserted mentions of the false answer.
+        evidence: All mentions with their status.
+        is_contested: Whether the response may give another candidate as its answer just as well.
+    """
+
+    true: list[list[Mention]]
+    false: list[Mention]
+    evidence: list[Mention]
+    is_contested: bool = False
+
+
+def decide(reader: ResponseReader, refusal: float, *, is_copy: bool) -> Decision:
+    """Return what a response gives as its answer.
+
+    Args:
+        reader: The candidates that the response mentions.
+        refusal: The log odds that the response refuses to answer.
+        is_copy: Whether the response is a copy of one document, which is not an argument for its answer.
+    """
+    if len(reader.true) != 1:
+        return _decide_parts(reader)
+    true = [mention for mention in reader.true[0] if not is_term(reader.text, mention)]
+    if is_copy:
+        return Decision([true], reader.false, _evidence(reader, bool(true), bool(reader.false)))
+    chances = weigh_candidates(reader.tokens, reader.lang) if true or reader.false else {}
+    chance, false = chances.get(TRUE, 0.0), chances.get(FALSE, 0.0)
+    odds = _log_odds(chance)
+    if refusal > max(odds, 0):
+        return Decision([[]], [], _evidence(reader, False, False))
+    gives_both = bool(true and reader.false) and _gives_both(reader.tokens)
+    if true and len(chances) > 1 and (gives_both or REJECTED < odds <= ACCEPTED):
+        has_false = gives_both or false > chance / 2
+        evidence = _evidence(reader, has_false, has_false)
+        return Decision([true if has_false else []], reader.false if has_false else [], evidence, is_contested=True)
+    is_true, is_false = bool(true) and odds > 0, false > 0.5
+    return Decision([true if is_true else []], reader.false if is_false else [], _evidence(reader, is_true, is_false))
+
+
+def _gives_both(tokens: Sequence[Token]) -> bool:
+    """Return whether two sentences say the same of the true and of the false answer."""
+    frames: dict[str, set[str]] = {TRUE: set(), FALSE: set()}
+    for _, sentence in groupby(tokens, key=lambda token: token.sentence):
+        words = list(sentence)
+        named = {token.candidate for token in words if token.candidate}
+        if len(named) == 1 and not named.isdisjoint(frames):
+            frames[named.pop()].add(" ".join("X" if token.candidate else token.text for token in words))
+    return not frames[TRUE].isdisjoint(frames[FALSE])
+
+
+def _log_odds(chance: float) -> float:
+    chance = min(max(chance, 1e-9), 1 - 1e-9)
+    return math.log(chance / (1 - chance))
+
+
+def _evidence(reader: ResponseReader, is_true: bool, is_false: bool) -> list[Mention]:
+    """Return the mentions of the candidates with their status."""
+    found = []
+    for name, mentions, others, is_given in (
+        ("answer", reader.true[0], reader.false, is_true),
+        ("fake", reader.false, reader.true[0], is_false),
+    ):
+        for mention in mentions:
+            status = reader.status(mention, mentions, [*others, *reader.rivals])
+            if not is_given and status == "asserted":
+                status = "other-role"
+            found.append(mention._replace(rule=f"{name}.{mention.rule}.{status}"))
+    if not is_true:
+        found += [mention._replace(rule="rival") for mention in reader.rivals]
+    return found
+
+
+def _decide_parts(reader: ResponseReader) -> Decision:
+    """Return the asserted parts of an answer with several parts."""
+    evidence: list[Mention] = []
+
+    def keep(mentions: Sequence[Mention], others: Sequence[Mention], name: str) -> list[Mention]:
+        kept = []
+        for mention in mentions:
+            status = reader.status(mention, mentions, others)
+            evidence.append(mention._replace(rule=f"{name}.{mention.rule}.{status}"))
+            if status == "asserted":
+                kept.append(mention)
+        return kept
+
+    true = [keep(mentions, reader.false, "answer") for mentions in reader.true]
+    false = keep(reader.false, list(chain(*reader.true)), "fake")
+    if false and all(true) and all(any(is_correcting(reader.text, each) for each in part) for part in true):
+        false = []
+    return Decision(true, false, evidence)

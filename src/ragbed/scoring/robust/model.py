@@ -1,0 +1,118 @@
+"""Linear models that decide what a response gives as its answer, and whether it refuses or flags an error.
+
+The weights of the features (`features.py`) are in `weights/{en,zh}.json.gz`. `python -m benches scorer_train` fits them
+to labelled responses; none of the files depends on the machine that scores.
+"""
+
+from __future__ import annotations
+
+import gzip
+import math
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from importlib.resources import files
+from typing import NamedTuple
+
+import msgspec
+
+from ragbed.schema import Lang
+from ragbed.scoring.robust.features import by_sentence, mention_features, response_features, sentence_features
+from ragbed.scoring.robust.tokens import Token
+
+SHARPNESS = 2.0  # how much the strongest sentence outweighs the others
+
+
+class Weights(msgspec.Struct, frozen=True):
+    """The weights of a language; each pair has the weights for an error flag and for a refusal.
+
+    Attributes:
+        bias: The pair that every response gets.
+        sentence: The pairs of the features of a sentence.
+        response: The pairs of the features of a response.
+        mention: The weight of each feature of a mention.
+        none: The weight of giving none of the candidates as the answer.
+    """
+
+    bias: tuple[float, float]
+    sentence: dict[str, tuple[float, float]]
+    response: dict[str, tuple[float, float]]
+    mention: dict[str, float]
+    none: float
+
+
+class Phrases(NamedTuple):
+    """How clearly a response flags an error and refuses, as log odds, and the sentences that say so most clearly.
+
+    Attributes:
+        flag: The log odds of an error flag.
+        refusal: The log odds of a refusal.
+        flag_at: The number of the sentence with the flag.
+        refusal_at: The number of the sentence with the refusal.
+    """
+
+    flag: float
+    refusal: float
+    flag_at: int
+    refusal_at: int
+
+
+@lru_cache(maxsize=2)
+def load_weights(lang: Lang) -> Weights:
+    """Return the weights of a language."""
+    content = (files(__package__) / "weights" / f"{lang}.json.gz").read_bytes()
+    return msgspec.json.decode(gzip.decompress(content), type=Weights)
+
+
+def read_phrases(tokens: Sequence[Token], lang: Lang) -> Phrases:
+    """Return how clearly a response flags an error and refuses."""
+    weights = load_weights(lang)
+    sentences = by_sentence(tokens)
+    scores = [_score_sentence(sentence, weights) for sentence in sentences] or [(0.0, 0.0)]
+    flag, refusal = _sum_pairs(response_features(sentences), weights.response)
+    flags, refusals = [pair[0] for pair in scores], [pair[1] for pair in scores]
+    numbers = [sentence[0].sentence for sentence in sentences] or [0]
+    return Phrases(
+        flag + weights.bias[0] + pool(flags),
+        refusal + weights.bias[1] + pool(refusals),
+        numbers[flags.index(max(flags))],
+        numbers[refusals.index(max(refusals))],
+    )
+
+
+def _score_sentence(sentence: Sequence[Token], weights: Weights) -> tuple[float, float]:
+    """Return the scores of a sentence, in which long sentences do not have an advantage."""
+    features = sentence_features(sentence)
+    flag, refusal = _sum_pairs(features, weights.sentence)
+    length = math.sqrt(len(features))
+    return flag / length, refusal / length
+
+
+def _sum_pairs(features: Iterable[str], weights: dict[str, tuple[float, float]]) -> tuple[float, float]:
+    flag = refusal = 0.0
+    get = weights.get
+    for feature in features:
+        if pair := get(feature):
+            flag += pair[0]
+            refusal += pair[1]
+    return flag, refusal
+
+
+def pool(scores: Sequence[float]) -> float:
+    """Return a smooth maximum of the scores of sentences."""
+    top = max(scores)
+    return top + math.log(sum(math.exp(SHARPNESS * (score - top)) for score in scores)) / SHARPNESS
+
+
+def weigh_candidates(tokens: Sequence[Token], lang: Lang) -> dict[str, float]:
+    """Return the probability that the response gives each of its candidates as its answer."""
+    weights = load_weights(lang)
+    get = weights.mention.get
+    scored = [
+        (candidate, sum(get(feature, 0.0) for feature in features)) for candidate, features in mention_features(tokens)
+    ]
+    top = max([weights.none, *(score for _, score in scored)])
+    found: dict[str, float] = {}
+    for candidate, score in scored:
+        found[candidate] = found.get(candidate, 0.0) + math.exp(score - top)
+    total = sum(found.values()) + math.exp(weights.none - top)
+    return {candidate: value / total for candidate, value in found.items()}

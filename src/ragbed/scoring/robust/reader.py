@@ -1,0 +1,146 @@
+"""Find the mentions of the true answer, the false answer and other candidates in a response."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cached_property
+from itertools import chain
+
+from ragbed.schema import Lang
+from ragbed.scoring.robust.assertion import is_plain, judge_mention, only_negates
+from ragbed.scoring.robust.candidates import find_candidates
+from ragbed.scoring.robust.gold import Gold
+from ragbed.scoring.robust.match import FoldedResponse, Mention, drop_contained, find_mentions
+from ragbed.scoring.robust.names import is_ordinary_word, is_part_of_name, locate
+from ragbed.scoring.robust.normalise import origins
+from ragbed.scoring.robust.question import Asked
+from ragbed.scoring.robust.tokens import FALSE, RIVAL, TRUE, Token, asked_words, tokenize
+
+_WORD = re.compile("[a-z]{2}")
+_PLACE = re.compile(r"\b(?:where|city|town|village|place|venue|location|capital)\b", re.IGNORECASE)
+_HAN = re.compile("[\u4e00-\u9fff]")
+_MIN_SHARE_ZH = 6  # at least one in six characters of a Chinese response is Chinese
+_ENDS = ("", ".", "。", "\n", "!")
+_QUOTES = " \n\"'(《"
+
+
+class ResponseReader:
+    """Finds the candidates that one response mentions.
+
+    Args:
+        gold: The prepared answers.
+        asked: What the question asks for.
+        response: The folded response.
+        original: The response without reasoning.
+
+    Attributes:
+        true: The mentions of each part of the true answer.
+        false: The mentions of the false answer.
+        rivals: The mentions of other values of the same type.
+        excluded: The mentions that are part of a longer name, an ordinary word or a negation, with their status.
+    """
+
+    def __init__(self, gold: Gold, asked: Asked, response: FoldedResponse, original: str) -> None:
+        self.gold, self.asked, self.response, self.original = gold, asked, response, original
+        self.text = response.text
+        self.excluded: list[Mention] = []
+        self._statuses: dict[Mention, str] = {}
+        slots, fakes = len(gold.slots), len(gold.slots) + len(gold.fakes)
+        found = [find_mentions(slot, gold, response) for slot in (*gold.slots, *gold.fakes, *gold.rivals)]
+        found = drop_contained(found)
+        self.true = [self._keep(mentions, "answer") for mentions in found[:slots]]
+        self.false = self._keep(list(chain(*found[slots:fakes])), "fake")
+        self.rivals = list(chain(*found[fakes:]))
+        if slots == 1 and self.true[0] and not self.false and not self.rivals:
+            found_rivals = find_candidates(gold.slots[0], gold, response, asked, self.true[0])
+            self.rivals = [rival for rival in found_rivals if not self._extends_answer(rival)]
+
+    @cached_property
+    def tokens(self) -> list[Token]:
+        """The tokens of the response, with the candidates."""
+        true, false = list(chain(*self.true)), self.false
+        tagged = [(mention, TRUE, self.status(mention, true, [*false, *self.rivals])) for mention in true]
+        tagged += [(mention, FALSE, self.status(mention, false, [*true, *self.rivals])) for mention in false]
+        tagged += [(mention, f"{RIVAL} {self.text[mention.start : mention.end]}", "") for mention in self.rivals]
+        mentions, end = [], 0
+        for mention, candidate, status in sorted(tagged):
+            if mention.start >= end:
+                mentions.append((mention._replace(rule=status), candidate))
+                end = mention.end
+        asked = asked_words(self.asked.question, self.lang)
+        return tokenize(self.text, mentions, asked, self.lang)
+
+    @cached_property
+    def lang(self) -> Lang:
+        """The language of the response, which can differ from that of the question."""
+        if self.text.isascii():
+            return "en" if _WORD.search(self.text) else self.gold.lang
+        mentions = {mention[:2] for mention in chain(*self.true, self.false, self.rivals)}
+        own = sum(len(_HAN.findall(self.text, *span)) for span in mentions)
+        length = len(self.text) - sum(end - start for start, end in mentions)
+        han = len(_HAN.findall(self.text)) - own
+        if not han and not _WORD.search(self.text):
+            return self.gold.lang
+        return "zh" if han and _MIN_SHARE_ZH * han >= length else "en" if length > han + own else self.gold.lang
+
+    def _extends_answer(self, rival: Mention) -> bool:
+        """Return whether another candidate only continues the answer: 'iPhone 14 Pro', or 'Munich, Germany'."""
+        asks_for_place = _PLACE.search(self.asked.question) is not None
+        for mention in self.true[0]:
+            first, second = sorted((mention[:2], rival[:2]))
+            between = self.text[first[1] : second[0]].strip()
+            if not between or (between == "," and first == mention[:2] and asks_for_place):
+                return True
+        return False
+
+    def status(self, mention: Mention, same: Sequence[Mention], others: Sequence[Mention]) -> str:
+        """Return whether the words around a mention assert it, deny it, call it wrong and so on."""
+        if self._is_plain:
+            return "asserted"
+        if mention not in self._statuses:
+            self._statuses[mention] = judge_mention(self.text, self.response.terms, mention, same, others)
+        return self._statuses[mention]
+
+    @cached_property
+    def _is_plain(self) -> bool:
+        return is_plain(self.response.terms)
+
+    def _keep(self, mentions: Sequence[Mention], answer: str) -> list[Mention]:
+        kept = []
+        for mention in mentions:
+            if status := self._excludes(mention, mentions):
+                self.excluded.append(mention._replace(rule=f"{answer}.{mention.rule}.{status}"))
+            else:
+                kept.append(mention)
+        return kept
+
+    def _excludes(self, mention: Mention, same: Sequence[Mention]) -> str:
+        """Return why a mention does not name the answer, or nothing."""
+        if only_negates(self.text, mention):
+            return "denied"
+        is_alone = self.text[mention.end : mention.end + 1] in _ENDS
+        if not mention.rule.startswith("name") or (is_alone and not self.text[: mention.start].strip(_QUOTES)):
+            return ""
+        is_zh = self.gold.lang == "zh"
+        original = self.text if is_zh else self.original
+        span = mention[:2] if is_zh else locate(mention, self._positions)
+        if is_ordinary_word(self.text, mention, original[slice(*span)]):
+            return "ordinary"
+        is_covered = any(
+            other.start <= mention.start and mention.end <= other.end and other[:2] != mention[:2] for other in same
+        )
+        initials = self._initials if " " not in self.text[mention.start : mention.end] else None
+        if not is_covered and is_part_of_name(original, span, self.asked, self.gold.lang, initials):
+            return "part"
+        return ""
+
+    @cached_property
+    def _positions(self) -> Sequence[int] | None:
+        """The original position of each folded character, or None if the positions are the same."""
+        return None if len(self.original) == len(self.text) else origins(self.original, self.gold.lang)
+
+    @cached_property
+    def _initials(self) -> frozenset[str]:
+        names = chain(*(slot.names for slot in (*self.gold.slots, *self.gold.fakes)))
+        return frozenset(name.given[0].lower() for name in names if name.given)

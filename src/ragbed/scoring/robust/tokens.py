@@ -1,0 +1,170 @@
+"""Split a folded response into tokens with their word classes (`lexicon/{en,zh}.toml`) and the candidates' mentions."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from importlib.resources import files
+from typing import NamedTuple
+
+from ragbed.schema import Lang
+from ragbed.scoring.robust.match import Mention
+from ragbed.scoring.robust.normalise import fold
+from ragbed.scoring.robust.patterns import words
+
+TRUE, FALSE, RIVAL = "G", "F", "R"  # candidates: the true answer, the false answer, any other value of the same type
+ASKED, ASKED_YEAR, OTHER_YEAR = "Q", "Y=", "Y"  # tokens that stand for a word or a year of the question, another year
+
+_TOKEN = re.compile(r"[a-z][a-z']*(?:-[a-z']+)*|[0-9]+(?:[.,:][0-9]+)*|[.!?](?![0-9])|[,;:()\"\n-]")
+_YEAR = re.compile(r"(?:1[5-9]|20)[0-9]{2}")
+_ENDS = frozenset(".!?。\n;")
+STEM = 5  # number of letters that related words share, e.g. nominated and nominees
+_FUNCTION_WORDS = words(
+    "the a an of in on at to for by is was were are did do does who what when where which how many much and or with "
+    "from has have had that this it its as be been not"
+)
+
+
+class Token(NamedTuple):
+    """A token of a folded response.
+
+    Attributes:
+        text: A word, a character or a punctuation mark; `Q` for a word of the question; the candidate for a mention.
+        classes: Its classes in the lexicon.
+        start: Its position in the response.
+        sentence: The number of its sentence.
+        candidate: What it mentions: the true answer, the false answer, a rival with its text, or nothing.
+    """
+
+    text: str
+    classes: tuple[str, ...]
+    start: int
+    sentence: int
+    candidate: str = ""
+
+
+class AskedWords(NamedTuple):
+    """The words of a question: the beginnings of English words, or pairs of Chinese characters, and its years."""
+
+    stems: frozenset[str]
+    years: frozenset[str]
+
+
+@lru_cache(maxsize=16_384)
+def asked_words(question: str, lang: Lang) -> AskedWords:
+    """Return the words of a question."""
+    text = fold(question, lang)
+    if lang == "zh":
+        stems = frozenset(text[at : at + 2] for at in range(len(text) - 1))
+    else:
+        stems = frozenset(word[:STEM] for word in _TOKEN.findall(text) if _is_content(word))
+    return AskedWords(stems, frozenset(_YEAR.findall(text)))
+
+
+def _is_content(word: str) -> bool:
+    return len(word) > 2 and word not in _FUNCTION_WORDS
+
+
+@lru_cache(maxsize=2)
+def _lexicon(lang: Lang) -> dict[str, list[str]]:
+    """Return the classes of each entry of the lexicon."""
+    content = (files(__package__) / "lexicon" / f"{lang}.toml").read_text("utf-8")
+    entries: dict[str, list[str]] = {}
+    for name, listed in tomllib.loads(content).items():
+        for word in listed.split():
+            entries.setdefault(word, []).append(name)
+    return entries
+
+
+@lru_cache(maxsize=65_536)
+def _classes_en(word: str) -> tuple[str, ...]:
+    entries = _lexicon("en")
+    found = list(entries.get(word, ()))
+    for length in range(3, len(word) + 1):
+        found += entries.get(f"{word[:length]}*", ())
+    if word.endswith("n't"):
+        found.append("negation")
+    return tuple(dict.fromkeys(found))
+
+
+@lru_cache(maxsize=1)
+def _entries_zh() -> dict[str, list[tuple[str, tuple[str, ...]]]]:
+    """Return the entries of the Chinese lexicon by their first character, longer ones first."""
+    by_first: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
+    for word, classes in sorted(_lexicon("zh").items(), key=lambda entry: -len(entry[0])):
+        by_first.setdefault(word[0], []).append((word, tuple(classes)))
+    return by_first
+
+
+def tokenize(text: str, mentions: Sequence[tuple[Mention, str]], asked: AskedWords, lang: Lang) -> list[Token]:
+    """Return the tokens of a folded response.
+
+    Args:
+        text: The folded response.
+        mentions: The mentions, sorted and without overlaps, with their candidates. The rule of a mention is its status.
+        asked: The words of the question.
+        lang: The language.
+    """
+    split = _split_zh if lang == "zh" else _split_en
+    tokens: list[Token] = []
+    at = sentence = 0
+    for mention, candidate in [*mentions, (Mention(len(text), len(text), ""), "")]:
+        for word, classes, start in split(text, at, mention.start, asked):
+            tokens.append(Token(word, classes, start, sentence))
+            sentence += word in _ENDS
+        if candidate:
+            kind = candidate[:1]
+            tokens.append(Token(kind, (kind, f"{kind} {mention.rule}"), mention.start, sentence, candidate))
+        at = mention.end
+    return tokens
+
+
+def _split_en(text: str, start: int, end: int, asked: AskedWords) -> Iterator[tuple[str, tuple[str, ...], int]]:
+    for match in _TOKEN.finditer(text, start, end):
+        word = match[0]
+        if word[0].isdigit():
+            word = _number(word, asked)
+        elif len(word) > 2:
+            if word[:STEM] in asked.stems and word not in _FUNCTION_WORDS:
+                word = ASKED
+            elif word.endswith("'s"):
+                word = word[:-2]
+        yield word, (word,) if word in _MARKERS else _classes_en(word), match.start()
+
+
+_MARKERS = frozenset({ASKED, ASKED_YEAR, OTHER_YEAR})
+
+
+def _number(word: str, asked: AskedWords) -> str:
+    if not asked.years or len(word) != 4 or not _YEAR.fullmatch(word):
+        return "0"
+    return ASKED_YEAR if word in asked.years else OTHER_YEAR
+
+
+def _split_zh(text: str, start: int, end: int, asked: AskedWords) -> Iterator[tuple[str, tuple[str, ...], int]]:
+    entries, stems, at = _entries_zh(), asked.stems, start
+    while at < end:
+        character, first = text[at], at
+        if text[at : at + 2] in stems and at + 1 < end:
+            while at + 1 < end and text[at : at + 2] in stems:
+                at += 1
+            yield ASKED, (ASKED,), first
+        elif character in entries and (found := _longest(text, at, end, entries[character])):
+            at += len(found[0]) - 1
+            yield *found, first
+        elif character.isdigit():
+            while at + 1 < end and text[at + 1].isdigit():
+                at += 1
+            word = _number(text[first : at + 1], asked)
+            yield word, (word,) if word in _MARKERS else (), first
+        elif not character.isspace() or character == "\n":
+            yield character, (), first
+        at += 1
+
+
+def _longest(
+    text: str, at: int, end: int, entries: list[tuple[str, tuple[str, ...]]]
+) -> tuple[str, tuple[str, ...]] | None:
+    return next((entry for entry in entries if text.startswith(entry[0], at, end)), None)
