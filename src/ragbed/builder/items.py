@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from ragbed.builder.answers import VerifiedQuestions, of_stance, read_verified
+from ragbed.builder.blank_aliases import fits_blank
 from ragbed.builder.build_context import Build, reject
 from ragbed.builder.combinations import merge_pools
 from ragbed.builder.drafting import is_given_away
@@ -42,6 +43,7 @@ def add_spellings(question: Question, passages: Sequence[Passage]) -> Answer:
         texts = (passage.text for passage in supporting if passage.part in (None, part))
         for form in (form for text in texts for form in _forms(alone, text)):
             is_clean = not any(plain(form) in text for text in distracting)
+            is_clean = is_clean and fits_blank(question.question, aliases[0], form, question.lang)
             if is_clean and len(forms) < _MAX_ALIASES and not is_given_away(question.question, form, question.lang):
                 forms.setdefault(squeezed(form), form)
         answer.append(tuple(forms.values()))

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import islice
 
 from ragbed.builder.rules.chinese import find_chinese_facts
 from ragbed.builder.rules.english import find_english_facts
-from ragbed.builder.rules.facts import Fact, unwrap
+from ragbed.builder.rules.facts import Fact, is_whole_value, strip_emphasis, unwrap
+from ragbed.builder.rules.revealed import is_revealed
 from ragbed.schema import Article, Lang
 
 GENERATOR = "rules"  # name used in a recipe in place of a model
@@ -35,8 +37,9 @@ def find_facts(article: Article, enough: int, per_sentence: int = 1) -> list[Fac
         per_sentence: Maximum number of facts per sentence.
     """
     facts: list[Fact] = []
+    title = strip_emphasis(article.title)
     for text in islice(_split(unwrap(article.text, article.lang)), _MAX_PARTS):
-        facts += WRITERS[article.lang](article.title, text)
+        facts += filter(partial(_is_usable, article.lang), WRITERS[article.lang](title, text))
         if len({fact.sentence for fact in facts}) >= enough:
             break
     # Questions that quote a sentence are used last.
@@ -47,6 +50,11 @@ def find_facts(article: Article, enough: int, per_sentence: int = 1) -> list[Fac
             chosen[fact.sentence, fact.answer] = fact
             counts[fact.sentence] += 1
     return list(chosen.values())
+
+
+def _is_usable(lang: Lang, fact: Fact) -> bool:
+    """Check that a fact asks for a complete value, and that its question does not tell the value in other words."""
+    return is_whole_value(fact.answer, fact.sentence) and not is_revealed(fact.question, fact.answer, lang)
 
 
 def _split(text: str) -> Iterator[str]:

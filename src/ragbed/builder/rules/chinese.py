@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ragbed.builder.rules.chinese_blanks import find_chinese_blanks
+from ragbed.builder.rules.chinese_statements import has_speaker, is_doubted, is_fragment
 from ragbed.builder.rules.chinese_words import LONG_NOUNS, NOUNS, ROLES, SURNAMES, is_distinctive
 from ragbed.builder.rules.facts import Fact, strip_markup
 from ragbed.text import split_sentences
@@ -45,7 +46,7 @@ class _Text:
         text = re.sub(r"(?m)^答[：:]\s*", "", strip_markup(text))
         self.title = title
         self.full = f"{title}。{text}"
-        self.sentences = [text[start:end].strip() for start, end in split_sentences(text)]
+        self.sentences = [part for start, end in split_sentences(text) if (part := text[start:end].strip())]
         self.names: list[str] = []
         self.before = ""  # the text before the current sentence
 
@@ -112,6 +113,9 @@ def find_chinese_facts(title: str, text: str) -> Iterator[Fact]:
     """Yield the facts found in a text, clause by clause."""
     read = _Text(title, text)
     for sentence in read.sentences:
+        if is_fragment(sentence, read.full) or is_doubted(sentence, read.full) or has_speaker(sentence, read.full):
+            read.before += sentence
+            continue
         yield from _quotations(sentence, read)
         yield from _definitions(sentence)
         yield from _winners(sentence)

@@ -55,6 +55,8 @@ def find_english_facts(title: str, text: str) -> Iterator[Fact]:
     """Yield the facts found in a text, sentence by sentence."""
     names = Names(title, text)
     for sentence, before, previous, clauses in find_clauses(names):
+        if names.is_denied(sentence) or names.has_speaker(sentence):
+            continue
         found = [*find_roles(sentence, names, before), *find_own_roles(sentence, previous)]
         found += [*find_superlatives(sentence, names, before), *find_quotations(sentence, names)]
         found += [fact for clause in clauses for find in _FINDERS for fact in find(clause, sentence, names)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cached_property
 
 from ragbed.builder.rules.english_words import (
@@ -66,6 +67,43 @@ _WEB_WORDS = {
 }  # fmt: skip
 
 
+# Titles and quotations inside a sentence, whose full stops do not end it: "appeared as *Dry. Cold.* in 1986".
+_INSIDE = re.compile(
+    r"(?<=[a-z,:] )(?:\*[^*\n]{1,80}\*|_[^_\n]{1,80}_|“[^“”\n]{1,80}”|\"[^\"\n]{1,80}\")(?=,|;| [a-z(])"
+)
+# Abbreviated units of a value with two parts, or before what it was paid for: "3s. 6d.", "5 ft. 2 in.".
+_UNIT = re.compile(r"\d ?(?:s|d|ft|in|yds?|lbs?|oz|cwt|qrs?|st|hrs?|mins?|secs?|m|cm|km|kg|g|pp?)\.\s*$")
+_JOINED = "\N{WORD JOINER}"  # replaces a space at which a text must not be split
+
+
+def split_english(text: str) -> Iterator[str]:
+    """Yield the sentences of a text without markup, in one line each; a title may contain full stops."""
+    bare = strip_markup(_INSIDE.sub(lambda found: re.sub(r"(?<=[.?!]) ", _JOINED, found[0]), text))
+    pending = ""
+    for start, end in split_sentences(bare):
+        part = bare[start:end]
+        is_open = _UNIT.search(part) and "\n" not in part[-2:] and re.match(r"\d|[“\"‘(]?[a-z]", bare[end : end + 2])
+        pending += part
+        if not is_open:
+            yield " ".join(pending.replace(_JOINED, " ").split())
+            pending = ""
+    if pending:
+        yield " ".join(pending.replace(_JOINED, " ").split())
+
+
+# Words at the start of one of the next sentences with which another speaker contradicts a statement.
+_DENIED = re.compile(
+    r"(?:[A-Z][\w.’'-]*(?: [A-Z][\w.’'-]*){0,2}(?: \([^)]*\))?:? )?[“\"]?(?:No, |But |Well, )?"
+    r"(?:(?:[Tt]hat|[Tt]his|[Hh]e|[Ss]he|[Tt]hey|[Yy]ou)"
+    r"(?:[’']s| is| was|[’']re| are| were| got (?:it|that)| has (?:it|that)| remembers? (?:it|that)) (?:\w+ )?"
+    r"(?:wrong|mistaken|untrue|incorrect"
+    r"|nonsense|false|not (?:true|right|so|correct|how))|[Ww]rong|[Nn]ot true|[Nn]onsense)\b"
+)
+_SPEAKER = re.compile(r"(?P<who>[A-Z][\w.’'-]*(?: [A-Z][\w.’'-]*){0,2})(?: \([^)]*\))?: ")
+_FIRST_PERSON = re.compile(r"\b(?:I|we|We|my|My|our|Our|me|us)\b")
+_NEXT = 3  # number of sentences after a statement in which it may be contradicted
+
+
 class Names:
     """The sentences and names of a text.
 
@@ -75,14 +113,27 @@ class Names:
     """
 
     def __init__(self, title: str, text: str) -> None:
-        bare = strip_markup(text)
         self.title = title
-        self.sentences = [" ".join(bare[start:end].split()) for start, end in split_sentences(bare)]
+        self.sentences = list(split_english(text))
         self.full = " ".join(self.sentences)
 
     def after(self, sentence: str) -> str:
         """Return the text that follows a sentence."""
         return self.full.partition(sentence)[2].lstrip()
+
+    def is_denied(self, sentence: str) -> bool:
+        """Check whether one of the sentences after a statement says that the statement is wrong."""
+        place = self.sentences.index(sentence) + 1
+        return any(map(_DENIED.match, self.sentences[place : place + _NEXT]))
+
+    def has_speaker(self, sentence: str) -> bool:
+        """Check whether a sentence starts with the name of the person who says it, as in an interview."""
+        label = _SPEAKER.match(sentence)
+        if label is None:
+            return False
+        rest = sentence[label.end() :]
+        is_repeated = len(re.findall(rf"(?:^|[.?!”\"] ){re.escape(label[0])}", self.full)) > 1
+        return label["who"] in self.persons or is_repeated or _FIRST_PERSON.search(rest) is not None
 
     @cached_property
     def names(self) -> frozenset[str]:

@@ -54,7 +54,8 @@ _TEENS = "eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nin
 _NUMBER_WORDS = re.compile(
     rf"(?<![\w’'-])(?<! to )(?<! or )(?<!some )"
     rf"(?P<value>(?i:{_TEENS}|(?:{_TENS})(?:-(?:one|two|three|four|five|six|seven|eight"
-    rf"|nine))?))(?= [a-z]|[,;.])(?! (?:to|or|times|hundred|thousand|million|years? (?:ago|later|old)|past)\b)"
+    rf"|nine))?))(?= [a-z]|[,;.])(?! (?:to|or|times|hundred|thousand|million|years? (?:ago|later|old)|past"
+    r"|o[’']clock|noon|midnight)\b)"
 )
 _COUNTS = re.compile(
     r"(?<![\w£$€¥.,–/:-])(?<!\d )(?<!some )(?<!Some )(?<!minus )(?<!No )(?<!No\. )"
@@ -150,7 +151,7 @@ def _is_label(before: str, number: str) -> bool:
     named = re.search(r"(?:^|\W)([A-Z][\w’'-]*) $", before)
     if named and named[1] not in NOT_NAMES and named[1] != "Of":
         return True
-    is_time = re.search(r"\b(?:at|by|from|until|till|before|after|[Tt]he) $", before) and re.fullmatch(
+    is_time = re.search(r"\b(?:at|by|from|until|till|before|after|instead of|[Tt]he) $", before) and re.fullmatch(
         r"\d{1,2}\.[0-5]\d", number
     )
     is_day = len(number) < 3 and re.search(rf"{MONTH} $", before)
@@ -170,11 +171,13 @@ def is_range(before: str, after: str) -> bool:
     """Check whether a value is part of a range, a list or a duration."""
     is_last = re.search(
         r"\d%?(?: \w+){0,2} (?:to|and|or) $|\d (?:by|x) $|\d, $|[–-]$|\bbetween $"
-        rf"|\d (?:{_COMPOUND}),? (?:and )?$",
+        rf"|\d (?:{_COMPOUND}),? (?:and )?$|\b(?:past|quarter to|minutes to) $",
         before,
     )
     is_first = re.match(
-        rf" (?:to|or) \d| and \d[\d.,]*(?: [a-z]+)?(?:[,.;]|$)|[–-]| (?:{_COMPOUND}),? (?:and )?\d", after
+        rf" (?:to|or) \d| and \d[\d.,]*(?: [a-z]+)?(?:[,.;]|$)| and (?:the )?\d+(?:st|nd|rd|th)?(?: of)? {MONTH}"
+        rf"|(?:, \d{{1,2}})+,? (?:and|or) \d|[–-]| (?:{_COMPOUND}),? (?:and )?\d",
+        after,
     )
     is_span = (
         re.search(r"\bfrom $", before) and re.match(r"(?: [a-z]+)? to [£$€¥]?\d", after) and not _CHANGE.search(before)

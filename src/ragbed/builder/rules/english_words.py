@@ -45,6 +45,7 @@ NOT_STATED = re.compile(
     r"|said|says?|saying|told|tells?|argue[sd]?|claim\w*|warn\w*|call(?:s|ed) (?:for|the|it)|complain\w*|suggest\w*"
     r"|recommend\w*|promis\w+|according|alleg\w+|reportedly|rumou?r\w*|legend|myth|folklore|boast\w*|recalls?|remembers?|maintains?|disput\w+|doubt\w*|insist\w*"
     r"|budget(?:ed|s)?|quoted?|brochure|in theory|on paper|own figure|put (?:\w+ ){0,3}at|valued at"
+    r"|had (?:reported|stated|announced|written|calculated) (?:\w+ ){0,4}that"
     r"|wrongly|mistaken\w*|erroneous\w*|misprint|correction|incorrect\w*"
     r"|you|your|yours|please|do not|don[’']t|let|eg|ie|next(?! to\b)"
     r"|tomorrow|would-be|asked (?:for|why|whether)|demand\w*|need(?:s|ed)?)\b|\w[’'](?:d|ll)\b",
@@ -53,7 +54,10 @@ NOT_STATED = re.compile(
 # Words at the start of a sentence that says that the sentence before it is wrong or uncertain.
 DOUBTED = re.compile(
     r"(?:\S+ ){0,6}?(?:disput\w+|den(?:y|ies|ied)|wrong|incorrect|untrue|not true|doubt\w*|nonsense|mistaken|misprint"
-    r"|disagree[sd]?|contradict\w*|exaggerat\w+|unconfirmed|rough|unofficial)\b|[“\"](?:Should|Perhaps|Maybe|Probably)\b",
+    r""
+    r"|not right|not so|not correct|false|misremember\w*"
+    r"|disagree[sd]?|contradict\w*|exaggerat\w+|unconfirmed|rough|unofficial)\b"
+    r"|[“\"](?:Should|Perhaps|Maybe|Probably)\b",
     re.IGNORECASE,
 )
 # Words whose meaning depends on the surrounding text.

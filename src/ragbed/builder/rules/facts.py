@@ -46,16 +46,38 @@ _LABEL = re.compile(r"(?P<mark>\*\*|__)(?P<label>[^*_：:。？！.?!]{1,12})(?P
 _EMPHASIS = re.compile(r"\*{1,3}|(?<![\w])_{1,2}(?=\w)|(?<=\w)_{1,2}(?!\w)|`")
 
 
+def strip_emphasis(text: str) -> str:
+    """Remove the marks of emphasis from a text."""
+    return _EMPHASIS.sub("", text)
+
+
 def strip_markup(text: str) -> str:
     """Remove headings, tables, bullets and marks of emphasis; a bold Chinese word before a text becomes "词：…"."""
     lines = (line for line in text.splitlines() if not _NO_TEXT.match(line))
     labelled = (_LABEL.sub(r"\g<label>：", _MARKS.sub("", line), count=1) for line in lines)
-    return "\n".join(_EMPHASIS.sub("", line) for line in labelled)
+    return "\n".join(map(strip_emphasis, labelled))
 
 
 def is_balanced(sentence: str) -> bool:
     """Check that a sentence has as many closing as opening brackets; otherwise, a part of it is missing."""
     return all(sentence.count(opening) == sentence.count(closing) for opening, closing in ("()", "（）", "《》", "[]"))
+
+
+_MONEY = re.compile(r"^[£$€¥]|[元镑]$|\b(?:dollars|euros|pounds|francs|crowns|cents|pence)$")
+
+
+def is_whole_value(answer: str, sentence: str) -> bool:
+    """Check that an answer is not part of a longer value, as 437辆 is of 18 437辆 and 28.4米 of 28.4米/秒."""
+    for found in re.finditer(re.escape(answer), sentence):
+        before, after = sentence[: found.start()], sentence[found.end() :]
+        is_rest = re.match(r"\d{3}(?!\d)", answer) and re.search(r"(?<![\d.,])\d{1,3}\s$", before)
+        is_start = re.search(r"(?<![\d.,])\d{1,3}$", answer) and re.match(r"\s\d{3}(?!\d)", after)
+        has_unit = re.search(r"\d\D*[^\W\d_]$|[²³%°]$", answer) is not None and not _MONEY.search(answer)
+        is_rate = has_unit and re.match(r"\s?[/／]\s?[^\W\d]|每[^\W\d]|[ -]per\b(?! ?cent)", after)
+        is_hyphenated = has_unit and re.match(r"-[a-z]", after)  # gigawatt of "gigawatt-hours"
+        if is_rest or is_start or is_rate or is_hyphenated:
+            return False
+    return True
 
 
 class Fact(NamedTuple):
