@@ -213,7 +213,7 @@ def _read_lines(path: Path) -> list[bytes]:
 
 
 def read_final_labels(folder: Path, part: Part) -> dict[str, dict[str, bool]]:
-    """Return the adjudicated labels of a part, or those of its author if nobody else labelled it."""
+    """Return the adjudicated labels of a part, or those of its author if no other reader else labelled it."""
     return read_labels(folder, "adjudicated", part) or read_labels(folder, "author", part)
 
 

@@ -11,10 +11,11 @@ import numpy as np
 from ragbed.analysis.metrics import measure
 from ragbed.schema import Estimate
 from study import MODELS
-from study.outcomes import Outcomes, Prediction
+from study.outcomes import Outcomes, Prediction, is_sent
 
 _LENGTHS = (1, 5, 10, 20)
 _TOO_LONG = 100  # the number of documents that does not fit in the smallest context
+_TOKENS, _CONTEXT = 32, 8192  # the limit on a response, and the context of the smallest model
 _METHODS = ("logprobs", "agreement", "stated")
 _SMALL, _MIDDLE, _LARGE = MODELS
 _CONFIDENT = (
@@ -30,8 +31,9 @@ def ability_predictions(outcomes: Outcomes) -> Iterator[Prediction]:
     yield Prediction(1, (slope.high or 0.0) < 0, f"{100 * (slope.value or 0.0):.1f} points per doubling")
     ends = accuracy[0], accuracy[-1]
     yield Prediction(2, ends[0] >= 0.5 and ends[1] <= 0.3, " and ".join(f"{100 * rate:.1f}%" for rate in ends))
-    errors, cases = _count_too_long(outcomes)
-    yield Prediction(3, 2 * errors > cases, f"{errors} of {cases} cases too long")
+    errors, cases, longest = _count_too_long(outcomes)
+    is_right = 2 * errors > cases and longest + _TOKENS <= _CONTEXT
+    yield Prediction(3, is_right, f"{errors} of {cases} cases too long; longest prompt sent {longest:,} tokens")
     higher = sum(second > first for first, second in zip(accuracy, middle, strict=True))
     yield Prediction(4, higher == len(_LENGTHS), f"higher at {higher} of {len(_LENGTHS)} lengths")
     over = sum(_is_overconfident(outcomes, model, data) for model, data in _CONFIDENT)
@@ -57,16 +59,17 @@ def _slope(outcomes: Outcomes, model: str) -> Estimate:
     return slope
 
 
-def _count_too_long(outcomes: Outcomes) -> tuple[int, int]:
-    """Return how many cases of 100 documents were too long for the smallest model, and how many there are."""
-    errors = [
-        (trial.error or "").startswith("too-long")
+def _count_too_long(outcomes: Outcomes) -> tuple[int, int, int]:
+    """Return the number of the smallest model's cases that were too long, of all its cases, and its longest prompt."""
+    trials = [
+        trial
         for recording in outcomes.recordings
         if recording.name == f"{_SMALL}.long-32"
         for trial in recording.trials
         if recording.conditions[trial.condition].k == _TOO_LONG
     ]
-    return sum(errors), len(errors)
+    sent = [trial for trial in trials if is_sent(trial)]
+    return len(trials) - len(sent), len(trials), max(trial.usage[0] for trial in sent if trial.usage)
 
 
 def _value(outcomes: Outcomes, method: str, row: tuple[str, str], metric: str) -> float | None:

@@ -19,6 +19,7 @@ from study.comparisons import DATASETS, Row, Trials, primary_rows, same_response
 from study.recordings import RecordedTrial, Recording, read_recording, recording_paths
 
 QWEN = MODELS[1:]
+ABILITY_RUNS = ("long-32", "long-256", "synthetic-logprobs", "synthetic-agreement", "synthetic-stated")
 
 
 def short(model: str) -> str:
@@ -166,8 +167,9 @@ def is_sent(trial: RecordedTrial) -> bool:
 
 
 def count_failed(outcomes: Outcomes) -> tuple[int, int]:
-    """Return the number of calls that failed, and of all calls."""
-    called = [trial.outcome for recording in outcomes.recordings for trial in recording.trials if is_sent(trial)]
+    """Return the number of calls of the main study that failed, and of all its calls."""
+    main = (recording for recording in outcomes.recordings if recording.run.run not in ABILITY_RUNS)
+    called = [trial.outcome for recording in main for trial in recording.trials if is_sent(trial)]
     return sum(outcome not in ("ok", "truncated") for outcome in called), len(called)
 
 

@@ -5,9 +5,9 @@
 #   DATA   folder for the synthetic data; it is generated if it does not exist
 #   RGB    folder with RGB's zh_refine.json, zh_int.json and en_fact.json
 #   OUT    folder for the cassettes
-# The commands are fixed in study/PROTOCOL.md.
+# The commands are fixed in study/PROTOCOL.md and study/ABILITIES.md.
 set -eu
-name=$1 model=$2 data=$3 rgb=$4 out=$5
+name=$1 model=$2 data=$3 rgb=$4 out=$5 tokens=128
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir -p "$out"
@@ -17,7 +17,7 @@ record() {  # record RUN OPTIONS...
   run=$1
   shift
   started=$(date +%s)
-  ragbed run -m "$name=$model" "$@" --max-tokens 128 --out "$work/$run" >"$work/$run.log" 2>&1 || [ $? -eq 3 ] || { tail -20 "$work/$run.log"; exit 1; }
+  ragbed run -m "$name=$model" --max-tokens "$tokens" "$@" --out "$work/$run" >"$work/$run.log" 2>&1 || [ $? -eq 3 ] || { tail -20 "$work/$run.log"; exit 1; }
   ragbed export "$work/$run" --to cassette -o "$out/$name.$run.cassette" >/dev/null
   echo "$run: $(($(date +%s) - started)) s"
 }
@@ -36,4 +36,12 @@ strategies=quote,numbered,unwarned,decompose,isolate,cite
   record rgb-main -d "$rgb/zh_refine.json" -d "$rgb/zh_int.json" -d "$rgb/en_fact.json" --positions all --noise 0,0.4,0.8,1
   record rgb-fixed -d "$rgb/zh_refine.json" --testbeds noise --distractors fixed
   record rgb-code -d "$rgb/zh_refine.json" -d "$rgb/zh_int.json" -d "$rgb/en_fact.json" --profile code-2024
+  confidence="$base --limit 150 --testbeds noise,rejection --noise 0.4,1"
+  record synthetic-logprobs $confidence --confidence logprobs
+  record synthetic-stated $confidence --confidence stated
+  record synthetic-agreement $confidence --confidence agreement --repeats 5 --temperature 0.7
+  [ -d "$data-long" ] || ragbed synth --seed 28 --items 40 --integration 0 --counterfactual 0 --num-docs 100 --supporting 1 --lang en --perturbations none -o "$data-long"
+  for tokens in 32 256; do
+    record "long-$tokens" -d "$data-long/en_base.jsonl" --testbeds length --num-docs 1,5,10,20,100
+  done
 }

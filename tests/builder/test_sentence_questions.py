@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec import structs
 
 from ragbed.builder.drafting import draft_question
 from ragbed.builder.rules.facts import Fact
@@ -71,3 +72,18 @@ def test_questions_that_change_the_fact_are_rejected(lang: Lang, reply: str, out
     found = read_question(article(lang), only_fact(lang), reply)
     assert not isinstance(found, dict)
     assert found[0] == outcome
+
+
+def test_a_second_question_is_rejected() -> None:
+    reply = "Question: How many lockers does the new hall of the baths have? When did the new hall of the baths reopen?"
+    found = read_question(article("en"), only_fact("en"), reply)
+    assert not isinstance(found, dict)
+    assert found[0] == "no-question"
+
+
+def test_titles_of_works_are_not_selected() -> None:
+    text = "In 1998 Anna Berg directed the film “The Silent Coast” in Northport, which won 14 prizes."
+    found = select_facts(structs.replace(article("en"), text=text), 9)
+    assert all("Silent" not in fact.answer for fact in found)
+    for fact in found:
+        read_question(structs.replace(article("en"), text=text), fact, "Question: How many prizes did it win?")

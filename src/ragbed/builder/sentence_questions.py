@@ -56,12 +56,12 @@ _WORDS = {
 def select_facts(article: Article, most: int) -> list[Fact]:
     """Return the facts of an article to ask about: values of sentences that are clear with the title of their text."""
     found = find_facts(article, _ENOUGH, per_sentence=_PER_SENTENCE)
-    facts = (fact for fact in found if BLANK in fact.question)
+    facts = (fact for fact in found if BLANK in fact.question and _kind(fact) in _WORDS)
     return [fact for fact in facts if not _UNCLEAR[article.lang].search("".join(_split(fact)))][:most]
 
 
 def make_sentence_case(article: Article, fact: Fact) -> Case:
-    """Create the case that asks a model for a question about a fact."""
+    """Create the case in which a model writes a question about a fact."""
     before, after = _split(fact)
     marked = f"{before}[[{fact.answer}]]{after}"
     return make_case(TASK, article.lang, write_prompt(article.lang, TASK, {"SENTENCE": marked}))
@@ -92,7 +92,7 @@ def _find_changes(question: str, article: Article, fact: Fact) -> Iterator[Probl
         yield "no-question", f"the generator returned no question: {question!r}"
     if not re.search(_WORDS[_kind(fact)], question, re.IGNORECASE):
         yield "type", f"{question!r} does not ask for {fact.answer!r}"
-    if question.endswith("？") and len(re.findall("[？?]", question)) > 1:
+    if len(re.findall("[？?]", question)) > 1:
         yield "no-question", f"{question!r} asks for more than one value"
     before, after = _split(fact)
     sentence = before + after
