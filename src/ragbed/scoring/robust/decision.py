@@ -56,7 +56,11 @@ def decide(reader: ResponseReader, refusal: float, *, is_copy: bool) -> Decision
         has_false = gives_both or false > chance / 2
         evidence = _evidence(reader, has_false, has_false)
         return Decision([true if has_false else []], reader.false if has_false else [], evidence, is_contested=True)
-    is_true, is_false = bool(true) and odds > 0, false > 0.5
+    # Without the true answer, a false answer that the words around it assert is given, even if it is attributed.
+    is_repeated = not true and any(
+        reader.status(each, reader.false, reader.rivals) == "asserted" for each in reader.false
+    )
+    is_true, is_false = bool(true) and odds > 0, false > 0.5 or is_repeated
     return Decision([true if is_true else []], reader.false if is_false else [], _evidence(reader, is_true, is_false))
 
 

@@ -30,6 +30,7 @@ _ANNOUNCED = re.compile(
     r"\banswer(?: is|:) \"?(?!I\b|The\b|That\b|Not?\b|None\b|N/A|Un|In|Cannot|Can't)(?:[A-Z]\w|[0-9])"
     r"|答案(?:是|为|:|：) ?(?![未不无沒没信暂尚并資资文:：])[\w《]"
 )
+_MIN_FLAG_TOKENS = 2  # a single English word, e.g. 'nonsense', does not say that a document is wrong
 _MIN_COPIED_LENGTH = 40  # a shorter document that a response contains verbatim does not count as copied
 
 
@@ -117,7 +118,7 @@ def _conclude(case: Case, gold: Gold, reader: ResponseReader, phrases: Phrases, 
     text, evidence = reader.text, [*reader.excluded, *decision.evidence]
     answered, misled = sum(map(bool, decision.true)), bool(decision.false)
     refused = phrases.refusal > 0 and not answered and not misled and not _ANNOUNCED.search(reader.original)
-    flagged = phrases.flag > 0
+    flagged = phrases.flag > 0 and (reader.lang == "zh" or len(reader.tokens) >= _MIN_FLAG_TOKENS)
     for is_found, rule, number in (
         (phrases.refusal > 0, "refusal", phrases.refusal_at),
         (flagged, "flag", phrases.flag_at),
