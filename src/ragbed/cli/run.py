@@ -19,15 +19,13 @@ if TYPE_CHECKING:
     from ragbed.runs.engines import Engine
     from ragbed.runs.execution import Job
 
-_DEFAULT_MODEL = "bundled/smollm2"
-
 
 @help_groups.command()
 @options.option(
     "--model",
     "-m",
     multiple=True,
-    default=(_DEFAULT_MODEL,),
+    default=("bundled/smollm2",),
     metavar="MODEL",
     group=help_groups.WHAT,
     help="Model to evaluate, e.g. openai/gpt-4o-mini. NAME=MODEL sets its display name. Repeatable.",
@@ -244,9 +242,8 @@ def _print_results(job: Job, cells: Sequence[ConditionCounts], data: Sequence[st
     print_other_tables(job.folder, job.settings, to_stderr=to_json)
     say(f"The run is stored in {job.folder}")
     if infeasible := read_rest(job.folder)[0]:
-        say(
-            f"{infeasible:,} infeasible {'case was' if infeasible == 1 else 'cases were'} not run. To see why, run:\n  {cases_command(data)}"
-        )
+        say(f"{infeasible:,} infeasible {'case was' if infeasible == 1 else 'cases were'} not run. To see why, run:")
+        say(f"  {cases_command(data)}")
     if to_json:
         until = {} if job.rule is None else {"until": [decision._asdict() for decision in read_decisions(job)]}
         print_json({"run": str(job.folder), "cells": [cell.as_json() for cell in cells], **until})
