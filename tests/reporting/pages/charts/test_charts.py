@@ -48,6 +48,21 @@ def _all() -> list[Chart]:
     ]
 
 
+@pytest.mark.parametrize(
+    ("places", "is_log", "shown"),
+    [
+        ([1, 5, 10, 20, 100], True, ["1", "5", "10", "20", "100"]),
+        ([0.1, 0.5, 0.505, 0.51, 1.0], False, ["0.1", "0.5", "1"]),
+    ],
+)
+def test_labels_of_the_horizontal_axis_do_not_overlap(places: list[float], is_log: bool, shown: list[str]) -> None:
+    texts = ChartTexts("Risk", "d", "model", "coverage", "risk")
+    series = Series("m", tuple(CurvePoint(at, 0.5, None, None, 9) for at in places))
+    root = ElementTree.fromstring(curves("c", texts, [series], is_log=is_log).as_file(follows_theme=True))
+    labels = [text.text for text in root.iter(f"{_SVG}text") if text.get("text-anchor") == "middle"]
+    assert labels == [*shown, "coverage"]
+
+
 @pytest.mark.parametrize("chart", _all(), ids=lambda chart: chart.name)
 def test_a_chart_is_xml_with_title_description_and_a_table(chart: Chart) -> None:
     root = ElementTree.fromstring(chart.as_file(follows_theme=True))

@@ -23,6 +23,7 @@ from ragbed.reporting.pages.markup import Node, el
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 48, 200, 56, 48
 _LINE = 15  # Height of a label.
+_LABEL = 24  # Smallest distance between two labels of the horizontal axis.
 _INNER = 240
 
 
@@ -79,8 +80,11 @@ def _axes(scale: _Scale, places: Sequence[float], texts: ChartTexts) -> Iterator
         yield el("path", class_="rule", d=f"M{_LEFT} {scale.y(share):.1f}H{right}")
         yield el("text", percent(share), class_="faint", x=_LEFT - 6, y=scale.y(share) + 4, text_anchor="end")
     yield el("path", class_="axis", d=f"M{_LEFT} {bottom:.1f}H{right}")
+    last = -math.inf
     for place in places:
-        yield el("text", f"{place:.3g}", class_="faint", x=scale.x(place), y=bottom + 16, text_anchor="middle")
+        if scale.x(place) - last >= _LABEL:  # Labels that would overlap are left out.
+            last = scale.x(place)
+            yield el("text", f"{place:.3g}", class_="faint", x=last, y=bottom + 16, text_anchor="middle")
     yield el("text", texts.across, class_="faint", x=(_LEFT + right) / 2, y=bottom + 36, text_anchor="middle")
     yield el("text", texts.up, class_="faint", x=_LEFT - 40, y=_TOP - 12)
 
