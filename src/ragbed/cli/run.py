@@ -144,10 +144,9 @@ if TYPE_CHECKING:
     metavar="CONDITION",
     group=help_groups.REQUESTS,
     help=(
-        "Stop as soon as one of these is known: a rate to a given precision, e.g. 'noise.accuracy@0.8 ± 10' (percentage "
-        "points on each side); "
-        "whether a rate dropped, e.g. 'compare:runs/base:drop 5%'; or, with 'decided', the result of every gate. "
-        "Repeatable."
+        "Stop as soon as one of these is known: a rate to a given precision, e.g. 'noise.accuracy@0.8 ± 10' "
+        "(percentage points on each side); whether a rate dropped, e.g. 'compare:runs/base:drop 5%'; or, with "
+        "'decided', the result of every gate. Repeatable."
     ),
 )
 @options.option(
