@@ -73,7 +73,8 @@ def test_the_explanation_counts_the_papers_rows_as_ragbed_paper_does() -> None:
     assert {row.rows for row in (*at.values(), joined)} == {12}
     tests = len(found.simple.comparisons)
     for sentence in (
-        f"at 60% noise is significant (McNemar's test) in {at['0.6'].certain} of 12 rows, however the questions are paired",
+        f"at 60% noise is significant (McNemar's test) in {at['0.6'].certain} of 12 rows, "
+        "however the questions are paired",
         f"and in {at['0.6'].certain_all} rows after Holm's adjustment over all {tests} tests",
         f"At 40% noise, the decline is significant in {at['0.4'].certain} of 12 rows without adjustment, in "
         f"{at['0.4'].certain_holm} rows after adjustment over the four ratios of a row",
