@@ -26,7 +26,7 @@ from ragbed.cli import app
 
 ROOT = Path(__file__).parent.parent
 _FENCE = re.compile(r"^ *(`{3,}).*?^ *\1 *$|<!--.*?-->", re.MULTILINE | re.DOTALL)
-# Texts that errors add before and after their message.
+# Texts that an error class adds before and after its message.
 _ADDED = {
     "DataError": ("{file} ", ""),
     "self._error": ("{file} ", ""),

@@ -101,7 +101,7 @@ def _read_trials(path: Path, part: RunPart, lines: list[bytes]) -> dict[tuple[in
     trials: dict[tuple[int, int], str] = {}
     for number, line in enumerate(lines[first:], first + 1):
         if not line.startswith(b'{"part":"result"'):
-            break  # judges and labels follow
+            break  # the rest of the file contains judges and labels
         result = decoder.decode(line)
         trial = (result.case, result.repeat)
         if result.model != 0 or trial not in expected:

@@ -67,7 +67,7 @@ def _folded(answer: Answer, lang: Lang) -> Answer:
     return tuple(tuple(map(fold, aliases)) for aliases in answer)
 
 
-# The documents of a question are compared with the answers of many neighbouring questions.
+# Cached because the documents of a question are compared with the answers of many neighbouring questions.
 _squeezed = lru_cache(maxsize=4_096)(squeezed)
 
 

@@ -29,7 +29,7 @@ from ragbed.text import storable
 if TYPE_CHECKING:
     from ragbed.data.corpus import Corpus
 
-_LONGEST_TRACEBACK = 4_000  # Maximum characters to keep. The end is kept, because it names the error.
+_LONGEST_TRACEBACK = 4_000  # Maximum number of characters to keep. The end is kept, because it names the error.
 
 
 def open_object(source: ModelSource, connections: int | None, timeout: float, corpora: Mapping[str, Corpus]) -> Model:

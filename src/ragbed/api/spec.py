@@ -267,7 +267,7 @@ class _Bounds:
     above_low: bool = False
 
 
-_OPTIONAL = ("testbeds", "noise", "num_docs", "strategies")  # parameters with several values that may be None
+_OPTIONAL = ("testbeds", "noise", "num_docs", "strategies")  # parameters that take several values, or None
 _NUMBERS = {
     "supporting": _Bounds(low=1),
     "seed": _Bounds(optional=False),

@@ -82,7 +82,7 @@ def sum_usage(steps: Iterable[Step | Completion]) -> dict[str, int] | None:
     known = [step.usage for step in steps if step.usage is not None]
     total = Counter[str]()
     for usage in known:
-        total.update(usage)  # unlike +, this keeps zero counts
+        total.update(usage)  # unlike the + operator, `update` keeps zero counts
     return dict(total) if known else None
 
 

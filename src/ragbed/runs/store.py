@@ -128,7 +128,7 @@ class StoredBatch(msgspec.Struct, frozen=True, omit_defaults=True):
     remote: str | None = None  # the provider's ID for the batch
     state: str = "intended"
     limits: list[int] = []  # token limit of each call; empty once all results are stored
-    learned: dict[str, dict[str, Any] | None] = {}  # changed parameters, including those learned from its results
+    learned: dict[str, dict[str, Any] | None] = {}  # changed parameters, also those learned from the results
     thinks: bool = False  # whether a response has contained reasoning
 
 
@@ -570,7 +570,7 @@ class RunStore:
                 rows = self.rows_between(model, number, number + 1)
                 for row in (row for row in rows if (row[2], str(row[3]), row[5]) == (repeat, session, "error")):
                     steps = self.rows.stored("", row).completion.steps
-                    count += sum(not step.cached for step in steps[:-1])  # the last one is the rejected call
+                    count += sum(not step.cached for step in steps[:-1])  # the last step is the rejected call
         return count
 
     def is_whole(self, rows: int, seals: int) -> bool:

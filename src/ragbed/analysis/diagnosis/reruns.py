@@ -200,7 +200,7 @@ def _drop_false(case: Case, evidence: Evidence) -> Case | None:
     return _with_documents(case, rest, f"cause={evidence.type}") if rest else None
 
 
-# The error types that reruns can confirm. The others are true by definition.
+# The error types that reruns can confirm. The other types need no confirmation.
 INTERVENTIONS: dict[ErrorType, Callable[[Case, Evidence], Case | None]] = {
     "E1": _bring_together,
     "E2": _drop_sentence,

@@ -124,7 +124,7 @@ CATALOG: dict[str, CatalogEntry] = {
 _FILES = (".jsonl", ".json", ".ndjson", ".parquet")  # dataset file suffixes; a URL without one is a folder
 _MAX_SHOWN = 5  # maximum number of a folder's files to list in a message
 _PACKAGE = Path(__file__).parent.parent
-# Folders in the ragbed package that other programs need.
+# Folders in the ragbed package that other programs read.
 PLACES = {"lm-eval": str(_PACKAGE.parent / "interop" / "harnesses" / "lm_eval_tasks")}
 
 
