@@ -29,7 +29,7 @@ _DOCS = 2  # Documents per prompt, few enough that the bundled model needs only 
 _RATIOS = {
     "noise": (Fraction(0), Fraction(1, 2)),
     "integration": (Fraction(0),),
-}  # These apply to prompts with two documents.
+}  # These noise ratios are possible with two documents.
 _MAX_TOKENS = 64  # Maximum tokens per response, enough for a sentence or two.
 
 
