@@ -1,4 +1,4 @@
-"""The testbed `search`: time to run scripted agents, and time and memory to index and search many passages.
+"""Measure the `search` testbed: the time to run scripted agents, and the time and memory to search many passages.
 
     python -m benches search [--passages N] [--dense N] [--queries N]
 

@@ -138,7 +138,7 @@ class Sums:
 
     @property
     def conditions(self) -> list[DecidedInterval]:
-        """Return the outcomes of conditions; those of a model with several parts do not concern the merged results."""
+        """Return the outcomes of conditions, except for models with several parts, whose outcomes cannot be merged."""
         parts = Counter(run.model for run in self.runs)
         return [one for run in self.runs for one in run.decided if parts[run.model] == 1]
 

@@ -212,7 +212,7 @@ class Run:
         Rates are fractions from 0 to 1; printed tables show percentages with 95% intervals.
 
         Args:
-            track: Scoring track: robust, code, paper, or a track from a plug-in.
+            track: Scoring track: robust, code, paper, or a plug-in's track.
 
         Example:
             >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", noise=[0, 0.4], limit=5)

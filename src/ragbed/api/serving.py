@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 
 
 class PageServer:
-    """A local server for a browser page, which only this machine can open.
+    """A local server for a page that can be opened only on this machine.
 
     Attributes:
         url: The page's URL, including the token that grants access.
-        description: A description of what the page shows.
+        description: Short description of the page.
 
     Args:
         open_page: Function that opens the page and returns its URL, application and description. It registers the

@@ -105,7 +105,7 @@ class IncompleteRun(NamedTuple):
     planned: int
 
     def describe(self, words: Locale) -> str:
-        """Return a sentence with the number of results and how to complete the run."""
+        """Return a sentence that gives the number of results and says how to complete the run."""
         counts = {name: f"{getattr(self, name):,}" for name in ("finished", "planned")}
         return words("page.unfinished", run=self.run, **counts)
 
@@ -136,7 +136,7 @@ class Report:
     scorer: str = field(default_factory=scorer_hash)
 
     def notes(self, words: Locale) -> list[str]:
-        """Return notes on what limits the report as a whole: incomplete runs, and scores of another version."""
+        """Return notes on limitations of the entire report: incomplete runs, and scores from another version."""
         notes = [run.describe(words) for run in self.incomplete]
         if self.scorer != scorer_hash():
             notes.append(words("page.other_scorer", scorer=self.scorer or "–", current=scorer_hash()))

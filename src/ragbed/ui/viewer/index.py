@@ -100,7 +100,7 @@ def read_meta(connection: sqlite3.Connection, key: str) -> str | None:
 
 
 def write_meta(connection: sqlite3.Connection, **notes: object) -> None:
-    """Write metadata values in the open transaction."""
+    """Write metadata values as part of the open transaction."""
     rows = [(key, str(value)) for key, value in notes.items()]
     connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", rows)
 
