@@ -315,7 +315,7 @@ class Run:
         """Return the report's figures, which notebooks can display.
 
         Args:
-            track: Scoring track.
+            track: Scoring track, as in `tables`.
             lang: Language of titles and labels: en or zh.
 
         Example:
