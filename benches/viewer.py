@@ -35,7 +35,7 @@ from tests.browser import find_chromium
 from tests.ui.viewer.served import Served, serve_runs
 
 MILLISECONDS, BYTES, MEGABYTES, INTERACTION_MS = 300, 1_000_000, 300, 100
-PROMISED = ("first page", "filters")  # The other times depend on how much of the index is in the page cache.
+PROMISED = ("first page", "filters")  # Other times depend on how much of the index is in the page cache.
 MODELS = 10
 CACHE = "cache"
 WORDS = ("Berlin", "the", "not Berlin", "Ivorn River", "zebra", "的", "不足", "文档信息", "answer 2022")

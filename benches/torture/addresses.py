@@ -1,4 +1,4 @@
-"""Check that a build fetches no forbidden address, however the address is written."""
+"""Check that a build never fetches a forbidden address, no matter how the address is written."""
 
 from __future__ import annotations
 

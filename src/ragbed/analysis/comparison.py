@@ -87,11 +87,11 @@ class Comparison:
 
     condition: ComparedCondition
     n: int  # number of distinct questions; questions about one event count as one, because they are not independent
-    unpaired: int  # number of questions that only one side has; they are excluded from all other fields
+    unpaired: int  # number of questions that only one run has; they are excluded from all other fields
     first: float
     second: float
     difference: Interval
-    won: int  # number of questions (or events) with a higher score on the second side
+    won: int  # number of questions (or events) with a higher score in the second run
     lost: int
     p: float
     adjusted: float  # p value for the difference, adjusted for the number of conditions (Holm)

@@ -207,6 +207,7 @@ def _interval(scores: _Pooled, times: Counter[ComparedQuestion], *, is_monitored
     means = [fmean(scores[question] for question in found) for found in questions.values()]
     if is_monitored:
         return rate_sequence(means, [1.0] * len(means))
-    # Every question has the same weight, so the harmonic mean of the trials gives the variance of the mean.
+    # Every question has the same weight, so the variance of the mean follows from the harmonic mean of the numbers of
+    # trials.
     size = harmonic_mean(trials)
     return clustered_wilson([mean * size for mean in means], [size] * len(means))._replace(value=fmean(means))

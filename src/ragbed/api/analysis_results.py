@@ -211,7 +211,7 @@ class DiagnosisResult(TableResult):
         )
 
     def of_type(self, name: str) -> list[Diagnosis]:
-        """Return the diagnoses with an error type: E1 to E17, or `unclassified`.
+        """Return the diagnoses with the given error type: E1 to E17, or `unclassified`.
 
         Raises:
             UnknownName: There is no such type.

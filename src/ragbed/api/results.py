@@ -212,7 +212,7 @@ class Run:
         Rates are fractions from 0 to 1; printed tables show percentages with 95% intervals.
 
         Args:
-            track: Scoring track: robust, code, paper, or a track from a plug-in.
+            track: Scoring track: robust, code, paper, or a plug-in's track.
 
         Example:
             >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", noise=[0, 0.4], limit=5)
@@ -315,7 +315,7 @@ class Run:
         """Return the report's figures, which notebooks can display.
 
         Args:
-            track: Scoring track.
+            track: Scoring track, as in `tables`.
             lang: Language of titles and labels: en or zh.
 
         Example:

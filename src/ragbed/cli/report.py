@@ -96,11 +96,11 @@ def _print(report: Report) -> None:
     from ragbed.cli.console import say
     from ragbed.text import printable
 
-    for run in report.incomplete:
-        click.echo(printable(run.describe(read_words("en"))) + "\n")
+    for note in report.notes(read_words("en")):
+        click.echo(printable(note) + "\n")
     if report.is_monitored:
         say(read_words("en")("page.monitored"))
-        print_conditions(report.conditions, report.names)
+        print_conditions(report.conditions, report.names, report.scorer)
     _print_summary(report)
     print_tables(report.tables)
     words = read_words("en")
@@ -112,17 +112,22 @@ def _print(report: Report) -> None:
 
 
 def print_conditions(
-    conditions: Sequence[DecidedInterval], names: Mapping[str, str], *, to_stderr: bool = False
+    conditions: Sequence[DecidedInterval],
+    names: Mapping[str, str],
+    scorer: str | None = None,
+    *,
+    to_stderr: bool = False,
 ) -> None:
-    """Print the outcomes of stopping conditions, if there are any."""
+    """Print the outcomes of stopping conditions, if there are any (see `tell_decisions`)."""
+    if not conditions:
+        return
     from ragbed.analysis.locale import read_words
     from ragbed.cli.console import print_table
     from ragbed.reporting.decision_texts import decision_columns, tell_decisions
 
     words = read_words("en")
-    if conditions:
-        rows = tell_decisions(conditions, names, words)
-        print_table(words("decisions.heading"), decision_columns(words), rows, to_stderr=to_stderr)
+    rows = tell_decisions(conditions, names, words, scorer)
+    print_table(words("decisions.heading"), decision_columns(words), rows, to_stderr=to_stderr)
 
 
 def _print_errors(report: Report) -> None:

@@ -45,7 +45,7 @@ def exit_if_incomplete(folder: Path, cells: Sequence[ConditionCounts], limit: st
         raise click.exceptions.Exit(3)
     errors, truncated = sum(cell.error for cell in cells), sum(cell.truncated for cell in cells)
     if episodes := sum(cell.truncated for cell in cells if cell.condition.testbed == "search"):
-        truncated -= episodes  # the limit is part of the testbed, so running these episodes again would not help
+        truncated -= episodes  # the limit is part of the testbed, so a rerun of these episodes would not help
         say(
             f"{counted(episodes, 'episode')} of search ended without an answer, at a limit or after invalid calls, and "
             "count as wrong on the robust track. --search sets the limits."
@@ -202,7 +202,7 @@ def _row(cell: ConditionCounts, varied: Sequence[str], truncated: Sequence[int])
 
 
 def _upper_bound(cell: ConditionCounts, score: str) -> str:
-    """Return the rate if all unsure responses were right, as text, or an empty string if there are none."""
+    """Return the rate with all unsure responses counted as right, or an empty string if no response is unsure."""
     if score != "correct" or not cell.rate("unsure"):
         return ""
     return f", at most {100 * (cell.rate('correct') + cell.rate('unsure')):.1f}"

@@ -179,7 +179,7 @@ class PythonSystem(StatelessModel):
         return msgspec.structs.replace(completion, latency_s=round(time.monotonic() - started, 4))
 
     async def _answer(self, case: Case, arguments: dict[str, Any]) -> Completion:
-        # In its own thread, the function's event loop, time-outs, cancellations and exits do not affect the run.
+        # In a separate thread, the function's event loop, timeouts, cancellations and exits do not affect the run.
         answer = in_daemon_thread(lambda: _await_result(self._function(**arguments)))
         done, _ = await asyncio.wait([answer], timeout=self._limit_s)
         if not done:

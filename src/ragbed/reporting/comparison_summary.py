@@ -85,7 +85,7 @@ def _pool(
 
 
 def state(summaries: Sequence[Summary]) -> list[str]:
-    """Return sentences about the significant differences, and about the comparisons without one."""
+    """Return sentences about significant differences, and about comparisons without a significant difference."""
     places = {one.comparison.condition: _name(one, summaries) for one in summaries}
     sentences, same = [], []
     for one in summaries:

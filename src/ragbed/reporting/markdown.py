@@ -29,8 +29,8 @@ _SPECIAL = re.compile(r"([\\`*_\[\]<>|#~])")
 def write(report: Report) -> str:
     """Return a report's summary, tables and claims as Markdown."""
     parts = ["# Report", "", f"Runs: {', '.join(map(_plain, report.runs))}. Track: {report.track}.", ""]
-    for run in report.incomplete:
-        parts += [f"**{_plain(run.describe(read_words('en')))}**", ""]
+    for note in report.notes(read_words("en")):
+        parts += [f"**{_plain(note)}**", ""]
     if report.is_monitored:
         parts += [read_words("en")("page.monitored"), "", *_decisions(report)]
     for one in summarise(report.shown, report.track, read_words("en")):
@@ -51,7 +51,9 @@ def _decisions(report: Report) -> Iterator[str]:
     words = read_words("en")
     if report.conditions:
         yield from (f"## {words('decisions.heading')}", "")
-        yield from _text_table(decision_columns(words), tell_decisions(report.conditions, report.names, words))
+        yield from _text_table(
+            decision_columns(words), tell_decisions(report.conditions, report.names, words, report.scorer)
+        )
         yield ""
 
 

@@ -31,7 +31,7 @@ def show(cell: Estimate | Rate | None, column: TableColumn | None = None, few: s
 
 
 def show_bound(cell: Estimate | Rate, column: TableColumn | None = None) -> str:
-    """Return the rate with all unsure responses counted as right, or an empty string if there are none."""
+    """Return the rate with all unsure responses counted as right, or an empty string if no response is unsure."""
     unsure = getattr(cell, "unsure", 0)
     if not unsure or not cell.n or cell.value is None:
         return ""

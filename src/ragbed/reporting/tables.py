@@ -23,6 +23,7 @@ from ragbed.runs.decided import DecidedInterval
 from ragbed.runs.display_names import short_names
 from ragbed.schema import Estimate
 from ragbed.scoring.citations import CITATION_SCORES
+from ragbed.scoring.version import scorer_hash
 
 # The datasets on which the paper's numbers are based. Those ending in _refine are later corrections.
 PAPER_DATA = {
@@ -89,7 +90,7 @@ class IncompleteRun(NamedTuple):
     planned: int
 
     def describe(self, words: Locale) -> str:
-        """Return a sentence with the number of results and how to complete the run."""
+        """Return a sentence that gives the number of results and says how to complete the run."""
         counts = {name: f"{getattr(self, name):,}" for name in ("finished", "planned")}
         return words("page.unfinished", run=self.run, **counts)
 
@@ -102,7 +103,8 @@ class Report:
     track. `causes` are the diagnosed errors, and `errors` are their types with examples. `names` maps model strings to
     display names, which tables, findings and errors use. `is_monitored` is set if a run has a stopping
     condition (`--until`); its intervals are then valid at any stopping time. `incomplete` lists the unfinished runs.
-    `conditions` are the outcomes of the stopping conditions.
+    `conditions` are the outcomes of the stopping conditions. `scorer` is the hash of the scorer whose values the
+    tables show.
     """
 
     runs: tuple[str, ...]
@@ -116,6 +118,14 @@ class Report:
     errors: tuple[ErrorRow, ...] = ()
     incomplete: tuple[IncompleteRun, ...] = ()
     conditions: tuple[DecidedInterval, ...] = ()
+    scorer: str = field(default_factory=scorer_hash)
+
+    def notes(self, words: Locale) -> list[str]:
+        """Return notes on limitations of the entire report: incomplete runs, and scores from another version."""
+        notes = [run.describe(words) for run in self.incomplete]
+        if self.scorer != scorer_hash():
+            notes.append(words("page.other_scorer", scorer=self.scorer or "–", current=scorer_hash()))
+        return notes
 
     def records(self) -> list[dict[str, object]]:
         """Return one record per cell, and one per stopping condition in the table `until`."""

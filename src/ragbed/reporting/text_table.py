@@ -103,7 +103,7 @@ def _draw_row(cells: Sequence[str], widths: Sequence[int], numeric: Sequence[boo
 
 
 def _wrap(text: str, width: int) -> list[str]:
-    """Wrap a text to lines of at most the given width, breaking between words where possible."""
+    """Wrap text into lines of at most the given width, breaking between words where possible."""
     lines: list[str] = []
     for paragraph in text.split("\n"):
         line = ""

@@ -243,7 +243,7 @@ class CallLoop:
             line = msgspec.json.encode(stored)
         except UnicodeEncodeError:
             line = msgspec.json.encode(StoredTurn(_without_surrogates(called.completion), called.key, called.cached))
-        if not called.cached:  # a cached response has no intent
+        if not called.cached:  # for a cached response, no intent was recorded
             self.session.writer.put(ANSWERED, (request.model, request.number, request.repeat))
         await self.session.writer.put(NOTE, (request.turn_key(turn), line.decode()))
 

@@ -9,6 +9,7 @@ from functools import cached_property
 from ragbed.builder.rules.english_words import (
     CAP,
     COMPANIES,
+    DOUBTED,
     KINDS,
     LOWER_NAME_WORDS,
     MODIFIERS,
@@ -117,13 +118,11 @@ class Names:
         self.sentences = list(split_english(text))
         self.full = " ".join(self.sentences)
 
-    def after(self, sentence: str) -> str:
-        """Return the text that follows a sentence."""
-        return self.full.partition(sentence)[2].lstrip()
-
     def is_denied(self, sentence: str) -> bool:
         """Check whether one of the sentences after a statement says that the statement is wrong."""
         place = self.sentences.index(sentence) + 1
+        if DOUBTED.match(" ".join(self.sentences[place : place + 1])):
+            return True
         return any(map(_DENIED.match, self.sentences[place : place + _NEXT]))
 
     def has_speaker(self, sentence: str) -> bool:

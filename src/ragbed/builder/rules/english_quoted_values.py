@@ -71,6 +71,10 @@ _LABELS = re.compile(
     r"|\b(?:\d|one|two|three|out) (?:in|of) $",
     re.IGNORECASE,
 )
+# Words before the hour of an opening or a departure.
+_OPENS = re.compile(
+    r"\b(?:opens?|closes?|starts?|ends?|begins?|leaves?|arrives?|departs?|runs?|goe?s?) (?:at|until|till|from) $"
+)
 _SHARES = re.compile(r"(?<![\w£$€¥.,–/:-])(?P<value>\d+(?:\.\d+)?(?:%| per ?cent\b))(?!age|-)")
 _AMOUNTS = re.compile(rf"(?<![\w.,–-])(?P<value>{MONEY})(?![\w–-]|[.,]\d)")
 # Last words of company names that the text may treat like a person: "led by Corvane Capital".
@@ -154,8 +158,9 @@ def _is_label(before: str, number: str) -> bool:
     is_time = re.search(r"\b(?:at|by|from|until|till|before|after|instead of|[Tt]he) $", before) and re.fullmatch(
         r"\d{1,2}\.[0-5]\d", number
     )
+    is_hour = len(number) < 3 and _OPENS.search(before)
     is_day = len(number) < 3 and re.search(rf"{MONTH} $", before)
-    return bool(is_time or is_day) or _LABELS.search(before) is not None
+    return bool(is_time or is_hour or is_day) or _LABELS.search(before) is not None
 
 
 _COMPOUND = "years?|months?|weeks?|days?|hours?|minutes?|feet|foot|pounds?|stone|degrees?"  # units of one value
@@ -170,7 +175,7 @@ _CHANGE = re.compile(
 def is_range(before: str, after: str) -> bool:
     """Check whether a value is part of a range, a list or a duration."""
     is_last = re.search(
-        r"\d%?(?: \w+){0,2} (?:to|and|or) $|\d (?:by|x) $|\d, $|[–-]$|\bbetween $"
+        r"\d%?(?: \w+){0,2} (?:to|and|or) $|\d (?:by|x) $|\d, $|[–-]$|\bbetween (?:[^,;]*\d[^,;]* and )?$"
         rf"|\d (?:{_COMPOUND}),? (?:and )?$|\b(?:past|quarter to|minutes to) $",
         before,
     )

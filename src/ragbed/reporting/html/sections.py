@@ -116,7 +116,7 @@ def tables(report: Report, words: Locale) -> Node:
 def monitored(report: Report, words: Locale) -> Node:
     """Return the notes on a monitored run (`--until`), with the outcomes of its conditions."""
     note, label = el("p", rich(words("page.monitored"))), words("decisions.heading")
-    rows = tell_decisions(report.conditions, report.names, words)
+    rows = tell_decisions(report.conditions, report.names, words, report.scorer)
     shown = table(decision_columns(words), rows, label, class_="cards", captioned=True) if rows else None
     return el("div", note, shown)
 

@@ -10,7 +10,7 @@ import gzip
 import math
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from importlib.resources import files
+from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
@@ -59,7 +59,7 @@ class Phrases(NamedTuple):
 @lru_cache(maxsize=2)
 def load_weights(lang: Lang) -> Weights:
     """Return the weights of a language."""
-    content = (files(__package__) / "weights" / f"{lang}.json.gz").read_bytes()
+    content = (Path(__file__).parent / "weights" / f"{lang}.json.gz").read_bytes()
     return msgspec.json.decode(gzip.decompress(content), type=Weights)
 
 

@@ -30,6 +30,7 @@ ENGLISH = lazy(
 
 _DIGITS = {character: number for number, character in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2, "俩": 2}
 SIGNS = frozenset("零〇一二两三四五六七八九十百千万亿")
+_SIGNS_OF_DIGIT = {"2": "2二两俩"} | {str(number): f"{number}{han}" for han, number in _DIGITS.items() if number > 2}
 _PLACES = {"十": 10, "百": 100, "千": 1000}
 _MYRIADS = {"万": 10**4, "亿": 10**8}
 _SIGNS_OF_PLACE = frozenset("十百千万亿")
@@ -151,13 +152,12 @@ class Digits(NamedTuple):
 def digits_of(value: Decimal) -> Digits:
     """Return the characters that a text must contain to express a number, for a quick check."""
     run = f"{abs(value):f}"
-    signs = {"2": "2二两俩"} | {str(number): f"{number}{han}" for han, number in _DIGITS.items() if number > 2}
     kept = run.replace(".", "").strip("0")
     whole = int(abs(value))
     words = set(re.split("[ -]", in_words(whole))) if whole == abs(value) and whole < 10**15 else set()
     return Digits(
         run=kept,
-        signs=tuple(sorted({signs[digit] for digit in run if digit in signs})),
+        signs=tuple(sorted({_SIGNS_OF_DIGIT[digit] for digit in run if digit in _SIGNS_OF_DIGIT})),
         pattern="[,. 十百千万亿]?".join(kept) if kept else "",
         words=frozenset(words - {"and", "one", "a", "hundred", "thousand"}),
     )
