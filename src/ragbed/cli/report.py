@@ -105,7 +105,7 @@ def _print(report: Report) -> None:
     print_tables(report.tables)
     words = read_words("en")
     say(f"Scoring track: {report.track}. {words('page.rates')}")
-    for note in report.notes:
+    for note in report.table_notes:
         say(words(f"page.{note}"))
     _print_errors(report)
     _print_claims(report)

@@ -39,7 +39,7 @@ def write(report: Report) -> str:
         parts += [f"## {table.title}", "", *_table(table), ""]
     parts += [
         _SPECIAL.sub(r"\\\1", read_words("en")("page.rates")),
-        *(read_words("en")(f"page.{note}") for note in report.notes),
+        *(read_words("en")(f"page.{note}") for note in report.table_notes),
         "",
         *_errors(report),
         *_claims(report),

@@ -137,7 +137,7 @@ class Report:
         return any(row.printed for table in self.tables for row in table.rows)
 
     @property
-    def notes(self) -> list[str]:
+    def table_notes(self) -> list[str]:
         """Return the names of the notes on the tables: on paired differences and on the paper's rows."""
         has_paired = any(column.metric.endswith(PAIRED) for table in self.tables for column in table.columns)
         return [*(["paired"] if has_paired else []), *(["printed"] if self.has_printed else [])]

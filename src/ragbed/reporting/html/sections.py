@@ -109,7 +109,7 @@ def _figure(chart: Chart, words: Locale) -> Node:
 
 def tables(report: Report, words: Locale) -> Node:
     """Return the tables in a report."""
-    notes = [el("p", words(f"page.{name}")) for name in ("rates", *report.notes)]
+    notes = [el("p", words(f"page.{name}")) for name in ("rates", *report.table_notes)]
     return el("div", notes, [_table(one, words) for one in report.tables])
 
 
