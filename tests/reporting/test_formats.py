@@ -203,7 +203,7 @@ def test_judged_metrics_have_a_table_with_the_number_of_undecided_cases() -> Non
     told = FORMATS["md"](report)
     assert "## Metrics judged by a model" in told
     assert "| m | en, robust, rejection, noise=1, judge j/1 | en | 5 | 300 (2 failed) | 25.0 [44.0, 56.0] |" in told
-    assert "| m | en, robust, rejection, noise=1, judge j/2, 10 undecided | en | 5 | 300 (2 failed) | 50.0" in told
+    assert "| m | en, robust, rejection, noise=1, judge j/2, 10 undecided | en | 5 | 290 (2 failed) | 50.0" in told
     assert "裁判模型判定的指标" in write_html(report, pack_cases([], []), "zh")
 
 
@@ -212,7 +212,7 @@ def test_a_difference_between_two_conditions_does_not_double_n() -> None:
     rates = [("accuracy", 60), ("retrieval_gap", 120)]
     cells = [Cell("own-retrieval", key, "robust", "all", _estimate(metric, n=n), {"k": 5}) for metric, n in rates]
     (table,) = (one for one in make_report(["r"], cells, "robust").tables if one.name == "own-retrieval")
-    assert table.rows[0].counts.asked == (60, 60)
+    assert table.rows[0].counts.n == (60, 60)
 
 
 def test_n_is_a_range_if_the_rates_of_a_row_differ() -> None:
@@ -235,6 +235,24 @@ def test_n_is_a_range_if_the_rates_of_a_row_differ() -> None:
     page = write_html(report, pack_cases([], []))
     assert "54–1,060 (0–3 failed)" in page
     assert "a range means that the rates in a row have different n" in page
+
+
+def test_responses_that_cannot_be_scored_are_counted() -> None:
+    key, place = TrialGroup("m", "d", "en", "robust"), CellKey(noise=0.0, k=5)
+    some = msgspec.structs.replace(_estimate("accuracy", n=54), asked=60)
+    for estimate, is_noted in ((some, True), (_estimate("accuracy", n=60), False)):
+        text = FORMATS["md"](make_report(["r"], [Cell("noise", key, "robust", "all", estimate, place)], "robust"))
+        assert ("6 responses are excluded from the accuracy and its n" in text) == is_noted
+
+
+def test_the_upper_bound_of_a_rate_is_in_the_language_of_the_page() -> None:
+    key, place = TrialGroup("m", "d", "en", "robust"), CellKey(noise=0.0, k=5)
+    unsure = msgspec.structs.replace(_estimate("accuracy", n=50), asked=50, unsure=5)
+    report = make_report(["r"], [Cell("noise", key, "robust", "all", unsure, place)], "robust")
+    assert "(at most 60.0)" in FORMATS["md"](report)
+    page = write_html(report, pack_cases([], []))
+    assert "(at most 60.0)" in page
+    assert "（至多 60.0）" in page
 
 
 def test_paired_differences_are_explained() -> None:
@@ -384,7 +402,7 @@ def test_the_papers_values_stand_below_runs_on_rgb() -> None:
     ours, *printed = table.rows
     assert not ours.printed
     chatgpt = printed[0]
-    assert (chatgpt.key.model, chatgpt.key.lang, chatgpt.counts.asked.low) == ("ChatGPT (paper)", "zh", 300)
+    assert (chatgpt.key.model, chatgpt.key.lang, chatgpt.counts.n.low) == ("ChatGPT (paper)", "zh", 300)
     assert [one.value for one in chatgpt.cells if one is not None] == pytest.approx([0.9567, 0.9467])
     assert {row.key.lang for row in printed} == {"zh"}
 

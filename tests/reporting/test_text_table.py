@@ -55,9 +55,10 @@ def test_a_single_row_of_rates_loses_no_digit(
     rates = [f"{value}.5 [{value - 9}.25, {value + 8}.75]" for value in (91, 72, 53, 34, 15)]
     monkeypatch.setenv("COLUMNS", str(columns))
     print_table("Noise", ["model", "data", "asked", "0", "0.2", "0.4", "0.6", "0.8"], [["m/x", "mini", 40, *rates]])
-    told, _, below = capsys.readouterr().out.partition("0.8")
-    assert "model m/x" in " ".join(told.split())
-    assert sorted(re.findall(r"[\d.]+", below)) == sorted(re.findall(r"[\d.]+", " ".join(rates)))
+    text = capsys.readouterr().out
+    assert "model m/x" in " ".join(text.split())
+    printed = [number for number in re.findall(r"\d+\.\d+", text) if number not in ("0.2", "0.4", "0.6", "0.8")]
+    assert sorted(printed) == sorted(re.findall(r"[\d.]+", " ".join(rates)))
 
 
 def test_words_are_broken_only_where_there_is_no_other_way(

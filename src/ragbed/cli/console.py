@@ -109,6 +109,13 @@ def console(*, to_stderr: bool = False) -> Console:
     return Console(stderr=to_stderr, highlight=False, emoji=False, markup=False)
 
 
+def _show(cell: object) -> str:
+    """Return a cell as text, with separators between the thousands of a count."""
+    if isinstance(cell, float):
+        return f"{cell:.3g}"
+    return f"{cell:,}" if type(cell) is int else str(cell)
+
+
 def print_table(
     title: str, columns: Sequence[str], rows: Sequence[Sequence[object]], *, to_stderr: bool = False
 ) -> None:
@@ -118,7 +125,7 @@ def print_table(
     stream = sys.stderr if to_stderr else sys.stdout
     is_sized = stream.isatty() or os.environ.get("COLUMNS", "").isdigit()
     room = shutil.get_terminal_size().columns if is_sized else _PIPE_WIDTH
-    shown = [[printable(f"{cell:.3g}" if isinstance(cell, float) else str(cell)) for cell in row] for row in rows]
+    shown = [[printable(_show(cell)) for cell in row] for row in rows]
     drawn = draw_table([printable(column) for column in columns], shown, room)
     lines = [click.style(line, bold=True) for line in (printable(title), *drawn.shared)]
     for number, (heading, body) in enumerate(drawn.parts):

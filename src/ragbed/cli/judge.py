@@ -154,8 +154,17 @@ def _print(result: JudgeResult, *, to_stderr: bool) -> None:
     models, judges = read_names([result.run]), short_names(dict.fromkeys(cell["judge"] for cell in result.cells))
     for criterion, asks in result.criteria.items():
         for judge, name in judges.items():
-            rows = [_rate_row(cell, models) for cell in result.cells if _is_of(cell, criterion, judge)]
+            cells = [cell for cell in result.cells if _is_of(cell, criterion, judge)]
+            if not cells:
+                say(f"{criterion}: the run has no responses to judge by this criterion.")
+                continue
+            rows = [_rate_row(cell, models) for cell in cells]
             print_table(f"{criterion} ({asks}), judged by {name}", _RATE_COLUMNS, rows, to_stderr=to_stderr)
+            if unparsed := sum(cell["unparsed"] for cell in cells):
+                n = sum(cell["asked"] for cell in cells)
+                say(
+                    f"{criterion}: {unparsed:,} of {n:,} judgements are unparsed, because {name} gave no clear verdict."
+                )
     if result.validations is not None and result.labels is not None:
         from ragbed.analysis.judging.validation import MIN_LABELS, TRUSTED
 
@@ -163,8 +172,8 @@ def _print(result: JudgeResult, *, to_stderr: bool) -> None:
             f"Agreement with labels (trusted: at least {MIN_LABELS} labels and a lower bound of kappa of at least "
             f"{TRUSTED})"
         )
-        rows = [_validation_row(row, judges) for row in result.validations]
-        print_table(title, _VALIDATION_COLUMNS, rows, to_stderr=to_stderr)
+        if rows := [_validation_row(row, judges) for row in result.validations]:
+            print_table(title, _VALIDATION_COLUMNS, rows, to_stderr=to_stderr)
         for reason, count in result.labels["left_out"].items():
             say(f"Excluded {counted(count, 'label')}: {reason}.")
     if result.judge_pairs:
@@ -177,7 +186,7 @@ def _print(result: JudgeResult, *, to_stderr: bool) -> None:
 
 
 _CONDITION = ("model", "data", "testbed", "lang", "noise")
-_RATE_COLUMNS = (*_CONDITION, "asked", "errors", "undecided", "yes %", "CR %", "corrected %")
+_RATE_COLUMNS = (*_CONDITION, "n", "errors", "undecided", "yes %", "CR %", "corrected %")
 _AGREEMENTS = ("labels", "raters", "undecided", "agreed %", "kappa", "AC1", "sensitivity %", "specificity %", "trusted")
 _VALIDATION_COLUMNS = ("judge", "criterion", "lang", *_AGREEMENTS)
 _PAIR_COUNTS = ("judged", "decided", "agreed")

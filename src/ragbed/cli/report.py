@@ -103,12 +103,20 @@ def _print(report: Report) -> None:
         print_conditions(report.conditions, report.names, report.scorer)
     _print_summary(report)
     print_tables(report.tables)
+    say_notes(report)
+    _print_errors(report)
+    _print_claims(report)
+
+
+def say_notes(report: Report) -> None:
+    """Explain the numbers in the tables of a report."""
+    from ragbed.analysis.locale import read_words
+    from ragbed.cli.console import say
+
     words = read_words("en")
     say(f"Scoring track: {report.track}. {words('page.rates')}")
     for note in report.table_notes:
         say(words(f"page.{note}"))
-    _print_errors(report)
-    _print_claims(report)
 
 
 def print_conditions(

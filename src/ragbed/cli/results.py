@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -87,7 +88,7 @@ def print_cells(cells: Sequence[ConditionCounts], folders: Sequence[Path], *, to
     for cell in cells:
         at = cell.condition
         tables.setdefault(f"{names[at.model]} on {at.data}, profile {at.profile}", []).append(cell)
-    for title, shown in tables.items():
+    for number, (title, shown) in enumerate(tables.items()):
         conditions = [_condition(cell) for cell in shown]
         varied = [
             name for name in ("arm", "docs", "true") if len({one.get(name, "–") for one in conditions} - {"–"}) > 1
@@ -98,12 +99,15 @@ def print_cells(cells: Sequence[ConditionCounts], folders: Sequence[Path], *, to
             _row(cell, [one.get(name, "–") for name in varied], [cell.truncated for _ in cut])
             for cell, one in zip(shown, conditions, strict=True)
         ]
-        print_table(title, columns, rows, to_stderr=to_stderr)
+        print_table(f"\n{title}" if number else title, columns, rows, to_stderr=to_stderr)
     if unsure := sum(round(cell.rate("unsure") * cell.asked) for cell in cells):
         responses = "1 response is" if unsure == 1 else f"{unsure:,} responses are"
-        say(f"{responses} unsure and counted as wrong. Judge them with ragbed judge RUN -m MODEL --unsure.")
+        say(
+            f"{responses} unsure and counted as wrong. To judge unsure responses, run "
+            "`ragbed judge RUN -m MODEL --unsure`."
+        )
     if any(cell.asked < FEW for cell in cells):
-        click.echo(f"* fewer than {FEW} cases, so the 95% interval (in brackets) is wide.", err=to_stderr)
+        click.echo(f"* fewer than {FEW} cases, so the 95% interval is wide.", err=to_stderr)
     if unscored := sum(cell.unscored for cell in cells):
         say(
             f"{unscored:,} responses are excluded from the robust rates because their gold answers cannot be "
@@ -118,11 +122,13 @@ def print_other_tables(folder: Path, settings: Mapping[str, str], *, to_stderr: 
     if is_covered and not {"remedies", "search", "confidence"} & settings.keys():
         return
     from ragbed.api.reports import read_report
-    from ragbed.cli.report import print_tables
+    from ragbed.cli.report import print_tables, say_notes
 
-    tables = read_report([folder], [str(folder)], "robust").tables
+    report = read_report([folder], [str(folder)], "robust")
     shown = ("remedies", "own-retrieval", "search", "conflict", "length", "citations", "selective")
-    print_tables([table for table in tables if table.name.startswith(shown)], to_stderr=to_stderr)
+    tables = tuple(table for table in report.tables if table.name.startswith(shown))
+    print_tables(tables, to_stderr=to_stderr)
+    say_notes(replace(report, tables=tables))
 
 
 def print_forecasts(job: Job, *, to_json: bool) -> None:
@@ -140,7 +146,7 @@ def print_forecasts(job: Job, *, to_json: bool) -> None:
             row.tokens_in,
             row.tokens_out,
             _show_cost(row),
-            f"{row.minutes:.1f}",
+            "< 0.1" if row.minutes < 0.1 else f"{row.minutes:.1f}",
         )
         for row in forecasts
     ]

@@ -67,7 +67,7 @@ def _ours(row: TableRow, table: ReportTable) -> Iterator[str]:
         [
             _text(row.key.model),
             row.key.lang,
-            _text(str(row.counts.asked)),
+            _text(str(row.counts.n)),
             *(_number(cell, column) for cell, column in cells),
         ]
     )
@@ -95,7 +95,8 @@ def _interval(cell: Estimate | None, column: TableColumn) -> str:
     if cell is None or cell.low is None or cell.high is None:
         return ""
     low, high = (show_number(number, column).replace("-", "$-$") for number in (cell.low, cell.high))
-    return small(f"{low}--{high}{show_bound(cell, column)}")
+    bound = show_bound(cell, column)
+    return small(f"{low}--{high}" + (f" (at most {bound})" if bound else ""))
 
 
 def _note(table: ReportTable) -> str:

@@ -239,7 +239,7 @@ def _ours(
     for found in langs:
         counts = count_cases(found[place] for place in counting)
         values += ["--" if one is None or one.value is None else f"{100 * one.value:.2f}" for one in found]
-        values.append(text(str(counts.asked)) if counts.asked.high else "--")
+        values.append(text(str(counts.n)) if counts.n.high else "--")
         under += [_bounds(one) for one in found]
         under.append(small(text(show_incomplete(counts))))
     yield " & ".join(values) + r" \\"

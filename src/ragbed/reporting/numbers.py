@@ -11,7 +11,9 @@ if TYPE_CHECKING:
     from ragbed.schema import Estimate
 
 PAIRED = ("_gap", "_gain", "_tax")  # Suffixes of metrics that compare two conditions question by question.
-_COMBINED = (*PAIRED, "auc", "refusal_f1", "balanced_accuracy")  # Values whose n is the sum over several conditions.
+# Values that are not based on the cases of one condition, so their n differs from that of the rates beside them.
+_COMBINED = (*PAIRED, "auc", "first_decline", "refusal_f1", "balanced_accuracy")
+_LARGE = 100  # Counts such as tokens are shown without decimals from here on.
 FEW = 30  # Minimum number of cases; rates based on fewer are marked, because their intervals are wide.
 
 
@@ -27,7 +29,8 @@ def show(cell: Estimate | Rate | None, column: TableColumn | None = None, few: s
         return "–"
     value, low, high = (show_number(number, column) for number in (cell.value, cell.low, cell.high))
     interval = f" [{low}, {high}]" if low and high else ""
-    return value + interval + (few if cell.n < FEW else "") + show_bound(cell, column)
+    bound = show_bound(cell, column)
+    return value + interval + (few if cell.n < FEW else "") + (f" (at most {bound})" if bound else "")
 
 
 def show_bound(cell: Estimate | Rate, column: TableColumn | None = None) -> str:
@@ -35,7 +38,7 @@ def show_bound(cell: Estimate | Rate, column: TableColumn | None = None) -> str:
     unsure = getattr(cell, "unsure", 0)
     if not unsure or not cell.n or cell.value is None:
         return ""
-    return f" (at most {show_number(min(1, cell.value + unsure / cell.n), column)})"
+    return show_number(min(1, cell.value + unsure / cell.n), column)
 
 
 def show_number(number: float | None, column: TableColumn | None = None) -> str:
@@ -45,6 +48,8 @@ def show_number(number: float | None, column: TableColumn | None = None) -> str:
     if column is not None and column.metric.startswith("cost"):
         return f"{number:.2f}" if number >= 1 else f"{number:.3g}"  # Dollars; a case costs a fraction of a cent.
     scaled, digits = (100 * number, 1) if column is None or column.is_share else (number, 2)
+    if column is not None and not column.is_share and abs(number) >= _LARGE:
+        return f"{number:,.0f}"
     return f"{round(scaled, digits) + 0.0:.{digits}f}"  # Adding 0.0 turns -0.0 into 0.0.
 
 
@@ -61,7 +66,7 @@ class CountRange(NamedTuple):
 class RowCounts(NamedTuple):
     """How many cases the rates in a table row are based on, and how many of them failed or were truncated."""
 
-    asked: CountRange
+    n: CountRange
     errors: CountRange
     truncated: CountRange
 
@@ -77,7 +82,7 @@ def count_cases(cells: Iterable[Estimate | None]) -> RowCounts:
 def show_asked(counts: RowCounts) -> str:
     """Return the number of attempted cases, and the numbers of failed and truncated ones, if there are any."""
     incomplete = show_incomplete(counts)
-    return f"{counts.asked} ({incomplete})" if incomplete else str(counts.asked)
+    return f"{counts.n} ({incomplete})" if incomplete else str(counts.n)
 
 
 def show_incomplete(counts: RowCounts) -> str:

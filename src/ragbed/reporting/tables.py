@@ -121,11 +121,19 @@ class Report:
     scorer: str = field(default_factory=scorer_hash)
 
     def notes(self, words: Locale) -> list[str]:
-        """Return notes on limitations of the entire report: incomplete runs, and scores from another version."""
+        """Return notes on the entire report: incomplete runs, scores from another version, and excluded responses."""
         notes = [run.describe(words) for run in self.incomplete]
         if self.scorer != scorer_hash():
             notes.append(words("page.other_scorer", scorer=self.scorer or "–", current=scorer_hash()))
+        if unscored := sum(cell.estimate.asked - cell.estimate.n for cell in self.cells if self._has_excluded(cell)):
+            notes.append(words("page.unscored", count=f"{unscored:,}"))
         return notes
+
+    def _has_excluded(self, cell: Cell) -> bool:
+        """Return whether a cell is an accuracy under one condition, without the responses that cannot be scored."""
+        is_condition = cell.table == "closed-book" or cell.place.get("noise") is not None
+        is_shown = (cell.track, cell.scope, cell.estimate.metric) == (self.track, "all", "accuracy")
+        return is_shown and is_condition and cell.estimate.asked > cell.estimate.n
 
     def records(self) -> list[dict[str, object]]:
         """Return one record per cell, and one per stopping condition in the table `until`."""

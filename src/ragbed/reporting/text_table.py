@@ -73,11 +73,12 @@ def _split(
     columns: Sequence[str], rows: Sequence[Sequence[str]], room: float, has_interval: Sequence[bool]
 ) -> list[list[int]]:
     """Return the columns of each part. The columns before the first one with intervals are repeated in every part."""
-    keys = list(range(has_interval.index(True))) if True in has_interval else []
+    every = list(range(len(columns)))
+    keys = every[: has_interval.index(True)] if True in has_interval else every
     least = [max(map(cell_len, words)) for words in _words(columns, rows)]
     least[: len(keys)] = [min(width, _LONG_NAME) for width in least[: len(keys)]]
-    if not keys or _width(least) <= room:
-        return [list(range(len(columns)))]
+    if keys == every or _width(least) <= room:
+        return [every]
     parts = [[*keys]]
     for at in range(len(keys), len(columns)):
         if len(parts[-1]) > len(keys) and _width([least[one] for one in (*parts[-1], at)]) > room:
@@ -155,8 +156,12 @@ def _least_width(word: str) -> int:
 
 
 def _without_empty(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[list[str], list[list[str]]]:
-    """Remove the columns in which every cell is empty or a dash."""
-    kept = [at for at in range(len(columns)) if not rows or any(row[at] not in ("", "–") for row in rows)]
+    """Remove the columns in which every cell is empty or a dash, except percentages, whose absence is a result."""
+    kept = [
+        at
+        for at, column in enumerate(columns)
+        if not rows or column.endswith("%") or any(row[at] not in ("", "–") for row in rows)
+    ]
     return [columns[at] for at in kept], [[row[at] for at in kept] for row in rows]
 
 
@@ -169,7 +174,7 @@ def _without_constants(
     """
     values = [set(column) for column in zip(*rows, strict=True)]
     has_rate = [any("[" in value for value in found) for found in values]
-    first_rate = has_rate.index(True) if True in has_rate else 0
+    first_rate = has_rate.index(True) if True in has_rate else len(columns) - 1
     widths, kept, shared = _full_widths(columns, rows), list(range(len(columns))), []
     for at, found in enumerate(values):
         is_constant = len(found) == 1 and not has_rate[at] and (len(rows) > 1 or at < first_rate)

@@ -10,7 +10,7 @@ from ragbed.reporting.claim_texts import evidence_columns, split_findings, tell_
 from ragbed.reporting.decision_texts import decision_columns, tell_decisions
 from ragbed.reporting.error_texts import error_columns, tell_errors
 from ragbed.reporting.leaderboard import COLUMNS, LeaderboardRow, make_standings
-from ragbed.reporting.numbers import show
+from ragbed.reporting.numbers import show, show_bound
 from ragbed.reporting.pages.charts import Chart
 from ragbed.reporting.pages.markup import Child, Node, el
 from ragbed.reporting.summary import Paragraph
@@ -40,7 +40,7 @@ def leaderboard(standings: Sequence[tuple[LeaderboardRow, Node | None]], words: 
         docs = words("board.documents", k=row.entrant.k)
         setting = el("div", f"{', '.join(row.data)} · {docs} · {row.entrant.profile}", class_="small quiet")
         model = el("div", el("strong", row.entrant.model), " ", link, setting)
-        cells = [_cell(row.cells.get(column.name)) for column in COLUMNS]
+        cells = [_cell(row.cells.get(column.name), words) for column in COLUMNS]
         rows.append([model, row.entrant.lang, _asked(row, words), *cells])
     note = el("p", rich(words("board.note")), " ", words("page.sort"))
     return el("div", note, table(columns, rows, words("board.heading"), class_="sortable cards"))
@@ -136,7 +136,7 @@ def _table(one: ReportTable, words: Locale) -> Node:
     rows: list[list[Child]] = []
     for row in one.rows:
         model, n = row.key.model + (" †" if row.comparable else ""), _asked(row, words)
-        cells = [_cell(cell, column) for cell, column in zip(row.cells, one.columns, strict=True)]
+        cells = [_cell(cell, words, column) for cell, column in zip(row.cells, one.columns, strict=True)]
         rows.append([model, row.data, row.key.lang, str(row.docs or "–"), n, *cells])
     return table(columns, rows, words.section("tables").get(one.name, one.title), class_="cards", captioned=True)
 
@@ -256,11 +256,13 @@ def _is_number(cell: Child) -> bool:
     return cell == "–" or cell[:1].isdigit() or (cell[:1] in "-<" and cell[1:2] != "")
 
 
-def _cell(estimate: Estimate | None, column: TableColumn | None = None) -> Node:
+def _cell(estimate: Estimate | None, words: Locale, column: TableColumn | None = None) -> Node:
     """Return a number with its interval and a tooltip that shows n."""
-    value, _, interval = show(estimate, column).partition(" ")
+    value, _, interval = show(estimate, column).partition(" (")[0].partition(" ")
+    bound = "" if estimate is None else show_bound(estimate, column)
     title = None if estimate is None else f"n = {estimate.n}"
-    return el("span", value, el("span", f" {interval}", class_="interval") if interval else None, title=title,
+    parts = [part for part in (interval, words("page.at_most", rate=bound) if bound else "") if part]
+    return el("span", value, [el("span", f" {part}", class_="interval") for part in parts], title=title,
               data_value=None if estimate is None or estimate.value is None else f"{estimate.value:.6f}")  # fmt: skip
 
 
@@ -268,4 +270,4 @@ def _asked(row: LeaderboardRow | TableRow, words: Locale) -> str:
     counts = row.counts
     found = {"failed": counts.errors, "truncated": counts.truncated}
     parts = [words(f"page.{name}", count=str(count)) for name, count in found.items() if count.high]
-    return words("page.incomplete", asked=str(counts.asked), parts=", ".join(parts)) if parts else str(counts.asked)
+    return words("page.incomplete", asked=str(counts.n), parts=", ".join(parts)) if parts else str(counts.n)
