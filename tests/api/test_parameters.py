@@ -43,7 +43,7 @@ api: Any = ragbed
         (lambda: api.import_results("x", "cassette", "y", model="m"), "`model` has no effect here: a cassette"),
         (lambda: api.report("x", format="markdown"), "format='markdown' is not one of text, md"),
         (lambda: api.report("x", format="svg"), "Figures require an output folder"),
-        (lambda: api.build_quality("figure1", cutoff="gpt"), "cutoff='gpt' is not of the form MODEL=DATE"),
+        (lambda: api.build_quality("figure1", cutoff="gpt"), "cutoff='gpt' does not have the form MODEL=DATE"),
         (lambda: api.build_quality("figure1", out="x.txt"), "must end in .html or .json."),
         (lambda: api.review("x", raters=3), "raters=3: expected 1, 2 or None, not int."),
         (lambda: api.view("x", port=-1), "port=-1 is out of range. Use a number from 0 to 65535."),

@@ -41,12 +41,12 @@ def read_data(data: DataLike) -> list[Dataset]:
 
     given: Any = data
     if isinstance(data, Mapping) and {"question", "query"} & data.keys():
-        raise UsageError("data is a single item, but a list of items is expected: data=[{…}, …].")
+        raise UsageError("`data` is a single item, but a list of items is expected: data=[{…}, …].")
     if _is_rows(data):
         given = [data]
     named = labelled("data", given)
     if not named:
-        raise UsageError("data is empty, so there is nothing to run. Pass at least one dataset or item.")
+        raise UsageError("`data` is empty, so there is nothing to run. Pass at least one dataset or item.")
     datasets = []
     for label, value in named:
         if isinstance(value, str | Path):

@@ -95,8 +95,8 @@ def test_a_run_whose_judge_is_still_running_is_refused(tmp_path: Path) -> None:
         done = type_command("export", str(tmp_path / "run"), "--to", "cassette", "-o", str(tmp_path / "c"))
     assert (done.code, (tmp_path / "c").exists()) == (1, False)
     assert (
-        done.err
-        == f"ragbed: {judge} is being written by process {os.getpid()}. Export it when that process has finished.\n"
+        done.err == f"ragbed: {judge} is being written by process {os.getpid()}. "
+        "Export the run when that process has finished.\n"
     )
 
 

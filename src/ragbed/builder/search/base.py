@@ -73,7 +73,7 @@ class SearchContext:
             return ""
         value = self.environ.get(name, "").strip()
         if not value:
-            raise UsageError(f"{name} is not set; set this environment variable to your API key.")
+            raise UsageError(f"{name} is not set. Set this environment variable to your API key.")
         if not (value.isascii() and value.isprintable()):
             raise UsageError(f"{name} contains characters that are not allowed in an API key; copy the key again.")
         return value
