@@ -118,7 +118,7 @@ def test_episodes_at_a_limit_are_counted_and_the_run_is_complete(tmp_path: Path)
     words = ("-d", "ragbed-mini-zh_base", "--testbeds", "search", "--limit", "2", "--no-cache", "--out", str(tmp_path))
     done = type_command("run", "-m", "scripted/search-endless", *words, "--search", "turns=2")
     assert done.code == 0
-    assert "4 episodes of search ended without an answer, at a limit or after invalid calls" in done.err + done.out
+    assert "4 search episodes ended without an answer, at a limit or after invalid calls" in done.err + done.out
     assert "Search tool: searches and search errors" in done.out
 
 
