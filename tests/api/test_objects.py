@@ -332,7 +332,7 @@ def test_data_can_be_named_and_mixed(tmp_path: Path) -> None:
         ([_ITEMS, _ITEMS], r"2 datasets are named 'data'. Give each its own name: data=\{'NAME': …"),
         (
             [{"question": object()}],
-            r"item 0 cannot be converted to JSON: object is not a JSON type\. Use strings, numbers",
+            r"item 0 cannot be converted to JSON: object is not a type that JSON supports\. Use strings, numbers",
         ),
     ],
 )

@@ -139,4 +139,4 @@ def _plain(value: Any) -> Any:  # noqa: ANN401 - a value from any library
     """Convert a NumPy array or scalar to a plain value."""
     if hasattr(value, "tolist"):
         return value.tolist()
-    raise TypeError(f"{type(value).__name__} is not a JSON type")
+    raise TypeError(f"{type(value).__name__} is not a type that JSON supports")

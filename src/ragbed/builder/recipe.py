@@ -181,7 +181,7 @@ def check_day(day: str | None, what: str) -> None:
     with suppress(ValueError):
         if day is None or date.fromisoformat(day).isoformat() == day:
             return
-    raise UsageError(f"{what} {day!r} is not a valid date; use the form 2026-11-15.")
+    raise UsageError(f"{what} {day!r} is not a valid date; use the form YYYY-MM-DD, e.g. 2026-11-15.")
 
 
 def _check(path: Path, recipe: Recipe) -> None:
