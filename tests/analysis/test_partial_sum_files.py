@@ -83,7 +83,7 @@ def test_missing_and_repeated_shards_are_refused(tmp_path: Path, parts: list[Pat
     done = type_command("report", str(files[0]), "-f", "html")
     assert (
         done.code,
-        "HTML reports contain the individual cases, which aggregate files do not contain" in done.err,
+        "HTML reports show individual cases, which aggregate files do not contain" in done.err,
     ) == (
         2,
         True,

@@ -211,7 +211,7 @@ def test_a_system_that_retrieves_is_scored_by_what_it_found(tmp_path: Path) -> N
 
     run = _evaluate(ragbed.system(search, name="mine"), tmp_path, testbeds="own-retrieval", noise=None)
     assert run.outcomes == {"ok": 5}
-    assert run.table("own-retrieval")[0]["unknown"] == 1.0
+    assert run.table("own-retrieval")[0]["unknown passages"] == 1.0
     assert _trial(run)["model"] == "system/mine"
 
 

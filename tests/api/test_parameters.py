@@ -37,7 +37,7 @@ api: Any = ragbed
         (lambda: api.synthesize("s3://bucket/x"), "is a URL. Use a local file or folder."),
         (lambda: api.download("rbg"), "unknown dataset or model 'rbg'. Did you mean 'rgb'?"),
         (lambda: api.export("figure1", "nativ", "x"), "unknown format 'nativ'. Did you mean 'native'?"),
-        (lambda: api.export("figure1", "native", "x", noise=0), "`noise` has no effect here: native contains"),
+        (lambda: api.export("figure1", "native", "x", noise=0), "`noise` has no effect here: to=native exports"),
         (lambda: api.export("figure1", "native", "x", canonical=True), "`canonical` has no effect here: figure1 is"),
         (lambda: api.import_results("x", "jsonnl", "y"), "unknown format 'jsonnl'. Did you mean 'jsonl'?"),
         (lambda: api.import_results("x", "cassette", "y", model="m"), "`model` has no effect here: a cassette"),

@@ -74,7 +74,7 @@ _WILD = "User-agent: *\n" + "".join(f"Disallow: /*{'a' * 100}b{number}\n" for nu
     ("text", "url", "reason"),
     [
         (_AGENTS + _RULES, "news/today", "too many rules"),
-        (_WILD, "news/" + "a" * 8_000, "too long to be checked"),
+        (_WILD, "news/" + "a" * 8_000, "too long to check"),
     ],
     ids=["rules times agents", "rules times characters"],
 )
