@@ -72,6 +72,8 @@ def test_values_are_left_out_of_statements(lang: Lang, text: str, answer: str) -
         ("en", "The hall of the baths has a side door; the last swimmers leave at 11."),
         ("en", "The water varies between 18 degrees in winter and 26.5 units in summer."),
         ("en", "Enclose 318 stamps with every request for a season ticket of the baths."),
+        ("en", "The new boiler replaced the 340, which had heated the hall for decades."),
+        ("zh", "门口的铜牌把泳馆落成的年份写作1983年，这是错的。"),
         ("zh", "据悉，馆里去年买下的旧柜子一共有318个，都放在地下室。"),
         ("zh", "馆里下一季的维修预算为212万元，比上一季少了三成。"),
         ("zh", "看门人小声补充，地下室的318个柜子是估的，没有数过。"),

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from ragbed.builder.rules.english_names import Names
 from ragbed.builder.rules.english_values import MONEY
 from ragbed.builder.rules.english_words import DAY, MONTH, NOT_NAMES, ORGANISATION, PEOPLE, PERSON, TITLES, YEAR
+from ragbed.builder.rules.facts import BLANK
 
 
 class Blank(NamedTuple):
@@ -71,6 +72,8 @@ _LABELS = re.compile(
     r"|\b(?:\d|one|two|three|out) (?:in|of) $",
     re.IGNORECASE,
 )
+# A number that is the name of a model: "replaced the 340, which".
+_MODEL = re.compile(rf"\b[Tt]he {BLANK}(?:[,;.]| (?:was|is|are|has|had|were|costs?|weighs?|uses|can|and|or)\b)")
 # Words before the hour of an opening or a departure.
 _OPENS = re.compile(
     r"\b(?:opens?|closes?|starts?|ends?|begins?|leaves?|arrives?|departs?|runs?|goe?s?) (?:at|until|till|from) $"
@@ -125,7 +128,8 @@ def _find_values(sentence: str, names: Names) -> Iterator[Blank]:
                 continue
             if pattern is _PAST_DAYS and not _is_past(sentence, found):
                 continue
-            if pattern is _COUNTS and _is_label(sentence[: found.start("value")], found["value"]):
+            before, after = sentence[: found.start("value")], sentence[found.end("value") :]
+            if pattern is _COUNTS and (_is_label(before, found["value"]) or _MODEL.search(before + BLANK + after)):
                 continue
             yield Blank(ask, *found.span("value"), found["value"])
 
