@@ -364,7 +364,7 @@ def build_relabel(data: str | Path) -> RelabelResult:
     """Relabel the documents of a dataset, and compare the new labels with the published ones. Nothing is written.
 
     Args:
-        data: A dataset.
+        data: Name or path of a dataset.
 
     Example:
         >>> ragbed.build_relabel("ragbed-mini-en_base").records()[0]["rule"]

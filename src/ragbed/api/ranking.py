@@ -30,7 +30,8 @@ class RankingResult(TableResult):
         return Records(
             [
                 ranking.condition._asdict()
-                | {"n": ranking.n, "unpaired": ranking.unpaired, "model": model.model, "errors": model.errors}
+                | {"n": ranking.n, "items": ranking.items, "unpaired": ranking.unpaired}
+                | {"model": model.model, "errors": model.errors}
                 | dict(zip(("score", "low", "high"), map(float, model.score), strict=True))
                 | {"best_rank": model.best, "worst_rank": model.worst}
                 for ranking in self.rankings

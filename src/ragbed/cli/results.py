@@ -100,7 +100,8 @@ def print_cells(cells: Sequence[ConditionCounts], folders: Sequence[Path], *, to
         ]
         print_table(title, columns, rows, to_stderr=to_stderr)
     if unsure := sum(round(cell.rate("unsure") * cell.asked) for cell in cells):
-        say(f"{unsure:,} responses are unsure and count as wrong. Judge them with ragbed judge RUN -m MODEL --unsure.")
+        responses = "1 response is" if unsure == 1 else f"{unsure:,} responses are"
+        say(f"{responses} unsure and counted as wrong. Judge them with ragbed judge RUN -m MODEL --unsure.")
     if any(cell.asked < FEW for cell in cells):
         click.echo(f"* fewer than {FEW} cases, so the 95% interval (in brackets) is wide.", err=to_stderr)
     if unscored := sum(cell.unscored for cell in cells):

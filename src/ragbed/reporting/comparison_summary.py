@@ -125,6 +125,22 @@ def _numbers(row: Comparison, *, with_p: bool) -> str:
     return f"{value} points, 95% interval {low} to {high}, {p}{counted(row.n, 'question')}"
 
 
+def tell_repeated(counts: Sequence[tuple[int, int]]) -> str:
+    """Explain why n is below the number of items, or return an empty string if it is not.
+
+    Args:
+        counts: The numbers of items and of distinct questions, for each comparison.
+    """
+    items, questions = max(counts, key=lambda pair: pair[0] - pair[1], default=(0, 0))
+    if items == questions:
+        return ""
+    return (
+        f"n counts distinct questions: {items:,} items contain {questions:,}. Items about the same event, or with the "
+        "same question but different documents, count as one question with their mean score, so the rates can differ "
+        "slightly from those of `ragbed report`, which counts every case."
+    )
+
+
 def signed(points: float) -> str:
     """Format a difference in points, with its sign."""
     return f"{points:+.1f}".replace("-", "−")
