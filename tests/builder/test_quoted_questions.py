@@ -74,6 +74,7 @@ def test_values_are_left_out_of_statements(lang: Lang, text: str, answer: str) -
         ("en", "Enclose 318 stamps with every request for a season ticket of the baths."),
         ("en", "The new boiler replaced the 340, which had heated the hall for decades."),
         ("zh", "门口的铜牌把泳馆落成的年份写作1983年，这是错的。"),
+        ("en", "The loss of 0.3 million is covered by the reserves of the baths."),
         ("zh", "据悉，馆里去年买下的旧柜子一共有318个，都放在地下室。"),
         ("zh", "馆里下一季的维修预算为212万元，比上一季少了三成。"),
         ("zh", "看门人小声补充，地下室的318个柜子是估的，没有数过。"),

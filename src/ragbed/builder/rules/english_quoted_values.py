@@ -74,6 +74,8 @@ _LABELS = re.compile(
 )
 # A number that is the name of a model: "replaced the 340, which".
 _MODEL = re.compile(rf"\b[Tt]he {BLANK}(?:[,;.]| (?:was|is|are|has|had|were|costs?|weighs?|uses|can|and|or)\b)")
+# What a number counts; "a loss of 0.3 million" does not say it.
+_NOUN = re.compile(r" (?!(?:is|was|were|are|has|had|in|of|to|by|and|or|for|from|at|on|with|as|than|but)\b)[a-z]")
 # Words before the hour of an opening or a departure.
 _OPENS = re.compile(
     r"\b(?:opens?|closes?|starts?|ends?|begins?|leaves?|arrives?|departs?|runs?|goe?s?) (?:at|until|till|from) $"
@@ -130,6 +132,8 @@ def _find_values(sentence: str, names: Names) -> Iterator[Blank]:
                 continue
             before, after = sentence[: found.start("value")], sentence[found.end("value") :]
             if pattern is _COUNTS and (_is_label(before, found["value"]) or _MODEL.search(before + BLANK + after)):
+                continue
+            if pattern is _COUNTS and found["value"].endswith("illion") and not _NOUN.match(after):
                 continue
             yield Blank(ask, *found.span("value"), found["value"])
 
