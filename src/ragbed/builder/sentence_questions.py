@@ -84,7 +84,7 @@ _NUMERAL = re.compile(r"^(?:[\d.,]+|[一二两三四五六七八九十百千零]
 
 
 def select_facts(article: Article, most: int) -> list[Fact]:
-    """Return the facts of an article to ask about: values of sentences that are clear with the title of their text."""
+    """Return the facts of an article to ask about: values in sentences that are clear together with the title."""
     found = find_facts(article, _ENOUGH, per_sentence=_PER_SENTENCE)
     facts = (fact for fact in found if BLANK in fact.question and _kind(fact) in _WORDS)
     titled = (fact for fact in facts if leave_out_quotation(fact.question) != fact.question)
@@ -183,7 +183,7 @@ def _clause(before: str, after: str) -> str:
 
 
 def _counts_same(question: str, after: str, lang: Lang) -> bool:
-    """Check that a question asks for the number of what follows the number in the sentence: "how many minutes"."""
+    """Check that a question counts the same noun as the sentence, e.g. "how many minutes" for "40 minutes"."""
     if lang == "zh":
         noun = re.match(r"[\u4e00-\u9fff]{1,2}", after)
         return noun is None or re.search(f"(?:多少|几).{{0,3}}{noun[0]}", question) is not None

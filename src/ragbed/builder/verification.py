@@ -1,4 +1,4 @@
-"""Verify items with all rules, and with a model that answers rephrased questions and ones with only distractors."""
+"""Verify items with all rules, and with a model that answers questions rephrased or with only distractors."""
 
 from __future__ import annotations
 

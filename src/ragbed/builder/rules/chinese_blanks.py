@@ -76,7 +76,7 @@ _NOT_STATED = re.compile(
 _INSTRUCTION = (
     "(?:取(?!得|消)|加入|放入|倒入|把|先|拨打|服用|每[次日]服|按[下住]|插入|切[成勿]|静置|保持|注意|避免|勿|不要)"
 )
-# Sentences without the line of an agency or a photographer, and without a beginning that was cut off.
+# Remove agency and photographer lines, and beginnings that were cut off.
 _FORM = re.compile(
     r"(?!.*(?:[ \u3000]{2}|[\u4e00-\u9fff）][ \u3000]+[\u4e00-\u9fff]|记者[｜（ ]|摄 |图片来源|日电|讯 )|[\d.]+[%％]，)"
     r"[^“”：？！…|\[\]_]+。"

@@ -150,7 +150,7 @@ def _is_past(sentence: str, found: re.Match[str]) -> bool:
 
 
 def _is_person(found: re.Match[str], names: Names) -> bool:
-    """Check that a name is a person's: by its role or title, or because the text treats it as one."""
+    """Check that a name is a person's, based on a role or title, or on how the text uses the name."""
     has_role = re.match(r"(?:[Bb]y|[Aa]fter|[Uu]nder) ", found[0]) is None or found["role"] is not None
     is_titled = re.match(rf"{TITLES} ", found["value"]) is not None
     if _COMPANY.search(found["value"]) or ORGANISATION.search(found["value"]):
