@@ -52,7 +52,7 @@ _WORDS = {
     "谁的名字": "谁|哪位",
 }
 _MIN_CLAUSE = 0.75  # minimum share of the words of the clause with the value in the question
-_MARKS = r"[,;:](?!\d)|[，；：。]"  # between clauses
+_MARKS = r"[,;:](?!\d)|[，；：。]"  # punctuation between clauses
 _NUMBERS = r"\d[\d,.]*\d|\d|[一二两三四五六七八九]?[十百千万][一二两三四五六七八九十百千]*"
 _ASKING: dict[Lang, str] = {
     "en": r"\b(?:how|which|what|who|whose|when)\b",
@@ -79,7 +79,7 @@ _ASKED = {
 }
 _NOUN = re.compile(
     r" ((?:(?!(?:of|in|on|at|by|and|to|is|was|are|were|has|had|have|for|from|with|a|per)\b)[a-z-]+))"
-)  # what an English number counts
+)  # the noun after an English number
 _NUMERAL = re.compile(r"^(?:[\d.,]+|[一二两三四五六七八九十百千零]+)[万亿]?(?:[一二两三四五六七八九]千)?")
 
 

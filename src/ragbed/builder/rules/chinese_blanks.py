@@ -85,7 +85,7 @@ _SHORT_QUOTE = re.compile("“([^“”，。？！；：]{1,12})”(?!的?(?:�
 _LABEL = re.compile(r"(?!问|时间|地点|电话)[\u4e00-\u9fff]{1,6}：")  # a heading before a sentence
 _EXCERPT = (14, 80)  # minimum and maximum length of a quoted sentence that may refer to other sentences
 _MIN_DIGITS = 3  # minimum number of digits of a number that is hard to guess
-_MIN_HAN = 9  # minimum number of Han characters in such a sentence, not counting the value
+_MIN_HAN = 9  # minimum number of Han characters in a quoted sentence, not counting the value
 _MIN_TITLE_HAN = 5  # minimum number of Han characters in a title that identifies a text
 
 
