@@ -24,7 +24,7 @@ from ragbed.analysis.statistics.unpaired import combine_rates
 _SIZES = (100, 300)
 _RATIOS = np.linspace(0, 1, 6)
 _NUMBERS = np.array([1, 5, 10, 20, 50])
-_MANY = 200_000  # answers from which the true values are computed
+_MANY = 200_000  # number of answers from which the true values are computed
 _LIMIT = 0.05
 
 
@@ -51,7 +51,7 @@ def flip_points(rng: np.random.Generator, runs: int) -> Iterator[Scenario]:
 
 
 def selective_answers(rng: np.random.Generator, runs: int) -> Iterator[Scenario]:
-    """Yield AURC, Brier score and coverage at 5 % risk of calibrated answers, with one or three cases per question."""
+    """Yield AURC, Brier score and coverage at 5% risk of calibrated answers, with one or three cases per question."""
     measures: dict[str, Callable[[ConfidentAnswers], Interval]] = {
         "AURC": ConfidentAnswers.area,
         "Brier score": ConfidentAnswers.brier,

@@ -37,7 +37,7 @@ from tests.runs.harness import canonical, make_case, make_job
 from tests.servers.mock_model import Behaviour, mock_model
 
 LATENCY_S, PER_WORKER = 0.5, 8  # server latency and connections per worker, which limit a worker's calls per second
-SECONDS = 12  # duration of a measurement, excluding overhead
+SECONDS = 12  # duration of a measurement in seconds, excluding overhead
 
 
 class Watch:

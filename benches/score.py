@@ -45,7 +45,7 @@ def main() -> None:
         seconds = time.perf_counter() - started
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     cores, cpu = os.cpu_count() or 1, used.ru_utime + used.ru_stime
-    # Upper bound, as if all processes were as large as the largest.
+    # This is an upper bound: all processes are assumed to be as large as the largest.
     megabytes = used.ru_maxrss / 1024 * (min(cores, CORES) + 1)
     print(done.stdout)
     print(

@@ -35,7 +35,7 @@ from tests.browser import find_chromium
 from tests.ui.viewer.served import Served, serve_runs
 
 MILLISECONDS, BYTES, MEGABYTES, INTERACTION_MS = 300, 1_000_000, 300, 100
-PROMISED = ("first page", "filters")  # The other times depend on how much of the index is in the page cache.
+PROMISED = ("first page", "filters")  # Other times depend on how much of the index is in the page cache.
 MODELS = 10
 CACHE = "cache"
 WORDS = ("Berlin", "the", "not Berlin", "Ivorn River", "zebra", "的", "不足", "文档信息", "answer 2022")
@@ -51,7 +51,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         folder = given.keep or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        os.environ["RAGBED_CACHE_DIR"] = str(folder / CACHE)  # The viewer stores its index there.
+        os.environ["RAGBED_CACHE_DIR"] = str(folder / CACHE)  # The viewer stores its index in this folder.
         kept = [
             measure_server(prepare(folder / f"run-{given.trials}", given.trials)),
             measure_browser(prepare(folder / f"run-{given.browser_trials}", given.browser_trials)),

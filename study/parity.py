@@ -30,7 +30,7 @@ from study.cassettes import read_recorded
 from study.parity_proxy import COMPARED, ParityProxy, request_hash
 
 _REMOTE = "gpt-3.5-turbo"  # the name that the original code sends
-_NAMES = {"zh_refine": "zh"}  # the original code accepts only these names of datasets
+_NAMES = {"zh_refine": "zh"}  # the original code accepts only certain dataset names
 _MODULES = {
     "torch/__init__.py": "float16 = None\n",
     "transformers/__init__.py": "AutoTokenizer = AutoModel = AutoModelForCausalLM = None\n",
@@ -78,7 +78,7 @@ class Original:
 
 @dataclass(frozen=True)
 class OurSide:
-    """What ragbed sent and concluded for a case."""
+    """A case with the request that ragbed sent and the response."""
 
     case: Case
     reply: str

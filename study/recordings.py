@@ -24,7 +24,7 @@ from ragbed.scoring import score_outcome
 from ragbed.scoring.untracked import score_untracked
 from study import RECORDINGS
 
-VERSION = 3  # version 1 has no references to data files, version 2 no confidence and errors
+VERSION = 3  # version 1 has no references to data files; version 2 has no confidence and no errors
 ENDING = ".recording"
 
 # A text, or the start and length of a passage in the data file.

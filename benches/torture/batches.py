@@ -25,7 +25,7 @@ from ragbed.runs.store import open_store
 from tests.runs.harness import canonical
 from tests.servers.mock_batches import BatchBehaviour, mock_batches
 
-COUNT = 50  # for each model
+COUNT = 50  # number of kills for each model
 _EVENTS = ("create", "poll", "download", "start", "collect")
 # The models with the events at which they are killed. Anthropic has no upload, so a session would never see that event.
 _MODELS = {"openai/gpt-4o-mini": (*_EVENTS, "upload"), "anthropic/claude-sonnet-4-5": _EVENTS}

@@ -38,7 +38,7 @@ def damage(content: bytes, turn: int, draw: random.Random) -> bytes:
             spoilt[at : at + size] = draw.randbytes(len(spoilt[at : at + size]))
         case 5:
             spoilt[draw.randrange(_HEADER)] = draw.randrange(256)
-        case 6:  # put a page in the place of another, together with the neighbour's first bytes, which give its type
+        case 6:  # replace a page with another one, together with the neighbour's first bytes, which give its type
             spoilt[page : page + _PAGE] = content[other : other + _PAGE]
             spoilt[other : other + 12] = draw.randbytes(12)
         case _:

@@ -133,7 +133,7 @@ def _both(*forgeries: Forgery) -> Forgery:
 _DEEP = b'{"case": ' + b"[" * 200_000 + b"]" * 200_000 + b"}\n"
 _DOCUMENT = Document(text="It is gold-1.", stance="supports", kind="related", source=0)
 FORGERIES: dict[str, Forgery] = {
-    # Tables that are not what their names suggest.
+    # Tables whose contents do not match their names.
     "results as an endless view": _view(
         "results", "model", "item", "repeat", "session", "request", "outcome", "cached", "seal", "completion"
     ),

@@ -23,7 +23,7 @@ from tests.runs.harness import canonical
 
 COUNT = 50
 _TURNS, _SLOTS = 4, 16
-_CONDITIONS, _ITEMS = 2, 60  # of ragbed-mini-en_base
+_CONDITIONS, _ITEMS = 2, 60  # numbers of conditions and items in ragbed-mini-en_base
 _EPISODES_PER_KILL = 40
 
 

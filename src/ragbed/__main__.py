@@ -12,7 +12,7 @@ import gc
 import os
 
 # Number of new objects that triggers a garbage collection. Runs create thousands of records, hardly any of them in
-# cycles. With the default of 700, garbage collection takes a fifteenth of the start-up time and of a run's time.
+# cycles. With the default of 700, garbage collection takes a fifteenth of the time of start-up and of a run.
 _GC_THRESHOLD = 100_000
 
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from ragbed.analysis.partial_sum_files import sum_run
+from ragbed.analysis.locale import read_words
+from ragbed.analysis.partial_sum_files import read_sums, sum_run
+from ragbed.reporting.tables import make_report
 from ragbed.runs.engines.local import LocalEngine
 from tests.cli.typed import Done, type_command
 from tests.io.test_locations import in_memory
@@ -215,9 +218,24 @@ def test_sums_of_several_versions_do_not_add_up(tmp_path: Path, parts: list[Path
         head, rest = file.read_text("utf-8").split("\n", 1)
         file.write_text(json.dumps(json.loads(head) | {"ragbed": "0.0.1"}) + "\n" + rest, "utf-8")
     done = type_command("report", *map(str, files))
-    assert (done.code, "these aggregate files were written by ragbed 0.0.1 and " in done.err) == (2, True)
+    assert (done.code, "these aggregate files were written by ragbed 0.0.1 (scorer " in done.err) == (2, True)
     assert type_command("merge", *map(str, files[:2]), "-o", str(tmp_path / "old")).code == 0
     assert json.loads((tmp_path / "old").read_text("utf-8").split("\n", 1)[0])["ragbed"] == "0.0.1"
+
+
+@pytest.mark.parametrize("scorer", ["", "0123456789abcdef"])
+def test_sums_of_another_scorer_are_named_and_do_not_add_up(scorer: str, tmp_path: Path, parts: list[Path]) -> None:
+    files = [tmp_path / f"{index}.jsonl" for index in (1, 2)]
+    for part, file in zip(parts, files, strict=False):
+        _sum(part, file)
+    head, rest = files[0].read_text("utf-8").split("\n", 1)
+    files[0].write_text(json.dumps(json.loads(head) | {"scorer": scorer}) + "\n" + rest, "utf-8")
+    done = type_command("report", *map(str, files))
+    assert (done.code, f"(scorer {scorer or 'unknown'}) and ragbed" in done.err) == (2, True), done.err
+    sums, text = read_sums([files[0]]), read_words("en")
+    assert make_report(["a"], (), "robust").notes(text) == []
+    (note,) = replace(make_report(["a"], (), "robust"), scorer=sums.scorer).notes(text)
+    assert note.startswith("These aggregates were scored with another version of the scorer")
 
 
 def test_different_data_under_one_name_are_not_added(tmp_path: Path) -> None:

@@ -14,11 +14,11 @@ import pytest
 from msgspec.structs import replace
 
 import ragbed
-from ragbed.analysis.comparison import compare, open_side
+from ragbed.analysis.comparison import ComparedQuestion, compare, compared_condition, open_side
 from ragbed.analysis.condition_table import tabulate_run
 from ragbed.analysis.run_cells import decided_in
 from ragbed.analysis.statistics.sequential import rate_sequence
-from ragbed.analysis.stopping_plan import PlannedClusters
+from ragbed.analysis.stopping_plan import Plan, PlannedClusters
 from ragbed.errors import DataError, UsageError
 from ragbed.models.scripted import ScriptedModel
 from ragbed.runs.condition import Condition
@@ -26,6 +26,7 @@ from ragbed.runs.decided import DecidedInterval, decided_by_score, narrow
 from ragbed.runs.store import open_store
 from ragbed.ui.viewer.queries import RunQueries
 from tests.cli.typed import type_command
+from tests.runs.harness import make_case
 from tests.ui.viewer.test_queries import open_run
 
 DATA = "ragbed-mini-en_base"
@@ -63,28 +64,28 @@ def _run(out: Path, model: Any = None, data: str = DATA, **options: Any) -> ragb
 
 def test_a_run_stops_when_its_interval_is_narrow_enough_and_resumes_without_a_call(tmp_path: Path) -> None:
     model = Slow()
-    run = _run(tmp_path / "r", model, until="noise.accuracy@0.4 +- 15")
+    run = _run(tmp_path / "r", model, until="noise.accuracy@0.4 +- 30")
     assert model.calls < 60
     assert run.outcomes["pending"] == 60 - model.calls
     (condition,) = run.conditions
     assert condition["state"] == "decided"
-    assert "within ± 15 points" in condition["message"]
+    assert "within ± 30 points" in condition["message"]
     (cell,) = (row for row in run.metrics() if row["metric"] == "accuracy")
-    assert 0 < cell["high"] - cell["low"] <= 0.3
+    assert 0.15 < cell["high"] - cell["value"] <= 0.3  # ± 30 limits each side, not the mean of both sides
     again = Slow()
-    resumed = _run(tmp_path / "r", again, until="noise.accuracy@0.4 +- 15")
+    resumed = _run(tmp_path / "r", again, until="noise.accuracy@0.4 +- 30")
     assert again.calls == 0
     assert resumed.conditions[0]["state"] == "decided"
 
 
 def test_other_conditions_need_another_folder(tmp_path: Path) -> None:
-    _run(tmp_path / "r", until="noise.accuracy ± 20")
-    with pytest.raises(UsageError, match=r"was created with until=noise\.accuracy ± 20"):
-        _run(tmp_path / "r", until="noise.accuracy ± 15")
+    _run(tmp_path / "r", until="noise.accuracy ± 40")
+    with pytest.raises(UsageError, match=r"was created with until=noise\.accuracy ± 40"):
+        _run(tmp_path / "r", until="noise.accuracy ± 30")
 
 
 def test_reports_and_tables_of_a_monitored_run_use_its_intervals_and_say_so(tmp_path: Path) -> None:
-    run = _run(tmp_path / "r", noise=[0, 0.4], until="noise.accuracy@0.4 ± 20")
+    run = _run(tmp_path / "r", noise=[0, 0.4], until="noise.accuracy@0.4 ± 40")
     rows = {row["metric"]: row for row in run.metrics() if row["noise"] in (None, 0.4)}
     assert "drop_p" not in rows
     assert rows["auc"]["low"] is None
@@ -138,7 +139,7 @@ def test_gates_are_decided_with_the_same_intervals(tmp_path: Path) -> None:
 
 def test_what_the_questions_do_not_decide_is_inconclusive(tmp_path: Path) -> None:
     run = ragbed.run(
-        "baseline/lexical", DATA, testbeds="noise", noise=0.4, until="noise.accuracy ± 10", out=tmp_path, progress=False
+        "baseline/lexical", DATA, testbeds="noise", noise=0.4, until="noise.accuracy ± 20", out=tmp_path, progress=False
     )
     assert run.conditions[0]["state"] == "inconclusive"
     assert run.conditions[0]["message"].endswith("the run has no more questions")
@@ -147,16 +148,16 @@ def test_what_the_questions_do_not_decide_is_inconclusive(tmp_path: Path) -> Non
 
 def test_an_inconclusive_run_exits_with_0_and_lists_its_conditions(tmp_path: Path) -> None:
     words = ("run", "-m", "baseline/lexical", "-d", DATA, "--testbeds", "noise", "--noise", "0.4", "--json")
-    typed = type_command(*words, "--until", "noise.accuracy ± 10", "--out", str(tmp_path / "r"))
+    typed = type_command(*words, "--until", "noise.accuracy ± 20", "--out", str(tmp_path / "r"))
     assert typed.code == 0, typed.err
     assert "until inconclusive: noise.accuracy" in typed.err
     (condition,) = json.loads(typed.out.splitlines()[-1])["until"]
-    assert (condition["condition"], condition["state"]) == ("noise.accuracy ± 10", "inconclusive")
+    assert (condition["condition"], condition["state"]) == ("noise.accuracy ± 20", "inconclusive")
 
 
 def test_the_command_prints_the_decision_and_exits_with_0(tmp_path: Path) -> None:
     words = ("run", "-m", "scripted/refuser", "-d", DATA, "--testbeds", "noise", "--out", str(tmp_path / "r"))
-    typed = type_command(*words, "--until", "noise.accuracy@0.4 ± 20", "--until", "noise.accuracy@0.8 ± 20")
+    typed = type_command(*words, "--until", "noise.accuracy@0.4 ± 40", "--until", "noise.accuracy@0.8 ± 20")
     assert typed.code == 0
     assert typed.err.count("until decided: noise.accuracy") == 2
 
@@ -166,7 +167,8 @@ def test_the_command_prints_the_decision_and_exits_with_0(tmp_path: Path) -> Non
     [
         ("noise.acuracy ± 3", "Did you mean 'accuracy'"),
         ("nosie.accuracy ± 3", "Did you mean 'noise'"),
-        ("noise.accuracy@0.4 ± 1", r"requires at least [\d,]+ questions, but the run has 54"),
+        ("noise.accuracy@0.4 ± 1", r"requires at least [\d,]+ independent questions, but the run has 54 "),
+        ("noise.accuracy@0.4 ± 1", r"questions about the same event count as one"),
         ("noise.accuracy@0.4 ± 0.03", "percentage points"),
         ("noise.accuracy@0.3 ± 30", "no case in this run measures this"),
         ("noise.auc ± 3", "no interval that can be monitored"),
@@ -190,20 +192,20 @@ def test_a_comparison_with_other_data_or_too_few_questions_is_refused(tmp_path: 
     model = Slow()
     with pytest.raises(UsageError, match=f"was evaluated on {DATA}, but this run uses {OTHER}"):
         _run(tmp_path / "a", model, data=OTHER, until=f"compare:{base.folder}:drop 20%")
-    with pytest.raises(UsageError, match=r"requires at least \d+ questions, but the run has 54"):
+    with pytest.raises(UsageError, match=r"requires at least \d+ independent questions, but the run has 54"):
         _run(tmp_path / "b", model, until=f"compare:{base.folder}:drop 5%")
     with pytest.raises(UsageError, match="no questions in common"):
         _run(tmp_path / "c", model, noise=0.2, until=f"compare:{base.folder}:drop 20%")
     with pytest.raises(UsageError, match="requires at least"):
         _run(tmp_path / "d", model, limit=3, fail_under="noise.accuracy=0.5", until="decided")
     with pytest.raises(UsageError, match="cannot be combined with `shard`"):
-        _run(tmp_path / "e", model, shard="1/2", until="noise.accuracy ± 20")
+        _run(tmp_path / "e", model, shard="1/2", until="noise.accuracy ± 40")
     assert model.calls == 0
 
 
 def test_each_model_stops_on_its_own(tmp_path: Path) -> None:
     models = [Slow("test/one"), Slow("test/two")]
-    run = _run(tmp_path / "r", models, until="noise.accuracy ± 15")
+    run = _run(tmp_path / "r", models, until="noise.accuracy ± 30")
     assert [row["model"] for row in run.conditions] == ["test/one", "test/two"]
     assert all(model.calls < 60 for model in models)
 
@@ -240,7 +242,7 @@ def test_questions_come_in_an_order_of_the_seed_balanced_over_positions_with_all
 
 def test_repeats_of_a_question_are_made_together(tmp_path: Path) -> None:
     model = Slow()
-    run = _run(tmp_path / "r", model, repeats=2, until="noise.accuracy ± 20")
+    run = _run(tmp_path / "r", model, repeats=2, until="noise.accuracy ± 40")
     made = Counter(trial["item"] for trial in run.trials())
     assert set(made.values()) <= {1, 2, 4}
     assert run.conditions[0]["state"] == "decided"
@@ -256,11 +258,11 @@ class Failing(Slow):
 
 
 def test_failed_calls_decide_nothing_and_a_rerun_repeats_them(tmp_path: Path) -> None:
-    run = _run(tmp_path / "r", Failing(), until="noise.accuracy@0.4 ± 15")
+    run = _run(tmp_path / "r", Failing(), until="noise.accuracy@0.4 ± 30")
     assert run.outcomes["error"] == 60 - 2
     assert run.conditions[0]["state"] == "inconclusive"
     again = Slow()
-    resumed = _run(tmp_path / "r", again, until="noise.accuracy@0.4 ± 15")
+    resumed = _run(tmp_path / "r", again, until="noise.accuracy@0.4 ± 30")
     assert 0 < again.calls < 60
     assert resumed.conditions[0]["state"] == "decided"
 
@@ -275,12 +277,12 @@ class FailingOnce(Slow):
 
 
 def test_questions_after_a_failed_call_wait_for_its_repetition(tmp_path: Path) -> None:
-    run = _run(tmp_path / "r", FailingOnce(), until="noise.accuracy@0.4 ± 15")
+    run = _run(tmp_path / "r", FailingOnce(), until="noise.accuracy@0.4 ± 30")
     (condition,) = run.conditions
     assert condition["state"] == "inconclusive"
     assert "a call failed" in condition["message"]
     again = Slow()
-    assert _run(tmp_path / "r", again, until="noise.accuracy@0.4 ± 15").conditions[0]["state"] == "decided"
+    assert _run(tmp_path / "r", again, until="noise.accuracy@0.4 ± 30").conditions[0]["state"] == "decided"
     assert again.calls == 1
 
 
@@ -307,7 +309,7 @@ class Improving(Slow):
 
 
 @pytest.mark.parametrize(
-    ("until", "gate"), [("noise.accuracy@0.4 ± 15", None), ("decided", "noise.accuracy@0.4=0.5"), ("compare", None)]
+    ("until", "gate"), [("noise.accuracy@0.4 ± 30", None), ("decided", "noise.accuracy@0.4=0.5"), ("compare", None)]
 )
 def test_a_report_agrees_with_the_decision_after_more_answers_have_arrived(
     until: str, gate: str | None, tmp_path: Path
@@ -347,8 +349,8 @@ def test_a_report_agrees_with_the_decision_after_more_answers_have_arrived(
 @pytest.mark.parametrize(
     ("until", "metric", "score"),
     [
-        ("noise.accuracy@0.4 ± 15", "accuracy", "correct"),
-        ("rejection.refusal_recall ± 15", "refusal_recall", "refused"),
+        ("noise.accuracy@0.4 ± 30", "accuracy", "correct"),
+        ("rejection.refusal_recall ± 30", "refusal_recall", "refused"),
     ],
 )
 def test_every_output_agrees_with_the_decision(until: str, metric: str, score: str, tmp_path: Path) -> None:
@@ -396,7 +398,7 @@ def test_a_decision_about_several_conditions_narrows_none_of_them() -> None:
 
 
 def test_a_damaged_decision_is_an_error(tmp_path: Path) -> None:
-    run = _run(tmp_path / "r", until="noise.accuracy ± 20")
+    run = _run(tmp_path / "r", until="noise.accuracy ± 40")
     with open_store(run.folder, create=True) as store, store.transaction() as connection:
         connection.execute("UPDATE meta SET value = '{' WHERE key GLOB 'decided.*'")
     with pytest.raises(DataError, match=r"the decision decided\.\w+ is damaged"):
@@ -413,7 +415,7 @@ def test_an_interval_is_narrowed_only_if_it_still_contains_the_value() -> None:
 
 def test_a_width_decides_no_gate_at_a_stricter_level(tmp_path: Path) -> None:
     gates = ["noise.accuracy@0.4=0.22", "noise.accuracy@0.4=0.9"]
-    run = _run(tmp_path / "r", Improving(), until="noise.accuracy@0.4 ± 15", fail_under=gates)
+    run = _run(tmp_path / "r", Improving(), until="noise.accuracy@0.4 ± 30", fail_under=gates)
     for gate in run.gates:
         value, low, high = map(float, re.findall(r"[\d.]+", gate["message"])[:3])
         assert low <= value <= high
@@ -428,6 +430,20 @@ def test_a_gate_names_a_decision_that_its_current_value_contradicts(tmp_path: Pa
     value, low, high, *_, first, last = map(float, re.findall(r"[\d.]+", gate["message"]))
     assert low <= value <= high
     assert first < last < 40 < value
+
+
+def test_questions_about_one_event_count_as_one_in_a_planned_comparison() -> None:
+    cases = [make_case(number) for number in range(6)]
+    cases = [replace(case, event=f"event {number % 2}" if number < 4 else None) for number, case in enumerate(cases)]
+    plan = Plan(1, 1)
+    for case in cases:
+        plan.add(case)
+    questions = [ComparedQuestion(case.item, case.question, case.answer, case.event) for case in cases]
+    condition = compared_condition(cases[0])
+    assert plan.count_compared(condition, questions) == 4
+    assert plan.count_compared(condition, questions[:3]) == 2
+    assert plan.count_compared(condition, [dataclasses.replace(questions[5], text="Another?")]) == 0
+    assert plan.count_compared(condition._replace(k=99), questions) == 0
 
 
 def test_the_check_before_a_run_uses_the_planned_numbers_of_trials() -> None:

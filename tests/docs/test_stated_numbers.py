@@ -73,11 +73,12 @@ def test_the_explanation_counts_the_papers_rows_as_ragbed_paper_does() -> None:
     assert {row.rows for row in (*at.values(), joined)} == {12}
     tests = len(found.simple.comparisons)
     for sentence in (
-        f"at 60% noise is significant in {at['0.6'].certain} of 12 rows",
-        f"and in {at['0.6'].certain_all} of 12 rows after Holm's adjustment over all {tests} tests",
+        f"at 60% noise is significant (McNemar's test) in {at['0.6'].certain} of 12 rows, "
+        "however the questions are paired",
+        f"and in {at['0.6'].certain_all} rows after Holm's adjustment over all {tests} tests",
         f"At 40% noise, the decline is significant in {at['0.4'].certain} of 12 rows without adjustment, in "
         f"{at['0.4'].certain_holm} rows after adjustment over the four ratios of a row",
-        f"for every pairing in {joined.certain} of 12 rows, and in none after adjustment",
+        f"in {joined.certain} of 12 rows, however the questions are paired, and in none after adjustment",
     ):
         assert sentence in text
     assert (at["0.4"].certain_all, joined.certain_all) == (0, 0)
@@ -90,7 +91,7 @@ def test_examples_on_the_statistics_page_are_computed() -> None:
     assert f"0 errors in 59 checks means an error rate of at most {100 * bound:.1f}% (two-sided)" in text
     formula = paired_size(0.05, 0.1)
     exact = exact_size(lambda n: paired_power(n, 0.05, 0.1), formula)
-    assert f"{exact} instead of {formula} questions for 80% power" in text
+    assert f"at 10% discordance and 80% power, {exact} instead of {formula}" in text
 
 
 def test_exact_error_rates_on_the_statistics_page_are_computed() -> None:

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 import ragbed
 from ragbed.analysis.locale import read_words
 from ragbed.analysis.run_cells import conditions_in
 from ragbed.reporting.decision_texts import tell_decisions
-from ragbed.runs.decided import DecidedInterval, LastInterval, keep_decided, read_conditions
+from ragbed.runs.decided import DecidedInterval, LastInterval, copy_decided, keep_decided, read_conditions
 from ragbed.runs.store import open_store
 from tests.analysis.test_stopping import DATA, Improving, Slow
 from tests.cli.typed import type_command
@@ -28,14 +29,14 @@ def _run(out: Path, model: Any, **options: Any) -> ragbed.Run:
 @pytest.mark.parametrize(
     ("options", "outcome", "note"),
     [
-        ({"until": "noise.accuracy ± 15"}, "interval is narrow enough", "tables show the intersection"),
+        ({"until": "noise.accuracy ± 30"}, "interval is narrow enough", "tables show the intersection"),
         (
             {"until": "decided", "fail_under": "noise.accuracy@0.4=0.4"},
             "below the minimum",
             "value is now outside the interval; the decision stands",
         ),
         ({"until": "compare:BASE:drop 20%"}, "worse than the baseline", ""),
-        ({"until": "noise.accuracy ± 13"}, "inconclusive", "–"),
+        ({"until": "noise.accuracy ± 20"}, "inconclusive", "–"),
     ],
 )
 def test_every_output_shows_the_decision_beside_the_last_interval(
@@ -64,9 +65,9 @@ def test_every_output_shows_the_decision_beside_the_last_interval(
 
 
 def test_data_formats_have_a_record_for_each_condition(tmp_path: Path) -> None:
-    run = _run(tmp_path / "r", Slow(), until=["noise.accuracy ± 20", "noise.accuracy ± 15"])
+    run = _run(tmp_path / "r", Slow(), until=["noise.accuracy ± 40", "noise.accuracy ± 30"])
     stored = conditions_in(run.folder)
-    assert [one.condition for one in stored] == ["noise.accuracy ± 15", "noise.accuracy ± 20"]
+    assert [one.condition for one in stored] == ["noise.accuracy ± 30", "noise.accuracy ± 40"]
     sums = tmp_path / "sums.jsonl"
     ragbed.score(run, sums=sums, progress=False)
     records = [row for row in json.loads(ragbed.report(run, format="json").text or "") if row["table"] == "until"]
@@ -82,7 +83,7 @@ def test_data_formats_have_a_record_for_each_condition(tmp_path: Path) -> None:
 
 
 def test_a_decision_stands_and_its_last_interval_is_updated(tmp_path: Path) -> None:
-    run = _run(tmp_path / "r", Slow(), until="noise.accuracy ± 20")
+    run = _run(tmp_path / "r", Slow(), until="noise.accuracy ± 40")
     (first,) = conditions_in(run.folder)
     values: dict[str, Any] = {name: getattr(first, name) for name in DecidedInterval.__struct_fields__}
     last = LastInterval(0.5, 0.4, 0.6, 60)
@@ -97,8 +98,38 @@ def test_a_decision_stands_and_its_last_interval_is_updated(tmp_path: Path) -> N
     assert (decided[other.condition].state, decided[other.condition].low) == ("decided", 0.1)
 
 
-def test_decisions_of_earlier_versions_have_no_condition() -> None:
+def test_decisions_of_earlier_versions_have_no_condition_and_an_unknown_scorer() -> None:
     old = DecidedInterval("noise", "accuracy", {"data": "d", "noise": 0.4}, 0.2, 0.4, 0.05, "m")
+    note = "scored with another version of ragbed; not used in the tables"
     assert tell_decisions([old], {"m": "M"}, read_words("en")) == [
-        ("M", "–", "noise.accuracy, d, noise 0.4", "decided", "[20.0, 40.0]", "–", "–")
+        ("M", "–", "noise.accuracy, d, noise 0.4", "decided", "[20.0, 40.0]", "–", note)
     ]
+    (row,) = tell_decisions([old], {}, read_words("en"), scorer="")  # the tables are from the same version
+    assert row[6] == "–"
+
+
+@pytest.mark.parametrize("scorer", ["", "0123456789abcdef"])
+def test_a_decision_of_another_scorer_is_listed_but_not_used_until_a_rerun_replaces_it(
+    scorer: str, tmp_path: Path
+) -> None:
+    run = _run(tmp_path / "r", Slow(), until="noise.accuracy ± 30")
+    (first,) = conditions_in(run.folder)
+    (before,) = (row for row in run.metrics() if row["metric"] == "accuracy")
+    with open_store(run.folder, create=True) as store, store.transaction() as connection:
+        connection.execute("DELETE FROM meta WHERE key GLOB 'decided.*'")
+        copy_decided(store, [replace(first, high=0.05, scorer=scorer)])
+    (after,) = (row for row in ragbed.open_run(run.folder).metrics() if row["metric"] == "accuracy")
+    assert (after["low"], after["high"]) == (before["low"], before["high"])  # computed from the stored responses
+    text = (ragbed.report(run, format="md").text or "").replace("\\", "")
+    shown = (text, type_command("status", str(run.folder)).out, type_command("report", str(run.folder)).out)
+    assert all("another version" in " ".join(one.split()) for one in shown)
+    sums = tmp_path / "sums.jsonl"
+    ragbed.score(run, sums=sums, progress=False)
+    cells = [
+        row for row in ragbed.report(sums).records() if (row["metric"], row.get("track")) == ("accuracy", "robust")
+    ]
+    assert {row["high"] for row in cells} == {before["high"]}
+    again = Slow()
+    _run(run.folder, again, until="noise.accuracy ± 30")
+    assert again.calls == 0
+    assert conditions_in(run.folder) == [first]

@@ -90,7 +90,7 @@ def test_few_questions_and_failures_are_mentioned() -> None:
         "Some of these rates are based on only 12 questions."
     )
     assert _say([_cell("noise", "accuracy", 0.0, noise=0.0, errors=100)]) == (
-        "All 100 calls failed, so there are no responses to score."
+        "All calls failed, so there are no responses to score."
     )
 
 

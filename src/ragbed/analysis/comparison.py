@@ -87,15 +87,16 @@ class Comparison:
 
     condition: ComparedCondition
     n: int  # number of distinct questions; questions about one event count as one, because they are not independent
-    unpaired: int  # number of questions that only one side has; they are excluded from all other fields
+    unpaired: int  # number of questions that only one run has; they are excluded from all other fields
     first: float
     second: float
     difference: Interval
-    won: int  # number of questions (or events) with a higher score on the second side
+    won: int  # number of questions (or events) with a higher score in the second run
     lost: int
     p: float
     adjusted: float  # p value for the difference, adjusted for the number of conditions (Holm)
     decline_p: float  # p value from the minimum-effect test for a decline, adjusted in the same way
+    items: int  # number of items that both sides have; more than n if items share a question or an event
 
     @property
     def odds(self) -> Interval | None:
@@ -281,6 +282,7 @@ def compare_questions(
         p=difference_p(moved) if is_monitored else sign_flips(moved),
         adjusted=1.0,
         decline_p=decline_p(moved, least) if is_monitored else decline_test(moved, least),
+        items=len(first.keys() & second.keys()),
     )
 
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _SCORES = ("correct", "refused", "flagged")
 _NAMES = (*(f"{track}{name}" for track in ("paper.", "code.", "") for name in _SCORES), "misled", "unsure")
 _MAX_QUEUED = 1_000  # Maximum number of results waiting to be scored, which take 15 MB with RGB's documents.
-_EARLY = 20_000  # Maximum number of results scored during the run; an engine scores any others in parallel.
+_EARLY = 20_000  # Maximum number of results to score during the run; an engine scores the others in parallel later.
 _READ = 64  # Number of results from earlier sessions to read at a time.
 _STEP = 8  # Number of results to score in one step between responses, which takes about a millisecond.
 
@@ -96,7 +96,7 @@ def tabulate_run(folder: Path, engine: Engine | None = None) -> list[ConditionCo
             for part in spread_results(store, folder, used, partial(_tally, split)):
                 rows, seals = rows + part.rows, seals + part.seals
                 tally.merge(part.found)
-            # If results arrived in the meantime, the parts are inconsistent, so read everything again in one pass.
+            # If results arrived in the meantime, the counts are inconsistent, so read everything again in one pass.
             is_complete = store.is_whole(rows, seals)
             return _add_planned(tally if is_complete else _tally(split, store.results()), store)
     finally:
@@ -132,7 +132,7 @@ class EarlyTable:
             self.go_on()
 
     def go_on(self) -> bool:
-        """Score a few results, and return whether there were any (see `Follower`)."""
+        """Score a few results, and return whether any were waiting (see `Follower`)."""
         if self._tally is None or self._rows >= _EARLY:
             self._queue.clear()
             return False
@@ -179,11 +179,11 @@ _marks_of = itemgetter(*_NAMES)
 
 @cache
 def _scoring() -> ModuleType:
-    return import_module("ragbed.scoring")  # slow to import, and the first calls need not wait
+    return import_module("ragbed.scoring")  # slow to import and not needed for the first calls
 
 
 def _sums_of(marks: tuple[Value, ...]) -> _Sums:
-    """Return the summands for one response from its scores."""
+    """Return the values that one response adds to the sums, given its scores."""
     return (*(float(mark or 0) for mark in marks), *(mark is not None for mark in marks), 0)  # type: ignore[arg-type]
 
 

@@ -236,7 +236,7 @@ def _check_decline(row: Comparison, least: float, among: int) -> GateResult:
     if row.difference.low >= -least:
         return GateResult(name, "passed", message)
     needed = _needed(partial(_decides_decline, row, least, _FALSE_ALARM / among), row.n)
-    is_below = row.difference.high < -least  # only the adjustment prevents a decision
+    is_below = row.difference.high < -least  # the gate would fail without the adjustment for multiple tests
     doubt = f"is not significant{_adjustment(among)}" if is_below else "cannot be ruled out"
     reason = f"a drop of more than {100 * least:g} {doubt}; {needed} would be needed"
     return GateResult(name, "inconclusive", f"{message}: {reason}")

@@ -41,6 +41,7 @@ from ragbed.runs.rows import StoredResult
 from ragbed.runs.scoring import open_scored, spread_results
 from ragbed.runs.sharding import SETTING, check_shards
 from ragbed.scoring import open_tracks
+from ragbed.scoring.version import scorer_hash
 
 
 class Summed(Struct, frozen=True, omit_defaults=True):
@@ -54,12 +55,13 @@ class Summed(Struct, frozen=True, omit_defaults=True):
     trials: int
     is_monitored: bool = False  # whether the run was monitored (`--until`)
     largest: int = 0  # for a monitored run, the maximum number of planned trials per question or event in a condition
-    decided: tuple[DecidedInterval, ...] = ()  # the outcomes of its conditions
+    decided: tuple[DecidedInterval, ...] = ()  # the outcomes of the run's conditions
 
 
 class _Head(Struct, tag="sums", tag_field="is"):
     ragbed: str  # the version of ragbed that scored the trials
     runs: list[Summed]
+    scorer: str = ""  # hash of the scorers; empty in files from earlier versions
 
 
 class _Group(Struct, tag="sheet", tag_field="is"):
@@ -73,7 +75,7 @@ class _Questions(Struct, tag="questions", tag_field="is"):
 
 
 class _End(Struct, tag="end", tag_field="is"):
-    lines: int  # number of lines before this one
+    lines: int  # number of preceding lines
 
 
 _Record = _Head | _Group | _Questions | _End
@@ -87,6 +89,7 @@ class Sums:
     runs: list[Summed] = field(default_factory=list)
     groups: dict[TrialGroup, QuestionCounts] = field(default_factory=dict)
     version: str = __version__
+    scorer: str = field(default_factory=scorer_hash)
 
     def add(self, other: Sums) -> None:
         """Add the sums from other runs.
@@ -95,14 +98,14 @@ class Sums:
             UsageError: Questions would count twice, datasets with the same name differ, or the trials were scored by
                 different versions.
         """
-        if self.runs and self.version != other.version:
+        if self.runs and (self.version, self.scorer) != (other.version, other.scorer):
+            first, second = (f"ragbed {sums.version} (scorer {sums.scorer or 'unknown'})" for sums in (self, other))
             raise UsageError(
-                f"these aggregate files were written by ragbed {self.version} and ragbed {other.version}, "
-                "which may score responses differently. Score all runs with the same version: ragbed score "
-                "RUN --sums FILE"
+                f"these aggregate files were written by {first} and {second}, which may score responses differently. "
+                "Score all runs with the same version: ragbed score RUN --sums FILE"
             )
         _check(self.runs, other.runs)
-        self.version = other.version
+        self.version, self.scorer = other.version, other.scorer
         self.runs += other.runs
         for key, counts in other.groups.items():
             self.groups.setdefault(key, QuestionCounts()).add(counts)
@@ -130,12 +133,12 @@ class Sums:
             replace(counts.in_order().to_columns(key), largest=largest) for key, counts in sorted(self.groups.items())
         ]
         alpha = ALPHA if self.is_monitored else None
-        decided = [one for one in self.conditions if one.state == "decided"]
+        decided = [one for one in self.conditions if (one.state, one.scorer) == ("decided", self.scorer)]
         return narrow_cells(measure_groups(groups, tracks, by_name=False, alpha=alpha), decided, ALPHA)
 
     @property
     def conditions(self) -> list[DecidedInterval]:
-        """Return the outcomes of conditions; those of a model with several parts do not concern the merged results."""
+        """Return the outcomes of conditions, except for models with several parts, whose outcomes cannot be merged."""
         parts = Counter(run.model for run in self.runs)
         return [one for run in self.runs for one in run.decided if parts[run.model] == 1]
 
@@ -156,7 +159,8 @@ class Sums:
 
     def records(self) -> Iterator[Struct]:
         """Yield the records of the file, one per line."""
-        yield _Head(self.version, sorted(self.runs, key=lambda run: (run.settings, run.model, run.shard or "")))
+        runs = sorted(self.runs, key=lambda run: (run.settings, run.model, run.shard or ""))
+        yield _Head(self.version, runs, self.scorer)
         lines = 1
         for key, counts in sorted(self.groups.items()):
             ordered = counts.in_order()
@@ -223,7 +227,7 @@ class _Reader:
         if isinstance(record, _Head) != (self._lines == 0):
             raise ValidationError("the header must appear on the first line and nowhere else")
         if isinstance(record, _Head):
-            self.sums = Sums(record.runs, version=record.ragbed)
+            self.sums = Sums(record.runs, version=record.ragbed, scorer=record.scorer)
         elif isinstance(record, _Group):
             self._start_group(record)
         elif isinstance(record, _Questions):

@@ -17,6 +17,7 @@ from ragbed.runs.decided import DecidedInterval, DecisionState, LastInterval
 from ragbed.runs.store import RunStore, StoredResult
 from ragbed.schema import Case
 from ragbed.scoring import open_tracks
+from ragbed.scoring.version import scorer_hash
 
 _FIRST_LOOK = 5  # minimum number of questions before the first check, because fewer cannot decide anything
 _STEP = 1.02  # minimum factor by which the number of questions grows between two checks
@@ -173,6 +174,7 @@ class _ModelMonitor:
                 state="inconclusive" if ended is None else ended.state,
                 questions=look.questions,
                 last=last.get(key),
+                scorer=scorer_hash(),
             )
 
     def _last_intervals(self) -> dict[tuple[int, object], LastInterval]:

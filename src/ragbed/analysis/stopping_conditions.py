@@ -53,7 +53,7 @@ _WIDTH = re.compile(SELECTOR + r"\s*(?:±|\+-|\+/-)\s*(?P<points>\d+(?:\.\d+)?)\
 _DROP = re.compile(r"compare:(?P<run>.+):\s*drop\s+(?P<points>\d+(?:\.\d+)?)\s*%?")
 _FORMS = (
     'use "TESTBED.METRIC[@NOISE][:LANG] ± POINTS", "compare:RUN:drop POINTS%", or decided, e.g. '
-    '"noise.accuracy@0.8 ± 3"'
+    '"noise.accuracy@0.8 ± 10"'
 )
 
 
@@ -64,7 +64,7 @@ class Look(NamedTuple):
     name: str
     questions: int
     interval: Interval
-    conclusion: str  # empty if undecided
+    conclusion: str  # the conclusion in words; empty if undecided
     limit: float  # number of questions after which the condition is inconclusive
     decided: DecidedInterval  # the outcome to store
 
@@ -102,21 +102,21 @@ class Condition(ABC):
     def look(self, evidence: Evidence) -> Iterator[Look]:
         """Yield the state of each cell or comparison that has trials."""
 
-    def need(self, size: int, where: str, is_enough: Callable[[int], bool], typical: str = "") -> None:
+    def need(self, size: int, where: str, is_enough: Callable[[int], bool]) -> None:
         """Raise an error if even the best possible results cannot decide the condition."""
         needed = least_size(is_enough)
         if needed is None or size < needed:
             count = "more than 10,000,000" if needed is None else f"at least {needed:,}"
             raise UsageError(
-                f"until={self.text}: this condition requires {count} questions{typical}, but the run has {size:,} "
-                f"({where}). Widths and drops are in percentage points. Use a larger width or drop, or more "
-                "questions. No model was called."
+                f"until={self.text}: this condition requires {count} independent questions, but the run has {size:,} "
+                f"({where}; questions about the same event count as one). Drops, and widths on each side, are in "
+                "percentage points. Use a larger drop or width, or more questions. No model was called."
             )
 
 
 @dataclass
 class Width(Condition):
-    """A condition that is met when a metric's interval is narrow enough."""
+    """A condition that is met when a metric's interval extends at most `width` to each side of its value."""
 
     text: str
     selector: CellSelector
@@ -137,11 +137,11 @@ class Width(Condition):
         return [_key(cell) for cell in selected]
 
     def look(self, evidence: Evidence) -> Iterator[Look]:
-        """Compare the width of each selected interval with the limit."""
+        """Compare both sides of each selected interval with the limit."""
         limit = EXCESS * unpaired_size(_BASE, min(self.width, _BASE))
         for cell in _cells(self.selector, evidence, ALPHA):
             interval = _interval(cell)
-            is_decided = (interval.high - interval.low) / 2 <= self.width
+            is_decided = _half_width(interval) <= self.width
             conclusion = f"within ± {100 * self.width:g} points" if is_decided else ""
             decided = _outcome(self.text, cell, "narrow" if is_decided else "", ALPHA)
             yield _look(self.selector, cell, conclusion, limit, decided)
@@ -192,11 +192,7 @@ class Drop(Condition):
 
     def check(self, plan: Plan) -> list[object]:
         """Raise an error if the baseline shares no questions with the run, or too few."""
-        sizes = {
-            condition: len(plan.compared[condition] & {hash((one.text, one.answer)) for one in scores})
-            for condition, scores in self.base.scores.items()
-            if condition in plan.compared
-        }
+        sizes = {condition: plan.count_compared(condition, scores) for condition, scores in self.base.scores.items()}
         compared = {condition: size for condition, size in sizes.items() if size}
         if not compared:
             raise UsageError(
@@ -272,7 +268,7 @@ def _parse(text: str, floors: Sequence[Floor]) -> Condition:
         raise UsageError(f"until={text}: {_FORMS}.") from None
     width = float(match["points"]) / 100
     if not 0 < width < 1:
-        raise UsageError(f"until={text}: the width must be between 0 and 100 percentage points.")
+        raise UsageError(f"until={text}: the width on each side must be between 0 and 100 percentage points.")
     return Width(text, selector, width)
 
 
@@ -314,7 +310,7 @@ def _cells(selector: CellSelector, evidence: Evidence, alpha: float) -> Sequence
     ]
     try:
         return [cell for cell in select_cells(selector, cells) if cell.estimate.low is not None]
-    except UsageError:  # no trials for this cell yet
+    except UsageError:  # there are no trials for this cell yet
         return []
 
 
@@ -349,9 +345,14 @@ def _interval(cell: Cell) -> Interval:
 
 
 def _fits(width: float, clusters: PlannedClusters, n: int, *, is_difference: bool) -> bool:
-    """Return whether n questions with equal scores give an interval of at most ± width."""
+    """Return whether n questions with equal scores give an interval of at most ± width around its value."""
     interval = difference_sequence([0.0], [n]) if is_difference else clusters.rate(1, n, ALPHA)
-    return (interval.high - interval.low) / 2 <= width
+    return _half_width(interval) <= width
+
+
+def _half_width(interval: Interval) -> float:
+    """Return the length of the longer side of an interval; the sides differ for rates near 0 or 1."""
+    return max(interval.high - interval.value, interval.value - interval.low)
 
 
 def _decides(least: float, alpha: float, clusters: PlannedClusters, n: int) -> bool:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from ragbed.analysis.cell_selection import PlannedCells
-from ragbed.analysis.comparison import compared_condition
+from ragbed.analysis.comparison import ComparedCondition, ComparedQuestion, compared_condition
 from ragbed.analysis.metrics.cells import Cell
 from ragbed.analysis.statistics.rates import Interval
 from ragbed.analysis.statistics.sequential import rate_sequence
@@ -49,22 +50,29 @@ class Plan:
     planned: PlannedCells = field(init=False)
     # Number of planned cases for each question.
     questions: defaultdict[tuple[object, ...], Counter[int]] = field(init=False)
-    compared: defaultdict[object, set[int]] = field(init=False)
+    # For each condition of a comparison, the planned questions and the event or question that each one counts as.
+    compared: defaultdict[ComparedCondition, dict[int, int]] = field(init=False)
     sizes: ClusterSizes = field(init=False)
 
     def __post_init__(self) -> None:
         self.planned, self.questions = PlannedCells(self.repeats), defaultdict(Counter)
-        self.compared, self.sizes = defaultdict(set), ClusterSizes()
+        self.compared, self.sizes = defaultdict(dict), ClusterSizes()
 
     def add(self, case: Case) -> None:
         """Add a planned case."""
         self.planned.add(case)
         self.sizes.add(case)
         if case.feasible:
-            self.compared[compared_condition(case)].add(hash((case.question, case.answer)))
+            unit = hash((case.question, case.answer) if case.event is None else ("event", case.event))
+            self.compared[compared_condition(case)][hash((case.item, case.question, case.answer))] = unit
             if MARK not in case.profile:
                 question = hash(case.item if case.event is None else ("event", case.event))
                 self.questions[case.data, case.lang, case.testbed, case.noise][question] += 1
+
+    def count_compared(self, condition: ComparedCondition, questions: Iterable[ComparedQuestion]) -> int:
+        """Count the planned questions that a baseline also has, in the same way as `pair_scores`."""
+        units = self.compared.get(condition, {})
+        return len({units.get(hash((one.item, one.text, one.answer))) for one in questions} - {None})
 
     def clusters(self, cell: Cell) -> PlannedClusters:
         """Return the questions available for a planned cell, with their numbers of trials."""

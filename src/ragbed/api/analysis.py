@@ -56,7 +56,7 @@ def compare(
     Args:
         a: The baseline: a run, its folder, or `RUN:MODEL` for one model in a run with several models.
         b: The run to compare with the baseline.
-        track: Scoring track to compare: robust, code, paper, or a track from a plug-in.
+        track: Scoring track: robust, code, paper, or a plug-in's track.
         least: Smallest drop that counts as a decline, e.g. 0.03 or "3%".
         fail_if_worse: Gate that fails if B is significantly worse than A by more than this margin. It also sets
             `least`.
@@ -112,7 +112,7 @@ def score(
         disagreements: Also list the responses that this track and the robust track score differently.
         sums: Instead of returning scores, write the runs' aggregates to this file or URL, for `report` and `merge`.
         progress: Show progress, or an object that receives it.
-        engine: Options that determine where the work runs.
+        engine: Engine options, as in `run`.
 
     Example:
         >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", limit=5, testbeds="noise", out="runs/scored")
@@ -353,7 +353,7 @@ def power(
         items: Number of questions.
         discordance: Assumed fractions of questions whose verdict changes; by default, two and three times the drop.
         base: Assumed accuracy before the drop, for unpaired designs.
-        power: Target power.
+        power: Probability of detecting the drop.
         alpha: Significance level of the two-sided test.
 
     Example:

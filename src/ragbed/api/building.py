@@ -168,7 +168,7 @@ def open_client(folder: Path, caller: ModelCaller, *, locked: bool) -> BuildMode
 
 
 def _check_models(plan: BuildPlan, caller: ModelCaller) -> None:
-    """Check keys, prices and corpora up front, before hours of processing.
+    """Check keys, prices and corpora before the build starts, because it may take hours.
 
     A resumed build may already have stored every response, in which case it needs no key.
     """
@@ -361,10 +361,10 @@ class RelabelResult(TableResult):
 
 @checked
 def build_relabel(data: str | Path) -> RelabelResult:
-    """Relabel the documents of a dataset and compare the result with its own labels. Nothing is written.
+    """Relabel the documents of a dataset, and compare the new labels with the published ones. Nothing is written.
 
     Args:
-        data: A dataset.
+        data: Name or path of a dataset.
 
     Example:
         >>> ragbed.build_relabel("ragbed-mini-en_base").records()[0]["rule"]

@@ -37,7 +37,7 @@ class CaseSet(TableResult):
     """The test cases of one or more datasets. Each iteration generates the cases again.
 
     Attributes:
-        datasets: The datasets.
+        datasets: The datasets that the cases come from.
         counts: Numbers of feasible and infeasible cases by condition, with the reasons.
     """
 

@@ -29,7 +29,7 @@ _DOCS = 2  # Documents per prompt, few enough that the bundled model needs only 
 _RATIOS = {
     "noise": (Fraction(0), Fraction(1, 2)),
     "integration": (Fraction(0),),
-}  # These apply to prompts with two documents.
+}  # These noise ratios are possible with two documents.
 _MAX_TOKENS = 64  # Maximum tokens per response, enough for a sentence or two.
 
 
@@ -47,7 +47,7 @@ def demo(
     installed, only the baseline is evaluated.
 
     Args:
-        model: Model string.
+        model: Model to evaluate.
         lang: Languages: en, zh.
         out: Folder for one run per language. A demo that was stopped is resumed.
         progress: Whether to show progress bars, or a `Progress` object that receives updates.

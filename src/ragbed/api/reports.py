@@ -181,7 +181,7 @@ def _read_sums(files: Sequence[Place], track: str) -> Report:
     sums = read_sums(files)
     cells = list(sums.cells(list(dict.fromkeys([*TRACKS, track]))))
     report = make_report([str(file) for file in files], cells, track)
-    return replace(report, is_monitored=sums.is_monitored, conditions=tuple(sums.conditions))
+    return replace(report, is_monitored=sums.is_monitored, conditions=tuple(sums.conditions), scorer=sums.scorer)
 
 
 def _draw(report: Report, ending: str, words: Lang, folder: Path) -> list[Path]:

@@ -32,7 +32,7 @@ class ExportResult:
 
     Attributes:
         out: Path or URL of the export.
-        to: Export format.
+        to: Format of the export, e.g. jsonl.
         unit: The unit of `count`: items, passages, cases or trials.
         count: Number of exported records.
         infeasible: Number of cases that could not be generated, by reason.

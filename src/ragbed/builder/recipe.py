@@ -86,7 +86,7 @@ class RecipeSearch(_Part, frozen=True, kw_only=True):
 class RecipeRanking(_Part, frozen=True, kw_only=True):
     """The settings for selecting passages."""
 
-    encoder: str = "e5"  # its weights come with a package, so nothing is downloaded
+    encoder: str = "e5"  # the weights of e5 come with a package, so nothing is downloaded
     encoders: dict[Lang, str] = {}  # encoders by language; the paper uses one for each
     top: int = 30  # passages per question, as in the paper
     tokens: int = 300  # maximum length of a passage, as in the paper

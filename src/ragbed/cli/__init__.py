@@ -123,7 +123,7 @@ def main() -> None:
     except MemoryError:
         say("ragbed: out of memory. Stored results are kept; rerun the same command with more memory to resume.")
         sys.exit(1)
-    except OSError as error:  # an error that nothing else reports, e.g. standard output is on a full disk
+    except OSError as error:  # an error that is not reported elsewhere, e.g. because standard output is on a full disk
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         say(f"ragbed: {explain_failed_write(error)}.")
         sys.exit(1)
@@ -159,6 +159,6 @@ def _repeat_ignored_signal(ignored: UnraisableHookArgs) -> None:
         return
     number = signal.SIGINT if ignored.exc_type is KeyboardInterrupt else signal.SIGTERM
     main = threading.main_thread().ident
-    again = threading.Timer(0.05, signal.pthread_kill, [main, number])  # by then, the callback has returned
+    again = threading.Timer(0.05, signal.pthread_kill, [main, number])  # after 0.05 s, the callback has returned
     again.daemon = True
     again.start()

@@ -127,7 +127,7 @@ class LocalPath(click.Path):
 
 
 class FileName(click.types.StringParamType):
-    """The type of a text that can be a path, e.g. of a file, a URL or a run's model. The shell completes paths."""
+    """An option type for values that may be paths, e.g. a file, a URL or a run's model. The shell completes paths."""
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002
         """Let the shell complete a path."""
@@ -137,7 +137,7 @@ class FileName(click.types.StringParamType):
 
 
 class DataName(FileName):
-    """The type of a dataset: a name in the catalogue, a file or a URL."""
+    """An option type for datasets: a name in the catalogue, a file or a URL."""
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """Return the matching names in the catalogue; if there are none, let the shell complete a path."""

@@ -45,7 +45,7 @@ def exit_if_incomplete(folder: Path, cells: Sequence[ConditionCounts], limit: st
         raise click.exceptions.Exit(3)
     errors, truncated = sum(cell.error for cell in cells), sum(cell.truncated for cell in cells)
     if episodes := sum(cell.truncated for cell in cells if cell.condition.testbed == "search"):
-        truncated -= episodes  # the limit is part of the testbed, so running these episodes again would not help
+        truncated -= episodes  # the limit is part of the testbed, so a rerun of these episodes would not help
         say(
             f"{counted(episodes, 'search episode')} ended without an answer, at a limit or after invalid calls, and "
             "count as wrong on the robust track. --search sets the limits."
@@ -100,8 +100,8 @@ def print_cells(cells: Sequence[ConditionCounts], folders: Sequence[Path], *, to
         ]
         print_table(title, columns, rows, to_stderr=to_stderr)
     if unsure := sum(round(cell.rate("unsure") * cell.asked) for cell in cells):
-        fix = "Judge them with ragbed judge RUN -m MODEL --unsure."
-        say(f"{unsure:,} responses have an unsure verdict and count as wrong. {fix}")
+        verdicts = "1 verdict is unsure and counts" if unsure == 1 else f"{unsure:,} verdicts are unsure and count"
+        say(f"{verdicts} as wrong. Judge these responses with ragbed judge RUN -m MODEL --unsure.")
     if any(cell.asked < FEW for cell in cells):
         click.echo(f"* fewer than {FEW} cases, so the 95% interval (in brackets) is wide.", err=to_stderr)
     if unscored := sum(cell.unscored for cell in cells):
@@ -202,7 +202,7 @@ def _row(cell: ConditionCounts, varied: Sequence[str], truncated: Sequence[int])
 
 
 def _upper_bound(cell: ConditionCounts, score: str) -> str:
-    """Return the rate if all unsure responses were right, as text, or an empty string if there are none."""
+    """Return the rate with all unsure responses counted as right, or an empty string if no response is unsure."""
     if score != "correct" or not cell.rate("unsure"):
         return ""
     return f", at most {100 * (cell.rate('correct') + cell.rate('unsure')):.1f}"

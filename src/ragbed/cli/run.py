@@ -144,10 +144,9 @@ if TYPE_CHECKING:
     metavar="CONDITION",
     group=help_groups.REQUESTS,
     help=(
-        "Stop as soon as one of these is known: a rate to a given precision, e.g. 'noise.accuracy@0.8 ± 3' (percentage "
-        "points); "
-        "whether a rate dropped, e.g. 'compare:runs/base:drop 5%'; or, with 'decided', the result of every gate. "
-        "Repeatable."
+        "Stop as soon as one of these is known: a rate to a given precision, e.g. 'noise.accuracy@0.8 ± 10' "
+        "(percentage points on each side); whether a rate dropped, e.g. 'compare:runs/base:drop 5%'; or, with "
+        "'decided', the result of every gate. Repeatable."
     ),
 )
 @options.option(
@@ -188,7 +187,7 @@ def run(
       ragbed run -m ollama/qwen2.5:7b -d ragbed-mini-zh_base --strategies quote,isolate
       ragbed run -m vllm/Qwen/Qwen2.5-7B-Instruct -d long/en_base.jsonl --testbeds length --num-docs 5,20,100
       ragbed run -m python/my_system:answer -d ragbed-mini-en_base --fail-under noise.accuracy@0.4=0.7
-      ragbed run -m openai/gpt-4o-mini -d en_refine --testbeds noise --noise 0.8 --until "noise.accuracy@0.8 ± 5"
+      ragbed run -m openai/gpt-4o-mini -d en_refine --testbeds noise --noise 0.8 --until "noise.accuracy@0.8 ± 10"
       ragbed run -m hf/Qwen/Qwen2.5-7B-Instruct -d en_refine --engine ray --replicas 8 --gpus-per-replica 1
     """
     from ragbed.api.planning import plan_run

@@ -118,7 +118,7 @@ class _Download:
         tries, furthest, wrong = 0, 0, 0
         interruption: TransferInterrupted | None = None
         is_first = True
-        # Check after an interruption too, because some servers announce more bytes than the file has.
+        # Also check after an interruption, because some servers announce more bytes than the file has.
         while not await self._is_part_right():
             if interruption is not None:
                 size = self._size()

@@ -21,8 +21,8 @@ from ragbed.io.locations import open_regular
 
 _MAX_PID_BYTES = 20
 _RETRY_S = 0.005
-_PROBE_S = 0.05  # how long to retry, because a process that only checks the lock also holds it for a moment
-_PID_WAIT_S = 0.2  # how long to wait for the process ID, which the owner writes just after taking the lock
+_PROBE_S = 0.05  # seconds to keep retrying, because a process that only checks the lock holds it for a moment
+_PID_WAIT_S = 0.2  # seconds to wait for the process ID, which the owner writes just after taking the lock
 
 
 class LockHeld(RagbedError):
@@ -73,7 +73,7 @@ def find_owner(path: Path) -> str | None:
 
 def _try_lock(file: IO[bytes], wait_s: float) -> bool:
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "only soft file lock")  # that lock is not used
+        warnings.filterwarnings("ignore", "only soft file lock")  # soft locks are not used
         from filelock import lock_descriptor  # noqa: PLC0415 - slow to import
 
     ends = time.monotonic() + wait_s

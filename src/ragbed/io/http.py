@@ -68,7 +68,7 @@ def parse_url(text: str) -> URL:
     """
     try:
         url = URL(text)
-        host = URL(str(url)).host  # yarl reports some defects, as in http://[::zz], only when it parses its own output
+        host = URL(str(url)).host  # yarl detects some errors, as in http://[::zz], only when it parses its own output
     except ValueError as error:
         raise RequestRefused(f"the URL is not valid ({error})") from error
     if url.scheme not in ("http", "https") or not host:

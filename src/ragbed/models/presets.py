@@ -102,7 +102,7 @@ _GLM_PROBLEM = (
     "version or as GGUF, and use -m openai-api/<name>/<model>"
 )
 
-# Presets by name. Those with "5 included" have been tested on transformers 5, with small random models.
+# Presets by name. Those marked "5 included" have been tested on transformers 5 with small random models.
 PRESETS: dict[str, Preset] = {
     "chatgpt": Preset("gpt-3.5-turbo", "an API", sampling=_API, served_by="chat"),
     "chatglm-6b": Preset(

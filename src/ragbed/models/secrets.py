@@ -29,8 +29,8 @@ _COVERED = re.compile(rb"\x01+")
 _HIDDEN_VALUE = "***"
 # Minimum length of a text in which numpy first finds the spans to scan. Scanning in Python takes 0.3 µs per character.
 _LONG_TEXT = 1 << 18
-# Maximum number of characters to scan. A response with more characters in such spans is not an answer and is hidden
-# completely, which limits the work.
+# Maximum number of characters to scan. A response with more characters in such spans is not an answer, so all of it is
+# hidden, which limits the work.
 _MAX_SCANNED = 1 << 18
 _MAX_MESSAGE = 4096
 
@@ -66,8 +66,7 @@ class Scrubber:
             self._pieces.setdefault(size, set()).update(pieces)
             distinctive = {start: piece for start, piece in enumerate(pieces) if _is_distinctive(piece)}
             self._distinctive.update(distinctive.values())
-            # Every distinctive fragment contains at least one of these samples, and there are far fewer samples than
-            # fragments.
+            # Every distinctive fragment contains at least one of these samples, which are far fewer than the fragments.
             half, stride = size // 2, size - size // 2 + 1
             starts = {-(-start // stride) * stride for start in distinctive}
             self._samples.update(form[start : start + half] for start in starts)

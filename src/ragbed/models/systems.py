@@ -38,7 +38,7 @@ DEFAULT_CALLS = 8
 # Maximum number of passages to store, so that a system that returns its entire index cannot fill the disk. No prompt
 # contains as many.
 _MAX_PASSAGES = 1_000
-Corpora: TypeAlias = Mapping[str, Corpus]  # corpora by id
+Corpora: TypeAlias = Mapping[str, Corpus]  # corpora by ID
 
 _DECODER: msgspec.json.Decoder[object] = msgspec.json.Decoder()
 # The keyword arguments passed to a function.
@@ -179,7 +179,7 @@ class PythonSystem(StatelessModel):
         return msgspec.structs.replace(completion, latency_s=round(time.monotonic() - started, 4))
 
     async def _answer(self, case: Case, arguments: dict[str, Any]) -> Completion:
-        # In its own thread, the function's event loop, time-outs, cancellations and exits do not affect the run.
+        # In a separate thread, the function's event loop, timeouts, cancellations and exits do not affect the run.
         answer = in_daemon_thread(lambda: _await_result(self._function(**arguments)))
         done, _ = await asyncio.wait([answer], timeout=self._limit_s)
         if not done:

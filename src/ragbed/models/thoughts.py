@@ -77,7 +77,7 @@ _SENTENCES = re.compile(r"(\s*(?:Here is|Here's) my thought process:)(.*?)((?:He
 _HEADS = re.compile(r"\s*(?:analysis|Here(?: is|'s) my)")  # the beginnings of the two layouts that have no tags
 _SPACE = re.compile(r"\s*")
 _MARK = re.compile(r"[<\[【＜◁〈]")  # most responses contain none of these, and need not be searched for tags
-_MAX_THOUGHTS = 1_000  # maximum number of thoughts per response; a response with more is not a genuine one
+_MAX_THOUGHTS = 1_000  # maximum number of reasoning blocks per response; a genuine response has far fewer
 
 
 @cache
@@ -98,7 +98,7 @@ def split_response(text: str, *, has_ended: bool = False) -> SplitResponse:
         text: The response.
         has_ended: Whether the model ended the response itself; False if this is unknown.
     """
-    if _MARK.search(text) is None and not _HEADS.match(text):  # most responses have no thoughts
+    if _MARK.search(text) is None and not _HEADS.match(text):  # most responses have no reasoning
         return SplitResponse(None, text, is_complete=True)
     segments = split_segments(text, has_ended=has_ended)
     thoughts = [segment.text for segment in segments if segment.kind == "thought"]

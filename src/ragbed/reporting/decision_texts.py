@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from ragbed.analysis.locale import Locale
 from ragbed.reporting.numbers import show_number
 from ragbed.runs.decided import COMPARISON, DecidedInterval, narrow
+from ragbed.scoring.version import scorer_hash
 
 _PLACE = ("data", "lang", "profile", "noise", "k", "arm", "correct", "slot")
 
@@ -18,9 +19,12 @@ def decision_columns(words: Locale) -> tuple[str, ...]:
 
 
 def tell_decisions(
-    conditions: Iterable[DecidedInterval], names: Mapping[str, str], words: Locale
+    conditions: Iterable[DecidedInterval], names: Mapping[str, str], words: Locale, scorer: str | None = None
 ) -> list[tuple[str, ...]]:
-    """Return one row per condition and cell: the interval that decided it, and the interval over all responses."""
+    """Return one row per condition and cell: the interval that decided it, and the interval over all responses.
+
+    `scorer` is the hash of the scorer whose values the tables show, by default this version's.
+    """
     rows: list[tuple[str, ...]] = []
     for one in conditions:
         is_decided = one.state == "decided"
@@ -33,7 +37,8 @@ def tell_decisions(
             else f"{show_number(last.value)} {_interval(last.low, last.high, last.questions, words)}"
         )
         model, condition = names.get(one.model, one.model), one.condition or "–"
-        rows.append((model, condition, _measured(one), outcome, decided, shown, _note(one, words)))
+        note = _note(one, words, scorer_hash() if scorer is None else scorer)
+        rows.append((model, condition, _measured(one), outcome, decided, shown, note))
     return rows
 
 
@@ -54,8 +59,10 @@ def _measured(one: DecidedInterval) -> str:
     return ", ".join([metric, *named])
 
 
-def _note(one: DecidedInterval, words: Locale) -> str:
-    """Say how the interval over all responses differs from the one that decided the condition."""
+def _note(one: DecidedInterval, words: Locale, scorer: str) -> str:
+    """Describe how the interval over all responses differs from the one that decided the condition."""
+    if one.scorer != scorer:
+        return words("decisions.other_scorer")
     if one.state != "decided" or one.last is None:
         return "–"
     last = (one.last.value, one.last.low, one.last.high)
@@ -71,7 +78,7 @@ def _place(name: str, value: str | float | None) -> str | float | None:
 
 
 def as_record(one: DecidedInterval) -> dict[str, object]:
-    """Return an outcome as a record of a CSV or JSON report, with the columns of a cell and its own."""
+    """Return an outcome as a record for a CSV or JSON report, with the columns of a cell and additional ones."""
     last = one.last
     return {
         "table": "until", "model": one.model,
@@ -85,4 +92,5 @@ def as_record(one: DecidedInterval) -> dict[str, object]:
         "decided_low": one.low if one.state == "decided" else None,
         "decided_high": one.high if one.state == "decided" else None,
         "decided_questions": one.questions if one.state == "decided" else None,
+        "scorer": one.scorer or None,
     }  # fmt: skip

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import islice
 
-LONGEST_READ = 2_000  # Maximum number of characters of a response to search for; answers come at the beginning.
+LONGEST_READ = 2_000  # Maximum number of characters of a response to search; answers come at the beginning.
 _MOST_SPANS = 64
 # A word, a number or a Chinese character. Chinese particles end a run, as punctuation does.
 _TOKEN = re.compile(r"(?![的了是在])[\u3400-\u9fff]|[^\W_\u3400-\u9fff]+(?:[.,'’-][^\W_\u3400-\u9fff]+)*")
@@ -21,7 +21,7 @@ _PLAIN_WORDS = (
     "the their there these they this to was we were what when where which who with yes you your"
 )
 _PLAIN = frozenset(_PLAIN_WORDS.split())  # Words that are capitalised at the start of a sentence, but are not names.
-# Words in responses that are not part of an answer.
+# Words that occur in responses but are not part of an answer.
 _PLAIN_HAN = frozenset(("年度", "根据", "文档", "资料", "信息", "显示", "提到", "分别", "可知", "因此", "以及", "其中"))
 _NUMERALS = frozenset("零〇一二两三四五六七八九十百千万亿点")
 

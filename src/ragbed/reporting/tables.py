@@ -18,10 +18,12 @@ from ragbed.analysis.metrics.length import PARTS
 from ragbed.analysis.metrics.trial_columns import TrialGroup
 from ragbed.analysis.paper.tables import PaperTable, inferred_rows, read_tables
 from ragbed.reporting.decision_texts import as_record
+from ragbed.reporting.numbers import PAIRED, RowCounts, count_cases
 from ragbed.runs.decided import DecidedInterval
 from ragbed.runs.display_names import short_names
 from ragbed.schema import Estimate
 from ragbed.scoring.citations import CITATION_SCORES
+from ragbed.scoring.version import scorer_hash
 
 # The datasets on which the paper's numbers are based. Those ending in _refine are later corrections.
 PAPER_DATA = {
@@ -33,7 +35,6 @@ PAPER_DATA = {
 _Keyed = TypeVar("_Keyed", Cell, ClaimEvidence)
 PAPER_PROFILE, PAPER_TRACK, PAPER_DOCS = "code-2023", "code", 5
 _PRIOR = "_prior_"  # Precedes the prior in the names of conflict metrics.
-_DIFFERENCES = ("_gap", "_gain")  # Suffixes of metrics that compare two conditions.
 
 
 class TableColumn(NamedTuple):
@@ -66,24 +67,9 @@ class TableRow:
         return ", ".join(filter(None, (self.key.data, self.key.profile, self.condition)))
 
     @property
-    def asked(self) -> int:
-        """Return n for the cell with the most cases. Differences between conditions are ignored."""
-        return max((cell.asked for cell in self._rates), default=0)
-
-    @property
-    def errors(self) -> int:
-        """Return the number of failed cases in the cell with the most failures."""
-        return max((cell.errors for cell in self._rates), default=0)
-
-    @property
-    def truncated(self) -> int:
-        """Return the number of truncated responses in the cell that has the most."""
-        return max((cell.truncated for cell in self._rates), default=0)
-
-    @property
-    def _rates(self) -> list[Estimate]:
-        cells = [cell for cell in self.cells if cell is not None]
-        return [cell for cell in cells if not cell.metric.endswith(_DIFFERENCES)] or cells
+    def counts(self) -> RowCounts:
+        """Return the numbers of cases, failed cases and truncated responses, as ranges over the cells."""
+        return count_cases(self.cells)
 
 
 @dataclass(frozen=True)
@@ -104,7 +90,7 @@ class IncompleteRun(NamedTuple):
     planned: int
 
     def describe(self, words: Locale) -> str:
-        """Return a sentence with the number of results and how to complete the run."""
+        """Return a sentence that gives the number of results and says how to complete the run."""
         counts = {name: f"{getattr(self, name):,}" for name in ("finished", "planned")}
         return words("page.unfinished", run=self.run, **counts)
 
@@ -117,7 +103,8 @@ class Report:
     track. `causes` are the diagnosed errors, and `errors` are their types with examples. `names` maps model strings to
     display names, which tables, findings and errors use. `is_monitored` is set if a run has a stopping
     condition (`--until`); its intervals are then valid at any stopping time. `incomplete` lists the unfinished runs.
-    `conditions` are the outcomes of the stopping conditions.
+    `conditions` are the outcomes of the stopping conditions. `scorer` is the hash of the scorer whose values the
+    tables show.
     """
 
     runs: tuple[str, ...]
@@ -131,6 +118,14 @@ class Report:
     errors: tuple[ErrorRow, ...] = ()
     incomplete: tuple[IncompleteRun, ...] = ()
     conditions: tuple[DecidedInterval, ...] = ()
+    scorer: str = field(default_factory=scorer_hash)
+
+    def notes(self, words: Locale) -> list[str]:
+        """Return notes on limitations of the entire report: incomplete runs, and scores from another version."""
+        notes = [run.describe(words) for run in self.incomplete]
+        if self.scorer != scorer_hash():
+            notes.append(words("page.other_scorer", scorer=self.scorer or "–", current=scorer_hash()))
+        return notes
 
     def records(self) -> list[dict[str, object]]:
         """Return one record per cell, and one per stopping condition in the table `until`."""
@@ -140,6 +135,12 @@ class Report:
     def has_printed(self) -> bool:
         """Return whether any table has rows from the paper."""
         return any(row.printed for table in self.tables for row in table.rows)
+
+    @property
+    def table_notes(self) -> list[str]:
+        """Return the names of the notes on the tables: on paired differences and on the paper's rows."""
+        has_paired = any(column.metric.endswith(PAIRED) for table in self.tables for column in table.columns)
+        return [*(["paired"] if has_paired else []), *(["printed"] if self.has_printed else [])]
 
     @cached_property
     def shown(self) -> list[Cell]:
@@ -199,8 +200,8 @@ def _columns(metrics: str, noise: float | None = None, *, is_share: bool = True)
 
 _CURVE = (
     *_columns("rho10", is_share=False),
-    *_columns("auc retention"),
-    *_columns("slope first_decline", is_share=False),
+    *_columns("auc retention slope"),
+    *_columns("first_decline", is_share=False),
 )
 _PARTS = (
     *_columns("sub_answer_recall aligned_recall", 0.0),

@@ -34,7 +34,7 @@ PREFIX: dict[Role, str] = {"question": "query:", "passage": "passage:"}
 BATCH_TOKENS = 1024
 # The parameter a in Arora et al. (2017), who propose 1e-3 to 1e-4: a word with this probability gets half the weight.
 COMMON = 1e-4
-# Number of the most frequent pieces from which the mean embedding is computed; all others would change it by under 1%.
+# The mean embedding is computed from this many of the most frequent pieces; the others would change it by under 1%.
 FREQUENT_PIECES = 20_000
 
 

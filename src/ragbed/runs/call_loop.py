@@ -243,7 +243,7 @@ class CallLoop:
             line = msgspec.json.encode(stored)
         except UnicodeEncodeError:
             line = msgspec.json.encode(StoredTurn(_without_surrogates(called.completion), called.key, called.cached))
-        if not called.cached:  # a cached response has no intent
+        if not called.cached:  # for a cached response, no intent was recorded
             self.session.writer.put(ANSWERED, (request.model, request.number, request.repeat))
         await self.session.writer.put(NOTE, (request.turn_key(turn), line.decode()))
 
@@ -338,7 +338,7 @@ class CallLoop:
             completion = _without_surrogates(completion)
             row = store.row(request, number, called.key, completion, called.cached)
         result = StoredResult(request.case, self.model.name, request.repeat, completion, called.key, called.cached)
-        if self.session.episodes is not None and completion.outcome != "error":  # a retry needs these turns
+        if self.session.episodes is not None and completion.outcome != "error":  # a retry needs the stored turns
             self.session.writer.put(FORGET_TURNS, request.turn_range())
         return _PendingResult(self.session.writer.put(RECORD, row), result, row.seal, request.size)
 

@@ -29,7 +29,7 @@ class CommitCounter:
     def __init__(self, folder: Path, connection: sqlite3.Connection) -> None:
         self._connection, self._count = connection, _stored(connection)
         self._note: IO[bytes] | None = None
-        with suppress(OSError):  # the note is optional
+        with suppress(OSError):  # the run does not depend on this file
             self._note = _open_note(folder / _NAME)
         self.acknowledge()
 

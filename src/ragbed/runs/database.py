@@ -29,7 +29,7 @@ MIGRATIONS: dict[int, str] = {
 }
 _DISTRUST = ("trusted_schema = OFF", "cell_size_check = ON")  # the file may come from an untrusted source
 _MAX_OBJECTS = 100  # maximum number of schema rows to compare; our schema has about 15
-_STEPS = 1_000_000  # SQLite virtual machine instructions between two calls of the progress handler: about 10 ms
+_STEPS = 1_000_000  # SQLite virtual machine instructions between calls to the progress handler: about 10 ms
 _FREE_CALLS = 5  # number of progress handler calls that any query may use, regardless of the file size
 _BYTES_PER_CALL = 50_000  # bytes per additional call: 20 instructions per byte; our queries need about two
 
@@ -118,7 +118,7 @@ def _migrated_copy(connection: sqlite3.Connection, path: Path) -> sqlite3.Connec
 
 def close_written(connection: sqlite3.Connection) -> None:
     """Close the last writing connection and remove the log, so that readers need only a single file."""
-    with suppress(sqlite3.Error):  # a full disk has already been reported; the next writer will find the log
+    with suppress(sqlite3.Error):  # a full disk has already been reported; the next writer will process the log
         connection.execute("PRAGMA busy_timeout = 0")
         try:
             connection.execute("PRAGMA journal_mode = DELETE")

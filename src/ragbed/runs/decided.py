@@ -4,6 +4,9 @@ More responses may arrive after a decision, e.g. those in flight, and they may w
 the intersection of both intervals, which is valid: a confidence sequence guarantees that all its intervals together
 contain the true value with the stated probability. If the value has left the interval of the decision, reports show
 its current interval. In both cases, reports list the decision beside the last interval.
+
+A decision made with another version of the scorer is listed, but it does not change the intervals, which are always
+computed from the stored responses. The next session of the run replaces it.
 """
 
 from __future__ import annotations
@@ -52,6 +55,7 @@ class DecidedInterval(msgspec.Struct, frozen=True, omit_defaults=True):
         condition: The condition or gate, as the user wrote it; empty in runs from earlier versions.
         questions: Number of questions at the time of the decision.
         last: The interval at the end of the last session, without the intersection.
+        scorer: Hash of the scorer whose scores both intervals use; empty in runs from earlier versions.
     """
 
     table: str
@@ -67,33 +71,43 @@ class DecidedInterval(msgspec.Struct, frozen=True, omit_defaults=True):
     conclusion: Conclusion = ""
     questions: int = 0
     last: LastInterval | None = None
+    scorer: str = ""
 
 
 def keep_decided(store: RunStore, decided: Iterable[DecidedInterval]) -> None:
-    """Store the outcomes of a run's conditions; a condition is decided only once, but its last interval changes."""
+    """Store the outcomes of a run's conditions.
+
+    A condition is decided only once by each version of the scorer, but its last interval changes.
+    """
     with store.transaction():
         copy_decided(store, decided)
 
 
 def copy_decided(store: RunStore, decided: Iterable[DecidedInterval]) -> None:
-    """Store the outcomes in the current transaction."""
+    """Store the outcomes as part of the open transaction."""
     for outcome in decided:
         # A stored number of documents is read back as a float, which must give the same key.
         place = {name: float(value) if isinstance(value, int) else value for name, value in outcome.place.items()}
         unit = (outcome.condition, outcome.model, outcome.base, outcome.table, outcome.metric, place, outcome.alpha)
         key = f"{_PREFIX}{hashlib.blake2b(msgspec.json.encode(unit, order='sorted'), digest_size=8).hexdigest()}"
         before = [_decode(store, key, text) for (text,) in store.connection.execute(_FIND, (key,))]
-        kept = replace(before[0], last=outcome.last) if before and before[0].state == "decided" else outcome
+        is_decided = any((one.state, one.scorer) == ("decided", outcome.scorer) for one in before)
+        kept = replace(before[0], last=outcome.last) if is_decided else outcome
         store.connection.execute(_KEEP, (key, msgspec.json.encode(kept).decode()))
 
 
 def read_decided(store: RunStore) -> list[DecidedInterval]:
-    """Return the intervals that decided the run's conditions.
+    """Return the intervals that decided the run's conditions with this version of the scorer.
 
     Raises:
         DataError: A stored interval is damaged.
     """
-    return [one for one in read_conditions(store) if one.state == "decided"]
+    decided = [one for one in read_conditions(store) if one.state == "decided"]
+    if not decided:
+        return []
+    from ragbed.scoring.version import scorer_hash  # noqa: PLC0415 - it loads the scorers, which most runs do not need
+
+    return [one for one in decided if one.scorer == scorer_hash()]
 
 
 def read_conditions(store: RunStore) -> list[DecidedInterval]:

@@ -33,7 +33,7 @@ class Forecast:
     minutes: float
     dollars_low: float | None = None  # bounds of the 95% interval for the cost
     dollars_high: float | None = None
-    truncated: int = 0  # number of probes whose responses were truncated
+    truncated: int = 0  # number of evaluated cases whose responses were truncated
 
 
 async def forecast(

@@ -62,7 +62,7 @@ async def make_calls(flow: Flow, case: Case, call: Callable[[Case], Awaitable[Ca
 
 
 def calls_made(completion: Completion) -> int:
-    """Return how many of a result's calls were actually made, i.e. not answered from the cache."""
+    """Return how many of a result's calls were sent to the model rather than answered from the cache."""
     return sum(not step.cached for step in completion.steps) if completion.steps else 1
 
 
@@ -82,7 +82,7 @@ def sum_usage(steps: Iterable[Step | Completion]) -> dict[str, int] | None:
     known = [step.usage for step in steps if step.usage is not None]
     total = Counter[str]()
     for usage in known:
-        total.update(usage)  # unlike +, this keeps zero counts
+        total.update(usage)  # unlike the + operator, `update` keeps zero counts
     return dict(total) if known else None
 
 

@@ -128,7 +128,7 @@ class StoredBatch(msgspec.Struct, frozen=True, omit_defaults=True):
     remote: str | None = None  # the provider's ID for the batch
     state: str = "intended"
     limits: list[int] = []  # token limit of each call; empty once all results are stored
-    learned: dict[str, dict[str, Any] | None] = {}  # changed parameters, including those learned from its results
+    learned: dict[str, dict[str, Any] | None] = {}  # changed parameters, also those learned from the results
     thinks: bool = False  # whether a response has contained reasoning
 
 
@@ -232,14 +232,14 @@ class RunStore:
             self.add_plan(settings, cases)
 
     def add_plan(self, settings: dict[str, str], cases: Iterable[Case]) -> None:
-        """Write settings and cases in the open transaction."""
+        """Write settings and cases as part of the open transaction."""
         self.add_cases(cases)
         rows = [(f"set.{name}", value) for name, value in settings.items()]
         self.connection.executemany("INSERT INTO meta VALUES (?, ?)", rows)
         self.connection.execute("INSERT INTO meta VALUES ('planned', ?)", (f"{time.time():.3f}",))
 
     def add_cases(self, cases: Iterable[Case]) -> None:
-        """Write cases in batches in the open transaction."""
+        """Write cases in batches as part of the open transaction."""
         source = iter(cases)
         while batch := list(islice(source, _BATCH)):
             made = [self._case_row(case) for case in batch]
@@ -303,7 +303,7 @@ class RunStore:
         return int(number)
 
     def add_models(self, models: Sequence[tuple[str, str]]) -> list[int]:
-        """Add models by name and identity in the open transaction, and return their numbers.
+        """Add models by name and identity as part of the open transaction, and return their numbers.
 
         Raises:
             UsageError: A model's identity has changed, so its new responses must not be mixed with the old ones.
@@ -549,7 +549,7 @@ class RunStore:
         return bool(list(self.read(query, (model, number, repeat))))
 
     def error_of(self, model: int, number: int, repeat: int) -> Completion | None:
-        """Return the result of a call if it is an error whose turns have not been discarded, otherwise None."""
+        """Return a call's result if the call failed and its turns have not been discarded, otherwise None."""
         key = CallKey(model, number, repeat).discarded_key()
         discarded = [str(session) for (session,) in self.read("SELECT value FROM meta WHERE key = ?", (key,))]
         for row in self.rows_between(model, number, number + 1):
@@ -570,7 +570,7 @@ class RunStore:
                 rows = self.rows_between(model, number, number + 1)
                 for row in (row for row in rows if (row[2], str(row[3]), row[5]) == (repeat, session, "error")):
                     steps = self.rows.stored("", row).completion.steps
-                    count += sum(not step.cached for step in steps[:-1])  # the last one is the rejected call
+                    count += sum(not step.cached for step in steps[:-1])  # the last step is the rejected call
         return count
 
     def is_whole(self, rows: int, seals: int) -> bool:

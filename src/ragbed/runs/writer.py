@@ -114,7 +114,7 @@ class Writer:
             try:
                 self._execute(group)
                 self._disk.submit(self._commit, group)
-            except Exception as error:  # the futures must receive every kind of error
+            except Exception as error:  # callers waiting for the futures must receive every error
                 problem = error
             else:
                 return

@@ -120,7 +120,7 @@ class _Chinese:
         return (name, last) if last != name and len(last) >= 3 else (name,)
 
     def with_variants(self, forms: tuple[str, ...]) -> tuple[str, ...]:
-        return forms  # Chinese answers use no other forms
+        return forms  # Chinese answers have no other forms
 
     def ordinal(self, number: int) -> str:
         return f"第{numeral(number)}"

@@ -13,7 +13,7 @@ from ragbed.schema import Answer, Item, Lang
 from ragbed.text import holds_slot, spaceless
 
 GRAM = 8  # number of terms in an n-gram; terms are words or single Han characters
-ENOUGH = 0.6  # share of a document's n-grams above which it is too similar to another document
+ENOUGH = 0.6  # share of common n-grams above which a document is too similar to another one
 
 T = TypeVar("T")
 Grams: TypeAlias = set[tuple[str, ...]]

@@ -135,8 +135,7 @@ class PositionTurns:
         used = self._used.setdefault((lang, docs), [])
         if not used:
             used += ([0] * docs for _ in range(docs + 2))
-        # The last row is for items that have too few documents of their own and therefore use documents from other
-        # questions.
+        # The last row is for items that have too few documents and therefore use documents of other questions.
         rows = [used[distracting] for distracting in mixes] or used[-1:]
         times = [sum(column) for column in zip(*rows, strict=True)]
         steps = _spread(docs) if self._is_spread else range(docs)

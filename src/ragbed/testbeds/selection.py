@@ -129,7 +129,7 @@ def _describe_lack(datasets: Sequence[Dataset], named: Sequence[Testbed], settin
 
 
 def _example(dataset: Dataset, named: Sequence[Testbed], settings: Settings) -> str:
-    """Return a bundled dataset for the first testbed, in the language of a dataset that has no items for it."""
+    """Return a bundled dataset for the first testbed, in the language of a dataset that lacks items for it."""
     kinds = [testbed.takes for testbed in named if isinstance(testbed, Ability)]
     found = {item.lang for item in dataset.items()}
     lang = next((lang for lang in settings.langs if lang in found), settings.langs[0])

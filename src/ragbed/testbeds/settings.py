@@ -137,7 +137,7 @@ _STORED_AS = {
 
 def show_setting(name: str, value: str | None) -> str:
     """Format a stored setting as a parameter, e.g. "num_docs=5", or "no `shard`" if the value is None."""
-    if " " in name:  # the setting is a dataset with its checksum, which is not an option
+    if " " in name:  # the setting is a dataset and its checksum, not a command-line option
         return f"{name} {value}" if value else f"no {name}"
     parameter = _STORED_AS.get(name, name)
     if (name, value) == ("rotations", "1"):

@@ -61,7 +61,7 @@ def _listen(port: int) -> LocalAddress:
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(("127.0.0.1", port))
-        listening.listen()  # A browser that connects before the server is running waits instead of being refused.
+        listening.listen()  # Browsers that connect before the server is running wait instead of being refused.
     except OSError:
         listening.close()
         raise

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from opencc import OpenCC
 
 from ragbed.schema import Lang
-from ragbed.scoring.robust.normalise import fold, origins
+from ragbed.scoring.robust.normalise import REPLACED_IN_GB2312, fold, origins
 
 
 @pytest.mark.parametrize(
@@ -37,3 +38,14 @@ def test_folding_is_idempotent_and_every_character_has_a_position(text: str, lan
     assert len(positions) == len(folded) + 1
     assert positions == sorted(positions)
     assert fold(folded, lang) == folded
+
+
+def test_the_characters_of_gb2312_that_opencc_replaces_are_listed() -> None:
+    simplify = OpenCC("t2s").convert
+    han = [character for character in map(chr, range(0x3400, 0xA000)) if character.encode("gb2312", "ignore")]
+    assert "".join(character for character in han if simplify(character) != character) == REPLACED_IN_GB2312
+
+
+def test_other_characters_fold_in_the_same_way_in_both_languages() -> None:
+    for character in map(chr, [*range(0x3400), *range(0xA000, 0x10000)]):
+        assert fold(character, "zh").replace(" ", "") == fold(character, "en").replace(" ", "")

@@ -19,7 +19,7 @@ from ragbed.testbeds.prompts.strategies import MARK
 Verdict: TypeAlias = Literal["supported", "contradicted", "inconclusive", "not_enough_data"]
 
 # Minimum number of questions per model and condition for a measurement to count as evidence. With fewer, the 95%
-# interval for a rate near one half extends at least 17 points to each side, and one more question can reverse the
+# interval of a rate near one half extends at least 17 points to each side, and one more question can reverse the
 # verdict.
 MIN_QUESTIONS = 30
 _NOT_LANGUAGE_MODELS = ("baseline", "scripted")  # rule-based providers, whose results say nothing about language models

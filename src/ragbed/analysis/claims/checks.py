@@ -31,9 +31,9 @@ EARLY = 0.4  # the noise ratio at which the paper reports a decline for question
 ADHERENT = 0.9  # minimum share of refusals with the required sentence for a model to count as following the format
 _MAJORITY = 0.5
 _OPPOSITE: dict[Verdict, Verdict] = {"supported": "contradicted", "contradicted": "supported"}
-# Our error types, keyed by the names under which the paper prints their shares.
+# Our error types, by the names that the paper uses for them.
 _TYPES = {"as in noise robustness": "E7", "merging": "E4", "ignoring": "E5", "misalignment": "E6"}
-# The strategies that the paper suggests: matching the question to documents, reasoning in steps, and handling long
+# The strategies that the paper suggests: matching the question with documents, reasoning in steps, and handling long
 # documents.
 _SUGGESTED = ("quote", "decompose", "isolate")
 

@@ -19,7 +19,7 @@ from ragbed.analysis.diagnosis.evidence_text import tell
 from ragbed.analysis.diagnosis.question_terms import FRAME_ZH, STOP, YEAR, QuestionTerms, ordinals_in, stem
 from ragbed.analysis.diagnosis.records import Evidence
 
-_NAME = re.compile(r"(?<=[a-z0-9,] )[A-Z][a-z]\w*")  # a capitalised word within a sentence; there are none in Chinese
+_NAME = re.compile(r"(?<=[a-z0-9,] )[A-Z][a-z]\w*")  # a capitalised word within a sentence; Chinese has no capitals
 _SAME = "other"  # key of the evidence text for a sentence about a different subject
 _CLAUSE = re.compile(r"[,;:、。]|\band\b|\bwhile\b|而")
 _WORD = re.compile(r"[A-Za-z][A-Za-z'’-]*")

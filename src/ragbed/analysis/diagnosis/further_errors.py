@@ -73,7 +73,7 @@ def find_data_error(trial: TrialContext) -> Iterator[Evidence]:
         yield Evidence(type="E12", **tell("same-answer"))
     for number, (page, document) in enumerate(zip(trial.pages, trial.case.documents, strict=True)):
         contained = [page.says(slot, trial.gold) for slot in slots]
-        # The `parts` testbed asks for one part, but its documents also include those for the other parts.
+        # A case of the `parts` testbed asks for one part, but its documents also include those for the other parts.
         if document.stance == "supports" and not any(contained) and trial.case.testbed != "parts":
             yield Evidence(type="E12", **tell("unsupported"), document=number)
         elif document.stance == "distracts" and all(contained):

@@ -71,6 +71,6 @@ class Diagnosis(Record, frozen=True, kw_only=True):
     types: tuple[ErrorType, ...]
     evidence: tuple[Evidence, ...]
     source: Source | None  # None if the response has no answer
-    said: str | None = None  # the wrong answer in the response
+    said: str | None = None  # the wrong answer that the response gives
     document: int | None = None  # the document with the wrong answer, numbered from 0
     hangs_on: tuple[int, ...] | None = None  # documents without which the response changes; None if not tested

@@ -195,12 +195,12 @@ def _ask_part(case: Case, evidence: Evidence) -> Case | None:
 
 
 def _drop_false(case: Case, evidence: Evidence) -> Case | None:
-    """E9: remove all false documents. If none is left, return None, because the closed-book response is the result."""
+    """E9: remove all false documents. Return None if no documents remain: the closed-book response shows the result."""
     rest = [document for document in case.documents if document.stance != "contradicts"]
     return _with_documents(case, rest, f"cause={evidence.type}") if rest else None
 
 
-# The error types that reruns can confirm. The others are true by definition.
+# The error types that reruns can confirm. The other types need no confirmation.
 INTERVENTIONS: dict[ErrorType, Callable[[Case, Evidence], Case | None]] = {
     "E1": _bring_together,
     "E2": _drop_sentence,

@@ -41,7 +41,8 @@ def draw_sample(
     # Every stratum gets at least one response, because the correction cannot account for a stratum that is never drawn.
     half = _share_out(min(max(size // 2, len(disputed)), size - len(settled)), disputed)
     shares = _share_out(size - sum(half.values()), settled)
-    shares |= _share_out(size - sum(shares.values()), disputed)  # makes up for undisputed strata with too few responses
+    # If the undisputed strata are too small, the sample is filled up with disputed responses.
+    shares |= _share_out(size - sum(shares.values()), disputed)
     sample = []
     for key, found in strata.items():
         order = sorted(found, key=lambda stored: _hash(stored.model, stored.case.case, str(stored.repeat)))

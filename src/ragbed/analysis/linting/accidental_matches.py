@@ -12,8 +12,8 @@ from ragbed.errors import DataError
 from ragbed.schema import Item, Lang
 from ragbed.text import plain, spaceless
 
-# Maximum number of documents to read from the start of a dataset. This covers each RGB file completely, and about
-# 30 MB of a larger file.
+# Maximum number of documents to read from the start of a dataset. This covers each RGB file completely, or about 30 MB
+# of a larger file.
 _MOST_DOCUMENTS = 20_000
 _SHARE = 0.01  # maximum share of matching documents; 24 of RGB's zh_refine items and 2 of zh_int exceed it
 

@@ -32,7 +32,7 @@ _LEFT_OUT = (
     "tokens_estimated",
 )  # excluded, because these scores differ between almost all trials
 _HELD = 1_000_000  # maximum number of trials in memory (32 bytes each) before they are written to temporary files
-_FILES = 128  # number of temporary files, among which questions are divided; with 10⁸ trials, each has 25 MB
+_FILES = 128  # number of temporary files over which questions are distributed; with 10⁸ trials, each takes 25 MB
 _NEXT = 0xFFFF_FFFF  # separator between the trials of two questions about one event
 _ROW = np.dtype([("group", "<u4"), ("condition", "<u4"), ("placed", "<u4"), ("bare", "<u4"), ("cluster", "<u8"),
                  ("item", "<u8")])  # fmt: skip

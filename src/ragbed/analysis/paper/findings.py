@@ -110,7 +110,7 @@ class Findings:
     integrated: Decline  # S-2: the rows of Table 5 that decline significantly
     corrections: list[Correction]  # S-3: the correction rates are based on few detected errors
     error_shares: SampledErrors  # S-4: the printed error shares come from a sample
-    resolutions: list[Resolution]  # S-5: the smallest detectable drop for each number of questions
+    resolutions: list[Resolution]  # S-5: the smallest drop that can be detected with each number of questions
 
 
 def find() -> Findings:

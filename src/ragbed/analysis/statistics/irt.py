@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 _MAX_STEPS, _TOLERANCE = 1_000, 1e-4  # maximum number of EM steps, and tolerance for convergence
 # Half-width of the grid in standard deviations, and number of nodes per parameter.
 _REACH, _NODES_A, _NODES_B = 3.5, 15, 29
-_TENTH = 1.2816  # standard deviations from the median of a normal distribution to its 90th percentile
+_TENTH = 1.2816  # distance between the median and the 90th percentile of a normal distribution, in standard deviations
 _PRIOR_ITEMS = 10  # weight of the priors on the spreads; without them, five items would give a spread of 0
-_STRETCH = 2.0  # maximum change of scale per step; without it, equal models would drift apart indefinitely
+_STRETCH = 2.0  # maximum change of scale per step; without a limit, equal models would drift apart indefinitely
 _FAR_A, _FAR_B = 5.0, 10.0  # limits for log a and b; beyond them, all models give the same answer to an item
 
 Numbers = NDArray[np.float64]

@@ -15,7 +15,7 @@ from ragbed.analysis.statistics.rates import LEVEL, Interval, two_sided
 
 _EXACT_SUMS = 1_000_000  # maximum number of distinct sums to enumerate
 _EXACT_STEPS = 20_000_000  # maximum number of additions for the exact distribution on a lattice, about 20 ms
-_DENOMINATOR = 10_000  # maximum denominator of differences that are fractions, e.g. 60 for means of 2 to 6 verdicts
+_DENOMINATOR = 10_000  # maximum common denominator of the differences, e.g. 60 for means of 2 to 6 verdicts
 _FULL_CHANGES = 16  # chosen by simulation; with 1, the coverage drops to 83% if a few events of ten questions change
 _BISECTIONS = 80  # number of bisection steps, which makes the saddlepoint exact to the last digit
 _CENTRAL = 0.01  # deviate below which the normal approximation is used

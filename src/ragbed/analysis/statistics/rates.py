@@ -111,7 +111,7 @@ def wilson(hits: float, n: float, level: float = LEVEL) -> Interval:
     shrink = 1 + z * z / n
     middle = (share + z * z / (2 * n)) / shrink
     reach = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n)) / shrink
-    # Set bounds of 0 and 1 exactly, because rounding would move them slightly inside the range.
+    # Set bounds of 0 and 1 explicitly, because rounding would move them slightly inside the range.
     return Interval(share, 0.0 if hits == 0 else middle - reach, 1.0 if hits == n else middle + reach)
 
 

@@ -58,7 +58,7 @@ class ConfidentAnswers:
 
     @cached_property
     def points(self) -> NDArray[np.int64]:
-        """The ends of at most 50 thresholds, evenly spaced, including the last one."""
+        """At most 50 of the `ends`, evenly spaced and including the last one."""
         chosen = np.unique(np.linspace(0, len(self.ends) - 1, min(len(self.ends), _MOST_POINTS)).astype(np.int64))
         return np.asarray(self.ends[chosen])
 
@@ -146,7 +146,7 @@ class ConfidentAnswers:
         left_out = np.concatenate([statistic((self.cluster[None, :] != part).astype(float)) for part in parts])
         squares = (left_out - left_out.mean()) ** 2
         error = math.sqrt((clusters - 1) / clusters * float(squares.sum()))
-        if not error:  # e.g. all answers are right, which does not determine the error
+        if not error:  # the error cannot be estimated, e.g. because all answers are right
             return Interval(value, math.nan, math.nan)
         # If the value depends on a few questions, e.g. the only wrong answers, the degrees of freedom are limited to
         # twice their effective number.

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _MAX_BYTES = 512 << 10  # RFC 9309, 2.5: read at least 500 KiB
 _MAX_REDIRECTS = 5  # RFC 9309, 2.3.1.2
 _VALID_S = 86_400  # RFC 9309, 2.4: use a cached file for at most a day
-_FAILED_S = 300  # seconds for which a host that failed is skipped
+_FAILED_S = 300  # seconds to skip a host after a failure
 # Maximum number of rules times agents. Parsing them takes half a second and 25 MB; large sites have a few thousand.
 _MAX_RULES = 50_000
 # Maximum product of the number of characters in wildcard rules and in a URL, so that a check takes at most a few

@@ -124,7 +124,7 @@ CATALOG: dict[str, CatalogEntry] = {
 _FILES = (".jsonl", ".json", ".ndjson", ".parquet")  # dataset file suffixes; a URL without one is a folder
 _MAX_SHOWN = 5  # maximum number of a folder's files to list in a message
 _PACKAGE = Path(__file__).parent.parent
-# Folders in the ragbed package that other programs need.
+# Folders in the ragbed package that other programs read.
 PLACES = {"lm-eval": str(_PACKAGE.parent / "interop" / "harnesses" / "lm_eval_tasks")}
 
 
@@ -147,7 +147,7 @@ def files_here(entry: CatalogEntry, root: Path) -> list[Path]:
 
 
 def package_folders(entry: CatalogEntry) -> list[Path]:
-    """Return the folders of the package that contains an entry's files, or an empty list if it is not installed."""
+    """Return the folders of the package with an entry's files, or an empty list if the package is not installed."""
     # Locate the package without importing it, because its code may need libraries that are not installed.
     package = importlib.util.find_spec(entry.package) if entry.package else None
     return [Path(folder) for folder in (package and package.submodule_search_locations) or ()]

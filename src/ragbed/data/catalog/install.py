@@ -73,7 +73,7 @@ def _complete(
     """Rename invalid files, and install valid copies of these and of missing files, while holding a lock."""
     arrivals = {file.name: Arrival(file.name, "here") for file in entry.files}
     try:
-        if _find_lacking(entry, folder):  # if nothing is missing, do not write, because the folder may be read-only
+        if _find_lacking(entry, folder):  # write only if a file is missing, because the folder may be read-only
             folder.mkdir(parents=True, exist_ok=True)
             with _locked(folder):
                 lacking = _find_lacking(entry, folder)

@@ -12,8 +12,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import IO, NamedTuple
 
@@ -25,6 +23,7 @@ from ragbed.errors import MALFORMED_JSON, DataError, UnknownName, UsageError
 from ragbed.io.jsonl import read_lines
 from ragbed.io.locations import read_regular
 from ragbed.schema import Case, Lang, Record
+from ragbed.scoring.version import scorer_hash
 from ragbed.testbeds import Testbed
 from ragbed.testbeds.end_to_end import EndToEnd
 from ragbed.testbeds.feasibility import require_feasible
@@ -198,7 +197,7 @@ def freeze(layout: Layout, folder: Path) -> Frozen:
                 sinks[name].write(line)
     frozen = Frozen(
         ragbed=__version__,
-        scorers=scorers_hash(),
+        scorers=scorer_hash(),
         data={dataset.name: dataset.sha256() for dataset in layout.datasets},
         settings=stored_options(layout.settings, layout.testbeds),
         parts=tuple(part.part() for part in counts.values()),
@@ -255,23 +254,13 @@ def find_part(folder: Path, name: str) -> TestbedPart:
     parts = {part.name: part for part in frozen.parts}
     if name not in parts:
         raise UnknownName("testbed part", name, parts)
-    if frozen.scorers != scorers_hash():
+    if frozen.scorers != scorer_hash():
         warnings.warn(
             f"{folder} was exported by ragbed {frozen.ragbed} with scorers {frozen.scorers}, but this version has "
-            f"scorers {scorers_hash()}. Only compare scores from the same scorers.",
+            f"scorers {scorer_hash()}. Only compare scores from the same scorers.",
             stacklevel=2,
         )
     return parts[name]
-
-
-@cache
-def scorers_hash() -> str:
-    """Return a hash of the scorers' source files; equal hashes mean equal scores."""
-    digest = hashlib.sha256()
-    folder = Path(str(files("ragbed") / "scoring"))
-    for name, path in sorted((path.relative_to(folder).as_posix(), path) for path in folder.rglob("*.py")):
-        digest.update(f"{name}\0".encode() + path.read_bytes())
-    return digest.hexdigest()[:16]
 
 
 def _case_file(folder: Path, name: str) -> Path:

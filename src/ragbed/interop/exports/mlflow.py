@@ -11,8 +11,8 @@ import msgspec
 from ragbed import __version__
 from ragbed.analysis.metrics.cells import Cell
 from ragbed.analysis.run_cells import read_report_cells
-from ragbed.interop.exports.frozen import scorers_hash
 from ragbed.interop.exports.records_base import ExportedRun, Written
+from ragbed.scoring.version import scorer_hash
 
 _TRACK = "robust"
 _NOT_ALLOWED = re.compile(r"[^\w./ -]")  # characters that MLflow does not allow in names
@@ -32,7 +32,7 @@ def write_trials(run: ExportedRun, sink: IO[bytes]) -> Written:
         {
             "run_name": name,
             "params": {"model": name, **params},
-            "tags": {"ragbed": __version__, "scorers": scorers_hash(), "track": _TRACK, "identity": identity},
+            "tags": {"ragbed": __version__, "scorers": scorer_hash(), "track": _TRACK, "identity": identity},
             "metrics": _metrics([cell for cell in cells if cell.key.model == name]),
         }
         for name, identity in models

@@ -25,12 +25,13 @@ from inspect_ai.solver import TaskState, generate
 from inspect_ai.tool import ToolChoice, ToolInfo
 
 from ragbed import __version__
-from ragbed.interop.exports.frozen import TestbedPart, condition_of, find_part, read_part, scorers_hash
+from ragbed.interop.exports.frozen import TestbedPart, condition_of, find_part, read_part
 from ragbed.interop.exports.harness_tasks import METRICS
 from ragbed.interop.harnesses.scoring import numbers, pack, score_packed
 from ragbed.interop.harnesses.shipped import SHIPPED, make_shipped_cases
 from ragbed.models.cassette import Recording
 from ragbed.schema import Case, Completion, Message
+from ragbed.scoring.version import scorer_hash
 from ragbed.testbeds.prompts import prompt_hash
 
 __all__ = ["CassetteAPI", "frozen_task", "ragbed_scorer", "shipped_task"]
@@ -64,7 +65,7 @@ def _task(name: str, part: TestbedPart, cases: Iterable[Case]) -> Task:
         metrics=_metrics(part),
         config=_SAMPLING,
         version=1,
-        metadata={"ragbed": __version__, "scorers": scorers_hash(), "cases": part.sha256},
+        metadata={"ragbed": __version__, "scorers": scorer_hash(), "cases": part.sha256},
     )
 
 

@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from ragbed import __version__
-from ragbed.interop.exports.frozen import TestbedPart, condition_of, find_part, read_part, scorers_hash
+from ragbed.interop.exports.frozen import TestbedPart, condition_of, find_part, read_part
 from ragbed.interop.exports.harness_tasks import METRICS
 from ragbed.interop.exports.records_base import reference_of
 from ragbed.interop.harnesses.scoring import numbers, pack, score_packed
 from ragbed.interop.harnesses.shipped import make_shipped_cases
 from ragbed.schema import Case
+from ragbed.scoring.version import scorer_hash
 from ragbed.testbeds.prompts import prompt_hash
 
 
@@ -53,5 +54,5 @@ def _document(case: Case) -> dict[str, object]:
         "prompt": prompt_hash(case.messages),
         "record": pack(case),
         "ragbed": __version__,
-        "scorers": scorers_hash(),
+        "scorers": scorer_hash(),
     }

@@ -118,9 +118,8 @@ def _to_weights(path: Path, metadata: dict[str, object]) -> Weights:
 def _token_bytes(metadata: dict[str, object], architecture: str) -> int:
     def number(name: str, default: int = 0) -> int:
         value = metadata.get(f"{architecture}.{name}", default)
-        value = (
-            max(value, default=default) if isinstance(value, list) else value
-        )  # some models have one value per layer
+        if isinstance(value, list):  # in some models, each layer has its own value
+            value = max(value, default=default)
         return value if isinstance(value, int) else default
 
     heads = number("attention.head_count") or 1
@@ -139,7 +138,7 @@ class _Reader:
         version = self._number("I")
         if version not in (2, 3):
             raise ValueError(f"unknown format version {version}")
-        self._number("Q")  # the number of tensors
+        self._number("Q")  # skip the number of tensors
         return {
             self._take(self._number("Q")).decode(): self._value(self._number("I")) for _ in range(self._number("Q"))
         }

@@ -159,7 +159,7 @@ def count_cores() -> int:
 def _memory_bytes() -> int:
     if sys.platform != "win32" and "SC_PHYS_PAGES" in os.sysconf_names:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return 8 << 30  # if the memory size is unknown, assume that of a small computer
+    return 8 << 30  # assume a small computer if the memory size is unknown
 
 
 def _read(path: str) -> str:

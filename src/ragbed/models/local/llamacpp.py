@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 # Default number of concurrent cases. Two cases would be decoded together, but common prefixes would be prefilled twice.
 _SLOTS = 1
-# Maximum number of processes in a row that may exit without a response before the run stops.
+# Maximum number of consecutive processes that may exit without a response before the run stops.
 _MAX_RESTARTS = 3
 # An invisible character that breaks up the text of a control token in a document.
 _BREAK = "\u200c"

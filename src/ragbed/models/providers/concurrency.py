@@ -17,7 +17,7 @@ _MAX_LOSS = 0.95
 # first failed trial, it is measured over twice as many responses and at least one second, because responses come in
 # bursts.
 _LONG_ROUND, _LONG_ROUND_S = 2, 1.0
-# Maximum share of time-outs that is attributed to the server; a larger share means that there are too many calls.
+# Maximum share of timeouts that is attributed to the server; a larger share means that there are too many calls.
 _MAX_LATE = 0.1
 # Number of measurements without a trial after a failed trial, and its maximum. The number doubles after each failed
 # trial, so that trials become rarer.
@@ -56,7 +56,7 @@ class ConcurrencyControl:
             self._start_round(now, settle=self.open != before)
 
     def timed_out(self) -> None:
-        """Count a time-out, which may mean that the server has too many calls."""
+        """Count a timeout, which may mean that the server has too many calls."""
         self._late += 1
         if self._adaptive and self._late >= _MAX_LATE * (self._late + self._in_time):
             self._late = self._in_time = self._count = 0

@@ -21,7 +21,7 @@ _MAX_GROW = 0.5
 _CATCH_UP = 1.0
 # After each further refusal, the stored rate from before the refusals is multiplied by this factor.
 _FORGET = 0.8
-# Calls per second to keep sending while all calls are refused, so that we notice when the server recovers.
+# Calls per second to send while all calls are refused, so that a recovery of the server is noticed.
 _MIN_RATE = 1.0
 # A limit of more than this many times the actual rate has no effect, so it is removed.
 _LOOSE = 4.0
@@ -35,7 +35,8 @@ _BUCKET_S, _BUCKETS, _MIN_SPAN_S = 0.25, 12, 0.5
 # A call may be sent this many seconds early, to compensate for timers that fire late.
 _SLACK_S = 0.05
 # If five rate reductions follow each other quickly while at most a fifth of the calls are refused, refusals do not
-# depend on the rate (faulty or shared server). Ignore them for 30 seconds unless the refusal rate doubles.
+# depend on the rate, e.g. because the server is faulty or shared. Ignore them for 30 seconds unless the refusal rate
+# doubles.
 _USELESS_CUTS, _SOON_S, _NOISE, _IGNORE_S = 5, 2.0, 0.2, 30.0
 
 

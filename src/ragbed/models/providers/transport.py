@@ -124,7 +124,7 @@ class Transport:
             queued = self._pacer.clock()
             lane = await self._pacer.enter(len(body), lane)
             started = self._pacer.clock()
-            # Time spent in the queue does not count.
+            # Time spent in the queue does not count towards the time limit.
             begin = started if begin is None else begin + started - queued
             self.probe.sending()
             try:

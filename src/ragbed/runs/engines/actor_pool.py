@@ -22,7 +22,7 @@ from ragbed.runs.engines.worker_actor import WorkerActor, WorkerUpdate
 _MAX_ENDS = 5  # maximum number of times in a row that a worker may die without finishing a job
 # Seconds between checks for a free node, and seconds until the user is warned that there is none.
 _RETRY_S, _WARN_AFTER_S = 0.5, 60.0
-_HOLD_S = 0.02  # how long to hold a job for a busy worker, so that it can be sent together with other jobs
+_HOLD_S = 0.02  # seconds to hold back a job for a busy worker, so that it can be sent together with other jobs
 _MAX_CALLS = 100  # maximum concurrent calls to a worker's process: one waits for results, the others send jobs
 _MAX_MESSAGE = 300  # maximum number of characters of a Ray message to show
 

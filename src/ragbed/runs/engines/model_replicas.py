@@ -42,7 +42,7 @@ class ModelWorker:
     spare = 0
 
     def __init__(self, spec: str, wish: ModelConfig) -> None:
-        # This runs on another machine, whose own environment provides all variables that are not sent.
+        # This code runs on another machine, whose own environment provides all variables that are not sent.
         environ = dict(variables()) | dict(wish.environ)
         self._model = open_model(spec, lambda name: replace(wish, model=name, environ=environ))
         self.close = self._model.close

@@ -32,7 +32,7 @@ from ragbed.runs.engines.model_replicas import ModelWorker, ReplicatedModel, sha
 
 INSTALL = "pip install 'ragbed[ray]'"
 _AHEAD = 3  # maximum number of running and queued jobs per core
-_RETRIES = 20  # maximum number of workers that may die during one job; more deaths than this are unlikely
+_RETRIES = 20  # maximum number of workers that may die during one job; more would not be a coincidence
 _CONNECT_S = 5.0
 _OWN = "local"  # Ray's address for a new cluster
 _RUNNING = "auto"  # Ray's address for the cluster that `ray start` started on this machine
@@ -274,7 +274,7 @@ def _check_token(ray: Any, address: str, listens_at: str) -> None:
         GcsClient(address=listens_at)
     except ray.exceptions.RayError as error:
         if "AuthToken" not in str(error):
-            return  # ray.init gives a better message
+            return  # the error message of ray.init is better
         raise UsageError(
             f"the cluster at {address} requires a token: set RAY_AUTH_MODE=token, and set RAY_AUTH_TOKEN to the "
             "output of `ray get-auth-token` on its head node."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import islice
@@ -10,14 +9,14 @@ from itertools import islice
 from ragbed.scoring.robust.gold import Gold, GoldSlot
 from ragbed.scoring.robust.match import FoldedResponse, Mention
 from ragbed.scoring.robust.normalise import fold
-from ragbed.scoring.robust.patterns import words
+from ragbed.scoring.robust.patterns import lazy, words
 from ragbed.scoring.robust.question import Asked
 from ragbed.scoring.robust.units import LOOSE
 
 MAX_CANDIDATES = 8
 _ANNOUNCING = ("answer is ", "answer: ", "答案是", "答案为", "答案:")
 _CAPITAL = "[A-Z\u00c0-\u00de\u0370-\u042f]"
-_NAME = re.compile(
+_NAME = lazy(
     rf"(?<![\w']){_CAPITAL}[\w'’.-]*(?: (?:of |de |van |von |der |the |al-)?{_CAPITAL}[\w'’.-]*)*"
     rf"|\"[A-Z][^\"\n]{{1,60}}\""
 )
@@ -49,24 +48,22 @@ _STARTERS = words(
     "just even still yet once given considering looking going early late later next last several other such same "
     "please let although whether whereas early final short official officials newspapers reports experts people someone"
 )
-_ABSTRACT = re.compile("(?:tion|sion|ity|ment|ness|ance|ence|ing|ly|ship|ism)s?$")
-_CLAUSE = re.compile("[,。;:!?\n]|但是?|却|然而|不过")
-_FILLER = re.compile(
-    r"(?:是|为|由|给了?|叫|(?<!存)在|归|:)(?:了)?([\u4e00-\u9fff·]{2,9}|《[^》]{1,20}》|[a-z][a-z ]{2,20})"
-)
-_DOCUMENT_NAME = re.compile(r"《([^》\n]{2,20})》|([\u4e00-\u9fff]{2,6}(?:·[\u4e00-\u9fff]{1,8})+)")
-_LINKED = re.compile("[是为由给叫归:]")
+_ABSTRACT = lazy("(?:tion|sion|ity|ment|ness|ance|ence|ing|ly|ship|ism)s?$")
+_CLAUSE = lazy("[,。;:!?\n]|但是?|却|然而|不过")
+_FILLER = lazy(r"(?:是|为|由|给了?|叫|(?<!存)在|归|:)(?:了)?([\u4e00-\u9fff·]{2,9}|《[^》]{1,20}》|[a-z][a-z ]{2,20})")
+_DOCUMENT_NAME = lazy(r"《([^》\n]{2,20})》|([\u4e00-\u9fff]{2,6}(?:·[\u4e00-\u9fff]{1,8})+)")
+_LINKED = lazy("[是为由给叫归:]")
 SURNAMES = frozenset(
     "王李张刘陈杨赵黄周吴徐孙胡朱高林何郭马罗梁宋郑谢韩唐冯于董萧程曹袁邓许傅沈曾彭吕苏卢蒋蔡贾丁魏薛叶阎余潘杜戴夏钟汪田任姜范方石姚谭廖"
     "邹熊金陆郝孔白崔康毛邱秦江史顾侯邵孟龙万段雷钱汤尹黎易常武乔贺赖龚文庞樊兰殷施陶洪翟安颜倪严牛温芦季俞章鲁葛伍韦申尤毕聂丛焦向柳邢骆"
     "岳齐梅庄辛管祝左涂谷祁时舒耿牟卜詹关苗凌费纪靳盛童欧甄项曲成游阳裴席卫查屈鲍位覃霍翁隋甘景薄单包司柏宁柯阮桂闵解强柴华车冉房边辜"
     "尉诸慕司欧上皇夏令宇长东西南北百闻独端"
 )
-_LEADING = re.compile(
+_LEADING = lazy(
     r"^(?:结果|后来|最后|最终|实际上?|其实|于是|官方|冠军|得主|夺冠的|获奖者)*([\u4e00-\u9fff·]{2,8}?)"
     r"(?=获|夺|以|凭|在|于|才|击|战|胜|领|力|第一|赢|出任|担任|接|写|设|画|主|举|创|当|成|从|比|超|为|负|的)"
 )
-_FUNCTION = re.compile(
+_FUNCTION = lazy(
     r"^[他她它这那该此其谁什哪怎因所有没不无未并也都还就才又再很最更某]|文档|资料|文章|材料|原因|情况|问题"
     r"|答案|信息|时候|一[个些篇次]|错误|有误"
     "|^(?:比赛|活动|项目|奖项|奖金|小说|作者|电影|作品|工程|会议|传闻|传言|公司|城市|冠军|亚军|人数|时间"
@@ -157,7 +154,7 @@ def _names_in_documents(response: FoldedResponse, asked: Asked, answers: set[str
                 yield Mention(start, start + len(name), "name")
 
 
-@lru_cache(maxsize=1024)  # The cases of a question share documents.
+@lru_cache(maxsize=1024)  # Many cases of a question use the same documents.
 def _titles_and_names(document: str) -> tuple[str, ...]:
     return tuple({fold(title or name, "zh") for title, name in _DOCUMENT_NAME.findall(document)})
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
+from operator import attrgetter
 
 from ragbed.scoring.robust.patterns import words
 from ragbed.scoring.robust.tokens import ASKED, ASKED_YEAR, OTHER_YEAR, STEM, Token
@@ -26,7 +27,7 @@ _LONGEST_SCORE = 5  # sentences above which all lengths are the same
 
 def by_sentence(tokens: Sequence[Token]) -> list[list[Token]]:
     """Return the tokens of each sentence."""
-    sentences = [list(group) for _, group in groupby(tokens, key=lambda token: token.sentence)]
+    sentences = [list(group) for _, group in groupby(tokens, key=attrgetter("sentence"))]
     half = MAX_SENTENCES // 2
     return sentences if len(sentences) <= MAX_SENTENCES else sentences[:half] + sentences[-half:]
 

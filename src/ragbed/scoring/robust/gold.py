@@ -11,32 +11,33 @@ from ragbed.schema import Answer, Lang
 from ragbed.scoring.robust.dates import Date, find_dates, lone_years
 from ragbed.scoring.robust.normalise import fold
 from ragbed.scoring.robust.numerals import Digits, digits_of
-from ragbed.scoring.robust.patterns import terms_of
+from ragbed.scoring.robust.patterns import Terms, lazy, terms_of
 from ragbed.scoring.robust.quantities import Quantity, find_quantities
 from ragbed.scoring.robust.units import LOOSE, UNITS
 from ragbed.scoring.robust.variants import spellings
 
 _EDGES = " \n\"'.,;:!?。、《》〈〉()[]<>"
-_RUN = re.compile(r"[a-z]+|[0-9]+|[^\W\da-z_]+")
-_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
-_ACRONYM = re.compile(r"\b[A-Z]{2,4}\b")
-_PARENTHESIS = re.compile(r"^([^()（）]+?)\s*[(（]([^()（）]+)[)）]$")
-_SCORE = re.compile(r"([0-9]+) ?(?:-|:|比|to) ?([0-9]+)")
-_CAPITAL_AFTER_NUMBER = re.compile(r"^[\d.,]+ [A-Z]")
-_ASKS_WHEN = re.compile(r"\bwhen\b|\byear\b|\bdate\b|\bday\b|年|时候|何时|日期|哪天|哪一天|时间")
-_ASKS_WHO = re.compile(
+_RUN = lazy(r"[a-z]+|[0-9]+|[^\W\da-z_]+")
+_CAMEL = lazy(r"(?<=[a-z])(?=[A-Z])")
+_ACRONYM = lazy(r"\b[A-Z]{2,4}\b")
+_PARENTHESIS = lazy(r"^([^()（）]+?)\s*[(（]([^()（）]+)[)）]$")
+_SCORE = lazy(r"([0-9]+) ?(?:-|:|比|to) ?([0-9]+)")
+_CAPITAL_AFTER_NUMBER = lazy(r"^[\d.,]+ [A-Z]")
+_ASKS_WHEN = lazy(r"\bwhen\b|\byear\b|\bdate\b|\bday\b|年|时候|何时|日期|哪天|哪一天|时间")
+_ASKS_WHO = lazy(
     r"\bwho(?:m|se)?\b|\bwhich (?:\w+ )?(?:director|author|architect|person|artist|designer|player|candidate"
     r"|minister|general|scientist|historian|actor|actress|singer|writer|poet"
     r"|composer|painter|politician|athlete|swimmer|driver|coach|chef|judge|executive|president|mayor|officer|explorer|engineer|professor|journalist)\b|谁|哪位|哪一位|人是"
 )
-_ASKS_PERCENTAGE = re.compile(r"%|per ?cent|percentage|share|rate|turnout|百分|率|比例")
-_HOW_MANY = re.compile(r"\bhow many ([a-z]+)")
-_NO_LETTER = re.compile(r"\W")
-_LONG_WORD = re.compile(r"[a-z]{3,}")
-_COMMA = re.compile("[,，]")
-# Forms of an auxiliary verb inside an answer such as 'deposits were counted twice', which can be in another tense.
+_ASKS_PERCENTAGE = lazy(r"%|per ?cent|percentage|share|rate|turnout|百分|率|比例")
+_HOW_MANY = lazy(r"\bhow many ([a-z]+)")
+_NO_LETTER = lazy(r"\W")
+_LONG_WORD = lazy(r"[a-z]{3,}")
+_COMMA = lazy("[,，]")
+# Forms of an auxiliary verb inside an answer such as 'deposits were counted twice', whose tense may differ.
 _AUXILIARIES = frozenset({"was", "were", "is", "are"})
 _COUNTED = frozenset({"person", "thing", "item"})
+_NO_DATE = Date(None, None, None, 0, 0)
 
 
 class Name(NamedTuple):
@@ -119,39 +120,44 @@ def prepare(
         lang: The language.
         stated: Recorded values of the documents that do not support the answer.
     """
-    folded, question_date = _read_question(question, lang)
+    gold, folded, known = _read_answers(question, answer, fake, lang)
+    if not stated:
+        return gold
+    rivals = [_slot((value,), folded, lang) for value in sorted(stated)]
+    return gold._replace(rivals=tuple([rival for rival in rivals if rival.forms and rival.forms.isdisjoint(known)]))
+
+
+@lru_cache(maxsize=16_384)  # The cases of a question have different documents, which state different values.
+def _read_answers(
+    question: str, answer: Answer, fake: Answer | None, lang: Lang
+) -> tuple[Gold, str, frozenset[object]]:
+    """Return the prepared answers without rivals, the folded question and all forms of the answers."""
+    folded = fold(question, lang)
     slots = tuple(_slot(aliases, folded, lang) for aliases in answer)
     fakes = tuple(_slot(aliases, folded, lang) for aliases in fake or ())
-    known = frozenset[object]().union(*(slot.forms for slot in (*slots, *fakes)))
-    rivals = tuple(_slot((value,), folded, lang) for value in sorted(stated))
+    dates = find_dates(folded, terms_of(folded))[0] + lone_years(folded)
     same = any(false.forms & true.forms for false in fakes for true in slots)
-    return Gold(
+    gold = Gold(
         lang=lang,
         slots=slots,
         fakes=() if same else fakes,
-        question_date=question_date,
+        question_date=_merge_dates(dates)._replace(day=None),
         asks_percentage=_ASKS_PERCENTAGE.search(folded) is not None,
         fake_is_gold=same,
-        rivals=tuple(rival for rival in rivals if rival.forms and not rival.forms & known),
     )
-
-
-@lru_cache(maxsize=16_384)  # The cases of a question differ in what their documents state.
-def _read_question(question: str, lang: Lang) -> tuple[str, Date]:
-    """Return the folded question and the parts of a date that it gives."""
-    folded = fold(question, lang)
-    dates = find_dates(folded, terms_of(folded))[0] + lone_years(folded)
-    return folded, _merge_dates(dates)._replace(day=None)
+    return gold, folded, frozenset[object]().union(*(slot.forms for slot in (*slots, *fakes)))
 
 
 def _merge_dates(dates: list[Date]) -> Date:
     """Return the parts on which all dates agree."""
+    if not dates:
+        return _NO_DATE
     parts = ({date[at] for date in dates} - {None} for at in range(3))
     year, month, day = (values.pop() if len(values) == 1 else None for values in parts)
     return Date(year, month, day, 0, 0)
 
 
-@lru_cache(maxsize=16_384)  # The cases of a question share the answer and most rivals.
+@lru_cache(maxsize=16_384)  # The cases of a question have the same answer and mostly the same rivals.
 def _slot(aliases: tuple[str, ...], question: str, lang: Lang) -> GoldSlot:
     names: list[Name] = []
     dates: list[Date] = []
@@ -163,13 +169,14 @@ def _slot(aliases: tuple[str, ...], question: str, lang: Lang) -> GoldSlot:
         if not folded:
             continue
         forms.add(_NO_LETTER.sub("", folded))
-        if date := _as_date(folded, question):
+        terms = terms_of(folded)
+        if date := _as_date(folded, terms, question):
             dates.append(date)
             forms.add(date[:3])
-        elif readings := _as_quantities(alias, folded):
+        elif readings := _as_quantities(alias, folded, terms):
             values = {
                 quantity.value for quantity in quantities
-            }  # if there are two readings (5.5 m), prefer that of another alias
+            }  # if an alias has two readings (5.5 m), prefer the one that another alias confirms
             quantities += [reading for reading in readings if reading.value in values] or readings
             forms |= {(reading.value, reading.unit) for reading in readings}
             nouns |= {reading.unit for reading in readings} | set(_LONG_WORD.findall(folded))
@@ -207,19 +214,19 @@ def _variants(aliases: tuple[str, ...]) -> list[str]:
     return found
 
 
-def _as_date(folded: str, question: str) -> Date | None:
-    for date in find_dates(folded, terms_of(folded))[0]:
+def _as_date(folded: str, terms: Terms, question: str) -> Date | None:
+    for date in find_dates(folded, terms)[0]:
         if date.start == 0 and date.end == len(folded):
             return date
-    years = lone_years(folded)
-    return years[0] if years and len(folded) == 4 and _ASKS_WHEN.search(question) else None
+    years = lone_years(folded) if len(folded) == 4 else ()
+    return years[0] if years and _ASKS_WHEN.search(question) else None
 
 
-def _as_quantities(alias: str, folded: str) -> list[Quantity]:
+def _as_quantities(alias: str, folded: str, terms: Terms) -> list[Quantity]:
     """Return the readings of an alias that is a number with a unit; none for names such as '7 Rings' or 三亚."""
     if _CAPITAL_AFTER_NUMBER.match(alias.strip()) or _SCORE.fullmatch(folded):
         return []
-    quantities = find_quantities(folded, terms_of(folded))
+    quantities = find_quantities(folded, terms)
     return [each for each in quantities if each.start == 0 and _may_be_followed_by(each, folded[each.end :])]
 
 
@@ -273,7 +280,7 @@ def _escape(run: str) -> str:
 
 def _bounded(pattern: str, first: str, last: str) -> str:
     """Add boundaries to Latin words and numbers; Chinese has no word boundaries."""
-    # The lookbehinds follow the first character, because the regex engine searches for a character faster.
+    # The lookbehinds follow the first character, because the regex engine finds characters faster.
     head = pattern[:1] if pattern[:1].isalnum() else ""
     any_character = "." if head else ""
     before = head + (rf"(?<![a-z0-9]{any_character})" if first.isascii() else "")

@@ -10,7 +10,7 @@ import gzip
 import math
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from importlib.resources import files
+from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
@@ -19,7 +19,7 @@ from ragbed.schema import Lang
 from ragbed.scoring.robust.features import by_sentence, mention_features, response_features, sentence_features
 from ragbed.scoring.robust.tokens import Token
 
-SHARPNESS = 2.0  # how much the strongest sentence outweighs the others
+SHARPNESS = 2.0  # sharpness of the smooth maximum; higher values give more weight to the strongest sentence
 
 
 class Weights(msgspec.Struct, frozen=True):
@@ -59,7 +59,7 @@ class Phrases(NamedTuple):
 @lru_cache(maxsize=2)
 def load_weights(lang: Lang) -> Weights:
     """Return the weights of a language."""
-    content = (files(__package__) / "weights" / f"{lang}.json.gz").read_bytes()
+    content = (Path(__file__).parent / "weights" / f"{lang}.json.gz").read_bytes()
     return msgspec.json.decode(gzip.decompress(content), type=Weights)
 
 
@@ -80,7 +80,7 @@ def read_phrases(tokens: Sequence[Token], lang: Lang) -> Phrases:
 
 
 def _score_sentence(sentence: Sequence[Token], weights: Weights) -> tuple[float, float]:
-    """Return the scores of a sentence, in which long sentences do not have an advantage."""
+    """Return the scores of a sentence, normalised so that long sentences have no advantage."""
     features = sentence_features(sentence)
     flag, refusal = _sum_pairs(features, weights.sentence)
     length = math.sqrt(len(features))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from ragbed.schema import Lang
@@ -11,8 +10,8 @@ from ragbed.scoring.robust.match import Mention
 from ragbed.scoring.robust.patterns import lazy, words
 from ragbed.scoring.robust.question import Asked
 
-_RIGHT = re.compile(r"[ -]([A-Z][\w'’-]*)(?=([.,;:!?)]|'s|’s)?)")
-_LEFT = re.compile(r"(?:^|(?<=[^\w]))([A-Z][\w.-]*)[ -]$")
+_RIGHT = lazy(r"[ -]([A-Z][\w'’-]*)(?=([.,;:!?)]|'s|’s)?)")
+_LEFT = lazy(r"(?:^|(?<=[^\w]))([A-Z][\w.-]*)[ -]$")
 _TITLES = words(
     "mr mrs ms miss dr sir lord lady dame professor prof president director minister mayor judge captain "
     "coach author king "
@@ -35,7 +34,7 @@ _PREFIXES = words(
 _NAMING = frozenset("是为叫由给")
 # A character after a name that ends its clause and is not a particle.
 _LAST_CHARACTER = lazy("[\u4e00-\u9fff](?<![的了吧呢啊吗等说着过队和与])(?=[,。;!\n]|$)")
-_PLACES_ZH = re.compile(
+_PLACES_ZH = lazy(
     "大学|学院|银行|日报|晚报|早报|时报|集团|公司|基金会|出版社|电视台|医院|俱乐部|博物馆|航空|铁路|杯|中学"
     "|小学|研究院|研究所|协会|分行|大桥|大道|机场(?!举)"
 )
@@ -45,12 +44,12 @@ PRONOUNS = words(
     "up now then here there so may will can must the and or if but do be is was my his our your its mine ours "
     "他 她 它 我 你 我们 你们 他们 她们 它们 这 那 谁 什么 这里 那里 大家 自己"
 )
-_TITLE_BEFORE = re.compile(
+_TITLE_BEFORE = lazy(
     r"(?:\"|'|《|〈|\b(?:called|titled|entitled|named|film|movie|novel|book|song|album|band|series) )$"
 )
-_TITLE_AFTER = re.compile(r"\"|'(?!s\b)|》|〉")
-_LINK_BEFORE = re.compile(r"(?:\b(?:is|was|were|are)|:|是|为) ?$")
-_ENDS = re.compile(r"[.!。]?\s*(?:$|\n)")
+_TITLE_AFTER = lazy(r"\"|'(?!s\b)|》|〉")
+_LINK_BEFORE = lazy(r"(?:\b(?:is|was|were|are)|:|是|为) ?$")
+_ENDS = lazy(r"[.!。]?\s*(?:$|\n)")
 
 
 def is_part_of_name(

@@ -15,6 +15,7 @@ from functools import cache
 from opencc import OpenCC
 
 from ragbed.schema import Lang
+from ragbed.scoring.robust.patterns import lazy
 
 _ALIKE = {
     **dict.fromkeys("·・•‧∙⋅･●", "·"),
@@ -23,7 +24,7 @@ _ALIKE = {
     **dict.fromkeys("“”„‟″「」『』", '"'),
     **dict.fromkeys("\r\t\x0b\x0c*_#", " "),  # the last three are Markdown
     **dict.fromkeys("\n\x85\u2028\u2029", "\n"),
-    "，": ", ",  # unlike the comma in 1,313, never part of a number
+    "，": ", ",  # unlike an ASCII comma (1,313), this comma is never part of a number
     # Letters with a stroke that Unicode does not treat as an accent.
     "ø": "o",
     "ł": "l",
@@ -35,13 +36,16 @@ _ALIKE = {
     "ı": "i",
 }
 _GAPS: dict[Lang, re.Pattern[str]] = {
-    # Both start with a space and not with a lookbehind, because the regex engine searches for characters faster.
+    # Both patterns start with a space instead of a lookbehind, because the regex engine finds characters faster.
     "en": re.compile(r" (?<=  ) *"),
     "zh": re.compile(r" (?:(?<![a-z0-9,] ) *| *(?![a-z0-9]))"),
 }
 _HAN = range(0x3400, 0xA000)
-# Ranges of all characters except printable ASCII, Chinese characters, full stops and most brackets.
-_OTHERS = "\x00-\x1f\x7f-\u3000\u300c-\u300f\u3020-\u33ff\ua000-\U0010ffff"
+# The characters of GB2312, the standard of simplified characters, that OpenCC nevertheless replaces.
+REPLACED_IN_GB2312 = "乾吒夥後徵拚捱摺於榘菸薹袷醣麴麽"
+# The characters of simplified texts that can change: all except most of printable ASCII, the rest of GB2312,
+# full stops and most brackets.
+_CHANGED = lazy(rf"[#*A-Z_`{REPLACED_IN_GB2312}\x00-\x1f\x7f-\u3000\u300c-\u300f\u3020-\u33ff\ua000-\U0010ffff]")
 
 
 class _Table(dict[int, str]):
@@ -58,10 +62,23 @@ _TABLE = _Table()
 def fold(text: str, lang: Lang) -> str:
     """Return the folded form of text in the given language."""
     if lang == "zh":
-        text = text.replace("，", _ALIKE["，"])  # the most frequent change
-        return _GAPS[lang].sub("", _changed().sub(lambda match: _TABLE[ord(match[0])], text))
+        return _GAPS[lang].sub("", _fold_simplified(text) or text.translate(_TABLE))
     folded = text.translate(_TABLE)
     return _GAPS[lang].sub("", folded) if "  " in folded else folded
+
+
+def _fold_simplified(text: str) -> str:
+    """Return the folded form of a text whose Chinese characters are all simplified, and otherwise nothing.
+
+    Replacing the few characters that change takes less time than translating each character.
+    """
+    text = text.replace("，", _ALIKE["，"])  # the most frequent change
+    folded = _CHANGED.sub(lambda match: _TABLE[ord(match[0])], text)
+    try:
+        folded.encode("gb2312")
+    except UnicodeEncodeError:
+        return ""
+    return folded
 
 
 def origins(text: str, lang: Lang) -> list[int]:
@@ -105,16 +122,6 @@ def _fold_character(character: str) -> str:
         return _ALIKE.get(compatible) or _fold_character(compatible)
     bare = "".join(part for part in unicodedata.normalize("NFD", compatible) if unicodedata.category(part) != "Mn")
     return unicodedata.normalize("NFC", "".join(_ALIKE.get(part, part) for part in bare))
-
-
-@cache
-def _changed() -> re.Pattern[str]:
-    """Return a pattern for the characters that can change, which are few in Chinese texts."""
-    # Converting all characters in one call and listing only those that change takes the least time.
-    simplified = _simplifier().convert("\n".join(map(chr, _HAN))).split("\n")
-    traditional = "".join(chr(code) for code, other in zip(_HAN, simplified, strict=True) if other != chr(code))
-    ascii_only = "".join(chr(code) for code in range(0x20, 0x7F) if _TABLE[code] != chr(code))
-    return re.compile(f"[{re.escape(ascii_only)}{traditional}{_OTHERS}]")
 
 
 @cache

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from typing import NamedTuple
 
 from ragbed.schema import Lang
 from ragbed.scoring.robust.gold import asked_unit
 from ragbed.scoring.robust.normalise import fold
+from ragbed.scoring.robust.patterns import lazy
 
-_WHO = re.compile(r"\bwho(?:m|se)?\b|谁|哪位|哪一位|什么人")
-_WHERE = re.compile(
+_WHO = lazy(r"\bwho(?:m|se)?\b|谁|哪位|哪一位|什么人")
+_WHERE = lazy(
     r"\bwhere\b|\b(?:which|what) (?:city|town|country|place|village|venue)\b|哪里|哪座|何处|何地|地点"
     r"|哪个国家|哪个城市|首都"
 )

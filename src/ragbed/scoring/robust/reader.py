@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from functools import cached_property
 from itertools import chain
@@ -14,14 +13,15 @@ from ragbed.scoring.robust.gold import Gold
 from ragbed.scoring.robust.match import FoldedResponse, Mention, drop_contained, find_mentions
 from ragbed.scoring.robust.names import is_ordinary_word, is_part_of_name, locate
 from ragbed.scoring.robust.normalise import origins
+from ragbed.scoring.robust.patterns import lazy
 from ragbed.scoring.robust.question import Asked
 from ragbed.scoring.robust.tokens import FALSE, RIVAL, TRUE, Token, asked_words, tokenize
 
-_WORD = re.compile("[a-z]{2}")
-_PLACE = re.compile(r"\b(?:where|city|town|village|place|venue|location|capital)\b", re.IGNORECASE)
-_LISTED = re.compile(r",? (?:and|or) |, (?!in |on |by |at )")  # a list of places rather than a city and its country
-_HAN = re.compile("[\u4e00-\u9fff]")
-_MIN_SHARE_ZH = 6  # at least one in six characters of a Chinese response is Chinese
+_WORD = lazy("[a-z]{2}")
+_PLACE = lazy(r"(?i)\b(?:where|city|town|village|place|venue|location|capital)\b")
+_LISTED = lazy(r",? (?:and|or) |, (?!in |on |by |at )")  # a list of places rather than a city and its country
+_HAN = lazy("[\u4e00-\u9fff]")
+_MIN_SHARE_ZH = 6  # in a Chinese response, at least one in six characters is Chinese
 _ENDS = ("", ".", "。", "\n", "!")
 _QUOTES = " \n\"'(《"
 

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from importlib.resources import files
+from pathlib import Path
 from typing import NamedTuple
 
 from ragbed.schema import Lang
 from ragbed.scoring.robust.match import Mention
 from ragbed.scoring.robust.normalise import fold
-from ragbed.scoring.robust.patterns import words
+from ragbed.scoring.robust.patterns import lazy, words
 
 TRUE, FALSE, RIVAL = "G", "F", "R"  # candidates: the true answer, the false answer, any other value of the same type
-ASKED, ASKED_YEAR, OTHER_YEAR = "Q", "Y=", "Y"  # tokens that stand for a word or a year of the question, another year
+ASKED, ASKED_YEAR, OTHER_YEAR = "Q", "Y=", "Y"  # tokens for a word in the question, a year in it, and another year
 
-_TOKEN = re.compile(r"[a-z][a-z']*(?:-[a-z']+)*|[0-9]+(?:[.,:][0-9]+)*|[.!?](?![0-9])|[,;:()\"\n-]")
-_YEAR = re.compile(r"(?:1[5-9]|20)[0-9]{2}")
+_TOKEN = lazy(r"[a-z][a-z']*(?:-[a-z']+)*|[0-9]+(?:[.,:][0-9]+)*|[.!?](?![0-9])|[,;:()\"\n-]")
+_YEAR = lazy(r"(?:1[5-9]|20)[0-9]{2}")
 _ENDS = frozenset(".!?。\n;")
-STEM = 5  # number of letters that related words share, e.g. nominated and nominees
+STEM = 5  # number of leading letters that related words share, e.g. nominated and nominees
 _FUNCTION_WORDS = words(
     "the a an of in on at to for by is was were are did do does who what when where which how many much and or with "
     "from has have had that this it its as be been not"
@@ -70,7 +69,7 @@ def _is_content(word: str) -> bool:
 @lru_cache(maxsize=2)
 def _lexicon(lang: Lang) -> dict[str, list[str]]:
     """Return the classes of each entry of the lexicon."""
-    content = (files(__package__) / "lexicon" / f"{lang}.toml").read_text("utf-8")
+    content = (Path(__file__).parent / "lexicon" / f"{lang}.toml").read_text("utf-8")
     entries: dict[str, list[str]] = {}
     for name, listed in tomllib.loads(content).items():
         for word in listed.split():
@@ -113,7 +112,8 @@ def tokenize(text: str, mentions: Sequence[tuple[Mention, str]], asked: AskedWor
     for mention, candidate in [*mentions, (Mention(len(text), len(text), ""), "")]:
         for word, classes, start in split(text, at, mention.start, asked):
             tokens.append(Token(word, classes, start, sentence))
-            sentence += word in _ENDS
+            if word in _ENDS:
+                sentence += 1
         if candidate:
             kind = candidate[:1]
             tokens.append(Token(kind, (kind, f"{kind} {mention.rule}"), mention.start, sentence, candidate))
@@ -122,12 +122,13 @@ def tokenize(text: str, mentions: Sequence[tuple[Mention, str]], asked: AskedWor
 
 
 def _split_en(text: str, start: int, end: int, asked: AskedWords) -> Iterator[tuple[str, tuple[str, ...], int]]:
+    stems = asked.stems
     for match in _TOKEN.finditer(text, start, end):
         word = match[0]
-        if word[0].isdigit():
+        if word[0] in "0123456789":
             word = _number(word, asked)
         elif len(word) > 2:
-            if word[:STEM] in asked.stems and word not in _FUNCTION_WORDS:
+            if word[:STEM] in stems and word not in _FUNCTION_WORDS:
                 word = ASKED
             elif word.endswith("'s"):
                 word = word[:-2]

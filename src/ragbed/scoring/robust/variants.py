@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from fractions import Fraction
+
+from ragbed.scoring.robust.patterns import lazy
 
 _TRANSLITERATED = str.maketrans(
     {"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue", "ß": "ss", "å": "aa"}
 )
 _ROMAN = ("", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII")
-_NUMBERED = re.compile(r"^(\D*[^\W\d][ -]?)([1-9]|1[0-2])$")
-_IN_ROMAN = re.compile(r"^(.*[^\W\d] )([IVX]{1,4})$")
-_DECADE = re.compile(r"^(?:the )?(?:1[5-9]|20)([2-9])0s$")
+_NUMBERED = lazy(r"^(\D*[^\W\d][ -]?)([1-9]|1[0-2])$")
+_IN_ROMAN = lazy(r"^(.*[^\W\d] )([IVX]{1,4})$")
+_DECADE = lazy(r"^(?:the )?(?:1[5-9]|20)([2-9])0s$")
 _TENS = ("", "", "twenties", "thirties", "forties", "fifties", "sixties", "seventies", "eighties", "nineties")
-_TIME = re.compile(r"^([01]?[0-9]|2[0-3]):([0-5][0-9])$")
-_HOUR = re.compile(r"^(凌晨|早上|上午|中午|下午|傍晚|晚上)([1-9]|1[0-2])[点时]$")
-_OF = re.compile(r"^(?:the )?([A-Z][a-z]+) of ([A-Z][a-z]+?)s?$")
-_PERCENT = re.compile(r"^([0-9]+(?:\.[0-9]+)?) ?(?:%|per ?cent|percent)$")
-_FRACTION = re.compile(r"^([1-9]) ?/ ?([2-9]|10)$|^([二三四五六七八九十])分之([一二三四五六七八九])$")
+_TIME = lazy(r"^([01]?[0-9]|2[0-3]):([0-5][0-9])$")
+_HOUR = lazy(r"^(凌晨|早上|上午|中午|下午|傍晚|晚上)([1-9]|1[0-2])[点时]$")
+_OF = lazy(r"^(?:the )?([A-Z][a-z]+) of ([A-Z][a-z]+?)s?$")
+_PERCENT = lazy(r"^([0-9]+(?:\.[0-9]+)?) ?(?:%|per ?cent|percent)$")
+_FRACTION = lazy(r"^([1-9]) ?/ ?([2-9]|10)$|^([二三四五六七八九十])分之([一二三四五六七八九])$")
 _PARTS = {
     2: "half",
     3: "third",

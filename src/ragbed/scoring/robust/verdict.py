@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -13,6 +12,7 @@ from ragbed.scoring.robust.gold import Gold, prepare
 from ragbed.scoring.robust.match import FoldedResponse, Mention
 from ragbed.scoring.robust.model import Phrases, read_phrases
 from ragbed.scoring.robust.normalise import fold, origins
+from ragbed.scoring.robust.patterns import lazy
 from ragbed.scoring.robust.question import read_question
 from ragbed.scoring.robust.reader import ResponseReader
 from ragbed.scoring.robust.tokens import Token
@@ -23,10 +23,10 @@ VerdictName: TypeAlias = Literal[
 
 MAX_LENGTH = 40_000  # maximum number of characters to read, half from each end of a response
 
-_WORD_CHARACTER = re.compile(r"\w")
-_THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)|\A(?:(?!<think).)*</think(?:ing)?>", re.DOTALL)
-# An announced answer is not a refusal, whatever else the response says.
-_ANNOUNCED = re.compile(
+_WORD_CHARACTER = lazy(r"\w")
+_THOUGHT = lazy(r"(?s)<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)|\A(?:(?!<think).)*</think(?:ing)?>")
+# If the response announces an answer, it is not a refusal, whatever else it says.
+_ANNOUNCED = lazy(
     r"\banswer(?: is|:) \"?(?!I\b|The\b|That\b|Not?\b|None\b|N/A|Un|In|Cannot|Can't)(?:[A-Z]\w|[0-9])"
     r"|答案(?:是|为|:|：) ?(?![未不无沒没信暂尚并資资文:：])[\w《]"
 )
@@ -74,7 +74,7 @@ def judge(case: Case, reply: str) -> RobustVerdict:
     copied = [each for each in texts if _MIN_COPIED_LENGTH <= len(each) <= length and each in reply]
     reader = ResponseReader(gold, read_question(case.question, case.lang), response, trimmed)
     phrases = read_phrases(_outside(reader.tokens, text, copied, case.lang) if copied else reader.tokens, reader.lang)
-    if len(copied) > 1:  # the response copies documents and answers nothing
+    if len(copied) > 1:  # a response that copies several documents gives no answer
         decision = Decision([[] for _ in gold.slots], [], [Mention(0, len(text), "echo")])
     else:
         is_copy = bool(copied) and 2 * len(copied[0]) > len(trimmed)

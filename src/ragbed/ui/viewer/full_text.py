@@ -17,7 +17,7 @@ _QUOTED = re.compile(r'"([^"]*)"|“([^”]*)”|(\S+)')
 _LETTER = rf"[^\W_{_HAN}]"
 _WORD = re.compile(rf"[{_HAN}]|{_LETTER}+")
 _BEFORE, _AFTER = 60, 140  # Characters to show before and after a match in an excerpt.
-# Match partial words at the edges of an excerpt.
+# Matches partial words at the edges of an excerpt.
 _PIECE_BEFORE, _PIECE_AFTER = re.compile(rf"^{_LETTER}*\s*"), re.compile(rf"\s*{_LETTER}*$")
 
 

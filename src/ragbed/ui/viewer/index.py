@@ -11,9 +11,9 @@ import os
 import sqlite3
 import time
 from contextlib import suppress
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
+
+from ragbed.scoring.version import scorer_hash
 
 _FOLDER = "view"
 _UNUSED_S = 30 * 86_400
@@ -60,7 +60,7 @@ def remove_unused(cache_folder: Path) -> None:
     """Delete indexes that no viewer has opened for a month, including those of deleted runs."""
     oldest = time.time() - _UNUSED_S
     for file in (cache_folder / _FOLDER).glob("*.sqlite*"):
-        with suppress(OSError):  # Another viewer may delete it at the same time.
+        with suppress(OSError):  # Another viewer may delete the index at the same time.
             if file.stat().st_mtime < oldest:
                 file.unlink()
 
@@ -68,7 +68,7 @@ def remove_unused(cache_folder: Path) -> None:
 def open_index(path: Path, run_stamp: str) -> sqlite3.Connection:
     """Open an index for writing, replacing one that is damaged or belongs to another run or scorer."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    stamp = f"{_VERSION} {_scorers()} {run_stamp}"
+    stamp = f"{_VERSION} {scorer_hash()} {run_stamp}"
     with suppress(sqlite3.DatabaseError):
         connection = _connect(path)
         if read_meta(connection, "stamp") == stamp:
@@ -100,7 +100,7 @@ def read_meta(connection: sqlite3.Connection, key: str) -> str | None:
 
 
 def write_meta(connection: sqlite3.Connection, **notes: object) -> None:
-    """Write metadata values in the open transaction."""
+    """Write metadata values as part of the open transaction."""
     rows = [(key, str(value)) for key, value in notes.items()]
     connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", rows)
 
@@ -111,10 +111,3 @@ def _connect(path: Path) -> sqlite3.Connection:
     for pragma in ("busy_timeout = 10000", "journal_mode = WAL", "synchronous = NORMAL", "cache_size = -32000"):
         connection.execute(f"PRAGMA {pragma}")
     return connection
-
-
-@cache
-def _scorers() -> str:
-    """Return a hash of the scoring code, so that an index can be replaced when its verdicts are out of date."""
-    sources = sorted(Path(str(files("ragbed.scoring"))).rglob("*.py"))
-    return hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()[:16]

@@ -32,7 +32,7 @@ from ragbed.ui.viewer.diagnosis import read_diagnosed, stamp_of
 from ragbed.ui.viewer.full_text import spaced
 from ragbed.ui.viewer.index import open_index, read_meta, write_meta
 
-PIECE = 2_000  # Trials per transaction, which takes a few tenths of a second; pages then show these trials.
+PIECE = 2_000  # Trials per transaction, which takes a few tenths of a second; afterwards, pages show these trials.
 _LOOK_EVERY_S = 0.5
 _AGAIN_AFTER_S = 5.0  # Seconds before retrying a run that could not be read.
 # Maximum characters to index, so that an endless response or a book-length document does not fill the disk.
@@ -269,7 +269,7 @@ def keep_indexes(inbox: Connection, parent: int) -> None:
                 wanted = inbox.recv()
                 for gone in opened.keys() - set(wanted):
                     opened.pop(gone).close()
-        except (EOFError, BrokenPipeError):  # Windows raises the latter; there, getppid does not change.
+        except (EOFError, BrokenPipeError):  # Windows raises BrokenPipeError, and its getppid does not change.
             return
         due = [kept for kept in wanted if resting.get(kept, 0.0) <= time.monotonic()]
         worked = sum(_advance(kept, opened, resting) for kept in due) > 0
@@ -284,7 +284,7 @@ def _advance(kept: Kept, opened: dict[Kept, Indexer], resting: dict[Kept, float]
     except (RagbedError, sqlite3.Error, OSError) as error:
         resting[kept] = time.monotonic() + _AGAIN_AFTER_S
         if kept in opened:
-            with suppress(sqlite3.Error):  # The error may have been that the index is not writable.
+            with suppress(sqlite3.Error):  # The index may not be writable, which may also be the original error.
                 opened[kept].note_problem(storable_name(str(error)))
         return False
 

@@ -26,7 +26,7 @@ from ragbed.ui.viewer.labelling import read_all
 from ragbed.ui.viewer.run_reader import Patterns, RunReader, TrialLocation
 
 PAGE = 50
-MOST_ROWS = 1_500  # Maximum rows in the overview; longer tables are hard to read, and filters show the other rows.
+MOST_ROWS = 1_500  # Maximum number of rows in the overview; longer tables are hard to read. Filters show others.
 MOST_FOUND = 1_000  # Maximum number of search hits that are counted and can be browsed.
 # Time limit for a search in seconds; the page then shows the hits so far and notes that there may be more.
 SEARCH_S = 0.2

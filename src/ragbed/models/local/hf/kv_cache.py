@@ -10,7 +10,7 @@ from bisect import bisect_left
 
 import torch
 
-# A slot that does not belong to any sequence, to which padding rows in a batch write.
+# A slot that belongs to no sequence; the padding rows of a batch write to it.
 SPARE = 0
 
 

@@ -67,7 +67,7 @@ def load_tokenizer(folder: Path, source: WeightSource) -> LoadedTokenizer:
     tokenizer = _load(transformers.AutoTokenizer, folder, source)
     if not tokenizer("a", add_special_tokens=False)[
         "input_ids"
-    ]:  # the library creates an empty tokenizer if there are no files
+    ]:  # if the files are missing, the library creates an empty tokenizer
         raise RagbedError(f"{source.name} has no valid tokenizer. Download the model again.")
     try:  # only the end tokens are used, because the user sets the sampling parameters
         generation = transformers.GenerationConfig.from_pretrained(folder).to_dict()

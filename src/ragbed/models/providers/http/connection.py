@@ -17,7 +17,7 @@ import msgspec
 from ragbed.errors import MALFORMED_JSON
 from ragbed.models.failures import Failure, Kind
 
-# Size of the read buffer in bytes; most responses are a tenth of this size.
+# Size of the read buffer in bytes; most responses are about a tenth of this size.
 _READ_BYTES = 16 << 10
 # Maximum number of bytes received without any body data: headers, trailers or the extensions of one chunk.
 _MAX_HEAD_BYTES = 64 << 10
