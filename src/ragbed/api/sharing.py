@@ -52,7 +52,7 @@ class ExportResult:
 
     @property
     def complete(self) -> bool:
-        """Whether the export is complete."""
+        """Whether no trial was left out."""
         return not (self.failed and self.leaves_out)
 
 

@@ -133,7 +133,7 @@ CLAIMS = any_of(
     "answers? speeds? prices? masses mass scores? rates? measurements? conversions? calculations? parts? timelines? "
     "chronolog(?:y|ies) credits?"
 )
-# The beginnings of verbs of saying.
+# The beginnings of reporting verbs.
 SAYING = any_of(
     "stat claim sa(?:y|id) mention list attribut identif report nam suggest refer assert describ writ wrote giv "
     "gave indicat "
