@@ -232,7 +232,7 @@ class _Reader:
             self._start_group(record)
         elif isinstance(record, _Questions):
             if max(map(max, record.trials), default=0) >= len(self._counts.patterns):
-                raise ValidationError("a trial refers to a pattern that no earlier line defines")
+                raise ValidationError("a trial refers to a pattern that is not defined on an earlier line")
             self._counts.questions[pack(record.trials)] += record.n
         elif record.lines != self._lines:
             raise ValidationError(f"expected {record.lines:,} lines before this one, but found {self._lines:,}")

@@ -72,12 +72,15 @@ class Robots:
         if rules.parser is None:
             return 0.0
         if rules.wild_chars * len(str(url)) > _MAX_COMPARED:
-            raise FetchFailed("robots", f"the robots.txt file of {url.host} is too long to be checked")
+            raise FetchFailed("robots", f"the robots.txt file of {url.host} is too long to check")
         if not rules.parser.can_fetch(str(url), NAME):
             raise FetchFailed("robots", f"the robots.txt file of {url.host} disallows this URL")
         pause_s = rules.parser.crawl_delay(NAME) or 0.0
         if pause_s > self._client.manners.longest_delay_s:
-            raise FetchFailed("robots", f"{url.host} asks for a delay of {pause_s:g} s between requests (robots.txt)")
+            raise FetchFailed(
+                "robots",
+                f"the robots.txt file of {url.host} requires {pause_s:g} s between requests, which is too long",
+            )
         return pause_s
 
     async def _read(self, url: URL) -> _Rules:

@@ -88,7 +88,7 @@ def find_trial(queries: RunQueries, call: ShownCall) -> tuple[RunReader, StoredR
     reader = queries.readers.get(call.run)
     place = None if reader is None else reader.of_call(call.model, call.case, call.repeat)
     if reader is None or place is None:
-        raise UsageError(f"run {call.run!r} has no trial of {call.case} by {call.model}, repeat {call.repeat}.")
+        raise UsageError(f"run {call.run!r} has no response from {call.model} to {call.case} (repeat {call.repeat}).")
     return reader, reader.read(place)
 
 
