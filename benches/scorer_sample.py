@@ -33,7 +33,7 @@ SHARES = {
     "number and date variants": 0.05,
 }
 
-MAX_VALUE = 40  # characters of a document that is only a value
+MAX_VALUE = 40  # maximum number of characters of a document that consists only of a value
 
 _SET_PHRASE = re.compile(r"insufficient information|信息不足")
 _REFUSING = re.compile(
@@ -69,7 +69,7 @@ class ValidationRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
                 stance=each.get("stance", "distracts"),
                 kind=each.get("kind", "related"),
                 source=at,
-                # A written row has a rival value instead of a document.
+                # Rows that were written for the set have a rival value instead of a document.
                 states=each.get("states") or (each["text"] if len(each["text"]) <= MAX_VALUE else None),
             )
             for at, each in enumerate(self.documents)

@@ -45,6 +45,7 @@ def main() -> None:
                 target=_measure_index, args=(kind, passages, chosen.queries, theirs)
             )
             process.start()
+            theirs.close()  # so that `recv` ends if the process dies
             figures = dict(ours.recv())
             process.join()
             for unit, maximum in _TARGETS.items():

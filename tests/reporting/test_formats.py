@@ -201,7 +201,7 @@ def test_judged_metrics_have_a_table_with_the_number_of_undecided_cases() -> Non
     (table,) = report.tables
     assert [column.heading for column in table.columns] == ["refused"]
     told = FORMATS["md"](report)
-    assert "## Metrics judged by a model" in told
+    assert "## Metrics from a judge model" in told
     assert "| m | en, robust, rejection, noise=1, judge j/1 | en | 5 | 300 (2 failed) | 25.0 [44.0, 56.0] |" in told
     assert "| m | en, robust, rejection, noise=1, judge j/2, 10 undecided | en | 5 | 290 (2 failed) | 50.0" in told
     assert "裁判模型判定的指标" in write_html(report, pack_cases([], []), "zh")
@@ -267,7 +267,7 @@ def test_the_slope_is_in_percentage_points() -> None:
     key = TrialGroup("m", "d", "en", "robust")
     cells = [Cell("noise", key, "robust", "all", _estimate("slope", -0.45), {"k": 5})]
     text = FORMATS["md"](make_report(["r"], cells, "robust"))
-    assert "| change per 1.0 of noise (points) |" in text
+    assert "| change per 1.0 of noise ratio (points) |" in text
     assert "| -45.0 [" in text
 
 
@@ -347,7 +347,7 @@ def test_an_incomplete_run_is_named_first(tmp_path: Path) -> None:
     assert not any("Incomplete" in type_command("report", str(tmp_path), "-f", form).out for form in ("text", "md"))
     with open_store(tmp_path, create=True) as store:
         store.add_missing([make_case(number) for number in range(3)])
-    note = f"Incomplete: {tmp_path} has 2 of 3 results. To complete it, rerun the command that created it."
+    note = f"Incomplete: {tmp_path} has 2 of 3 results. To complete the run, rerun the command that created it."
     assert type_command("report", str(tmp_path)).out.startswith(f"{note}\n\n")
     lines = type_command("report", str(tmp_path), "-f", "md").out.splitlines()
     assert lines[4].replace("\\", "") == f"**{note}**"

@@ -31,7 +31,7 @@ _BEGINNING = 2_000  # number of leading characters of an article that are used t
 _MAX_CHARS = 12_000  # maximum length of an article in a prompt, about 3,000 words; articles start with the news
 _SHOWN_CHARS = 100  # maximum length of the excerpt from an invalid response in the reason
 _MAX_BY_RULES = 6  # maximum number of questions that the rules write about an article, regardless of per_article
-_MIN_BATCH = 8  # minimum number of articles per batch; without it, the last few drafts would take one round each
+_MIN_BATCH = 8  # minimum number of articles per batch; otherwise, the last few drafts would take one round each
 # Minimum share of common words for two questions with the same answer to count as duplicates. Paraphrases share half of
 # their words; questions about different facts with the same answer (e.g. a year) share less than a third.
 _SAME = 0.5

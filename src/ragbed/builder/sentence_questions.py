@@ -52,7 +52,7 @@ _WORDS = {
     "谁的名字": "谁|哪位",
 }
 _MIN_CLAUSE = 0.75  # minimum share of the words of the clause with the value in the question
-_MARKS = r"[,;:](?!\d)|[，；：。]"  # between clauses
+_MARKS = r"[,;:](?!\d)|[，；：。]"  # punctuation between clauses
 _NUMBERS = r"\d[\d,.]*\d|\d|[一二两三四五六七八九]?[十百千万][一二两三四五六七八九十百千]*"
 _ASKING: dict[Lang, str] = {
     "en": r"\b(?:how|which|what|who|whose|when)\b",
@@ -79,12 +79,12 @@ _ASKED = {
 }
 _NOUN = re.compile(
     r" ((?:(?!(?:of|in|on|at|by|and|to|is|was|are|were|has|had|have|for|from|with|a|per)\b)[a-z-]+))"
-)  # what an English number counts
+)  # the noun after an English number
 _NUMERAL = re.compile(r"^(?:[\d.,]+|[一二两三四五六七八九十百千零]+)[万亿]?(?:[一二两三四五六七八九]千)?")
 
 
 def select_facts(article: Article, most: int) -> list[Fact]:
-    """Return the facts of an article to ask about: values of sentences that are clear with the title of their text."""
+    """Return the facts of an article to ask about: values in sentences that are clear together with the title."""
     found = find_facts(article, _ENOUGH, per_sentence=_PER_SENTENCE)
     facts = (fact for fact in found if BLANK in fact.question and _kind(fact) in _WORDS)
     titled = (fact for fact in facts if leave_out_quotation(fact.question) != fact.question)
@@ -183,7 +183,7 @@ def _clause(before: str, after: str) -> str:
 
 
 def _counts_same(question: str, after: str, lang: Lang) -> bool:
-    """Check that a question asks for the number of what follows the number in the sentence: "how many minutes"."""
+    """Check that a question counts the same noun as the sentence, e.g. "how many minutes" for "40 minutes"."""
     if lang == "zh":
         noun = re.match(r"[\u4e00-\u9fff]{1,2}", after)
         return noun is None or re.search(f"(?:多少|几).{{0,3}}{noun[0]}", question) is not None

@@ -1,4 +1,4 @@
-"""Verify items with all rules, and with a model that answers rephrased questions and ones with only distractors."""
+"""Verify items with all rules, and with a model that answers questions rephrased or with only distractors."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _rephrase(build: Build, items: Sequence[Item]) -> dict[str, list[str]]:
     """Return the generator's rephrasings of each question, or none if the rules write the questions."""
     if build.recipe.generator == GENERATOR:
         return {item.question: [] for item in items}
-    items = [item for item in items if BLANK not in item.question]  # by the rules
+    items = [item for item in items if BLANK not in item.question]  # questions with a blank were written by the rules
     cases = [
         make_case("rephrase", item.lang, write_prompt(item.lang, "rephrase", {"QUERY": item.question}))
         for item in items

@@ -276,7 +276,7 @@ supporting_option: Decorator = option(
     type=int,
     metavar="N",
     group=help_groups.CONTEXT,
-    help="Number of supporting documents per question, instead of --noise; the others are distractors.",
+    help="Number of supporting documents per question, instead of --noise; the remaining documents are distractors.",
 )
 noise_option: Decorator = option(
     "--noise",
@@ -311,7 +311,7 @@ _selection_options: Decorator = together(
         "--limit",
         metavar="N|0.x",
         group=help_groups.WHAT,
-        help="Use only the first N items of each dataset, or only this fraction of its items.",
+        help="Use only the first N items of each dataset, or this fraction of the items.",
     ),
     option(
         "--profile",
@@ -332,7 +332,7 @@ _context_options: Decorator = together(
         default="related",
         group=help_groups.CONTEXT,
         help=(
-            "Distractor conditions: related (the paper's), random (documents from other questions), fixed (one "
+            "Distractor conditions: related (as in the paper), random (documents from other questions), fixed (one "
             "supporting document, a growing number of distractors, and a length-matched control)."
         ),
     ),
@@ -376,4 +376,6 @@ def share(value: str | float) -> float:
     try:
         return read_share("share", value)
     except UsageError:
-        raise click.BadParameter(f"{value!r} is not a fraction between 0 and 1; use e.g. 0.03 or 3%.") from None
+        raise click.BadParameter(
+            f"{value!r} is not a fraction between 0 and 1. Use a value such as 0.03 or 3%."
+        ) from None

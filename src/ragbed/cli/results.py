@@ -48,7 +48,7 @@ def exit_if_incomplete(folder: Path, cells: Sequence[ConditionCounts], limit: st
     if episodes := sum(cell.truncated for cell in cells if cell.condition.testbed == "search"):
         truncated -= episodes  # the limit is part of the testbed, so a rerun of these episodes would not help
         say(
-            f"{counted(episodes, 'episode')} of search ended without an answer, at a limit or after invalid calls, and "
+            f"{counted(episodes, 'search episode')} ended without an answer, at a limit or after invalid calls, and "
             "count as wrong on the robust track. --search sets the limits."
         )
     if errors:
@@ -101,11 +101,8 @@ def print_cells(cells: Sequence[ConditionCounts], folders: Sequence[Path], *, to
         ]
         print_table(f"\n{title}" if number else title, columns, rows, to_stderr=to_stderr)
     if unsure := sum(round(cell.rate("unsure") * cell.asked) for cell in cells):
-        responses = "1 response is" if unsure == 1 else f"{unsure:,} responses are"
-        say(
-            f"{responses} unsure and counted as wrong. To judge unsure responses, run "
-            "`ragbed judge RUN -m MODEL --unsure`."
-        )
+        verdicts = "1 verdict is unsure and counts" if unsure == 1 else f"{unsure:,} verdicts are unsure and count"
+        say(f"{verdicts} as wrong. Judge these responses with ragbed judge RUN -m MODEL --unsure.")
     if any(cell.asked < FEW for cell in cells):
         click.echo(f"* fewer than {FEW} cases, so the 95% interval is wide.", err=to_stderr)
     if unscored := sum(cell.unscored for cell in cells):

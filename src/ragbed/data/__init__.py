@@ -148,7 +148,9 @@ def _detect_format(shown: Place, number: int, line: bytes) -> str:
     signs = " or ".join(f"{candidate.SIGN!r} ({name})" for name, candidate in FORMATS.items())
     found = ", ".join(fields) or "none"
     raise DataError(
-        shown, f"the format is unknown: a record must have the field {signs}, but this record has: {found}", line=number
+        shown,
+        f"the format is unknown: a record must have the field {signs}, but this record has: {found}",
+        line=number,
     )
 
 

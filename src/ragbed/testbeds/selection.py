@@ -34,13 +34,14 @@ def choose_testbeds(names: Sequence[str] | None, settings: Settings) -> list[Tes
             )
     if len(settings.num_docs or ()) > 1 and any(isinstance(testbed, EndToEnd) for testbed in chosen):
         raise UsageError(
-            "testbeds=own-retrieval and own-rejection accept only one value of `num_docs`. Remove the others."
+            "the testbeds own-retrieval and own-rejection accept only one value of `num_docs`. Remove the others."
         )
     unused = [testbed for testbed in abilities if not testbed.conditions(settings)]
     if names and unused:
         if set(settings.distractors) == {"fixed"}:
             raise UsageError(
-                f"testbeds={unused[0].name}: distractors=fixed applies only to noise. Add 'related' to `distractors`."
+                f"testbeds={unused[0].name}: distractors=fixed applies only to the noise testbed. Add 'related' to "
+                "`distractors`."
             )
         raise UsageError(f"testbeds={unused[0].name}: {_allowed_noise(unused)}. Change `noise` or `testbeds`.")
     return [testbed for testbed in chosen if testbed not in unused]

@@ -83,7 +83,7 @@ def test_it_opens_with_all_its_parts(opened: Watched, run: Path) -> None:
 def test_it_opens_with_a_paragraph_about_each_model(opened: Watched) -> None:
     cards = opened.page.locator("#en-summary .card")
     assert cards.locator("h3").all_inner_texts() == ["scripted/oracle", "scripted/last-doc"]
-    assert "It always refuses when no document contains the answer." in cards.nth(0).inner_text()
+    assert "The model always refuses when no document contains the answer." in cards.nth(0).inner_text()
     assert "Accuracy stays at 100% when 80% of the documents are noise." in cards.nth(0).inner_text()
     assert "Accuracy changes from 100% to 20%" in cards.nth(1).inner_text()
     assert "are based on only 4 questions" in cards.nth(1).inner_text()

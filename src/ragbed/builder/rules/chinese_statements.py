@@ -35,7 +35,7 @@ def is_fragment(sentence: str, full: str) -> bool:
 
 
 def is_doubted(sentence: str, full: str) -> bool:
-    """Check whether the next sentence, or the beginning of one of the next paragraphs, says that it is wrong."""
+    """Check whether the next sentence, or the start of one of the next paragraphs, says that a sentence is wrong."""
     rest = full.partition(sentence)[2]
     paragraphs = [line.strip() for line in rest[:2_000].split("\n")[1:] if line.strip()]
     return _DOUBTED.match(rest) is not None or any(map(_DENIED.match, paragraphs[:_NEXT]))

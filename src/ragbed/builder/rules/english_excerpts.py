@@ -15,7 +15,7 @@ from ragbed.builder.rules.english_quoted_values import Blank, find_values, is_ra
 from ragbed.builder.rules.english_words import NOT_STATED, UNSURE, VERB
 from ragbed.builder.rules.facts import BLANK, Fact, is_balanced
 
-_WORDS = (6, 40)  # minimum and maximum number of words of a sentence
+_WORDS = (6, 40)  # minimum and maximum number of words in a sentence
 _FORM = re.compile(r"(?!.*(?:\.\.|·))[A-Z£$€0-9‘](?:[^\[\]|:?!•…*_“”\"<>{}#=~^\\]|:(?= )(?!.*:))*[\w)%’]\.")
 _SHORT_QUOTE = re.compile(r"(?<![,:] )[“\"]([^“”\",.?!]{1,30})[”\"]")  # a name or a term, not what somebody said
 _INSTRUCTION = re.compile(

@@ -78,7 +78,7 @@ _JOINED = "\N{WORD JOINER}"  # replaces a space at which a text must not be spli
 
 
 def split_english(text: str) -> Iterator[str]:
-    """Yield the sentences of a text without markup, in one line each; a title may contain full stops."""
+    """Yield the sentences of a text without markup, each as one line; a title may contain full stops."""
     bare = strip_markup(_INSIDE.sub(lambda found: re.sub(r"(?<=[.?!]) ", _JOINED, found[0]), text))
     pending = ""
     for start, end in split_sentences(bare):
@@ -243,7 +243,7 @@ class Names:
         return not is_other and name not in self.persons and (" " in name or bool(kind))
 
     def full_person(self, last: str) -> str:
-        """Return the full name of the only person with a family name, or an empty string if there is no single one."""
+        """Return the full name of the only person with a family name, or an empty string if the name is not unique."""
         found = {name for name in self.persons if name.rsplit(maxsplit=1)[-1] == last}
         return found.pop() if len(found) == 1 else ""
 
