@@ -81,7 +81,7 @@ def main() -> int | None:
         return None
     if name not in MEMBERS:
         sys.exit(f"{name} is not a benchmark; choose from {', '.join(MEMBERS)}")
-    if name in SINGLE_THREADED:  # numpy reads this only once, when it is imported
+    if name in SINGLE_THREADED:  # numpy reads the variable only once, when it is imported
         os.environ["OPENBLAS_NUM_THREADS"] = "1"
     sys.argv = [f"python -m benches {name}", *options]
     try:

@@ -51,7 +51,7 @@ def flip_points(rng: np.random.Generator, runs: int) -> Iterator[Scenario]:
 
 
 def selective_answers(rng: np.random.Generator, runs: int) -> Iterator[Scenario]:
-    """Yield AURC, Brier score and coverage at 5 % risk of calibrated answers, with one or three cases per question."""
+    """Yield AURC, Brier score and coverage at 5% risk of calibrated answers, with one or three cases per question."""
     measures: dict[str, Callable[[ConfidentAnswers], Interval]] = {
         "AURC": ConfidentAnswers.area,
         "Brier score": ConfidentAnswers.brier,

@@ -34,7 +34,7 @@ if sys.argv[4] == "table":
 
 
 def main() -> None:
-    """Measure both; exit with code 1 if the API takes more than 5 % longer."""
+    """Measure both runs; exit with code 1 if the API takes more than 5% longer."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tries", type=int, default=7)
     tries = parser.parse_args().tries

@@ -134,7 +134,7 @@ def _difference_designs() -> Iterator[tuple[str, int, float, Callable[[np.random
 def _draw_means(
     shape: tuple[int, int], spread: float, base: float, effect: float, rng: np.random.Generator, runs: int
 ) -> Floats:
-    """Return the changes of means over m trials of n questions (`shape`)."""
+    """Return the changes in the mean over m trials, for each of n questions (`shape`)."""
     n, m = shape
     before, after = base + spread * rng.standard_normal((2, runs, n))
     after = before + effect + (after - base) / 2

@@ -108,7 +108,7 @@ def _samples(run: ragbed.Run, _: Path) -> list[Any]:
 
 
 def _metrics(_: ragbed.Run, file: Path) -> dict[str, float]:
-    """Return the exported metrics; MLflow must accept all names and return all values."""
+    """Return the exported metrics, after checking that MLflow accepts all names and returns all values."""
     (exported,) = json.loads(file.read_text("utf-8"))["runs"]
     return {name: float(value) for name, value in exported["metrics"].items()}
 

@@ -128,7 +128,7 @@ class _Generator:
         self._asked: dict[str, Item] = {}  # items by question
 
     def ask(self, request: Request) -> dict[str, list[Completion]]:
-        """See `Ask`."""
+        """Return the responses to all prompts; see `Ask`."""
         return {case.case: [Completion(outcome="ok", reply=self._reply(request.task, case))] for case in request.cases}
 
     def _reply(self, task: str, case: Case) -> str:

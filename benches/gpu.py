@@ -105,7 +105,7 @@ def run_round(timed: Timed, prompts: list[list[int]], sampling: Sampling) -> flo
 
 
 def floor_s(parameters: int, prompts: list[list[int]], bytes_per_token: int) -> float:
-    """Return the minimum time per prompt, with products at full speed and every key and value read once per token."""
+    """Return the minimum time per prompt, with full-speed matrix products and one read of the KV cache per token."""
     read = [len(prompt) for prompt in prompts]
     flops = 2 * parameters * (sum(read) + NEW_TOKENS * len(prompts))
     kept = sum(NEW_TOKENS * (length + NEW_TOKENS / 2) * bytes_per_token for length in read)

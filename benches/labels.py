@@ -1,4 +1,4 @@
-"""Measure how well labels agree with RGB's, and which planted defects are caught.
+"""Measure how well labels agree with RGB's, and which planted defects are found.
 
     python -m benches labels [RGB_DIR]
 

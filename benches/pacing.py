@@ -81,7 +81,7 @@ def cases_until(end: float) -> Iterator[Case]:
 
 
 async def talk(url: str, path: str, body: str | None = None) -> dict[str, object]:
-    """Send a request to the server without using the measured client."""
+    """Send a request to the server without the client that is measured."""
     import aiohttp  # noqa: PLC0415 - not imported while our client is measured
 
     method = "GET" if body is None else "POST"
@@ -137,7 +137,7 @@ async def parked() -> None:
 
 
 async def faults() -> None:
-    """Answer 5 % of the calls with 429 and Retry-After and 5 % with 500; let 1 % hang."""
+    """Answer 5% of the calls with 429 and Retry-After and 5% with 500; let 1% hang."""
     behaviour = Behaviour(0.05, refused=0.05, failed=0.05, hung=0.01, retry_after_s=1)
     with mock_model(behaviour) as url:
         outcomes: Counter[str] = Counter()

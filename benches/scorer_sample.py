@@ -33,7 +33,7 @@ SHARES = {
     "number and date variants": 0.05,
 }
 
-MAX_VALUE = 40  # characters of a document that is only a value
+MAX_VALUE = 40  # maximum number of characters of a document that consists only of a value
 
 _SET_PHRASE = re.compile(r"insufficient information|信息不足")
 _REFUSING = re.compile(
@@ -69,7 +69,7 @@ class ValidationRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
                 stance=each.get("stance", "distracts"),
                 kind=each.get("kind", "related"),
                 source=at,
-                # A written row has a rival value instead of a document.
+                # Rows that were written for the set have a rival value instead of a document.
                 states=each.get("states") or (each["text"] if len(each["text"]) <= MAX_VALUE else None),
             )
             for at, each in enumerate(self.documents)
@@ -144,7 +144,7 @@ def _to_row(record: dict[str, Any], digest: str) -> ValidationRow:
 
 
 def stratum_of(row: ValidationRow) -> str:  # noqa: PLR0911 - one return per stratum
-    """Return the stratum of a response from simple signs, which do not depend on the scorer."""
+    """Return the stratum of a response, determined by simple features that do not depend on the scorer."""
     text = fold(row.response, row.lang)
     golds = [any(fold(alias, row.lang) in text for alias in aliases) for aliases in row.answer]
     rivals = [fold(alias, row.lang) for aliases in row.fake or [] for alias in aliases] + _stated(row)
@@ -213,7 +213,7 @@ def _read_lines(path: Path) -> list[bytes]:
 
 
 def read_final_labels(folder: Path, part: Part) -> dict[str, dict[str, bool]]:
-    """Return the adjudicated labels of a part, or those of its author if no other reader else labelled it."""
+    """Return the adjudicated labels of a part, or its author's labels if no one else labelled it."""
     return read_labels(folder, "adjudicated", part) or read_labels(folder, "author", part)
 
 

@@ -177,7 +177,7 @@ def _phrase_loss(
 def _mention_loss(
     mentions: csr_matrix, owners: NDArray[np.int64], is_true: NDArray[np.bool_], wanted: Floats, copies: Floats
 ) -> Loss:
-    """Return the loss of the probability of the true answer among all mentions of a response and none of them."""
+    """Return the loss for the probability of the true answer, among all mentions in a response or none of them."""
     count = len(wanted)
 
     def loss(weights: Floats) -> tuple[float, Floats]:
@@ -225,7 +225,7 @@ def _pairs(terms: Iterable[str], weights: Floats) -> dict[str, tuple[float, floa
 
 
 def _cross_validate(lang: Lang, examples: Sequence[Example], folds: int) -> None:
-    """Print the errors on every source, each response judged by models that were fitted without its question."""
+    """Print the errors for every source; each response is judged by models that were fitted without its question."""
     counts: dict[str, Counter[str]] = {}
     load_weights = model.load_weights
     for fold in range(folds):

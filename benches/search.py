@@ -1,9 +1,10 @@
-"""The testbed `search`: time to run scripted agents, and time and memory to index and search many passages.
+"""Measure the `search` testbed: the time to run scripted agents, and the time and memory to search many passages.
 
     python -m benches search [--passages N] [--dense N] [--queries N]
 
 The index is built in a process of its own, so that its peak memory can be measured. CPU time is reported beside the
-elapsed time, because other work on the machine affects only the latter.
+elapsed time, because other work on the machine affects only the latter. The exit code is 1 if a run takes more than
+60 s, an index takes more than 10 minutes or 1 GB, or the median query takes more than 20 ms.
 """
 
 # ruff: noqa: PLC0415 - the process that measures the index imports only what it needs
@@ -14,14 +15,19 @@ import argparse
 import multiprocessing
 import resource
 import statistics
+import sys
 import tempfile
 import time
 from multiprocessing.connection import Connection
 from pathlib import Path
 
+from benches import check_figure
 from ragbed.testbeds.search.settings import IndexKind
 
 _CONDITIONS, _ITEMS = 5, 60
+_MAX_RUN_S = 60
+_TARGETS = {"s": 600, "MB": 1_024, "ms": 20}
+_TITLES = {"s": "time to index", "MB": "peak memory", "ms": "median query"}
 _AGENTS = ("search-once", "search-never", "search-endless", "search-malformed", "search-oracle", "search-gullible")
 
 
@@ -31,7 +37,7 @@ def main() -> None:
     parser.add_argument("--dense", type=int, default=10_000, help="Size of the dense corpus. [default: 10000]")
     parser.add_argument("--queries", type=int, default=200, help="Number of queries. [default: 200]")
     chosen = parser.parse_args()
-    _measure_agents()
+    passed = _measure_agents()
     for kind, passages in (("lexical", chosen.passages), ("dense", chosen.dense)):
         if passages:
             ours, theirs = multiprocessing.Pipe()
@@ -39,14 +45,21 @@ def main() -> None:
                 target=_measure_index, args=(kind, passages, chosen.queries, theirs)
             )
             process.start()
-            print(f"{kind}: {ours.recv()}", flush=True)
+            theirs.close()  # so that `recv` ends if the process dies
+            figures = dict(ours.recv())
             process.join()
+            for unit, maximum in _TARGETS.items():
+                title = f"{kind}, {passages:,} passages, {_TITLES[unit]}"
+                note = f" (CPU {figures[f'CPU {unit}']:.4g} {unit})" if f"CPU {unit}" in figures else ""
+                passed.append(check_figure(f"{title}{note}", figures[unit], maximum, unit))
+    sys.exit(not all(passed))
 
 
-def _measure_agents() -> None:
-    """Run every agent on 60 items under five conditions."""
+def _measure_agents() -> list[bool]:
+    """Run every agent on 60 items under five conditions, and return whether each run met its target."""
     import ragbed
 
+    passed = []
     with tempfile.TemporaryDirectory() as folder:
         for agent in _AGENTS:
             started, cpu = time.perf_counter(), time.process_time()
@@ -56,9 +69,9 @@ def _measure_agents() -> None:
             )  # fmt: skip
             assert sum(run.outcomes.values()) == _CONDITIONS * _ITEMS
             elapsed, cpu = time.perf_counter() - started, time.process_time() - cpu
-            print(
-                f"{agent:18} {_ITEMS} items x {_CONDITIONS} conditions: {elapsed:5.1f} s (CPU {cpu:.1f} s)", flush=True
-            )
+            title = f"{agent}, {_ITEMS} items x {_CONDITIONS} conditions (CPU {cpu:.1f} s)"
+            passed.append(check_figure(title, elapsed, _MAX_RUN_S, "s"))
+    return passed
 
 
 def _measure_index(kind: IndexKind, passages: int, queries: int, answer: Connection) -> None:
@@ -78,10 +91,8 @@ def _measure_index(kind: IndexKind, passages: int, queries: int, answer: Connect
         times.append(1_000 * (time.perf_counter() - begun))
         cpus.append(1_000 * (time.process_time() - used))
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    answer.send(
-        f"{passages:,} passages indexed in {elapsed:.0f} s (CPU {cpu:.0f} s), {memory:.0f} MB at most; query: median "
-        f"{statistics.median(times):.1f} ms (CPU {statistics.median(cpus):.1f} ms)"
-    )
+    query, query_cpu = statistics.median(times), statistics.median(cpus)
+    answer.send([("s", elapsed), ("CPU s", cpu), ("MB", memory), ("ms", query), ("CPU ms", query_cpu)])
 
 
 if __name__ == "__main__":

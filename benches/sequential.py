@@ -226,7 +226,7 @@ class NoisyModel(StatelessModel):
         self._right, self._wrong = ScriptedModel("oracle"), ScriptedModel("refuser")
 
     async def complete(self, case: Case, repeat: int = 0) -> Completion:
-        """Return the correct answer or a refusal, as the hash of the model's name and the case decides."""
+        """Return the correct answer or a refusal, depending on a hash of the model's name and the case."""
         digest = hashlib.sha256(f"{self.name} {case.case}".encode()).digest()
         is_right = int.from_bytes(digest[:4], "big") < self._chance * 2**32
         return await (self._right if is_right else self._wrong).complete(case, repeat)
@@ -256,7 +256,7 @@ def _calls(run: Any) -> int:  # noqa: ANN401 - a run
 
 
 def demonstrate(model_name: str, base_name: str, file: Path | None, noise: float = 0.4, drop: float = 0.1) -> int:
-    """Compare a model with a baseline, with the fixed plan and with `--until`; print both."""
+    """Compare a model with a baseline, first with the fixed plan and then with `--until`, and print both results."""
     import ragbed  # noqa: PLC0415 - the simulation does not need it
 
     plan = paired_size(drop, 4 * drop)

@@ -1,4 +1,4 @@
-"""Measure how accurately the remaining time of ten local runs is estimated after 5 % of their cases.
+"""Measure how accurately the remaining time of ten local runs is estimated after 5% of their cases.
 
 python -m benches time_estimates [--items N] [--model MODEL]
 
@@ -60,7 +60,7 @@ PLANS = (
 
 @dataclass
 class Watch:
-    """A watch that records the estimate after 5 % of the cases."""
+    """A watch that records the estimate after 5% of the cases."""
 
     cases: int = 0
     estimate_s: float = 0.0

@@ -51,7 +51,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         folder = given.keep or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        os.environ["RAGBED_CACHE_DIR"] = str(folder / CACHE)  # The viewer stores its index there.
+        os.environ["RAGBED_CACHE_DIR"] = str(folder / CACHE)  # The viewer stores its index in this folder.
         kept = [
             measure_server(prepare(folder / f"run-{given.trials}", given.trials)),
             measure_browser(prepare(folder / f"run-{given.browser_trials}", given.browser_trials)),

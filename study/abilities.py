@@ -60,7 +60,7 @@ def _slope(outcomes: Outcomes, model: str) -> Estimate:
 
 
 def _count_too_long(outcomes: Outcomes) -> tuple[int, int, int]:
-    """Return the number of the smallest model's cases that were too long, of all its cases, and its longest prompt."""
+    """Return the smallest model's number of cases that were too long, its number of cases, and its longest prompt."""
     trials = [
         trial
         for recording in outcomes.recordings
@@ -73,7 +73,7 @@ def _count_too_long(outcomes: Outcomes) -> tuple[int, int, int]:
 
 
 def _value(outcomes: Outcomes, method: str, row: tuple[str, str], metric: str) -> float | None:
-    """Return a metric of a model's confidence, or None if no answer has a usable one."""
+    """Return a metric of a model's confidence, or None if no answer has a usable confidence."""
     model, data = row
     profile = "robust+stated" if method == "stated" else "robust"
     with suppress(KeyError):
@@ -88,7 +88,7 @@ def _is_better(outcomes: Outcomes, method: str, data: str) -> bool:
 
 
 def _is_overconfident(outcomes: Outcomes, model: str, data: str) -> bool:
-    """Return whether the mean confidence of a model's answers exceeds their accuracy, with log-probabilities."""
+    """Return whether a model's mean confidence, based on log-probabilities, exceeds its accuracy."""
     answers = [
         (trial.scores["confidence"], trial.scores["correct"])
         for trial in outcomes.trials.by_run["synthetic-logprobs"]

@@ -1,4 +1,4 @@
-"""Check cassettes that somebody contributes to the leaderboard, and list the accepted ones.
+"""Check cassettes that are contributed to the leaderboard, and list the accepted ones.
 
     python -m study check FILE.cassette …
 
@@ -42,7 +42,7 @@ class Contribution(NamedTuple):
 
     @property
     def is_scripted(self) -> bool:
-        """Whether the model is not a language model, so that it is listed apart."""
+        """Whether the model is not a language model, so that it is listed separately."""
         return _provider(self.model) in NOT_LANGUAGE_MODELS
 
 
@@ -151,7 +151,7 @@ def is_same_model(model: str, served: str) -> bool:
 
 
 def main(arguments: list[str]) -> None:
-    """Check all files; the exit code is 1 if one is refused."""
+    """Check all files; the exit code is 1 if a file is rejected."""
     parser = argparse.ArgumentParser(prog="python -m study check", description=__doc__)
     parser.add_argument("files", type=Path, nargs="+")
     refused = 0

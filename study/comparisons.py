@@ -48,7 +48,7 @@ class Row:
 
     @property
     def is_significant(self) -> bool:
-        """Whether the adjusted p value is below 5 %."""
+        """Whether the adjusted p value is below 5%."""
         return self.adjusted < ALPHA
 
 

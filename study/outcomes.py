@@ -1,4 +1,4 @@
-"""The results of the study: cells, comparisons, synthetic data beside RGB's, and the outcomes of predictions."""
+"""The results of the study: cells, comparisons, synthetic data compared with RGB's, and the outcomes of predictions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def short(model: str) -> str:
 
 
 class Prediction(NamedTuple):
-    """A prediction of the protocol: its number, whether it was right, and the counts or values behind this."""
+    """A prediction of the protocol: its number, whether it was right, and the counts or values that show this."""
 
     number: int
     is_right: bool
@@ -167,7 +167,7 @@ def is_sent(trial: RecordedTrial) -> bool:
 
 
 def count_failed(outcomes: Outcomes) -> tuple[int, int]:
-    """Return the number of calls of the main study that failed, and of all its calls."""
+    """Return the number of failed calls in the main study, and the number of all its calls."""
     main = (recording for recording in outcomes.recordings if recording.run.run not in ABILITY_RUNS)
     called = [trial.outcome for recording in main for trial in recording.trials if is_sent(trial)]
     return sum(outcome not in ("ok", "truncated") for outcome in called), len(called)

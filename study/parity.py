@@ -78,7 +78,7 @@ class Original:
 
 @dataclass(frozen=True)
 class OurSide:
-    """What ragbed sent and concluded for a case."""
+    """A case with the request that ragbed sent and the response."""
 
     case: Case
     reply: str

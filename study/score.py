@@ -1,4 +1,4 @@
-"""Compute the scores of all recordings again, after a change of the scorer.
+"""Compute the scores of all recordings again after a change to the scorer.
 
     python -m study score [--rgb DIR] [--check]
 

@@ -163,7 +163,7 @@ def synthetic_table(outcomes: Outcomes) -> Iterator[str]:
 
 
 def spacing_table(outcomes: Outcomes) -> Iterator[str]:
-    """Yield the difference between the models on synthetic data minus the one on RGB's data."""
+    """Yield the difference between the models on synthetic data minus their difference on RGB's data."""
     yield "| Models | 1b, synthetic minus RGB | 1c, synthetic minus RGB |"
     yield "|---|---|---|"
     for pair in dict.fromkeys(row.model for row in outcomes.rows("1b")):

@@ -1,1 +1,1 @@
-"""The slow test tier: random kills, faults, damage and attacks. See `__main__.py`."""
+"""Slow tests: random kills, faults, damage and attacks. See `__main__.py`."""

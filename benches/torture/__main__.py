@@ -1,4 +1,4 @@
-"""Run the random tests of crashes, faults and attacks many times (the slow tier, `make torture`).
+"""Run the random tests of crashes, faults and attacks many times (`make torture`).
 
     python -m benches torture [PART …] [--count N] [--seed N]
 

@@ -1,4 +1,4 @@
-"""Check that a build fetches no forbidden address, however the address is written."""
+"""Check that a build never fetches a forbidden address, no matter how the address is written."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def _follow(folder: Path, targets: list[str]) -> None:
 def torture(folder: Path, count: int, seed: int) -> bool:
     """Fetch forbidden addresses given in lists, as names and as redirects."""
     draw, tally = random.Random(seed), Tally("addresses")
-    # The redirects themselves come from this machine.
+    # Loopback is not a redirect target, because this machine serves the redirects.
     elsewhere = [name for name in _NETWORKS if not ip_network(name).is_loopback]
     listed, targets = urls(count, draw, _NETWORKS), urls(count, draw, elsewhere)
     plain = [str(_inside(ip_network(name), draw)) for _ in range(-(-count // len(_NETWORKS))) for name in _NETWORKS]

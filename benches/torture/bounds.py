@@ -188,7 +188,7 @@ def run_all(commands: Iterable[Command]) -> Iterator[tuple[Command, Ended]]:
 
 @dataclass
 class Tally:
-    """The counts for one part: what was tried, and which guarantees were violated."""
+    """The counts for one part: the number of trials, and the violated guarantees."""
 
     part: str
     tried: Counter[str] = field(default_factory=Counter)

@@ -76,7 +76,7 @@ def _flipped(draw: random.Random) -> Trial:
 
 
 def _odd_unneeded(draw: random.Random) -> Trial:
-    """Return a complete response with an odd value in a field that is not read."""
+    """Return a complete response with an unusual value in a field that is not read."""
     field, value = draw.choice(_UNNEEDED), draw.choice([one for one in _ODD_VALUES if one != "NaN" and one[0] != "["])
     body = chat()[:-1] + f', "{field}": {value}}}'.encode()
     return Trial(f"{field} {value[:12]}", reply(body), is_sound=True)
@@ -89,7 +89,7 @@ def _odd_needed(draw: random.Random) -> Trial:
 
 
 def _chunked(draw: random.Random) -> Trial:
-    """Return a complete response in chunks of odd sizes, some with extensions and trailers."""
+    """Return a complete response in chunks of unusual sizes, some with extensions and trailers."""
     body, parts = chat(), []
     while body:
         size = draw.choice((1, 2, 7, 100))

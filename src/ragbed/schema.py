@@ -241,7 +241,7 @@ class Search(Record, frozen=True, kw_only=True):
 
     query: str
     k: Count = 0
-    found: tuple[Retrieved, ...] = ()  # best first
+    found: tuple[Retrieved, ...] = ()  # the passages found, best first
     problem: str | None = None  # why the search was not executed, e.g. bad-json, unknown-tool, query-too-long
 
 

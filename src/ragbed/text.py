@@ -199,7 +199,7 @@ def _below_ten_thousand(number: int) -> str:
 
 
 def spoken(number: int) -> str:
-    """Return a spoken Chinese count: 两万 and 两千, but 二百 and 二十."""
+    """Return a Chinese count as it is spoken: 两万 and 两千, but 二百 and 二十."""
     words = numeral(number)
     return "两" + words[1:] if words[0] == "二" and words[1:2] in ("千", "万", "亿") else words
 

@@ -32,7 +32,7 @@ def _cell(hits: int, n: int, noise: float = 0.8, lang: str = "en") -> Cell:
 def _compared(won: int, lost: int, n: int, least: float) -> Comparison:
     moved = [1.0] * won + [-1.0] * lost + [0.0] * (n - won - lost)
     fall = decline_test(moved, least)
-    return Comparison(_WHERE, n, 0, 0.5, 0.5, paired_difference(moved), won, lost, 1.0, 1.0, fall)
+    return Comparison(_WHERE, n, 0, 0.5, 0.5, paired_difference(moved), won, lost, 1.0, 1.0, fall, n)
 
 
 def _check_alone(row: Comparison) -> GateResult:

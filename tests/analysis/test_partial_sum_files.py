@@ -86,7 +86,7 @@ def test_missing_and_repeated_shards_are_refused(tmp_path: Path, parts: list[Pat
     done = type_command("report", str(files[0]), "-f", "html")
     assert (
         done.code,
-        "HTML reports contain the individual cases, which aggregate files do not contain" in done.err,
+        "HTML reports show individual cases, which aggregate files do not contain" in done.err,
     ) == (
         2,
         True,
@@ -181,8 +181,8 @@ def test_an_invalid_file_is_reported_with_its_line(tmp_path: Path) -> None:
         (head + sheet + sheet, ":3: this is not a valid line of an aggregate file (m on d appears twice)"),
         (
             head + '{"is":"questions","n":1,"trials":[[0]]}\n',
-            ":2: this is not a valid line of an aggregate file (a trial refers to a pattern that no earlier "
-            "line defines",
+            ":2: this is not a valid line of an aggregate file (a trial refers to a pattern that is not defined "
+            "on an earlier line",
         ),
         (head + '{"is":"questions","n":0,"trials":[[0]]}\n', ":2: this is not a valid line of an aggregate file ("),
         (

@@ -45,7 +45,7 @@ def test_a_margin_is_a_number_or_a_percentage(share: str | float, runs: dict[str
 
 @pytest.mark.parametrize("share", ["lots", "5", 1.5, "-1%", "nan"])
 def test_a_margin_that_is_not_a_share_is_refused(share: str | float, runs: dict[str, ragbed.Run]) -> None:
-    message = rf"fail_if_worse={share!r} is not a fraction between 0 and 1\. Use e\.g\. 0\.03 or '3%'\."
+    message = rf"fail_if_worse={share!r} is not a fraction between 0 and 1\. Use a value such as 0\.03 or '3%'\."
     with pytest.raises(ragbed.UsageError, match=message):
         ragbed.compare(runs["oracle"], runs["refuser"], fail_if_worse=share)
 

@@ -211,7 +211,7 @@ def test_a_system_that_retrieves_is_scored_by_what_it_found(tmp_path: Path) -> N
 
     run = _evaluate(ragbed.system(search, name="mine"), tmp_path, testbeds="own-retrieval", noise=None)
     assert run.outcomes == {"ok": 5}
-    assert run.table("own-retrieval")[0]["unknown"] == 1.0
+    assert run.table("own-retrieval")[0]["unknown passages"] == 1.0
     assert _trial(run)["model"] == "system/mine"
 
 
@@ -254,7 +254,7 @@ def test_an_object_with_the_model_protocol_is_a_model(tmp_path: Path) -> None:
     [
         (3, "model=3 is not a model: use a model string"),
         (None, "model=None is not a model"),
-        ([], "model is empty"),
+        ([], "`model` is empty"),
         (Echo, "is not a model"),
         (lambda: "x", "the function cannot be called with the prompt"),
         (lambda question, documents: "x", r"use ragbed.system\(function\)"),
@@ -325,14 +325,14 @@ def test_data_can_be_named_and_mixed(tmp_path: Path) -> None:
     ("data", "message"),
     [
         (3, "data=int '3' is not a dataset"),
-        ([], "data is empty"),
+        ([], "`data` is empty"),
         ([3], "data=int '3' is not a dataset"),
         ("ragbed-mini-en_bas", "Did you mean 'ragbed-mini-en_base'"),
-        (_ITEMS[0], "data is a single item, but a list of items is expected"),
+        (_ITEMS[0], "`data` is a single item, but a list of items is expected"),
         ([_ITEMS, _ITEMS], r"2 datasets are named 'data'. Give each its own name: data=\{'NAME': …"),
         (
             [{"question": object()}],
-            r"item 0 cannot be converted to JSON: object is not a JSON type\. Use strings, numbers",
+            r"item 0 cannot be converted to JSON: object is not a type that JSON supports\. Use strings, numbers",
         ),
     ],
 )

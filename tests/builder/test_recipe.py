@@ -51,7 +51,10 @@ def test_places_are_looked_for_from_the_folder_of_the_recipe(tmp_path: Path) -> 
         (f"seed = {10**30}\n" + GOOD, "seed: 1000000000000000000000000000000 is too large"),
         (f"seed = {'9' * 5_000}\n" + GOOD, "is not valid TOML"),
         (GOOD + '[gate.cutoffs]\n"m/x" = "9999-12-31"\n', "later than"),
-        (GOOD + "[wanted]\nbase = 0\n", "must request at least one item; set at least one number above 0"),
+        (
+            GOOD + "[wanted]\nbase = 0\n",
+            "[wanted] must contain at least one number above 0; otherwise no items are built",
+        ),
         (GOOD + "[search]\nhits = 0\n", "search.hits: 0 is not a number from 1 to"),
         (GOOD + '[search]\nengine = "googel"\n', "Did you mean 'google'"),
         (GOOD + '[search]\nafter = "tomorrow"\n', "search.after 'tomorrow' is not a valid date"),

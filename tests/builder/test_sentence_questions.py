@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-import pytest
-from msgspec import structs
+from datetime import date
+from pathlib import Path
 
+import pytest
+from msgspec import json, structs
+
+from ragbed.builder.build_context import Build
 from ragbed.builder.drafting import draft_question
+from ragbed.builder.model_requests import Request
+from ragbed.builder.questions import make_questions
+from ragbed.builder.recipe import Recipe
+from ragbed.builder.records import Draft
 from ragbed.builder.rules.facts import Fact
 from ragbed.builder.sentence_questions import make_sentence_case, read_question, select_facts
-from ragbed.schema import Article, Lang
+from ragbed.schema import Article, Completion, Lang, Reject
 
 TITLES: dict[Lang, str] = {"en": "Baths of Lower Quenby reopen", "zh": "下渠镇游泳馆重新开放"}
 TEXTS: dict[Lang, str] = {
@@ -87,3 +95,85 @@ def test_titles_of_works_are_not_selected() -> None:
     assert all("Silent" not in fact.answer for fact in found)
     for fact in found:
         read_question(structs.replace(article("en"), text=text), fact, "Question: How many prizes did it win?")
+
+
+@pytest.mark.parametrize(("lang", "words"), [("en", "begin the question with: How many lockers"), ("zh", "“多少个”")])
+def test_the_prompt_names_the_question_words(lang: Lang, words: str) -> None:
+    assert words in make_sentence_case(article(lang), only_fact(lang)).messages[0].content
+
+
+GOOD = "Question: How many lockers does the new hall of the baths have?"
+BAD = "Question: Who built the lockers of the new hall of the baths?"
+
+
+def write_questions(folder: Path, replies: dict[str, Completion]) -> tuple[list[Draft], list[str], list[str]]:
+    """Return the drafts, the outcomes of the rejects and the tasks, given the response to each task."""
+    asked = []
+
+    def ask(request: Request) -> dict[str, list[Completion]]:
+        asked.append(request.task)
+        return {case.case: [replies[request.task]] for case in request.cases}
+
+    (folder / "steps").mkdir()
+    (folder / "steps" / "articles.jsonl").write_bytes(json.encode(article("en")) + b"\n")
+    recipe = json.decode(
+        b'{"name": "baths", "generator": "m", "langs": ["en"], "wanted": {"base": 5},'
+        b' "sources": [{"kind": "folder", "place": "docs"}], "questions": {"prompt": "sentence"}}',
+        type=Recipe,
+    )
+    found = list(make_questions(Build(folder, recipe, date(2026, 1, 1), ask)))
+    drafts = [one for one in found if isinstance(one, Draft)]
+    return drafts, [one.outcome for one in found if isinstance(one, Reject)], asked
+
+
+def test_a_usable_question_is_not_written_again(tmp_path: Path) -> None:
+    (draft,), outcomes, asked = write_questions(tmp_path, {"sentence": Completion(outcome="ok", reply=GOOD)})
+    assert (draft.by_rules, outcomes, asked) == (False, [], ["sentence"])
+
+
+def test_the_generator_may_repair_a_question_once(tmp_path: Path) -> None:
+    replies = {"sentence": Completion(outcome="ok", reply=BAD), "repair": Completion(outcome="ok", reply=GOOD)}
+    (draft,), outcomes, asked = write_questions(tmp_path, replies)
+    assert (draft.by_rules, outcomes, asked) == (False, [], ["sentence", "repair"])
+
+
+def test_a_question_by_the_rules_replaces_one_that_cannot_be_used(tmp_path: Path) -> None:
+    replies = {"sentence": Completion(outcome="ok", reply=BAD), "repair": Completion(outcome="ok", reply=BAD)}
+    (draft,), outcomes, _ = write_questions(tmp_path, replies)
+    assert draft.by_rules
+    assert draft.question == only_fact("en").question
+    assert outcomes == ["type"]
+
+
+def test_a_failed_call_is_not_replaced(tmp_path: Path) -> None:
+    drafts, outcomes, _ = write_questions(tmp_path, {"sentence": Completion(outcome="error", error="timeout: 10 s")})
+    assert (drafts, outcomes) == ([], ["error"])
+
+
+@pytest.mark.parametrize(
+    ("lang", "text", "answer", "reply"),
+    [
+        ("en", "Small lockers in the hall cost 20 cents, large lockers 45 cents.", "45",
+         "How many cents do small lockers in the hall cost?"),
+        ("en", "Small lockers in the hall cost 20 cents, large lockers 45 cents.", "45",
+         "How many cents do lockers cost in the hall?"),
+        ("en", "The keeper Anna Berg left the baths after 34 years.", "34",
+         "How many years did the keeper Anna Berg leave?"),
+        ("en", "Anna Berg kept the old baths of Quenby until 1969.", "1969",
+         "In which year did Anna Berg keep the baths of Quenby?"),
+        ("zh", "小柜子在大厅里每天收费20元，大柜子每天收费45元。", "45元", "小柜子在大厅里每天收费多少元？"),
+        ("zh", "大厅里的新柜子均完工于2022年之后，由馆里验收。", "2022年", "大厅里的新柜子完工于哪一年？"),
+    ],
+)  # fmt: skip
+def test_questions_about_another_value_or_part_are_rejected(lang: Lang, text: str, answer: str, reply: str) -> None:
+    source = structs.replace(article(lang), text=text)
+    fact = next(fact for fact in select_facts(source, 9) if fact.answer == answer)
+    found = read_question(source, fact, reply)
+    assert not isinstance(found, dict)
+    assert found[0] == "unrelated"
+
+
+def test_years_are_asked_for_with_their_preposition() -> None:
+    source = structs.replace(article("en"), text="Anna Berg kept the old baths of Quenby until 1969.")
+    (fact,) = select_facts(source, 9)
+    assert "with: Until which year" in make_sentence_case(source, fact).messages[0].content

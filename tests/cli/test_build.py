@@ -419,7 +419,12 @@ def _kill(place: Path, sign: str, blow: signal.Signals) -> tuple[int, str]:
     command = [sys.executable, "-m", "ragbed", "build", "run", "world.toml", "-o", "out"]
     source = str(Path(__file__).parents[2] / "src")
     with subprocess.Popen(
-        command, cwd=place, stderr=subprocess.PIPE, env=os.environ | {"PYTHONPATH": source}
+        command,
+        cwd=place,
+        stderr=subprocess.PIPE,
+        env=os.environ | {"PYTHONPATH": source},
+        # A shell starts background jobs with SIGINT ignored, and processes inherit this.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
     ) as process:
         deadline = time.monotonic() + 120
         while not list((place / "out").glob(sign)) and process.poll() is None and time.monotonic() < deadline:

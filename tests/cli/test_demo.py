@@ -89,7 +89,7 @@ def test_the_result_is_explained_in_words_in_each_language(done: Done) -> None:
         "100%. With 11 questions per condition, these are rough figures."
     )
     assert chinese.startswith(
-        "结论：两篇文档都含答案时，baseline/lexical 的正确率为 36%；其中一篇换成干扰文档时为 45%；不给文档时为 0%。"
+        "结论：两篇文档都含答案时，baseline/lexical 的正确率为 36%；其中一篇换成干扰文档时为 45%；不提供文档时为 0%。"
     )
 
 

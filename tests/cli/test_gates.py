@@ -134,4 +134,4 @@ def test_a_gate_file_of_the_environment_may_be_meant_for_other_commands(
 def test_what_is_not_a_share_is_named(share: str) -> None:
     done = type_command("compare", "a", "b", "--fail-if-worse", share)
     assert done.code == 2
-    assert "is not a fraction between 0 and 1; use e.g. 0.03 or 3%" in done.err
+    assert "is not a fraction between 0 and 1. Use a value such as 0.03 or 3%" in done.err

@@ -89,11 +89,11 @@ def test_every_line_that_cannot_be_matched_is_named(data: Path) -> None:
     done, _ = _import(path, lines, data, "--from", "rgb")
     problems = json.loads(done.out)["problems"]
     assert [problem.split(": ")[0] for problem in problems] == [f"{path}:{line}" for line in (1, 2, 3, 4, 7)]
-    assert "the dataset has no item with id 99" in problems[0]
+    assert "the dataset has no item with the ID 99" in problems[0]
     assert "has the question 'Another question?'" in problems[1]
     assert "has the answer ['another']" in problems[2]
     assert "cannot be read" in problems[3]
-    assert "answered on an earlier line" in problems[4]
+    assert "an earlier line already contains an answer to" in problems[4]
 
 
 def test_labels_and_documents_that_differ_are_counted(data: Path) -> None:
@@ -115,7 +115,7 @@ def test_data_that_were_run_under_a_shorter_name_are_found(data: Path) -> None:
     [
         ("answers.json", ("--from", "rgb"), "is not named like a result file of the original code"),
         (_NAME.replace("en_refine", "zh_int"), ("--from", "rgb"), "a dataset that is not one of en_refine"),
-        (_NAME, ("--from", "rgb", "--profile", "robust"), "require code-2024 or code-2023"),
+        (_NAME, ("--from", "rgb", "--profile", "robust"), "or --profile code-2023"),
         (_NAME, ("--from", "csv"), "unknown format 'csv'"),
         (_NAME, ("--from", "jsonl"), "requires the name of the model that produced the answers. Add --model NAME."),
     ],

@@ -39,7 +39,7 @@ def test_errors_are_listed_with_place_and_fix_and_exit_1(tmp_path: Path) -> None
 def test_a_clean_dataset_exits_0(tmp_path: Path) -> None:
     done = type_command("lint", _write(tmp_path / "made.json", CLEAN))
     assert (done.code, done.err) == (0, "")
-    assert done.out.splitlines()[-1].startswith("0 errors, 0 warnings, 0 notes. Nothing is wrong.")
+    assert done.out.splitlines()[-1].startswith("0 errors, 0 warnings, 0 notes. No problems found.")
 
 
 def test_warnings_alone_exit_0(tmp_path: Path) -> None:

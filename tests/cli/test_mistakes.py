@@ -346,7 +346,7 @@ NO_CASES = [
     ),
     Mistake(
         "cases DATA --limit 3 --noise 0.5 --testbeds noise",
-        "No case can be built, for the reasons above. Choose other values for --noise, --num-docs, "
+        "No case can be built; the reasons are listed above. Choose other values for --noise, --num-docs, "
         "--true-ratio or --distractors, or another dataset.",
     ),
     Mistake(
@@ -386,7 +386,8 @@ OPTIONS = [
     ),
     Mistake(
         "run -m scripted/oracle -d DATA --limit 0",
-        "--limit '0' is neither a positive number of items nor a fraction between 0 and 1. Use e.g. 50 or 0.1.",
+        "--limit '0' is neither a positive number of items nor a fraction between 0 and 1. Use a value such as 50 or "
+        "0.1.",
     ),
     Mistake("RUN --lang fr", "unknown language 'fr'. Known: en, zh."),
     Mistake(
@@ -483,7 +484,8 @@ OPTIONS = [
     Mistake("compare good:gpt good", "unknown model 'gpt'. Known: scripted/oracle."),
     Mistake(
         "compare good good --fail-if-worse lots",
-        "Error: Invalid value for '--fail-if-worse': 'lots' is not a fraction between 0 and 1; use e.g. 0.03 or 3%.",
+        "Error: Invalid value for '--fail-if-worse': 'lots' is not a fraction between 0 and 1. Use a value such as "
+        "0.03 or 3%.",
     ),
     Mistake(
         "view good --port 99999",
@@ -557,7 +559,7 @@ FILES = [
     ),
     Mistake(
         "status broken",
-        "broken/run.sqlite is damaged or not a run (file is not a database); restore it from a backup",
+        "broken/run.sqlite is damaged or not a run (file is not a database); restore the file from a backup",
         code=1,
     ),
     Mistake(
@@ -573,7 +575,7 @@ FILES = [
     Mistake("judge good -m scripted/oracle --labels none.jsonl", "none.jsonl: no such file. Check the path."),
     Mistake(
         "judge good -m scripted/oracle --labels text",
-        "text:1: this line is not a valid label: JSON is malformed: invalid character (byte 0)",
+        "text:1: the line is not a valid label: JSON is malformed: invalid character (byte 0)",
         code=1,
     ),
     Mistake("report good -f md -o empty", "empty is a folder. Choose a file inside it."),

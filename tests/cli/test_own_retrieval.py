@@ -54,7 +54,7 @@ def test_the_example_finds_answers_and_declines_and_the_report_tells_the_gap() -
     assert cells["retrieval_gap"]["high"] < 0
     assert cells["refusal_withheld"]["n"] == 60
     told = type_command("report", "r").out
-    assert "End-to-end RAG: retrieval quality, and accuracy compared with that on given documents" in told
+    assert "End-to-end RAG: retrieval quality, and accuracy compared with accuracy on given documents" in told
     assert "End-to-end RAG: accuracy by the share of noise" in told
 
 
@@ -99,7 +99,8 @@ def test_a_model_which_searches_nothing_is_refused_before_it_is_asked() -> None:
     done = type_command("run", "-m", "scripted/oracle", "-d", DATA, "--testbeds", "own-retrieval", "--out", "r")
     assert done.code == 2
     assert (
-        "scripted/oracle does not search documents, but own-retrieval and own-rejection require a RAG system "
+        "scripted/oracle does not search documents, but the testbeds own-retrieval and own-rejection require a RAG "
+        "system "
         "(python/…, http/…, ragbed.system)." in done.err
     )
 
@@ -117,8 +118,8 @@ def test_episodes_at_a_limit_are_counted_and_the_run_is_complete(tmp_path: Path)
     words = ("-d", "ragbed-mini-zh_base", "--testbeds", "search", "--limit", "2", "--no-cache", "--out", str(tmp_path))
     done = type_command("run", "-m", "scripted/search-endless", *words, "--search", "turns=2")
     assert done.code == 0
-    assert "4 episodes of search ended without an answer, at a limit or after invalid calls" in done.err + done.out
-    assert "Search as a tool: searches and search errors" in done.out
+    assert "4 search episodes ended without an answer, at a limit or after invalid calls" in done.err + done.out
+    assert "Search tool: searches and search errors" in done.out
 
 
 def test_infeasible_conditions_of_search_are_listed_with_their_reason(tmp_path: Path) -> None:

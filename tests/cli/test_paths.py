@@ -48,7 +48,7 @@ def test_what_an_address_holds_of_keys_is_not_shown(here: Path) -> None:
 
 def test_a_run_named_as_an_address_of_this_machine_is_no_file_of_sums(here: Path) -> None:
     done = type_command("report", f"file://{here}/r")
-    said = f"ragbed: file://{here}/r: a run is a local folder. Use its path without file://.\n"
+    said = f"ragbed: file://{here}/r: a run is a local folder. Use the folder's path without file://.\n"
     assert (done.code, done.err) == (2, said)
 
 

@@ -35,7 +35,7 @@ def test_a_dataset_without_faults_ends_with_0(tmp_path: Path) -> None:
 
 def test_a_report_is_what_its_name_ends_in_or_is_refused(tmp_path: Path) -> None:
     done = type_command("build", "quality", "ragbed-mini-en_fact", "-o", str(tmp_path / "quality.txt"))
-    assert (done.code, done.out, "the report file must end in .html or .json" in done.err) == (2, "", True)
+    assert (done.code, done.out, "the name of the report file must end in .html or .json" in done.err) == (2, "", True)
     type_command("build", "quality", "ragbed-mini-en_fact", "-o", str(tmp_path / "Q.JSON"))
     assert json.loads((tmp_path / "Q.JSON").read_text("utf-8"))["ok"] is True
     assert [path.name for path in tmp_path.iterdir()] == ["Q.JSON"]
@@ -96,6 +96,6 @@ def test_a_failed_trial_is_not_right_and_other_conditions_than_the_plain_prompt_
 
 def test_a_cut_off_that_is_none_is_refused(tmp_path: Path) -> None:
     words = ("build", "quality", "ragbed-mini-en_base", "--runs", str(tmp_path))
-    assert "is not of the form MODEL=DATE" in type_command(*words, "--cutoff", "2024-06-01").err
+    assert "does not have the form MODEL=DATE" in type_command(*words, "--cutoff", "2024-06-01").err
     assert "is not a valid date" in type_command(*words, "--cutoff", "m/a=June").err
     assert "--cutoff requires --runs" in type_command(*words[:3], "--cutoff", "m/a=2024-06-01").err

@@ -76,7 +76,7 @@ def test_a_part_with_other_bytes_is_named_before_anything_of_it_is_used(tmp_path
     last = tmp_path / "made" / dataset.parts[3].name
     last.write_bytes(last.read_bytes().replace(b"gold", b"lead"))
     read: list[Item] = []
-    with pytest.raises(DataError, match=r"part-00003\.jsonl does not match shards\.json .*copy it again"):
+    with pytest.raises(DataError, match=r"part-00003\.jsonl does not match shards\.json .*copy the file again"):
         read.extend(dataset.items())
     assert not read or all(part_of(item.id, 4) < 3 for item in read)
 

@@ -33,7 +33,7 @@ def _run(out: Path, model: Any, **options: Any) -> ragbed.Run:
         (
             {"until": "decided", "fail_under": "noise.accuracy@0.4=0.4"},
             "below the minimum",
-            "value has left the interval; the decision stands",
+            "value is now outside the interval; the decision stands",
         ),
         ({"until": "compare:BASE:drop 20%"}, "worse than the baseline", ""),
         ({"until": "noise.accuracy ± 20"}, "inconclusive", "–"),

@@ -139,5 +139,5 @@ def test_shares_of_a_monitored_run_are_drawn_without_intervals(tmp_path: Path) -
 @pytest.mark.parametrize("line", ["{}", '{"case": "x", "model": "m", "types": []}', "nonsense"])
 def test_a_line_that_is_not_a_diagnosis_is_reported(tmp_path: Path, line: str) -> None:
     _diagnose(tmp_path, line)
-    with pytest.raises(DataError, match=r"diagnosis\.jsonl:1: this line is not a valid diagnosis"):
+    with pytest.raises(DataError, match=r"diagnosis\.jsonl:1: the line is not a valid diagnosis"):
         read_causes([tmp_path])

@@ -201,7 +201,7 @@ def test_judged_metrics_have_a_table_with_the_number_of_undecided_cases() -> Non
     (table,) = report.tables
     assert [column.heading for column in table.columns] == ["refused"]
     told = FORMATS["md"](report)
-    assert "## Metrics judged by a model" in told
+    assert "## Metrics from a judge model" in told
     assert "| m | en, robust, rejection, noise=1, judge j/1 | en | 5 | 300 (2 failed) | 25.0 [44.0, 56.0] |" in told
     assert "| m | en, robust, rejection, noise=1, judge j/2, 10 undecided | en | 5 | 300 (2 failed) | 50.0" in told
     assert "裁判模型判定的指标" in write_html(report, pack_cases([], []), "zh")
@@ -212,7 +212,45 @@ def test_a_difference_between_two_conditions_does_not_double_n() -> None:
     rates = [("accuracy", 60), ("retrieval_gap", 120)]
     cells = [Cell("own-retrieval", key, "robust", "all", _estimate(metric, n=n), {"k": 5}) for metric, n in rates]
     (table,) = (one for one in make_report(["r"], cells, "robust").tables if one.name == "own-retrieval")
-    assert table.rows[0].asked == 60
+    assert table.rows[0].counts.asked == (60, 60)
+
+
+def test_n_is_a_range_if_the_rates_of_a_row_differ() -> None:
+    key = TrialGroup("m", "d", "en", "robust")
+    counts = {0.0: (1_060, 0), 0.8: (54, 3)}
+    cells = [
+        Cell(
+            "noise",
+            key,
+            "robust",
+            "all",
+            msgspec.structs.replace(_estimate("accuracy", n=n), asked=n, errors=errors),
+            {"noise": noise, "k": 5},
+        )
+        for noise, (n, errors) in counts.items()
+    ]
+    report = make_report(["r"], cells, "robust")
+    assert "| 54–1,060 (0–3 failed) |" in FORMATS["md"](report)
+    assert "54--1,060" in FORMATS["latex"](report)
+    page = write_html(report, pack_cases([], []))
+    assert "54–1,060 (0–3 failed)" in page
+    assert "a range means that the rates in a row have different n" in page
+
+
+def test_paired_differences_are_explained() -> None:
+    key = TrialGroup("m", "d", "en", "robust")
+    cells = [Cell("own-retrieval", key, "robust", "all", _estimate("retrieval_gap"), {"k": 5})]
+    assert "computed before rounding" in FORMATS["md"](make_report(["r"], cells, "robust"))
+    cells = [Cell("own-retrieval", key, "robust", "all", _estimate("accuracy"), {"k": 5})]
+    assert "computed before rounding" not in FORMATS["md"](make_report(["r"], cells, "robust"))
+
+
+def test_the_slope_is_in_percentage_points() -> None:
+    key = TrialGroup("m", "d", "en", "robust")
+    cells = [Cell("noise", key, "robust", "all", _estimate("slope", -0.45), {"k": 5})]
+    text = FORMATS["md"](make_report(["r"], cells, "robust"))
+    assert "| change per 1.0 of noise ratio (points) |" in text
+    assert "| -45.0 [" in text
 
 
 def test_other_conditions_and_shares_of_true_documents_have_their_own_tables() -> None:
@@ -291,7 +329,7 @@ def test_an_incomplete_run_is_named_first(tmp_path: Path) -> None:
     assert not any("Incomplete" in type_command("report", str(tmp_path), "-f", form).out for form in ("text", "md"))
     with open_store(tmp_path, create=True) as store:
         store.add_missing([make_case(number) for number in range(3)])
-    note = f"Incomplete: {tmp_path} has 2 of 3 results. To complete it, rerun the command that created it."
+    note = f"Incomplete: {tmp_path} has 2 of 3 results. To complete the run, rerun the command that created it."
     assert type_command("report", str(tmp_path)).out.startswith(f"{note}\n\n")
     lines = type_command("report", str(tmp_path), "-f", "md").out.splitlines()
     assert lines[4].replace("\\", "") == f"**{note}**"
@@ -327,7 +365,7 @@ def test_a_model_that_never_replied_is_in_the_report(tmp_path: Path) -> None:
     run_job(make_job(tmp_path / "run", 4, TalkingModel(agree), silent), ask_nobody)
     told = type_command("report", str(tmp_path / "run")).out
     summary, row = (line for line in told.splitlines() if line.startswith("test/silent"))
-    assert summary == "test/silent: All 4 calls failed, so there are no responses to score."
+    assert summary == "test/silent: All calls failed, so there are no responses to score."
     assert "4 (4 failed)" in row
     assert re.findall(r"([\d.]+) \[", row) == ["0.0"]
     cells = list(csv.DictReader(type_command("report", str(tmp_path / "run"), "-f", "csv").out.splitlines()))
@@ -346,7 +384,7 @@ def test_the_papers_values_stand_below_runs_on_rgb() -> None:
     ours, *printed = table.rows
     assert not ours.printed
     chatgpt = printed[0]
-    assert (chatgpt.key.model, chatgpt.key.lang, chatgpt.asked) == ("ChatGPT (paper)", "zh", 300)
+    assert (chatgpt.key.model, chatgpt.key.lang, chatgpt.counts.asked.low) == ("ChatGPT (paper)", "zh", 300)
     assert [one.value for one in chatgpt.cells if one is not None] == pytest.approx([0.9567, 0.9467])
     assert {row.key.lang for row in printed} == {"zh"}
 

@@ -46,7 +46,8 @@ def test_the_summary_describes_a_model_in_plain_sentences() -> None:
     cells.append(_cell("counterfactual", "misled_at_all", 0.82, noise=0.0))
     assert _say(cells) == (
         "Accuracy falls from 91% to 27% when half of the documents are noise. "
-        "It never refuses, even when no document contains the answer. It follows false documents in 82% of cases."
+        "The model never refuses, even when no document contains the answer. "
+        "The model follows false documents in 82% of cases."
     )
     assert _say(cells, "zh") == (
         "50% 的文档为噪声时，正确率从 91% 降至 27%。"
@@ -60,8 +61,8 @@ def test_closed_book_accuracy_is_about_the_questions_of_the_noise_testbed() -> N
     closed = [_cell("closed-book", "accuracy", 0.0), _cell("closed-book", "accuracy", 0.5, key=facts)]
     cells += [replace(cell, place=CellKey()) for cell in closed]
     assert _say(cells) == (
-        "Accuracy stays at 90% when half of the documents are noise. Without documents, it answers none of these "
-        "questions correctly. It always follows false documents."
+        "Accuracy stays at 90% when half of the documents are noise. Without documents, the model answers none of "
+        "these questions correctly. The model always follows false documents."
     )
 
 
@@ -89,13 +90,13 @@ def test_few_questions_and_failures_are_mentioned() -> None:
         "Some of these rates are based on only 12 questions."
     )
     assert _say([_cell("noise", "accuracy", 0.0, noise=0.0, errors=100)]) == (
-        "All 100 calls failed, so there are no responses to score."
+        "All calls failed, so there are no responses to score."
     )
 
 
 def test_an_infeasible_condition_is_not_counted() -> None:
     cells = [_cell("noise", "accuracy", None, questions=0, noise=0.0), _cell("closed-book", "accuracy", 0.4)]
-    assert _say(cells) == "Without documents, it answers 40% of these questions correctly."
+    assert _say(cells) == "Without documents, the model answers 40% of these questions correctly."
     assert summarise(cells[:1], "robust", read_words("en")) == []
 
 
@@ -114,5 +115,5 @@ def test_a_second_dataset_is_mentioned() -> None:
     cells = [_cell("noise", "accuracy", 0.5, noise=0.0),
              _cell("noise", "accuracy", 0.6, key=_EN._replace(data="en_refine"), noise=0.0)]  # fmt: skip
     assert _say(cells).endswith(
-        "These results are for en_base with 5 documents. The tables also show the other datasets and settings."
+        "These results are for en_base with 5 documents. The tables also cover the other datasets and settings."
     )

@@ -7,6 +7,7 @@ import re
 import pytest
 
 from ragbed.cli.console import print_table
+from ragbed.reporting.text_table import draw_table
 
 _COLUMNS = ["model", "语言", "n"]
 _ROWS = [["bundled/smollm2", "中文", "7"], ["qwen", "en", "1,500"]]
@@ -65,3 +66,38 @@ def test_words_are_broken_only_where_there_is_no_other_way(
     monkeypatch.setenv("COLUMNS", "40")
     print_table("Claims", ["claim", "verdict"], [["documents improve answers " * 3, "undecidable"], ["b", "supported"]])
     assert "undecidable" in capsys.readouterr().out
+
+
+_RATES = [f"{value}.5 [{value - 9}.2, {value + 8}.7]" for value in (91, 72, 53, 34)]
+
+
+def _draw(columns: int, heads: list[str], rows: list[list[str]]) -> list[str]:
+    drawn = draw_table(heads, rows, columns)
+    return [*drawn.shared, *(line for heading, body in drawn.parts for line in (*heading, *body))]
+
+
+def test_intervals_are_printed_below_the_values_if_the_table_is_too_wide() -> None:
+    lines = _draw(60, ["model", "0", "0.2", "0.4", "0.8"], [["a/x", *_RATES], ["b/y", *_RATES]])
+    assert lines[1].split() == ["a/x", "91.5", "72.5", "53.5", "34.5"]
+    assert lines[2].split() == ["82.2–99.7", "63.2–80.7", "44.2–61.7", "25.2–42.7"]
+
+
+def test_signed_intervals_keep_their_brackets_and_are_never_broken() -> None:
+    lines = _draw(30, ["model", "B − A", "verdict"], [["a/x", "−31.5 [−43.1, −17.6]", "worse"]])
+    assert any("[−43.1, −17.6]" in line for line in lines)
+
+
+def test_a_table_that_is_still_too_wide_is_split_into_parts_that_repeat_the_model() -> None:
+    drawn = draw_table(["model", "0", "0.2", "0.4", "0.8"], [["a/x", *_RATES], ["b/y", *_RATES]], 40)
+    assert [heading[0].split() for heading, _ in drawn.parts] == [["model", "0", "0.2", "0.4"], ["model", "0.8"]]
+    assert all(body[0].startswith("a/x") for _, body in drawn.parts)
+
+
+def test_only_as_many_constant_columns_as_needed_are_moved_above_the_table() -> None:
+    heads, rows = (
+        ["model", "data", "n", "note"],
+        [["a/x", "mini-en_base", "60", "–"], ["b/y", "mini-en_base", "60", "–"]],
+    )
+    assert draw_table(heads, rows, 80).shared == []
+    assert _draw(26, heads, rows)[0].split() == ["model", "data", "n"]  # the empty column is left out
+    assert _draw(18, heads, rows)[:2] == ["data mini-en_base", "model   n"]

@@ -7,7 +7,7 @@ import os
 import signal
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -17,10 +17,15 @@ from ragbed.api.spec import RunSpec
 from ragbed.errors import DataError
 from ragbed.models.search_agents import SearchAgent
 from ragbed.runs.budget import Budget, BudgetSpent
+from ragbed.runs.episodes import run_episode
 from ragbed.runs.execution import Job, run
+from ragbed.runs.multi_call import Called
 from ragbed.runs.status import read_status
 from ragbed.runs.store import open_store
 from ragbed.schema import Case, Completion
+from ragbed.testbeds.search.episode import Episode
+from ragbed.testbeds.search.settings import SearchSettings
+from tests.models.asking import case
 from tests.runs.harness import ask_nobody, canonical
 
 _TURNS = 8
@@ -100,6 +105,19 @@ def test_an_episode_with_a_failed_call_is_an_error_that_the_next_session_continu
     assert len(second.sent) == _TURNS - 3
     assert not set(first.sent) & set(second.sent)
     assert canonical(tmp_path) == canonical(whole)
+
+
+@pytest.mark.parametrize(("error", "is_explained"), [("x does not support tools", True), ("invalid messages", False)])
+def test_a_rejected_tool_is_an_error_that_names_the_fix(error: str, is_explained: bool) -> None:
+    async def refuse(_: Case) -> Called:
+        return Called(Completion(outcome="error", error=f"request: HTTP 400: {error}"), "key")
+
+    fix = "set search=protocol=text"
+    protocols: tuple[Literal["tools", "text"], ...] = ("tools", "text")
+    for protocol in protocols:
+        episode = Episode(case(), protocol, SearchSettings(), lambda *_: ())
+        done = asyncio.run(run_episode(episode, refuse)).completion
+        assert (done.outcome, fix in (done.error or "")) == ("error", is_explained and protocol == "tools")
 
 
 def test_the_budget_ends_an_episode_between_turns_and_counts_stored_turns(whole: Path, tmp_path: Path) -> None:

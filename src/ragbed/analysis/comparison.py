@@ -96,6 +96,7 @@ class Comparison:
     p: float
     adjusted: float  # p value for the difference, adjusted for the number of conditions (Holm)
     decline_p: float  # p value from the minimum-effect test for a decline, adjusted in the same way
+    items: int  # number of items that both sides have; more than n if items share a question or an event
 
     @property
     def odds(self) -> Interval | None:
@@ -281,6 +282,7 @@ def compare_questions(
         p=difference_p(moved) if is_monitored else sign_flips(moved),
         adjusted=1.0,
         decline_p=decline_p(moved, least) if is_monitored else decline_test(moved, least),
+        items=len(first.keys() & second.keys()),
     )
 
 

@@ -132,7 +132,7 @@ class EarlyTable:
             self.go_on()
 
     def go_on(self) -> bool:
-        """Score a few results, and return whether there were any (see `Follower`)."""
+        """Score a few results, and return whether any were waiting (see `Follower`)."""
         if self._tally is None or self._rows >= _EARLY:
             self._queue.clear()
             return False
@@ -183,7 +183,7 @@ def _scoring() -> ModuleType:
 
 
 def _sums_of(marks: tuple[Value, ...]) -> _Sums:
-    """Return the summands for one response from its scores."""
+    """Return the values that one response adds to the sums, given its scores."""
     return (*(float(mark or 0) for mark in marks), *(mark is not None for mark in marks), 0)  # type: ignore[arg-type]
 
 

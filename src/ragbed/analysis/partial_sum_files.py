@@ -55,7 +55,7 @@ class Summed(Struct, frozen=True, omit_defaults=True):
     trials: int
     is_monitored: bool = False  # whether the run was monitored (`--until`)
     largest: int = 0  # for a monitored run, the maximum number of planned trials per question or event in a condition
-    decided: tuple[DecidedInterval, ...] = ()  # the outcomes of its conditions
+    decided: tuple[DecidedInterval, ...] = ()  # the outcomes of the run's conditions
 
 
 class _Head(Struct, tag="sums", tag_field="is"):
@@ -75,7 +75,7 @@ class _Questions(Struct, tag="questions", tag_field="is"):
 
 
 class _End(Struct, tag="end", tag_field="is"):
-    lines: int  # number of lines before this one
+    lines: int  # number of preceding lines
 
 
 _Record = _Head | _Group | _Questions | _End
@@ -138,7 +138,7 @@ class Sums:
 
     @property
     def conditions(self) -> list[DecidedInterval]:
-        """Return the outcomes of conditions; those of a model with several parts do not concern the merged results."""
+        """Return the outcomes of conditions, except for models with several parts, whose outcomes cannot be merged."""
         parts = Counter(run.model for run in self.runs)
         return [one for run in self.runs for one in run.decided if parts[run.model] == 1]
 
@@ -232,7 +232,7 @@ class _Reader:
             self._start_group(record)
         elif isinstance(record, _Questions):
             if max(map(max, record.trials), default=0) >= len(self._counts.patterns):
-                raise ValidationError("a trial refers to a pattern that no earlier line defines")
+                raise ValidationError("a trial refers to a pattern that is not defined on an earlier line")
             self._counts.questions[pack(record.trials)] += record.n
         elif record.lines != self._lines:
             raise ValidationError(f"expected {record.lines:,} lines before this one, but found {self._lines:,}")

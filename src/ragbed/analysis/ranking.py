@@ -59,6 +59,7 @@ class Ranking:
         condition: The testbed. Noise ratio and share of true documents are not set, because scores are means over them.
         noise: The noise ratios for which all models have results.
         n: Number of distinct questions that all models have.
+        items: Number of items that all models have; more than n if items share a question or an event.
         unpaired: Number of questions that only some of the models have, which are not compared.
         models: The models.
         pairs: All pairs of models, with p values adjusted for all pairs in all rankings (Holm).
@@ -67,6 +68,7 @@ class Ranking:
     condition: ComparedCondition
     noise: tuple[float, ...]
     n: int
+    items: int
     unpaired: int
     models: tuple[RankedModel, ...]
     pairs: tuple[PairedModels, ...]
@@ -185,6 +187,7 @@ def _rank(group: _Group, scores: dict[str, _Pooled], pairs: Sequence[PairedModel
         group.condition,
         tuple(noise),
         pairs[0].comparison.n,
+        pairs[0].comparison.items,
         group.count_unpaired(),
         tuple(sorted(models, key=lambda model: -model.score.value)),
         tuple(pairs),

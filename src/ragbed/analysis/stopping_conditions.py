@@ -64,7 +64,7 @@ class Look(NamedTuple):
     name: str
     questions: int
     interval: Interval
-    conclusion: str  # empty if undecided
+    conclusion: str  # the conclusion in words; empty if undecided
     limit: float  # number of questions after which the condition is inconclusive
     decided: DecidedInterval  # the outcome to store
 
@@ -310,7 +310,7 @@ def _cells(selector: CellSelector, evidence: Evidence, alpha: float) -> Sequence
     ]
     try:
         return [cell for cell in select_cells(selector, cells) if cell.estimate.low is not None]
-    except UsageError:  # no trials for this cell yet
+    except UsageError:  # there are no trials for this cell yet
         return []
 
 

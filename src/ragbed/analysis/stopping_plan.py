@@ -70,7 +70,7 @@ class Plan:
                 self.questions[case.data, case.lang, case.testbed, case.noise][question] += 1
 
     def count_compared(self, condition: ComparedCondition, questions: Iterable[ComparedQuestion]) -> int:
-        """Count the planned questions that are among those of a baseline, as `pair_scores` does."""
+        """Count the planned questions that a baseline also has, in the same way as `pair_scores`."""
         units = self.compared.get(condition, {})
         return len({units.get(hash((one.item, one.text, one.answer))) for one in questions} - {None})
 

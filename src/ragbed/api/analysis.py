@@ -353,7 +353,7 @@ def power(
         items: Number of questions.
         discordance: Assumed fractions of questions whose verdict changes; by default, two and three times the drop.
         base: Assumed accuracy before the drop, for unpaired designs.
-        power: Target power.
+        power: Probability of detecting the drop.
         alpha: Significance level of the two-sided test.
 
     Example:

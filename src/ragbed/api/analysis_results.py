@@ -57,7 +57,7 @@ class ComparisonResult(TableResult):
         return Records(
             [
                 row.condition._asdict()
-                | {"n": row.n, "unpaired": row.unpaired, "a": row.first, "b": row.second}
+                | {"n": row.n, "items": row.items, "unpaired": row.unpaired, "a": row.first, "b": row.second}
                 | dict(zip(("difference", "low", "high"), map(float, row.difference), strict=True))
                 | {"won": row.won, "lost": row.lost}
                 | {"p": float(row.p), "adjusted": row.adjusted, "decline_p": row.decline_p}
@@ -70,7 +70,7 @@ class ComparisonResult(TableResult):
         """Return the rows with nested intervals, as `ragbed compare --json` prints them."""
         return [
             row.condition._asdict()
-            | {"n": row.n, "unpaired": row.unpaired, "first": row.first, "second": row.second}
+            | {"n": row.n, "items": row.items, "unpaired": row.unpaired, "first": row.first, "second": row.second}
             | {"difference": list(row.difference), "won": row.won, "lost": row.lost}
             | {"odds": None if row.odds is None else [bound if isfinite(bound) else None for bound in row.odds]}
             | {"p": row.p, "adjusted": row.adjusted, "decline_p": row.decline_p}
@@ -211,7 +211,7 @@ class DiagnosisResult(TableResult):
         )
 
     def of_type(self, name: str) -> list[Diagnosis]:
-        """Return the diagnoses with an error type: E1 to E17, or `unclassified`.
+        """Return the diagnoses with the given error type: E1 to E17, or `unclassified`.
 
         Raises:
             UnknownName: There is no such type.

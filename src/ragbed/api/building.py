@@ -127,7 +127,7 @@ def build(
     read = read_recipe(path)
     check_day(since, "since:")
     if precision is not None and not 0 < precision < 1:
-        raise UsageError(f"precision={precision:g} is not a fraction between 0 and 1, e.g. 0.95.")
+        raise UsageError(f"precision={precision:g} is not a fraction between 0 and 1. Use a value such as 0.95.")
     read = msgspec.structs.replace(
         read,
         generator=model or read.generator,
@@ -168,7 +168,7 @@ def open_client(folder: Path, caller: ModelCaller, *, locked: bool) -> BuildMode
 
 
 def _check_models(plan: BuildPlan, caller: ModelCaller) -> None:
-    """Check keys, prices and corpora up front, before hours of processing.
+    """Check keys, prices and corpora before the build starts, because it may take hours.
 
     A resumed build may already have stored every response, in which case it needs no key.
     """
@@ -316,7 +316,7 @@ def _extra_measures(
     for model, day in cutoffs.items():
         check_day(day, f"cutoff={model}:")
     if cutoffs and not runs:
-        raise UsageError("`cutoff` requires `runs`, which provide the model's responses.")
+        raise UsageError("`cutoff` requires `runs`, because the runs contain the model's responses.")
     more: dict[str, MeasureFamily] = {}
     if runs:
         more["models"] = ModelMeasures(read_answers(runs), cutoffs)
@@ -332,7 +332,7 @@ def _read_cutoffs(cutoff: Mapping[str, str] | str | Sequence[str]) -> dict[str, 
     for text in several(cutoff):
         model, equals, day = text.rpartition("=")
         if not equals or not model:
-            raise UsageError(f"cutoff={text!r} is not of the form MODEL=DATE, e.g. openai/gpt-4o=2024-06-01.")
+            raise UsageError(f"cutoff={text!r} does not have the form MODEL=DATE, e.g. openai/gpt-4o=2024-06-01.")
         cutoffs[model] = day
     return cutoffs
 
@@ -361,10 +361,10 @@ class RelabelResult(TableResult):
 
 @checked
 def build_relabel(data: str | Path) -> RelabelResult:
-    """Relabel the documents of a dataset and compare the result with its own labels. Nothing is written.
+    """Relabel the documents of a dataset, and compare the new labels with the published ones. Nothing is written.
 
     Args:
-        data: A dataset.
+        data: Name or path of a dataset.
 
     Example:
         >>> ragbed.build_relabel("ragbed-mini-en_base").records()[0]["rule"]

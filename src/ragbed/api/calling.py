@@ -111,7 +111,8 @@ def check_models(models: Sequence[Model], *, searching: bool, reading: bool, pro
         is_system = isinstance(model, AnsweringAfresh) and not getattr(model, "takes_prompts", False)
         if searching and not is_system:
             raise UsageError(
-                f"{model.name} does not search documents, but own-retrieval and own-rejection require a RAG system "
+                f"{model.name} does not search documents, but the testbeds own-retrieval and own-rejection require a "
+                "RAG system "
                 "(python/…, http/…, ragbed.system)."
             )
         if reading and is_system and hasattr(model, "check_documents"):

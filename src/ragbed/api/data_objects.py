@@ -41,12 +41,12 @@ def read_data(data: DataLike) -> list[Dataset]:
 
     given: Any = data
     if isinstance(data, Mapping) and {"question", "query"} & data.keys():
-        raise UsageError("data is a single item, but a list of items is expected: data=[{…}, …].")
+        raise UsageError("`data` is a single item, but a list of items is expected: data=[{…}, …].")
     if _is_rows(data):
         given = [data]
     named = labelled("data", given)
     if not named:
-        raise UsageError("data is empty, so there is nothing to run. Pass at least one dataset or item.")
+        raise UsageError("`data` is empty, so there is nothing to run. Pass at least one dataset or item.")
     datasets = []
     for label, value in named:
         if isinstance(value, str | Path):
@@ -139,4 +139,4 @@ def _plain(value: Any) -> Any:  # noqa: ANN401 - a value from any library
     """Convert a NumPy array or scalar to a plain value."""
     if hasattr(value, "tolist"):
         return value.tolist()
-    raise TypeError(f"{type(value).__name__} is not a JSON type")
+    raise TypeError(f"{type(value).__name__} is not a type that JSON supports")

@@ -37,7 +37,7 @@ class CaseSet(TableResult):
     """The test cases of one or more datasets. Each iteration generates the cases again.
 
     Attributes:
-        datasets: The datasets.
+        datasets: The datasets that the cases come from.
         counts: Numbers of feasible and infeasible cases by condition, with the reasons.
     """
 
@@ -266,10 +266,10 @@ def synthesize(
         counterfactual: Number of counterfactual items; by default, a third of `items`, with at most one per fact.
         lang: Languages to write.
         num_docs: Number of documents per base item, from 2 to 200.
-        supporting: Number of documents per base item that contain the answer, by default half of them; the others are
-            similar distractors.
+        supporting: Number of documents per base item that contain the answer, by default half of them; the remaining
+            documents are distractors on a similar topic.
         parts: Maximum number of sub-answers per integration item, from 2 to 5.
-        tokens: Approximate length of a document: 60, or 80 to 1500.
+        tokens: Approximate document length in tokens: 60, or 80 to 1500.
         perturbations: Perturbations to add: "mix" (a mixture, applied to 20% of the items), "none", or a list of names,
             which turns every item into a minimal pair.
         workers: Number of worker processes; by default, one per core.

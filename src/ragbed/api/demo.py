@@ -47,7 +47,7 @@ def demo(
     installed, only the baseline is evaluated.
 
     Args:
-        model: Model string.
+        model: Model to evaluate.
         lang: Languages: en, zh.
         out: Folder for one run per language. A demo that was stopped is resumed.
         progress: Whether to show progress bars, or a `Progress` object that receives updates.

@@ -156,8 +156,8 @@ def data_path(name: str) -> Path:
     """Return the folder of a downloaded catalogue entry, or the file of a single dataset.
 
     Args:
-        name: A name listed by `ragbed.datasets()`, or the name of one of its files. `lm-eval` stands for the folder
-            of the lm-evaluation-harness tasks.
+        name: A name listed by `ragbed.datasets()`, or the name of a file in one of these datasets. `lm-eval` stands
+            for the folder of the lm-evaluation-harness tasks.
 
     Raises:
         RagbedError: The files have not been downloaded.

@@ -158,6 +158,7 @@ def _limit(value: str | float | None) -> int | Fraction | None:
     share = parse_ratio(text, "limit") if "." in text or "/" in text else Fraction(0)
     if not 0 < share < 1:
         raise UsageError(
-            f"limit={value!r} is neither a positive number of items nor a fraction between 0 and 1. Use e.g. 50 or 0.1."
+            f"limit={value!r} is neither a positive number of items nor a fraction between 0 and 1. Use a value such "
+            "as 50 or 0.1."
         )
     return share

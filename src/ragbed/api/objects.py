@@ -114,7 +114,7 @@ def read_models(models: ModelLike) -> list[ModelSource]:
             source = ModelSource(object_name(value, label), label, value)
         _add_source(sources, source)
     if not sources:
-        raise UsageError("model is empty. Pass at least one model.")
+        raise UsageError("`model` is empty. Pass at least one model.")
     return list(sources.values())
 
 

@@ -83,7 +83,7 @@ def read_share(name: str, value: float | str) -> float:
     except ValueError:
         share = math.nan
     if not 0 <= share <= 1:
-        raise UsageError(f"{name}={value!r} is not a fraction between 0 and 1. Use e.g. 0.03 or '3%'.")
+        raise UsageError(f"{name}={value!r} is not a fraction between 0 and 1. Use a value such as 0.03 or '3%'.")
     return share
 
 

@@ -56,7 +56,7 @@ class Progress:
         """Show how many units of a task are finished."""
 
     def close(self) -> None:
-        """Remove the display at the end of the function."""
+        """Remove the progress display when the function ends."""
 
 
 class Bars(Progress, ABC):

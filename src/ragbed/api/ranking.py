@@ -30,7 +30,8 @@ class RankingResult(TableResult):
         return Records(
             [
                 ranking.condition._asdict()
-                | {"n": ranking.n, "unpaired": ranking.unpaired, "model": model.model, "errors": model.errors}
+                | {"n": ranking.n, "items": ranking.items, "unpaired": ranking.unpaired}
+                | {"model": model.model, "errors": model.errors}
                 | dict(zip(("score", "low", "high"), map(float, model.score), strict=True))
                 | {"best_rank": model.best, "worst_rank": model.worst}
                 for ranking in self.rankings
@@ -60,7 +61,7 @@ def rank(runs: RunsLike, *, track: str = "robust") -> RankingResult:
 
     Args:
         runs: One run with several models, or several runs.
-        track: Scoring track to rank by: robust, code, paper, or a track from a plug-in.
+        track: Scoring track to rank by: robust, code, paper, or a plug-in's track.
 
     Example:
         >>> models = ["scripted/oracle", "scripted/last-doc", "scripted/refuser"]

@@ -85,7 +85,7 @@ def report(
     folders, target = runs_in(named), None if out is None else local_path(out)
     if files and format == "html":
         raise UsageError(
-            "HTML reports contain the individual cases, which aggregate files do not contain. Use text, "
+            "HTML reports show individual cases, which aggregate files do not contain. Use another format: text, "
             "md, latex, csv, json or figures."
         )
     if format in PICTURES and target is None:
@@ -111,7 +111,7 @@ def split_runs(places: Sequence[Place]) -> tuple[list[Path], list[Place]]:
     """
     for place in places:
         if isinstance(place, Url) and Path(place.text.removeprefix("file://")).is_dir():
-            raise UsageError(f"{place}: a run is a local folder. Use its path without file://.")
+            raise UsageError(f"{place}: a run is a local folder. Use the folder's path without file://.")
     files = [place for place in places if not isinstance(place, Path) or place.is_file()]
     folders = [place for place in places if isinstance(place, Path) and place not in files]
     if files and folders:

@@ -139,7 +139,7 @@ def read_headers(value: object) -> dict[str, str]:
     for text in [value] if isinstance(value, str) else value if isinstance(value, Iterable) else [value]:
         name, colon, content = text.partition(":") if isinstance(text, str) else ("", "", "")
         if not colon or not _HEADER_NAME.fullmatch(name.strip()):
-            raise UsageError("`header` is not of the form 'Name: value', e.g. 'HTTP-Referer: https://example.org'.")
+            raise UsageError("`header` does not have the form 'Name: value', e.g. 'HTTP-Referer: https://example.org'.")
         if not (content.isascii() and content.strip().isprintable()):
             raise UsageError(f"`header`: the value of {name.strip()} contains a line break or a non-ASCII character.")
         if name.strip().lower() in _OWN_HEADERS:

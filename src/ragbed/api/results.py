@@ -94,7 +94,7 @@ class Records(Sequence[dict[str, Any]]):
 
         columns = _columns(self._shown, self._leading)
         rows = [[_text(row.get(column)) for column in columns] for row in self._shown[:_MAX_ROWS]]
-        _, heading, body = draw_table(columns, rows)
+        ((heading, body),) = draw_table(columns, rows).parts
         return "\n".join(filter(None, [self.title, *heading, *body, self._rest()]))
 
     def _repr_html_(self) -> str:
@@ -212,7 +212,7 @@ class Run:
         Rates are fractions from 0 to 1; printed tables show percentages with 95% intervals.
 
         Args:
-            track: Scoring track: robust, code, paper, or a track from a plug-in.
+            track: Scoring track: robust, code, paper, or a plug-in's track.
 
         Example:
             >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", noise=[0, 0.4], limit=5)
@@ -315,7 +315,7 @@ class Run:
         """Return the report's figures, which notebooks can display.
 
         Args:
-            track: Scoring track.
+            track: Scoring track, as in `tables`.
             lang: Language of titles and labels: en or zh.
 
         Example:
@@ -383,7 +383,9 @@ def _to_records(table: ReportTable) -> Records:
         start: dict[str, Any] = {"model": row.key.model, "data": row.data, "lang": row.key.lang, "documents": row.docs}
         cells = list(zip(table.columns, row.cells, strict=True))
         values = {column.heading: None if cell is None else cell.value for column, cell in cells}
-        rows.append(start | {"n": row.asked, "errors": row.errors} | values)
+        counts = row.counts
+        n = {"n": counts.asked.low, "n_max": counts.asked.high, "errors": counts.errors.high}
+        rows.append(start | n | values)
         texts = {column.heading: show(cell, column) for column, cell in cells}
-        shown.append(start | {"n": show_asked(row.asked, row.errors, row.truncated)} | texts)
+        shown.append(start | {"n": show_asked(counts)} | texts)
     return Records(rows, table.title, shown)

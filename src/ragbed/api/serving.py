@@ -30,15 +30,14 @@ if TYPE_CHECKING:
 
 
 class PageServer:
-    """A local server for a browser page, which only this machine can open.
+    """A local server for a page that can be opened only on this machine.
 
     Attributes:
         url: The page's URL, including the token that grants access.
-        description: A description of what the page shows.
+        description: Short description of the page.
 
     Args:
-        open_page: Function that opens the page and returns its URL, application and description. It registers the
-            resources to be closed in an exit stack.
+        open_page: Function that opens the page and registers its resources in an exit stack.
     """
 
     def __init__(self, open_page: Callable[[ExitStack], tuple[LocalAddress, ASGIApp, str]]) -> None:
@@ -159,7 +158,7 @@ class ReviewResult:
         path: The exported or imported file, or the folder of the reviewed dataset.
         lines: Number of decisions that were exported or imported.
         applied: Number of items by result, if the decisions were applied.
-        quality: Result of the quality gates of the new dataset, if there is one.
+        quality: Result of the new dataset's quality gates; None if no dataset was written.
     """
 
     path: Path

@@ -32,7 +32,7 @@ class ExportResult:
 
     Attributes:
         out: Path or URL of the export.
-        to: Export format.
+        to: Format of the export, e.g. jsonl.
         unit: The unit of `count`: items, passages, cases or trials.
         count: Number of exported records.
         infeasible: Number of cases that could not be generated, by reason.
@@ -52,7 +52,7 @@ class ExportResult:
 
     @property
     def complete(self) -> bool:
-        """Whether the export is complete."""
+        """Whether no trial was left out."""
         return not (self.failed and self.leaves_out)
 
 
@@ -72,10 +72,12 @@ def export(
 
     Args:
         sources: A run or its folder, or datasets as in `run`.
-        to: Export format. For items: native, rgb, parquet, corpus, withheld-corpus, records. For test cases: jsonl,
-            inspect, lm-eval, hf, ragas, ragchecker. For runs: jsonl, parquet, ragas, ragchecker, mlflow, cassette, rgb.
+        to: Export format. For items: native, rgb, parquet, corpus, withheld-corpus or records. For test cases: jsonl,
+            inspect, lm-eval, hf, ragas or ragchecker. For runs: jsonl, parquet, ragas, ragchecker, mlflow, cassette or
+            rgb.
         out: File, new folder, URL or open binary file.
-        shards: Number of parts to split the output into, with checksums. Formats: native, parquet, jsonl, records.
+        shards: Number of parts to split the output into (native, parquet, jsonl and records only). Checksums are
+            also written.
         canonical: For runs, sort the trials and omit timings and attempts, so that identical runs produce identical
             files.
         model: For runs, export only this model's trials.
@@ -240,7 +242,7 @@ def merge(runs: Sequence[Run | str | Path | Url], out: str | Path | Url) -> Merg
 
     Args:
         runs: Runs with the same settings apart from `shard`, or aggregate files (`score(…, sums=FILE)`).
-        out: Folder to create for the run; for aggregates, a file or URL.
+        out: New folder for the merged run, or a file or URL for merged aggregates.
 
     Example:
         >>> options = {"model": "scripted/oracle", "data": "ragbed-mini-en_base", "limit": 4, "testbeds": "noise"}

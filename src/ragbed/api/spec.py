@@ -236,7 +236,9 @@ class RunSpec:
             if not isinstance(getattr(self, name), bool):
                 raise UsageError(f"{name}={getattr(self, name)!r} is not valid. Use True or False.")
         if isinstance(self.limit, bool) or not isinstance(self.limit, str | Real | None):
-            raise UsageError(f"limit={self.limit!r} is neither a number of items nor a fraction. Use e.g. 50 or 0.1.")
+            raise UsageError(
+                f"limit={self.limit!r} is neither a number of items nor a fraction. Use a value such as 50 or 0.1."
+            )
         self._check_combinations()
 
     def _check_combinations(self) -> None:
@@ -295,7 +297,7 @@ def make_spec(model: ModelLike, data: DataLike, options: Mapping[str, Any]) -> R
     known = [field.name for field in fields(RunSpec)]
     for name in options:
         if name == "dry_run":
-            raise UsageError("dry_run is available only on the command line. In Python, use ragbed.forecast.")
+            raise UsageError("`dry_run` is available only on the command line. In Python, use ragbed.forecast.")
         if name not in known:
             near = get_close_matches(name, known, n=1, cutoff=0.5)
             hint = f" Did you mean {near[0]!r}?" if near else ""

@@ -23,7 +23,7 @@ from ragbed.errors import UnknownName
 from ragbed.schema import Article, Hit, Reject
 
 PAGES_STEP = "pages"
-_OTHER_ZONES = timedelta(days=1)  # tolerance for time zones in which it is already the next day
+_OTHER_ZONES = timedelta(days=1)  # tolerance, because it is already the next day in some time zones
 # Minimum length of an article; shorter texts are captions or brief notices, too short for a question and an answer.
 MIN_TOKENS = 40
 

@@ -137,7 +137,9 @@ def _kind(documents: Path) -> str:
     kinds = {".jsonl": "jsonl", ".warc": "warc", ".gz": "warc", ".txt": "urls"}
     kind = kinds.get(documents.suffix.lower())
     if kind is None:
-        raise UsageError(f"{documents} is not supported; pass a folder, or a file that ends in {', '.join(kinds)}.")
+        raise UsageError(
+            f"The file type of {documents} is not supported; pass a folder, or a file that ends in {', '.join(kinds)}."
+        )
     return kind
 
 

@@ -26,7 +26,7 @@ from ragbed.text import storable_name
 # Length of an n-gram in words or characters, long enough that texts do not share one by chance: 20 Chinese characters
 # carry as much information as 13 English words.
 RUN: dict[Lang, int] = {"en": 13, "zh": 20}
-SEEN = 0.2  # minimum share of shared n-grams for a text to count as seen; copies share nearly all, quotations fewer
+SEEN = 0.2  # minimum fraction of a text's n-grams in a corpus for it to count as seen; quotations have far fewer
 _WORD = re.compile(r"[^\W\u3400-\u9fff_]+|[\u3400-\u9fff]")
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)  # odd, so that multiplication modulo 2**64 loses no word of an n-gram
 _BLOCK = 1 << 20  # number of characters to read from a plain-text file at a time
@@ -94,7 +94,7 @@ def _records(file: Path, source: IO[str]) -> Iterator[str]:
             if not line.isspace():
                 yield decoder.decode(line).text
         except MALFORMED_JSON as error:
-            raise DataError(file, f"is not an object with a `text` field: {error}", line=number) from error
+            raise DataError(file, f"the line is not an object with a `text` field: {error}", line=number) from error
 
 
 def _blocks(source: IO[str]) -> Iterator[str]:

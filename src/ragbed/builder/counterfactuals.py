@@ -23,7 +23,7 @@ from ragbed.text import to_terms
 STEP = "falsehoods"
 REWRITE_STEP = "rewrites"
 _MAX_TOKENS = (
-    700  # a rewritten passage has 300 of our tokens, or up to twice as many with a tokenizer not designed for Chinese
+    700  # a rewritten passage has 300 of our tokens, and up to twice as many with a tokenizer not designed for Chinese
 )
 # Maximum number of similar questions whose answers are tried; answers to less similar ones are not plausible.
 _MAX_OTHERS = 50

@@ -105,7 +105,9 @@ def read_lock(folder: Path) -> Lock:
     try:
         return msgspec.json.decode(read_regular(path), type=Lock)
     except FileNotFoundError:
-        raise UsageError(f"{path} does not exist; build once without `locked`.") from None
+        raise UsageError(
+            f"{path} does not exist, so a locked build is not possible. Build once without `locked`."
+        ) from None
     except MALFORMED_JSON as error:
         raise DataError(
             path, f"is not a valid lock file for this version: {error}; build once without `locked`"
@@ -137,7 +139,7 @@ def put_back(made: Path, folder: Path, lock: Lock) -> None:
     changed = [name for name, path in paths.items() if path.exists() and hash_file(path) != hashes[name]]
     if changed:
         raise RagbedError(
-            f"{folder} does not match its {LOCK}: these files have changed since the build: {', '.join(changed)}. "
+            f"{folder} does not match {LOCK}: these files have changed since the build: {', '.join(changed)}. "
             "The stored pages and responses still match. To restore the files, move or delete them, then build with "
             "`locked`."
         )
@@ -152,4 +154,4 @@ def _report(folder: Path, name: str, was: object, now: object) -> NoReturn:
     if isinstance(was, dict) and isinstance(now, dict):
         key = next(key for key in {**was, **now} if was.get(key) != now.get(key))
         name, was, now = f"{name}: {key}", was.get(key, "missing"), now.get(key, "missing")
-    raise RagbedError(f"{folder} does not match its {LOCK}: {name} was {was} and is now {now}.")
+    raise RagbedError(f"{folder} does not match {LOCK}: {name} was {was} and is now {now}.")

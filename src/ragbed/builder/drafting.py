@@ -63,7 +63,7 @@ _SAID = {
 _ABBREVIATION = re.compile(
     r"^What (?:does|is) (?:the )?(?:abbreviation |acronym )?([A-Z]{2,6}) (?:stand for|short for|mean)"
 )
-_NAME_HAN = 4  # minimum number of characters before such a phrase for a Chinese question to contain a name
+_NAME_HAN = 4  # minimum number of characters before a phrase that refers back, so that a name can precede it
 # A capital letter inside the sentence, or a title; a number alone is not enough.
 _NAMED = re.compile(r"(?<!^)(?<![.?!] )[A-Z]|[\"“‘《]")
 _WHO = {"en": re.compile(r"^who(?:m|se)?\b", re.IGNORECASE), "zh": re.compile("谁|何人|哪位")}

@@ -65,7 +65,7 @@ class _StoringFetcher(Fetcher):
         return fetched
 
     def _is_kept(self, url: str) -> bool:
-        """Check that a page is stored, or would never be fetched because its URL is invalid."""
+        """Check that a page is stored, or that it would never be fetched because its URL is invalid."""
         try:
             return self._memory.find_page(str(parse_page_url(url))) is not None
         except FetchFailed:

@@ -76,13 +76,15 @@ def main_reasons(done: Done, most: int = 4) -> str:
 
 def _explain(build: Build, state: State, lang: Lang, kind: str) -> str:
     articles = sum(article.lang == lang for article in build.read("articles", Article))
-    drafts = {draft.id for draft in build.read("questions", Draft) if draft.lang == lang}
+    asked = [draft for draft in build.read("questions", Draft) if draft.lang == lang]
+    drafts, replaced = {draft.id for draft in asked}, sum(draft.by_rules for draft in asked)
     known = {probe.question: probe.is_known for probe in build.read("probes", Probe) if probe.question in drafts}
     verified = {record.question for record in build.read("answers", Verified)} & drafts
     advice = _advise(build, state, lang, kind, (articles, len(drafts), len(known)))
     counts = (
-        f"{articles:,} articles produced {len(drafts):,} questions, of which {sum(known.values()):,} can be "
-        f"answered without documents; {len(verified):,} were verified"
+        f"{articles:,} articles produced {len(drafts):,} questions, of which "
+        + (f"{replaced:,} were written by the rules because the generator's failed the checks and " if replaced else "")
+        + f"{sum(known.values()):,} can be answered without documents; {len(verified):,} were verified"
     )
     among = " in all languages" if len(build.recipe.langs) > 1 else ""
     if kind == "int":

@@ -22,7 +22,7 @@ from ragbed.scoring.robust.normalise import fold
 from ragbed.text import plain, squeezed
 
 STEP = "items"
-# File suffixes and their names in the recipe; `fluent` has the rewritten passages of `fact`.
+# File suffixes and their names in the recipe; `fluent` files contain the rewritten passages of `fact` files.
 KINDS = {"base": "base", "int": "integration", "fact": "counterfactual", "fluent": "counterfactual"}
 # Maximum number of aliases per part; pages rarely have more, and each one makes a chance match more likely.
 _MAX_ALIASES = 6

@@ -60,7 +60,7 @@ class _View(NamedTuple):
         return share_of(self.anchors, self.read(around), self.question.lang)
 
     def share_around(self, mention: AnswerMention) -> tuple[float, float, int]:
-        """Return the shares of anchors near a mention and in its sentence, and the sentence's index with a minus sign.
+        """Return the shares of anchors near a mention and in its sentence, and the negated index of the sentence.
 
         The index is negated so that the first sentence wins a tie.
         """

@@ -39,7 +39,7 @@ from ragbed.errors import MALFORMED_JSON, DataError, UnknownName
 from ragbed.io.jsonl import write_whole
 from ragbed.schema import Reject
 
-_CODE = 6  # version of the steps; increase it when any step creates different records from the same input
+_CODE = 7  # version of the steps; increase it when any step creates different records from the same input
 _STATE = "done.json"
 # Outcomes that may differ next time, because a model, an engine or a host failed. The next build repeats every step
 # with such an outcome.
@@ -72,7 +72,7 @@ STEPS: dict[str, BuildStep] = {
         ("articles",),
         lambda recipe: (recipe.generator, recipe.about, recipe.seed, recipe.langs, recipe.questions, recipe.wanted,
                         recipe.search.engine),
-        ("questions", "siblings", "known", "again", "repair", "fence"),
+        ("questions", "sentence", "siblings", "known", "again", "repair", "fence"),
     ),
     "probes": BuildStep(
         make_probes,

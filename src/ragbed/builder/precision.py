@@ -33,7 +33,7 @@ _PRIOR = 0.5  # Jeffreys prior: pseudo-count of correct and of incorrect items
 
 
 class CalibrationLabel(Struct, frozen=True, kw_only=True):
-    """A labelled item: its score, and whether the person or model that labelled it judged it correct and clear."""
+    """A labelled item: its score, and whether a person or model judged it to be correct and clear."""
 
     generator: str  # rules or model
     lang: str

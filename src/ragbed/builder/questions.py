@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from math import ceil, log
 from typing import NamedTuple, TypeAlias
 
+from msgspec import structs
+
 from ragbed.builder.build_context import Build, Problem, RecordIndex, reject
 from ragbed.builder.drafting import Drafted, draft_question
 from ragbed.builder.fields import is_nothing, read_blocks, write_block
@@ -16,6 +18,7 @@ from ragbed.builder.model_requests import WITHOUT_REPLY, Request, make_case, uni
 from ragbed.builder.recipe import wanted_of
 from ragbed.builder.records import Draft
 from ragbed.builder.rules import GENERATOR, write_fields
+from ragbed.builder.rules.facts import Fact
 from ragbed.builder.sentence_questions import TASK, make_sentence_case, read_question, select_facts
 from ragbed.schema import Article, Case, Completion, Lang, Reject
 from ragbed.text import squeezed, to_terms
@@ -28,7 +31,7 @@ _BEGINNING = 2_000  # number of leading characters of an article that are used t
 _MAX_CHARS = 12_000  # maximum length of an article in a prompt, about 3,000 words; articles start with the news
 _SHOWN_CHARS = 100  # maximum length of the excerpt from an invalid response in the reason
 _MAX_BY_RULES = 6  # maximum number of questions that the rules write about an article, regardless of per_article
-_MIN_BATCH = 8  # minimum number of articles per batch; without it, the last few drafts would take one round each
+_MIN_BATCH = 8  # minimum number of articles per batch; otherwise, the last few drafts would take one round each
 # Minimum share of common words for two questions with the same answer to count as duplicates. Paraphrases share half of
 # their words; questions about different facts with the same answer (e.g. a year) share less than a third.
 _SAME = 0.5
@@ -37,6 +40,7 @@ _SAME = 0.5
 _REPAIRABLE = frozenset(
     {"yes-no", "in-question", "not-in-article", "unrelated", "long-answer", "vague", "guess", "unnamed", "other-year"}
 )
+_REPLACEABLE = _REPAIRABLE | {"no-question", "type"}  # faults of questions about a sentence that the rules selected
 
 Fields: TypeAlias = list[dict[str, str]] | Problem
 
@@ -178,19 +182,54 @@ def _from_articles(language: _Language) -> Iterator[Draft | Reject]:
 
 
 def _from_sentences(language: _Language, batch: Sequence[Article]) -> Iterator[Draft | Reject]:
-    """Ask the generator for a question about each sentence and value that the rules select."""
+    """Ask the generator for a question about each value that the rules select, and once more if it cannot be used."""
     build = language.build
     facts = [(article, fact) for article in batch for fact in select_facts(article, build.recipe.questions.per_article)]
     cases = [make_sentence_case(article, fact) for article, fact in facts]
     responses = build.ask(Request(TASK, build.recipe.generator, unique_cases(cases))) if cases else {}
-    for (article, fact), case in zip(facts, cases, strict=True):
-        completion = responses[case.case][0]
-        if completion.outcome != "ok":
-            reason = completion.error or WITHOUT_REPLY[completion.outcome]
-            yield reject(STEP, article.url, completion.outcome, reason)
-            continue
-        fields = read_question(article, fact, completion.reply or "")
-        yield from _read_blocks(language, article, [fields] if isinstance(fields, dict) else fields)
+    first = {at: _read_completion(*facts[at], responses[case.case][0]) for at, case in enumerate(cases)}
+    repairs = {
+        at: make_case(
+            "repair",
+            language.lang,
+            cases[at].messages[0].content,
+            responses[cases[at].case][0].reply or "",
+            write_prompt(language.lang, "repair", {}, {"REASON": drafted.reason}),
+        )
+        for at, drafted in first.items()
+        if drafted.outcome in _REPLACEABLE
+    }
+    again = build.ask(Request("repair", build.recipe.generator, unique_cases(repairs.values()))) if repairs else {}
+    last = first | {at: _read_completion(*facts[at], again[case.case][0]) for at, case in repairs.items()}
+    yield from _accept_or_replace(language, facts, [last[at] for at in range(len(facts))])
+
+
+def _read_completion(article: Article, fact: Fact, completion: Completion) -> Drafted:
+    """Create a draft from a model's response to a sentence."""
+    if completion.outcome != "ok":
+        return Drafted(None, completion.outcome, completion.error or WITHOUT_REPLY[completion.outcome])
+    fields = read_question(article, fact, completion.reply or "")
+    return draft_question(fields, article.lang, article) if isinstance(fields, dict) else Drafted(None, *fields)
+
+
+def _accept_or_replace(
+    language: _Language, facts: Sequence[tuple[Article, Fact]], written: Sequence[Drafted]
+) -> Iterator[Draft | Reject]:
+    """Yield the generator's drafts, and drafts by the rules about sentences for which it wrote none that is usable."""
+    used = set()
+    for (article, fact), drafted in zip(facts, written, strict=True):
+        for found in language.accept(drafted, article.url):
+            if isinstance(found, Draft):
+                used.add((article.id, fact.sentence))
+            yield found
+    for (article, fact), drafted in zip(facts, written, strict=True):
+        if drafted.outcome in _REPLACEABLE and (article.id, fact.sentence) not in used:
+            fields = {"event": fact.sentence, "question": fact.question, "answer": fact.answer}
+            replaced = draft_question(fields, article.lang, article)
+            if replaced.draft:
+                used.add((article.id, fact.sentence))
+                replaced = replaced._replace(draft=structs.replace(replaced.draft, by_rules=True))
+            yield from language.accept(replaced, article.url)
 
 
 def _repair(language: _Language, faulty: Sequence[_Faulty], cases: dict[str, Case]) -> Iterator[Draft | Reject]:

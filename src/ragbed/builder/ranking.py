@@ -61,7 +61,7 @@ def _rank(
         return
     nearest = [_candidate(own[chunk.article], chunk, near) for chunk, near in passages.nearest(draft, own)]
     snippets = [_snippet(hit, page) for hit, page in found if hit.snippet.strip()]
-    # The local engine takes its snippets from the passages, so they would be duplicates.
+    # The local engine takes its snippets from the passages, so the snippets would be duplicates.
     extra = [] if build.recipe.search.engine == "local" else snippets
     yield Ranked(question=draft.id, candidates=(*nearest, *extra))
 

@@ -86,7 +86,7 @@ class RecipeSearch(_Part, frozen=True, kw_only=True):
 class RecipeRanking(_Part, frozen=True, kw_only=True):
     """The settings for selecting passages."""
 
-    encoder: str = "e5"  # its weights come with a package, so nothing is downloaded
+    encoder: str = "e5"  # the weights of e5 come with a package, so nothing is downloaded
     encoders: dict[Lang, str] = {}  # encoders by language; the paper uses one for each
     top: int = 30  # passages per question, as in the paper
     tokens: int = 300  # maximum length of a passage, as in the paper
@@ -181,7 +181,7 @@ def check_day(day: str | None, what: str) -> None:
     with suppress(ValueError):
         if day is None or date.fromisoformat(day).isoformat() == day:
             return
-    raise UsageError(f"{what} {day!r} is not a valid date; use the form 2026-11-15.")
+    raise UsageError(f"{what} {day!r} is not a valid date; use the form YYYY-MM-DD, e.g. 2026-11-15.")
 
 
 def _check(path: Path, recipe: Recipe) -> None:
@@ -194,7 +194,7 @@ def _check(path: Path, recipe: Recipe) -> None:
         )
     find_engine(recipe.search.engine)
     if not re.fullmatch(r"[\w.-]{1,80}", recipe.name) or not recipe.name.strip("."):
-        raise DataError(path, f"{recipe.name!r} is not valid; use letters, digits, - and _", field="name")
+        raise DataError(path, f"{recipe.name!r} is not valid; use only letters, digits, -, _ and .", field="name")
     searching = (recipe.search.encoder,) if recipe.search.encoder else ()
     for encoder in (*searching, *(encoder_of(recipe, lang) for lang in recipe.langs)):
         find_encoder(encoder)
@@ -209,7 +209,8 @@ def _check(path: Path, recipe: Recipe) -> None:
 def _check_numbers(path: Path, recipe: Recipe) -> None:
     """Raise an error if a value is too small, too large or not a number, or if the recipe requests no items."""
     if recipe.precision is not None and not 0 < recipe.precision < 1:
-        raise DataError(path, f"{recipe.precision} is not a fraction between 0 and 1, e.g. 0.95", field="precision")
+        problem = f"{recipe.precision} is not a fraction between 0 and 1; use a value such as 0.95"
+        raise DataError(path, problem, field="precision")
     if abs(recipe.seed) > _MAX_NUMBER:
         raise DataError(path, f"{recipe.seed} is too large; the maximum is {_MAX_NUMBER:,}", field="seed")
     for table in ("wanted", "questions", "gate", "search", "ranking", "pools"):
@@ -222,4 +223,6 @@ def _check_numbers(path: Path, recipe: Recipe) -> None:
                     raise DataError(path, problem, field=f"{table}.{field}")
     kinds = recipe.wanted.__struct_fields__
     if not any(wanted_of(recipe, kind, lang) for kind in kinds for lang in recipe.langs):
-        raise DataError(path, "must request at least one item; set at least one number above 0", field="wanted")
+        raise DataError(
+            path, "must contain at least one number above 0; otherwise no items are built", field="[wanted]"
+        )

@@ -15,6 +15,7 @@ class Draft(Question, frozen=True, kw_only=True):
     kind: str  # answer type: name, quantity or date
     event: str = ""  # the answer in the generator's words
     date: str | None = None  # ISO date of the event
+    by_rules: bool = False  # a question by the rules replaced one by the generator that failed the checks
 
 
 class Probe(Record, frozen=True, kw_only=True):

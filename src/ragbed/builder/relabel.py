@@ -101,7 +101,7 @@ def label_again(item: Item, passage: Passage, way: Way) -> Labelling:
         return _label_plainly(item, passage.text, needs_all=kind_of(item) != "integration", is_edit=fake is not None)
     if kind_of(item) != "integration":
         return label_passage(item, passage.text, title=passage.title or "", fake=fake)
-    # Built items have a question for each part, which shares words with its passages. RGB's items have none.
+    # Built items have a question for each part, which shares words with its passages. RGB's items lack such questions.
     questions = item.sub_questions or (item.question,) * len(item.answer)
     parts = [
         Question(question=question, lang=item.lang, answer=(aliases,))

@@ -64,7 +64,7 @@ class BuildTools:
 
 
 def run_build(plan: BuildPlan, tools: BuildTools) -> tuple[State, list[Delivery]]:
-    """Run a build. Return the state of its steps, and the numbers of requested and delivered items in each file."""
+    """Run a build, and return the state of its steps and the numbers of requested and delivered items in each file."""
     with hold(plan.folder), _work_folder(plan) as folder:
         lock = read_lock(plan.folder) if plan.locked else None
         if lock is not None:

@@ -1,4 +1,4 @@
-"""Verify items with all rules, and with a model that answers rephrased questions and ones with only distractors."""
+"""Verify items with all rules, and with a model that answers questions rephrased or with only distractors."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from ragbed.builder.questions import ask_for_fields
 from ragbed.builder.recipe import reader_of
 from ragbed.builder.records import ScoredItem
 from ragbed.builder.rules import GENERATOR
+from ragbed.builder.rules.facts import BLANK
 from ragbed.builder.topic_terms import find_anchors, share_of
 from ragbed.schema import Article, Case, Completion, Item, Passage, Reject
 from ragbed.scoring.robust import score
@@ -71,6 +72,7 @@ def _rephrase(build: Build, items: Sequence[Item]) -> dict[str, list[str]]:
     """Return the generator's rephrasings of each question, or none if the rules write the questions."""
     if build.recipe.generator == GENERATOR:
         return {item.question: [] for item in items}
+    items = [item for item in items if BLANK not in item.question]  # questions with a blank were written by the rules
     cases = [
         make_case("rephrase", item.lang, write_prompt(item.lang, "rephrase", {"QUERY": item.question}))
         for item in items

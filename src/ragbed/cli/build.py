@@ -124,13 +124,18 @@ def init(documents: Path, brief: str, out: Path | None, model: str) -> None:
 @options.option("--model", "-m", metavar="MODEL", help="Model to use instead of the recipe's generator.")
 @options.option("--from", "from_", metavar="STEP", help="Step to rerun, together with all later steps.")
 @options.option(
-    "--since", metavar="DATE", help="Use only articles published on or after this date, e.g. for the next edition."
+    "--since",
+    metavar="DATE",
+    help="Use only articles published on or after this date, e.g. to build the next edition of a dataset.",
 )
 @options.option(
     "--precision",
     type=float,
     metavar="SHARE",
-    help=("Target share of correct items, e.g. 0.95. Items are dropped until the lower bound reaches this share."),
+    help=(
+        "Target share of correct items, e.g. 0.95. Items are dropped until the lower confidence bound reaches this "
+        "share."
+    ),
 )
 @options.option(
     "--locked", is_flag=True, help="Rebuild the benchmark offline, byte for byte, from the stored pages and responses."

@@ -53,7 +53,7 @@ def cases(data: tuple[str, ...], out: str | None, json: bool, **layout: Unpack[L
         print_json(made.counts.summary())
     if not any(row.feasible for row in made.counts.rows):
         raise UsageError(
-            "No case can be built, for the reasons above. Choose other values for --noise, --num-docs, "
+            "No case can be built; the reasons are listed above. Choose other values for --noise, --num-docs, "
             "--true-ratio or --distractors, or another dataset."
         )
 

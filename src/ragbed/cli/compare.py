@@ -20,7 +20,7 @@ _LEGEND = """\
 Columns ({track} track):
   n: distinct questions that both sides were evaluated on under this condition
   A %, B %: share of them with the right answer (rejection: with a refusal), failed calls included
-  B − A: difference in points, with its 95% interval
+  B − A: difference in points, computed before rounding, with its 95% interval
   flips: questions on which B scores higher (+) and lower (−) than A
   p: chance of a difference at least as large if A and B were equal, adjusted for {rows} rows (Holm)
   verdict: better or worse if p < 0.05; "worse by > {least}" if B is significantly worse by more than {least} points
@@ -76,6 +76,7 @@ def compare(
     from ragbed.api import analysis
     from ragbed.cli.console import print_json, say
     from ragbed.cli.keywords import call_with_given
+    from ragbed.reporting.comparison_summary import tell_repeated
     from ragbed.text import counted
 
     result = call_with_given(
@@ -85,6 +86,8 @@ def compare(
     _print_sentences((result.a, result.b), result.sentences, to_stderr=json)
     _print(result.rows, least, to_stderr=json)
     say(_LEGEND.format(track=track, rows=len(result.rows), least=f"{100 * least:g}"))
+    if note := tell_repeated([(row.items, row.n) for row in result.rows]):
+        say(note)
     if list_flips:
         _print_flips(result.flips, to_stderr=json)
     if result.unpaired:

@@ -121,6 +121,9 @@ def print_table(
     is_sized = stream.isatty() or os.environ.get("COLUMNS", "").isdigit()
     room = shutil.get_terminal_size().columns if is_sized else _PIPE_WIDTH
     shown = [[printable(f"{cell:.3g}" if isinstance(cell, float) else str(cell)) for cell in row] for row in rows]
-    above, heading, body = draw_table([printable(column) for column in columns], shown, room)
-    bold = [click.style(line, bold=True) for line in (printable(title), *above, *heading)]
-    click.echo("\n".join([*bold, rule(heading), *body]), err=to_stderr)
+    drawn = draw_table([printable(column) for column in columns], shown, room)
+    lines = [click.style(line, bold=True) for line in (printable(title), *drawn.shared)]
+    for number, (heading, body) in enumerate(drawn.parts):
+        lines += [""] if number else []
+        lines += [*(click.style(line, bold=True) for line in heading), rule(heading), *body]
+    click.echo("\n".join(lines), err=to_stderr)

@@ -75,7 +75,7 @@ def get_data(name: str, from_: Path | None, mirror: str | None, json: bool) -> N
 @data.command("list")
 @options.json_option
 def list_data(json: bool) -> None:
-    """List datasets and small models, with licence and folder.
+    """List datasets and small models with their licences and folders.
 
     \b
     Examples:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 _TITLES: Mapping[str, str] = {
     "en": "\n{model}, English: percentage of n, by noise ratio (none: no documents)",
-    "zh": "\n{model}，中文：占 n 的百分比，按噪声比例（none：不给文档）",
+    "zh": "\n{model}，中文：占 n 的百分比，按噪声比例（none：不提供文档）",
 }
 _CLOSED: Mapping[str, Mapping[str, str]] = {
     "en": {"base": "news", "int": "news in two parts", "fact": "real-world facts"},
@@ -25,8 +25,8 @@ _MEANING: Mapping[str, str] = {
     ),
     "zh": (
         "\n结论：两篇文档都含答案时，{model} 的正确率为 {clean}；其中一篇换成干扰文档时为 {noisy}；"
-        "不给文档时为 {news}。文档都不含答案时，它的拒答率为 {declined}；"
-        "文档内容有误时，它在 {misled} 的用例中照搬错误答案。每项只有 {n} 个问题，数字仅供参考。"
+        "不提供文档时为 {news}。文档都不含答案时，模型的拒答率为 {declined}；"
+        "文档内容有误时，模型在 {misled} 的用例中照搬错误答案。每项只有 {n} 个问题，数字仅供参考。"
     ),
 }
 

@@ -114,8 +114,9 @@ def _print_summary(result: DiagnosisResult, names: Mapping[str, str], *, to_stde
         paper = PAPER_SHARES.get(row["type"]) if row["testbed"] == "integration" else None
         confirmed = f"{row['confirmed']} of {row['tested']}" if row["tested"] else "–"
         shares = (row["errors"], row["wrong"], _percent(row), "–" if paper is None else paper, confirmed)
-        rows.append((names[row["model"]], row["testbed"], row["lang"], row["type"], row["meaning"], *shares))
-    columns = ("model", "testbed", "lang", "type", "", "errors", "of", "share %", "paper %", "confirmed")
+        kind = f"{row['type']} {row['meaning']}".strip()
+        rows.append((names[row["model"]], row["testbed"], row["lang"], kind, *shares))
+    columns = ("model", "testbed", "lang", "type", "errors", "of", "share %", "paper %", "confirmed")
     print_table("Why responses are wrong (an error can have several types)", columns, rows, to_stderr=to_stderr)
     sources = [
         (names[row["model"]], row["testbed"], row["lang"], row["source"], row["errors"], row["wrong"], _percent(row))
@@ -145,7 +146,7 @@ def _print_notes(result: DiagnosisResult) -> None:
         paper_types.update(dict(group.paper_types))
     kinds = ", ".join(f"{count} {name}" for name, count in sorted(paper_types.items()))
     say(
-        f"{counted(counts.asked, 'trial')} with documents: {counts.right} right, {wrong} wrong, and {paper_only} "
+        f"{counted(counts.asked, 'trial')} with documents: {counts.right:,} right, {wrong:,} wrong, and {paper_only:,} "
         f"wrong only by the paper's scoring{f' ({kinds})' if kinds else ''}."
     )
     if counts.without:

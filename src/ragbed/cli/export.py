@@ -26,8 +26,8 @@ _SHOWN = 5  # Maximum number of trials without a response to print; --json conta
     metavar="FORMAT",
     help=(
         "Output format. For items: native, rgb, parquet, records, corpus or withheld-corpus (the last two contain "
-        "only passages). For test cases: jsonl, inspect, lm-eval, hf, ragas, ragchecker. For runs: jsonl, parquet, "
-        "ragas, ragchecker, mlflow, cassette, rgb (the original code's files)."
+        "only passages). For test cases: jsonl, inspect, lm-eval, hf, ragas or ragchecker. For runs: jsonl, parquet, "
+        "ragas, ragchecker, mlflow, cassette or rgb (the file format of the original RGB code)."
     ),
 )
 @options.option(
@@ -42,7 +42,7 @@ _SHOWN = 5  # Maximum number of trials without a response to print; --json conta
     "--shards",
     type=click.IntRange(1, 512),
     metavar="N",
-    help="Number of parts to split the output into, with checksums (native, parquet, jsonl and records only).",
+    help="Number of parts to split the output into (native, parquet, jsonl and records only). Also writes checksums.",
 )
 @options.option(
     "--canonical",

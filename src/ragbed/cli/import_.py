@@ -24,7 +24,7 @@ _SHOWN = 20  # Maximum number of problems to print; --json contains all of them.
     "from_",
     required=True,
     metavar="FORMAT",
-    help="Format: rgb (the original code's result files), jsonl, inspect (logs), lm-eval (samples) or cassette.",
+    help="Format: rgb (result files of the original RGB code), jsonl, inspect (logs), lm-eval (samples) or cassette.",
 )
 @options.option(
     "--data",

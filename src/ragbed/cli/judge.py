@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     "--sample",
     type=click.IntRange(2),
     metavar="N",
-    help="Number of responses per criterion to write to --out, for people to label.",
+    help="Number of responses per criterion to write to --out, for human labelling.",
 )
 @options.option("--out", "-o", type=options.LocalPath(), metavar="FILE", help="Output file for --sample.")
 @options.option("--unsure", is_flag=True, help="Judge only the responses whose rule-based verdict is uncertain.")

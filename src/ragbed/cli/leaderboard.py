@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     "--words",
     type=click.Choice(["en", "zh"]),
     show_default="the browser's language",
-    help="Language of headings and labels when the site opens.",
+    help="Initial language of the site's headings and labels.",
 )
 def leaderboard(folder: Path, out: Path, track: str, words: Lang | None) -> None:
     """Build a static leaderboard site from all runs in a folder.

@@ -147,7 +147,7 @@ def _print_verdict(result: LintResult, *, all_shown: bool, to_stderr: bool) -> N
         "error": "Fix the errors first: they make scores wrong.",
         "warning": "Check the warnings: they may make scores wrong.",
         "note": "Nothing needs fixing.",
-        None: "Nothing is wrong." if has_rules else "All records are valid.",
+        None: "No problems found." if has_rules else "All records are valid.",
     }[gravest]
     more = " List all findings of a rule with --only RULE --all." if gravest and not all_shown else ""
     verdict = Text.assemble((counted, _COLOURS.get(gravest or "", "bold green")), f". {advice}{more}")

@@ -15,7 +15,7 @@ from ragbed.cli import options
     required=True,
     type=options.FileName(),
     metavar="RUN|SUMS",
-    help="Folder to create for the run; for aggregates, a file or URL.",
+    help="New folder for the merged run, or a file or URL for merged aggregates.",
 )
 @options.json_option
 def merge(runs: tuple[str, ...], out: str, json: bool) -> None:

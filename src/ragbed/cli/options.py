@@ -127,7 +127,7 @@ class LocalPath(click.Path):
 
 
 class FileName(click.types.StringParamType):
-    """The type of a text that can be a path, e.g. of a file, a URL or a run's model. The shell completes paths."""
+    """An option type for values that may be paths, e.g. a file, a URL or a run's model. The shell completes paths."""
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002
         """Let the shell complete a path."""
@@ -137,7 +137,7 @@ class FileName(click.types.StringParamType):
 
 
 class DataName(FileName):
-    """The type of a dataset: a name in the catalogue, a file or a URL."""
+    """An option type for datasets: a name in the catalogue, a file or a URL."""
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """Return the matching names in the catalogue; if there are none, let the shell complete a path."""
@@ -276,7 +276,7 @@ supporting_option: Decorator = option(
     type=int,
     metavar="N",
     group=help_groups.CONTEXT,
-    help="Number of supporting documents per question, instead of --noise; the others are distractors.",
+    help="Number of supporting documents per question, instead of --noise; the remaining documents are distractors.",
 )
 noise_option: Decorator = option(
     "--noise",
@@ -311,7 +311,7 @@ _selection_options: Decorator = together(
         "--limit",
         metavar="N|0.x",
         group=help_groups.WHAT,
-        help="Use only the first N items of each dataset, or only this fraction of its items.",
+        help="Use only the first N items of each dataset, or this fraction of the items.",
     ),
     option(
         "--profile",
@@ -332,7 +332,7 @@ _context_options: Decorator = together(
         default="related",
         group=help_groups.CONTEXT,
         help=(
-            "Distractor conditions: related (the paper's), random (documents from other questions), fixed (one "
+            "Distractor conditions: related (as in the paper), random (documents from other questions), fixed (one "
             "supporting document, a growing number of distractors, and a length-matched control)."
         ),
     ),
@@ -376,4 +376,6 @@ def share(value: str | float) -> float:
     try:
         return read_share("share", value)
     except UsageError:
-        raise click.BadParameter(f"{value!r} is not a fraction between 0 and 1; use e.g. 0.03 or 3%.") from None
+        raise click.BadParameter(
+            f"{value!r} is not a fraction between 0 and 1. Use a value such as 0.03 or 3%."
+        ) from None

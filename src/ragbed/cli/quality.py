@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     metavar="RUN",
     type=LocalPath(),
     multiple=True,
-    help="A run on this dataset, used to measure how well its items discriminate between models. Repeatable.",
+    help="Run on this dataset, used to measure how well the items discriminate between models. Repeatable.",
 )
 @option(
     "--cutoff",
     metavar="MODEL=DATE",
     multiple=True,
-    help="Knowledge cutoff of a model in --runs, used to report accuracy before and after it. Repeatable.",
+    help="Knowledge cutoff of a model in --runs, used to report accuracy before and after the cutoff. Repeatable.",
 )
 @option(
     "--corpus",

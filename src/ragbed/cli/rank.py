@@ -27,7 +27,7 @@ Columns ({track} track):
   rank: possible ranks according to the tests, e.g. 1–2 if no model is significantly better and one is tied
   score %: share of right responses (rejection: of refusals) with its 95% interval; failed calls count as wrong
   better than: models that are significantly worse: paired test by question, p < 0.05 adjusted for {tests} (Holm)
-  n: questions that all models were evaluated on"""
+  n: distinct questions that all models were evaluated on"""
 
 
 @click.command()
@@ -50,6 +50,7 @@ def rank(runs: tuple[Path, ...], track: str, pairs: bool, json: bool) -> None:
     """
     from ragbed.api import ranking
     from ragbed.cli.console import print_json, say
+    from ragbed.reporting.comparison_summary import tell_repeated
     from ragbed.text import counted
 
     result = ranking.rank(list(runs), track=track)
@@ -59,6 +60,8 @@ def rank(runs: tuple[Path, ...], track: str, pairs: bool, json: bool) -> None:
             _print_pairs(found, to_stderr=json)
     tests = counted(sum(len(found.pairs) for found in result.rankings), "comparison")
     say(_LEGEND.format(track=track, tests=tests))
+    if note := tell_repeated([(found.items, found.n) for found in result.rankings]):
+        say(note)
     if json:
         print_json({"models": list(result.records()), "pairs": list(result.pairs())})
 

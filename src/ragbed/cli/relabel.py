@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @json_option
 @config_option
 def relabel(data: str, json: bool) -> None:
-    """Relabel a dataset's documents and compare the labels.
+    """Relabel a dataset's documents and compare the old and new labels.
 
     Every document on which the labels differ is printed with the reason. Nothing is written.
 

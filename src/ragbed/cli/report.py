@@ -94,7 +94,6 @@ def report(runs: tuple[str, ...], format_: ReportFormat, track: str, out: Path |
 def _print(report: Report) -> None:
     from ragbed.analysis.locale import read_words
     from ragbed.cli.console import say
-    from ragbed.reporting.numbers import FEW
     from ragbed.text import printable
 
     for note in report.notes(read_words("en")):
@@ -104,13 +103,10 @@ def _print(report: Report) -> None:
         print_conditions(report.conditions, report.names, report.scorer)
     _print_summary(report)
     print_tables(report.tables)
-    say(
-        f"Percentages of n, including errors, {report.track} track, with 95% intervals clustered by question; * marks "
-        "fewer "
-        f"than {FEW} cases."
-    )
-    if report.has_printed:
-        say(read_words("en")("page.printed"))
+    words = read_words("en")
+    say(f"Scoring track: {report.track}. {words('page.rates')}")
+    for note in report.table_notes:
+        say(words(f"page.{note}"))
     _print_errors(report)
     _print_claims(report)
 
@@ -136,12 +132,15 @@ def print_conditions(
 
 def _print_errors(report: Report) -> None:
     from ragbed.analysis.locale import read_words
-    from ragbed.cli.console import print_table
-    from ragbed.reporting.error_texts import error_columns, tell_errors
+    from ragbed.cli.console import print_table, say
+    from ragbed.reporting.error_texts import COUNT_COLUMNS, error_columns, tell_errors
 
     words = read_words("en")
     if report.errors:
-        print_table(words("error_table.heading"), error_columns(words), tell_errors(report.errors, words))
+        columns = error_columns(words)[:COUNT_COLUMNS]  # examples do not fit in a terminal
+        rows = [row[:COUNT_COLUMNS] for row in tell_errors(report.errors, words)]
+        print_table("\nError types by the paper's table (a wrong answer can have several types)", columns, rows)
+        say("`ragbed diagnose RUN --show TYPE` and -f html show examples.")
 
 
 def _print_summary(report: Report) -> None:
@@ -161,7 +160,7 @@ def print_tables(tables: Sequence[ReportTable], *, to_stderr: bool = False) -> N
     from ragbed.cli.console import print_table
     from ragbed.reporting.numbers import show, show_asked
 
-    for table in tables:
+    for number, table in enumerate(tables):
         columns = ("model", "data", "lang", "documents", "n", *(column.heading for column in table.columns))
         rows = [
             (
@@ -169,12 +168,12 @@ def print_tables(tables: Sequence[ReportTable], *, to_stderr: bool = False) -> N
                 row.data,
                 row.key.lang,
                 "–" if row.docs is None else row.docs,
-                show_asked(row.asked, row.errors, row.truncated),
+                show_asked(row.counts),
                 *(show(cell, column) for cell, column in zip(row.cells, table.columns, strict=True)),
             )
             for row in table.rows
         ]
-        print_table(table.title, columns, rows, to_stderr=to_stderr)
+        print_table(f"\n{table.title}" if number else table.title, columns, rows, to_stderr=to_stderr)
 
 
 def _print_claims(report: Report) -> None:

@@ -47,7 +47,7 @@ def exit_if_incomplete(folder: Path, cells: Sequence[ConditionCounts], limit: st
     if episodes := sum(cell.truncated for cell in cells if cell.condition.testbed == "search"):
         truncated -= episodes  # the limit is part of the testbed, so a rerun of these episodes would not help
         say(
-            f"{counted(episodes, 'episode')} of search ended without an answer, at a limit or after invalid calls, and "
+            f"{counted(episodes, 'search episode')} ended without an answer, at a limit or after invalid calls, and "
             "count as wrong on the robust track. --search sets the limits."
         )
     if errors:
@@ -100,7 +100,8 @@ def print_cells(cells: Sequence[ConditionCounts], folders: Sequence[Path], *, to
         ]
         print_table(title, columns, rows, to_stderr=to_stderr)
     if unsure := sum(round(cell.rate("unsure") * cell.asked) for cell in cells):
-        say(f"{unsure:,} responses are unsure and count as wrong. Judge them with ragbed judge RUN -m MODEL --unsure.")
+        verdicts = "1 verdict is unsure and counts" if unsure == 1 else f"{unsure:,} verdicts are unsure and count"
+        say(f"{verdicts} as wrong. Judge these responses with ragbed judge RUN -m MODEL --unsure.")
     if any(cell.asked < FEW for cell in cells):
         click.echo(f"* fewer than {FEW} cases, so the 95% interval (in brackets) is wide.", err=to_stderr)
     if unscored := sum(cell.unscored for cell in cells):
@@ -201,7 +202,7 @@ def _row(cell: ConditionCounts, varied: Sequence[str], truncated: Sequence[int])
 
 
 def _upper_bound(cell: ConditionCounts, score: str) -> str:
-    """Return the rate if all unsure responses were right, as text, or an empty string if there are none."""
+    """Return the rate with all unsure responses counted as right, or an empty string if no response is unsure."""
     if score != "correct" or not cell.rate("unsure"):
         return ""
     return f", at most {100 * (cell.rate('correct') + cell.rate('unsure')):.1f}"

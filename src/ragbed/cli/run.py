@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     default=("bundled/smollm2",),
     metavar="MODEL",
     group=help_groups.WHAT,
-    help="Model to evaluate, e.g. openai/gpt-4o-mini. NAME=MODEL sets its display name. Repeatable.",
+    help="Model to evaluate, e.g. openai/gpt-4o-mini. NAME=MODEL sets the display name. Repeatable.",
 )
 @options.option(
     "--data",
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     required=True,
     metavar="DATA",
     group=help_groups.WHAT,
-    help="Dataset: a file, a folder of parts, a URL, or a name from `ragbed data list`. Repeatable.",
+    help="Dataset: a file, a folder with a sharded dataset, a URL, or a name from `ragbed data list`. Repeatable.",
 )
 @options.option(
     "--out",
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     metavar="N",
     group=help_groups.REQUESTS,
     show_default="what the server or the weights report",
-    help="Context length of the models in tokens. Longer cases are not sent; they are recorded as error: too-long.",
+    help="Context length of the models in tokens. Longer cases are not sent and are recorded as error: too-long.",
 )
 @options.option(
     "--strategies",

@@ -32,7 +32,10 @@ from ragbed.cli import options
     type=int,
     metavar="N",
     show_default="half",
-    help="Number of documents per base item that contain the answer; the others are similar distractors.",
+    help=(
+        "Number of documents per base item that contain the answer; the remaining documents are distractors on a "
+        "similar topic."
+    ),
 )
 @options.option("--parts", type=int, default=3, help="Maximum number of sub-answers per integration item: 2 to 5.")
 @options.option(

@@ -93,7 +93,7 @@ class Dataset:
 
     @contextmanager
     def _fetched(self) -> Iterator[Path]:
-        """Yield a local copy; a URL is downloaded each time and must always have the same content."""
+        """Yield a local copy of the file. A URL is downloaded on each call, so its content must not change."""
         with local_copy(self.path) as here:
             if isinstance(self.path, Url):
                 found = hash_file(here)
@@ -148,7 +148,9 @@ def _detect_format(shown: Place, number: int, line: bytes) -> str:
     signs = " or ".join(f"{candidate.SIGN!r} ({name})" for name, candidate in FORMATS.items())
     found = ", ".join(fields) or "none"
     raise DataError(
-        shown, f"the format is unknown: a record must have the field {signs}, but this record has: {found}", line=number
+        shown,
+        f"the format is unknown: a record must have the field {signs}, but this record has: {found}",
+        line=number,
     )
 
 

@@ -107,7 +107,7 @@ def passage_id(text: str) -> str:
 
 
 def _stance(pooled: _Pooled, case: Case) -> tuple[Stance, int | None]:
-    """Return a passage's label in the case's item, or in another item on the event if the passage has the answer."""
+    """Return a passage's label in the case's item or, if the passage has the answer, in another item on the event."""
     own = [use for use in pooled.uses if use.item == case.item]
     if own:
         use = min(own, key=lambda use: _PRIORITY.index(use.stance))

@@ -144,7 +144,8 @@ class _Location:
             if len(record.positive_wrong) != len(record.positive):
                 counts = f"has {len(record.positive_wrong)} documents, but positive has {len(record.positive)}"
                 raise self.wrong(
-                    "positive_wrong", f"{counts}; each must be the edited version of the document at the same index"
+                    "positive_wrong",
+                    f"{counts}; each entry must be the edited version of the document at the same index",
                 )
             for index, text in enumerate(record.positive_wrong):
                 yield Passage(text=text, stance="contradicts", edit_of=index)

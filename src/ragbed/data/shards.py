@@ -64,7 +64,7 @@ def read_shards(folder: Place) -> Shards:
         with local_copy(place) as here:
             return msgspec.json.decode(here.read_bytes(), type=Shards)
     except msgspec.MsgspecError as error:
-        raise DataError(place, f"is not a valid list of shards ({error}); export them again") from None
+        raise DataError(place, f"is not a valid list of shards ({error}); export the shards again") from None
     except UnicodeDecodeError:
         raise DataError(place, "is not encoded as UTF-8; export the shards again") from None
     except NoSuchFile:
@@ -91,7 +91,7 @@ def checked(place: Place, part: ShardPart) -> Iterator[Path]:
             found = hash_file(here)
         if found != part.sha256:
             problem = f"does not match {LIST} (sha256 {found[:12]}…, not {part.sha256[:12]}…)"
-            raise DataError(place, f"{problem}; copy it again, or export the dataset again")
+            raise DataError(place, f"{problem}; copy the file again, or export the dataset again")
         yield here
 
 

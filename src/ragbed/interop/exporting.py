@@ -34,7 +34,7 @@ class ExportTarget:
         """Return the location as a local folder, for formats that consist of several files."""
         if not isinstance(self.place, Path):
             raise UsageError(
-                f"{self.to} writes several files, which cannot be written to a URL. Write them to a local "
+                f"to={self.to} writes several files, which cannot be written to a URL. Write them to a local "
                 "folder, then copy the folder."
             )
         return self.place
@@ -42,9 +42,9 @@ class ExportTarget:
     def write_shards(self, formats: Mapping[str, InParts], source: object) -> Written:
         """Write a folder of parts with checksums."""
         if self.to not in formats:
-            raise UsageError(f"`shards`: {self.to} cannot be split into parts; only {' and '.join(formats)} can.")
+            raise UsageError(f"`shards`: the format {self.to} cannot be split into parts. Use {' or '.join(formats)}.")
         if isinstance(self.place, BinarySink):
-            raise UsageError("`shards`: `out` must be a folder.")
+            raise UsageError("`shards` requires a folder as `out`.")
         need_library(self.to)
         chosen = formats[self.to]
         written = Written(chosen.what)
@@ -94,10 +94,10 @@ def export_items(datasets: Sequence[Dataset], target: ExportTarget, layout_optio
     """
     to = target.to
     if layout_options:
-        raise UnusedOption(layout_options[0], f"{to} contains complete items, not test cases")
+        raise UnusedOption(layout_options[0], f"to={to} exports complete items, not test cases")
     if len(datasets) > 1:
         raise UsageError(
-            f"{to} exports only one dataset at a time, but {len(datasets)} datasets were given. Export them separately."
+            f"to={to} exports one dataset at a time, but {len(datasets)} datasets were given. Export them separately."
         )
     dataset = datasets[0]
     if target.shards is not None:

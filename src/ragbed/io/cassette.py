@@ -148,7 +148,7 @@ def _read_stored(path: Path) -> Iterator[bytes]:
             path, "the checksum is wrong; use an unmodified copy" if number else not_cassette, line=number or None
         ) from error
     except (EOFError, zlib.error) as error:
-        raise DataError(path, f"is truncated or damaged after line {number}; use an intact copy ({error})") from error
+        raise DataError(path, f"is truncated or damaged after line {number} ({error}); use an intact copy") from error
     except OSError as error:
         raise RagbedError(f"{path} cannot be read: {error.strerror or error}.") from error
     raise DataError(path, f"ends after line {number} without a checksum; use a complete copy")

@@ -52,7 +52,7 @@ class Sampling(msgspec.Struct, frozen=True, kw_only=True):
     logprobs: bool = False
 
     def key(self) -> str:
-        """Return a string for folder names that is the same for settings that give the same responses.
+        """Return a string for folder names; settings that give the same responses have the same string.
 
         `raises_limit` is not included, because a complete response is the same with any limit.
         """

@@ -149,7 +149,7 @@ CHECKS: dict[str, Callable[[Environ], BackendCheck]] = {
 
 # The purpose and packages of each extra. Extras for models are in CHECKS.
 EXTRAS: dict[str, tuple[str, tuple[str, ...]]] = {
-    "serve": ("browser pages: view, review", ("starlette", "uvicorn")),
+    "serve": ("browser interface: view, review", ("starlette", "uvicorn")),
     "build": (
         "building datasets from feeds, pages and PDF files",
         ("feedparser", "protego", "pypdf", "trafilatura", "warcio"),

@@ -41,7 +41,7 @@ def _describe(value: object, seen: set[int]) -> Iterator[str]:
         yield f"tuple {len(value)}"
         for part in value:
             yield from _describe(part, seen)
-    elif isinstance(value, frozenset):  # its iteration order differs between processes
+    elif isinstance(value, frozenset):  # the iteration order of a set differs between processes
         yield from sorted(" ".join(_describe(part, seen)) for part in value)
     elif isinstance(value, CodeType):
         yield from _describe_code(value, seen)

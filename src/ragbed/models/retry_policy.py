@@ -23,4 +23,4 @@ class RetryPolicy:
 
     def __post_init__(self) -> None:
         if self.attempts < 1 or self.paid_attempts < 1:
-            raise ValueError("attempts and paid_attempts must be at least 1")
+            raise ValueError("`attempts` and `paid_attempts` must be at least 1")

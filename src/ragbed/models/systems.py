@@ -38,7 +38,7 @@ DEFAULT_CALLS = 8
 # Maximum number of passages to store, so that a system that returns its entire index cannot fill the disk. No prompt
 # contains as many.
 _MAX_PASSAGES = 1_000
-Corpora: TypeAlias = Mapping[str, Corpus]  # corpora by id
+Corpora: TypeAlias = Mapping[str, Corpus]  # corpora by ID
 
 _DECODER: msgspec.json.Decoder[object] = msgspec.json.Decoder()
 # The keyword arguments passed to a function.

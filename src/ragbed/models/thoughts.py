@@ -76,7 +76,7 @@ _BARE_CHANNELS = re.compile(r"(\s*analysis)(?=\S)(.*?)(assistantfinal|assistant\
 _SENTENCES = re.compile(r"(\s*(?:Here is|Here's) my thought process:)(.*?)((?:Here is|Here's) my response:)", re.DOTALL)
 _HEADS = re.compile(r"\s*(?:analysis|Here(?: is|'s) my)")  # the beginnings of the two layouts that have no tags
 _SPACE = re.compile(r"\s*")
-_MARK = re.compile(r"[<\[【＜◁〈]")  # most responses contain none of these, and need not be searched for tags
+_MARK = re.compile(r"[<\[【＜◁〈]")  # a response without these characters need not be searched for tags
 _MAX_THOUGHTS = 1_000  # maximum number of reasoning blocks per response; a genuine response has far fewer
 
 

@@ -39,5 +39,5 @@ def resolve(future: asyncio.Future[T], result: T | None, error: BaseException | 
             future.set_exception(error)
             future.exception()  # mark the exception as retrieved, because the waiting task may have been cancelled
 
-    with suppress(RuntimeError):  # the event loop is closed
+    with suppress(RuntimeError):  # the event loop may already be closed
         future.get_loop().call_soon_threadsafe(settle)

@@ -97,7 +97,7 @@ def join_attempts(first: Completion, second: Completion) -> Completion:
     usage = Counter[str]()
     for done in (first, second):
         usage.update(done.usage or {})
-    if "batch" in usage:  # a flag, not a count
+    if "batch" in usage:  # `batch` is a flag, not a count
         usage["batch"] = 1
     attempts = first.attempts + second.attempts
     return replace(second, usage=dict(usage) if first.usage or second.usage else None, attempts=attempts)

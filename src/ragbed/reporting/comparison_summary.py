@@ -85,7 +85,7 @@ def _pool(
 
 
 def state(summaries: Sequence[Summary]) -> list[str]:
-    """Return sentences about the significant differences, and about the comparisons without one."""
+    """Return sentences about significant differences, and about comparisons without a significant difference."""
     places = {one.comparison.condition: _name(one, summaries) for one in summaries}
     sentences, same = [], []
     for one in summaries:
@@ -123,6 +123,22 @@ def _numbers(row: Comparison, *, with_p: bool) -> str:
     value, low, high = (signed(100 * one) for one in row.difference)
     p = f"adjusted p {row.adjusted:.2g}, " if with_p else ""
     return f"{value} points, 95% interval {low} to {high}, {p}{counted(row.n, 'question')}"
+
+
+def tell_repeated(counts: Sequence[tuple[int, int]]) -> str:
+    """Explain why n is below the number of items, or return an empty string if it is not.
+
+    Args:
+        counts: The numbers of items and of distinct questions, for each comparison.
+    """
+    items, questions = max(counts, key=lambda pair: pair[0] - pair[1], default=(0, 0))
+    if items == questions:
+        return ""
+    return (
+        f"n counts distinct questions: {items:,} items contain {questions:,}. Items about the same event, or with the "
+        "same question but different documents, count as one question with their mean score, so the rates can differ "
+        "slightly from those of `ragbed report`, which counts every case."
+    )
 
 
 def signed(points: float) -> str:

@@ -60,7 +60,7 @@ def _measured(one: DecidedInterval) -> str:
 
 
 def _note(one: DecidedInterval, words: Locale, scorer: str) -> str:
-    """Say how the interval over all responses differs from the one that decided the condition."""
+    """Describe how the interval over all responses differs from the one that decided the condition."""
     if one.scorer != scorer:
         return words("decisions.other_scorer")
     if one.state != "decided" or one.last is None:
@@ -78,7 +78,7 @@ def _place(name: str, value: str | float | None) -> str | float | None:
 
 
 def as_record(one: DecidedInterval) -> dict[str, object]:
-    """Return an outcome as a record of a CSV or JSON report, with the columns of a cell and its own."""
+    """Return an outcome as a record for a CSV or JSON report, with the columns of a cell and additional ones."""
     last = one.last
     return {
         "table": "until", "model": one.model,

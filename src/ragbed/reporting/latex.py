@@ -64,9 +64,14 @@ def _ours(row: TableRow, table: ReportTable) -> Iterator[str]:
     data = row.data + (f", {row.docs} documents" if row.docs else "")
     cells = list(zip(row.cells, table.columns, strict=True))
     yield _line(
-        [_text(row.key.model), row.key.lang, f"{row.asked:,}", *(_number(cell, column) for cell, column in cells)]
+        [
+            _text(row.key.model),
+            row.key.lang,
+            _text(str(row.counts.asked)),
+            *(_number(cell, column) for cell, column in cells),
+        ]
     )
-    under = [small(_text(data)), "", small(show_incomplete(row.errors, row.truncated))]
+    under = [small(_text(data)), "", small(_text(show_incomplete(row.counts)))]
     yield _line([*under, *(_interval(cell, column) for cell, column in cells)])
     yield SPACE
 

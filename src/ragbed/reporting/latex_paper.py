@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias
 
 from ragbed.analysis.metrics.cells import JUDGED, Cell
 from ragbed.analysis.paper.tables import PaperTable, inferred_rows, read_tables
-from ragbed.reporting.numbers import show_incomplete
+from ragbed.reporting.numbers import count_cases, show_incomplete
 from ragbed.reporting.tables import PAPER_DATA, PAPER_DOCS, PAPER_PROFILE, PAPER_TRACK
 from ragbed.schema import Estimate
 
@@ -237,13 +237,11 @@ def _ours(
     """Yield two lines: the values with n for each language and, below them, the data and the intervals."""
     values, under = [f"{text(ours.model)}{mark}"], [small(text(_data(ours)))]
     for found in langs:
-        there = [one for place in counting if (one := found[place]) is not None]
-        names = ("asked", "errors", "truncated")
-        asked, errors, truncated = (max((getattr(one, name) for one in there), default=0) for name in names)
+        counts = count_cases(found[place] for place in counting)
         values += ["--" if one is None or one.value is None else f"{100 * one.value:.2f}" for one in found]
-        values.append(f"{asked:,}" if there else "--")
+        values.append(text(str(counts.asked)) if counts.asked.high else "--")
         under += [_bounds(one) for one in found]
-        under.append(small(show_incomplete(errors, truncated)))
+        under.append(small(text(show_incomplete(counts))))
     yield " & ".join(values) + r" \\"
     yield " & ".join(under) + r" \\"
     yield SPACE

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ragbed.analysis.metrics.cells import Cell
+from ragbed.reporting.numbers import RowCounts, count_cases
 from ragbed.schema import Estimate
 
 
@@ -49,9 +50,11 @@ class LeaderboardRow:
     entrant: LeaderboardEntry
     data: list[str] = field(default_factory=list)
     cells: dict[str, Estimate] = field(default_factory=dict)
-    asked: int = 0
-    errors: int = 0
-    truncated: int = 0
+
+    @property
+    def counts(self) -> RowCounts:
+        """Return the numbers of cases, failed cases and truncated responses, as ranges over the cells."""
+        return count_cases(self.cells.values())
 
 
 def make_standings(cells: Sequence[Cell], track: str) -> list[LeaderboardRow]:
@@ -70,8 +73,6 @@ def make_standings(cells: Sequence[Cell], track: str) -> list[LeaderboardRow]:
         for (entrant, rank), (data, estimate) in _find(shown, column).items():
             row = rows.setdefault((entrant, rank), LeaderboardRow(entrant))
             row.cells[column.name] = estimate
-            for name in ("asked", "errors", "truncated"):
-                setattr(row, name, max(getattr(row, name), getattr(estimate, name)))
             if data not in row.data:
                 row.data.append(data)
     return [row for _, row in sorted(rows.items(), key=lambda pair: (pair[0][0].lang, pair[0][1]))]

@@ -17,7 +17,7 @@ from ragbed.reporting.claim_texts import (
 )
 from ragbed.reporting.decision_texts import decision_columns, tell_decisions
 from ragbed.reporting.error_texts import error_columns, tell_errors
-from ragbed.reporting.numbers import FEW, show, show_asked
+from ragbed.reporting.numbers import show, show_asked
 from ragbed.reporting.summary import summarise
 from ragbed.reporting.tables import Report, ReportTable
 from ragbed.text import printable
@@ -38,9 +38,8 @@ def write(report: Report) -> str:
     for table in report.tables:
         parts += [f"## {table.title}", "", *_table(table), ""]
     parts += [
-        "Rates are percentages of n, including failed calls, with 95% intervals clustered by question.",
-        f"\\* fewer than {FEW} cases. † comparable with the paper: the same files, document layout and scoring.",
-        *([read_words("en")("page.printed")] if report.has_printed else []),
+        _SPECIAL.sub(r"\\\1", read_words("en")("page.rates")),
+        *(read_words("en")(f"page.{note}") for note in report.table_notes),
         "",
         *_errors(report),
         *_claims(report),
@@ -95,7 +94,7 @@ def _table(table: ReportTable) -> Iterator[str]:
     for row in table.rows:
         model = _plain(row.key.model) + (" †" if row.comparable else "")
         cells = [show(cell, column, few="\\*") for cell, column in zip(row.cells, table.columns, strict=True)]
-        n = show_asked(row.asked, row.errors, row.truncated)
+        n = show_asked(row.counts)
         yield _row([model, _plain(row.data), row.key.lang, str(row.docs or "–"), n, *cells])
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from ragbed.analysis.condition_table import Rate
     from ragbed.reporting.tables import TableColumn
     from ragbed.schema import Estimate
 
+PAIRED = ("_gap", "_gain", "_tax")  # Suffixes of metrics that compare two conditions question by question.
+_COMBINED = (*PAIRED, "auc", "refusal_f1", "balanced_accuracy")  # Values whose n is the sum over several conditions.
 FEW = 30  # Minimum number of cases; rates based on fewer are marked, because their intervals are wide.
 
 
@@ -28,7 +31,7 @@ def show(cell: Estimate | Rate | None, column: TableColumn | None = None, few: s
 
 
 def show_bound(cell: Estimate | Rate, column: TableColumn | None = None) -> str:
-    """Return the rate with all unsure responses counted as right, or an empty string if there are none."""
+    """Return the rate with all unsure responses counted as right, or an empty string if no response is unsure."""
     unsure = getattr(cell, "unsure", 0)
     if not unsure or not cell.n or cell.value is None:
         return ""
@@ -45,13 +48,39 @@ def show_number(number: float | None, column: TableColumn | None = None) -> str:
     return f"{round(scaled, digits) + 0.0:.{digits}f}"  # Adding 0.0 turns -0.0 into 0.0.
 
 
-def show_asked(asked: int, errors: int, truncated: int = 0) -> str:
+class CountRange(NamedTuple):
+    """The smallest and the largest count of cases among the rates in a table row."""
+
+    low: int
+    high: int
+
+    def __str__(self) -> str:
+        return f"{self.low:,}" if self.low == self.high else f"{self.low:,}–{self.high:,}"
+
+
+class RowCounts(NamedTuple):
+    """How many cases the rates in a table row are based on, and how many of them failed or were truncated."""
+
+    asked: CountRange
+    errors: CountRange
+    truncated: CountRange
+
+
+def count_cases(cells: Iterable[Estimate | None]) -> RowCounts:
+    """Return the counts of a row. Values that combine several conditions are ignored, unless there are no others."""
+    known = [cell for cell in cells if cell is not None]
+    rates = [cell for cell in known if not cell.metric.endswith(_COMBINED)] or known
+    counts = ([getattr(cell, name) for cell in rates] for name in RowCounts._fields)
+    return RowCounts(*(CountRange(min(found, default=0), max(found, default=0)) for found in counts))
+
+
+def show_asked(counts: RowCounts) -> str:
     """Return the number of attempted cases, and the numbers of failed and truncated ones, if there are any."""
-    incomplete = show_incomplete(errors, truncated)
-    return f"{asked:,} ({incomplete})" if incomplete else f"{asked:,}"
+    incomplete = show_incomplete(counts)
+    return f"{counts.asked} ({incomplete})" if incomplete else str(counts.asked)
 
 
-def show_incomplete(errors: int, truncated: int) -> str:
+def show_incomplete(counts: RowCounts) -> str:
     """Return how many cases failed or were truncated, or an empty string if there are none."""
-    found = {"failed": errors, "truncated": truncated}
-    return ", ".join(f"{count:,} {name}" for name, count in found.items() if count)
+    found = {"failed": counts.errors, "truncated": counts.truncated}
+    return ", ".join(f"{count} {name}" for name, count in found.items() if count.high)

@@ -63,8 +63,8 @@ def _noise_cells(cells: Sequence[Cell], track: str, row: LeaderboardRow) -> list
 
 
 def _sentences(row: LeaderboardRow, noise: Sequence[Cell], words: Locale) -> Iterator[str]:
-    if row.errors and row.errors == row.asked:
-        yield words("summary.all_failed", n=f"{row.asked:,}")
+    if all(cell.errors and cell.errors == cell.asked for cell in row.cells.values()):
+        yield words("summary.all_failed")
         return
     yield from _noise(noise, words)
     yield from _rate(row, "closed_book", words)  # The closed-book rate is for the same questions.
@@ -73,10 +73,11 @@ def _sentences(row: LeaderboardRow, noise: Sequence[Cell], words: Locale) -> Ite
         yield words("summary.refuses_wrongly", rate=_percent(needless.value))
     yield from _rate(row, "integration", words)
     yield from _rate(row, "misled", words)
-    if row.errors:
-        yield words("summary.failed", errors=f"{row.errors:,}", n=f"{row.asked:,}")
-    if row.truncated:
-        yield words("summary.truncated", truncated=f"{row.truncated:,}", n=f"{row.asked:,}")
+    rates = [cell for cell in row.cells.values() if cell.metric != "auc" and cell.asked]  # auc covers many conditions
+    for name in ("errors", "truncated"):
+        worst = max(rates, key=lambda cell: getattr(cell, name) / cell.asked, default=None)
+        if worst is not None and getattr(worst, name):
+            yield words(f"summary.{name}", count=f"{getattr(worst, name):,}", n=f"{worst.asked:,}")
     fewest = min((cell.questions for cell in row.cells.values() if cell.value is not None), default=MIN_QUESTIONS)
     if fewest < MIN_QUESTIONS:
         yield words("summary.few" if fewest != 1 else "summary.one", n=fewest)

@@ -18,6 +18,7 @@ from ragbed.analysis.metrics.length import PARTS
 from ragbed.analysis.metrics.trial_columns import TrialGroup
 from ragbed.analysis.paper.tables import PaperTable, inferred_rows, read_tables
 from ragbed.reporting.decision_texts import as_record
+from ragbed.reporting.numbers import PAIRED, RowCounts, count_cases
 from ragbed.runs.decided import DecidedInterval
 from ragbed.runs.display_names import short_names
 from ragbed.schema import Estimate
@@ -34,7 +35,6 @@ PAPER_DATA = {
 _Keyed = TypeVar("_Keyed", Cell, ClaimEvidence)
 PAPER_PROFILE, PAPER_TRACK, PAPER_DOCS = "code-2023", "code", 5
 _PRIOR = "_prior_"  # Precedes the prior in the names of conflict metrics.
-_DIFFERENCES = ("_gap", "_gain")  # Suffixes of metrics that compare two conditions.
 
 
 class TableColumn(NamedTuple):
@@ -67,24 +67,9 @@ class TableRow:
         return ", ".join(filter(None, (self.key.data, self.key.profile, self.condition)))
 
     @property
-    def asked(self) -> int:
-        """Return n for the cell with the most cases. Differences between conditions are ignored."""
-        return max((cell.asked for cell in self._rates), default=0)
-
-    @property
-    def errors(self) -> int:
-        """Return the number of failed cases in the cell with the most failures."""
-        return max((cell.errors for cell in self._rates), default=0)
-
-    @property
-    def truncated(self) -> int:
-        """Return the number of truncated responses in the cell that has the most."""
-        return max((cell.truncated for cell in self._rates), default=0)
-
-    @property
-    def _rates(self) -> list[Estimate]:
-        cells = [cell for cell in self.cells if cell is not None]
-        return [cell for cell in cells if not cell.metric.endswith(_DIFFERENCES)] or cells
+    def counts(self) -> RowCounts:
+        """Return the numbers of cases, failed cases and truncated responses, as ranges over the cells."""
+        return count_cases(self.cells)
 
 
 @dataclass(frozen=True)
@@ -105,7 +90,7 @@ class IncompleteRun(NamedTuple):
     planned: int
 
     def describe(self, words: Locale) -> str:
-        """Return a sentence with the number of results and how to complete the run."""
+        """Return a sentence that gives the number of results and says how to complete the run."""
         counts = {name: f"{getattr(self, name):,}" for name in ("finished", "planned")}
         return words("page.unfinished", run=self.run, **counts)
 
@@ -136,7 +121,7 @@ class Report:
     scorer: str = field(default_factory=scorer_hash)
 
     def notes(self, words: Locale) -> list[str]:
-        """Return notes on what limits the report as a whole: incomplete runs, and scores of another version."""
+        """Return notes on limitations of the entire report: incomplete runs, and scores from another version."""
         notes = [run.describe(words) for run in self.incomplete]
         if self.scorer != scorer_hash():
             notes.append(words("page.other_scorer", scorer=self.scorer or "–", current=scorer_hash()))
@@ -150,6 +135,12 @@ class Report:
     def has_printed(self) -> bool:
         """Return whether any table has rows from the paper."""
         return any(row.printed for table in self.tables for row in table.rows)
+
+    @property
+    def table_notes(self) -> list[str]:
+        """Return the names of the notes on the tables: on paired differences and on the paper's rows."""
+        has_paired = any(column.metric.endswith(PAIRED) for table in self.tables for column in table.columns)
+        return [*(["paired"] if has_paired else []), *(["printed"] if self.has_printed else [])]
 
     @cached_property
     def shown(self) -> list[Cell]:
@@ -209,8 +200,8 @@ def _columns(metrics: str, noise: float | None = None, *, is_share: bool = True)
 
 _CURVE = (
     *_columns("rho10", is_share=False),
-    *_columns("auc retention"),
-    *_columns("slope first_decline", is_share=False),
+    *_columns("auc retention slope"),
+    *_columns("first_decline", is_share=False),
 )
 _PARTS = (
     *_columns("sub_answer_recall aligned_recall", 0.0),

@@ -9,29 +9,81 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from rich.cells import cell_len, chop_cells, set_cell_size
 
 _NUMBER = re.compile(r"–|[\d.,]+ ?[%$]?")
+_INTERVAL = re.compile(r" \[([^\s,\]]+), ([^\s,\]]+)\]")
+_NO_BREAK = "\N{NO-BREAK SPACE}"
 _NARROW = 8  # Minimum width to which words and names are broken on a narrow terminal.
+_LONG_NAME = 24  # Longer names are broken rather than splitting the table into more parts.
 _GAP = 2  # Number of spaces between columns.
 
 
-def draw_table(
-    columns: Sequence[str], rows: Sequence[Sequence[str]], room: float = math.inf
-) -> tuple[list[str], list[str], list[str]]:
-    """Return a table as three lists of lines: values shared by all rows (if the table is too wide), heading, and rows.
+class DrawnTable(NamedTuple):
+    """A table as lines of text.
 
-    Columns that contain only numbers are right-aligned. Words are wrapped if the table is still too wide. Numbers are
-    never broken, so the table can be wider than `room`.
+    `shared` are the values that all rows share and that do not fit in the table. A table that is too wide has several
+    parts, one below the other, each with a heading and rows.
     """
-    widths, shared = _full_widths(columns, rows), ""
-    if sum(widths) + _GAP * (len(widths) - 1) > room:
-        shared, columns, rows = _without_constants(columns, rows)
+
+    shared: list[str]
+    parts: list[tuple[list[str], list[str]]]
+
+
+def draw_table(columns: Sequence[str], rows: Sequence[Sequence[str]], room: float = math.inf) -> DrawnTable:
+    """Draw a table. If it is too wide, reduce its width in steps until it fits.
+
+    Empty columns are left out, columns with the same value in all rows are moved above the table, intervals are
+    printed below their values, words are wrapped, and finally the columns are split into several parts. Numbers and
+    intervals are never broken, so the table can still be wider than `room`. Columns that contain only numbers are
+    right-aligned.
+    """
+    shared, parts = "", [list(range(len(columns)))]
+    if _width(_full_widths(columns, rows)) > room:
+        columns, rows = _without_empty(columns, rows)
+        shared, columns, rows = _without_constants(columns, rows, room)
+        has_interval = [any(_INTERVAL.search(row[at]) for row in rows) for at in range(len(columns))]
+        if _width(_full_widths(columns, rows)) > room:
+            rows = [[_INTERVAL.sub(_stack, cell) for cell in row] for row in rows]
+        parts = _split(columns, rows, room, has_interval)
+    drawn = [
+        _draw_part([columns[at] for at in kept], [[row[at] for at in kept] for row in rows], room) for kept in parts
+    ]
+    return DrawnTable(_wrap(shared, int(room)) if shared else [], drawn)
+
+
+def _draw_part(columns: Sequence[str], rows: Sequence[Sequence[str]], room: float) -> tuple[list[str], list[str]]:
+    widths = _full_widths(columns, rows)
+    if _width(widths) > room:
         widths = _share_out(int(room), columns, rows)
     numeric = [all(map(_NUMBER.fullmatch, column)) for column in zip(*rows, strict=True)] or [False] * len(columns)
     body = [line for row in rows for line in _draw_row(row, widths, numeric)]
-    return _wrap(shared, int(room)) if shared else [], list(_draw_row(columns, widths, numeric)), body
+    return list(_draw_row(columns, widths, numeric)), body
+
+
+def _stack(interval: re.Match[str]) -> str:
+    """Return an interval on a line of its own: `55.1–79.1`, or in brackets if a bound has a sign."""
+    low, high = interval.groups()
+    return f"\n{low}–{high}" if low[0].isdigit() and high[0].isdigit() else f"\n[{low},{_NO_BREAK}{high}]"
+
+
+def _split(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], room: float, has_interval: Sequence[bool]
+) -> list[list[int]]:
+    """Return the columns of each part. The columns before the first one with intervals are repeated in every part."""
+    keys = list(range(has_interval.index(True))) if True in has_interval else []
+    least = [max(map(cell_len, words)) for words in _words(columns, rows)]
+    least[: len(keys)] = [min(width, _LONG_NAME) for width in least[: len(keys)]]
+    if not keys or _width(least) <= room:
+        return [list(range(len(columns)))]
+    parts = [[*keys]]
+    for at in range(len(keys), len(columns)):
+        if len(parts[-1]) > len(keys) and _width([least[one] for one in (*parts[-1], at)]) > room:
+            parts.append([*keys])
+        parts[-1].append(at)
+    return parts
 
 
 def rule(heading: Sequence[str]) -> str:
@@ -47,11 +99,11 @@ def _draw_row(cells: Sequence[str], widths: Sequence[int], numeric: Sequence[boo
             " " * (width - cell_len(text)) + text if right else set_cell_size(text, width)
             for text, width, right in zip(texts, widths, numeric, strict=True)
         )
-        yield (" " * _GAP).join(parts).rstrip()
+        yield (" " * _GAP).join(parts).replace(_NO_BREAK, " ").rstrip()
 
 
 def _wrap(text: str, width: int) -> list[str]:
-    """Wrap a text to lines of at most the given width, breaking between words where possible."""
+    """Wrap text into lines of at most the given width, breaking between words where possible."""
     lines: list[str] = []
     for paragraph in text.split("\n"):
         line = ""
@@ -67,18 +119,28 @@ def _wrap(text: str, width: int) -> list[str]:
 
 def _share_out(room: int, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
     """Return column widths that break no numbers and as few words as possible; the widest cells get the spare room."""
-    cells = list(zip(columns, *rows, strict=True))
-    words = [[word for text in column for word in text.split() or [""]] for column in cells]
+    words = _words(columns, rows)
     widths = [max(map(_least_width, column)) for column in words]
     unbroken = [max(map(cell_len, column)) for column in words]
     full = _full_widths(columns, rows)
-    for _ in range(room - sum(widths) - _GAP * (len(widths) - 1)):
+    for _ in range(room - _width(widths)):
         broken = [
             (need - width, at) for at, (need, width) in enumerate(zip(unbroken, widths, strict=True)) if need > width
         ]
         missing = [(need - width, at) for at, (need, width) in enumerate(zip(full, widths, strict=True))]
         widths[(min(broken) if broken else max(missing))[1]] += 1
     return widths
+
+
+def _words(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[list[str]]:
+    """Return the words of each column, including its heading."""
+    cells = zip(columns, *rows, strict=True)
+    return [[word for text in column for word in re.split(r"[ \n]", text)] for column in cells]
+
+
+def _width(widths: Sequence[int]) -> int:
+    """Return the width of a table."""
+    return sum(widths) + _GAP * (len(widths) - 1)
 
 
 def _full_widths(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
@@ -88,22 +150,30 @@ def _full_widths(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[
 
 def _least_width(word: str) -> int:
     """Return the minimum width to which a word can be broken; numbers and their brackets are kept whole."""
-    return cell_len(word) if any(character.isdigit() for character in word[:2]) else min(cell_len(word), _NARROW)
+    is_number = word[:1] == "[" or any(character.isdigit() for character in word[:2])
+    return cell_len(word) if is_number else min(cell_len(word), _NARROW)
 
 
-def _without_constants(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[str, list[str], list[list[str]]]:
-    """Remove the columns that have the same value in all rows, and return their values as a line of text.
+def _without_empty(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[list[str], list[list[str]]]:
+    """Remove the columns in which every cell is empty or a dash."""
+    kept = [at for at in range(len(columns)) if not rows or any(row[at] not in ("", "–") for row in rows)]
+    return [columns[at] for at in kept], [[row[at] for at in kept] for row in rows]
+
+
+def _without_constants(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], room: float
+) -> tuple[str, list[str], list[list[str]]]:
+    """Remove columns that have the same value in all rows until the table fits, and return their values as a text.
 
     Rates are kept in the table. If there is only one row, only the columns before its first rate are split off.
     """
     values = [set(column) for column in zip(*rows, strict=True)]
     has_rate = [any("[" in value for value in found) for found in values]
     first_rate = has_rate.index(True) if True in has_rate else 0
-    same = [
-        len(found) == 1 and not has_rate[at] and (len(rows) > 1 or at < first_rate) for at, found in enumerate(values)
-    ]
-    if all(same):
-        return "", list(columns), [list(row) for row in rows]
-    shared = " · ".join(f"{column} {rows[0][at]}" for at, column in enumerate(columns) if same[at])
-    kept = [at for at in range(len(columns)) if not same[at]]
-    return shared, [columns[at] for at in kept], [[row[at] for at in kept] for row in rows]
+    widths, kept, shared = _full_widths(columns, rows), list(range(len(columns))), []
+    for at, found in enumerate(values):
+        is_constant = len(found) == 1 and not has_rate[at] and (len(rows) > 1 or at < first_rate)
+        if is_constant and _width([widths[one] for one in kept]) > room:
+            kept.remove(at)
+            shared.append(f"{columns[at]} {rows[0][at]}")
+    return " · ".join(shared), [columns[at] for at in kept], [[row[at] for at in kept] for row in rows]

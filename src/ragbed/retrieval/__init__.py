@@ -51,7 +51,7 @@ def find_encoder(name: str) -> Callable[[], Encoder | TokenEncoder]:
     family, slash, source = name.partition("/")
     if slash and family == "st":
         if not source:
-            raise UsageError("encoder st/: the model is missing. Use st/<repository or folder>.")
+            raise UsageError("encoder st/: the model name is missing. Use st/<repository or folder>.")
         return lambda: _sentence(name, source)
     return find_part(plugins.ENCODERS, name, ENCODERS, "st/<repository or folder>")
 

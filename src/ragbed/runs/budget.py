@@ -85,7 +85,7 @@ class Budget:
         return True
 
     def abandon(self, model: str, usage: dict[str, int]) -> None:
-        """Keep the amount reserved for a request that this session will not collect. Nothing waits for its release."""
+        """Keep the amount reserved for a request whose result this session will not collect."""
         price = self._prices.get(model)
         self.release(model, usage)
         self._abandoned += Decimal(0) if price is None else price(usage)

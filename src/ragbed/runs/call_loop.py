@@ -337,7 +337,7 @@ class CallLoop:
             completion = _without_surrogates(completion)
             row = store.row(request, number, called.key, completion, called.cached)
         result = StoredResult(request.case, self.model.name, request.repeat, completion, called.key, called.cached)
-        if self.session.episodes is not None and completion.outcome != "error":  # a retry needs these turns
+        if self.session.episodes is not None and completion.outcome != "error":  # a retry needs the stored turns
             self.session.writer.put(FORGET_TURNS, request.turn_range())
         return _PendingResult(self.session.writer.put(RECORD, row), result, row.seal, request.size)
 

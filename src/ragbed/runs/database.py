@@ -221,7 +221,7 @@ def naming(path: Path, done: str) -> Iterator[None]:
         fix = " Free disk space and rerun the same command." if is_full else ""
         raise RagbedError(f"{path} cannot be {done}: {error}.{fix}") from error
     except (sqlite3.Error, UnicodeDecodeError) as error:  # SQLite's message may contain a name that is not valid UTF-8
-        raise DataError(path, f"is damaged or not a run ({error}); restore it from a backup") from error
+        raise DataError(path, f"is damaged or not a run ({error}); restore the file from a backup") from error
 
 
 def _connect_reading(path: Path) -> sqlite3.Connection:
@@ -255,11 +255,11 @@ def _check_version(connection: sqlite3.Connection, path: Path) -> int:
     if application != _APPLICATION:
         raise DataError(path, "is a database of another program, not a run")
     if version < 0:
-        raise DataError(path, f"is damaged (schema {version}); restore it from a backup")
+        raise DataError(path, f"is damaged (schema {version}); restore the file from a backup")
     if version > SCHEMA_VERSION:
         raise RagbedError(f"{path} was written by a newer version of ragbed (schema {version}). Upgrade ragbed.")
     if version < 1:
-        raise DataError(path, f"has an invalid schema version ({version}); restore it from a backup")
+        raise DataError(path, f"has an invalid schema version ({version}); restore the file from a backup")
     if strange := found ^ _objects_of(version):
         kind, name = min((str(row[0]), str(row[1])) for row in strange)
         raise DataError(

@@ -84,7 +84,7 @@ def keep_decided(store: RunStore, decided: Iterable[DecidedInterval]) -> None:
 
 
 def copy_decided(store: RunStore, decided: Iterable[DecidedInterval]) -> None:
-    """Store the outcomes in the current transaction."""
+    """Store the outcomes as part of the open transaction."""
     for outcome in decided:
         # A stored number of documents is read back as a float, which must give the same key.
         place = {name: float(value) if isinstance(value, int) else value for name, value in outcome.place.items()}

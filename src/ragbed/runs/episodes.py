@@ -67,15 +67,25 @@ async def run_episode(
     while True:
         number = len(turns)
         called = earlier[number] if number < len(earlier) else await call(episode.request())
-        turns.append(called)
         if called.completion.outcome != "ok":
+            turns.append(_explain(called, episode.request()))
             episode.fail(called.completion, cached=called.cached)
             return _end(episode, turns)
+        turns.append(called)
         episode.take(called.completion, cached=called.cached)
         if episode.ended is not None:
             return _end(episode, turns)
         if number >= len(earlier) and keep is not None:
             await keep(number, called)
+
+
+def _explain(called: Called, request: Case) -> Called:
+    """Return a failed call whose error names the fix if the server may have rejected the tool."""
+    error = called.completion.error or ""
+    if not request.tools or not error.startswith("request:") or "tool" not in error.lower():
+        return called
+    error = f"{error} If the server does not support tools, set search=protocol=text."
+    return called._replace(completion=structs.replace(called.completion, error=error))
 
 
 def _end(episode: Episode, turns: Sequence[Called]) -> Called:

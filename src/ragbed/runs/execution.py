@@ -195,7 +195,7 @@ def _pay_so_far(store: RunStore, budget: Budget, tell: Callable[[str], None]) ->
             paid[model] = paid.get(model, True) and all(priced)
     unanswered = Counter(model for model, _, _ in [*store.orphans(), *store.open_calls()])
     for number, (model, _) in store.models().items():
-        unanswered[model] -= store.discarded_turns(number)  # their cost is included in the failed result
+        unanswered[model] -= store.discarded_turns(number)  # the failed result includes the cost of these turns
     for model, calls in (+unanswered).items():
         counted = "the average cost" if budget.suspect(model, calls) else "0, because no call has a known cost"
         tell(
@@ -355,7 +355,7 @@ class ShutdownHandler:
             for number in _SIGNALS:
                 try:
                     loop.add_signal_handler(number, self._handle, number)
-                except NotImplementedError:  # Windows
+                except NotImplementedError:  # not supported on Windows
                     signal.signal(number, lambda number, _: loop.call_soon_threadsafe(self._handle, number))
 
     def end(self) -> None:

@@ -46,7 +46,7 @@ class _LogFiles(AnswerSource):
         if case is None:
             raise Unmatched(f"no case with these settings is named {name}")
         if case.feasible and prompt != (ours := prompt_hash(case.messages)):
-            raise Unmatched(f"the prompt of {name} ({prompt}) differs from that of the case ({ours})")
+            raise Unmatched(f"the prompt of {name} ({prompt}) differs from the prompt of the case ({ours})")
         return case
 
 

@@ -146,7 +146,7 @@ def _read_answers(source: AnswerSource, imported: Imported) -> Iterator[tuple[st
                 answer = source.match(entry)
                 name = answer.case.case
                 if name in seen:
-                    raise Unmatched(f"{name} was already answered on an earlier line")
+                    raise Unmatched(f"an earlier line already contains an answer to {name}")
                 if not answer.case.feasible:
                     raise Unmatched(f"{name} is infeasible ({answer.case.reason})")
             except Unmatched as why:

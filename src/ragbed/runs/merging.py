@@ -102,7 +102,7 @@ def _new_cases(source: RunStore, target: RunStore, merged: Merged) -> Iterator[C
             yield case
         elif not _is_same(msgspec.json.decode(known[0][0], type=Case), case):
             raise UsageError(
-                f"{case.case} is a different case in {source.path.parent}: its documents or prompt differ."
+                f"the case {case.case} has different documents or a different prompt in {source.path.parent}."
             )
 
 
@@ -119,9 +119,10 @@ def _add(target: RunStore, model: int, result: StoredResult, merged: Merged) -> 
         merged.twice += 1
         old = msgspec.json.decode(known[0][0], type=Completion)
         if "error" not in (old.outcome, result.completion.outcome) and _content(old) != _content(result.completion):
-            trial = f"{result.model} for {result.case.case} (repeat {result.repeat})"
+            trial = f"{result.model} to {result.case.case} (repeat {result.repeat})"
             raise UsageError(
-                f"two runs have different responses from {trial}. Merge only runs with different cases or models."
+                f"two of these runs contain different responses from {trial}. Merge only runs with different cases or "
+                "models."
             )
         if result.completion.outcome == "error":
             return

@@ -62,7 +62,7 @@ async def make_calls(flow: Flow, case: Case, call: Callable[[Case], Awaitable[Ca
 
 
 def calls_made(completion: Completion) -> int:
-    """Return how many of a result's calls were actually made, i.e. not answered from the cache."""
+    """Return how many of a result's calls were sent to the model rather than answered from the cache."""
     return sum(not step.cached for step in completion.steps) if completion.steps else 1
 
 

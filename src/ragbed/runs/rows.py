@@ -63,7 +63,7 @@ class Rows:
         try:
             decoded = self._completions.decode(completion)
         except MALFORMED_JSON as error:
-            raise self.damaged(f"the result of case {row[1]} ({error})") from error
+            raise self.damaged(f"the result of case {row[1]}", error) from error
         return StoredResult(self.case(*case), model, repeat, decoded, str(request), bool(cached))
 
     def case(self, name: object, feasible: object, seal: object, line: object) -> Case:
@@ -76,10 +76,11 @@ class Rows:
         try:
             case = self._cases.decode(line)
         except MALFORMED_JSON as error:
-            raise self.damaged(f"case {name} ({error})") from error
+            raise self.damaged(f"case {name}", error) from error
         self._last = columns, case
         return case
 
-    def damaged(self, what: str) -> DataError:
+    def damaged(self, what: str, error: Exception | None = None) -> DataError:
         """Return the error for a row whose content has changed since it was written."""
-        return DataError(self._path, f"{what} is damaged; restore the file from a backup")
+        cause = f" ({error})" if error else ""
+        return DataError(self._path, f"{what} is damaged{cause}; restore the file from a backup")

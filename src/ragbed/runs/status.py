@@ -15,7 +15,7 @@ from ragbed.runs.store import COUNT_CASES, RunStore, open_store
 from ragbed.schema import Outcome
 
 _COUNTED = ("in", "out", "reasoning", "cached")
-_MAX_SHOWN = 5  # maximum number of calls to list next to their count
+_MAX_SHOWN = 5  # maximum number of calls to list after the total count
 # For a result with several calls, cached calls are not counted.
 _TOKENS = """CASE WHEN json_type(content, '$.steps') IS NULL THEN json_extract(content, '$.usage.{0}') ELSE (
   SELECT TOTAL(json_extract(value, '$.usage.{0}')) FROM json_each(content, '$.steps')
@@ -84,7 +84,7 @@ class Status:
     an_error: str | None = None
     batches: list[BatchStatus] = field(default_factory=list)
     until: str | None = None  # the conditions on which the run stops
-    conditions: list[DecidedInterval] = field(default_factory=list)  # their outcomes after the last session
+    conditions: list[DecidedInterval] = field(default_factory=list)  # outcomes of the conditions after the last session
     in_flight: int = 0
     maybe_paid_twice: int = 0
     maybe_paid_twice_first: list[TrialId] = field(default_factory=list)

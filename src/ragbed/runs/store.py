@@ -232,14 +232,14 @@ class RunStore:
             self.add_plan(settings, cases)
 
     def add_plan(self, settings: dict[str, str], cases: Iterable[Case]) -> None:
-        """Write settings and cases in the open transaction."""
+        """Write settings and cases as part of the open transaction."""
         self.add_cases(cases)
         rows = [(f"set.{name}", value) for name, value in settings.items()]
         self.connection.executemany("INSERT INTO meta VALUES (?, ?)", rows)
         self.connection.execute("INSERT INTO meta VALUES ('planned', ?)", (f"{time.time():.3f}",))
 
     def add_cases(self, cases: Iterable[Case]) -> None:
-        """Write cases in batches in the open transaction."""
+        """Write cases in batches as part of the open transaction."""
         source = iter(cases)
         while batch := list(islice(source, _BATCH)):
             made = [self._case_row(case) for case in batch]
@@ -303,7 +303,7 @@ class RunStore:
         return int(number)
 
     def add_models(self, models: Sequence[tuple[str, str]]) -> list[int]:
-        """Add models by name and identity in the open transaction, and return their numbers.
+        """Add models by name and identity as part of the open transaction, and return their numbers.
 
         Raises:
             UsageError: A model's identity has changed, so its new responses must not be mixed with the old ones.
@@ -549,7 +549,7 @@ class RunStore:
         return bool(list(self.read(query, (model, number, repeat))))
 
     def error_of(self, model: int, number: int, repeat: int) -> Completion | None:
-        """Return the result of a call if it is an error whose turns have not been discarded, otherwise None."""
+        """Return a call's result if the call failed and its turns have not been discarded, otherwise None."""
         key = CallKey(model, number, repeat).discarded_key()
         discarded = [str(session) for (session,) in self.read("SELECT value FROM meta WHERE key = ?", (key,))]
         for row in self.rows_between(model, number, number + 1):

@@ -62,7 +62,7 @@ def make_counterfactual(spec: SynthSpec, ordinal: int) -> Item:
         if is_valid(item):
             return item
     raise AssertionError(
-        f"could not generate a valid counterfactual item {ordinal} in {_ATTEMPTS} attempts with {spec}"
+        f"could not generate a valid counterfactual item (number {ordinal}) in {_ATTEMPTS} attempts with {spec}"
     )
 
 

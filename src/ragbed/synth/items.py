@@ -35,7 +35,7 @@ def make_base(spec: SynthSpec, ordinal: int) -> Item:
         if all(is_valid(item) for item in pair.values()):
             fields = {"dial": name, "twin": f"{spec.lang}-base-{root}"} if on else {}
             return replace_fields(pair[on], id=f"{spec.lang}-base-{ordinal}", **fields)
-    raise AssertionError(f"could not generate a valid base item {ordinal} in {_ATTEMPTS} attempts with {spec}")
+    raise AssertionError(f"could not generate a valid base item (number {ordinal}) in {_ATTEMPTS} attempts with {spec}")
 
 
 def make_integration(spec: SynthSpec, ordinal: int) -> Item:
@@ -55,7 +55,9 @@ def make_integration(spec: SynthSpec, ordinal: int) -> Item:
         item = _write_item(spec, plan, documents, {TRUE: spec.part_supports})
         if is_valid(item):
             return replace_fields(item, id=f"{spec.lang}-int-{ordinal}")
-    raise AssertionError(f"could not generate a valid integration item {ordinal} in {_ATTEMPTS} attempts with {spec}")
+    raise AssertionError(
+        f"could not generate a valid integration item (number {ordinal}) in {_ATTEMPTS} attempts with {spec}"
+    )
 
 
 def _plan_base(banks: Banks, key: Key, perturbation: str | None) -> ItemPlan:

@@ -224,7 +224,7 @@ class ArticleWriter:
         return statement, self._context.rotate(options, (statement.act, statement.event, statement.relation), draw)
 
     def _choose_detail(self, statement: Statement, domain: Domain, reserved: frozenset[str]) -> Statement:
-        """Give a statement a relation that the question is not about. If none is left, make it an introduction."""
+        """Give a statement a relation that the question is not about, or make it an introduction if none is left."""
         relations = [name for name in domain.asked if name not in reserved | self._details]
         if not relations:
             return statement._replace(act=Act.INTRO)

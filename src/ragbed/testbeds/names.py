@@ -32,7 +32,7 @@ def parse_case(name: str) -> CaseName:
     place, at, settings = name.partition("@")
     parts = place.split("/")
     if not at or len(parts) != 3:
-        raise ValueError(f"{name!r} is not a valid case name; an example is data/item/testbed@profile=robust,seed=0")
+        raise ValueError(f"{name!r} is not a valid case name; use the form data/item/testbed@profile=robust,seed=0")
     pairs = dict(pair.split("=", 1) for pair in settings.split(","))
     return CaseName(unquote(parts[0]), unquote(parts[1]), parts[2], pairs)
 

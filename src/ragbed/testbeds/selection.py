@@ -34,13 +34,14 @@ def choose_testbeds(names: Sequence[str] | None, settings: Settings) -> list[Tes
             )
     if len(settings.num_docs or ()) > 1 and any(isinstance(testbed, EndToEnd) for testbed in chosen):
         raise UsageError(
-            "testbeds=own-retrieval and own-rejection accept only one value of `num_docs`. Remove the others."
+            "the testbeds own-retrieval and own-rejection accept only one value of `num_docs`. Remove the others."
         )
     unused = [testbed for testbed in abilities if not testbed.conditions(settings)]
     if names and unused:
         if set(settings.distractors) == {"fixed"}:
             raise UsageError(
-                f"testbeds={unused[0].name}: distractors=fixed applies only to noise. Add 'related' to `distractors`."
+                f"testbeds={unused[0].name}: distractors=fixed applies only to the noise testbed. Add 'related' to "
+                "`distractors`."
             )
         raise UsageError(f"testbeds={unused[0].name}: {_allowed_noise(unused)}. Change `noise` or `testbeds`.")
     return [testbed for testbed in chosen if testbed not in unused]
@@ -128,7 +129,7 @@ def _describe_lack(datasets: Sequence[Dataset], named: Sequence[Testbed], settin
 
 
 def _example(dataset: Dataset, named: Sequence[Testbed], settings: Settings) -> str:
-    """Return a bundled dataset for the first testbed, in the language of a dataset that has no items for it."""
+    """Return a bundled dataset for the first testbed, in the language of a dataset that lacks items for it."""
     kinds = [testbed.takes for testbed in named if isinstance(testbed, Ability)]
     found = {item.lang for item in dataset.items()}
     lang = next((lang for lang in settings.langs if lang in found), settings.langs[0])

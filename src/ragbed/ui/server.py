@@ -40,7 +40,7 @@ def need_serve() -> None:
     """Raise an error with the install command if a library from the `serve` extra is missing."""
     for module in ("starlette", "uvicorn"):
         if find_spec(module) is None:
-            raise UsageError(f"browser pages require {module}: pip install 'ragbed[serve]'.")
+            raise UsageError(f"the browser interface requires {module}: pip install 'ragbed[serve]'.")
 
 
 def open_port(port: int | None = None) -> LocalAddress:

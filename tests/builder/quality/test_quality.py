@@ -85,6 +85,7 @@ def _measure(*items: Item, families: Iterable[str] = FAMILIES) -> dict[str, Meas
     [
         (base_item(), "fills every ratio", "passed"),
         (base_item(supports=4), "fills every ratio", "failed"),
+        (base_item(supports=1), "fills every ratio", "no gate"),
         (base_item(), "contamination", "not measured"),
         (replace(base_item(), date="2026-10-01"), "contamination", "not measured"),
         (replace(base_item(), known_by=("some/model",)), "contamination", "failed"),
@@ -98,6 +99,17 @@ def _measure(*items: Item, families: Iterable[str] = FAMILIES) -> dict[str, Meas
 )
 def test_a_gate_holds_or_does_not(item: Item, name: str, passed: str) -> None:
     assert _measure(item)[name].passed == passed
+
+
+def _on_pages(item: Item, pages: list[str], text: str) -> Item:
+    return replace(item, passages=tuple(replace(item.passages[0], text=text, page=page) for page in pages))
+
+
+def test_boilerplate_counts_pages_and_not_the_items_that_use_them() -> None:
+    sentence = "Subscribe to our weekly newsletter."
+    items = [_on_pages(base_item(), ["a", "b"], sentence) for _ in range(4)]
+    assert _measure(*items)["boilerplate"].hits == 0
+    assert _measure(*items, _on_pages(base_item(), ["c"], sentence))["boilerplate"].passed == "failed"
 
 
 def test_a_fluent_variant_repeats_no_question_but_a_second_one_does() -> None:

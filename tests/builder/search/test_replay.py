@@ -51,7 +51,7 @@ def test_a_query_that_nobody_recorded_is_noted_once(tmp_path: Path) -> None:
 def test_a_line_that_is_no_hit_is_named(tmp_path: Path) -> None:
     path = tmp_path / "hits.jsonl"
     path.write_text('{"question": 1}')
-    with pytest.raises(DataError, match=r"hits\.jsonl:1: is not a valid search hit"):
+    with pytest.raises(DataError, match=r"hits\.jsonl:1: the line is not a valid search hit"):
         open_recorded(tmp_path, path)
     with pytest.raises(UsageError, match="requires a file of recorded hits"):
         open_recorded(tmp_path, None)

@@ -38,7 +38,7 @@ FORBIDDEN = {
     "cut": ([reset_after(0)], "cannot be read: the connection was interrupted"),
     "a pause of an hour": (
         [rules("User-agent: *\nCrawl-delay: 3600\n")],
-        "asks for a delay of 3600 s between requests",
+        "requires 3600 s between requests",
     ),
 }
 
@@ -74,7 +74,7 @@ _WILD = "User-agent: *\n" + "".join(f"Disallow: /*{'a' * 100}b{number}\n" for nu
     ("text", "url", "reason"),
     [
         (_AGENTS + _RULES, "news/today", "too many rules"),
-        (_WILD, "news/" + "a" * 8_000, "too long to be checked"),
+        (_WILD, "news/" + "a" * 8_000, "too long to check"),
     ],
     ids=["rules times agents", "rules times characters"],
 )

@@ -45,7 +45,7 @@ def test_changed_cases_are_detected(testbed: Path) -> None:
     path = testbed / "cases" / "en_noise.jsonl"
     path.write_text(path.read_text("utf-8").replace("accurate", "careless", 1))
     (part,) = (part for part in read_frozen(testbed).parts if part.name == "en_noise")
-    with pytest.raises(DataError, match=r"en_noise.jsonl does not match its sha256 in testbed.json"):
+    with pytest.raises(DataError, match=r"en_noise.jsonl does not match its SHA-256 checksum in testbed.json"):
         list(read_part(testbed, part))
 
 

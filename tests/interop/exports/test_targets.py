@@ -161,10 +161,10 @@ def test_options_without_effect_are_refused(tmp_path: Path) -> None:
     done = _export("figure1", "native", tmp_path / "out", "--noise", "0")
     assert (done.code, done.err) == (
         2,
-        "ragbed: --noise has no effect here: native contains complete items, not test cases.\n",
+        "ragbed: --noise has no effect here: --to native exports complete items, not test cases.\n",
     )
     done = type_command("export", "figure1", "ragbed-mini-en_base", "--to", "rgb", "-o", str(tmp_path / "out"))
-    assert "rgb exports only one dataset at a time, but 2 datasets were given" in done.err
+    assert "rgb exports one dataset at a time, but 2 datasets were given" in done.err
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,7 @@ def test_it_opens_with_all_its_parts(opened: Watched, run: Path) -> None:
 def test_it_opens_with_a_paragraph_about_each_model(opened: Watched) -> None:
     cards = opened.page.locator("#en-summary .card")
     assert cards.locator("h3").all_inner_texts() == ["scripted/oracle", "scripted/last-doc"]
-    assert "It always refuses when no document contains the answer." in cards.nth(0).inner_text()
+    assert "The model always refuses when no document contains the answer." in cards.nth(0).inner_text()
     assert "Accuracy stays at 100% when 80% of the documents are noise." in cards.nth(0).inner_text()
     assert "Accuracy changes from 100% to 20%" in cards.nth(1).inner_text()
     assert "are based on only 4 questions" in cards.nth(1).inner_text()
@@ -95,7 +95,7 @@ def test_claims_without_enough_data_are_one_line(opened: Watched) -> None:
     claims = opened.page.locator("#en-claims")
     assert claims.locator(".card").count() == 0
     (line,) = claims.locator("summary").all_inner_texts()
-    assert line.startswith("Not enough data for C1, C2, C3, C4, C5, C6, C7, C8, C9, C10: ")
+    assert line.startswith("Not enough data to check the paper's claims C1, C2, C3, C4, C5, C6, C7, C8, C9, C10: ")
     assert "at least 30 questions" in line
     claims.locator("summary").press("Enter")  # a click may miss while figures above are drawn for the first time
     expect(claims.get_by_text("Run the rejection testbed.").first).to_be_visible()

@@ -82,6 +82,7 @@ def test_the_text_protocol_explains_itself_and_alternates_roles() -> None:
         ({}, _say('{"name": "search"'), "invalid-calls", 3),
         ({}, Completion(outcome="ok", calls=(ToolCall(id="1", name="rm", arguments="-rf"),)), "invalid-calls", 3),
         ({"turns": 2}, _say(""), "turn-limit", 2),
+        ({}, Completion(outcome="ok", calls=(ToolCall(id="1", name="rm", arguments="{}"),) * 1_000), "call-limit", 1),
     ],
 )
 def test_every_loop_ends_at_a_named_limit(limits: dict[str, int], done: Completion, ended: str, turns: int) -> None:
@@ -90,6 +91,7 @@ def test_every_loop_ends_at_a_named_limit(limits: dict[str, int], done: Completi
     assert (episode.ended, episode.answer) == (ended, None)
     executed = [search for step in episode.steps for search in step.searches if search.problem is None]
     assert len(executed) <= limits.get("calls", 16)
+    assert all(len(step.searches) <= limits.get("calls", 16) for step in episode.steps)
 
 
 def test_the_model_is_told_before_its_last_turn_and_after_its_last_search() -> None:

@@ -9,6 +9,7 @@ import pytest
 from ragbed.schema import Completion, Retrieved, Search, ToolCall
 from ragbed.testbeds.search.protocol import (
     Parsed,
+    continue_text,
     continue_tools,
     parse_text,
     parse_tools,
@@ -136,6 +137,19 @@ def test_a_call_whose_arguments_are_not_an_object_is_sent_back_without_them() ->
         ("tool", "a", "one", True),
         ("tool", "b", "two", False),
     ]
+
+
+def test_an_overlong_query_is_not_sent_back() -> None:
+    arguments = json.dumps({"query": "why " * 250_000})
+    parsed = _text(f"Let me see.\nSEARCH: {arguments}")
+    assert [search.problem for search in parsed.searches] == ["query-too-long"]
+    assert parsed.kept == f"Let me see.\n{f'SEARCH: {arguments}'[:1_000]}…"
+    call = ToolCall(id="a", name="search", arguments=arguments)
+    message, _ = continue_tools(parse_tools(Completion(outcome="ok", calls=(call,))), (call,), ["too long"])
+    assert [call.arguments for call in message.calls] == ["{}"]
+    escaped = json.dumps({"query": "é" * MAX_QUERY_CHARS})  # six characters each, but a valid query
+    (kept,) = continue_text(_text(f"SEARCH: {escaped}"), [""])[:1]
+    assert kept.content == f"SEARCH: {escaped}"
 
 
 def test_both_languages_have_the_same_texts_and_the_schema_has_the_limits() -> None:

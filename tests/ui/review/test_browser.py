@@ -300,10 +300,10 @@ def test_the_interface_can_be_switched_to_chinese_and_remembers_it(browser: Brow
     with seated(browser, untouched, "李四") as opened:
         page = opened.page
         page.get_by_role("button", name="中文").click()
-        expect(page.get_by_role("button", name="剔除该条目")).to_be_visible()
+        expect(page.get_by_role("button", name="剔除该题目")).to_be_visible()
         assert page.locator("html").get_attribute("lang") == "zh-Hans"
         page.reload()
-        expect(page.get_by_role("button", name="剔除该条目")).to_be_visible()
+        expect(page.get_by_role("button", name="剔除该题目")).to_be_visible()
         assert page.get_by_text("李四").count() == 1
 
 

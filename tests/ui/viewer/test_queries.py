@@ -118,7 +118,7 @@ def test_a_very_long_response_is_truncated_on_the_page(tmp_path: Path) -> None:
 
 def test_a_missing_trial_is_reported(library: RunQueries) -> None:
     for call in (ShownCall("cup", "x", "made/good", 0), ShownCall("../cup", CASES[0].case, "made/good", 0)):
-        with pytest.raises(UsageError, match="has no trial of"):
+        with pytest.raises(UsageError, match="has no response from"):
             make_page(library, call, [], "ada")
 
 

@@ -85,7 +85,7 @@ def _read(folder: Path) -> Iterator[Cause]:
             name = parse_case(found.case)
         except (*MALFORMED_JSON, ValueError) as error:
             raise DataError(
-                path, f"this line is not a valid diagnosis ({error}); rerun `ragbed diagnose`", line=number
+                path, f"the line is not a valid diagnosis ({error}); rerun `ragbed diagnose`", line=number
             ) from error
         if found.wrong:
             trial = (found.model, name, found.types, str(folder), found.case, found.repeat, found.evidence)

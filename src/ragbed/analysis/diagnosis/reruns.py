@@ -195,7 +195,7 @@ def _ask_part(case: Case, evidence: Evidence) -> Case | None:
 
 
 def _drop_false(case: Case, evidence: Evidence) -> Case | None:
-    """E9: remove all false documents. If none is left, return None, because the closed-book response is the result."""
+    """E9: remove all false documents. Return None if no documents remain: the closed-book response shows the result."""
     rest = [document for document in case.documents if document.stance != "contradicts"]
     return _with_documents(case, rest, f"cause={evidence.type}") if rest else None
 

@@ -69,7 +69,9 @@ def choose_rules(only: Sequence[str] | None = None, skip: Sequence[str] = ()) ->
         if name not in RULES and name != ALL:
             raise UnknownName("rule", name, (*RULES, ALL))
     if record.name in skip or ALL in skip:
-        raise UsageError("skip=record: this rule cannot be skipped, because reading a file always checks its records.")
+        raise UsageError(
+            "skip=record: the rule `record` cannot be skipped, because records are always checked when a file is read."
+        )
     if only is None:
         chosen = [rule for rule in RULES.values() if not rule.optional]
     else:

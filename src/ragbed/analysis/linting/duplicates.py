@@ -114,7 +114,7 @@ def duplicate_question(context: DatasetContext) -> Find:
     return find
 
 
-@lru_cache(maxsize=1)  # two rules use the result for the same item
+@lru_cache(maxsize=1)  # for each item, two rules use the result
 def _near(view: View) -> dict[int, set[int]]:
     """Return the near duplicates of each supporting document and distractor, including exact copies."""
     copies: dict[str, list[int]] = {}

@@ -103,7 +103,7 @@ def _slopes(builder: CellBuilder, mask: Mask) -> Iterator[Cell]:
 
 
 def _gate(builder: CellBuilder) -> Iterator[Cell]:
-    """Yield whether the paper's accuracy gate is passed, and the accuracy on known questions over the other samples.
+    """Yield whether the paper's accuracy gate is passed, and the other samples' accuracy on known questions.
 
     The other samples are those that were not used to choose the known questions.
     """

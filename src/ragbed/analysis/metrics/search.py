@@ -72,7 +72,7 @@ def _against_given(builder: CellBuilder, own: Mask, arm: str, right: Floats) -> 
 
 
 def _given(trials: TrialColumns, own: Mask, arm: str) -> Mask:
-    """Return the trials with given documents with which a condition is compared."""
+    """Return the given-documents trials that a condition is compared with."""
     clean = np.asarray(trials.noise == 0)
     if arm == "withheld":
         return trials.of("rejection")

@@ -74,8 +74,8 @@ def count_behind(percent: float, n: int, places: int = 2) -> CountOf:
         if round(100 * hits / asked, places) == percent:
             return CountOf(hits, asked)
     raise ValueError(
-        f"no whole number of correct answers gives {percent}% of {n} questions, or of any smaller "
-        f"number down to {_FEWEST:.0%} of {n}"
+        f"{percent}% is not possible: no number of correct answers gives this percentage with {int(n * _FEWEST) + 1} "
+        f"to {n} questions"
     )
 
 

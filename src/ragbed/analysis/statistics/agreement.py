@@ -53,7 +53,7 @@ def agreement(
     table = np.zeros((groups.max() + 1, 4))
     weighting = np.ones(len(judge)) if weights is None else np.asarray(weights, np.float64)
     if not weighting.sum() > 0:
-        raise ValueError("the weights of the labels add up to 0; at least one must be above 0")
+        raise ValueError("the weights of the labels add up to 0; at least one weight must be above 0")
     np.add.at(table, (groups, 2 * people + judge), weighting * len(judge) / weighting.sum())
     agreed = clustered_wilson((table[:, 0] + table[:, 3]).tolist(), table.sum(axis=1).tolist(), level)
     beyond_chance = bootstrap(table, _beyond_chance, level=level)

@@ -59,7 +59,7 @@ def student(level: float, freedom: float) -> float:
     c = ((20700 * a / b - 98) * a - 16) * a + 96.36
     d = ((94.5 / (b + c) - 3) / b + 1) * math.sqrt(a * math.pi / 2) * freedom
     y = (d * tail) ** (2 / freedom)
-    if y > 0.05 + a:  # close to the normal distribution
+    if y > 0.05 + a:  # the distribution is close to normal
         x = -two_sided(level)
         y = x * x
         c += 0.3 * (freedom - 4.5) * (x + 0.6) if freedom < 5 else 0.0

@@ -58,7 +58,7 @@ class ConfidentAnswers:
 
     @cached_property
     def points(self) -> NDArray[np.int64]:
-        """The ends of at most 50 thresholds, evenly spaced, including the last one."""
+        """At most 50 of the `ends`, evenly spaced and including the last one."""
         chosen = np.unique(np.linspace(0, len(self.ends) - 1, min(len(self.ends), _MOST_POINTS)).astype(np.int64))
         return np.asarray(self.ends[chosen])
 

@@ -88,7 +88,7 @@ def log_wealth(hits: Floats, trials: Floats, counts: Floats, mean: float) -> flo
 
 
 def least_size(is_enough: Callable[[int], bool]) -> int | None:
-    """Return approximately the smallest sufficient number of questions, or None if no practical number is sufficient.
+    """Return the approximate minimum number of questions, or None if no practical number is sufficient.
 
     Args:
         is_enough: Returns whether a number is sufficient. If it is, so are all larger numbers.

@@ -87,7 +87,7 @@ def measure_quality(
     hashes = {}
     for dataset in datasets:
         hashes[dataset.name] = digest = dataset.sha256()
-        # A build probes all its questions. Items from other sources, or changed after the build, may not be probed.
+        # A build tests which models know its questions. Items from elsewhere, or changed items, may not be tested.
         path = dataset.path
         is_probed = isinstance(path, Path) and listed_files(path.parent).get(path.name) == digest
         for item in dataset.items():

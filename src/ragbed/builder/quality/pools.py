@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from statistics import median
 
 from ragbed.builder.quality.item_view import ItemView
@@ -29,6 +30,7 @@ _FILLS = MeasureSpec(
     "zh_refine 100%; en_fact 38% and 72%; zh_fact 41% and 63%",
     QualityGate("=", 1),
 )
+_ONE_SUPPORTING = "most items have one supporting passage, so `ragbed run` varies the number of distractors"
 _LENGTH = MeasureSpec(
     "passage length",
     "median, in Chinese characters or English words",
@@ -60,12 +62,14 @@ class PoolMeasures:
         self._sizes: list[int] = []
         self._lengths: dict[Lang, list[int]] = {"en": [], "zh": []}
         self._counts: Counter[str] = Counter()
+        self._supports: list[int] = []
 
     def add(self, view: ItemView) -> None:
         """Add one item."""
         item = view.item
         self._sizes.append(len(view.pooled))
         supports, distracts = set(view.places["supports"]), view.places["distracts"]
+        self._supports.append(len(supports))
         self._counts["filled"] += min(len(supports), len(distracts)) >= _ENOUGH
         self._counts["crossed"] += sum(bool(view.near[place] & supports) for place in distracts)
         for place in view.pooled:
@@ -78,7 +82,10 @@ class PoolMeasures:
         items, passages = len(self._sizes), sum(self._sizes)
         spread = f"{min(self._sizes)}–{max(self._sizes)}" if self._sizes else ""
         yield _SIZE.number(median(self._sizes) if self._sizes else None, items, spread)
-        yield _FILLS.share(self._counts["filled"], items)
+        if self._supports and median(self._supports) == 1:  # documents in a folder rarely repeat each other
+            yield replace(_FILLS, gate=None).share(self._counts["filled"], items, _ONE_SUPPORTING)
+        else:
+            yield _FILLS.share(self._counts["filled"], items)
         for lang, lengths in self._lengths.items():
             if lengths:
                 unit = "characters" if lang == "zh" else "words"

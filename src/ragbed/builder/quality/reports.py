@@ -51,7 +51,7 @@ def measure_drift(before: str, after: str, quality: Quality) -> Drift:
 def check_report_path(path: Path) -> None:
     """Raise an error if a report path has a suffix other than .html or .json."""
     if path.suffix.lower() not in SUFFIXES:
-        raise UsageError(f"out={path}: the report file must end in {' or '.join(SUFFIXES)}.")
+        raise UsageError(f"out={path}: the name of the report file must end in {' or '.join(SUFFIXES)}.")
 
 
 def write_quality(path: Path, quality: Quality, drift: Drift | None = None) -> None:

@@ -9,9 +9,10 @@ from statistics import median
 from ragbed.builder.answers import source_of
 from ragbed.builder.quality.item_view import ItemView
 from ragbed.builder.quality.measure import Measure, MeasureSpec, QualityGate, concentration, entropy
+from ragbed.schema import Passage
 from ragbed.text import guess_lang, split_sentences
 
-_REPEATED = 3  # minimum number of items that contain a boilerplate sentence; two items may share an event
+_REPEATED = 3  # minimum number of pages that contain a boilerplate sentence; two pages may quote the same text
 _MIN_CHARS = 12  # minimum length of a boilerplate sentence; shorter ones ("Read more.") repeat by chance
 _NONE = "RGB's data has no URLs"
 
@@ -30,7 +31,7 @@ _LANGUAGE = MeasureSpec(
 )
 _BOILERPLATE = MeasureSpec(
     "boilerplate",
-    "sentences that appear in passages of three or more items",
+    "sentences that appear on three or more pages or files",
     "not published",
     QualityGate("≤", 0.05),
 )
@@ -43,7 +44,8 @@ class SourceMeasures:
         self._hosts: Counter[str] = Counter()
         self._per_item: list[int] = []
         self._counts: Counter[str] = Counter()
-        self._sentences: Counter[int] = Counter()  # number of items per sentence, keyed by hash to save memory
+        self._sentences: Counter[int] = Counter()  # number of pages per sentence, keyed by hash to save memory
+        self._seen: set[int] = set()  # pairs of page and sentence: items often use passages of the same page
 
     def add(self, view: ItemView) -> None:
         """Add one item."""
@@ -52,7 +54,6 @@ class SourceMeasures:
         self._hosts += hosts
         if hosts:
             self._per_item.append(len(hosts))
-        own: set[int] = set()
         for passage in passages:
             self._counts.update(
                 {
@@ -63,8 +64,13 @@ class SourceMeasures:
                 }
             )
             spans = (passage.text[start:end].strip() for start, end in split_sentences(passage.text))
-            own |= {hash(sentence) for sentence in spans if len(sentence) >= _MIN_CHARS}
-        self._sentences.update(own)
+            self._add_sentences(passage, {span for span in spans if len(span) >= _MIN_CHARS})
+
+    def _add_sentences(self, passage: Passage, sentences: set[str]) -> None:
+        page = passage.page or passage.url or passage.text
+        new = {hash((page, sentence)): hash(sentence) for sentence in sentences}
+        self._sentences.update(new[pair] for pair in new.keys() - self._seen)
+        self._seen |= new.keys()
 
     def results(self) -> Iterator[Measure]:
         """Yield the measures for all items."""

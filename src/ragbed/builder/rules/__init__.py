@@ -53,7 +53,7 @@ def find_facts(article: Article, enough: int, per_sentence: int = 1) -> list[Fac
 
 
 def _is_usable(lang: Lang, fact: Fact) -> bool:
-    """Check that a fact asks for a complete value, and that its question does not tell the value in other words."""
+    """Check that a fact asks for a complete value, and that its question does not reveal the value in other words."""
     return is_whole_value(fact.answer, fact.sentence) and not is_revealed(fact.question, fact.answer, lang)
 
 

@@ -42,7 +42,7 @@ _UNSURE = re.compile(
 # Events that may happen several times, in sentences without further details.
 _REPEATED = re.compile("喷发|^.{2,6}于[^，]{5,12}举[行办]。")
 _COUNTED = (
-    "平方公里|平方千米|平方米|立方米|公里|千米|厘米|毫米|海里|米|公顷|亩|公斤|千克|毫克|克|斤|吨|兆瓦|千瓦时|千瓦|瓦|分贝|摄氏度|小时|分钟|秒|天|周年|万元|元|欧元|美元|英镑"
+    "平方公里|平方千米|平方米|立方米|公里|千米|厘米|毫米|海里|米|公顷|亩|公斤|千克|毫克|克|斤|吨|兆瓦时|兆瓦|千瓦时|千瓦|瓦|分贝|摄氏度|小时|分钟|秒|天|周年|万元|元|欧元|美元|英镑"
     "|日元|人次|册次|人|名|位|个百分点|个月|个小时|个工作日|个|张|件|册|卷|部|台|辆次|辆|架|所|家|栋|块|条|座|项|种|头|只|株|棵|户|间|层|篇|枚|艘|节|级|场|支|套|封|幅|处|对|口|眼"
     "|孔|根|通|尊|坛|班|顶|围|包|粒|丛|副|趟|例|盆|盘|页|单|门|朵|度|次(?!列车|航班|特快|动车)|集|首|轮|箱|桶|幢|匹|颗|段|届学生|毫升|升|票|起|本|盏|份|把|扇|袋|瓶|盒|罐|束|公顷|岁|道|片|点位|％|%"
 )
@@ -53,8 +53,8 @@ _NUMERAL = (
     rf"|{_DIGIT}万(?:{_DIGIT}千)?)"
 )
 _COUNT = re.compile(
-    rf"(?<![\d.第年月届号、:：一二两三四五六七八九十百千几数—~～-])(?<!\d[分时米元点])(?<!\d\s)(?<!小时|男子|女子|零下)"
-    rf"(?P<value>\d+(?:\.\d+)?[万亿]?|{_NUMERAL}(?!块))(?P<unit>{_COUNTED})(?![多余来半几出上起\d次级村镇乡县市街路巷桥沟湾山岭河])(?!（[^）]*\d)"
+    rf"(?<![\d.第年月届号、:：/／一二两三四五六七八九十百千几数—~～-])(?<!\d[分时米元点])(?<!\d\s)(?<!小时|男子|女子|零下)"
+    rf"(?P<value>\d+(?:\.\d+)?[万亿]?|{_NUMERAL}(?!块))(?P<unit>{_COUNTED})(?![多余来半几出上起\d次级村镇乡县市街路巷桥沟湾山岭河])(?!（[^）]*\d|[/／]\d|（[组套件只个份台人][）、/])(?!置信)"
 )
 # A day without a year that is not the end of a period, and words for the past.
 _PAST = re.compile("了|已|曾|才|发生|去世|逝世|通过|揭晓|落幕|闭幕|启用|通车|施行|正式|倒|塌")
@@ -71,12 +71,12 @@ _NOT_STATED = re.compile(
     "将(?!军|领)|拟|计划|预[计测想期]|可能|可望|或许|也许|大概|有望|估[计算]|认为|希望|如果|若|建议|原[定计本]|最初|设想|方案|算法|按[^，。]{0,12}计[，。]"
     "|听说|传[闻言]|自称|假[设如]|宣传|号称|据称|笔误|有误|误[写作为]|质疑|推[测断]|初[定步]|暂定|打算|准备|有意|不排除|或[将为可]|设计(?=[日年]|值|能力|寿命|时速|容量)|定[于在]|"
     "下[次周期月届]|明[年天]|后年|最[快早晚](?=[要在到明也])|的话|就[该要]|[后了](?:就|便)?(?:能|可以|会)|应[当该]?(?![急对邀届用有县])|须|请|必须|不得|严禁|务必|可以|目标|力争|争取|提醒"
-    "|表示|介绍说|[^小传解]说|[^名俗简号职]称(?!重|为|号)|据说|相传|传说|下次|明年|届时|到时|即将|如下|以下是|要求|标准|您|你|左右|最好|提出|提议|申请|可达|至少|否则|万一"
+    "|表示|介绍说|[^小传解]说|[^名俗简号职]称(?!重|为|号)|据说|相传|传说|下次|明年|届时|到时|即将|如下|以下是|要求|标准|您|你|左右|最好|提出|提议|申请|可达|至少|否则|万一|据悉|自述|预算|估的|再议|误[称传报记]|一度(?:传|称|报|误)|原(?:报|称|记|载)|更正|勘误|有人[说称]|网传|谣|不实|口误|按计划|是错的|写作|与实际不符|与事实不符|[从自]下?周[一二三四五六日末]起|主张|辩称|只认可|[说道插补笑][话充忆着]?[：:]|需(?=[绕提携缴付自在于])"
 )
 _INSTRUCTION = (
     "(?:取(?!得|消)|加入|放入|倒入|把|先|拨打|服用|每[次日]服|按[下住]|插入|切[成勿]|静置|保持|注意|避免|勿|不要)"
 )
-# Sentences without the line of an agency or a photographer, and without a beginning that was cut off.
+# Remove agency and photographer lines, and beginnings that were cut off.
 _FORM = re.compile(
     r"(?!.*(?:[ \u3000]{2}|[\u4e00-\u9fff）][ \u3000]+[\u4e00-\u9fff]|记者[｜（ ]|摄 |图片来源|日电|讯 )|[\d.]+[%％]，)"
     r"[^“”：？！…|\[\]_]+。"
@@ -85,7 +85,7 @@ _SHORT_QUOTE = re.compile("“([^“”，。？！；：]{1,12})”(?!的?(?:�
 _LABEL = re.compile(r"(?!问|时间|地点|电话)[\u4e00-\u9fff]{1,6}：")  # a heading before a sentence
 _EXCERPT = (14, 80)  # minimum and maximum length of a quoted sentence that may refer to other sentences
 _MIN_DIGITS = 3  # minimum number of digits of a number that is hard to guess
-_MIN_HAN = 9  # minimum number of Han characters in such a sentence, not counting the value
+_MIN_HAN = 9  # minimum number of Han characters in a quoted sentence, not counting the value
 _MIN_TITLE_HAN = 5  # minimum number of Han characters in a title that identifies a text
 
 

@@ -14,7 +14,7 @@ _JOINING = re.compile(
 # Words at the start of a sentence that says that the sentence before it is wrong or uncertain.
 _DOUBTED = re.compile(
     r"\s*[^。]{0,12}(?:不实|有误|笔误|否认|质疑|不认同|不同意|存疑|误传|更正|夸大|不对|不属实|不正确|不准确|不是这样|不是这么|[记搞弄说算写看]错|错了|胡说|瞎说"
-    r"|[讲说]不清)|\s*“(?:预计|可能|大概|应该)”"
+    r"|[讲说]不清|摇头|哪有|没那么多|实为|实际[为是上只有]|经核|后经|后来查明|其实)|\s*“(?:预计|可能|大概|应该)”"
 )
 # Words at the start of a paragraph with which another speaker contradicts the paragraph before it.
 _DENIED = re.compile(
@@ -35,7 +35,7 @@ def is_fragment(sentence: str, full: str) -> bool:
 
 
 def is_doubted(sentence: str, full: str) -> bool:
-    """Check whether the next sentence, or the beginning of one of the next paragraphs, says that it is wrong."""
+    """Check whether the next sentence, or the start of one of the next paragraphs, says that a sentence is wrong."""
     rest = full.partition(sentence)[2]
     paragraphs = [line.strip() for line in rest[:2_000].split("\n")[1:] if line.strip()]
     return _DOUBTED.match(rest) is not None or any(map(_DENIED.match, paragraphs[:_NEXT]))

@@ -55,7 +55,7 @@ def _shares(text: str, lang: Lang) -> list[Decimal]:
 
 
 def _sums(numbers: list[Decimal]) -> set[Decimal]:
-    """Return the sums of two or three numbers or of all of them, and a number less one or two others or all others."""
+    """Return the sums of two, three or all numbers, and each number minus one, two or all others."""
     total = sum(numbers, Decimal())
     pairs = {one + other for one, other in combinations(numbers, 2)}
     found = (
@@ -77,5 +77,5 @@ def _is_ratio(share: Decimal, numbers: list[Decimal]) -> bool:
 
 
 def _near(found: Decimal, wanted: Decimal) -> bool:
-    """Check that a number is equal to another one after rounding to the other one's digits."""
+    """Check that a number equals another number after it is rounded to the same number of digits."""
     return round(found, max(0, -int(wanted.normalize().as_tuple().exponent))) == wanted

@@ -26,8 +26,8 @@ from ragbed.builder.rules.english_words import (
 )
 from ragbed.builder.rules.facts import BLANK, Fact
 
-_WORDS = (5, 45)  # minimum and maximum number of words of a sentence
-_MAX_TITLE = 16  # maximum number of words of a title that a question can contain
+_WORDS = (5, 45)  # minimum and maximum number of words in a sentence
+_MAX_TITLE = 16  # maximum number of words in a title that a question can contain
 MIN_CONTENT = 3  # minimum number of longer words in a title without names, or in a sentence without its value
 # Words at the start of a sentence that refer to the sentence before it.
 _OPENING = re.compile(

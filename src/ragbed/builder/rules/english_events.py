@@ -62,7 +62,7 @@ def find_events(clause: Clause, sentence: str, names: Names) -> Iterator[Fact]:
     if verb is None or not clause.is_first or (base is None) == (verb["be"] is None):
         return
     when, rest = _split_time(clause, clause.rest[verb.end() :])
-    is_short = len(rest.split()) + (verb["be"] is not None) < 2
+    is_short = len(rest.split()) + (verb["be"] is not None) < 2 or re.fullmatch(r" an? [a-z]+", rest) is not None
     if not when or is_short or not _is_simple(rest) or not is_clear(f"{clause.subject}{rest}.", names, ""):
         return
     if verb["be"] and not fits(clause, verb["passive"]):

@@ -9,6 +9,7 @@ from functools import cached_property
 from ragbed.builder.rules.english_words import (
     CAP,
     COMPANIES,
+    DOUBTED,
     KINDS,
     LOWER_NAME_WORDS,
     MODIFIERS,
@@ -77,7 +78,7 @@ _JOINED = "\N{WORD JOINER}"  # replaces a space at which a text must not be spli
 
 
 def split_english(text: str) -> Iterator[str]:
-    """Yield the sentences of a text without markup, in one line each; a title may contain full stops."""
+    """Yield the sentences of a text without markup, each as one line; a title may contain full stops."""
     bare = strip_markup(_INSIDE.sub(lambda found: re.sub(r"(?<=[.?!]) ", _JOINED, found[0]), text))
     pending = ""
     for start, end in split_sentences(bare):
@@ -117,13 +118,11 @@ class Names:
         self.sentences = list(split_english(text))
         self.full = " ".join(self.sentences)
 
-    def after(self, sentence: str) -> str:
-        """Return the text that follows a sentence."""
-        return self.full.partition(sentence)[2].lstrip()
-
     def is_denied(self, sentence: str) -> bool:
         """Check whether one of the sentences after a statement says that the statement is wrong."""
         place = self.sentences.index(sentence) + 1
+        if DOUBTED.match(" ".join(self.sentences[place : place + 1])):
+            return True
         return any(map(_DENIED.match, self.sentences[place : place + _NEXT]))
 
     def has_speaker(self, sentence: str) -> bool:
@@ -244,7 +243,7 @@ class Names:
         return not is_other and name not in self.persons and (" " in name or bool(kind))
 
     def full_person(self, last: str) -> str:
-        """Return the full name of the only person with a family name, or an empty string if there is no single one."""
+        """Return the full name of the only person with a family name, or an empty string if the name is not unique."""
         found = {name for name in self.persons if name.rsplit(maxsplit=1)[-1] == last}
         return found.pop() if len(found) == 1 else ""
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from ragbed.builder.rules.english_names import Names
 from ragbed.builder.rules.english_values import MONEY
 from ragbed.builder.rules.english_words import DAY, MONTH, NOT_NAMES, ORGANISATION, PEOPLE, PERSON, TITLES, YEAR
+from ragbed.builder.rules.facts import BLANK
 
 
 class Blank(NamedTuple):
@@ -71,6 +72,14 @@ _LABELS = re.compile(
     r"|\b(?:\d|one|two|three|out) (?:in|of) $",
     re.IGNORECASE,
 )
+# A number that is the name of a model: "replaced the 340, which".
+_MODEL = re.compile(rf"\b[Tt]he {BLANK}(?:[,;.]| (?:was|is|are|has|had|were|costs?|weighs?|uses|can|and|or)\b)")
+# What a number counts; "a loss of 0.3 million" does not say it.
+_NOUN = re.compile(r" (?!(?:is|was|were|are|has|had|in|of|to|by|and|or|for|from|at|on|with|as|than|but)\b)[a-z]")
+# Words before the hour of an opening or a departure.
+_OPENS = re.compile(
+    r"\b(?:opens?|closes?|starts?|ends?|begins?|leaves?|arrives?|departs?|runs?|goe?s?) (?:at|until|till|from) $"
+)
 _SHARES = re.compile(r"(?<![\w£$€¥.,–/:-])(?P<value>\d+(?:\.\d+)?(?:%| per ?cent\b))(?!age|-)")
 _AMOUNTS = re.compile(rf"(?<![\w.,–-])(?P<value>{MONEY})(?![\w–-]|[.,]\d)")
 # Last words of company names that the text may treat like a person: "led by Corvane Capital".
@@ -121,7 +130,10 @@ def _find_values(sentence: str, names: Names) -> Iterator[Blank]:
                 continue
             if pattern is _PAST_DAYS and not _is_past(sentence, found):
                 continue
-            if pattern is _COUNTS and _is_label(sentence[: found.start("value")], found["value"]):
+            before, after = sentence[: found.start("value")], sentence[found.end("value") :]
+            if pattern is _COUNTS and (_is_label(before, found["value"]) or _MODEL.search(before + BLANK + after)):
+                continue
+            if pattern is _COUNTS and found["value"].endswith("illion") and not _NOUN.match(after):
                 continue
             yield Blank(ask, *found.span("value"), found["value"])
 
@@ -138,7 +150,7 @@ def _is_past(sentence: str, found: re.Match[str]) -> bool:
 
 
 def _is_person(found: re.Match[str], names: Names) -> bool:
-    """Check that a name is a person's: by its role or title, or because the text treats it as one."""
+    """Check that a name is a person's, based on a role or title, or on how the text uses the name."""
     has_role = re.match(r"(?:[Bb]y|[Aa]fter|[Uu]nder) ", found[0]) is None or found["role"] is not None
     is_titled = re.match(rf"{TITLES} ", found["value"]) is not None
     if _COMPANY.search(found["value"]) or ORGANISATION.search(found["value"]):
@@ -154,8 +166,9 @@ def _is_label(before: str, number: str) -> bool:
     is_time = re.search(r"\b(?:at|by|from|until|till|before|after|instead of|[Tt]he) $", before) and re.fullmatch(
         r"\d{1,2}\.[0-5]\d", number
     )
+    is_hour = len(number) < 3 and _OPENS.search(before)
     is_day = len(number) < 3 and re.search(rf"{MONTH} $", before)
-    return bool(is_time or is_day) or _LABELS.search(before) is not None
+    return bool(is_time or is_hour or is_day) or _LABELS.search(before) is not None
 
 
 _COMPOUND = "years?|months?|weeks?|days?|hours?|minutes?|feet|foot|pounds?|stone|degrees?"  # units of one value
@@ -170,7 +183,7 @@ _CHANGE = re.compile(
 def is_range(before: str, after: str) -> bool:
     """Check whether a value is part of a range, a list or a duration."""
     is_last = re.search(
-        r"\d%?(?: \w+){0,2} (?:to|and|or) $|\d (?:by|x) $|\d, $|[–-]$|\bbetween $"
+        r"\d%?(?: \w+){0,2} (?:to|and|or) $|\d (?:by|x) $|\d, $|[–-]$|\bbetween (?:[^,;]*\d[^,;]* and )?$"
         rf"|\d (?:{_COMPOUND}),? (?:and )?$|\b(?:past|quarter to|minutes to) $",
         before,
     )

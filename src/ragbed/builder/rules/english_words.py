@@ -44,19 +44,24 @@ NOT_STATED = re.compile(
     r"|thought|feels?|felt|guess\w*|estimat\w+|reckon\w*|assum\w+|suppos\w+|suspect\w*|understood|project(?:s|ed|ion)"
     r"|said|says?|saying|told|tells?|argue[sd]?|claim\w*|warn\w*|call(?:s|ed) (?:for|the|it)|complain\w*|suggest\w*"
     r"|recommend\w*|promis\w+|according|alleg\w+|reportedly|rumou?r\w*|legend|myth|folklore|boast\w*|recalls?|remembers?|maintains?|disput\w+|doubt\w*|insist\w*"
-    r"|budget(?:ed|s)?|quoted?|brochure|in theory|on paper|own figure|put (?:\w+ ){0,3}at|valued at"
-    r"|had (?:reported|stated|announced|written|calculated) (?:\w+ ){0,4}that"
+    r"|budget(?:ed|s)?|quoted?|brochure|in theory|on paper|own figure|put (?:\w+ ){0,6}at|valued at"
+    r"|had (?:reported|stated|announced|written|calculated) (?:\w+ ){0,4}that|had (?:stated|given|listed|shown)"
+    r"|(?:was|were|is|are) meant to|credited with|used to say|(?<=[;,] )in (?:fact|reality|truth)|actually|the correct"
+    r"|first (?:reported|announced|given|counted)|(?:reports|newspapers|media|papers) (?:spoke|gave|wrote|put|had)"
+    r"|earlier (?:study|estimate|report|survey|version|count|figure|press release)|was broken"
+    r"|(?:begins|ends|starts|opens|closes|reopens|expires|resumes|retires) (?:in|on|from|by) (?-i:(?=[A-Z\d]))"
     r"|wrongly|mistaken\w*|erroneous\w*|misprint|correction|incorrect\w*"
     r"|you|your|yours|please|do not|don[’']t|let|eg|ie|next(?! to\b)"
     r"|tomorrow|would-be|asked (?:for|why|whether)|demand\w*|need(?:s|ed)?)\b|\w[’'](?:d|ll)\b",
     re.IGNORECASE,
 )
-# Words at the start of a sentence that says that the sentence before it is wrong or uncertain.
+# Words near the start of a sentence that says that the sentence before it is wrong or uncertain.
 DOUBTED = re.compile(
-    r"(?:\S+ ){0,6}?(?:disput\w+|den(?:y|ies|ied)|wrong|incorrect|untrue|not true|doubt\w*|nonsense|mistaken|misprint"
-    r""
+    r"(?:\S+ ){0,12}?(?:disput\w+|den(?:y|ies|ied)|wrong|incorrect|untrue|not true|doubt\w*|nonsense|mistaken|misprint"
     r"|not right|not so|not correct|false|misremember\w*"
-    r"|disagree[sd]?|contradict\w*|exaggerat\w+|unconfirmed|rough|unofficial)\b"
+    r"|in (?:fact|reality|truth)|actually|error|mistake|mix-up|typing|withdrew|withdrawn|retract\w*|correct(?:ed|ion|s)"
+    r"|revised|should have (?:read|been)|turned out|disagree[sd]?|contradict\w*|exaggerat\w+|unconfirmed|rough"
+    r"|unofficial)\b"
     r"|[“\"](?:Should|Perhaps|Maybe|Probably)\b",
     re.IGNORECASE,
 )

@@ -20,7 +20,7 @@ _SOURCED = re.compile(
 
 
 def name_source(question: str, quoting: str, lang: Lang) -> str:
-    """Return a question with the title that another question about a quoted sentence names, if it names one."""
+    """Return a question with the title that another question about a quoted sentence names, if any."""
     if lang == "zh":
         title = re.match("《[^》]+》(?=一文)", quoting)
         return f"根据{title[0]}，{question}" if title else question
@@ -59,7 +59,7 @@ def strip_markup(text: str) -> str:
 
 
 def is_balanced(sentence: str) -> bool:
-    """Check that a sentence has as many closing as opening brackets; otherwise, a part of it is missing."""
+    """Check that a sentence has as many closing as opening brackets; otherwise, part of the sentence is missing."""
     return all(sentence.count(opening) == sentence.count(closing) for opening, closing in ("()", "（）", "《》", "[]"))
 
 
@@ -74,7 +74,7 @@ def is_whole_value(answer: str, sentence: str) -> bool:
         is_start = re.search(r"(?<![\d.,])\d{1,3}$", answer) and re.match(r"\s\d{3}(?!\d)", after)
         has_unit = re.search(r"\d\D*[^\W\d_]$|[²³%°]$", answer) is not None and not _MONEY.search(answer)
         is_rate = has_unit and re.match(r"\s?[/／]\s?[^\W\d]|每[^\W\d]|[ -]per\b(?! ?cent)", after)
-        is_hyphenated = has_unit and re.match(r"-[a-z]", after)  # gigawatt of "gigawatt-hours"
+        is_hyphenated = has_unit and re.match(r"-[a-z]", after)  # e.g. gigawatt in "gigawatt-hours"
         if is_rest or is_start or is_rate or is_hyphenated:
             return False
     return True

@@ -1,4 +1,4 @@
-"""Check whether a question tells its answer in other words: the year of an era, two dates or a known count."""
+"""Check whether a question reveals its answer in other words: the year of an era, two dates or a known count."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _OTHER_YEAR: dict[Lang, re.Pattern[str]] = {
         rf"|(?:{_ENGLISH_ERAS})[^,;()“”]{{0,20}}, (?:that is, )?{BLANK}|{_ROMAN}"
     ),
 }
-# Numbers that everybody knows, with the words that tell them.
+# Numbers that everybody knows, with the words that reveal them.
 _KNOWN: dict[int, str] = {
     7: "days? (?:of|in) (?:the|a|every) week|一周[^，。]{0,3}每一?天",
     12: "(?:each|every|per) (?:calendar )?month|months (?:of|in) (?:the|a) year|signs of the zodiac|生肖|每个?月一"
@@ -59,7 +59,7 @@ _NO_YEAR = (2023, 2024)  # a common year and a leap year, for dates without a ye
 
 
 def is_revealed(question: str, answer: str, lang: Lang) -> bool:
-    """Check whether a question states its answer in another notation, or lets everybody compute or know it.
+    """Check whether a question states its answer in another notation, or makes it computable or common knowledge.
 
     Args:
         question: The question, with or without a blank.

@@ -73,7 +73,7 @@ class SearchContext:
             return ""
         value = self.environ.get(name, "").strip()
         if not value:
-            raise UsageError(f"{name} is not set; set this environment variable to your API key.")
+            raise UsageError(f"{name} is not set. Set this environment variable to your API key.")
         if not (value.isascii() and value.isprintable()):
             raise UsageError(f"{name} contains characters that are not allowed in an API key; copy the key again.")
         return value
@@ -97,7 +97,7 @@ class Query(Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         for day in (self.after, self.before):
             if day is not None and read_day(day) != day:
-                raise UsageError(f"{day!r} is not a valid date; use the form 2026-11-15.")
+                raise UsageError(f"{day!r} is not a valid date; use the form YYYY-MM-DD, e.g. 2026-11-15.")
 
 
 class SearchEngine(Protocol):

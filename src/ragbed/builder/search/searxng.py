@@ -59,7 +59,7 @@ def _range_for(after: str, today: date) -> str | None:
 def _read(body: bytes) -> list[SearchResult]:
     answer = json.decode(body, type=_Answer)
     if not answer.results and answer.unresponsive_engines:
-        raise SearchFailed("server", "none of the search engines that SearXNG queried responded", passing=True)
+        raise SearchFailed("server", "SearXNG received no response from any of its search engines", passing=True)
     return [
         SearchResult(result.url, result.title, result.content or "", read_day(result.publishedDate))
         for result in answer.results

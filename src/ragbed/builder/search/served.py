@@ -140,7 +140,7 @@ class HttpSearchEngine:
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise SearchFailed(
                 "protocol",
-                f"the response from {self.name} does not match its documentation; check the base URL",
+                f"the response from {self.name} is not in the documented format; check the base URL",
                 passing=True,
             ) from error
 

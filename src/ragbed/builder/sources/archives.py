@@ -38,7 +38,7 @@ async def open_archive(source: ArticleSource, documents: DocumentFetcher) -> Asy
                 if found is not None:
                     yield found
             if record is None or archive.next_line:
-                raise ValueError("the archive ends inside a record header")
+                raise ValueError("the archive is truncated in the middle of a record header")
     except (ArchiveLoadFailed, AttributeError, EOFError, ValueError, gzip.BadGzipFile, zlib.error) as error:
         # warcio raises AttributeError for a response whose URL is missing because of a truncated header.
         yield reject(source.name, "broken", f"the archive cannot be read completely ({type(error).__name__})")

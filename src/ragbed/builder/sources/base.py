@@ -15,10 +15,10 @@ from ragbed.io.http import PASSING
 from ragbed.schema import Reject
 from ragbed.text import storable_name
 
-STEP = "articles"  # name of the step in its rejects
+STEP = "articles"  # name of the step in its reject records
 _STATUS = re.compile(
     r"\bthe server (?:answered|returned HTTP) (\d{3})\b"
-)  # matches messages about a page or its robots.txt
+)  # matches error messages about a page or about the robots.txt file of its host
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 AddrInfo: TypeAlias = tuple[int, int, int, str, tuple[Any, ...]]  # as returned by `socket.getaddrinfo`
 
 _WEB_PORTS = frozenset({80, 443})
-_NAT64 = ip_network("64:ff9b::/96")  # contains an IPv4 address in the last 32 bits
+_NAT64 = ip_network("64:ff9b::/96")  # addresses in this range embed an IPv4 address in the last 32 bits
 _NOT_PUBLIC = tuple(
     map(
         ip_network,
@@ -28,7 +28,7 @@ _NOT_PUBLIC = tuple(
             "64:ff9b:1::/48",  # local NAT64
             "100::/64",  # discard-only addresses
             "2001::/23",  # protocol assignments, including Teredo
-            "2002::/16",  # 6to4, which contains an IPv4 address
+            "2002::/16",  # 6to4 addresses, which embed an IPv4 address
             "3fff::/20",  # addresses for documentation
             "5f00::/16",  # segment routing
             "fec0::/10",  # site-local addresses, deprecated

@@ -1,4 +1,4 @@
-"""Decompress a response body piece by piece up to a limit, because it may be endless or a decompression bomb."""
+"""Decompress a response body piece by piece up to a limit, because the body may be endless or a decompression bomb."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ def _read_pdf(job: ReadJob) -> ExtractedText:
 
     reader = PdfReader(io.BytesIO(job.body))
     if reader.is_encrypted and not reader.decrypt(""):
-        raise Unreadable("encrypted", "the document is protected by a password")
+        raise Unreadable("encrypted", "the document is password-protected")
     text = "\n\n".join(page.extract_text() for page in reader.pages)
     about = reader.metadata
     made = about.creation_date if about else None
@@ -151,7 +151,9 @@ def _decode(job: ReadJob) -> str:
     decoded = decode_page(job.body, job.content_type)
     if decoded.broken > _UNREADABLE:
         raise Unreadable(
-            "charset", f"the charset is unknown: {decoded.broken:.0%} of the text is not valid {decoded.charset}"
+            "charset",
+            f"the charset could not be determined: {decoded.broken:.0%} of the text cannot be decoded as "
+            f"{decoded.charset}",
         )
     return decoded.text.replace("\r\n", "\n").replace("\r", "\n")
 

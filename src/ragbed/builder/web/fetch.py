@@ -113,7 +113,7 @@ class Fetcher:
             return replace(stored, at=now)
         refuse_status(response)
         content_type = response.headers.get("Content-Type", "")
-        if has_type(content_type):  # check this before the body is read
+        if has_type(content_type):  # the type is checked before the body is read
             _refuse_kind(kind_of(content_type), kinds)
         body = await read_body(response, self._manners.max_bytes)
         if not body:

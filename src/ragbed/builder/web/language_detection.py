@@ -42,17 +42,17 @@ _ENGLISH = _words(
 _SHARED = _words("a an are as at be been but by for had has have her if in is it my of on or per to was we will won")
 # Common words in related languages that do not occur in English.
 _FOREIGN = _words(
-    # German, Dutch, Afrikaans
+    # Words of German, Dutch and Afrikaans.
     "aan als auch auf aus bei bij dan dass dat dem den der des deur dit door durch een eine einem einen einer er"
     " es geen haar heeft het hij hy ihr ist kein maar met mit naar nach nicht nie niet noch nog ook op sich sie"
     " sind sy te uit und van vom von voor vor werd wird wordt zijn zu zum zur für"
-    # Danish, Norwegian, Swedish
+    # Words of Danish, Norwegian and Swedish.
     " af att av ble blev de det eller en ett fra från ha han har hun i ikke inte med mot og och også om på seg sig"
     " som til till var ved är"
-    # Romance languages
+    # Words of Romance languages.
     " au aux avec che con da dans del della di din du e el est et gli il la las le les los mais não o os ou para"
     " pas por pour que qui se si sur un una une um uma y à è și"
-    # Polish, Czech
+    # Words of Polish and Czech.
     " jak jest je na od po się są v w z za ze že że"
 )
 _MIN_ENGLISH = 2  # minimum number of different English words in an English text

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _MAX_BYTES = 512 << 10  # RFC 9309, 2.5: read at least 500 KiB
 _MAX_REDIRECTS = 5  # RFC 9309, 2.3.1.2
 _VALID_S = 86_400  # RFC 9309, 2.4: use a cached file for at most a day
-_FAILED_S = 300  # seconds for which a host that failed is skipped
+_FAILED_S = 300  # seconds to skip a host after a failure
 # Maximum number of rules times agents. Parsing them takes half a second and 25 MB; large sites have a few thousand.
 _MAX_RULES = 50_000
 # Maximum product of the number of characters in wildcard rules and in a URL, so that a check takes at most a few
@@ -72,12 +72,15 @@ class Robots:
         if rules.parser is None:
             return 0.0
         if rules.wild_chars * len(str(url)) > _MAX_COMPARED:
-            raise FetchFailed("robots", f"the robots.txt file of {url.host} is too long to be checked")
+            raise FetchFailed("robots", f"the robots.txt file of {url.host} is too long to check")
         if not rules.parser.can_fetch(str(url), NAME):
             raise FetchFailed("robots", f"the robots.txt file of {url.host} disallows this URL")
         pause_s = rules.parser.crawl_delay(NAME) or 0.0
         if pause_s > self._client.manners.longest_delay_s:
-            raise FetchFailed("robots", f"{url.host} asks for a delay of {pause_s:g} s between requests (robots.txt)")
+            raise FetchFailed(
+                "robots",
+                f"the robots.txt file of {url.host} requires {pause_s:g} s between requests, which is too long",
+            )
         return pause_s
 
     async def _read(self, url: URL) -> _Rules:

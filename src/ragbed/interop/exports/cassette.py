@@ -73,7 +73,9 @@ def write_trials(run: ExportedRun, sink: IO[bytes]) -> Written:
 
 def _refuse_busy(folder: Path) -> None:
     if (process := holder(folder)) is not None:
-        raise RagbedError(f"{folder} is being written by process {process}. Export it when that process has finished.")
+        raise RagbedError(
+            f"{folder} is being written by process {process}. Export the run when that process has finished."
+        )
 
 
 def _write_attached(cassette: CassetteWriter, run: ExportedRun) -> None:
@@ -177,18 +179,18 @@ class _Reader:
         part = self._next_record()
         while part is not None:
             if isinstance(part, CassetteResult):
-                raise self._error("contains a result that does not belong to a run")
+                raise self._error("the result does not belong to a run")
             part = self._restore_run(part) if isinstance(part, RunPart) else self._restore_file(part)
         return self._replayed
 
     def _restore_run(self, part: RunPart) -> RunPart | FilePart | None:
         if self._replayed.runs == _MAX_RUNS:
             raise self._error(
-                f"contains the start of run {_MAX_RUNS + 1}, but a cassette can contain at most {_MAX_RUNS} runs"
+                f"this is the start of run {_MAX_RUNS + 1}, but a cassette can contain at most {_MAX_RUNS} runs"
             )
         folder = self._folder / self._check_path(part.folder, _RUN_PATH) if part.folder else self._folder
         if (folder / NAME).exists():
-            raise self._error(f"contains {part.folder or 'the run'} twice")
+            raise self._error(f"{part.folder or 'the run'} appears twice")
         folder.mkdir(parents=True, exist_ok=True)
         with open_store(folder, create=True) as store, store.transaction() as connection:
             cases: list[str] = []
@@ -203,7 +205,7 @@ class _Reader:
             record = self._next_record()
             while isinstance(record, CassetteResult):
                 if not (0 <= record.model < len(models) and 0 <= record.case < len(cases)):
-                    raise self._error("contains a response from an unknown model or to an unknown case")
+                    raise self._error("the response is from an unknown model or to an unknown case")
                 call = CallKey(models[record.model], ids[cases[record.case]], record.repeat)
                 row = store.row(call, _SESSION, record.request, record.completion, record.cached)
                 connection.execute(RECORD, row)
@@ -218,7 +220,7 @@ class _Reader:
             try:
                 case = decoder.decode(self._next() or b"")
             except MALFORMED_JSON as error:
-                raise self._error(f"contains an invalid case: {error}") from error
+                raise self._error(f"the case is not valid: {error}") from error
             names.append(case.case)
             self._replayed.cases += 1
             yield case
@@ -227,18 +229,18 @@ class _Reader:
         try:
             return [msgspec.json.decode(one, type=DecidedInterval) for one in part.decided]
         except MALFORMED_JSON as error:
-            raise self._error(f"contains an invalid decision: {error}") from error
+            raise self._error(f"the decision is not valid: {error}") from error
 
     def _restore_file(self, part: FilePart) -> RunPart | FilePart | CassetteResult | None:
         target = self._folder / self._check_path(part.path, _FILE_PATH)
         if target.exists():
-            raise self._error(f"contains {part.path} twice")
+            raise self._error(f"{part.path} appears twice")
         target.parent.mkdir(parents=True, exist_ok=True)
         with open(target, "xb") as sink:
             for _ in range(part.lines):
                 line = self._next()
                 if line is None:
-                    raise self._error(f"ends before the last line of {part.path}")
+                    raise self._error(f"the cassette is incomplete: the end of {part.path} is missing")
                 sink.write(line + b"\n")
         self._replayed.files += 1
         return self._next_record()
@@ -246,7 +248,7 @@ class _Reader:
     def _check_path(self, path: str, allowed: re.Pattern[str]) -> str:
         """Reject a path that no exported run contains, because a cassette may come from an untrusted source."""
         if not allowed.fullmatch(path):
-            raise self._error(f"contains the path {path!r}, which is not allowed in this part of a run")
+            raise self._error(f"the path {path!r} is not allowed in this part of a run")
         return path
 
     def _next(self) -> bytes | None:
@@ -258,7 +260,7 @@ class _Reader:
         try:
             return None if line is None else self._decoder.decode(line)
         except MALFORMED_JSON as error:
-            raise self._error(f"is not a valid part of a cassette: {error}") from error
+            raise self._error(f"the line is not a valid part of a cassette: {error}") from error
 
     def _error(self, problem: str) -> DataError:
         return DataError(self._path, problem, line=self._number)

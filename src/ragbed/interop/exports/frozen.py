@@ -239,9 +239,9 @@ def read_part(folder: Path, part: TestbedPart) -> Iterator[Case]:
         try:
             yield _DECODER.decode(line)
         except MALFORMED_JSON as error:
-            raise DataError(path, f"this line is not a valid case: {error}", line=number) from error
+            raise DataError(path, f"the line is not a valid case: {error}", line=number) from error
     if digest.hexdigest() != part.sha256:
-        raise DataError(path, f"does not match its sha256 in {MANIFEST}; export the testbed again")
+        raise DataError(path, f"does not match its SHA-256 checksum in {MANIFEST}; export the testbed again")
 
 
 def find_part(folder: Path, name: str) -> TestbedPart:

@@ -27,7 +27,7 @@ _IMPORTED = re.compile(r"temp ([0-9.]+|none)")  # matches the identity of a mode
 
 @dataclass
 class _Condition:
-    """A predictions file and the values for its totals."""
+    """A predictions file and the values from which its totals are computed."""
 
     path: Path
     sink: IO[bytes]

@@ -150,7 +150,7 @@ class _Reader:
 
     def _take(self, size: int) -> bytes:
         if size > len(self._content) - self._at:
-            raise ValueError("the file ends inside the metadata")
+            raise ValueError("the file is truncated in the middle of the metadata")
         self._at += size
         return self._content[self._at - size : self._at]
 

@@ -56,7 +56,7 @@ class ConcurrencyControl:
             self._start_round(now, settle=self.open != before)
 
     def timed_out(self) -> None:
-        """Count a time-out, which may mean that the server has too many calls."""
+        """Count a timeout, which may mean that the server has too many calls."""
         self._late += 1
         if self._adaptive and self._late >= _MAX_LATE * (self._late + self._in_time):
             self._late = self._in_time = self._count = 0

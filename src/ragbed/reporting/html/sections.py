@@ -109,8 +109,8 @@ def _figure(chart: Chart, words: Locale) -> Node:
 
 def tables(report: Report, words: Locale) -> Node:
     """Return the tables in a report."""
-    printed = el("p", words("page.printed")) if report.has_printed else None
-    return el("div", el("p", words("page.rates")), printed, [_table(one, words) for one in report.tables])
+    notes = [el("p", words(f"page.{name}")) for name in ("rates", *report.table_notes)]
+    return el("div", notes, [_table(one, words) for one in report.tables])
 
 
 def monitored(report: Report, words: Locale) -> Node:
@@ -265,6 +265,7 @@ def _cell(estimate: Estimate | None, column: TableColumn | None = None) -> Node:
 
 
 def _asked(row: LeaderboardRow | TableRow, words: Locale) -> str:
-    found = {"failed": row.errors, "truncated": row.truncated}
-    parts = [words(f"page.{name}", count=f"{count:,}") for name, count in found.items() if count]
-    return words("page.incomplete", asked=f"{row.asked:,}", parts=", ".join(parts)) if parts else f"{row.asked:,}"
+    counts = row.counts
+    found = {"failed": counts.errors, "truncated": counts.truncated}
+    parts = [words(f"page.{name}", count=str(count)) for name, count in found.items() if count.high]
+    return words("page.incomplete", asked=str(counts.asked), parts=", ".join(parts)) if parts else str(counts.asked)

@@ -15,8 +15,8 @@ __all__ = ["VerdictEvidence", "explain", "score", "score_and_explain"]
 
 _NAMES = ("correct", "partial", "refused", "flagged", "misled", "aligned", "verdict")
 _read = attrgetter(*_NAMES)
-# Verdicts by the hash of what they depend on. Repeats often give the same response, and a report judges each response
-# for its tables and again for its cases.
+# Verdicts by a hash of their inputs. Repeats often give the same response, and a report judges each response twice: for
+# its tables and for its cases.
 _JUDGED: dict[int, RobustVerdict] = {}
 _MOST_JUDGED = 8_192  # Maximum number of verdicts to keep, which take about 5 MB.
 
@@ -33,7 +33,7 @@ def score_and_explain(case: Case, reply: str) -> tuple[dict[str, Value], list[Ve
 
 
 def _judge_once(case: Case, reply: str) -> RobustVerdict:
-    """Return the verdict of a response, which is computed only once if the same response occurs again."""
+    """Return the verdict on a response; repeated responses are judged only once."""
     key = hash((case.question, case.answer, case.fake, case.lang, case.documents, reply))
     judged = _JUDGED.get(key)
     if judged is None:

@@ -18,7 +18,7 @@ from ragbed.scoring.robust.patterns import lazy
 _ASKING = (
     r"(?:who|whose|whom|what|when|where|which|how|(?:on|in|at|from|by|to|under) (?:what|which|whose)|according to)\b"
 )
-# Separators of the sub-questions of a folded question.
+# Separators between the sub-questions of a folded question.
 BREAK = {"en": lazy(rf",? and (?={_ASKING})|[,;] (?={_ASKING})"), "zh": lazy("[,;](?:以及|和|还有)?")}
 _WORD = lazy(r"(?=([\u4e00-\u9fff]{2}))|([a-z]{4,}|[0-9]+)")
 # Matches questions that ask for an unordered set of answers.

@@ -20,11 +20,11 @@ from ragbed.scoring.robust.patterns import (
     words,
 )
 
-# Maximum number of characters to examine on each side of a mention, so that the time stays linear.
+# Maximum number of characters to examine on each side of a mention, so that the running time stays linear.
 _REACH = 240
 
 _SENTENCE_END = lazy(r"[。!?;\n.]")
-# Checked after a full stop, because lookbehinds at every position are slow.
+# This pattern is checked only after a full stop, because lookbehinds at every position are slow.
 _NO_SENTENCE_END = lazy(
     r"(?<=[ (][a-z]\.)(?! (?:the|this|that|these|it|he|she|they|in|however|but|so|according)\b)"
     r"|(?<=\b(?:mr|dr|st|no|vs)\.)|(?<=mrs\.)|(?=[0-9a-z]|[\"')]+ (?:is|are|was|were)\b)"
@@ -60,7 +60,7 @@ _ONCE_BELIEVED = lazy(
     r"(?:thought|believed|assumed|supposed|presumed|rumou?red|considered)\b[^.]{0,60}$",
     r"[原曾本]经?以为[^。]{0,20}$",
 )
-# Answers that are also words of negation.
+# Answers that can also be negations.
 _NO = frozenset({"no", "不", "无", "否"})
 _NONE = frozenset({"none", "nothing", "没有"})
 _COMPLETE_ANSWER = lazy(r" ?(?:[^\w\s-](?! ?[0-9])|- |\n|$)| (?:they|it|he|she|we|there) ")
@@ -133,7 +133,7 @@ _SIGNALS_EN = NEGATIONS | words(
     "initially first myth misconception legend misunderstanding"
 )
 _SIGNALS = _SIGNALS_EN | frozenset("不非未没或误错否还矛实可也无以=")
-# A pattern is not searched for in a response that has none of its words and characters.
+# A pattern is skipped if the response contains none of its words and characters.
 _NOT = NEGATIONS | words("n't mustn't needn't mightn't oughtn't shan't daren't 不 非 未 没 否")
 _FALSE = words(
     "incorrect wrong false inaccurate mistaken erroneous untrue misleading fictional fabricated bogus spurious "
@@ -157,7 +157,7 @@ _CONTRADICTS = (
 
 
 def is_plain(terms: Terms) -> bool:
-    """Return whether a response has no word that denies or qualifies, so that all its mentions are asserted."""
+    """Return whether a response contains no word that denies or qualifies, so that all mentions are asserted."""
     return terms.isdisjoint(_SIGNALS)
 
 

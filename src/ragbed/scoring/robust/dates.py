@@ -52,7 +52,7 @@ _DAYS = {word: number for number, word in enumerate(_ORDINALS, start=1)} | {
     "thirtieth": 30,
     "thirty-first": 31,
 }
-# Patterns start with a character and not with a lookbehind, because the regex engine searches for characters faster.
+# Patterns start with a character instead of a lookbehind, because the regex engine finds characters faster.
 _FREE = r"(?<![0-9a-z].)(?<![0-9][.,/-].)"
 
 
@@ -100,7 +100,7 @@ _WORD_YEAR = lazy(
 )
 _DIGITS = frozenset("0123456789")
 _SEPARATED = lazy("[0-9][-/.][0-9]")
-# A pattern is applied only to texts with one of its words or characters.
+# A pattern is applied only to texts that contain one of its words or characters.
 _MONTH_NAMES = frozenset(_MONTHS)
 _CHINESE = tuple(zip(("月", "月", "年", "日号"), _CHINESE_PATTERNS, strict=True))
 

@@ -13,7 +13,7 @@ from ragbed.scoring.robust.model import weigh_candidates
 from ragbed.scoring.robust.reader import ResponseReader
 from ragbed.scoring.robust.tokens import FALSE, TRUE, Token
 
-# Log odds of the true answer. Between the two, and if the response has another candidate, the verdict is `unsure`.
+# Thresholds for the log odds of the true answer. Between them, a response with another candidate is `unsure`.
 ACCEPTED, REJECTED = 0.5, -0.5
 
 
@@ -56,7 +56,7 @@ def decide(reader: ResponseReader, refusal: float, *, is_copy: bool) -> Decision
         has_false = gives_both or false > chance / 2
         evidence = _evidence(reader, has_false, has_false)
         return Decision([true if has_false else []], reader.false if has_false else [], evidence, is_contested=True)
-    # Without the true answer, a false answer that the words around it assert is given, even if it is attributed.
+    # If the true answer is missing, an asserted false answer counts as given, even if it is attributed to a document.
     is_repeated = not true and any(
         reader.status(each, reader.false, reader.rivals) == "asserted" for each in reader.false
     )

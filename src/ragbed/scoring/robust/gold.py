@@ -34,7 +34,7 @@ _HOW_MANY = lazy(r"\bhow many ([a-z]+)")
 _NO_LETTER = lazy(r"\W")
 _LONG_WORD = lazy(r"[a-z]{3,}")
 _COMMA = lazy("[,，]")
-# Forms of an auxiliary verb inside an answer such as 'deposits were counted twice', which can be in another tense.
+# Forms of an auxiliary verb inside an answer such as 'deposits were counted twice', whose tense may differ.
 _AUXILIARIES = frozenset({"was", "were", "is", "are"})
 _COUNTED = frozenset({"person", "thing", "item"})
 _NO_DATE = Date(None, None, None, 0, 0)
@@ -127,7 +127,7 @@ def prepare(
     return gold._replace(rivals=tuple([rival for rival in rivals if rival.forms and rival.forms.isdisjoint(known)]))
 
 
-@lru_cache(maxsize=16_384)  # The cases of a question differ in what their documents state.
+@lru_cache(maxsize=16_384)  # The cases of a question have different documents, which state different values.
 def _read_answers(
     question: str, answer: Answer, fake: Answer | None, lang: Lang
 ) -> tuple[Gold, str, frozenset[object]]:
@@ -157,7 +157,7 @@ def _merge_dates(dates: list[Date]) -> Date:
     return Date(year, month, day, 0, 0)
 
 
-@lru_cache(maxsize=16_384)  # The cases of a question share the answer and most rivals.
+@lru_cache(maxsize=16_384)  # The cases of a question have the same answer and mostly the same rivals.
 def _slot(aliases: tuple[str, ...], question: str, lang: Lang) -> GoldSlot:
     names: list[Name] = []
     dates: list[Date] = []
@@ -176,7 +176,7 @@ def _slot(aliases: tuple[str, ...], question: str, lang: Lang) -> GoldSlot:
         elif readings := _as_quantities(alias, folded, terms):
             values = {
                 quantity.value for quantity in quantities
-            }  # if there are two readings (5.5 m), prefer that of another alias
+            }  # if an alias has two readings (5.5 m), prefer the one that another alias confirms
             quantities += [reading for reading in readings if reading.value in values] or readings
             forms |= {(reading.value, reading.unit) for reading in readings}
             nouns |= {reading.unit for reading in readings} | set(_LONG_WORD.findall(folded))
@@ -280,7 +280,7 @@ def _escape(run: str) -> str:
 
 def _bounded(pattern: str, first: str, last: str) -> str:
     """Add boundaries to Latin words and numbers; Chinese has no word boundaries."""
-    # The lookbehinds follow the first character, because the regex engine searches for a character faster.
+    # The lookbehinds follow the first character, because the regex engine finds characters faster.
     head = pattern[:1] if pattern[:1].isalnum() else ""
     any_character = "." if head else ""
     before = head + (rf"(?<![a-z0-9]{any_character})" if first.isascii() else "")

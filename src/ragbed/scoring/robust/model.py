@@ -19,7 +19,7 @@ from ragbed.schema import Lang
 from ragbed.scoring.robust.features import by_sentence, mention_features, response_features, sentence_features
 from ragbed.scoring.robust.tokens import Token
 
-SHARPNESS = 2.0  # how much the strongest sentence outweighs the others
+SHARPNESS = 2.0  # sharpness of the smooth maximum; higher values give more weight to the strongest sentence
 
 
 class Weights(msgspec.Struct, frozen=True):
@@ -80,7 +80,7 @@ def read_phrases(tokens: Sequence[Token], lang: Lang) -> Phrases:
 
 
 def _score_sentence(sentence: Sequence[Token], weights: Weights) -> tuple[float, float]:
-    """Return the scores of a sentence, in which long sentences do not have an advantage."""
+    """Return the scores of a sentence, normalised so that long sentences have no advantage."""
     features = sentence_features(sentence)
     flag, refusal = _sum_pairs(features, weights.sentence)
     length = math.sqrt(len(features))

@@ -24,7 +24,7 @@ _ALIKE = {
     **dict.fromkeys("“”„‟″「」『』", '"'),
     **dict.fromkeys("\r\t\x0b\x0c*_#", " "),  # the last three are Markdown
     **dict.fromkeys("\n\x85\u2028\u2029", "\n"),
-    "，": ", ",  # unlike the comma in 1,313, never part of a number
+    "，": ", ",  # unlike an ASCII comma (1,313), this comma is never part of a number
     # Letters with a stroke that Unicode does not treat as an accent.
     "ø": "o",
     "ł": "l",
@@ -36,7 +36,7 @@ _ALIKE = {
     "ı": "i",
 }
 _GAPS: dict[Lang, re.Pattern[str]] = {
-    # Both start with a space and not with a lookbehind, because the regex engine searches for characters faster.
+    # Both patterns start with a space instead of a lookbehind, because the regex engine finds characters faster.
     "en": re.compile(r" (?<=  ) *"),
     "zh": re.compile(r" (?:(?<![a-z0-9,] ) *| *(?![a-z0-9]))"),
 }

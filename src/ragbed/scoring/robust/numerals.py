@@ -1,4 +1,4 @@
-"""Read numbers written in words, English and Chinese, in folded text."""
+"""Read numbers written in English or Chinese words in folded text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SMALL = {word: number for number, word in enumerate(_UNITS)} | {
     word: 10 * number for number, word in enumerate(_TENS, start=2)
 }
 _LARGE = {"dozen": 12, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
-# The words of English numbers, without 'one', which is rarely a number.
+# English number words, except 'one', which is rarely a number.
 WORDS = frozenset([*_SMALL, "hundred", *_LARGE]) - {"one"}
 _WORD = "|".join(sorted(WORDS | {"one"}, key=len, reverse=True))
 # A sequence of number words, e.g. 'forty-four billion', 'a hundred and five' or 'one point five million'.
@@ -37,7 +37,7 @@ _SIGNS_OF_PLACE = frozenset("十百千万亿")
 _PLACE = "(?:[十万亿]|百(?!分)|千(?![米克瓦卡]))"  # 千米 is a unit
 # A sequence of Chinese numerals and digits, e.g. 三万九千七百三十, 二〇二三, 三点五亿, 440亿 or 58万9千四百.
 CHINESE = lazy(
-    # Starts with a character class, for which the regex engine searches faster than for an alternation.
+    # The pattern starts with a character class, which the regex engine finds faster than an alternation.
     r"[0-9零〇一二两三四五六七八九十百千万亿]"
     rf"(?:(?<=[0-9])(?<![0-9a-z].)(?<![0-9][.,].)[0-9]*(?:,[0-9]{{3}})*(?:\.[0-9]+)?(?={_PLACE})"
     r"|(?<=[零〇一二两三四五六七八九十万亿])|(?<=百)(?!分)|(?<=千)(?![米克瓦卡]))"
@@ -118,7 +118,7 @@ def _chinese_whole(parts: list[str]) -> Decimal | int:
     for part in parts:
         if part in _MYRIADS:
             section += digit
-            if part == "亿":  # multiplies the preceding 万 as well: 一万亿
+            if part == "亿":  # 亿 also multiplies the preceding 万: 一万亿
                 section, total = section + total, 0
             total += (section or 1) * _MYRIADS[part]
             section, digit, place = 0, 0, _MYRIADS[part]

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias, cast
 Terms: TypeAlias = frozenset[str]
 
 _WORD = re.compile(r"[a-z'][a-z']+")
-# Replaces all other characters by spaces; for ASCII texts, splitting the result is faster than a pattern.
+# Replaces all other characters with spaces; for ASCII texts, splitting the result is faster than a pattern.
 _NO_LETTER = {code: " " for code in range(128) if not (chr(code).islower() or chr(code) == "'")}
 _QUANTIFIERS = frozenset("?*+{")
 
@@ -92,7 +92,7 @@ NOT_RIGHT = r"not (?:\w+ )?" + any_of(
     "correct true right accurate factual credible plausible believable genuine reliable valid trustworthy realistic "
     "a_(?:valid|real|genuine|credible|believable|plausible) the_(?:correct|right|actual|true|real)"
 )
-# Words for texts of any kind, and for what texts state.
+# Words for texts of any kind, and for their statements.
 SOURCES = any_of(
     "documents? docs? passages? texts? sources? articles? snippets? excerpts? extracts? context materials? reports? "
     "pieces? "

@@ -27,7 +27,7 @@ class Quantity(NamedTuple):
 
 _SCALE = "|".join(sorted(SCALES, key=len, reverse=True))
 _DIGITS = lazy(
-    # Starts with a character and not with a lookbehind (for 170, 12.3, covid-19), which is faster.
+    # The pattern starts with a character instead of a lookbehind (for 170, 12.3, covid-19), which is faster.
     r"(?P<number>[0-9](?<![a-z0-9].)(?<![0-9][.,].)(?<![a-z]-.)(?:[0-9]{0,2}(?:,[0-9]{3})+|[0-9]*)(?:\.[0-9]+)?)"
     r"(?![0-9]|[.,][0-9])(?![十万亿]|百(?!分)|千(?![米克瓦卡]))"  # these are read as Chinese numerals
     rf"(?:[ -]?(?P<scale>{_SCALE})(?![a-z]))?"

@@ -21,7 +21,7 @@ _WORD = lazy("[a-z]{2}")
 _PLACE = lazy(r"(?i)\b(?:where|city|town|village|place|venue|location|capital)\b")
 _LISTED = lazy(r",? (?:and|or) |, (?!in |on |by |at )")  # a list of places rather than a city and its country
 _HAN = lazy("[\u4e00-\u9fff]")
-_MIN_SHARE_ZH = 6  # at least one in six characters of a Chinese response is Chinese
+_MIN_SHARE_ZH = 6  # in a Chinese response, at least one in six characters is Chinese
 _ENDS = ("", ".", "。", "\n", "!")
 _QUOTES = " \n\"'(《"
 

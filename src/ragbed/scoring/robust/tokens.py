@@ -14,12 +14,12 @@ from ragbed.scoring.robust.normalise import fold_question
 from ragbed.scoring.robust.patterns import lazy, words
 
 TRUE, FALSE, RIVAL = "G", "F", "R"  # candidates: the true answer, the false answer, any other value of the same type
-ASKED, ASKED_YEAR, OTHER_YEAR = "Q", "Y=", "Y"  # tokens that stand for a word or a year of the question, another year
+ASKED, ASKED_YEAR, OTHER_YEAR = "Q", "Y=", "Y"  # tokens for a word in the question, a year in it, and another year
 
 _TOKEN = lazy(r"[a-z][a-z']*(?:-[a-z']+)*|[0-9]+(?:[.,:][0-9]+)*|[.!?](?![0-9])|[,;:()\"\n-]")
 _YEAR = lazy(r"(?:1[5-9]|20)[0-9]{2}")
 _ENDS = frozenset(".!?。\n;")
-STEM = 5  # number of letters that related words share, e.g. nominated and nominees
+STEM = 5  # number of leading letters that related words share, e.g. nominated and nominees
 _FUNCTION_WORDS = words(
     "the a an of in on at to for by is was were are did do does who what when where which how many much and or with "
     "from has have had that this it its as be been not"

@@ -25,7 +25,7 @@ MAX_LENGTH = 40_000  # maximum number of characters to read, half from each end 
 
 _WORD_CHARACTER = lazy(r"\w")
 _THOUGHT = lazy(r"(?s)<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)|\A(?:(?!<think).)*</think(?:ing)?>")
-# An announced answer is not a refusal, whatever else the response says.
+# If the response announces an answer, it is not a refusal, whatever else it says.
 _ANNOUNCED = lazy(
     r"\banswer(?: is|:) \"?(?!I\b|The\b|That\b|Not?\b|None\b|N/A|Un|In|Cannot|Can't)(?:[A-Z]\w|[0-9])"
     r"|答案(?:是|为|:|：) ?(?![未不无沒没信暂尚并資资文:：])[\w《]"
@@ -74,7 +74,7 @@ def judge(case: Case, reply: str) -> RobustVerdict:
     copied = [each for each in texts if _MIN_COPIED_LENGTH <= len(each) <= length and each in reply]
     reader = ResponseReader(gold, read_question(case.question, case.lang), response, trimmed)
     phrases = read_phrases(_outside(reader.tokens, text, copied, case.lang) if copied else reader.tokens, reader.lang)
-    if len(copied) > 1:  # the response copies documents and answers nothing
+    if len(copied) > 1:  # a response that copies several documents gives no answer
         decision = Decision([[] for _ in gold.slots], [], [Mention(0, len(text), "echo")])
     else:
         is_copy = bool(copied) and 2 * len(copied[0]) > len(trimmed)

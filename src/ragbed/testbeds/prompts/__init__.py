@@ -75,7 +75,8 @@ class Instructions:
             shorter = re.sub(rf"\s?{re.escape(texts['without.md'])}", "", system)
             if shorter == system:
                 raise UsageError(
-                    f"strategies={self.strategy}: the system instruction does not contain {texts['without.md']!r}."
+                    f"strategies={self.strategy}: the system instruction does not contain {texts['without.md']!r}, "
+                    "which this strategy removes."
                 )
             return shorter
         return fill(texts.get("system.md", "{SYSTEM}"), {"SYSTEM": system})

@@ -42,8 +42,7 @@ def parse_citations(reply: str) -> list[CitedSentence]:
     A citation mark after a full stop belongs to the sentence before it.
     """
     marks = _marks(reply)
-    # Move citation marks that follow a full stop to before it, so that the sentence splitter assigns them to the right
-    # sentence.
+    # Move citation marks from after a full stop to before it, so that the sentence splitter assigns them correctly.
     moved = re.sub(rf"([.!?。！？…]+)((?:{marks.pattern})+)", r"\2\1", reply, flags=marks.flags)
     found = []
     for start, end in split_sentences(moved):

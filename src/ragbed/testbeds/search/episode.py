@@ -97,13 +97,17 @@ class Episode:
         self._seconds += done.latency_s or 0.0
 
     def _execute(self, wanted: Sequence[Search]) -> tuple[Search, ...]:
-        """Execute searches until the limit is reached, and drop any further ones."""
-        executed = []
+        """Execute searches until the limit is reached, and drop any further ones.
+
+        Invalid searches count only within the turn, so that a turn cannot have any number of them.
+        """
+        executed: list[Search] = []
         for search in wanted:
-            if search.problem is None:
-                if self._calls == self._limits.calls:
-                    self.ended = "call-limit"
-                    break
+            is_valid = search.problem is None
+            if len(executed) == self._limits.calls or (is_valid and self._calls == self._limits.calls):
+                self.ended = "call-limit"
+                break
+            if is_valid:
                 self._calls += 1
                 search = structs.replace(search, found=tuple(self._search(search.query, search.k)))  # noqa: PLW2901
             executed.append(search)

@@ -26,6 +26,8 @@ _MARK = re.compile(r"^[ \t*_#>`]*(SEARCH|ANSWER)[*_]*[ \t]*[:：][*_]*[ \t]*", r
 _UNPARSED = re.compile(r'<tool_call>|<\|tool_call|\[TOOL_CALLS\]|<function=|^\s*\{\s*"name"\s*:\s*"search"')
 _VALID_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _MAX_KEPT = 4_000  # maximum number of characters to store of arguments that cannot be executed
+# Maximum number of characters of a search in the next prompt. A valid query with all characters escaped is shorter.
+_MAX_RESENT = 10 * MAX_QUERY_CHARS
 
 
 class Parsed(msgspec.Struct, frozen=True):
@@ -93,7 +95,9 @@ def parse_text(done: Completion) -> Parsed:
         answer = rest[:after].strip()
         return Parsed(answer=answer) if answer else Parsed((_invalid("empty", text),), kept=text)
     searches, end = _search_lines(text, mark)
-    return Parsed(tuple(searches), kept=text[:end])
+    lines = text[:end].split("\n")
+    kept = (line if len(line) <= _MAX_RESENT else f"{line[:MAX_QUERY_CHARS]}…" for line in lines)
+    return Parsed(tuple(searches), kept="\n".join(kept))
 
 
 def _search_lines(text: str, mark: re.Match[str] | None) -> tuple[list[Search], int]:
@@ -167,9 +171,12 @@ def continue_tools(parsed: Parsed, calls: Sequence[ToolCall], told: Sequence[str
 
 
 def _resend(call: ToolCall) -> ToolCall:
-    """Return a call for the next prompt with a valid name and a JSON object as its arguments, which servers require."""
+    """Return a call for the next prompt with a valid name and a JSON object as its arguments, which servers require.
+
+    Overlong arguments are left out, because the next prompt could exceed the context window.
+    """
     try:
-        is_object = isinstance(msgspec.json.decode(call.arguments), dict)
+        is_object = len(call.arguments) <= _MAX_RESENT and isinstance(msgspec.json.decode(call.arguments), dict)
     except (*MALFORMED_JSON, UnicodeEncodeError):
         is_object = False
     name = call.name if _VALID_NAME.fullmatch(call.name) else "search"

@@ -164,15 +164,17 @@ class ReviewSession:
                 path,
                 (
                     f"was created with raters={raters}, but this review uses raters={ours}; nothing was imported. "
-                    f"Import it with raters={raters}; if this review already contains decisions, import it into a "
-                    "copy of the data"
+                    f"Import the file with raters={raters}. If this review already contains decisions, import it into "
+                    "a copy of the data"
                 ),
             )
         new = [line.rater for line in added if isinstance(line, Decided) and not line.final]
         names = list(dict.fromkeys([*self.state.raters, *new]))
         if ours == 2 and len(names) > 2:
             raise DataError(
-                path, f"would bring the number of raters to {len(names)} ({', '.join(names)}), but this review has two"
+                path,
+                f"the import would bring the number of raters to {len(names)} ({', '.join(names)}), but this review "
+                "has two",
             )
 
     def _find_problem(self, line: Decided | Undone, acts: set[str]) -> str | None:
@@ -237,7 +239,7 @@ def _refuse_other_data(queue: ReviewQueue, path: Path, lines: Sequence[Line]) ->
         raise DataError(
             path,
             (
-                f"belongs to a different dataset ({was}), not to {here}. Move or rename the file to start over, or "
-                "review the dataset that it belongs to"
+                f"the file belongs to a different dataset: {was} instead of {here}. To start over, move or rename the "
+                "file. Otherwise, review the dataset that the file belongs to"
             ),
         )

@@ -80,7 +80,7 @@ async def _trials(queries: RunQueries, request: Request) -> bytes:
     given = request.query_params
     label = given.get("label", "")
     if label not in _LABEL_STATES:
-        raise UsageError(f"label={label!r} is neither 'wanted' nor 'done'.")
+        raise UsageError(f"label={label!r} is not valid. Use 'wanted' or 'done'.")
     wanted = CellFilter({name: frozenset(given.getlist(name)) for name in FACETS if name in given})
     query = TrialQuery(
         runs=frozenset(given.getlist("run")), wanted=wanted, query=given.get("q", "")[:1_000], label=label

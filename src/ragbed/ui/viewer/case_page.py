@@ -22,7 +22,7 @@ from ragbed.ui.viewer.run_reader import RunReader
 
 MOST_BYTES = 1_000_000  # Maximum size in bytes of a response to the browser.
 MOST_BESIDE = 7  # Maximum number of responses to show next to the first response.
-_MOST_OTHERS = 120  # Maximum number of other trials of the question to list.
+_MOST_OTHERS = 120  # Maximum number of a question's other trials to list.
 _PER_MODEL = 3  # Maximum repeats per model that can be shown next to the case.
 # Maximum total characters for all texts of one type; the first budget that fits is used.
 _BUDGETS = (300_000, 60_000, 12_000, 2_000)
@@ -88,7 +88,7 @@ def find_trial(queries: RunQueries, call: ShownCall) -> tuple[RunReader, StoredR
     reader = queries.readers.get(call.run)
     place = None if reader is None else reader.of_call(call.model, call.case, call.repeat)
     if reader is None or place is None:
-        raise UsageError(f"run {call.run!r} has no trial of {call.case} by {call.model}, repeat {call.repeat}.")
+        raise UsageError(f"run {call.run!r} has no response from {call.model} to {call.case} (repeat {call.repeat}).")
     return reader, reader.read(place)
 
 

@@ -30,7 +30,7 @@ class ClusterCounts:
         self._changes[key] = [count + times * value for count, value in zip(before, found, strict=True)]
 
     def write(self, index: sqlite3.Connection) -> None:
-        """Write the changes in the open transaction."""
+        """Write the changes as part of the open transaction."""
         patterns: Counter[tuple[int, str, int, int]] = Counter()
         numbers: dict[str, int] = {}
         for (condition, cluster), change in self._changes.items():

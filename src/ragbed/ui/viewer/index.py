@@ -60,7 +60,7 @@ def remove_unused(cache_folder: Path) -> None:
     """Delete indexes that no viewer has opened for a month, including those of deleted runs."""
     oldest = time.time() - _UNUSED_S
     for file in (cache_folder / _FOLDER).glob("*.sqlite*"):
-        with suppress(OSError):  # Another viewer may delete it at the same time.
+        with suppress(OSError):  # Another viewer may delete the index at the same time.
             if file.stat().st_mtime < oldest:
                 file.unlink()
 
@@ -100,7 +100,7 @@ def read_meta(connection: sqlite3.Connection, key: str) -> str | None:
 
 
 def write_meta(connection: sqlite3.Connection, **notes: object) -> None:
-    """Write metadata values in the open transaction."""
+    """Write metadata values as part of the open transaction."""
     rows = [(key, str(value)) for key, value in notes.items()]
     connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", rows)
 

@@ -269,7 +269,7 @@ def keep_indexes(inbox: Connection, parent: int) -> None:
                 wanted = inbox.recv()
                 for gone in opened.keys() - set(wanted):
                     opened.pop(gone).close()
-        except (EOFError, BrokenPipeError):  # Windows raises the latter; there, getppid does not change.
+        except (EOFError, BrokenPipeError):  # Windows raises BrokenPipeError, and its getppid does not change.
             return
         due = [kept for kept in wanted if resting.get(kept, 0.0) <= time.monotonic()]
         worked = sum(_advance(kept, opened, resting) for kept in due) > 0

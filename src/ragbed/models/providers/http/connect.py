@@ -94,7 +94,7 @@ class _Connector:
             async with asyncio.timeout(within_s):
                 return await self._connect()
         except TimeoutError:
-            raise Failure("connect", f"timed out connecting to {server}", again=True) from None
+            raise Failure("connect", f"timed out while connecting to {server}", again=True) from None
         except ssl.SSLCertVerificationError as error:
             problem = f"the certificate of {server} is not valid: {error.verify_message}"
             raise Failure("tls", f"{problem}; to use your own certificate authority, set SSL_CERT_FILE") from None
