@@ -246,7 +246,7 @@ def findings(outcomes: Outcomes) -> Iterator[str]:
     )
     yield (
         f"* Substring matching changes accuracy by {points(min(substring))} to {points(max(substring))} points "
-        "compared with the robust track, in both directions."
+        "compared with the robust track."
     )
     yield f"* {failed} of {calls:,} calls failed, so excluding failed calls would not change the results."
     yield f"* {right} of {len(outcome)} predictions were right."

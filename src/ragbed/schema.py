@@ -291,7 +291,7 @@ class Completion(Record, frozen=True, kw_only=True):
     attempts: int = 1
     max_tokens: int | None = None  # the token limit, if it was raised automatically (`max_tokens="auto"`)
     served: Served | None = None
-    retrieved: tuple[Retrieved, ...] | None = None  # end-to-end RAG, best first; None if not reported
+    retrieved: tuple[Retrieved, ...] | None = None  # end-to-end RAG: retrieved passages, best first; None if unknown
     citations: tuple[Retrieved, ...] | None = None  # end-to-end RAG: the passages that the answer cites
     confidence: float | str | None = None  # from 0 to 1, or the reason why it is unknown; None if not requested
     steps: tuple[Step, ...] = ()  # the calls of a strategy or episode; usage, latency and attempts are totals

@@ -152,7 +152,7 @@ _REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
     ),
     "rank, one model": (lambda: rank_models([_side("a", [1.0])]), UsageError, "at least two models"),
     "rate, no trials": (lambda: clustered_wilson([], []), ValueError, "not a valid rate"),
-    "difference, no questions": (lambda: paired_difference([]), ValueError, "at least one question"),
+    "difference, no questions": (lambda: paired_difference([]), ValueError, "no questions in common"),
     "agreement, weights of zero": (lambda: agreement([1, 0], [1, 0], [0, 1], [0, 0]), ValueError, "add up to 0"),
     "correction, labels on one question": (
         lambda: prediction_powered([1, 0], [1, math.nan], [0, 1]),

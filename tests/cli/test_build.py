@@ -319,7 +319,7 @@ def test_a_locked_build_of_another_recipe_is_refused(place: Path) -> None:
 def test_without_a_lock_a_locked_build_says_what_to_do(place: Path) -> None:
     (place / "out/build.lock").unlink()
     done = build("--locked")
-    assert (done.code, "build once without --locked" in done.err) == (2, True)
+    assert (done.code, "Build once without --locked" in done.err) == (2, True)
 
 
 def test_a_changed_recipe_makes_only_what_depends_on_it(place: Path, shared: tuple[World, Path]) -> None:

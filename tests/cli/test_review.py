@@ -95,7 +95,7 @@ def test_the_log_of_other_data_is_refused(folder: Path) -> None:
     done = type_command("review", str(folder), "--apply", "new")
     assert done.code == 1
     assert "belongs to a different dataset" in done.err
-    assert "Move or rename the file" in done.err
+    assert "move or rename the file" in done.err
 
 
 def test_a_cut_last_line_and_items_that_changed_are_told(folder: Path, tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ def test_an_unknown_name_is_refused_with_the_known_ones(name: str, message: str)
 
 
 def test_a_missing_source_is_refused() -> None:
-    with pytest.raises(UsageError, match=r"the model is missing\. Use st/<repository or folder>"):
+    with pytest.raises(UsageError, match=r"the model name is missing\. Use st/<repository or folder>"):
         open_encoder("st/")
 
 

@@ -182,7 +182,7 @@ class Gates(Condition):
 
 @dataclass
 class Drop(Condition):
-    """A condition that is met when every comparison shows a decline from the baseline or rules one out."""
+    """A condition that is met when every comparison shows a decline from the baseline or rules out a decline."""
 
     text: str
     base: Side

@@ -178,7 +178,7 @@ def judge(
     Args:
         run: The run to judge.
         model: Model to use as the judge, such as `openai/gpt-4o`, or a function that maps a prompt to a response, as in
-            `run`. If there are several, their agreement is reported.
+            `run`. If there are several judges, their agreement is reported.
         criteria: Any of refusal, flag, correct, sufficient, supported, code.rej_star and code.ed_star.
         testbeds: Testbeds to judge; by default, those that a criterion applies to.
         votes: Number of judgements per response; the majority decides.

@@ -18,7 +18,7 @@ from ragbed.schema import Case, Passage, Reject
 from ragbed.scoring.robust import score
 
 STEP = "answers"
-_SHOWN = 5  # maximum number of supporting passages in the reader's prompt, as many as documents in a case
+_SHOWN = 5  # maximum number of supporting passages in the reader's prompt: the number of documents in a case
 
 
 def make_answers(build: Build) -> Iterator[Verified | Reject]:

@@ -1,4 +1,4 @@
-"""`ragbed doctor`: show what works in this installation, and how to fix what does not."""
+"""`ragbed doctor`: check this installation, and suggest fixes for problems."""
 
 from __future__ import annotations
 

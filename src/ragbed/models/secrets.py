@@ -96,7 +96,7 @@ class Scrubber:
         return "".join([*parts, text[end:]])
 
     def contains_key(self, text: str) -> bool:
-        """Return whether a response contains an API key or part of one. Must be fast, since every response is checked.
+        """Return whether a response contains an API key or part of a key. This must be fast: every response is checked.
 
         A fragment that looks like a word or a number does not count, because an answer may contain it.
         """

@@ -31,7 +31,7 @@ _LISTED = (
     *("openai", "openrouter", "ovhcloud", "perplexity", "quicksilver", "together", "typesafe", "vertex"),
     *("voyage", "x-ai", "xai", "zai", "zhipu"),
 )
-_HALVED = ("openai", "azure", "anthropic")  # providers with half-price batches, even if the list does not say so
+_HALVED = ("openai", "azure", "anthropic")  # providers with half-price batches that the price list may omit
 _TOKENS = {
     "in": "input_tokens",
     "cached": "cache_read_tokens",

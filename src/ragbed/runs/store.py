@@ -128,7 +128,7 @@ class StoredBatch(msgspec.Struct, frozen=True, omit_defaults=True):
     remote: str | None = None  # the provider's ID for the batch
     state: str = "intended"
     limits: list[int] = []  # token limit of each call; empty once all results are stored
-    learned: dict[str, dict[str, Any] | None] = {}  # changed parameters, also those learned from the results
+    learned: dict[str, dict[str, Any] | None] = {}  # changed parameters, including those learned from results
     thinks: bool = False  # whether a response has contained reasoning
 
 

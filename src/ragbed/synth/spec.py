@@ -58,7 +58,7 @@ class SynthSpec(Struct, frozen=True):
     most_parts: int = 3
     true_documents: int = 10
     tokens: int = 85
-    perturbations: tuple[str, ...] = field(default=PERTURBATIONS, name="dials")  # the key in stored manifests
+    perturbations: tuple[str, ...] = field(default=PERTURBATIONS, name="dials")  # `dials` is the key in manifests
     mixed: bool = True
 
     @property

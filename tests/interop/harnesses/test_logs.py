@@ -55,7 +55,7 @@ def test_samples_of_lm_eval_that_do_not_match_are_named(testbed: Path, tmp_path:
     code, told, said = _import(path, "lm-eval", testbed, "-m", "hf/x")
     assert (code, told["planned"], told["matched"], told["missing"]) == (3, 5, 2, 3)
     reasons = (
-        "answered on an earlier",
+        "an earlier line already contains an answer",
         "(0123) differs from the prompt of the case",
         "no case with these settings",
         "cannot be read",

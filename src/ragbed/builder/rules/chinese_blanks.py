@@ -262,7 +262,7 @@ def _ask(sentence: str, blank: _Blank) -> Fact | None:
     clause = sentence[lead:end]
     if not _is_certain(sentence, blank) or not _is_complete(clause) or blank.end > end:
         return None
-    if front and blank.start == 0:  # 1934年，江南陶业学校在景溪镇成立
+    if front and blank.start == 0:  # e.g. 1934年，江南陶业学校在景溪镇成立
         comma = "，" if clause[0] in "年月日天" else ""
         is_whole = front[0].endswith("，") or clause[0] == "是"
         return Fact(f"{blank.word}{comma}{clause}？", blank.answer, sentence) if is_whole else None

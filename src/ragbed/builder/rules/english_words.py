@@ -72,7 +72,7 @@ DEPENDENT = re.compile(
     r"|ones|such|so far|already|recently|currently|current|present|second|third|half|each|every)\b",
     re.IGNORECASE,
 )
-# Verbs of a complete statement.
+# Verbs that occur in complete statements.
 VERB = re.compile(
     r"\b(?:[a-z]{2,}ed|"
     r"accounts?|adds?|amounts?|are|attracts?|bears?|beat|became|began|begins?|belongs?|bore|bought|breeds?|broke"

@@ -19,7 +19,7 @@ from ragbed.runs.engines.base import Worker
 
 _GATHER_S = 0.005  # seconds to wait for more results after the first, because results often come in bursts
 _GATHER_SPARE_S = 0.5  # seconds to wait if jobs are queued; half of them may finish before more are needed
-_QUIET_S = 20.0  # time without a result after which a worker reports which jobs it has
+_QUIET_S = 20.0  # seconds without a result after which a worker reports its jobs
 
 
 class WorkerReady(NamedTuple):

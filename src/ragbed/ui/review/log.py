@@ -123,7 +123,7 @@ def _is_torn(packed: bytes) -> bool:
 
 
 def _end_last_line(file: IO[bytes]) -> bytes:
-    """Remove an incomplete last line. If the last line is complete but lacks a line break, return one to add."""
+    """Remove an incomplete last line. If a complete last line lacks a line break, return a line break to add."""
     size = file.seek(0, os.SEEK_END)
     file.seek(max(0, size - 1))
     if file.read(1) in (b"", b"\n"):

@@ -22,7 +22,7 @@ from ragbed.ui.viewer.index import open_for_reading, read_meta
 from ragbed.ui.viewer.indexing import item_name
 
 _CHECK_EVERY = 10_000  # SQLite instructions between two time checks; they take a few tenths of a millisecond.
-# CROSS JOIN makes SQLite start from the words; contentless tables return their rows in order.
+# CROSS JOIN makes SQLite look up the words first; contentless tables return their rows in order.
 _IN_TRIALS = "words w CROSS JOIN trials t ON t.id = w.rowid WHERE w.text MATCH ?"
 _IN_DOCUMENTS = """documents d CROSS JOIN shown s ON s.passage = d.rowid CROSS JOIN trials t ON t.asked = s.asked
   WHERE d.text MATCH ?"""

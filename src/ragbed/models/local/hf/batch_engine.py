@@ -72,7 +72,7 @@ class BatchEngine:
             self._abandon()
 
     def _receive(self) -> bool:
-        """Add new sequences, sorted by length. If idle, wait for one. Return False if the engine is closing."""
+        """Add new sequences, sorted by length, and wait for one if idle. Return False if the engine is closing."""
         with suppress(Empty):
             while not self._closing:
                 idle = not self._waiting and not self._running
