@@ -57,8 +57,11 @@ def holds_answer(folded_text: str, answer: Answer) -> bool:
 
 def bears_answer(text: str, answer: Answer, lang: Lang) -> bool:
     """Return whether a text contains an alias of every slot, ignoring spaces in Chinese."""
+    slots = _folded(answer, lang)
+    if all(any(alias in text for alias in aliases) for aliases in slots):  # what is folded need not be folded again
+        return True
     folded = (spaceless if lang == "zh" else plain)(text)
-    return all(any(alias in folded for alias in aliases) for aliases in _folded(answer, lang))
+    return all(any(alias in folded for alias in aliases) for aliases in slots)
 
 
 @lru_cache(maxsize=64)

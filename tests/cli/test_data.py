@@ -8,10 +8,10 @@ import json
 import sys
 import zipfile
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from ragbed.cli.console_progress import DownloadProgress
 from ragbed.data.catalog import CATALOG, CatalogEntry, CatalogFile, install

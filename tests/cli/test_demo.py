@@ -12,10 +12,10 @@ import subprocess
 import sys
 import time
 import urllib.request
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from ragbed.data.catalog import CATALOG
 from ragbed.runs.store import open_store

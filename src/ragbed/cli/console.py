@@ -33,6 +33,8 @@ def with_options(message: str, command: click.Command | None = None) -> str:
         message: The message.
         command: The command whose options are shown; by default, the running command.
     """
+    if "`" not in message and "=" not in message:  # compiling the pattern takes longer than all other steps
+        return message
     context = click.get_current_context(silent=True)
     if command is None and context is not None:
         command = context.command

@@ -102,8 +102,7 @@ class StoppingRule(Protocol):
         """Return the outcomes of the conditions."""
 
 
-@dataclass(frozen=True)
-class Session:
+class Session(msgspec.Struct, frozen=True):
     """The state shared by all models in a run; `kept` is called with each stored result and its checksum."""
 
     store: RunStore

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from ragbed.models.base import AnsweringAfresh, Model, ToolCalling
 from ragbed.runs.multi_call import Called, sum_latency, sum_usage
@@ -22,8 +21,7 @@ from ragbed.testbeds.search.episode import Episode
 from ragbed.testbeds.search.settings import SearchSettings
 
 
-@dataclass(frozen=True)
-class EpisodeFactory:
+class EpisodeFactory(Struct, frozen=True):
     """Starts the episodes of a run.
 
     Attributes:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ragbed.errors import UsageError
 from ragbed.io.jsonl import part_of
@@ -17,8 +18,7 @@ from ragbed.schema import Case
 SETTING = "shard of questions"  # the name of the setting in a run that is a shard
 
 
-@dataclass(frozen=True)
-class Shard:
+class Shard(Struct, frozen=True):
     """Shard `index` of `count`, counted from 1."""
 
     index: int

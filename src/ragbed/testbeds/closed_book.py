@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
+
+from msgspec import Struct
 
 from ragbed.data import Dataset
 from ragbed.data.rgb import spelled_answer
@@ -16,8 +17,7 @@ from ragbed.testbeds.names import name_case
 from ragbed.testbeds.settings import Settings
 
 
-@dataclass(frozen=True)
-class ClosedBook:
+class ClosedBook(Struct, frozen=True):
     """A testbed without documents, for all kinds of items; `documents` is passed to the prompt."""
 
     name: str

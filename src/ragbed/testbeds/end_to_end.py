@@ -7,9 +7,8 @@ that contain an answer, so the system should decline. Only RAG systems can be ev
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from ragbed.data import Dataset, kind_of
 from ragbed.data.corpus import Corpus, Edition, passage_id
@@ -18,8 +17,7 @@ from ragbed.testbeds.closed_book import case_without_documents, selected_items
 from ragbed.testbeds.settings import DEFAULT_DOCS, Settings
 
 
-@dataclass(frozen=True)
-class EndToEnd:
+class EndToEnd(Struct, frozen=True):
     """A testbed that gives the system a corpus instead of documents."""
 
     name: str

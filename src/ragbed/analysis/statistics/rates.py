@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import cache, lru_cache
+from itertools import starmap
+from operator import mul
 from statistics import NormalDist
 from typing import NamedTuple
 
@@ -196,4 +198,4 @@ def _design_effect(hits: Sequence[float], trials: Sequence[float], counts: Seque
 
 def _weighted_sum(values: Sequence[float], counts: Sequence[int]) -> float:
     # The sum is exact, so the order of the clusters does not affect the last digit.
-    return math.fsum(value * count for value, count in zip(values, counts, strict=True))
+    return math.fsum(starmap(mul, zip(values, counts, strict=True)))

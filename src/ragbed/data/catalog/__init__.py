@@ -10,10 +10,11 @@ import importlib.util
 import os
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Literal
+
+from msgspec import Struct
 
 from ragbed.data import Dataset
 from ragbed.data.shards import LIST, open_shards
@@ -24,8 +25,7 @@ from ragbed.io.locations import parse_place, report_errors
 from ragbed.text import storable_name
 
 
-@dataclass(frozen=True)
-class CatalogFile:
+class CatalogFile(Struct, frozen=True):
     """One of an entry's files; `pin` is the hash of its bytes (see `ragbed.io.pins`), or empty for a bundled file."""
 
     name: str
@@ -33,8 +33,7 @@ class CatalogFile:
     size: int | None = None  # size in bytes, if known
 
 
-@dataclass(frozen=True)
-class CatalogEntry:
+class CatalogEntry(Struct, frozen=True):
     """A named dataset or model; the stem of each dataset file is also a valid name."""
 
     name: str

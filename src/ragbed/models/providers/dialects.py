@@ -7,8 +7,9 @@ provider's documentation; if there is no such field, the option is rejected befo
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeAlias
+
+from msgspec import Struct
 
 from ragbed.errors import UsageError
 from ragbed.models.base import Sampling
@@ -71,8 +72,7 @@ def _nested_effort(effort: str) -> Mapping[str, Any]:
     return {"reasoning": {"effort": effort}}
 
 
-@dataclass(frozen=True)
-class CompatibleProvider:
+class CompatibleProvider(Struct, frozen=True):
     """A provider with an OpenAI-compatible chat completions API.
 
     Attributes:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from ragbed.errors import UnknownName
 from ragbed.runs.engines.base import Engine, ReplicaSpec
@@ -17,8 +18,7 @@ from ragbed.runs.engines.base import Engine, ReplicaSpec
 __all__ = ["ENGINES", "Engine", "EngineSpec", "ReplicaSpec", "open_engine"]
 
 
-@dataclass(frozen=True)
-class EngineSpec:
+class EngineSpec(Struct, frozen=True):
     """The engine chosen by the user, with its options."""
 
     engine: str = "local"

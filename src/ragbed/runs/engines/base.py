@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from ragbed.models import ModelConfig
@@ -41,8 +42,7 @@ class Worker(Protocol[Job_contra, Result_co]):
         """Release all resources."""
 
 
-@dataclass(frozen=True)
-class ReplicaSpec:
+class ReplicaSpec(Struct, frozen=True):
     """The number of workers on a cluster, and the resources for each."""
 
     count: int = 1

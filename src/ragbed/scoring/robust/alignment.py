@@ -12,7 +12,7 @@ from functools import lru_cache
 from ragbed.schema import Lang
 from ragbed.scoring.robust.gold import GoldSlot
 from ragbed.scoring.robust.match import Mention
-from ragbed.scoring.robust.normalise import fold
+from ragbed.scoring.robust.normalise import fold_question
 from ragbed.scoring.robust.patterns import lazy
 
 _ASKING = (
@@ -100,7 +100,7 @@ def text_around(text: str, mention: Mention, mentions: Sequence[Mention]) -> str
 @lru_cache(maxsize=16_384)
 def _distinctive_words(question: str, lang: Lang, count: int) -> tuple[frozenset[str], ...]:
     """Return the words that distinguish each sub-question, or an empty tuple if the question cannot be split."""
-    parts = [_words(part) for part in BREAK[lang].split(fold(question, lang)) if part.strip()]
+    parts = [_words(part) for part in BREAK[lang].split(fold_question(question, lang)) if part.strip()]
     if len(parts) != count:
         return ()
     return tuple(part - frozenset.intersection(*parts) for part in parts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 
 from ragbed.scoring.robust.match import Mention
@@ -103,7 +103,6 @@ _OR_AFTER = lazy(
     r"|[\"')]*(?:或者|或(?!许)|还是)|, [^,.;]{1,24},? or (?!more|so\b|less|later|earlier)"
     r"|[\"')》]*、[^,。;]{1,30}(?:或|和|与|等)[^,。;]{1,12}"
 )
-_CALLED_RIGHT = lazy(r"[\"')\]]* ?(?:(?:是|为)?正确|(?:is|was) (?:\w+ )?(?:correct|right|true)\b)")
 _TERM = r"[$€£¥]?[0-9][0-9.,]*%?(?: ?[^\W\d_]{1,12}){0,2}"
 _TERM_AFTER = lazy(rf"(?: ?[-+*/×÷] ?{_TERM})+ ?=")
 _TERM_BEFORE = lazy(rf"{_TERM} ?[-+*/×÷] ?$")
@@ -195,12 +194,6 @@ def _is_quoted(text: str, terms: Terms, mention: Mention, rivals: Sequence[Menti
     return _is_attributed(before) and (is_replaced or is_contradicted(text, mention))
 
 
-def is_only_reported(text: str, mention: Mention) -> bool:
-    """Return whether a mention is attributed to the documents and not called correct."""
-    before, after = sentence_around(text, mention)
-    return _is_attributed(before) and _CALLED_RIGHT.match(after) is None
-
-
 def _is_attributed(before: str) -> bool:
     return _SOURCE.search(before) is not None and _CORRECTING.search(before) is None
 
@@ -235,12 +228,6 @@ def sentence_around(text: str, mention: Mention) -> tuple[str, str]:
     at = bisect_left(stops, mention.end)
     stop = min(stops[at] if at < len(stops) else len(text), mention.end + _REACH)
     return text[start : mention.start], text[mention.end : stop]
-
-
-def sentence_spans(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the spans of the sentences."""
-    starts, stops = sentence_bounds(text)
-    yield from zip(starts, [*stops, len(text)], strict=True)
 
 
 def is_contradicted(text: str, mention: Mention) -> bool:

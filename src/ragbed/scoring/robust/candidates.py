@@ -156,6 +156,8 @@ def _names_in_documents(response: FoldedResponse, asked: Asked, answers: set[str
 
 @lru_cache(maxsize=1024)  # Many cases of a question use the same documents.
 def _titles_and_names(document: str) -> tuple[str, ...]:
+    if "·" not in document and "《" not in document:  # a faster search
+        return ()
     return tuple({fold(title or name, "zh") for title, name in _DOCUMENT_NAME.findall(document)})
 
 

@@ -136,7 +136,8 @@ def find_dates(text: str, terms: Terms) -> tuple[list[Date], str]:
 def lone_years(text: str) -> list[Date]:
     """Return the four-digit numbers that may be years."""
     years = [(int(match[1]), match.span()) for match in _LONE_YEAR.finditer(text)]
-    in_words = ((year_in_words(match[0]), match.span()) for match in _WORD_YEAR.finditer(text))
+    written = _WORD_YEAR.finditer(text) if "teen" in text or "twenty" in text else ()
+    in_words = ((year_in_words(match[0]), match.span()) for match in written)
     years += [(year, span) for year, span in in_words if year is not None]
     return [Date(year, None, None, *span) for year, span in years if year < 2100]
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from ragbed.schema import Answer, Lang
 from ragbed.scoring.robust.dates import Date, find_dates, lone_years
-from ragbed.scoring.robust.normalise import fold
+from ragbed.scoring.robust.normalise import fold, fold_question
 from ragbed.scoring.robust.numerals import Digits, digits_of
 from ragbed.scoring.robust.patterns import Terms, lazy, terms_of
 from ragbed.scoring.robust.quantities import Quantity, find_quantities
@@ -132,7 +132,7 @@ def _read_answers(
     question: str, answer: Answer, fake: Answer | None, lang: Lang
 ) -> tuple[Gold, str, frozenset[object]]:
     """Return the prepared answers without rivals, the folded question and all forms of the answers."""
-    folded = fold(question, lang)
+    folded = fold_question(question, lang)
     slots = tuple(_slot(aliases, folded, lang) for aliases in answer)
     fakes = tuple(_slot(aliases, folded, lang) for aliases in fake or ())
     dates = find_dates(folded, terms_of(folded))[0] + lone_years(folded)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 
 from opencc import OpenCC
 
@@ -40,6 +40,7 @@ _GAPS: dict[Lang, re.Pattern[str]] = {
     "en": re.compile(r" (?<=  ) *"),
     "zh": re.compile(r" (?:(?<![a-z0-9,] ) *| *(?![a-z0-9]))"),
 }
+_ASCII = frozenset(map(chr, [*range(0x20, 0x7F), *b"\t\n\r"]))  # each of these folds to one character
 _HAN = range(0x3400, 0xA000)
 # The characters of GB2312, the standard of simplified characters, that OpenCC nevertheless replaces.
 REPLACED_IN_GB2312 = "乾吒夥後徵拚捱摺於榘菸薹袷醣麴麽"
@@ -81,6 +82,10 @@ def _fold_simplified(text: str) -> str:
     return folded
 
 
+# The folded questions, which several modules read.
+fold_question = lru_cache(maxsize=16_384)(fold)
+
+
 def origins(text: str, lang: Lang) -> list[int]:
     """Return the original position of each character of the folded text, and the length of the original."""
     kept: list[int] = []
@@ -93,7 +98,7 @@ def origins(text: str, lang: Lang) -> list[int]:
 
 def _positions(text: str) -> Sequence[int]:
     """Return the original position of each folded character; nearly all characters fold to one."""
-    sizes = {character: len(_TABLE[ord(character)]) for character in set(text)}
+    sizes = {character: len(_TABLE[ord(character)]) for character in set(text) - _ASCII}
     others = "".join(character for character, size in sizes.items() if size != 1)
     if not others:
         return range(len(text))

@@ -46,14 +46,6 @@ def alternatives(options: list[str]) -> str:
     return "(?:" + "|".join(found) + ")"
 
 
-def is_quoted(text: str, start: int) -> bool:
-    """Return whether a position in a folded text is inside a quotation that starts in the same paragraph."""
-    line = text.rfind("\n", 0, start) + 1
-    first = max(line, start - 400)
-    is_open = text.count('"', first, start) % 2 == 1
-    return is_open and text.find('"', first) > line  # a complete response can be in quotation marks
-
-
 class _LazyPattern:
     def __init__(self, pattern: str) -> None:
         self._pattern = pattern
@@ -96,18 +88,6 @@ WRONG = any_of(
     "incorrect wrong false inaccurate mistaken erroneous untrue misleading fictional fabricated bogus spurious "
     "fictitious fake flawed implausible dubious unreliable exaggerated"
 )
-ERROR_ADJECTIVES = any_of(
-    "incorrect wrong false inaccurate mistaken erroneous untrue misleading fictional fabricated bogus spurious "
-    "fictitious fake flawed faulty implausible impossible dubious outdated obsolete garbled nonsense nonsensical "
-    "absurd "
-    "unreliable untrustworthy unbelievable inflated exaggerated suspect suspicious questionable invalid off unfounded "
-    "baseless unsupported out_of_date in_error a_mistake an_error a_typo a_misprint a_slip a_mix-up an_invention "
-    "a_forgery made_up"
-)
-ERROR_NOUNS = any_of(
-    "errors? inaccurac(?:y|ies) mistakes? inconsistenc(?:y|ies) contradictions? misinformation discrepanc(?:y|ies) "
-    "falsehoods? untruths? typos? misprints? mix-?ups? errata erratum"
-)
 NOT_RIGHT = r"not (?:\w+ )?" + any_of(
     "correct true right accurate factual credible plausible believable genuine reliable valid trustworthy realistic "
     "a_(?:valid|real|genuine|credible|believable|plausible) the_(?:correct|right|actual|true|real)"
@@ -125,19 +105,6 @@ SOURCES = any_of(
     "registers? handouts? guides? guidebooks? manuals? biograph(?:y|ies) wiki wikipedia flyers? bulletins? records? "
     "recipes? "
     "memos? pamphlets? programmes? news_items? stories story"
-)
-CLAIMS = any_of(
-    "information statements? claims? facts? details? dates? figures? numbers? years? names? values? counts? totals? "
-    "amounts? "
-    "assertions? attributions? quotes? quotations? spellings? data descriptions? wordings? sentences? lines? premises? "
-    "answers? speeds? prices? masses mass scores? rates? measurements? conversions? calculations? parts? timelines? "
-    "chronolog(?:y|ies) credits?"
-)
-# The beginnings of reporting verbs.
-SAYING = any_of(
-    "stat claim sa(?:y|id) mention list attribut identif report nam suggest refer assert describ writ wrote giv "
-    "gave indicat "
-    "impl maintain alleg put show credit record cit"
 )
 FALSE_ZH = any_of(
     "错误 不正确 不准确 不属实 有误 不符 失实 不实 误植 误记 误写 误传 笔误 写错 印错 记错 弄错 搞错 错的 谬误 讹误 "

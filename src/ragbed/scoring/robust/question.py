@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ragbed.schema import Lang
 from ragbed.scoring.robust.gold import asked_unit
-from ragbed.scoring.robust.normalise import fold
+from ragbed.scoring.robust.normalise import fold_question
 from ragbed.scoring.robust.patterns import lazy
 
 _WHO = lazy(r"\bwho(?:m|se)?\b|谁|哪位|哪一位|什么人")
@@ -38,7 +38,7 @@ class Asked(NamedTuple):
 @lru_cache(maxsize=16_384)
 def read_question(question: str, lang: Lang) -> Asked:
     """Return what a question asks for."""
-    text = fold(question, lang)
+    text = fold_question(question, lang)
     return Asked(
         question=question,
         text=text,

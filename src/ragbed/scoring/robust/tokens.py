@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from ragbed.schema import Lang
 from ragbed.scoring.robust.match import Mention
-from ragbed.scoring.robust.normalise import fold
+from ragbed.scoring.robust.normalise import fold_question
 from ragbed.scoring.robust.patterns import lazy, words
 
 TRUE, FALSE, RIVAL = "G", "F", "R"  # candidates: the true answer, the false answer, any other value of the same type
@@ -54,7 +54,7 @@ class AskedWords(NamedTuple):
 @lru_cache(maxsize=16_384)
 def asked_words(question: str, lang: Lang) -> AskedWords:
     """Return the words of a question."""
-    text = fold(question, lang)
+    text = fold_question(question, lang)
     if lang == "zh":
         stems = frozenset(text[at : at + 2] for at in range(len(text) - 1))
     else:

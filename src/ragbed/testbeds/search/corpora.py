@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import islice
 from typing import Protocol, TypeAlias
+
+from msgspec import Struct
 
 from ragbed.data import Dataset, kind_of
 from ragbed.data.corpus import Corpus, Named, passage_id
@@ -36,8 +37,7 @@ MakeIndex: TypeAlias = Callable[[Iterable[str]], Index]
 Sentences: TypeAlias = Callable[[Lang], Sequence[str]]
 
 
-@dataclass(frozen=True)
-class SearchCondition:
+class SearchCondition(Struct, frozen=True):
     """A condition of the `search` testbed.
 
     Attributes:

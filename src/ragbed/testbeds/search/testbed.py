@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from ragbed.data import Dataset, kind_of
 from ragbed.schema import Case, Item, Message, ScoreName
@@ -19,8 +18,7 @@ from ragbed.testbeds.settings import Settings
 NAME = "search"
 
 
-@dataclass(frozen=True)
-class SearchTestbed:
+class SearchTestbed(Struct, frozen=True):
     """The `search` testbed."""
 
     name: str = NAME
