@@ -34,7 +34,7 @@ from tests.scoring.robust.adversarial_cases import read_cases
 from tests.scoring.robust.cases import make_case
 
 WEIGHTS = ROOT / "src" / "ragbed" / "scoring" / "robust" / "weights"
-PARTS: tuple[Part, ...] = ("dev", "held-out", "dev-2")
+PARTS: tuple[Part, ...] = ("dev", "held-out", "dev-2", "held-out-2", "dev-3")
 SMALLEST = 0.02  # weights below this are left out
 PENALTIES = {"sentence": 0.5 / 25, "response": 3.0, "mention": 2.0}  # how strongly large weights are penalised
 # Responses that regression tests check count more than once.
@@ -49,6 +49,7 @@ class Example(NamedTuple):
     """A labelled response with its features; `mentions` is empty if the mention model does not decide."""
 
     source: str
+    stratum: str
     case: Case
     reply: str
     labels: dict[str, bool]
@@ -81,23 +82,23 @@ def read_examples(lang: Lang) -> Iterator[Example]:
     for part in PARTS:
         labels = read_final_labels(FOLDER, part)
         for row in (row for row in read_rows(FOLDER, part) if row.lang == lang):
-            yield _example(part, row.case(), row.response, labels[row.id])
+            yield _example(part, row.stratum, row.case(), row.response, labels[row.id])
     for folder in ("adversarial", "phrasings", "training"):
         for each in read_cases(lang, folder):
-            yield _example(folder, each.case, each.reply, {name: getattr(each, name) for name in LABELS})
+            yield _example(folder, "", each.case, each.reply, {name: getattr(each, name) for name in LABELS})
     for line in (FOLDER.parent / "labelled" / f"{lang}.jsonl").read_text("utf-8").splitlines():
         pair = json.loads(line)
         case = make_case(pair["question"], pair["answer"], pair["fake"], lang)
-        yield _example("labelled", case, pair["reply"], pair["labels"])
+        yield _example("labelled", "", case, pair["reply"], pair["labels"])
 
 
-def _example(source: str, case: Case, reply: str, labels: dict[str, bool]) -> Example:
+def _example(source: str, stratum: str, case: Case, reply: str, labels: dict[str, bool]) -> Example:
     reader = read_case(case, reply)
     sentences = by_sentence(reader.tokens)
     mentions = mention_features(reader.tokens) if len(reader.true) == 1 and (reader.true[0] or reader.false) else []
     wanted = {name: bool(labels.get(name)) for name in (*LABELS, "misled")}
     found = [sentence_features(sentence) for sentence in sentences] or [set()]
-    return Example(source, case, reply, wanted, found, response_features(sentences), mentions, "misled" in labels)
+    return Example(source, stratum, case, reply, wanted, found, response_features(sentences), mentions, "misled" in labels)
 
 
 def fit(examples: Sequence[Example]) -> model.Weights:

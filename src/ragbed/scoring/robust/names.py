@@ -49,7 +49,7 @@ _TITLE_BEFORE = re.compile(
     r"(?:\"|'|《|〈|\b(?:called|titled|entitled|named|film|movie|novel|book|song|album|band|series) )$"
 )
 _TITLE_AFTER = re.compile(r"\"|'(?!s\b)|》|〉")
-_LINK_BEFORE = re.compile(r"(?:\b(?:is|was|were|are)|:|是|为) ?$")
+_LINK_BEFORE = re.compile(r"(?:\b(?:is|was|were|are|just|only|exactly)|:|是|为) ?$")
 _ENDS = re.compile(r"[.!。]?\s*(?:$|\n)")
 
 
