@@ -54,10 +54,10 @@ def english_value(words: str) -> Decimal | None:
     """Return the value of a sequence of English number words, or None if it is not one number ('five six')."""
     for tail, share in _TAILS.items():
         if tail in words:  # two and a half million
-            first, _, scale = words.partition(tail)
+            first, _, larger = words.partition(tail)
             value = english_value(first)
             return (
-                None if value is None else (value + Decimal(share)) * math.prod(_LARGE[word] for word in scale.split())
+                None if value is None else (value + Decimal(share)) * math.prod(_LARGE[word] for word in larger.split())
             )
     for start, share in _SHARES.items():
         if found := re.match(f"{start} a ", words):
