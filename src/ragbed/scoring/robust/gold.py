@@ -15,6 +15,7 @@ from ragbed.scoring.robust.patterns import Terms, lazy, terms_of
 from ragbed.scoring.robust.quantities import Quantity, find_quantities
 from ragbed.scoring.robust.units import LOOSE, UNITS
 from ragbed.scoring.robust.variants import spellings
+from ragbed.text import in_words
 
 _EDGES = " \n\"'.,;:!?。、《》〈〉()[]<>"
 _RUN = lazy(r"[a-z]+|[0-9]+|[^\W\da-z_]+")
@@ -31,6 +32,27 @@ _ASKS_WHO = lazy(
 )
 _ASKS_PERCENTAGE = lazy(r"%|per ?cent|percentage|share|rate|turnout|百分|率|比例")
 _HOW_MANY = lazy(r"\bhow many ([a-z]+)")
+_LAST_WORD = lazy(r" [a-z]{4,}$")
+_ONLY_HAN = lazy("[\u4e00-\u9fff]+")
+_MIN_PHRASE_ZH = 6  # characters
+_COMMON = frozenset({"that", "with", "from", "were", "have", "been", "into", "than", "this", "their", "there"})
+# A yes or a no at the start of a response, in other words.
+_VERBS = "is are was were does do did has have had can could will"
+_HE_IS = rf"(?:it|they|he|she|that|there) (?:{'|'.join(_VERBS.split())})"
+_YES = (
+    r"(?:yep|yeah|yup|indeed|correct|affirmative|absolutely|certainly|of course|definitely"
+    rf"|{_HE_IS}(?! not|n't| no)(?=[ ,.;!:]))"
+)
+_NO = (
+    r"(?:nope|nah|never|not (?:at all|really|quite|so)"
+    rf"|{_HE_IS}(?: not|n't)|(?:it|they|he|she) (?:can't|cannot|won't))"
+)
+_END_ZH = r"(?=[,。!]|\Z)"
+_YES_ZH = rf"(?:是的|对(?![于方手])|没错|的确|确实|当然|(?:有|可以|会){_END_ZH})"
+_NO_ZH = (
+    rf"(?:不是|并?非|不{_END_ZH}|没有(?!找到|提|相关|足够|说|写|任何)|并?不(?:会|能|可以|行|对|属于)|错了?{_END_ZH})"
+)
+_YES_OR_NO = {"yes": _YES, "no": _NO, "是": _YES_ZH, "是的": _YES_ZH, "对": _YES_ZH, "否": _NO_ZH, "不是": _NO_ZH}
 _NO_LETTER = lazy(r"\W")
 _LONG_WORD = lazy(r"[a-z]{3,}")
 _COMMA = lazy("[,，]")
@@ -184,6 +206,7 @@ def _slot(aliases: tuple[str, ...], question: str, lang: Lang) -> GoldSlot:
             surname = _surname(alias, folded, question)
             names.append(name._replace(given=surname[0].given) if surname else name)
             names += [short for short in surname if short.key not in {fold(other, lang) for other in aliases}]
+            names += _with_gaps(alias, folded, lang, is_person=bool(surname))
     return GoldSlot(
         names=tuple(names),
         dates=tuple(dates),
@@ -238,8 +261,10 @@ def _may_be_followed_by(quantity: Quantity, rest: str) -> bool:
 
 def _as_name(alias: str, folded: str, lang: Lang) -> Name | None:
     if score := _SCORE.fullmatch(folded):
-        first, second = (_either_script(number) for number in score.groups())
-        return Name("", rf"(?<![0-9.十-]){first} ?(?:-|:|比|to) ?{second}(?![0-9十]|\.[0-9])")
+        first, second = (_any_script(number) for number in score.groups())
+        return Name("", rf"(?<![0-9.十-]){first} ?(?:-|:|比|(?:goals? )?to) ?{second}(?![0-9十]|\.[0-9])")
+    if folded in _YES_OR_NO:
+        return Name("", rf"{_bounded(folded, folded[0], folded[-1])}|\A\W*{_YES_OR_NO[folded]}")
     spaced = fold(_ACRONYM.sub(lambda match: " ".join(match[0]), _CAMEL.sub("-", alias)), "en").strip(_EDGES)
     words = spaced.replace("&", " and ").removeprefix("the ")
     runs = list(_RUN.finditer(words))
@@ -252,11 +277,32 @@ def _as_name(alias: str, folded: str, lang: Lang) -> Name | None:
         are_separate = lang == "en" and are_words and between.strip("'-")
         parts += [r"[\W_]{1,3}" if are_separate else r"[\W_]{0,3}", _escape(run[0])]
     key = max((run[0] for run in runs if run[0] != "and"), key=len, default=runs[0][0])
+    if alias[-1:].islower() and _LAST_WORD.search(alias):  # Swiss francs
+        parts.append("s?")
     return Name(key, _bounded("".join(parts), runs[0][0][0], runs[-1][0][-1]))
 
 
-def _either_script(number: str) -> str:
-    return f"(?:{number}|{'零一二三四五六七八九'[int(number)]})" if len(number) == 1 else number
+def _with_gaps(alias: str, folded: str, lang: Lang, *, is_person: bool) -> list[Name]:
+    """Return a phrase with other words between its own ('missing his pit stop'), or a person with a middle name."""
+    if lang == "zh":
+        if len(folded) < _MIN_PHRASE_ZH or not _ONLY_HAN.fullmatch(folded):
+            return []
+        return [Name(folded[0], r"[^,。;!?\n]{0,2}".join(folded))]
+    words = folded.split()
+    if is_person and len(words) == 2:
+        first, last = map(re.escape, words)
+        return [Name(words[1], _bounded(rf"{first} (?!and |or |vs)[a-z][a-z'-]*\.? {last}", words[0][0], words[1][-1]))]
+    stems = [
+        word[: max(4, len(word) - 3)] for word in words if len(word) > 3 and word.isalpha() and word not in _COMMON
+    ]
+    if len(stems) < 2 or not alias.islower():
+        return []
+    return [Name(max(stems, key=len), r"\b" + r"[a-z]*(?: [^\s.;!?]+){0,5}? ".join(stems) + "[a-z]*")]
+
+
+def _any_script(number: str) -> str:
+    forms = [number, in_words(int(number))] + (["零一二三四五六七八九"[int(number)]] if len(number) == 1 else [])
+    return f"(?:{'|'.join(forms)})"
 
 
 def _surname(alias: str, folded: str, question: str) -> list[Name]:

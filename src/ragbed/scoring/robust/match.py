@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from decimal import Decimal
 from functools import cached_property
-from itertools import islice
+from itertools import islice, pairwise
 from typing import NamedTuple
 
 from ragbed.scoring.robust.dates import Date, find_dates, lone_years
@@ -24,6 +25,9 @@ _TITLES = words(
 _GIVEN = re.compile(r"\b((?:[A-Z]|[^\W\d_A-Za-z])\w+)[ ·・•]$")
 _MEASURES = frozenset(BASES) | {base for base, _ in BASES.values()}
 _DIGITS = re.compile("[0-9]+")
+# Words that can shorten a number: a dozen, twelve hundred, two and a half million.
+_SHORT_FORMS = frozenset({"dozen", "hundred", "half", "quarter", "quarters"})
+_JOINED = re.compile(r",? (?:and )?|[又零]?")  # between the parts of a measure, e.g. '2 hours and 5 minutes'
 
 
 class Mention(NamedTuple):
@@ -86,14 +90,13 @@ def find_mentions(slot: GoldSlot, gold: Gold, response: FoldedResponse) -> list[
 def _may_contain(slot: GoldSlot, response: FoldedResponse) -> bool:
     """Return whether a text may contain one of the numbers in words, in digits or in Chinese numerals."""
     terms = response.terms
-    if _is_measure(slot) and response.digits:  # 2,400 metres for 2.4 km
+    # 2,400 metres for 2.4 km
+    if _is_measure(slot) and (response.digits or not terms.isdisjoint(WORDS) or not terms.isdisjoint(SIGNS)):
         return True
     if any(digits.run in response.digits and compiled(digits.pattern).search(response.text) for digits in slot.digits):
         return True
-    if (
-        "dozen" in terms
-        or "hundred" in terms
-        or (not terms.isdisjoint(WORDS) and any(digits.words <= terms for digits in slot.digits))
+    if not terms.isdisjoint(_SHORT_FORMS) or (
+        not terms.isdisjoint(WORDS) and any(digits.words <= terms for digits in slot.digits)
     ):
         return True
     return not terms.isdisjoint(SIGNS) and any(
@@ -162,6 +165,8 @@ def _dates(slot: GoldSlot, gold: Gold, response: FoldedResponse) -> Iterator[Men
 def _quantities(slot: GoldSlot, gold: Gold, response: FoldedResponse) -> Iterator[Mention]:
     wanted = {(quantity.value, quantity.unit) for quantity in slot.quantities}
     measures = {to_base(*each) for each in wanted} if _is_measure(slot) else set()
+    if measures:
+        yield from _sums(measures, response)
     # '3 matches and 5 goals' does not mean '3 goals'.
     counts = {found.value for found in response.quantities if found.unit and found.unit in slot.nouns}
     for found in response.quantities:
@@ -171,6 +176,16 @@ def _quantities(slot: GoldSlot, gold: Gold, response: FoldedResponse) -> Iterato
             not found.unit or counts <= {found.value}
         ):
             yield Mention(found.start, found.end, "number.unit")
+
+
+def _sums(measures: set[tuple[Decimal, str]], response: FoldedResponse) -> Iterator[Mention]:
+    """Yield the measures in two units, e.g. '42 km and 195 m'."""
+    for first, second in pairwise(sorted(response.quantities, key=lambda each: each.start)):
+        if first.end <= second.start and _JOINED.fullmatch(response.text, first.end, second.start):
+            value, base = to_base(first.value, first.unit)
+            more, same = to_base(second.value, second.unit)
+            if base == same and first.unit != second.unit and (value + more, base) in measures:
+                yield Mention(first.start, second.end, "number")
 
 
 def _are_compatible(found: str, wanted: str, gold: Gold) -> bool:

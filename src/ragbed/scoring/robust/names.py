@@ -48,7 +48,7 @@ _TITLE_BEFORE = lazy(
     r"(?:\"|'|《|〈|\b(?:called|titled|entitled|named|film|movie|novel|book|song|album|band|series) )$"
 )
 _TITLE_AFTER = lazy(r"\"|'(?!s\b)|》|〉")
-_LINK_BEFORE = lazy(r"(?:\b(?:is|was|were|are)|:|是|为) ?$")
+_LINK_BEFORE = lazy(r"(?:\b(?:is|was|were|are|just|only|exactly)|:|是|为) ?$")
 _ENDS = lazy(r"[.!。]?\s*(?:$|\n)")
 
 

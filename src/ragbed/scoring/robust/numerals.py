@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from decimal import Decimal
 from typing import NamedTuple
@@ -18,14 +19,18 @@ _SMALL = {word: number for number, word in enumerate(_UNITS)} | {
     word: 10 * number for number, word in enumerate(_TENS, start=2)
 }
 _LARGE = {"dozen": 12, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
+# Fractions after a number and before 'a million'.
+_TAILS = {" and a half": "0.5", " and a quarter": "0.25", " and three quarters": "0.75"}
+_SHARES = {"half": "0.5", "(?:a |one )?quarter of": "0.25", "three quarters of": "0.75"}
 # English number words, except 'one', which is rarely a number.
 WORDS = frozenset([*_SMALL, "hundred", *_LARGE]) - {"one"}
 _WORD = "|".join(sorted(WORDS | {"one"}, key=len, reverse=True))
 # A sequence of number words, e.g. 'forty-four billion', 'a hundred and five' or 'one point five million'.
 ENGLISH = lazy(
-    rf"\b(?:(?:a|{'|'.join([*_UNITS[1:], *_TENS])})[ -](?=hundred|dozen|thousand|million|billion|trillion))?"
+    rf"\b(?:(?:{'|'.join(_SHARES)}) a (?:{'|'.join(_LARGE)})"
+    rf"|(?:(?:a|{'|'.join([*_UNITS[1:], *_TENS])})[ -](?=hundred|dozen|thousand|million|billion|trillion))?"
     rf"(?:{_WORD})(?:(?:[ -]|, | and |-and-)(?:{_WORD}))*(?: point(?: (?:{'|'.join(_UNITS[:10])}))+)?"
-    rf"(?: (?:{'|'.join(_LARGE)}))*(?: and a half)?\b"
+    rf"(?: (?:{'|'.join(_LARGE)}))*(?:{'|'.join(_TAILS)})?(?: (?:{'|'.join(_LARGE)}))*)\b"
 )
 
 _DIGITS = {character: number for number, character in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2, "俩": 2}
@@ -48,9 +53,16 @@ _TOKEN = lazy(r"[0-9]+(?:\.[0-9]+)?|.")
 
 def english_value(words: str) -> Decimal | None:
     """Return the value of a sequence of English number words, or None if it is not one number ('five six')."""
-    if words.endswith(" and a half"):
-        value = english_value(words.removesuffix(" and a half"))
-        return None if value is None else value + Decimal("0.5")
+    for tail, share in _TAILS.items():
+        if tail in words:  # two and a half million
+            first, _, larger = words.partition(tail)
+            value = english_value(first)
+            return (
+                None if value is None else (value + Decimal(share)) * math.prod(_LARGE[word] for word in larger.split())
+            )
+    for start, share in _SHARES.items():
+        if found := re.match(f"{start} a ", words):
+            return Decimal(share) * _LARGE[words[found.end() :]]
     whole, _, tail = words.partition(" point ")
     tokens = [token for token in re.split(r"[ ,-]+", whole) if token not in {"and", "a", ""}]
     value = _english_whole(tokens)

@@ -27,10 +27,11 @@ class Quantity(NamedTuple):
 
 _SCALE = "|".join(sorted(SCALES, key=len, reverse=True))
 _DIGITS = lazy(
-    # The pattern starts with a character instead of a lookbehind (for 170, 12.3, covid-19), which is faster.
-    r"(?P<number>[0-9](?<![a-z0-9].)(?<![0-9][.,].)(?<![a-z]-.)(?:[0-9]{0,2}(?:,[0-9]{3})+|[0-9]*)(?:\.[0-9]+)?)"
+    # Starts with a character and not with a lookbehind (for 170, 12.3, covid-19), which is faster.
+    r"(?P<number>[0-9](?<![a-z0-9].)(?<![0-9][.,].)(?<![a-z]-.)"
+    r"(?:[0-9]{0,2}(?:(?:,[0-9]{3})+|(?: [0-9]{3})+(?![0-9]))|[0-9]*)(?:\.[0-9]+)?)"
     r"(?![0-9]|[.,][0-9])(?![十万亿]|百(?!分)|千(?![米克瓦卡]))"  # these are read as Chinese numerals
-    rf"(?:[ -]?(?P<scale>{_SCALE})(?![a-z]))?"
+    rf"(?:[ -]?(?P<scale>{_SCALE})(?![a-z2]))?"
 )
 _MONEY_BEFORE = frozenset("$€£¥ ")
 _CURRENCY = lazy(r"(?:us\$|[$€£¥]) ?$")
@@ -45,7 +46,11 @@ _MINUS = lazy(
     r"|(?<![0-9] )(?<!tested )\b(?:minus|negative) |零下|(?<![0-9胜平一二三四五六七八九十])负)$"
 )
 _MINUS_ENDS = frozenset("- 下负")
-_NOT_COUNTED = lazy(r"(?:第|\b(?:document|doc|passage|source|article|no\.|number)s? ?|文档 ?|文章|资料|\[)$")
+_NOT_COUNTED = lazy(
+    r"(?:第|\b(?:(?:document|doc|passage|source|article)(?: number)?|no\.)s? ?"
+    r"|文档 ?|文章|资料|\[)$"
+)
+_LISTED = lazy(r", | and ")
 _LIST_MARK = lazy(r"[.)、]\s*\S")
 _STOP = words(
     "in at on by of the and or to for from with was were is are has had have as per it its this that these those "
@@ -82,7 +87,7 @@ def _in_digits(text: str) -> list[Quantity]:
         elif text.endswith("百分之", max(0, start - 3), start):
             name, start = "%", start - 3
         sign, start = _sign_before(text, start)
-        number, scale = sign * Decimal(match["number"].replace(",", "")), match["scale"]
+        number, scale = sign * Decimal(match["number"].replace(",", "").replace(" ", "")), match["scale"]
         if scale == "m":  # 5.1m can be metres or millions
             found.append(Quantity(number, "m", start, end))
         found.append(Quantity(number * SCALES[scale] if scale else number, name, start, stop))
@@ -90,13 +95,27 @@ def _in_digits(text: str) -> list[Quantity]:
 
 
 def _in_english(text: str) -> Iterator[Quantity]:
+    for start, end in _spans_en(text):
+        words = text[start:end]
+        value = english_value(words)
+        unit = _unit_after(text, end)
+        in_digits = text[max(0, start - 2) : start].rstrip(" -")[-1:].isdigit()  # 44 billion
+        if value is not None and unit is not None and words != "one" and not in_digits:
+            sign, first = _sign_before(text, start)
+            yield Quantity(sign * value, unit[0], first, unit[1])
+
+
+def _spans_en(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the spans of the numbers in words; 'six and eight' are two."""
     for match in ENGLISH.finditer(text):
-        value = english_value(match[0])
-        unit = _unit_after(text, match.end())
-        in_digits = text[max(0, match.start() - 2) : match.start()].rstrip(" -")[-1:].isdigit()  # 44 billion
-        if value is not None and unit is not None and match[0] != "one" and not in_digits:
-            sign, start = _sign_before(text, match.start())
-            yield Quantity(sign * value, unit[0], start, unit[1])
+        if english_value(match[0]) is not None:
+            yield match.span()
+            continue
+        at = match.start()
+        for stop in [*(each.start() for each in _LISTED.finditer(match[0])), len(match[0])]:
+            yield at, match.start() + stop
+            listed = _LISTED.match(match[0], stop)
+            at = match.start() + (listed.end() if listed else stop)
 
 
 def _in_chinese(text: str) -> Iterator[Quantity]:

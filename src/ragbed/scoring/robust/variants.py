@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from decimal import Decimal
 from fractions import Fraction
 
 from ragbed.scoring.robust.patterns import lazy
+from ragbed.text import in_words
 
 _TRANSLITERATED = str.maketrans(
     {"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue", "ß": "ss", "å": "aa"}
@@ -15,7 +17,8 @@ _NUMBERED = lazy(r"^(\D*[^\W\d][ -]?)([1-9]|1[0-2])$")
 _IN_ROMAN = lazy(r"^(.*[^\W\d] )([IVX]{1,4})$")
 _DECADE = lazy(r"^(?:the )?(?:1[5-9]|20)([2-9])0s$")
 _TENS = ("", "", "twenties", "thirties", "forties", "fifties", "sixties", "seventies", "eighties", "nineties")
-_TIME = lazy(r"^([01]?[0-9]|2[0-3]):([0-5][0-9])$")
+_TIME = lazy(r"^([01]?[0-9]|2[0-3]):([0-5][0-9])(?: ?([ap])\.?m\.?)?$")
+_PARTS_OF_DAY = (("凌晨", "清晨", "早上", "早晨", "上午"), ("中午", "午后", "下午", "傍晚", "晚上", "晚", "夜里"))
 _HOUR = lazy(r"^(凌晨|早上|上午|中午|下午|傍晚|晚上)([1-9]|1[0-2])[点时]$")
 _OF = lazy(r"^(?:the )?([A-Z][a-z]+) of ([A-Z][a-z]+?)s?$")
 _PERCENT = lazy(r"^([0-9]+(?:\.[0-9]+)?) ?(?:%|per ?cent|percent)$")
@@ -31,31 +34,93 @@ _PARTS = {
     9: "ninth",
     10: "tenth",
 }
+_SAINT = lazy(r"^(Saint|St\.?) (?=[A-Z])")
+_SHORT_NAMES = {
+    "Monday": ("Mon",), "Tuesday": ("Tues",), "Wednesday": ("Wed",), "Thursday": ("Thurs",), "Friday": ("Fri",),
+    "January": ("Jan",), "February": ("Feb",), "August": ("Aug",), "September": ("Sept",), "October": ("Oct",),
+    "November": ("Nov",), "December": ("Dec",),
+}  # fmt: skip
+_SPEED = lazy(r"^([0-9][0-9.,]*) ?(km/h|km/s|m/s|公里/小时|公里/秒|米/秒)$")
+_SPEEDS = {
+    "km/h": (
+        "kilometres per hour",
+        "kilometers per hour",
+        "km per hour",
+        "kph",
+        "公里每小时",
+        "每小时{}公里",
+        "时速{}公里",
+    ),
+    "km/s": ("kilometres per second", "kilometers per second", "km per second", "公里每秒", "每秒{}公里"),
+    "m/s": ("metres per second", "meters per second", "米每秒", "每秒{}米"),
+}
+_SPEEDS |= {"公里/小时": _SPEEDS["km/h"], "公里/秒": _SPEEDS["km/s"], "米/秒": _SPEEDS["m/s"]}
 _COUNTS = ("", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 _HAN = "零一二三四五六七八九十"
 
 
 def spellings(alias: str) -> Iterator[str]:
     """Yield other spellings of an alias."""
+    yield from _SHORT_NAMES.get(alias, ())
+    yield from _times_and_numbers(alias)
     if (plain := alias.translate(_TRANSLITERATED)) != alias:
         yield plain
     if found := _NUMBERED.match(alias):
         yield f"{found[1].rstrip(' -')} {_ROMAN[int(found[2])]}"
     elif (found := _IN_ROMAN.match(alias)) and found[2] in _ROMAN:
         yield f"{found[1]}{_ROMAN.index(found[2])}"
+    if found := _SAINT.match(alias):
+        yield from (f"{title} {alias[found.end() :]}" for title in ("Saint", "St"))
     if found := _DECADE.match(alias):
         yield from (_TENS[int(found[1])], f"{found[1]}0s")
     if found := _OF.match(alias):
         yield f"{found[2]} {found[1]}"
+
+
+def _times_and_numbers(alias: str) -> Iterator[str]:
     if found := _TIME.match(alias):
-        yield from _times(int(found[1]), int(found[2]))
+        yield from _times(int(found[1]) % 12 + 12 * (found[3] == "p") if found[3] else int(found[1]), int(found[2]))
     if found := _HOUR.match(alias):
         hours = (found[2], _in_han(int(found[2])))
         yield from (f"{part}{hour}点" for part in (found[1], found[1][0]) for hour in hours)
+    if found := _SPEED.match(alias):
+        yield from _speeds(found[1], found[2])
     yield from _fractions(alias)
 
 
+def _speeds(number: str, unit: str) -> Iterator[str]:
+    value = number.replace(",", "")
+    for form in _SPEEDS[unit]:
+        for written in [number, *([in_words(int(value)), _in_han_large(int(value))] if value.isdigit() else [])]:
+            yield form.format(written) if "{}" in form else f"{written} {form}"
+
+
+def _in_han_large(number: int) -> str:
+    """Return a number below 1,000 in Chinese numerals, or its digits."""
+    hundreds, rest = divmod(number, 100)
+    if number < 100 or number >= 1000:
+        return _in_han(number) if number < 100 else str(number)
+    return f"{_HAN[hundreds]}百{'零' if 0 < rest < 10 else '一' if 10 <= rest < 20 else ''}{_in_han(rest)}"
+
+
+def _times_en(hour: int, minute: int) -> Iterator[str]:
+    now, later = in_words(hour % 12 or 12), in_words((hour + 1) % 12 or 12)
+    if minute in (15, 30):
+        yield f"{'quarter' if minute == 15 else 'half'} past {now}"
+    elif minute == 45:
+        yield f"quarter to {later}"
+    elif minute % 5 == 0 and minute:
+        yield f"{in_words(minute)} past {now}" if minute < 30 else f"{in_words(60 - minute)} to {later}"
+
+
 def _times(hour: int, minute: int) -> Iterator[str]:
+    yield from _times_en(hour, minute)
+    for part in _PARTS_OF_DAY[hour // 12]:
+        for written in (_in_han(hour % 12 or 12), str(hour % 12 or 12)):
+            spoken = "两" if written == "二" else written
+            tail = ("零" if 0 < minute < 10 else "") + _in_han(minute) + "分" * bool(minute)
+            yield from (f"{part}{spoken}点{rest}" for rest in ([tail, "半"] if minute == 30 else [tail]))
+            yield f"{part}{spoken}点{minute:02}分"
     part = "下午" if hour >= 12 else "上午"
     short = hour % 12 or 12
     yield from (
@@ -78,6 +143,10 @@ def _in_han(number: int) -> str:
 def _fractions(alias: str) -> Iterator[str]:
     if found := _PERCENT.match(alias):
         share = Fraction(found[1]) / 100
+        yield f"{Decimal(found[1]) / 100:f}"
+        tenths, rest = divmod(share * 20, 2)
+        if 0 < tenths < 10 and rest in (0, 1):
+            yield f"{_HAN[int(tenths)]}成{'五' if rest else ''}"
         if share.denominator in _PARTS and share < 1:
             yield from _names(share)
     elif found := _FRACTION.match(alias):
@@ -93,5 +162,8 @@ def _names(share: Fraction) -> Iterator[str]:
     yield f"{_HAN[bottom]}分之{_HAN[top]}"
     yield f"{top}/{bottom}"
     yield f"{_COUNTS[top]} {_PARTS[bottom]}{'s' if top > 1 else ''}"
+    yield from (f"{_COUNTS[top]} {word} {in_words(bottom)}" for word in ("in", "out of"))
+    if bottom == 2:
+        yield from ("half of", "一半")
     if top == 1:
         yield f"an {_PARTS[bottom]}" if bottom == 8 else f"a {_PARTS[bottom]}"
