@@ -14,7 +14,8 @@ from ragbed.scoring.robust.reader import ResponseReader
 from ragbed.scoring.robust.tokens import FALSE, TRUE, Token
 
 # Thresholds for the log odds of the true answer. Between them, a response with another candidate is `unsure`.
-ACCEPTED, REJECTED = 0.5, -0.5
+ACCEPTED, REJECTED = 0.5, -0.3
+MIN_CHANCE = 0.1  # A response that says the same of both answers is unsure if the true one is at least this likely.
 
 
 class Decision(NamedTuple):
@@ -51,7 +52,7 @@ def decide(reader: ResponseReader, refusal: float, *, is_copy: bool) -> Decision
     odds = _log_odds(chance)
     if refusal > max(odds, 0):
         return Decision([[]], [], _evidence(reader, False, False))
-    gives_both = bool(true and reader.false) and _gives_both(reader.tokens)
+    gives_both = bool(true and reader.false) and chance >= MIN_CHANCE and _gives_both(reader.tokens)
     if true and len(chances) > 1 and (gives_both or REJECTED < odds <= ACCEPTED):
         has_false = gives_both or false > chance / 2
         evidence = _evidence(reader, has_false, has_false)
