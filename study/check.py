@@ -61,7 +61,7 @@ def check_contribution(path: Path) -> Contribution:
         _check_model(path, part)
         trials = _read_trials(path, part, lines)
     except MALFORMED_JSON as error:
-        raise DataError(path, f"is not a cassette of a run: {error}") from error
+        raise DataError(path, f"is not a valid run cassette: {error}") from error
     ((model, identity),) = part.models
     data = {name.removeprefix("data "): value for name, value in part.settings.items() if name.startswith("data ")}
     return Contribution(cassette_hash(path), model, identity, data, dict(Counter(trials.values())))

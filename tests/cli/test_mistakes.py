@@ -590,7 +590,7 @@ FILES = [
     Mistake("import none --from rgb -d DATA -o new", "none: no such file. Check the path."),
     Mistake(
         "import text --from rgb -d DATA -o new",
-        "text is not named like a result file of the original code. Rename it to "
+        "text does not match the names of the original code's result files. Rename it to "
         "prediction_<data>_<model>_temp<t>_noise<r>_passage<k>_correct<c>.json.",
     ),
     Mistake(

@@ -19,7 +19,7 @@ _MODEL_ATTRIBUTES = ("name", "concurrency", "advice", "complete", "request", "id
 
 @dataclass(frozen=True)
 class SystemCase:
-    """The input to a RAG system: a case without the gold answer and the document labels.
+    """The input to a RAG system: a case without the gold answer or the document labels.
 
     Attributes:
         case: The case's name.

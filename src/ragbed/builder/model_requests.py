@@ -56,7 +56,7 @@ class Request:
     max_tokens: int = 256
 
 
-# Calls a model and returns the completions of each case by its name. No case is missing.
+# Calls a model and returns the completions of each case, keyed by case name. No case is missing.
 Ask: TypeAlias = Callable[[Request], Mapping[str, Sequence[Completion]]]
 
 

@@ -96,7 +96,7 @@ def list_data(json: bool) -> None:
 @name_argument
 @options.json_option
 def print_path(name: str, json: bool) -> None:
-    """Print only the path of NAME.
+    """Print the path of the dataset or model NAME.
 
     The path is a folder for a set of files, and a file for one dataset; `lm-eval` is the folder of the tasks for
     lm-evaluation-harness. The exit code is 1 if NAME is not downloaded.

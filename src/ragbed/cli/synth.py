@@ -25,7 +25,7 @@ from ragbed.cli import options
     show_default="a third of --items, at most one per fact",
     help="Number of counterfactual items per language.",
 )
-@options.option("--lang", metavar="LANGS", default="en,zh", help="Languages to generate.")
+@options.option("--lang", metavar="LANGS", default="en,zh", help="Languages in which to generate items.")
 @options.option("--num-docs", type=int, default=20, help="Number of documents per base item: 2 to 200.")
 @options.option(
     "--supporting",

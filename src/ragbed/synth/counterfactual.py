@@ -41,7 +41,7 @@ class Fact(NamedTuple):
 
 @cache
 def read_facts(lang: Lang) -> tuple[Fact, ...]:
-    """Return a language's well-known facts."""
+    """Return the well-known facts for a language."""
     facts = []
     for section in load_banks(lang).facts.values():
         if section.title == "fact":

@@ -120,7 +120,7 @@ class Ability:
     def _items(
         self, dataset: Dataset, settings: Settings, conditions: tuple[CaseCondition, ...]
     ) -> Iterator[tuple[Item, NearbyItems, dict[int, int]]]:
-        """Yield each item with its neighbours and, for each number of documents, its rotation.
+        """Yield each item with its neighbours and its rotation for each number of documents.
 
         An item's neighbours and rotations do not depend on the limit or the languages, so neither do its cases. The
         second item of a minimal pair has the same neighbours and rotations as the first, so that they differ only in

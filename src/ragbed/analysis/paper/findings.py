@@ -161,7 +161,7 @@ def _count_declines(comparisons: Sequence[PaperComparison]) -> Iterator[DeclineC
 
 
 def _certain(comparisons: Sequence[PaperComparison]) -> list[PaperComparison]:
-    """Return the comparisons that are significant for every pairing, adjusted for the number of comparisons (Holm)."""
+    """Return the comparisons that remain significant in every pairing after Holm's adjustment."""
     adjusted = holm([row.mcnemar.most for row in comparisons]).tolist()
     return [row for row, p in zip(comparisons, adjusted, strict=True) if p < ALPHA]
 

@@ -79,7 +79,7 @@ _NO_CONTENT = re.compile(
 
 
 def find_blanks(sentence: str, names: Names, subject: str = "") -> Iterator[Fact]:
-    """Yield a question for each value in a sentence that can be asked for by omitting it.
+    """Yield a question for each value that can be left out of a sentence and asked for.
 
     Args:
         sentence: The sentence.

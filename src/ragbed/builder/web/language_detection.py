@@ -42,7 +42,7 @@ _ENGLISH = _words(
 _SHARED = _words("a an are as at be been but by for had has have her if in is it my of on or per to was we will won")
 # Common words in related languages that do not occur in English.
 _FOREIGN = _words(
-    # Words of German, Dutch and Afrikaans.
+    # German, Dutch and Afrikaans words.
     "aan als auch auf aus bei bij dan dass dat dem den der des deur dit door durch een eine einem einen einer er"
     " es geen haar heeft het hij hy ihr ist kein maar met mit naar nach nicht nie niet noch nog ook op sich sie"
     " sind sy te uit und van vom von voor vor werd wird wordt zijn zu zum zur für"

@@ -205,7 +205,7 @@ class _Reader:
             record = self._next_record()
             while isinstance(record, CassetteResult):
                 if not (0 <= record.model < len(models) and 0 <= record.case < len(cases)):
-                    raise self._error("the response is from an unknown model or to an unknown case")
+                    raise self._error("the response refers to an unknown model or case")
                 call = CallKey(models[record.model], ids[cases[record.case]], record.repeat)
                 row = store.row(call, _SESSION, record.request, record.completion, record.cached)
                 connection.execute(RECORD, row)

@@ -25,7 +25,7 @@ _MARK = re.compile(r"^[ \t*_#>`]*(SEARCH|ANSWER)[*_]*[ \t]*[:：][*_]*[ \t]*", r
 # A tool call that the server did not parse, e.g. because it does not use the model's chat template.
 _UNPARSED = re.compile(r'<tool_call>|<\|tool_call|\[TOOL_CALLS\]|<function=|^\s*\{\s*"name"\s*:\s*"search"')
 _VALID_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
-_MAX_KEPT = 4_000  # maximum number of characters to store of arguments that cannot be executed
+_MAX_KEPT = 4_000  # maximum number of characters to store from the arguments of an invalid call
 # Maximum number of characters of a search in the next prompt. A valid query with all characters escaped is shorter.
 _MAX_RESENT = 10 * MAX_QUERY_CHARS
 
