@@ -14,7 +14,7 @@ from typing import NamedTuple
 from rich.cells import cell_len, chop_cells, set_cell_size
 
 _NUMBER = re.compile(r"–|[\d.,]+ ?[%$]?")
-_INTERVAL = re.compile(r" \[([^\s,\]]+), ([^\s,\]]+)\]")
+_INTERVAL = re.compile(r" \[([^\s\]]+), ([^\s\]]+)\]")
 _NO_BREAK = "\N{NO-BREAK SPACE}"
 _NARROW = 8  # Minimum width to which words and names are broken on a narrow terminal.
 _LONG_NAME = 24  # Longer names are broken rather than splitting the table into more parts.

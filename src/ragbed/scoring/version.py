@@ -10,9 +10,9 @@ from pathlib import Path
 
 @cache
 def scorer_hash() -> str:
-    """Return a hash of the scorers' code, word lists and weights; equal hashes mean equal scores."""
+    """Return a hash of the scorers' code, word lists and weights, which identifies their version."""
     package = Path(str(files("ragbed")))
-    sources = [path for path in (package / "scoring").rglob("*") if path.is_file() and path.suffix != ".pyc"]
+    sources = [path for path in (package / "scoring").rglob("*") if path.suffix in (".py", ".toml", ".gz")]
     digest = hashlib.sha256()
     for name, path in sorted((path.relative_to(package).as_posix(), path) for path in [*sources, package / "text.py"]):
         digest.update(f"{name}\0".encode() + path.read_bytes())

@@ -37,7 +37,10 @@ class Date(NamedTuple):
 
 def _are_same(own: int | None, theirs: int) -> bool:
     """Return whether two years, months or days are the same; a year can have two digits ('64)."""
-    return own == theirs or (own is not None and own < 100 <= theirs and own == theirs % 100)
+    if own is None:
+        return False
+    short, long = sorted((own, theirs))
+    return short == long or (short < 100 <= long and long % 100 == short)
 
 
 _NAMES = (

@@ -35,23 +35,27 @@ _HOW_MANY = lazy(r"\bhow many ([a-z]+)")
 _LAST_WORD = lazy(r" [a-z]{4,}$")
 _ONLY_HAN = lazy("[\u4e00-\u9fff]+")
 _MIN_PHRASE_ZH = 6  # characters
+_LONGEST = 15  # digits of a number that is also written in words
+_MAX_STEMS = 5  # The time to search a text grows exponentially with the number of stems.
+_NOT_NEGATED = r"(?!(?:not|no|never|without)\b|[a-z]+n't)"
+_NEGATION = lazy(r"\b(?:not|no|never|without|nor|neither)\b|n't|[不未非没无]")
 _COMMON = frozenset({"that", "with", "from", "were", "have", "been", "into", "than", "this", "their", "there"})
 # A yes or a no at the start of a response, in other words.
 _VERBS = "is are was were does do did has have had can could will"
 _HE_IS = rf"(?:it|they|he|she|that|there) (?:{'|'.join(_VERBS.split())})"
+# Nothing else may follow in the clause: 'It is.' means yes, but 'It is unclear.' does not.
+_END = r"(?=[,.;!]|\Z)"
 _YES = (
-    r"(?:yep|yeah|yup|indeed|correct|affirmative|absolutely|certainly|of course|definitely"
-    rf"|{_HE_IS}(?! not|n't| no)(?=[ ,.;!:]))"
+    r"(?:yep|yeah|yup|affirmative"
+    rf"|(?:indeed|correct|absolutely|certainly|of course|definitely|{_HE_IS}){_END})"
 )
 _NO = (
-    r"(?:nope|nah|never|not (?:at all|really|quite|so)"
-    rf"|{_HE_IS}(?: not|n't)|(?:it|they|he|she) (?:can't|cannot|won't))"
+    rf"(?:nope|nah|(?:never|not (?:at all|really|quite|so)|{_HE_IS}(?: not|n't)"
+    rf"|(?:it|they|he|she) (?:can't|cannot|won't)){_END})"
 )
 _END_ZH = r"(?=[,。!]|\Z)"
-_YES_ZH = rf"(?:是的|对(?![于方手])|没错|的确|确实|当然|(?:有|可以|会){_END_ZH})"
-_NO_ZH = (
-    rf"(?:不是|并?非|不{_END_ZH}|没有(?!找到|提|相关|足够|说|写|任何)|并?不(?:会|能|可以|行|对|属于)|错了?{_END_ZH})"
-)
+_YES_ZH = rf"(?:是的|没错|(?:对|的确|确实|当然|有|可以|会){_END_ZH})"
+_NO_ZH = rf"(?:(?:不是的?|并?非|不|没有|并?不(?:会|能|可以|行|对|属于)|错了?){_END_ZH})"
 _YES_OR_NO = {"yes": _YES, "no": _NO, "是": _YES_ZH, "是的": _YES_ZH, "对": _YES_ZH, "否": _NO_ZH, "不是": _NO_ZH}
 _NO_LETTER = lazy(r"\W")
 _LONG_WORD = lazy(r"[a-z]{3,}")
@@ -287,21 +291,26 @@ def _with_gaps(alias: str, folded: str, lang: Lang, *, is_person: bool) -> list[
     if lang == "zh":
         if len(folded) < _MIN_PHRASE_ZH or not _ONLY_HAN.fullmatch(folded):
             return []
-        return [Name(folded[0], r"[^,。;!?\n]{0,2}".join(folded))]
+        return [] if _NEGATION.search(folded) else [Name(folded[0], r"[^,。;!?\n不未非没无]{0,2}".join(folded))]
     words = folded.split()
     if is_person and len(words) == 2:
         first, last = map(re.escape, words)
-        return [Name(words[1], _bounded(rf"{first} (?!and |or |vs)[a-z][a-z'-]*\.? {last}", words[0][0], words[1][-1]))]
+        return [Name(words[1], _bounded(rf"{first} [a-z]\.? {last}", words[0][0], words[1][-1]))]
     stems = [
         word[: max(4, len(word) - 3)] for word in words if len(word) > 3 and word.isalpha() and word not in _COMMON
     ]
-    if len(stems) < 2 or not alias.islower():
+    is_phrase = 2 <= len(stems) == len(set(stems)) <= _MAX_STEMS and alias.islower()
+    if not is_phrase or _NEGATION.search(folded):
         return []
-    return [Name(max(stems, key=len), r"\b" + r"[a-z]*(?: [^\s.;!?]+){0,5}? ".join(stems) + "[a-z]*")]
+    return [Name(max(stems, key=len), r"\b" + rf"[a-z]*(?: {_NOT_NEGATED}[^\s.;!?]+){{0,5}}? ".join(stems) + "[a-z]*")]
 
 
 def _any_script(number: str) -> str:
-    forms = [number, in_words(int(number))] + (["零一二三四五六七八九"[int(number)]] if len(number) == 1 else [])
+    forms = [number]
+    if len(number) <= _LONGEST:
+        forms.append(in_words(int(number)))
+    if len(number) == 1:
+        forms.append("零一二三四五六七八九"[int(number)])
     return f"(?:{'|'.join(forms)})"
 
 

@@ -87,7 +87,9 @@ def _english_whole(words: list[str]) -> Decimal | None:
         elif word == "hundred":
             group = (group or 1) * 100
         else:
-            number = _SMALL[word]
+            number = _SMALL.get(word)
+            if number is None:  # part of a fraction, e.g. 'half'
+                return None
             # 'five' may follow 'twenty', but 'fifteen' may not, and nothing may follow 'five'.
             if group % 100 and not (group % 10 == 0 and group % 100 >= 20 and number < 10):
                 return None

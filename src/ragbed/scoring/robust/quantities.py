@@ -50,7 +50,7 @@ _NOT_COUNTED = lazy(
     r"(?:第|\b(?:(?:document|doc|passage|source|article)(?: number)?|no\.)s? ?"
     r"|文档 ?|文章|资料|\[)$"
 )
-_LISTED = lazy(r", | and ")
+_LISTED = lazy(r", | and (?!a half|a quarter|three quarters)")
 _LIST_MARK = lazy(r"[.)、]\s*\S")
 _STOP = words(
     "in at on by of the and or to for from with was were is are has had have as per it its this that these those "

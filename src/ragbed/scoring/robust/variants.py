@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from decimal import Decimal
 from fractions import Fraction
 
 from ragbed.scoring.robust.patterns import lazy
@@ -36,7 +35,7 @@ _PARTS = {
 }
 _SAINT = lazy(r"^(Saint|St\.?) (?=[A-Z])")
 _SHORT_NAMES = {
-    "Monday": ("Mon",), "Tuesday": ("Tues",), "Wednesday": ("Wed",), "Thursday": ("Thurs",), "Friday": ("Fri",),
+    "Tuesday": ("Tues",), "Thursday": ("Thurs",), "Friday": ("Fri",),
     "January": ("Jan",), "February": ("Feb",), "August": ("Aug",), "September": ("Sept",), "October": ("Oct",),
     "November": ("Nov",), "December": ("Dec",),
 }  # fmt: skip
@@ -90,8 +89,9 @@ def _times_and_numbers(alias: str) -> Iterator[str]:
 
 def _speeds(number: str, unit: str) -> Iterator[str]:
     value = number.replace(",", "")
+    is_short = value.isdigit() and len(value) <= 15  # The words of a longer number are of no use.
     for form in _SPEEDS[unit]:
-        for written in [number, *([in_words(int(value)), _in_han_large(int(value))] if value.isdigit() else [])]:
+        for written in [number, *([in_words(int(value)), _in_han_large(int(value))] if is_short else [])]:
             yield form.format(written) if "{}" in form else f"{written} {form}"
 
 
@@ -143,7 +143,6 @@ def _in_han(number: int) -> str:
 def _fractions(alias: str) -> Iterator[str]:
     if found := _PERCENT.match(alias):
         share = Fraction(found[1]) / 100
-        yield f"{Decimal(found[1]) / 100:f}"
         tenths, rest = divmod(share * 20, 2)
         if 0 < tenths < 10 and rest in (0, 1):
             yield f"{_HAN[int(tenths)]}成{'五' if rest else ''}"

@@ -21,7 +21,7 @@ from ragbed.testbeds.search.protocol import (
     read_texts,
     show_results,
 )
-from ragbed.testbeds.search.settings import MAX_INVALID, SearchSettings
+from ragbed.testbeds.search.settings import MAX_INVALID, MAX_INVALID_IN_TURN, SearchSettings
 
 SearchFunction: TypeAlias = Callable[[str, int], Sequence[Retrieved]]  # takes a query and a number of passages
 # How an episode ended. All values but the first are limits, for which the outcome of the case is `truncated`.
@@ -99,14 +99,16 @@ class Episode:
     def _execute(self, wanted: Sequence[Search]) -> tuple[Search, ...]:
         """Execute searches until the limit is reached, and drop any further ones.
 
-        Invalid searches count only within the turn, so that a turn cannot have any number of them.
+        Invalid searches do not count, but a turn ends after too many of them.
         """
         executed: list[Search] = []
+        invalid = 0
         for search in wanted:
             is_valid = search.problem is None
-            if len(executed) == self._limits.calls or (is_valid and self._calls == self._limits.calls):
+            if (is_valid and self._calls == self._limits.calls) or invalid == MAX_INVALID_IN_TURN:
                 self.ended = "call-limit"
                 break
+            invalid += not is_valid
             if is_valid:
                 self._calls += 1
                 search = structs.replace(search, found=tuple(self._search(search.query, search.k)))  # noqa: PLW2901
