@@ -64,7 +64,7 @@ def _draw_part(columns: Sequence[str], rows: Sequence[Sequence[str]], room: floa
 
 
 def _stack(interval: re.Match[str]) -> str:
-    """Return an interval on a line of its own: `55.1–79.1`, or in brackets if a bound has a sign."""
+    """Return an interval on a separate line: `55.1–79.1`, or in brackets if a bound has a sign."""
     low, high = interval.groups()
     return f"\n{low}–{high}" if low[0].isdigit() and high[0].isdigit() else f"\n[{low},{_NO_BREAK}{high}]"
 

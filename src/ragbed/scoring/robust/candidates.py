@@ -158,7 +158,7 @@ def _names_in_documents(response: FoldedResponse, asked: Asked, answers: set[str
 def _titles_and_names(document: str) -> tuple[str, ...]:
     if "·" not in document and "《" not in document:  # a faster search
         return ()
-    return tuple({fold(title or name, "zh") for title, name in _DOCUMENT_NAME.findall(document)})
+    return tuple(dict.fromkeys(fold(title or name, "zh") for title, name in _DOCUMENT_NAME.findall(document)))
 
 
 def _is_name(filler: str, asked: Asked, answers: set[str]) -> bool:

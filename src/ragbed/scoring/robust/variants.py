@@ -89,7 +89,7 @@ def _times_and_numbers(alias: str) -> Iterator[str]:
 
 def _speeds(number: str, unit: str) -> Iterator[str]:
     value = number.replace(",", "")
-    is_short = value.isdigit() and len(value) <= 15  # The words of a longer number are of no use.
+    is_short = value.isdigit() and len(value) <= 15  # Longer numbers are not written in words.
     for form in _SPEEDS[unit]:
         for written in [number, *([in_words(int(value)), _in_han_large(int(value))] if is_short else [])]:
             yield form.format(written) if "{}" in form else f"{written} {form}"
