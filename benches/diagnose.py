@@ -14,7 +14,8 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from ragbed.analysis.diagnosis.classify import diagnose_trial, is_right
+from ragbed.analysis.diagnosis.classify import diagnose_trial
+from ragbed.analysis.diagnosis.context import is_right
 from ragbed.analysis.diagnosis.records import Diagnosis
 from ragbed.analysis.statistics.rates import wilson
 from ragbed.data import Dataset

@@ -230,7 +230,7 @@ def _token_costs(encoder: TokenEncoder, texts: Sequence[str], question: str) -> 
 
 def _quality_table(rows: Sequence[Row], pools: dict[str, RecallPool]) -> str:
     lines = [
-        "| File | Encoder | Recall at 30 | Own pool |",
+        "|File|Encoder|Recall at 30|Own pool|",
         "|---|---|---|---|",
     ]
     for file, pool in pools.items():
@@ -238,16 +238,16 @@ def _quality_table(rows: Sequence[Row], pools: dict[str, RecallPool]) -> str:
         size = f"{len(pool.sought)} questions, {len(pool.passages):,} passages"
         for row, label in zip(found, [f"{file}: {size}", *[""] * len(found)], strict=False):
             cells = (row.recall.at_30, row.recall.own)
-            lines.append(f"| {label} | {row.encoder} | " + " | ".join(f"{cell:.3f}" for cell in cells) + " |")
-        lines.append(f"| | *random order* | | *{found[0].recall.own_chance:.3f}* |")
+            lines.append("|".join(["", label, row.encoder, *(f"{cell:.3f}" for cell in cells), ""]))
+        lines.append(f"||*random order*||*{found[0].recall.own_chance:.3f}*|")
     return "\n".join(lines)
 
 
 def _cost_table(costs: Sequence[Cost]) -> str:
-    lines = ["| Encoder | Passages per second | Bytes per passage | Milliseconds per question |", "|---|---|---|---|"]
+    lines = ["|Encoder|Passages per second|Bytes per passage|Milliseconds per question|", "|---|---|---|---|"]
     for cost in costs:
         size = f"{cost.bytes_per_passage:,.0f}" if cost.bytes_per_passage else "the text"
-        lines.append(f"| {cost.encoder} | {_brief(cost.texts_per_s)} | {size} | {_brief(cost.question_ms)} |")
+        lines.append(f"|{cost.encoder}|{_brief(cost.texts_per_s)}|{size}|{_brief(cost.question_ms)}|")
     return "\n".join(lines)
 
 

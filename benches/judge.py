@@ -28,7 +28,7 @@ from ragbed.analysis.judging.request import judge_case
 from ragbed.analysis.judging.verdict import Verdict, verdict_of
 from ragbed.analysis.statistics.agreement import Agreement, agreement
 from ragbed.analysis.statistics.rates import Interval, wilson
-from ragbed.data.catalog import open_datasets
+from ragbed.data.catalog import open_data
 from ragbed.models import ModelConfig, open_model
 from ragbed.models.base import Sampling
 from ragbed.runs.store import StoredResult
@@ -179,7 +179,7 @@ def measure(model: str, lang: Lang, items: int) -> bool:
 
 def _replies(lang: Lang, goal: str, items: int) -> Iterator[Reply]:
     """Yield the answer to the next question, first unchanged and then with every attack."""
-    (dataset,) = open_datasets([f"ragbed-mini-{lang}_base"])
+    (dataset,) = open_data([f"ragbed-mini-{lang}_base"])
     settings = Settings(langs=(lang,))
     cases = list(generate_cases([dataset], choose_testbeds(["closed-book"], settings), settings, named=True))
     for place in range(items):

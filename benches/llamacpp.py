@@ -25,7 +25,7 @@ from typing import Any
 
 import xllamacpp  # type: ignore[import-untyped]
 
-from ragbed.data.catalog import open_datasets
+from ragbed.data.catalog import open_data
 from ragbed.models import ModelConfig, open_model
 from ragbed.models.base import Sampling
 from ragbed.models.local.llama_child import parameters
@@ -91,7 +91,7 @@ def main() -> None:
 
 
 def _cases(items: int) -> list[Case]:
-    datasets = open_datasets([f"ragbed-mini-en_{kind}" for kind in ("base", "int", "fact")])
+    datasets = open_data([f"ragbed-mini-en_{kind}" for kind in ("base", "int", "fact")])
     testbeds = [TESTBEDS[name] for name in DEFAULT_TESTBEDS]
     cases = (case for data in datasets for bed in testbeds for case in bed.cases(data, Settings(limit=items)))
     return [case for case in cases if case.feasible]

@@ -52,7 +52,7 @@ def main() -> int:
     """Draw a sample, or score the labelled rows; return 1 if a row has no label."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--folder", type=Path, default=FOLDER, help="folder of the validation set")
-    parser.add_argument("--set", type=int, choices=(1, 2, 3), default=1, help="validation set to score")
+    parser.add_argument("--set", type=int, choices=(1, 2, 3, 4), default=1, help="validation set to score")
     parser.add_argument("--held-out", action="store_true", help="score the held-out rows instead of the rest")
     parser.add_argument("--sample", type=Path, nargs="+", default=[], help="responses from which to draw the rows")
     parser.add_argument("--per-language", type=int, default=1000, help="rows to draw per language")

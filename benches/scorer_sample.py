@@ -17,7 +17,7 @@ from ragbed.schema import Case, Document, Lang
 from ragbed.scoring.robust.normalise import fold
 
 # The parts of the validation sets: development rows, and rows that were held out until they were scored.
-Part: TypeAlias = Literal["dev", "held-out", "dev-2", "held-out-2", "dev-3", "held-out-3"]
+Part: TypeAlias = Literal["dev", "held-out", "dev-2", "held-out-2", "dev-3", "held-out-3", "dev-4", "held-out-4"]
 
 ORDINARY = ("gold only", "rival only", "set-phrase refusal", "number and date variants")
 # The share of each stratum in the sample; a stratum with too few responses is taken completely.

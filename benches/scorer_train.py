@@ -34,10 +34,11 @@ from tests.scoring.robust.adversarial_cases import read_cases
 from tests.scoring.robust.cases import make_case
 
 WEIGHTS = ROOT / "src" / "ragbed" / "scoring" / "robust" / "weights"
-PARTS: tuple[Part, ...] = ("dev", "held-out", "dev-2", "held-out-2", "dev-3")
-SMALLEST = 0.02  # weights below this are left out
-PENALTIES = {"sentence": 0.03, "response": 3.0, "mention": 2.0}  # how strongly large weights are penalised
-SHIFT = 0.25  # added to the log odds of a flag and of a refusal; a cross-validation had the fewest errors near it
+PARTS: tuple[Part, ...] = ("dev", "held-out", "dev-2", "held-out-2", "dev-3", "held-out-3", "dev-4")
+SMALLEST = {"sentence": 0.2, "response": 0.02, "mention": 0.05}  # smaller weights change hardly any verdict
+PENALTIES = {"sentence": 0.08, "response": 3.0, "mention": 2.0}  # how strongly large weights are penalised
+# Added to the log odds of a flag and of a refusal; a cross-validation by set had the fewest errors near them.
+SHIFTS = {"flagged": 0.25, "refused": 0.4}
 # Responses that regression tests check count more than once.
 COPIES = {"adversarial": 5.0, "phrasings": 2.0, "labelled": 2.0}
 MIN_COUNT = 2  # a feature of fewer sentences, responses or mentions is left out
@@ -55,6 +56,7 @@ class Example(NamedTuple):
     reply: str
     labels: dict[str, bool]
     sentences: list[set[str]]
+    lengths: list[float]
     response: set[str]
     mentions: list[tuple[str, set[str]]]
     has_misled: bool
@@ -114,22 +116,22 @@ def _example(source: str, stratum: str, case: Case, reply: str, labels: dict[str
     mentions = mention_features(reader.tokens) if len(reader.true) == 1 and (reader.true[0] or reader.false) else []
     wanted = {name: bool(labels.get(name)) for name in (*LABELS, "misled")}
     found = [sentence_features(sentence) for sentence in sentences] or [set()]
-    return Example(
-        source, stratum, case, reply, wanted, found, response_features(sentences), mentions, "misled" in labels
-    )
+    lengths = [model.sentence_length(sentence) for sentence in sentences] or [1.0]
+    responses = response_features(sentences)
+    return Example(source, stratum, case, reply, wanted, found, lengths, responses, mentions, "misled" in labels)
 
 
 def fit(examples: Sequence[Example]) -> model.Weights:
     """Return the weights that fit labelled responses."""
     sentences, owners = _flatten([each.sentences for each in examples])
     terms, response_terms = _vocabulary(sentences), _vocabulary([each.response for each in examples])
-    lengths = np.array([1 / np.sqrt(max(1, len(features))) for features in sentences])
+    lengths = np.array([1 / length for each in examples for length in each.lengths])
     found = csr_matrix(_matrix(sentences, terms).multiply(lengths[:, None]))
     responses = _matrix([each.response for each in examples], response_terms)
     copies = np.array([COPIES.get(each.source, 1.0) for each in examples])
     penalties = np.repeat([PENALTIES["sentence"], PENALTIES["response"], 0], [len(terms), len(response_terms), 1])
     solved = []
-    for label in ("flagged", "refused"):
+    for label in SHIFTS:
         wanted = np.array([float(each.labels[label]) for each in examples])
         loss = _phrase_loss(found, owners, responses, wanted, copies)
         solved.append(_minimize(loss, penalties))
@@ -137,13 +139,13 @@ def fit(examples: Sequence[Example]) -> model.Weights:
     decided = [each for each in examples if each.mentions]
     mention_terms, mention_weights = _fit_mentions(decided)
     return model.Weights(
-        bias=(round(float(pairs[-1][0]) + SHIFT, 3), round(float(pairs[-1][1]) + SHIFT, 3)),
-        sentence=_pairs(terms, pairs[: len(terms)]),
-        response=_pairs(response_terms, pairs[len(terms) : -1]),
+        bias=(round(float(pairs[-1][0]) + SHIFTS["flagged"], 3), round(float(pairs[-1][1]) + SHIFTS["refused"], 3)),
+        sentence=_pairs(terms, pairs[: len(terms)], SMALLEST["sentence"]),
+        response=_pairs(response_terms, pairs[len(terms) : -1], SMALLEST["response"]),
         mention={
             term: weight
             for term, weight in zip(mention_terms, mention_weights, strict=False)
-            if abs(weight) >= SMALLEST
+            if abs(weight) >= SMALLEST["mention"]
         },
         none=mention_weights[-1],
     )
@@ -234,12 +236,12 @@ def _matrix(found: Sequence[set[str]], vocabulary: dict[str, int]) -> csr_matrix
     return csr_matrix((np.ones(len(columns)), columns, ends), shape=(len(rows), len(vocabulary)))
 
 
-def _pairs(terms: Iterable[str], weights: Floats) -> dict[str, tuple[float, float]]:
+def _pairs(terms: Iterable[str], weights: Floats, smallest: float) -> dict[str, tuple[float, float]]:
     found = zip(terms, weights, strict=True)
     return {
         term: (float(flag), float(refusal))
         for term, (flag, refusal) in found
-        if max(abs(flag), abs(refusal)) >= SMALLEST
+        if max(abs(flag), abs(refusal)) >= smallest
     }
 
 
@@ -253,6 +255,7 @@ def _predict(examples: Sequence[Example], folds: int, without: Part | None) -> I
         ]
         weights = fit([each for each, left_out in zip(examples, is_out, strict=True) if not left_out])
         model.load_weights = lambda _lang, fitted=weights: fitted  # type: ignore[assignment]
+        model.known_features.cache_clear()
         for each in (each for each, left_out in zip(examples, is_out, strict=True) if left_out):
             yield Predicted(each, judge(each.case, each.reply))
     model.load_weights = load_weights

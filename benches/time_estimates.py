@@ -18,7 +18,7 @@ from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 
-from ragbed.data.catalog import open_datasets
+from ragbed.data.catalog import open_data
 from ragbed.models import ModelConfig, open_model
 from ragbed.models.base import Sampling
 from ragbed.runs.call_loop import CallProgress
@@ -91,7 +91,7 @@ def main() -> None:
 
 
 def _measure(plan: Plan, name: str, items: int) -> tuple[Watch, float]:
-    datasets = open_datasets([f"ragbed-mini-en_{kind}" for kind in plan.kinds])
+    datasets = open_data([f"ragbed-mini-en_{kind}" for kind in plan.kinds])
     settings = {bed: Settings(limit=items, num_docs=(plan.docs,), noise=plan.noise) for bed in plan.testbeds}
     settings |= {
         bed: Settings(limit=items, num_docs=(plan.docs,)) for bed in {"rejection", "counterfactual"} & settings.keys()

@@ -50,7 +50,7 @@ The bundled `figure1` dataset contains four examples in our own words. `ragbed d
 _PIPELINE = """
 ## Figure 2: how data is built
 
-The figure shows the [steps of `ragbed build`](../reference/build.md#steps).
+Figure 2 shows the [steps of `ragbed build`](../reference/build.md#steps).
 
 ![The steps of a build](../images/figure2.svg)
 """.strip()

@@ -31,7 +31,7 @@ _FENCE = re.compile(r"^ *(`{3,}).*?^ *\1 *$|<!--.*?-->", re.MULTILINE | re.DOTAL
 _ADDED = {
     "self._damaged": ("", ". Reinstall the encoder: pip install --force-reinstall 'ragbed[dense]'."),
     "self.damaged": ("{file}: ", " is damaged; restore the file from a backup"),
-    "Infeasible": ("No case can be built. Reason: ", "."),
+    "Infeasible": ("No case can be built. Most frequent reason ({count} of {total} cases): ", "."),
     "UnusedOption": ("`{option}` has no effect here: ", "."),
 }
 _JS_PAIR = re.compile(r'^\s*"((?:[^"\\]|\\.)+)":\s*"((?:[^"\\]|\\.)+)",?\s*$', re.MULTILINE)

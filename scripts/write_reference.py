@@ -112,11 +112,11 @@ _GROUPS = {
     "Errors": ("RagbedError", "UsageError"),
 }
 _INTRODUCTION = """
-Every command has a function in `ragbed`, whose parameters are named after the options, with `_` instead of `-`.
-Functions
-return result objects: `records()` returns rows, `to_pandas()` returns a DataFrame (`pip install 'ragbed[pandas]'`), and
-notebooks display tables and figures. Only a progress bar is printed, in terminals and notebooks. To turn it off, use
-`progress=False`; to receive the updates yourself, pass a `ragbed.Progress`. Messages go to the logger `ragbed`.
+Every command has a matching function in `ragbed`. Parameters are named after the options, with `_` instead of `-`.
+Functions return result objects: `records()` returns rows, `to_pandas()` returns a DataFrame (`pip install
+'ragbed[pandas]'`), and notebooks display tables and figures. Only a progress bar is printed, in terminals and
+notebooks. To turn off the progress bar, use `progress=False`; to receive the updates, pass a
+`ragbed.Progress`. Messages go to the `ragbed` logger.
 
 ```python
 import ragbed
@@ -135,8 +135,7 @@ print(run.to_pandas().groupby("noise")["score.correct"].mean())
 The functions read API keys, base URLs, proxies and the folders for data and cached responses (`RAGBED_DATA_DIR`,
 `RAGBED_CACHE_DIR`) from the environment. Option variables such as `RAGBED_LIMIT` affect only the command line.
 
-An invalid parameter raises `ragbed.UsageError` before anything is sent. A failed case raises no exception:
-`Run.outcomes` counts failed cases, and `Run.errors` lists them.
+An invalid parameter raises `ragbed.UsageError` before anything is sent.
 
 In signatures, `Values` is a single value, a list of values, or a comma-separated string. `ModelLike` and `DataLike` are
 described under `ragbed.run`.
@@ -211,6 +210,7 @@ def _code(name: str, documented: object) -> str:
     ] * bool(shared)
     gives = signature.return_annotation
     gives = gives if isinstance(gives, str) else plain(gives)
+    takes = [re.sub(r"<bound method (\S+) of .*>", r"\1", one) for one in takes]
     line = f"{name}({', '.join(takes)}) -> {gives}"
     if len(line) > _WIDTH:
         line = "\n".join([f"{name}(", *(f"    {one}," for one in takes), f") -> {gives}"])
@@ -264,7 +264,7 @@ def _prose(documented: object) -> str:
                 lines.append(f"* `{match[1]}`: {match[2]}")
             elif match[1] == _RUN_OPTIONS[-1]:
                 lines.append(
-                    "* `model` and `data` are the parameters of `ragbed.run`. All other attributes are options of "
+                    "* `model` and `data` are the same as in `ragbed.run`. All other attributes are options of "
                     "[`ragbed run`](cli.md#ragbed-run), with `_` for `-`."
                 )
         else:

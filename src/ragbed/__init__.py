@@ -14,8 +14,8 @@ if sys.version_info < (3, 11):  # noqa: UP036 - pip checks this, but a copy of t
         % sys.version_info[:2]
     )
 
-# Type checkers treat this as true. `typing` is not imported because it would load a dozen modules before a command
-# starts, and with `python -m ragbed` the current folder is still on the path.
+# Type checkers treat `TYPE_CHECKING` as true. It is not imported from `typing`, which would load a dozen modules before
+# a command starts. With `python -m ragbed`, a file in the current folder could also shadow one of them.
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:

@@ -12,17 +12,17 @@ import gc
 import os
 
 # Number of new objects that triggers a garbage collection. Runs create thousands of records, hardly any of them in
-# cycles. With the default of 700, garbage collection takes a fifteenth of the time of start-up and of a run.
+# reference cycles. With the default of 700, garbage collection takes a fifteenth of both start-up time and run time.
 _GC_THRESHOLD = 100_000
 
 
 def main() -> None:
     """Run the command-line interface."""
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # a shell's background jobs ignore Ctrl-C
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # false in background jobs, which ignore Ctrl-C
         signal.signal(signal.SIGINT, _exit_now)
     _replace_closed_streams()
     gc.set_threshold(_GC_THRESHOLD)
-    atexit.register(gc.freeze)  # skip the garbage collection at exit, which takes 0.05 s
+    atexit.register(gc.freeze)  # skip garbage collection at exit, which would take 0.05 s
     from ragbed.cli import main as run_command  # noqa: PLC0415 - must come after the lines above
 
     try:

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Iterable
-from difflib import get_close_matches
 
 import msgspec
 
@@ -130,14 +129,26 @@ class NoSuchFile(UsageError):
         super().__init__(f"{place}: no such file. Check the path.")
 
 
+def nearest_name(name: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
+    """Return the known name that is most similar to a mistyped one, or None if none is similar."""
+    from difflib import get_close_matches  # noqa: PLC0415 - needed only for errors
+
+    return next(iter(get_close_matches(name, list(known), n=1, cutoff=cutoff)), None)
+
+
+def did_you_mean(name: str, known: Iterable[str], cutoff: float = 0.6) -> str:
+    """Return a sentence that suggests the nearest known name, or an empty string if none is similar."""
+    near = nearest_name(name, known, cutoff)
+    return f" Did you mean {near!r}?" if near else ""
+
+
 class UnknownName(UsageError):
     """A name is unknown; the message lists the known names and suggests the nearest one."""
 
     def __init__(self, what: str, name: str, known: Iterable[str]) -> None:
         names = self.known = list(known)
-        near = [known for known in names if len(name) > 1 and known.startswith(name)]
-        near = near or get_close_matches(name, names, n=1, cutoff=0.5)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
+        begun = [known for known in names if len(name) > 1 and known.startswith(name)]
+        hint = f" Did you mean {begun[0]!r}?" if begun else did_you_mean(name, names, 0.5)
         more = f", … ({len(names)} in total)" if len(names) > _MOST_SHOWN else ""
         super().__init__(f"unknown {what} {name!r}.{hint} Known: {', '.join(names[:_MOST_SHOWN])}{more}.")
 

@@ -133,7 +133,7 @@ class Passage(Record, frozen=True, kw_only=True):
     title: str | None = None
     date: str | None = None  # ISO date of the page
     snippet_of: str | None = None  # for a search engine's snippet: the URL of its page
-    page: str | None = None  # ID of its article; `steps/pages.jsonl` in a build maps this ID to the hash of the bytes
+    page: str | None = None  # ID of the passage's article; `steps/pages.jsonl` maps it to the hash of the bytes
     licence: str | None = None
     reviewed: bool = False  # whether a person set the label, in which case rules do not check it
     dials: dict[str, int | float | str | bool] | None = None  # perturbations of a synthetic text
@@ -161,9 +161,9 @@ class Document(Record, frozen=True, kw_only=True):
     text: str
     stance: Stance
     kind: str
-    source: int  # index among its item's passages
+    source: int  # index of the passage in its item
     item: str | None = None  # ID of the item that the document was taken from, if it is not the case's own item
-    part: int | None = None  # integration: index, from 0, of the part of the answer that it supports
+    part: int | None = None  # integration: index, from 0, of the answer part that the document supports
     states: str | None = None  # the value that a synthetic document gives as an answer to the question, if recorded
 
 
@@ -232,7 +232,7 @@ class Retrieved(Record, frozen=True, kw_only=True):
 
     id: str  # ID in the corpus, or the start of the text if the corpus does not contain it
     stance: Stance | None = None  # None if the corpus does not contain the passage
-    part: int | None = None  # integration: index, from 0, of the part of the answer that it supports
+    part: int | None = None  # integration: index, from 0, of the answer part that the passage supports
     text: str = ""
 
 
@@ -262,9 +262,9 @@ class Step(Record, frozen=True, kw_only=True):
 
 
 class Served(Record, frozen=True, kw_only=True):
-    """What the server reported about the call that produced a response."""
+    """The server's metadata for the call that produced a response."""
 
-    model: str | None = None  # may be more specific than the requested name, e.g. include a date
+    model: str | None = None  # name reported by the server; may be more specific than the requested name
     provider: str | None = None  # if the server is a router: the company whose servers answered
     fingerprint: str | None = None  # identifies the weights and configuration
     id: str | None = None  # ID of the response, for support requests to the provider

@@ -112,7 +112,7 @@ def test_runs_of_a_model_that_share_questions_do_not_add_up(
     files = [_small(tmp_path / "one", *first), _small(tmp_path / "other", *second)]
     for words in (("report",), ("merge", "-o", str(tmp_path / "both"))):
         done = type_command(*words, *map(str, files))
-        message = "several of these runs evaluate scripted/oracle on ragbed-mini-en_base"
+        message = "several of these aggregate files cover scripted/oracle on ragbed-mini-en_base"
         assert (done.code, message in done.err) == (2, True), done.err
 
 
@@ -138,7 +138,7 @@ def test_sums_of_several_profiles_give_the_report_of_their_runs(tmp_path: Path) 
     assert {json.loads(name)["profile"] for name in found} == {"robust", "paper"}
     assert found == {name: wanted[name] for name in found}
     done = type_command("report", str(tmp_path / "all"), str(_small(tmp_path / "seed", "--seed", "2")))
-    assert (done.code, "several of these runs evaluate" in done.err) == (2, True), done.err
+    assert (done.code, "several of these aggregate files cover" in done.err) == (2, True), done.err
 
 
 def _small(folder: Path, *words: str, model: str = "scripted/oracle", data: str = "ragbed-mini-en_base") -> Path:
@@ -166,28 +166,28 @@ def test_an_invalid_file_is_reported_with_its_line(tmp_path: Path) -> None:
     head = f'{{"is":"sums","ragbed":"1","runs":[{run}]}}\n'
     sheet = '{"is":"sheet","of":["m","d","en","robust"],"kinds":[]}\n'
     for content, message in (
-        ("{}\n", ":1: this is not a valid line of an aggregate file ("),
+        ("{}\n", ":1: the line is not valid in an aggregate file ("),
         ("", "contains no aggregates"),
         (
             sheet + head,
-            ":1: this is not a valid line of an aggregate file (the header must appear on the first line and "
+            ":1: the line is not valid in an aggregate file (the header must appear on the first line and "
             "nowhere else)",
         ),
         (
             head + head,
-            ":2: this is not a valid line of an aggregate file (the header must appear on the first line and "
+            ":2: the line is not valid in an aggregate file (the header must appear on the first line and "
             "nowhere else)",
         ),
-        (head + sheet + sheet, ":3: this is not a valid line of an aggregate file (m on d appears twice)"),
+        (head + sheet + sheet, ":3: the line is not valid in an aggregate file (m on d appears twice)"),
         (
             head + '{"is":"questions","n":1,"trials":[[0]]}\n',
-            ":2: this is not a valid line of an aggregate file (a trial refers to a pattern that is not defined "
+            ":2: the line is not valid in an aggregate file (a trial refers to a pattern that is not defined "
             "on an earlier line",
         ),
-        (head + '{"is":"questions","n":0,"trials":[[0]]}\n', ":2: this is not a valid line of an aggregate file ("),
+        (head + '{"is":"questions","n":0,"trials":[[0]]}\n', ":2: the line is not valid in an aggregate file ("),
         (
             head + sheet + '{"is":"end","lines":7}\n',
-            ":3: this is not a valid line of an aggregate file (expected 7 lines before this one, but found 2",
+            ":3: the line is not valid in an aggregate file (expected 7 lines before this one, but found 2",
         ),
     ):
         (tmp_path / "x.jsonl").write_text(content, "utf-8")
@@ -206,7 +206,7 @@ def test_truncated_and_concatenated_files_are_refused(tmp_path: Path, parts: lis
     (tmp_path / "cat.jsonl").write_bytes(b"".join(lines) + (tmp_path / "2.jsonl").read_bytes())
     done = type_command("report", str(tmp_path / "cat.jsonl"))
     reason = "the file continues after its end marker; if several files were concatenated, pass them separately"
-    message = f"cat.jsonl:{len(lines) + 1}: this is not a valid line of an aggregate file ({reason})"
+    message = f"cat.jsonl:{len(lines) + 1}: the line is not valid in an aggregate file ({reason})"
     assert (done.code, message in done.err) == (1, True), done.err
 
 

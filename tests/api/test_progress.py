@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import logging
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -86,7 +87,7 @@ def test_an_object_of_the_caller_receives_calls_and_messages(tmp_path: Path) -> 
             self.messages: list[str] = []
 
         def calls(self, model: str, state: CallProgress) -> None:
-            self.calls_of.append((model, state.done))
+            self.calls_of.append((model, asdict(state)["done"]))
 
         def message(self, text: str) -> None:
             self.messages.append(text)

@@ -24,7 +24,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "thinking twice": ({"thinking": "on", "extra_body": {"enable_thinking": False}}, "set the same parameter"),
     "a header with a line break": ({"header": "X-A: 1\r\nX-B: 2"}, "line break"),
     "a header without a colon": ({"header": "X-A"}, "Name: value"),
-    "a header of the connection": ({"header": ["Content-Length: 3"]}, "is managed by the connection"),
+    "a header of the connection": ({"header": ["Content-Length: 3"]}, "is set automatically"),
     "no tokens": ({"max_tokens": 0}, "Use 'auto' or an integer"),
     "many tokens": ({"max_tokens": "many"}, "Use 'auto' or an integer"),
     "a warm temperature": ({"temperature": "warm"}, "Use 'none' or a number"),

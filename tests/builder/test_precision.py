@@ -78,9 +78,12 @@ def test_the_prediction_interval_contains_the_share() -> None:
     assert low < 0.95 <= high
 
 
-def test_the_bundled_labels_are_enough_for_the_rules() -> None:
-    assert len(read_labels("rules")) >= 60
-    assert read_labels("openai/gpt-4o") == ()
+def test_the_bundled_labels_are_enough_for_the_rules_and_for_questions_about_a_sentence() -> None:
+    for generator, prompt in (("rules", "questions"), ("openai/gpt-4o", "sentence")):
+        bundled = read_labels(generator, prompt)
+        assert make_promise(bundled, [1.0] * 60, 0.95).holds
+        assert {label.lang for label in bundled} == {"en", "zh"}
+    assert read_labels("openai/gpt-4o", "questions") == ()
 
 
 def test_the_promises_of_a_build_are_corrected_by_its_review(tmp_path: Path) -> None:

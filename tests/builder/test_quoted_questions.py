@@ -130,6 +130,11 @@ def test_a_title_keeps_its_quotation_marks_as_single_ones() -> None:
         ("zh", "“试验选取____学校，6所改了时间，6所不变”", "12所"),
         ("zh", "“____毕业后，他教了七年书，1963年才调走”", "1956年"),
         ("zh", "“收到物件____，修好251件，成功率64%”", "392件"),
+        ("en", "“Visits rose by 12.5% to ____ from 240,000 the year before”", "270,000"),
+        ("en", "“Visits rose from 240,000 to 270,000, a rise of ____”", "12.5%"),
+        ("en", "“The relay finished in 3:41, ____ behind the record of 3:29”", "12 s"),
+        ("zh", "“门票收入____，比前一年的240万元减少12.5%”", "210万元"),
+        ("zh", "“接力队用了3分41秒，比馆内纪录3分29秒慢____”", "12秒"),
     ],
 )
 def test_answers_that_follow_from_other_numbers_are_given_away(lang: Lang, question: str, answer: str) -> None:
@@ -148,6 +153,9 @@ def test_answers_that_follow_from_other_numbers_are_given_away(lang: Lang, quest
         ("en", "“The first lesson was given by ____ to 12 children”", "Ada Holt"),
         ("zh", "“共____，其中22件涉及照明，9件涉及噪声”", "37件"),
         ("zh", "“票价由____降至90元”", "120元"),
+        ("en", "“Visits rose by 12.5%, and ____ children learned to swim”", "318"),
+        ("zh", "“泳池每天7:30开门，换一次水要____”", "95分钟"),
+        ("zh", "“门票收入____，比前一年减少12.5%”", "210万元"),
     ],
 )
 def test_other_answers_are_not_given_away(lang: Lang, question: str, answer: str) -> None:

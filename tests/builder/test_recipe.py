@@ -38,7 +38,7 @@ def test_places_are_looked_for_from_the_folder_of_the_recipe(tmp_path: Path) -> 
     ("text", "said"),
     [
         ("name = ", "is not valid TOML"),
-        ('name = "n"\ngenerator = "m/x"\nsources = []\n', "must have at least one language"),
+        ('name = "n"\ngenerator = "m/x"\nsources = []\n', "must define at least one language"),
         (GOOD.replace('generator = "m/x"\n', ""), "missing required field `generator`"),
         (GOOD + "[wantd]\nbase = 3\n", "unknown field `wantd`"),
         (GOOD + '[wanted]\nbase = "3"\n', "Expected `int | object`, got `str`"),

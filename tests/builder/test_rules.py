@@ -146,7 +146,7 @@ def test_chinese_events_and_blanks(title: str, text: str, question: str, answer:
         ("en", "The mills of Orsa", "Orsa had some 340 mills and more than 9,000 weavers."),
         ("en", "The mills of Orsa", "The mills of Orsa were valued at 200 to 220 million crowns."),
         ("en", "A short guide", "A storm on 8 January 2005 felled 640 trees."),  # the title names nothing
-        ("zh", "云岭大桥", "1903年考入安州大学，师从沈知秋教授。"),  # no subject
+        ("zh", "云岭桥", "1903年考入安州大学，师从沈知秋教授。"),  # no subject
         ("zh", "云岭公司发布新品", "2020年，公司推出手机理赔系统。"),
         ("zh", "云岭大桥", "该桥于1903年改建，全长120米。"),
         ("zh", "云岭市议会选举", "选举于2023年5月7日举行。"),  # elections are held repeatedly

@@ -15,7 +15,7 @@ from ragbed.builder.questions import make_questions
 from ragbed.builder.recipe import Recipe
 from ragbed.builder.records import Draft
 from ragbed.builder.rules.facts import Fact
-from ragbed.builder.sentence_questions import make_sentence_case, read_question, select_facts
+from ragbed.builder.sentence_questions import is_clear, make_sentence_case, read_question, select_facts
 from ragbed.schema import Article, Completion, Lang, Reject
 
 TITLES: dict[Lang, str] = {"en": "Baths of Lower Quenby reopen", "zh": "下渠镇游泳馆重新开放"}
@@ -30,13 +30,15 @@ def article(lang: Lang) -> Article:
 
 
 def only_fact(lang: Lang) -> Fact:
-    (fact,) = select_facts(article(lang), 9)
+    (fact,) = select_facts(article(lang), 1)
     return fact
 
 
-@pytest.mark.parametrize(("lang", "answer"), [("en", "1,318"), ("zh", "1318个")])
-def test_sentences_that_refer_to_others_are_not_selected(lang: Lang, answer: str) -> None:
-    assert only_fact(lang).answer == answer
+@pytest.mark.parametrize(("lang", "answers"), [("en", ["1,318", "212"]), ("zh", ["1318个", "2120张"])])
+def test_sentences_that_refer_to_others_are_selected_last(lang: Lang, answers: list[str]) -> None:
+    found = select_facts(article(lang), 9)
+    assert [fact.answer for fact in found] == answers
+    assert [is_clear(fact, lang) for fact in found] == [True, False]
 
 
 @pytest.mark.parametrize(("lang", "marked"), [("en", "has [[1,318]] lockers"), ("zh", "装了[[1318个]]柜子")])
@@ -106,7 +108,12 @@ GOOD = "Question: How many lockers does the new hall of the baths have?"
 BAD = "Question: Who built the lockers of the new hall of the baths?"
 
 
-def write_questions(folder: Path, replies: dict[str, Completion]) -> tuple[list[Draft], list[str], list[str]]:
+CLEAR, UNCLEAR = TEXTS["en"].split(". ")
+
+
+def write_questions(
+    folder: Path, replies: dict[str, Completion], text: str = f"{CLEAR}."
+) -> tuple[list[Draft], list[str], list[str]]:
     """Return the drafts, the outcomes of the rejects and the tasks, given the response to each task."""
     asked = []
 
@@ -115,7 +122,7 @@ def write_questions(folder: Path, replies: dict[str, Completion]) -> tuple[list[
         return {case.case: [replies[request.task]] for case in request.cases}
 
     (folder / "steps").mkdir()
-    (folder / "steps" / "articles.jsonl").write_bytes(json.encode(article("en")) + b"\n")
+    (folder / "steps" / "articles.jsonl").write_bytes(json.encode(structs.replace(article("en"), text=text)) + b"\n")
     recipe = json.decode(
         b'{"name": "baths", "generator": "m", "langs": ["en"], "wanted": {"base": 5},'
         b' "sources": [{"kind": "folder", "place": "docs"}], "questions": {"prompt": "sentence"}}',
@@ -143,6 +150,11 @@ def test_a_question_by_the_rules_replaces_one_that_cannot_be_used(tmp_path: Path
     assert draft.by_rules
     assert draft.question == only_fact("en").question
     assert outcomes == ["type"]
+
+
+def test_a_sentence_that_refers_to_another_is_quoted_without_a_call(tmp_path: Path) -> None:
+    (draft,), outcomes, asked = write_questions(tmp_path, {}, UNCLEAR)
+    assert (draft.by_rules, draft.answer, outcomes, asked) == (True, (("212",),), ["vague"], [])
 
 
 def test_a_failed_call_is_not_replaced(tmp_path: Path) -> None:
@@ -177,3 +189,64 @@ def test_years_are_asked_for_with_their_preposition() -> None:
     source = structs.replace(article("en"), text="Anna Berg kept the old baths of Quenby until 1969.")
     (fact,) = select_facts(source, 9)
     assert "with: Until which year" in make_sentence_case(source, fact).messages[0].content
+
+
+@pytest.mark.parametrize(
+    ("lang", "text", "answer", "reply"),
+    [
+        ("en", "The keeper's lodge of Quenby stood in the park until 1969, when a storm felled the chimney.", "1969",
+         "Until which year did the keeper's lodge of Quenby stand in the park?"),
+        ("en", "On 9 March a tunnel of the old baths was opened in the north wall.", "9 March",
+         "On which date was a tunnel of the old baths opened in the north wall?"),
+        ("en", "Anna Berg, the keeper, has run the steam rooms of Quenby since 2009.", "2009",
+         "Since which year has Anna Berg run the steam rooms of Quenby?"),
+        ("zh", "下渠镇的旧浴室一共有318张长椅，每张坐四个人。", "318张", "下渠镇的旧浴室一共有多少张长椅？"),
+        ("zh", "下渠镇的旧浴室于1934年关闭，锅炉拆走了。", "1934年", "下渠镇的旧浴室于哪一年关闭？"),
+        ("zh", "下渠镇的旧浴室一共有26,318块瓷砖，都是蓝的。", "26,318块", "下渠镇的旧浴室一共有多少块瓷砖？"),
+        ("en", "The keeper Anna Berg carried 318 towels of the Quenby baths.", "318",
+         "How many towels of the Quenby baths did the keeper Anna Berg carry?"),
+    ],
+)  # fmt: skip
+def test_a_question_may_leave_out_other_parts_of_the_sentence(lang: Lang, text: str, answer: str, reply: str) -> None:
+    source = structs.replace(article(lang), text=text)
+    fact = next(fact for fact in select_facts(source, 9) if fact.answer == answer)
+    assert isinstance(read_question(source, fact, reply), dict)
+
+
+@pytest.mark.parametrize(
+    ("lang", "text", "answer", "reply"),
+    [
+        # The value is an apposition, in a part without a verb, or in a relative clause.
+        ("en", "The steamer Anna Berg, 318 tons, sailed from Quenby in 1905.", "318",
+         "How many tons did the steamer Anna Berg sail from Quenby in 1905?"),
+        ("en", "On the left is the lodge where the keeper Anna Berg of Quenby was born in 1843.", "1843",
+         "In which year was the lodge where the keeper Anna Berg of Quenby was born?"),
+        # The question changes a preposition, the subject, or adds an adjective.
+        ("en", "The weight limit of the Quenby slide is 120 kg, including luggage.", "120",
+         "How many kg is the weight limit of the Quenby slide for luggage?"),
+        ("en", "The weight limit of the Quenby slide is 120 kg, including luggage.", "120",
+         "How many kg is the weight limit of the Quenby slide?"),
+        ("en", "Students of the Quenby College paid £11 a month.", "£11",
+         "How much did the Quenby College pay per month?"),
+        ("en", "The keeper Anna Berg painted 318 tiles of the Quenby baths.", "318",
+         "How many blue tiles of the Quenby baths did the keeper Anna Berg paint?"),
+        # Another verb with the same first letter.
+        ("en", "The keeper Anna Berg built 318 huts of the Quenby baths.", "318",
+         "How many huts of the Quenby baths did the keeper Anna Berg burn?"),
+        # Two statements in one part.
+        ("en", "The Quenby baths were opened in 1905 and closed by the keeper Anna Berg.", "1905",
+         "In which year were the Quenby baths opened and closed by the keeper Anna Berg?"),
+        ("zh", "塑料桶一来生意就不行了，1987年只剩21名木匠，1991年散伙。", "1987年",
+         "塑料桶一来生意就不行了，哪一年只剩21名木匠，1991年散伙？"),
+        ("zh", "1921年，商人殷子厚合资2万元在河边租地建起了浴室，有锅炉6台。", "1921年",
+         "商人殷子厚合资2万元在河边租地建起了浴室，有锅炉6台是在哪一年建立的？"),
+        ("zh", "浴室的门票从春天起改了，成人每次收费45元。", "45元", "成人每次收费多少元？"),
+        ("zh", "浴室的大柜子每月350元，小柜子180元。", "180元", "浴室的大柜子每月350元，小柜子多少元？"),
+    ],
+)  # fmt: skip
+def test_a_question_must_not_add_move_or_leave_out_words(lang: Lang, text: str, answer: str, reply: str) -> None:
+    source = structs.replace(article(lang), text=text)
+    fact = next(fact for fact in select_facts(source, 9) if fact.answer == answer)
+    found = read_question(source, fact, reply)
+    assert not isinstance(found, dict)
+    assert found[0] == "unrelated"

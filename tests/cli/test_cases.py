@@ -83,7 +83,7 @@ def test_the_summary_counts_per_condition_with_reasons(data: str) -> None:
         (["--lang", "fr"], "unknown language 'fr'. Known: en, zh"),
         (["--limit", "0"], "--limit '0' is neither a positive number of items nor a fraction"),
         (["--limit", "1.5"], "--limit 1.5 is out of range"),
-        (["--positions", "some"], "unknown value of --positions 'some'. Known: balanced, all"),
+        (["--positions", "some"], "unknown value for --positions 'some'. Known: balanced, all"),
         (["--testbeds", "rejection", "--noise", "0.5"], "rejection accepts only the ratio 1"),
         (["--testbeds", "noise", "--noise", "1"], "noise accepts ratios below 1"),
         (["--testbeds", "closed-book", "--noise", "0.5"], "closed-book has no documents"),

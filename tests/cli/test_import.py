@@ -113,7 +113,7 @@ def test_data_that_were_run_under_a_shorter_name_are_found(data: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "words", "problem"),
     [
-        ("answers.json", ("--from", "rgb"), "does not match the names of the original code's result files"),
+        ("answers.json", ("--from", "rgb"), "does not match the naming pattern of the original code's result files"),
         (_NAME.replace("en_refine", "zh_int"), ("--from", "rgb"), "a dataset that is not one of en_refine"),
         (_NAME, ("--from", "rgb", "--profile", "robust"), "or --profile code-2023"),
         (_NAME, ("--from", "csv"), "unknown format 'csv'"),

@@ -117,7 +117,7 @@ MODELS = [
     ),
     Mistake(
         "run -d DATA -m https://host/ask",
-        "--model https://host/ask: to evaluate a system at a URL, put the provider before the URL: http/https://host/ask",
+        "--model https://host/ask: to evaluate a system at a URL, use the provider `http`: http/https://host/ask",
     ),
     Mistake(
         "run -d DATA -m openai-api/myserver",
@@ -304,25 +304,21 @@ DATASETS = [
 NO_CASES = [
     Mistake(
         "RUN --noise 0.5",
-        "No case can be built. Reason for 3 of 3 cases: a noise ratio of 0.5 would require 2.5 distractors among 5 "
-        "documents; use 0.4 "
-        "or 0.6. Choose other values for --noise, --num-docs, --true-ratio or --distractors, or another dataset; "
-        "`ragbed cases` counts the feasible cases.",
+        "No case can be built. Most frequent reason (3 of 3 cases): a noise ratio of 0.5 would require 2.5 "
+        "distractors among 5 documents; use 0.4 or 0.6. Choose other values for --noise, --num-docs, "
+        "--true-ratio or --distractors, or another dataset; `ragbed cases` counts the feasible cases.",
     ),
     Mistake(
         "RUN --noise 0.5 --testbeds noise",
-        "No case can be built. Reason for 3 of 3 cases: a noise ratio of 0.5 would require 2.5 distractors among 5 "
-        "documents; use 0.4 "
-        "or 0.6. Choose other values for --noise, --num-docs, --true-ratio or --distractors, or another dataset; "
-        "`ragbed cases` counts the feasible cases.",
+        "No case can be built. Most frequent reason (3 of 3 cases): a noise ratio of 0.5 would require 2.5 "
+        "distractors among 5 documents; use 0.4 or 0.6. Choose other values for --noise, --num-docs, "
+        "--true-ratio or --distractors, or another dataset; `ragbed cases` counts the feasible cases.",
     ),
     Mistake(
         "RUN --num-docs 50",
-        "No case can be built. Reason for 3 of 18 cases: the case requires 50 supporting documents, but the item has "
-        "only 6. "
-        "Choose other "
-        "values for --noise, --num-docs, --true-ratio or --distractors, or another dataset; `ragbed cases` counts "
-        "the feasible cases.",
+        "No case can be built. Most frequent reason (3 of 18 cases): the case requires 50 supporting documents, but "
+        "the item has only 6. Choose other values for --noise, --num-docs, --true-ratio or --distractors, or "
+        "another dataset; `ragbed cases` counts the feasible cases.",
     ),
     Mistake(
         "RUN --testbeds counterfactual",
@@ -340,9 +336,9 @@ NO_CASES = [
     ),
     Mistake(
         "run -m scripted/oracle -d ragbed-mini-en_fact --true-ratio 0.3 --testbeds counterfactual",
-        "No case can be built. Reason for 20 of 20 cases: a true ratio of 0.3 would require 1.5 true documents "
-        "among 5. Choose other values for --noise, --num-docs, --true-ratio or --distractors, or another "
-        "dataset; `ragbed cases` counts the feasible cases.",
+        "No case can be built. Most frequent reason (20 of 20 cases): a ratio of 0.3 true documents would require "
+        "1.5 true documents out of 5, which is not a whole number. Choose other values for --noise, "
+        "--num-docs, --true-ratio or --distractors, or another dataset; `ragbed cases` counts the feasible cases.",
     ),
     Mistake(
         "cases DATA --limit 3 --noise 0.5 --testbeds noise",
@@ -351,10 +347,9 @@ NO_CASES = [
     ),
     Mistake(
         "export DATA --limit 3 --noise 0.5 --testbeds noise --to jsonl -o x.jsonl",
-        "No case can be built. Reason for 3 of 3 cases: a noise ratio of 0.5 would require 2.5 distractors among 5 "
-        "documents; use 0.4 "
-        "or 0.6. Choose other values for --noise, --num-docs, --true-ratio or --distractors, or another dataset; "
-        "`ragbed cases` counts the feasible cases.",
+        "No case can be built. Most frequent reason (3 of 3 cases): a noise ratio of 0.5 would require 2.5 "
+        "distractors among 5 documents; use 0.4 or 0.6. Choose other values for --noise, --num-docs, "
+        "--true-ratio or --distractors, or another dataset; `ragbed cases` counts the feasible cases.",
     ),
 ]
 OPTIONS = [
@@ -394,7 +389,7 @@ OPTIONS = [
         "RUN --profile robst",
         "unknown profile 'robst'. Did you mean 'robust'? Known: paper, code-2023, code-2024, robust.",
     ),
-    Mistake("RUN --positions al", "unknown value of --positions 'al'. Did you mean 'all'? Known: balanced, all."),
+    Mistake("RUN --positions al", "unknown value for --positions 'al'. Did you mean 'all'? Known: balanced, all."),
     Mistake(
         "RUN --distractors relatd",
         "unknown distractor condition 'relatd'. Did you mean 'related'? Known: related, random, fixed.",
@@ -465,7 +460,7 @@ OPTIONS = [
     Mistake(
         "RUN --prompt none",
         "--prompt none: the folder contains no instructions. Create at least one of en/system.md, en/user.md, "
-        "en/closed-book.system.md, en/closed-book.user.md, or the same files for zh.",
+        "en/closed-book.system.md, en/closed-book.user.md, or of the corresponding files in zh/.",
     ),
     Mistake("RUN --config none.toml", "--config none.toml cannot be read: No such file or directory. Check the path."),
     Mistake("RUN --config bad.toml", "--config bad.toml is not valid TOML: <any>"),
@@ -590,7 +585,7 @@ FILES = [
     Mistake("import none --from rgb -d DATA -o new", "none: no such file. Check the path."),
     Mistake(
         "import text --from rgb -d DATA -o new",
-        "text does not match the names of the original code's result files. Rename it to "
+        "text does not match the naming pattern of the original code's result files. Rename it to "
         "prediction_<data>_<model>_temp<t>_noise<r>_passage<k>_correct<c>.json.",
     ),
     Mistake(

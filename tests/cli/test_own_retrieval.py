@@ -99,7 +99,7 @@ def test_a_model_which_searches_nothing_is_refused_before_it_is_asked() -> None:
     done = type_command("run", "-m", "scripted/oracle", "-d", DATA, "--testbeds", "own-retrieval", "--out", "r")
     assert done.code == 2
     assert (
-        "scripted/oracle does not search documents, but the testbeds own-retrieval and own-rejection require a RAG "
+        "scripted/oracle does not search documents, but the own-retrieval and own-rejection testbeds require a RAG "
         "system "
         "(python/…, http/…, ragbed.system)." in done.err
     )

@@ -48,7 +48,7 @@ def test_what_an_address_holds_of_keys_is_not_shown(here: Path) -> None:
 
 def test_a_run_named_as_an_address_of_this_machine_is_no_file_of_sums(here: Path) -> None:
     done = type_command("report", f"file://{here}/r")
-    said = f"ragbed: file://{here}/r: a run is a local folder. Use the folder's path without file://.\n"
+    said = f"ragbed: file://{here}/r: a run must be given as a local path. Use the folder's path without file://.\n"
     assert (done.code, done.err) == (2, said)
 
 
@@ -133,4 +133,4 @@ def test_a_run_that_cannot_be_written_is_named_by_its_folder(tmp_path: Path) -> 
     (tmp_path / "file").touch()
     done = type_command(*_RUN, "--out", str(tmp_path / "file" / "run"))
     assert done.code == 1
-    assert f"{tmp_path / 'file' / 'run'} cannot be written: Not a directory" in done.err
+    assert f"{tmp_path / 'file' / 'run'} cannot be written to: Not a directory" in done.err

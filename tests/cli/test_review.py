@@ -145,7 +145,7 @@ def test_two_processes_do_not_review_one_folder(folder: Path) -> None:
     with hold(folder / "review"):
         done = type_command("review", str(folder), "--import", str(folder / "review" / "decisions.jsonl"))
     assert done.code == 1
-    assert "is being written by process" in done.err
+    assert "is in use by process" in done.err
 
 
 def test_decisions_are_applied_while_the_page_runs(folder: Path, tmp_path: Path) -> None:

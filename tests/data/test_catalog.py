@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ragbed.data.catalog import CATALOG, CatalogEntry, CatalogFile, files_here, folder_of, open_datasets
+from ragbed.data.catalog import CATALOG, CatalogEntry, CatalogFile, files_here, folder_of, open_data
 from ragbed.data.catalog.install import Arrival, _locked, download, take
 from ragbed.environment import default_data_dir
 from ragbed.errors import RagbedError, UsageError
@@ -177,38 +177,38 @@ class TestNames:
 
     def test_a_path_is_called_by_its_stem_and_can_be_renamed(self) -> None:
         Path("mine.jsonl").touch()
-        (plain, renamed) = open_datasets(["mine.jsonl", "yours=mine.jsonl"])
+        (plain, renamed) = open_data(["mine.jsonl", "yours=mine.jsonl"])
         assert (plain.name, renamed.name) == ("mine", "yours")
         assert plain.path == renamed.path == Path("mine.jsonl")
 
     def test_bundled_data_is_there_under_its_name(self) -> None:
-        (dataset,) = open_datasets(["figure1"])
+        (dataset,) = open_data(["figure1"])
         assert dataset.name == "figure1"
         assert next(dataset.items()).question
 
     def test_downloaded_data_is_there_under_its_name(self, tiny: CatalogEntry, tmp_path: Path) -> None:
         bring(tiny, tmp_path)
-        one, other = open_datasets(["one", "other=one"], tmp_path)
+        one, other = open_data(["one", "other=one"], tmp_path)
         assert (one.name, other.name) == ("one", "other")
         assert one.path == other.path == folder_of(tiny, tmp_path) / "one.json"
 
     def test_a_file_wins_over_a_name_but_a_folder_does_not(self) -> None:
         Path("figure1").mkdir()
-        assert open_datasets(["figure1"])[0].path.name == "figure1.jsonl"
+        assert open_data(["figure1"])[0].path.name == "figure1.jsonl"
         Path("figure1").rmdir()
         Path("figure1").touch()
-        assert open_datasets(["figure1"])[0].path == Path("figure1")
+        assert open_data(["figure1"])[0].path == Path("figure1")
 
     def test_a_file_with_an_equals_sign_is_a_file(self) -> None:
         Path("k=5.jsonl").touch()
-        assert open_datasets(["k=5.jsonl"])[0].name == "k=5"
+        assert open_data(["k=5.jsonl"])[0].name == "k=5"
 
     @pytest.mark.parametrize("spec", ["en_refine", "mine=en_refine"])
     def test_a_name_that_is_not_downloaded_names_the_command(self, spec: str, tmp_path: Path) -> None:
         with pytest.raises(
             UsageError, match=r"en_refine has not been downloaded yet\. Download it with: ragbed data get rgb"
         ):
-            open_datasets([spec], tmp_path)
+            open_data([spec], tmp_path)
 
     @pytest.mark.parametrize(
         ("spec", "message"),
@@ -230,12 +230,12 @@ class TestNames:
     )
     def test_anything_else_is_no_such_file(self, spec: str, message: str) -> None:
         with pytest.raises(UsageError) as caught:
-            open_datasets([spec])
+            open_data([spec])
         assert message in str(caught.value)
         assert caught.value.exit_code == 2
 
     def test_two_datasets_of_one_name_are_refused(self) -> None:
         Path("figure1.json").touch()
         with pytest.raises(UsageError, match=r"2 datasets are named 'figure1'\. Rename one with NAME=PATH"):
-            open_datasets(["figure1", "figure1.json"])
-        assert [one.name for one in open_datasets(["figure1", "other=figure1.json"])] == ["figure1", "other"]
+            open_data(["figure1", "figure1.json"])
+        assert [one.name for one in open_data(["figure1", "other=figure1.json"])] == ["figure1", "other"]

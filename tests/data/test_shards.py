@@ -13,7 +13,7 @@ import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
 from ragbed.data import native
-from ragbed.data.catalog import open_datasets
+from ragbed.data.catalog import open_data
 from ragbed.data.shards import LIST, ShardedDataset, open_shards
 from ragbed.errors import DataError, UsageError
 from ragbed.interop.exports.shards import LINES, write_shards
@@ -47,7 +47,7 @@ def test_what_is_written_in_parts_is_read_again(tmp_path: Path) -> None:
 def test_parts_are_read_over_http(tmp_path: Path) -> None:
     here = _write(tmp_path / "made")
     with serve_folder(tmp_path) as address:
-        (there,) = open_datasets([f"{address}/made"])
+        (there,) = open_data([f"{address}/made"])
         assert list(there.items()) == list(here.items())
         assert (there.name, there.sha256()) == ("made", here.sha256())
 
@@ -66,7 +66,7 @@ def test_more_parts_than_items_leave_some_empty(tmp_path: Path) -> None:
 
 def test_a_folder_of_parts_is_a_dataset_by_its_name(tmp_path: Path) -> None:
     _write(tmp_path / "made")
-    named, renamed = open_datasets([str(tmp_path / "made"), f"other={tmp_path / 'made'}"])
+    named, renamed = open_data([str(tmp_path / "made"), f"other={tmp_path / 'made'}"])
     assert (named.name, renamed.name) == ("made", "other")
     assert isinstance(named, ShardedDataset)
 
@@ -124,7 +124,7 @@ def test_a_folder_that_is_none_says_why(tmp_path: Path, content: str | None, mes
     if content is not None:
         (tmp_path / LIST).write_text(content)
     with pytest.raises((DataError, UsageError), match=message):
-        open_datasets([f"file://{tmp_path}"])
+        open_data([f"file://{tmp_path}"])
 
 
 def test_a_folder_that_is_there_is_not_written_over(tmp_path: Path) -> None:

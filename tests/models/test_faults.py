@@ -8,7 +8,7 @@ import resource
 import socket
 import time
 import tracemalloc
-from dataclasses import replace
+from dataclasses import FrozenInstanceError, asdict, replace
 from urllib.parse import quote
 
 import pytest
@@ -359,6 +359,15 @@ def test_fatal_kinds_would_affect_every_case() -> None:
 def test_at_least_one_attempt_is_made() -> None:
     with pytest.raises(ValueError, match="at least 1"):
         RetryPolicy(attempts=0)
+
+
+def test_a_provider_can_replace_values_of_the_retry_policy() -> None:
+    policy = replace(RetryPolicy(), attempts=2)
+    assert asdict(policy) == asdict(RetryPolicy()) | {"attempts": 2}
+    with pytest.raises(FrozenInstanceError):
+        policy.attempts = 3  # type: ignore[misc]
+    with pytest.raises(ValueError, match="at least 1"):
+        replace(policy, paid_attempts=0)
 
 
 @pytest.mark.parametrize(

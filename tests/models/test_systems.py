@@ -170,7 +170,7 @@ def test_a_function_that_cannot_be_loaded_is_named_before_the_first_call(spec: s
     [("http://localhost:8917/ask", "http/localhost:8917/ask"), ("https://rag.test/ask", "http/https://rag.test/ask")],
 )
 def test_a_url_without_a_provider_is_refused_with_the_correct_form(spec: str, write: str) -> None:
-    with pytest.raises(UsageError, match=f"the URL: {write}$"):
+    with pytest.raises(UsageError, match=f"use the provider `http`: {write}$"):
         open_model(spec, lambda name: ModelConfig(name, {}))
 
 

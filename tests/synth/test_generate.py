@@ -68,5 +68,5 @@ def test_an_interrupted_generation_leaves_the_folder_unchanged(tmp_path: Path) -
 
 def test_a_folder_that_cannot_be_created_is_named_in_the_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("a file", "utf-8")
-    with pytest.raises(RagbedError, match=r"file/dataset cannot be written"):
+    with pytest.raises(RagbedError, match=r"file/dataset cannot be written to"):
         write_dataset((_SMALL,), {"base": 1}, tmp_path / "file" / "dataset")

@@ -14,11 +14,11 @@ import pytest
 from msgspec import structs
 
 from ragbed.analysis.comparison import open_side
-from ragbed.analysis.diagnosis.classify import is_right
+from ragbed.analysis.diagnosis.context import is_right
 from ragbed.analysis.metrics.strategies import WANTED
 from ragbed.analysis.run_cells import read_report_cells
 from ragbed.data import Dataset
-from ragbed.data.catalog import open_datasets
+from ragbed.data.catalog import open_data
 from ragbed.interop.exports.harness_tasks import Loader, task_yaml
 from ragbed.reporting.leaderboard import COLUMNS
 from ragbed.runs.execution import run
@@ -45,7 +45,7 @@ _SCORES = {"accuracy": "correct", "refusal_recall": "refused"}
 
 
 def _datasets() -> list[Dataset]:
-    return open_datasets([f"ragbed-mini-en_{kind}" for kind in ("base", "int", "fact")])
+    return open_data([f"ragbed-mini-en_{kind}" for kind in ("base", "int", "fact")])
 
 
 def _cases() -> Iterator[Case]:

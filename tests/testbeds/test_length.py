@@ -10,7 +10,7 @@ import pytest
 
 import ragbed
 from ragbed.data import Dataset
-from ragbed.data.catalog import open_datasets
+from ragbed.data.catalog import open_data
 from ragbed.schema import Case
 from ragbed.testbeds.length import LENGTH
 from ragbed.testbeds.settings import Settings
@@ -79,7 +79,7 @@ def test_random_distractors_of_other_questions_fill_200_documents(tmp_path: Path
 
 
 def test_the_default_is_what_the_dataset_can_fill() -> None:
-    (mini,) = open_datasets(["ragbed-mini-en_base"])
+    (mini,) = open_data(["ragbed-mini-en_base"])
     told: list[str] = []
     spec = ragbed.RunSpec(model="scripted/oracle", data="ragbed-mini-en_base", testbeds="length", limit=3)
     assert {case.k for case in ragbed.plan_run(spec, message=told.append).cases()} == {1, 5}

@@ -303,7 +303,7 @@ def test_with_true_documents_only_an_answer_is_expected(tmp_path: Path) -> None:
 def test_more_than_all_documents_is_infeasible(tmp_path: Path) -> None:
     dataset = _write(tmp_path, [fact_item(0)])
     (case,) = _cases(dataset, "counterfactual", noise=(Fraction("0.4"),), correct=(Fraction("0.8"),))
-    assert case.reason == "the noise ratio and the true ratio together require more than 5 documents"
+    assert case.reason == "the distractors and the true documents together would exceed 5 documents"
 
 
 def test_closed_book_asks_every_item_without_documents(tmp_path: Path) -> None:

@@ -16,16 +16,17 @@ from ragbed.errors import UnknownName, UsageError
 from ragbed.schema import Case
 from ragbed.testbeds.prompts.strategies import MARK
 
-# A trial with all scores, which no real response has, so that metrics over a subset of responses are not empty.
+# Scores of a hypothetical trial in which every score is 1. No real response has all of them, but without them, metrics
+# over a subset of responses would be empty.
 _SCORES: dict[str, ScoreValue] = dict.fromkeys(
     ("correct", "partial", "aligned", "refused", "flagged", "misled", "paper.refused"), 1.0
 )
-# Number of repeats needed to predict the cells: the first is used to select questions, and the second is scored.
+# Number of repeats needed to predict the cells: the first repeat is used to select questions, and the second is scored.
 _REPEATS = 2
 
 SELECTOR = r"(?P<table>[\w-]+)\.(?P<metric>\w+)(?:@(?P<noise>[\d.]+))?(?::(?P<lang>en|zh))?"
 """The regular expression for selectors."""
-# Patterns for definitions that cover several metrics.
+# Regular expressions for groups of metrics that share one definition.
 FAMILIES = {
     "outcomes": r"(?:correct|misled|both|refused|other)_(?:un)?flagged",
     "by_false_share": r".*_by_false_share",
@@ -70,7 +71,7 @@ class PlannedCells:
 
     def __init__(self, repeats: int) -> None:
         self._repeats = range(min(repeats, _REPEATS))
-        self._first: dict[tuple[object, ...], str] = {}  # the first item in each condition, all of whose cases are kept
+        self._first: dict[tuple[object, ...], str] = {}  # first item in each condition; other items are skipped
         self._trials: list[Scored] = []
 
     def add(self, case: Case) -> None:
@@ -111,12 +112,12 @@ def check_planned(selector: CellSelector, cells: Sequence[Cell]) -> list[Cell]:
 
 
 def select_cells(selector: CellSelector, cells: Iterable[Cell]) -> list[Cell]:
-    """Return the plain-prompt cells that match a selector, for every model, dataset, language and ratio.
+    """Return the plain-prompt cells that match a selector, for every model, dataset, language and noise ratio.
 
     Raises:
         UsageError: No cell matches the selector.
     """
-    # Other distractor conditions are used only for metrics that exist nowhere else, such as `noise_effect`.
+    # Non-default distractor conditions are used only for metrics that no other condition has, such as `noise_effect`.
     table = _table_cells(selector, cells)
     named = [cell for cell in table if cell.estimate.metric == selector.metric]
     if table and not named:

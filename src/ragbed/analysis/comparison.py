@@ -42,7 +42,7 @@ class ComparedCondition(NamedTuple):
     k: int
     arm: str
     remedy: str = ""  # the prompting strategy; empty for the plain prompt
-    against: str = ""  # for the `search` testbed: the testbed with given documents that it is compared with, if any
+    against: str = ""  # for `search` only: the testbed with given documents to compare it with, if any
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Side:
 
 @dataclass(frozen=True, order=True)
 class ComparedQuestion:
-    """A question and its answer. Other versions of the data may use the same item name for a different question."""
+    """A question identified by item, text and answer, because other versions of the data may reuse an item name."""
 
     item: str
     text: str
@@ -215,7 +215,7 @@ def hash_scores(scores: dict[ComparedQuestion, float]) -> str:
 
 
 def _narrow(row: Comparison, first: Side, second: Side) -> Comparison:
-    """Return a comparison whose interval agrees with the decisions that ended the second run (see `runs.decided`)."""
+    """Return the comparison with its interval narrowed to match the second run's decisions (see `runs.decided`)."""
     decided = [
         interval
         for interval in second.decided

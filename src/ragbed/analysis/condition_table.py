@@ -7,8 +7,7 @@ counts, without numpy, because loading it takes longer than scoring a small run.
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from importlib import import_module
 from operator import add, itemgetter
@@ -16,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, get_args
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from ragbed.analysis.statistics.rates import ALPHA, Interval, clustered_wilson
 from ragbed.runs.condition import Condition, condition_of, largest_cluster
@@ -34,10 +33,10 @@ if TYPE_CHECKING:
 
 _SCORES = ("correct", "refused", "flagged")
 _NAMES = (*(f"{track}{name}" for track in ("paper.", "code.", "") for name in _SCORES), "misled", "unsure")
-_MAX_QUEUED = 1_000  # Maximum number of results waiting to be scored, which take 15 MB with RGB's documents.
+_MAX_QUEUED = 1_000  # Maximum number of results waiting to be scored; with RGB's documents, they take 15 MB.
 _EARLY = 20_000  # Maximum number of results to score during the run; an engine scores the others in parallel later.
 _READ = 64  # Number of results from earlier sessions to read at a time.
-_STEP = 8  # Number of results to score in one step between responses, which takes about a millisecond.
+_STEP = 8  # Number of results to score in one step between responses; a step takes about a millisecond.
 
 
 class Rate(NamedTuple):
@@ -49,8 +48,7 @@ class Rate(NamedTuple):
     n: int
 
 
-@dataclass
-class ConditionCounts:
+class ConditionCounts(Struct):
     """The outcome counts and rates for one model under one condition.
 
     `planned` exceeds `asked` while a run is unfinished. `unscored` is the number of responses whose gold answer cannot
@@ -65,7 +63,7 @@ class ConditionCounts:
     filtered: int = 0
     error: int = 0
     unscored: int = 0
-    rates: dict[str, Rate] = field(default_factory=dict)
+    rates: dict[str, Rate] = {}
 
     def rate(self, name: str) -> float:
         """Return the rate of a score, e.g. `code.correct`; failed cases count as 0."""
@@ -73,7 +71,7 @@ class ConditionCounts:
         return (found.value or 0.0) if found else 0.0
 
     def as_json(self) -> dict[str, object]:
-        """Return the counts and rates as plain values."""
+        """Return the counts and rates as a JSON-compatible dictionary."""
         names = ("planned", "asked", "ok", "truncated", "filtered", "error", "unscored")
         counts = {name: getattr(self, name) for name in names}
         hits = {name: round(self.rate(name) * self.rates[name].n) if name in self.rates else 0 for name in _NAMES}
@@ -105,7 +103,7 @@ def tabulate_run(folder: Path, engine: Engine | None = None) -> list[ConditionCo
 
 
 class EarlyTable:
-    """Fills a run's table while the run waits for more responses (a `Follower`). The stored results are authoritative.
+    """A `Follower` that fills a run's table while the run waits for responses. The stored results are authoritative.
 
     The store is opened only while it is being read. The last process that closes the store merges the log into the
     file, so a reader that kept it open would prevent this.
@@ -169,7 +167,6 @@ class EarlyTable:
 
 # For each question: the sum of each score, the number of responses with each score, and the number of failed calls.
 _Sums: TypeAlias = tuple[float, ...]
-_Estimator: TypeAlias = Callable[[Sequence[float], Sequence[float], Sequence[int]], Interval]
 _FAILED: _Sums = (*[0] * 2 * len(_NAMES), 1)
 _OUTCOMES: tuple[str, ...] = get_args(Outcome)
 
@@ -203,15 +200,15 @@ class _Tally:
         values = _scoring().score_outcome(case, completion)
         if values is not None:
             marks = _marks_of(values)
-            known = self._sums_of.get(marks)  # few combinations of scores occur
+            known = self._sums_of.get(marks)  # cached, because few combinations of scores occur
             sums = self._sums_of.setdefault(marks, _sums_of(marks)) if known is None else known
         condition = condition_of(split_by_served(result, split), case)
         self._outcomes[condition][completion.outcome] += 1
-        # Items about the same event are not independent. An event may have the same name as an unrelated item.
+        # Items about the same event are not independent, so they share a key. Its first part is empty, because an event
+        # may have the same name as an unrelated item.
         self._add(condition, ("", case.event) if case.event is not None else (case.item, None), sums)
 
     def merge(self, other: _Tally) -> None:
-        """Add the results from another tally."""
         for condition, clusters in other._sums.items():
             self._outcomes[condition] += other._outcomes[condition]
             for cluster, sums in clusters.items():
@@ -223,20 +220,15 @@ class _Tally:
         total = sums if known is None else tuple(map(add, known, sums))
         clusters[cluster] = self._shared.setdefault(total, total)
 
-    def rows(self, interval: _Estimator) -> Iterator[ConditionCounts]:
-        """Yield the counts and rates for each condition.
-
-        Args:
-            interval: Function that returns a rate with its interval, given hits, trials and the number of questions
-                with these values.
-        """
+    def rows(self, largest: int) -> Iterator[ConditionCounts]:
+        """Yield the counts and rates for each condition; for `largest`, see `rate_interval`."""
         scored = self._scored_names()
         for condition, clusters in self._sums.items():
             outcomes = self._outcomes[condition]
             names = _NAMES if outcomes["ok"] + outcomes["truncated"] == 0 else scored[_group(condition)]
             counts = Counter(clusters.values())
             found = {name: _find(at, counts, counts_failed=name in names) for at, name in enumerate(_NAMES)}
-            rates = {name: _rate(parts, interval) for name, parts in found.items()}
+            rates = {name: _rate(parts, largest) for name, parts in found.items()}
             counted = {name: outcomes[name] for name in _OUTCOMES}
             asked = outcomes.total()
             yield ConditionCounts(condition, asked=asked, **counted, unscored=asked - rates["correct"].n, rates=rates)
@@ -255,7 +247,7 @@ def _group(condition: Condition) -> tuple[str, ...]:
 
 
 def _find(at: int, counts: Counter[_Sums], *, counts_failed: bool) -> list[tuple[float, float, int]]:
-    """Return each distinct (hits, trials) pair for the score at index `at`, and how many questions have it."""
+    """Return each distinct (hits, trials) pair for the score at index `at`, with its number of questions."""
     return [
         (sums[at], size, count)
         for sums, count in counts.items()
@@ -263,19 +255,25 @@ def _find(at: int, counts: Counter[_Sums], *, counts_failed: bool) -> list[tuple
     ]
 
 
-def _rate(found: list[tuple[float, float, int]], interval: _Estimator) -> Rate:
+def _rate(found: list[tuple[float, float, int]], largest: int) -> Rate:
     if not found:
         return Rate(None, None, None, 0)
     hits, trials, clusters = zip(*found, strict=True)
     n = sum(size * count for _, size, count in found)
-    return Rate(*interval(hits, trials, clusters), int(n))
+    return Rate(*rate_interval(hits, trials, clusters, largest), int(n))
 
 
-def _wilson(hits: Sequence[float], trials: Sequence[float], counts: Sequence[int]) -> Interval:
-    return clustered_wilson(hits, trials, counts=counts)
+def rate_interval(hits: Sequence[float], trials: Sequence[float], counts: Sequence[int], largest: int) -> Interval:
+    """Return a rate with its interval.
 
-
-def _sequence(largest: int, hits: Sequence[float], trials: Sequence[float], counts: Sequence[int]) -> Interval:
+    Args:
+        hits: The sum of the score for a question.
+        trials: The number of trials for the same question.
+        counts: The number of questions with these values.
+        largest: The maximum number of trials per question if the run was monitored, or 0 if it was not.
+    """
+    if not largest:
+        return clustered_wilson(hits, trials, counts=counts)
     from ragbed.analysis.statistics.sequential import rate_sequence  # noqa: PLC0415 - it loads numpy
 
     return rate_sequence(hits, trials, counts, largest=largest)
@@ -290,10 +288,9 @@ def _tally(split: frozenset[str], results: Iterable[StoredResult]) -> _Tally:
 
 def _add_planned(tally: _Tally, store: RunStore) -> list[ConditionCounts]:
     """Return the rows of all conditions, including those without results, with the number of planned trials."""
-    repeats, interval = store.repeats(), _wilson
-    if store.is_monitored():
-        interval = partial(_sequence, largest_cluster(store.cases(), repeats))
-    rows = {row.condition: row for row in tally.rows(interval)}
+    repeats = store.repeats()
+    largest = largest_cluster(store.cases(), repeats) if store.is_monitored() else 0
+    rows = {row.condition: row for row in tally.rows(largest)}
     if store.is_monitored():
         _narrow(rows, read_decided(store))
     is_complete = sum(row.asked for row in rows.values()) >= len(store.models()) * store.size(repeats)
@@ -313,7 +310,7 @@ def _add_planned(tally: _Tally, store: RunStore) -> list[ConditionCounts]:
 
 
 def _narrow(rows: Mapping[Condition, ConditionCounts], decided: Sequence[DecidedInterval]) -> None:
-    """Narrow the intervals by a monitored run's decisions (see `runs.decided`)."""
+    """Narrow the intervals to agree with a monitored run's decisions (see `runs.decided`)."""
     for (condition, name), found in decided_by_score(rows, decided).items():
         rate = rows[condition].rates.get(name)
         if rate is not None and rate.value is not None and rate.low is not None and rate.high is not None:
@@ -322,7 +319,7 @@ def _narrow(rows: Mapping[Condition, ConditionCounts], decided: Sequence[Decided
 
 
 def _base_model(model: str, models: Sequence[str]) -> str:
-    """Return the model string for a model name in a table; see `split_by_served`."""
+    """Return the model string for a name in a table, which may include the served model (see `split_by_served`)."""
     return model if model in models else next((name for name in models if model.startswith(f"{name} (")), model)
 
 

@@ -27,12 +27,12 @@ from ragbed.analysis.cell_selection import (
     select_cells,
 )
 from ragbed.analysis.comparison import Comparison, describe
-from ragbed.analysis.metrics.cells import Cell, decided_for
+from ragbed.analysis.metrics.cells import Cell, decided_for, interval_of
 from ragbed.analysis.run_cells import decided_in, is_monitored, read_report_cells
 from ragbed.analysis.statistics.binomial import lower_tail
 from ragbed.analysis.statistics.multiple import holm
 from ragbed.analysis.statistics.power import POWER
-from ragbed.analysis.statistics.rates import ALPHA, LEVEL, Interval, quantile, student, trials_behind, two_sided
+from ragbed.analysis.statistics.rates import ALPHA, LEVEL, quantile, student, trials_behind, two_sided
 from ragbed.analysis.statistics.sequential import least_size
 from ragbed.errors import UsageError
 from ragbed.runs.decided import DecidedInterval
@@ -169,8 +169,7 @@ def _independent_trials(estimate: Estimate) -> float | None:
     If the questions are independent, the interval has one degree of freedom per trial (see `clustered_wilson`), and the
     number is n. For clustered trials, the number also accounts for the uncertainty of the design effect.
     """
-    bounds = (estimate.value, estimate.low, estimate.high)
-    trials = trials_behind(Interval(*(math.nan if bound is None else bound for bound in bounds)))
+    trials = trials_behind(interval_of(estimate))
     if trials is None:
         return None
     widening = (student(LEVEL, estimate.n) / two_sided(LEVEL)) ** 2
@@ -178,8 +177,8 @@ def _independent_trials(estimate: Estimate) -> float | None:
 
 
 def _reach(estimate: Estimate, least: float) -> float:
-    """Return the distance from the value to the bound of its interval on the side of the minimum."""
-    value, low, high = (math.nan if bound is None else bound for bound in (estimate.value, estimate.low, estimate.high))
+    """Return the one-sided width of an estimate's interval, on the side that faces the minimum."""
+    value, low, high = interval_of(estimate)
     return high - value if value < least else value - low
 
 
@@ -220,7 +219,7 @@ def _describe(estimate: Estimate, least: float) -> str:
 
 
 def check_declines(rows: Sequence[Comparison], least: float) -> list[GateResult]:
-    """Check, for each comparison, whether the second side lost more than `least`. p values are already adjusted."""
+    """Check whether the second side of each comparison lost more than `least`. The p values are already adjusted."""
     return [_check_decline(row, least, len(rows)) for row in rows]
 
 
@@ -259,8 +258,8 @@ def _decides(estimate: Estimate, least: float, alpha: float, n: int) -> bool:
         return abs(least - value) >= (quantile(level) + quantile(POWER)) * reach
     trials = n * independent / estimate.n
     if value < least:
-        # The tail increases with the number of hits, so the gate fails for every number below the first one that
-        # passes.
+        # The tail probability increases with the number of hits, so the gate fails for every number of hits below the
+        # first one that passes.
         hits = bisect_left(range(math.floor(trials) + 1), alpha, key=lambda hits: lower_tail(hits, trials, least)) - 1
         return hits >= 0 and lower_tail(hits, trials, value) >= POWER
     # The smallest number of hits for which Wilson's lower bound is above the minimum.

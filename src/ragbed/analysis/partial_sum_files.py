@@ -55,7 +55,7 @@ class Summed(Struct, frozen=True, omit_defaults=True):
     trials: int
     is_monitored: bool = False  # whether the run was monitored (`--until`)
     largest: int = 0  # for a monitored run, the maximum number of planned trials per question or event in a condition
-    decided: tuple[DecidedInterval, ...] = ()  # the outcomes of the run's conditions
+    decided: tuple[DecidedInterval, ...] = ()  # intervals that decided the run's `--until` conditions
 
 
 class _Head(Struct, tag="sums", tag_field="is"):
@@ -138,7 +138,7 @@ class Sums:
 
     @property
     def conditions(self) -> list[DecidedInterval]:
-        """Return the outcomes of conditions, except for models with several parts, whose outcomes cannot be merged."""
+        """Return `--until` outcomes, except for models with several runs or shards: outcomes cannot be merged."""
         parts = Counter(run.model for run in self.runs)
         return [one for run in self.runs for one in run.decided if parts[run.model] == 1]
 
@@ -158,7 +158,7 @@ class Sums:
         return sum(len(counts.questions) for counts in self.groups.values())
 
     def records(self) -> Iterator[Struct]:
-        """Yield the records of the file, one per line."""
+        """Yield the records of a partial-sum file, one per line."""
         runs = sorted(self.runs, key=lambda run: (run.settings, run.model, run.shard or ""))
         yield _Head(self.version, runs, self.scorer)
         lines = 1
@@ -174,8 +174,7 @@ class Sums:
 def write_sums(sums: Sums, place: Place) -> str:
     """Write a partial-sum file and return a summary of it."""
     with write_whole(place) as sink:
-        for record in sums.records():
-            sink.write(msgspec.json.encode(record, order="deterministic") + b"\n")
+        sink.writelines(msgspec.json.encode(record, order="deterministic") + b"\n" for record in sums.records())
     return f"{sums.trials:,} trials aggregated into {sums.questions:,} distinct questions"
 
 
@@ -200,10 +199,10 @@ def _read(path: Path, shown: Place) -> Sums:
     reader = _Reader()
     for number, line in read_lines(path, shown):
         try:
-            reader.take(_DECODER.decode(line.replace(b',"refused",', b',"filtered",')))  # the field's former name
+            reader.take(_DECODER.decode(line.replace(b',"refused",', b',"filtered",')))  # older files say "refused"
         except MALFORMED_JSON as error:
             raise DataError(
-                shown, f"this is not a valid line of an aggregate file ({error}); {_FIX}", line=number
+                shown, f"the line is not valid in an aggregate file ({error}); {_FIX}", line=number
             ) from None
     if not reader.sums.runs:
         raise DataError(shown, f"contains no aggregates; {_FIX}")
@@ -279,7 +278,7 @@ def sum_run(folder: Path, engine: Engine) -> Sums:
 
 
 def _with_decided(run: Summed, decided: Sequence[DecidedInterval]) -> Summed:
-    """Add the decisions about a run's cells; sums contain no comparisons with other runs."""
+    """Add the decisions about a run's cells, except comparisons with other runs, which partial sums do not contain."""
     own = [one for one in decided if one.model == run.model and one.table != COMPARISON]
     return msgspec.structs.replace(run, decided=tuple(own))
 
@@ -333,7 +332,7 @@ def _check_pair(one: Summed, other: Summed) -> None:
     shared = {name for name, _ in one.data} & {name for name, _ in other.data}
     if one.settings == other.settings or (shared and set(one.profiles) & set(other.profiles)):
         raise UsageError(
-            f"several of these runs evaluate {one.model} on {', '.join(sorted(shared)) or 'the same data'}. "
-            "Aggregate files do not identify questions, so the same questions would be counted twice. Create the "
-            "report from the runs instead, or create a separate report for each file."
+            f"several of these aggregate files cover {one.model} on {', '.join(sorted(shared)) or 'the same data'}. "
+            "Aggregate files do not identify questions, so the same questions could be counted more than "
+            "once. Create the report from the run folders instead, or create a separate report for each file."
         )

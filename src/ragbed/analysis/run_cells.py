@@ -52,21 +52,21 @@ def is_monitored(folder: Path) -> bool:
 
 
 def count_results(folder: Path) -> tuple[int, int]:
-    """Return the number of results in a run, and the number that it has when it is complete."""
+    """Return the number of results in a run, and the number expected when the run is complete."""
     with open_scored(folder) as store, store.snapshot():
         complete = store.size(store.repeats()) * len(store.models())
-        # In a forged file, a query over all rows may never end, so no more rows are read than a run can have.
+        # A query over all rows of a forged file may never end, so read at most as many rows as a run can have.
         return sum(1 for _ in islice(store.read("SELECT 1 FROM results"), complete)), complete
 
 
 def decided_in(folder: Path) -> list[DecidedInterval]:
-    """Return the intervals that decided the conditions of a run."""
+    """Return the intervals that decided a run's `--until` conditions."""
     with open_scored(folder) as store:
         return read_decided(store)
 
 
 def conditions_in(folder: Path) -> list[DecidedInterval]:
-    """Return the outcomes of all conditions of a run."""
+    """Return the outcomes of all `--until` conditions of a run."""
     with open_scored(folder) as store:
         return read_conditions(store)
 
@@ -130,7 +130,7 @@ def read_infeasible(store: RunStore) -> Iterator[Scored]:
 
 
 def _costs_of(completion: Completion) -> dict[str, float]:
-    """Return a response's calls, tokens and seconds as scores, for the comparison of prompting strategies."""
+    """Return a response's call count, token counts and latency as scores, for comparing prompting strategies."""
     usage = completion.usage or {}
     costs = {"tokens_in": usage.get("in"), "tokens_out": usage.get("out"), "seconds": completion.latency_s}
     return {"calls": float(max(1, len(completion.steps)))} | {
@@ -139,7 +139,7 @@ def _costs_of(completion: Completion) -> dict[str, float]:
 
 
 def _check_data(folders: Sequence[Path]) -> None:
-    """Check that datasets with the same name are the same file, because items are identified by dataset name."""
+    """Check that datasets with the same name are identical, because items are identified by dataset name."""
     known: dict[str, tuple[Path, str]] = {}
     for folder in folders:
         with open_scored(folder) as store:

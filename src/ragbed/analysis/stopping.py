@@ -73,13 +73,10 @@ class MonitoringRule:
         self._models[name] = monitor
         for result in store.results():
             if result.model == name:
-                self._add(result)
+                self.take(result)
 
     def take(self, result: StoredResult) -> None:
         """Process a stored result, and check the conditions whenever a question is complete (see `StoppingRule`)."""
-        self._add(result)
-
-    def _add(self, result: StoredResult) -> None:
         if result.model in self._models and result.completion.outcome != "error":
             self._models[result.model].add(result.case, to_trial(result, self._score))
 
@@ -188,7 +185,6 @@ class _ModelMonitor:
         }
 
     def decisions(self) -> Iterator[Decision]:
-        """Yield the outcome of every condition."""
         self._questions = max(self._questions, 1)
         self.look()
         for number, condition in enumerate(self.conditions):

@@ -33,7 +33,7 @@ from ragbed.analysis.comparison import (
 )
 from ragbed.analysis.gates import Floor
 from ragbed.analysis.metrics import measure_table
-from ragbed.analysis.metrics.cells import Cell, full_place
+from ragbed.analysis.metrics.cells import Cell, full_place, interval_of
 from ragbed.analysis.metrics.trial import Scored
 from ragbed.analysis.metrics.trial_columns import TrialColumns
 from ragbed.analysis.statistics.power import POWER, paired_size, unpaired_size
@@ -109,8 +109,8 @@ class Condition(ABC):
             count = "more than 10,000,000" if needed is None else f"at least {needed:,}"
             raise UsageError(
                 f"until={self.text}: this condition requires {count} independent questions, but the run has {size:,} "
-                f"({where}; questions about the same event count as one). Drops, and widths on each side, are in "
-                "percentage points. Use a larger drop or width, or more questions. No model was called."
+                f"({where}; questions about the same event count as one). Drops and interval half-widths "
+                "are in percentage points. Use a larger drop or half-width, or add more questions. No model was called."
             )
 
 
@@ -140,7 +140,7 @@ class Width(Condition):
         """Compare both sides of each selected interval with the limit."""
         limit = EXCESS * unpaired_size(_BASE, min(self.width, _BASE))
         for cell in _cells(self.selector, evidence, ALPHA):
-            interval = _interval(cell)
+            interval = interval_of(cell.estimate)
             is_decided = _half_width(interval) <= self.width
             conclusion = f"within ± {100 * self.width:g} points" if is_decided else ""
             decided = _outcome(self.text, cell, "narrow" if is_decided else "", ALPHA)
@@ -170,7 +170,7 @@ class Gates(Condition):
         for floor in self.floors:
             limit = EXCESS * _floor_size(floor.least)
             for cell in _cells(floor, evidence, self._alpha):
-                interval = _interval(cell)
+                interval = interval_of(cell.estimate)
                 below, above = interval.high < floor.least, interval.low >= floor.least
                 minimum = f"the minimum of {100 * floor.least:g}%"
                 conclusion = f"below {minimum}" if below else f"not below {minimum}" if above else ""
@@ -268,7 +268,7 @@ def _parse(text: str, floors: Sequence[Floor]) -> Condition:
         raise UsageError(f"until={text}: {_FORMS}.") from None
     width = float(match["points"]) / 100
     if not 0 < width < 1:
-        raise UsageError(f"until={text}: the width on each side must be between 0 and 100 percentage points.")
+        raise UsageError(f"until={text}: the half-width must be between 0 and 100 percentage points.")
     return Width(text, selector, width)
 
 
@@ -316,11 +316,11 @@ def _cells(selector: CellSelector, evidence: Evidence, alpha: float) -> Sequence
 
 def _look(selector: CellSelector, cell: Cell, conclusion: str, limit: float, decided: DecidedInterval) -> Look:
     name = f"{selector.table}.{selector.metric} of {describe_cell(cell)}"
-    return Look(_key(cell), name, cell.estimate.questions, _interval(cell), conclusion, limit, decided)
+    return Look(_key(cell), name, cell.estimate.questions, interval_of(cell.estimate), conclusion, limit, decided)
 
 
 def _outcome(condition: str, cell: Cell, conclusion: Conclusion, alpha: float) -> DecidedInterval:
-    interval, metric = _interval(cell), cell.estimate.metric
+    interval, metric = interval_of(cell.estimate), cell.estimate.metric
     return DecidedInterval(
         cell.table, metric, full_place(cell), interval.low, interval.high, alpha, condition=condition,
         conclusion=conclusion,
@@ -335,17 +335,8 @@ def _where(cell: Cell) -> str:
     return describe_cell(cell).removeprefix(" on ")
 
 
-def _interval(cell: Cell) -> Interval:
-    return Interval(
-        *(
-            math.nan if bound is None else bound
-            for bound in (cell.estimate.value, cell.estimate.low, cell.estimate.high)
-        )
-    )
-
-
 def _fits(width: float, clusters: PlannedClusters, n: int, *, is_difference: bool) -> bool:
-    """Return whether n questions with equal scores give an interval of at most ± width around its value."""
+    """Return whether n questions with equal scores give an interval that extends at most `width` to each side."""
     interval = difference_sequence([0.0], [n]) if is_difference else clusters.rate(1, n, ALPHA)
     return _half_width(interval) <= width
 
@@ -361,7 +352,7 @@ def _decides(least: float, alpha: float, clusters: PlannedClusters, n: int) -> b
 
 
 def _floor_size(least: float) -> int:
-    """Return the number of questions that a fixed plan needs to detect a rate 5 points below a minimum."""
+    """Return the number of questions that a fixed-sample test needs to detect a rate 5 points below a minimum."""
     low = max(0.0, least - _DISTANCE)
     reach = two_sided(1 - ALPHA) * math.sqrt(least * (1 - least)) + quantile(POWER) * math.sqrt(low * (1 - low))
     return max(1, math.ceil((reach / _DISTANCE) ** 2))

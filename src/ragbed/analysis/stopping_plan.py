@@ -19,7 +19,7 @@ from ragbed.testbeds.prompts.strategies import MARK
 
 @dataclass(frozen=True)
 class PlannedClusters:
-    """A cell's planned questions, counted by their number of trials.
+    """A cell's planned questions, grouped by number of trials.
 
     Attributes:
         sizes: Number of questions by number of trials.
@@ -35,7 +35,7 @@ class PlannedClusters:
         return self.sizes.total()
 
     def rate(self, share: float, n: int, alpha: float) -> Interval:
-        """Return the interval for n questions with these sizes, if all of their scores are `share` (0 or 1)."""
+        """Return the interval for n questions with the planned cluster sizes, if every score is `share` (0 or 1)."""
         sizes = list(self.sizes) or [1]
         counts = [n * self.sizes[size] / self.total if self.total else n for size in sizes]
         return rate_sequence([share * size for size in sizes], sizes, counts, alpha, self.largest)

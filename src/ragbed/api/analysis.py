@@ -16,14 +16,19 @@ from ragbed.api.analysis_results import (
     ScoreResult,
     WrittenSums,
 )
-from ragbed.api.calling import with_request_options
+from ragbed.api.calling import open_engine, with_request_options
 from ragbed.api.layout import Values, split
 from ragbed.api.options import RunLike, RunsLike, local_path, run_folder, several, to_place, with_defaults
 from ragbed.api.parameters import check_range, checked, read_share
 from ragbed.api.progress import Progress, open_progress
+from ragbed.api.request_options import check_max_tokens, stored_sampling, with_limit
 from ragbed.api.results import Records
 from ragbed.api.spec import CallKeywords, EngineKeywords
 from ragbed.errors import UnknownName, UnusedOption, UsageError
+from ragbed.io.jsonl import write_file
+from ragbed.testbeds import find_testbed
+from ragbed.testbeds.settings import parse_ratio
+from ragbed.text import counted
 
 if TYPE_CHECKING:
     from ragbed.analysis.diagnosis.classify import Found
@@ -56,9 +61,9 @@ def compare(
     Args:
         a: The baseline: a run, its folder, or `RUN:MODEL` for one model in a run with several models.
         b: The run to compare with the baseline.
-        track: Scoring track: robust, code, paper, or a plug-in's track.
+        track: Scoring track, as in `Run.tables`.
         least: Smallest drop that counts as a decline, e.g. 0.03 or "3%".
-        fail_if_worse: Gate that fails if B is significantly worse than A by more than this margin. It also sets
+        fail_if_worse: Gate that fails if B is significantly worse than A by more than this margin. The margin also sets
             `least`.
         junit: File to write the gate results to, as JUnit XML.
 
@@ -71,7 +76,6 @@ def compare(
     """
     from ragbed.analysis import comparison
     from ragbed.analysis.gates import as_junit, check_declines
-    from ragbed.io.jsonl import write_whole
     from ragbed.reporting.comparison_summary import state, summarise
 
     if junit is not None and fail_if_worse is None:
@@ -83,8 +87,7 @@ def compare(
     rows = comparison.compare(first, second, least)
     gates = [] if margin is None else check_declines(rows, margin)
     if junit is not None:
-        with write_whole(local_path(junit)) as sink:
-            sink.write(as_junit(f"{names[1]} against {names[0]}", gates))
+        write_file(local_path(junit), as_junit(f"{names[1]} against {names[0]}", gates))
     return ComparisonResult(
         first,
         second,
@@ -120,7 +123,6 @@ def score(
         1.0
     """
     from ragbed.analysis.condition_table import tabulate_run
-    from ragbed.api.calling import open_engine
 
     folders = list(dict.fromkeys(map(run_folder, several(runs, "runs"))))
     if sums is not None and disagreements is not None:
@@ -177,8 +179,8 @@ def judge(
 
     Args:
         run: The run to judge.
-        model: Model to use as the judge, such as `openai/gpt-4o`, or a function that maps a prompt to a response, as in
-            `run`. If there are several judges, their agreement is reported.
+        model: Judge model, such as `openai/gpt-4o`, or a function, as in `run`. If there are several judges, their
+            agreement is reported.
         criteria: Any of refusal, flag, correct, sufficient, supported, code.rej_star and code.ed_star.
         testbeds: Testbeds to judge; by default, those that a criterion applies to.
         votes: Number of judgements per response; the majority decides.
@@ -247,7 +249,6 @@ def _read_criteria(criteria: Values) -> list[Criterion]:
 def _scope(run: Path, criterion: Criterion, testbeds: Values | None) -> Scope:
     from ragbed.analysis.judging.judge_run import Scope
     from ragbed.runs.store import open_store
-    from ragbed.testbeds import find_testbed
 
     names = [] if testbeds is None else split(testbeds, "testbeds")
     with open_store(run, create=False):  # do not create a judgements folder if there is no run
@@ -255,7 +256,6 @@ def _scope(run: Path, criterion: Criterion, testbeds: Values | None) -> Scope:
 
 
 def _judge_sampling(criterion: Criterion, votes: int, max_tokens: int | str) -> Sampling:
-    from ragbed.api.request_options import check_max_tokens, with_limit
     from ragbed.models.base import Sampling
 
     temperature = criterion.temperature if votes == 1 else max(criterion.temperature, _VOTING_TEMPERATURE)
@@ -276,7 +276,7 @@ def diagnose(
     Args:
         run: The run to diagnose.
         intervene: Call the run's models again with the suspected cause removed, to confirm error types.
-        knock_out: Call the run's models again, leaving out one document at a time, to find the one that misled them.
+        knock_out: Call the run's models again, leaving out one document at a time, to find the misleading one.
         progress: Show progress, or an object that receives it.
         calls: Options for model calls, as in `run`.
 
@@ -305,10 +305,8 @@ def _rerun(run: Path, found: Found, kinds: Sequence[str], caller: ModelCaller) -
     """Call every model again on its own errors, and return the number of failed calls."""
     from ragbed.analysis.diagnosis.reruns import count_failed, folder_of, interventions, knock_outs, sampling_of
     from ragbed.api.model_calls import CallPlan
-    from ragbed.api.request_options import stored_sampling
     from ragbed.runs.display_names import read_names
     from ragbed.runs.scoring import open_scored
-    from ragbed.text import counted
 
     with open_scored(run) as store:
         stored = sampling_of(store)
@@ -389,8 +387,6 @@ def _designs(discordance: Values | None, base: Values, alpha: float) -> list[Des
 
 
 def _shares(values: Values, parameter: str) -> list[float]:
-    from ragbed.testbeds.settings import parse_ratio
-
     shares = [float(parse_ratio(part, parameter)) for part in split(values, parameter)]
     if 0 in shares:
         raise UsageError(f"{parameter}=0 is out of range. Use a fraction greater than 0, e.g. 0.05 or 5%.")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ragbed.api.results import Records
 from ragbed.api.tables import TableResult
+from ragbed.errors import UnknownName
 
 if TYPE_CHECKING:
     from ragbed.analysis.comparison import Comparison, Flip, Side
@@ -131,10 +132,10 @@ class JudgeResult(TableResult):
         cells: Counts and rates, one row per judge, criterion and condition.
         validations: Each judge's agreement with human labels, if there are any.
         judge_pairs: Agreement between each pair of judges, if there are several.
-        labels: Number of labels used, and number left out for each reason.
+        labels: Number of labels used, and number excluded for each reason.
         criteria: The judged criteria, each with its question.
         sample: Number of responses written for people to label.
-        failed: Number of calls that failed. Call `judge` again to retry them.
+        failed: Number of calls that failed; call `judge` again to retry them.
     """
 
     run: Path
@@ -165,9 +166,9 @@ class DiagnosisResult(TableResult):
         path: File with all diagnoses.
         counts: Number of trials by outcome.
         diagnoses: One diagnosis for each trial with a wrong answer, with evidence.
-        cases: The cases of these trials, by name.
-        failed: Number of additional model calls that failed. Call `diagnose` again to retry them.
-        is_monitored: Whether the run had a stopping condition (`until`). If so, shares have no intervals.
+        cases: The cases of the diagnosed trials, by name.
+        failed: Number of additional model calls that failed; call `diagnose` again to retry them.
+        is_monitored: Whether the run had a stopping condition (`until`), in which case shares have no intervals.
     """
 
     run: Path
@@ -218,7 +219,6 @@ class DiagnosisResult(TableResult):
         """
         from ragbed.analysis.diagnosis.records import NAMES
         from ragbed.analysis.diagnosis.summary import UNCLASSIFIED
-        from ragbed.errors import UnknownName
 
         if name == UNCLASSIFIED:
             return [diagnosis for diagnosis in self.diagnoses if diagnosis.wrong and not diagnosis.types]
@@ -229,11 +229,11 @@ class DiagnosisResult(TableResult):
 
 @dataclass(frozen=True, repr=False)
 class PaperResult(TableResult):
-    """Tables of the paper (arXiv 2309.01431), and conclusions that follow from them.
+    """The paper's tables, and conclusions that follow from them.
 
     Attributes:
         tables: The tables as printed in the paper.
-        findings: Conclusions that follow from these figures alone.
+        findings: Conclusions that follow from the tables alone.
     """
 
     tables: Tables

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from ragbed.api.calling import check_reader
+import msgspec
+
+from ragbed.api.calling import check_reader, with_request_options
 from ragbed.api.model_calls import CallPlan, ModelCaller, open_caller
 from ragbed.api.options import RunsLike, local_path, run_folder, several, with_defaults
 from ragbed.api.parameters import checked
@@ -18,6 +20,9 @@ from ragbed.api.spec import CallKeywords
 from ragbed.api.tables import TableResult
 from ragbed.environment import variables
 from ragbed.errors import UsageError
+from ragbed.io.jsonl import write_file
+from ragbed.models import parse_model
+from ragbed.models.base import Sampling
 
 if TYPE_CHECKING:
     from ragbed.builder.funnel import Delivery, Sample
@@ -29,7 +34,6 @@ if TYPE_CHECKING:
     from ragbed.builder.relabel import LabelDisagreement, Relabelling
     from ragbed.builder.run_build import BuildPlan
     from ragbed.builder.survey import Forecast, Survey
-    from ragbed.models.base import Sampling
     from ragbed.runs.budget import Budget
 
 DEFAULT_GENERATOR = "rules"
@@ -53,12 +57,12 @@ class BuildResult(TableResult):
 
     @property
     def unfinished(self) -> list[str]:
-        """Steps in which a search or a model call failed. Call `build` again to retry."""
+        """Steps in which a search or a model call failed; call `build` again to retry."""
         return [name for name, done in self.steps.items() if not done.stamp and name not in _PAGE_STEPS]
 
     @property
     def unfetched(self) -> list[str]:
-        """Steps with pages that could not be fetched. The pages count as rejected; the next build tries them again."""
+        """Steps with pages that could not be fetched and count as rejected; the next build tries these pages again."""
         return [name for name, done in self.steps.items() if not done.stamp and name in _PAGE_STEPS]
 
     @property
@@ -73,7 +77,7 @@ class BuildResult(TableResult):
         return draw_samples(self.folder, most)
 
     def records(self) -> Records:
-        """Return one row per file with the requested and delivered items."""
+        """Return one row per file with the numbers of requested and delivered items."""
         rows = [
             {"file": str(self.folder / file.file), "wanted": file.wanted, "delivered": file.made, "reason": file.reason}
             for file in self.files
@@ -94,16 +98,16 @@ def build(
     progress: bool | Progress = True,
     **calls: Unpack[CallKeywords],
 ) -> BuildResult:
-    """Build the benchmark described by a recipe. A second call resumes a build that was stopped.
+    """Build the benchmark described by a recipe. A second call resumes an interrupted build.
 
     Args:
-        recipe: The recipe, a TOML file such as `build_init` writes.
+        recipe: The recipe: a TOML file such as one written by `build_init`.
         out: Output folder; by default, builds/NAME.
-        model: Generator to use instead of the recipe's.
+        model: Model to use instead of the recipe's generator.
         from_: Step to rerun, along with all later steps.
         since: Use only articles published on or after this date, e.g. "2026-11-01".
-        precision: Guaranteed share of correct items, e.g. 0.95. Items are dropped until the lower bound reaches this
-            share.
+        precision: Guaranteed share of correct items, e.g. 0.95. Items are dropped until the lower confidence
+            bound reaches this share.
         locked: Rebuild byte-identical files offline from stored pages and responses.
         progress: Show progress, or an object that receives it.
         calls: Options for model calls, as in `run`.
@@ -117,8 +121,6 @@ def build(
         >>> result.steps["articles"].made, result.complete
         (1, False)
     """
-    import msgspec
-
     from ragbed.builder.build_context import BuildServices
     from ragbed.builder.recipe import check_day, read_recipe
     from ragbed.builder.run_build import BuildPlan, BuildTools, run_build
@@ -147,9 +149,7 @@ def build(
 
 def open_client(folder: Path, caller: ModelCaller, *, locked: bool) -> BuildModelClient:
     """Return the client that build steps use to call models and that stores the responses in a folder."""
-    from ragbed.api.calling import with_request_options
     from ragbed.builder.model_client import BuildModelClient
-    from ragbed.models.base import Sampling
 
     def call(folder: Path, request: Request, sampling: Sampling, budget: Budget | None) -> None:
         plan = CallPlan(
@@ -174,7 +174,6 @@ def _check_models(plan: BuildPlan, caller: ModelCaller) -> None:
     """
     from ragbed.builder.contamination import mark_corpora
     from ragbed.builder.recipe import models_of
-    from ragbed.models import parse_model
 
     models = sorted(models_of(plan.recipe))
     has_responses = (plan.folder / _CALLS).is_dir()
@@ -210,7 +209,7 @@ def build_init(
 
     Args:
         documents: A folder, or a .jsonl, .warc or .txt file.
-        brief: Description of the questions to build (number, kinds and topic), in English or Chinese. By default,
+        brief: Description of the questions to build (number, kinds and topic), in English or Chinese; by default,
             about one question per document.
         out: Recipe file to write; by default, named after `documents`.
         model: Model that writes the questions, or "rules" to write them without a model.
@@ -225,15 +224,13 @@ def build_init(
     from ragbed.builder.brief import write_recipe
     from ragbed.builder.recipe import read_recipe
     from ragbed.builder.survey import forecast_build, survey_folder
-    from ragbed.io.jsonl import write_whole
 
     source = local_path(documents)
     target = Path(f"{source.resolve().stem}.toml") if out is None else local_path(out)
     if target.exists():
-        raise UsageError(f"{target} already exists. Choose another file with `out`, or delete it.")
+        raise UsageError(f"{target} already exists. Delete it, or choose another file with `out`.")
     text = write_recipe(brief, source, model, "" if out is None else target.stem, target.parent)
-    with write_whole(target) as sink:
-        sink.write(text.encode())
+    write_file(target, text.encode())
     survey = survey_folder(source) if source.is_dir() else None
     forecast = None if survey is None else forecast_build(read_recipe(target), survey)
     return RecipeResult(target, tomllib.loads(text), survey, forecast)
@@ -343,7 +340,7 @@ class RelabelResult(TableResult):
 
     Attributes:
         data: Name of the dataset.
-        counts: How often the labels agree, by rule and published label.
+        counts: Number of documents whose new label matches the published one, by rule and published label.
         disagreements: Documents whose labels differ, with the reason.
     """
 

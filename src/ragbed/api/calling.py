@@ -67,7 +67,7 @@ def open_model(
         name,
         variables(),
         with_request_options(sampling, spec),
-        RetryPolicy(attempt_s=timeout, item_s=max(RetryPolicy.item_s, 5 * timeout)),
+        RetryPolicy(attempt_s=timeout, item_s=max(RetryPolicy().item_s, 5 * timeout)),
         spec.max_connections,
         spec.rpm,
         spec.tpm,
@@ -105,15 +105,14 @@ def check_models(models: Sequence[Model], *, searching: bool, reading: bool, pro
     for model in models:
         if [other.name for other in models].count(model.name) > 1:
             raise UsageError(
-                f"{model.name} is given twice, with different credentials or query parameters. These are not "
-                "stored, so the responses could not be distinguished. Use a separate run for each."
+                f"{model.name} is given twice, with different credentials or query parameters. Because these are "
+                "not stored, the responses could not be distinguished. Use separate runs."
             )
         is_system = isinstance(model, AnsweringAfresh) and not getattr(model, "takes_prompts", False)
         if searching and not is_system:
             raise UsageError(
-                f"{model.name} does not search documents, but the testbeds own-retrieval and own-rejection require a "
-                "RAG system "
-                "(python/…, http/…, ragbed.system)."
+                f"{model.name} does not search documents, but the own-retrieval and own-rejection testbeds require a "
+                "RAG system (python/…, http/…, ragbed.system)."
             )
         if reading and is_system and hasattr(model, "check_documents"):
             model.check_documents()

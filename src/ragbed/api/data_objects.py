@@ -32,7 +32,7 @@ DataLike: TypeAlias = DataObject | Sequence[DataObject] | Mapping[str, DataObjec
 
 
 def read_data(data: DataLike) -> list[Dataset]:
-    """Return the datasets given by a parameter.
+    """Return the datasets given by the `data` parameter.
 
     Raises:
         UsageError: A name is unknown, a file does not exist, or an object is not a dataset.
@@ -136,7 +136,7 @@ def _encode(name: str, number: int, row: Mapping[str, Any]) -> bytes:
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401 - a value from any library
-    """Convert a NumPy array or scalar to a plain value."""
+    """Convert a NumPy array or scalar to a list or Python scalar."""
     if hasattr(value, "tolist"):
         return value.tolist()
     raise TypeError(f"{type(value).__name__} is not a type that JSON supports")

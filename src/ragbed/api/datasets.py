@@ -9,6 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 from weakref import finalize
 
+import msgspec
+from msgspec import structs
+
 from ragbed.api.data_objects import DataLike, read_data
 from ragbed.api.layout import Values, read_langs, read_layout, read_mix, split
 from ragbed.api.options import local_path, to_place, with_defaults
@@ -17,8 +20,9 @@ from ragbed.api.progress import Progress, open_progress
 from ragbed.api.results import Records
 from ragbed.api.spec import LayoutKeywords, MixKeywords
 from ragbed.api.tables import TableResult
-from ragbed.data.output import BinarySink
+from ragbed.data.output import BinarySink, open_output
 from ragbed.io.locations import Url
+from ragbed.testbeds import DEFAULT_TESTBEDS, TESTBEDS
 
 if TYPE_CHECKING:
     from ragbed.analysis.linting.checker import DatasetCheck
@@ -50,7 +54,7 @@ class CaseSet(TableResult):
 
     def records(self) -> Records:
         """Return one row per condition with the number of feasible and infeasible cases."""
-        return Records(map(asdict, self.counts.rows), "Cases")
+        return Records(map(structs.asdict, self.counts.rows), "Cases")
 
 
 @checked
@@ -76,7 +80,6 @@ def cases(
         >>> len(next(iter(cases)).documents)
         5
     """
-    from ragbed.testbeds import DEFAULT_TESTBEDS, TESTBEDS
     from ragbed.testbeds.feasibility import FeasibilityCounts
     from ragbed.testbeds.selection import choose_testbeds, generate_cases
 
@@ -100,10 +103,6 @@ def _write_cases(
     cases: Iterator[Case], made: CaseSet, out: str | Path | Url | BinarySink | None, shown: Progress
 ) -> None:
     """Count the cases, and write them if an output file is given."""
-    import msgspec
-
-    from ragbed.data.output import open_output
-
     encoder = msgspec.json.Encoder()
     with ExitStack() as stack:
         target = to_place(out) if isinstance(out, str | Path) else out
@@ -266,8 +265,8 @@ def synthesize(
         counterfactual: Number of counterfactual items; by default, a third of `items`, with at most one per fact.
         lang: Languages to write.
         num_docs: Number of documents per base item, from 2 to 200.
-        supporting: Number of documents per base item that contain the answer, by default half of them; the remaining
-            documents are distractors on a similar topic.
+        supporting: Number of supporting documents per base item, by default half of the documents; the others are
+            distractors on a similar topic.
         parts: Maximum number of sub-answers per integration item, from 2 to 5.
         tokens: Approximate document length in tokens: 60, or 80 to 1500.
         perturbations: Perturbations to add: "mix" (a mixture, applied to 20% of the items), "none", or a list of names,

@@ -1,4 +1,4 @@
-"""Evaluate a small model on the bundled data, without a key, a server or a network."""
+"""Evaluate a small model on the bundled data, without an API key, a server or network access."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from ragbed.api.results import Run
 from ragbed.api.spec import DEFAULT_MODEL, check_path
 from ragbed.environment import data_dir, variables
 from ragbed.errors import UsageError
+from ragbed.testbeds import DEFAULT_TESTBEDS, TESTBEDS
+from ragbed.testbeds.settings import Settings
 
 if TYPE_CHECKING:
     from ragbed.models.base import Model
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 
 ENGLISH_ONLY = (DEFAULT_MODEL,)
 BASELINE = "baseline/lexical"
-_ITEMS = 11  # Number of questions of each of the three kinds per language, which gives about 80 cases.
+_ITEMS = 11  # Number of questions per kind and language; with three kinds, this gives about 80 cases.
 _DOCS = 2  # Documents per prompt, few enough that the bundled model needs only a few minutes on two cores.
 _RATIOS = {
     "noise": (Fraction(0), Fraction(1, 2)),
@@ -42,14 +44,14 @@ def demo(
 ) -> dict[str, Run]:
     """Evaluate a small model and a baseline on about eighty cases from all testbeds, in a few minutes.
 
-    The default model reads English only; Chinese is shown with a baseline that picks the best-matching sentence. The
-    weights of the default model are downloaded if they are missing. If the download fails or llama.cpp is not
-    installed, only the baseline is evaluated.
+    The default model reads English only; Chinese is shown with a baseline that picks the best-matching sentence.
+    Missing model weights are downloaded. If the download fails or llama.cpp is not installed, only the baseline is
+    evaluated.
 
     Args:
         model: Model to evaluate.
-        lang: Languages: en, zh.
-        out: Folder for one run per language. A demo that was stopped is resumed.
+        lang: Languages to include: en, zh.
+        out: Folder for one run per language. An interrupted demo is resumed.
         progress: Whether to show progress bars, or a `Progress` object that receives updates.
 
     Returns:
@@ -75,7 +77,7 @@ def demo(
 
 
 def choose_models(model: str, langs: tuple[Lang, ...], shown: Progress) -> dict[Lang, list[str]]:
-    """Return the models to evaluate in each language: the named one and the baseline.
+    """Return the models to evaluate in each language: the named model and the baseline.
 
     Only the baseline is evaluated if the default model cannot be installed or does not read the language.
     """
@@ -114,8 +116,6 @@ def _plan(lang: Lang, models: list[str], folder: Path, message: Callable[[str], 
     """Return the job that evaluates the models in one language."""
     from ragbed.data.catalog import open_data
     from ragbed.runs.execution import Job
-    from ragbed.testbeds import DEFAULT_TESTBEDS, TESTBEDS
-    from ragbed.testbeds.settings import Settings
 
     datasets = open_data([f"ragbed-mini-{lang}_{kind}" for kind in ("base", "int", "fact")])
     settings = {

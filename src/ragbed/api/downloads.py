@@ -14,6 +14,8 @@ from ragbed.api.parameters import checked
 from ragbed.api.progress import Progress, open_progress
 from ragbed.api.results import Records
 from ragbed.api.tables import TableResult
+from ragbed.data.catalog import CATALOG, PLACES, dataset_names, files_here, folder_of
+from ragbed.data.catalog.mirrors import check_mirror, mirrored_source
 from ragbed.environment import data_dir, variables
 from ragbed.errors import DownloadError, RagbedError, UnknownName, UsageError
 
@@ -63,9 +65,9 @@ def download(
 
     Args:
         name: A name listed by `ragbed.datasets()`.
-        from_: Folder, file or wheel to copy the files from, instead of downloading them.
-        mirror: Name of a mirror (hf-mirror, jsdelivr), or URL of a folder with the files. Checksums are still
-            verified. Without a mirror, `HF_ENDPOINT` replaces https://huggingface.co.
+        from_: Folder, file or wheel to copy from, instead of downloading.
+        mirror: Name of a mirror (hf-mirror, jsdelivr), or URL of a folder with the files. The files of a
+            mirror are also verified. Without a mirror, `HF_ENDPOINT` replaces https://huggingface.co.
         progress: Show progress, or an object that receives it.
 
     Raises:
@@ -76,7 +78,6 @@ def download(
         'here'
     """
     from ragbed.data.catalog import install
-    from ragbed.data.catalog.mirrors import mirrored_source
 
     entry, source = find_entry(name), None if from_ is None else local_path(from_)
     check_source(source, mirror)
@@ -116,7 +117,7 @@ class Transfers:
         self._shown.count(name, done, total)
 
     def stumble(self, name: str, problem: str, pause_s: float) -> None:
-        """Show a problem after which the download is retried."""
+        """Report a problem that causes the download to be retried."""
         if problem not in self._seen:
             self._seen.add(problem)
             self._shown.message(f"{name}: {problem}; trying again" + (f" in {pause_s:g} s" if pause_s else ""))
@@ -128,8 +129,6 @@ def check_source(source: Path | None, mirror: str | None) -> None:
     Raises:
         UsageError: Both are given, the path does not exist, or the mirror is unknown.
     """
-    from ragbed.data.catalog.mirrors import check_mirror
-
     if source is not None and mirror is not None:
         raise UsageError("`from_` and `mirror` cannot be combined. Remove one of them.")
     if source is not None and not source.exists():
@@ -140,14 +139,12 @@ def check_source(source: Path | None, mirror: str | None) -> None:
 
 @checked
 def datasets() -> Records:
-    """Return the datasets and small models that are bundled or can be downloaded, with their licences and folders.
+    """Return the bundled and downloadable datasets and small models, with their licences and folders.
 
     Example:
         >>> [row["name"] for row in ragbed.datasets() if row["complete"]][:2]
         ['figure1', 'ragbed-mini']
     """
-    from ragbed.data.catalog import CATALOG
-
     return Records(map(describe_entry, CATALOG.values()), "Datasets and models")
 
 
@@ -166,8 +163,6 @@ def data_path(name: str) -> Path:
         >>> ragbed.data_path("figure1").name
         'figure1.jsonl'
     """
-    from ragbed.data.catalog import PLACES, dataset_names, files_here
-
     if name in PLACES:
         return Path(PLACES[name])
     names = dataset_names()
@@ -185,8 +180,6 @@ def find_entry(name: str) -> CatalogEntry:
     Raises:
         UsageError: The catalogue has no entry with this name.
     """
-    from ragbed.data.catalog import CATALOG, dataset_names
-
     if name in CATALOG:
         return CATALOG[name]
     if name in dataset_names():
@@ -197,16 +190,12 @@ def find_entry(name: str) -> CatalogEntry:
 
 def entry_folder(entry: CatalogEntry) -> Path:
     """Return the folder that contains an entry's files, or will contain them once downloaded."""
-    from ragbed.data.catalog import files_here, folder_of
-
     here = files_here(entry, data_dir())
     return here[0].parent if here else folder_of(entry, data_dir())
 
 
 def describe_entry(entry: CatalogEntry) -> dict[str, Any]:
-    """Return a catalogue entry as plain values."""
-    from ragbed.data.catalog import files_here
-
+    """Return a catalogue entry as a dictionary."""
     here = files_here(entry, data_dir())
     return {
         "name": entry.name,

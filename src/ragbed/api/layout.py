@@ -49,7 +49,7 @@ def read_layout(spec: RunSpec) -> tuple[list[str] | None, Settings]:
     profile = spec.profile
     if profile not in PROFILES:
         raise UnknownName("profile", profile, PROFILES)
-    positions = _one_of("value of `positions`", spec.positions, ("balanced", "all"))
+    positions = _one_of("value for `positions`", spec.positions, ("balanced", "all"))
     settings = replace(
         read_mix(spec),
         distractors=tuple(
@@ -101,7 +101,7 @@ def read_confidence(spec: RunSpec) -> list[str]:
     """Check the `confidence` option, and return the prompting strategy that it requires, if any."""
     if spec.confidence is None:
         return []
-    confidence = _one_of("value of `confidence`", spec.confidence, CONFIDENCES)
+    confidence = _one_of("value for `confidence`", spec.confidence, CONFIDENCES)
     if confidence == "agreement" and spec.repeats < 2:
         raise UsageError(
             f"confidence=agreement compares several responses to the same case, but repeats={spec.repeats}. Use "

@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias, TypeGuard
 
 from ragbed.errors import UsageError
-from ragbed.models.base import Model
+from ragbed.models import split_name
+from ragbed.models.base import MODEL_ATTRIBUTES, Model
 from ragbed.models.search_tool import SearchTool
 from ragbed.schema import Lang
-
-_MODEL_ATTRIBUTES = ("name", "concurrency", "advice", "complete", "request", "identity", "close")
 
 
 @dataclass(frozen=True)
@@ -34,7 +33,7 @@ class SystemCase:
     Example:
         >>> @ragbed.system
         ... def answer(case):
-        ...     return {"answer": case.documents[0] if case.documents else "", "contexts": case.documents[:1]}
+        ...     return case.documents[0] if case.documents else ""
     """
 
     case: str
@@ -64,9 +63,9 @@ class System:
 def system(function: SystemFunction, *, name: str | None = None) -> System:
     """Mark a function as a RAG system that receives the case and builds its own prompt.
 
-    The function, sync or async, receives a `SystemCase`. It returns the answer as a string, or a dictionary or object
-    with `answer` and, optionally, `contexts`: the passages that the answer is based on, as texts, corpus ids, or
-    dictionaries with `id` or `text`. `system` can be used as a decorator.
+    The function, sync or async, receives a `SystemCase`. It must return the answer as a string, or a dictionary or
+    object with `answer` and, optionally, `contexts`: the passages that the answer is based on, as texts, corpus ids,
+    or dictionaries with `id` or `text`. `system` can be used as a decorator.
 
     Args:
         function: The function that implements the RAG system.
@@ -103,8 +102,6 @@ def read_models(models: ModelLike) -> list[ModelSource]:
     Raises:
         UsageError: A value is neither a model string nor a model object, or names are not unique.
     """
-    from ragbed.models import split_name
-
     sources: dict[str, ModelSource] = {}
     for label, value in labelled("model", models):
         if isinstance(value, str):
@@ -150,7 +147,7 @@ def labelled(parameter: str, values: Any) -> list[tuple[str, Any]]:  # noqa: ANN
 
 
 def object_name(value: object, label: str = "") -> str:
-    """Return the model string for an object; for a function, it contains the name that the caller gave it, if any."""
+    """Return the model string for an object. `label` is the caller's name for a function or RAG system, if any."""
     if isinstance(value, System):
         return f"system/{label or value.name}"
     if is_model(value):
@@ -182,7 +179,7 @@ def is_model(value: object) -> TypeGuard[Model]:
     """
     if inspect.isclass(value) or not hasattr(value, "complete") or not hasattr(value, "identity"):
         return False
-    if missing := [name for name in _MODEL_ATTRIBUTES if not hasattr(value, name)]:
+    if missing := [name for name in MODEL_ATTRIBUTES if not hasattr(value, name)]:
         raise UsageError(f"model={value!r} does not have {', '.join(missing)}, which ragbed.Model requires.")
     return True
 
@@ -195,5 +192,5 @@ def _name_of(function: object) -> str:
 
 
 def brief(value: object) -> str:
-    """Return the type and the beginning of a value, for use in messages."""
+    """Return a value's type and the beginning of its text, for use in messages."""
     return "None" if value is None else f"{type(value).__name__} {str(value)[:60]!r}"

@@ -5,13 +5,12 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Iterable, Sequence
-from difflib import get_close_matches
 from functools import wraps
 from types import NoneType, UnionType
 from typing import Any, Literal, ParamSpec, TypeVar, Union, Unpack, get_args, get_origin, get_type_hints
 
 from ragbed.api.options import DEFAULTS
-from ragbed.errors import UsageError
+from ragbed.errors import UsageError, did_you_mean
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -37,7 +36,7 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
         known = list(signature.parameters)
         for name in kwargs:
             if name not in known:
-                raise UsageError(f"{function.__name__}() has no parameter {name!r}.{_nearest(name, known)}")
+                raise UsageError(f"{function.__name__}() has no parameter {name!r}.{did_you_mean(name, known, 0.5)}")
         try:
             given = signature.bind(*args, **kwargs).arguments
         except TypeError as error:
@@ -57,7 +56,7 @@ def check_choice(name: str, value: str, known: Sequence[str]) -> None:
         UsageError: The value is unknown; the message suggests the nearest known value.
     """
     if value not in known:
-        raise UsageError(f"{name}={value!r} is not one of {', '.join(known)}.{_nearest(value, known)}")
+        raise UsageError(f"{name}={value!r} is not one of {', '.join(known)}.{did_you_mean(value, known, 0.5)}")
 
 
 def check_range(name: str, value: float | None, low: float, high: float | None = None) -> None:
@@ -87,13 +86,8 @@ def read_share(name: str, value: float | str) -> float:
     return share
 
 
-def _nearest(name: str, known: Sequence[str]) -> str:
-    near = get_close_matches(name, known, n=1, cutoff=0.5)
-    return f" Did you mean {near[0]!r}?" if near else ""
-
-
 def _expand(function: Callable[..., object]) -> inspect.Signature:
-    """Return a function's signature with its collected options as keyword parameters."""
+    """Return a function's signature with its `Unpack` options expanded into keyword parameters."""
     hints, signature = get_type_hints(function), inspect.signature(function)
     parameters = []
     for parameter in signature.parameters.values():

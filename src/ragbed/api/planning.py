@@ -10,6 +10,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+from msgspec import structs
+
 from ragbed.api.calling import check_models, open_engine, open_model, open_object, read_budget, warn_of_languages
 from ragbed.api.data_objects import read_data
 from ragbed.api.layout import read_confidence, read_layout, read_strategies
@@ -18,6 +21,10 @@ from ragbed.api.request_options import AUTO, NONE, read_extra_body, with_limit
 from ragbed.api.searching import check_search_models, open_search_corpora, own_corpora, read_search
 from ragbed.environment import cache_file
 from ragbed.errors import UnknownName, UsageError
+from ragbed.models.base import Batching, Sampling
+from ragbed.models.presets import PRESETS
+from ragbed.models.secrets import without_credentials
+from ragbed.testbeds.end_to_end import WITHOUT_DOCUMENTS, open_corpora
 from ragbed.testbeds.prompts.strategies import STATED
 
 if TYPE_CHECKING:
@@ -27,7 +34,7 @@ if TYPE_CHECKING:
     from ragbed.api.spec import RunSpec
     from ragbed.data import Dataset
     from ragbed.data.corpus import Corpus
-    from ragbed.models.base import Model, Sampling
+    from ragbed.models.base import Model
     from ragbed.models.presets import Preset
     from ragbed.runs.engines import Engine
     from ragbed.runs.execution import Job
@@ -61,7 +68,6 @@ def plan_run(spec: RunSpec, message: Callable[[str], None] = _LOGGER.warning) ->
     from ragbed.runs.execution import Job
     from ragbed.runs.lock import check_run_folder
     from ragbed.runs.sharding import parse_shard
-    from ragbed.testbeds.end_to_end import WITHOUT_DOCUMENTS, open_corpora
     from ragbed.testbeds.feasibility import require_feasible
     from ragbed.testbeds.selection import choose_testbeds, generate_cases, stored_options
 
@@ -127,8 +133,6 @@ def plan_run(spec: RunSpec, message: Callable[[str], None] = _LOGGER.warning) ->
 
 def _check_batch(spec: RunSpec, models: Sequence[Model]) -> None:
     """Check that all models support batches, if batches are requested."""
-    from ragbed.models.base import Batching
-
     if not spec.batch:
         return
     if spec.strategies or spec.preset or spec.confidence == STATED:
@@ -145,7 +149,7 @@ def _check_batch(spec: RunSpec, models: Sequence[Model]) -> None:
 
 
 def _check_logprobs(spec: RunSpec, sources: Sequence[ModelSource]) -> None:
-    """Check that all models can return log-probabilities, if requested; model objects may set `confidence`."""
+    """Check that all named models can return log-probabilities, if requested. Model objects are not checked."""
     for source in sources if spec.confidence == "logprobs" else ():
         if source.value is None and source.name.startswith(_WITHOUT_LOGPROBS):
             raise UsageError(
@@ -224,8 +228,6 @@ def _with_gates(cases: Iterable[Case], floors: list[Floor], repeats: int) -> Ite
 
 
 def _preset(name: str | None) -> Preset | None:
-    from ragbed.models.presets import PRESETS
-
     if name is not None and name not in PRESETS:
         raise UnknownName("preset", name, PRESETS)
     return None if name is None else PRESETS[name]
@@ -233,10 +235,6 @@ def _preset(name: str | None) -> Preset | None:
 
 def _sampling(preset: Preset | None, spec: RunSpec) -> Sampling:
     """Return the spec's sampling parameters; missing values come from the preset or the defaults."""
-    from msgspec import structs
-
-    from ragbed.models.base import Sampling
-
     sampling = Sampling() if preset is None else preset.sampling
     if spec.confidence == "logprobs":
         sampling = structs.replace(sampling, logprobs=True)
@@ -250,8 +248,6 @@ def _sampling(preset: Preset | None, spec: RunSpec) -> Sampling:
 
 def _stored_sampling(sampling: Sampling, spec: RunSpec) -> dict[str, str]:
     """Return the request settings. Unset ones are omitted, as in runs from earlier versions."""
-    import msgspec
-
     limit = AUTO if sampling.raises_limit else str(sampling.max_tokens)
     temperature = NONE if sampling.temperature is None else str(sampling.temperature)
     stored = {"temperature": temperature, "top_p": str(sampling.top_p), "max_tokens": limit}
@@ -264,7 +260,6 @@ def _stored_sampling(sampling: Sampling, spec: RunSpec) -> dict[str, str]:
 
 
 def _new_folder(model: str) -> Path:
-    from ragbed.models.secrets import without_credentials
     from ragbed.runs.display_names import short_names
 
     shown = without_credentials(model)

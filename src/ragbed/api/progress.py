@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import logging
 import sys
 import time
@@ -26,7 +25,7 @@ _DRAW_EVERY_S = 0.1
 
 
 class Progress:
-    """Receives the messages and progress updates of an API function. This base class shows only the messages.
+    """A receiver for the messages and progress updates of an API function. The base class shows only messages.
 
     Subclass `Progress` and pass an instance as `progress=` to show updates elsewhere.
 
@@ -46,7 +45,7 @@ class Progress:
         self.close()
 
     def message(self, text: str) -> None:
-        """Show a message to the user, e.g. a warning. By default, the message is logged to the `ragbed` logger."""
+        """Show a message, e.g. a warning. By default, messages go to the `ragbed` logger."""
         _LOGGER.warning("%s", text)
 
     def calls(self, model: str, state: CallProgress) -> None:
@@ -130,11 +129,13 @@ class NotebookBars(Bars):
         self._handle: Any = None
 
     def _draw(self, task: str, done: int, total: int | None, details: str) -> None:
+        from html import escape
+
         from IPython.display import HTML, display  # type: ignore[import-not-found]  # always installed in a notebook
 
         bar = f"<progress value='{done}' max='{total or 0}'></progress>" if total else ""
         of = f" of {total:,}" if total else ""
-        self._lines[task] = f"<div>{html.escape(task)} {bar} {done:,}{of} {html.escape(details)}</div>"
+        self._lines[task] = f"<div>{escape(task)} {bar} {done:,}{of} {escape(details)}</div>"
         content = HTML("".join(self._lines.values()))
         if self._handle is None:
             self._handle = display(content, display_id=True)

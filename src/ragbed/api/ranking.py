@@ -61,7 +61,7 @@ def rank(runs: RunsLike, *, track: str = "robust") -> RankingResult:
 
     Args:
         runs: One run with several models, or several runs.
-        track: Scoring track to rank by: robust, code, paper, or a plug-in's track.
+        track: Scoring track to rank by, as in `Run.tables`.
 
     Example:
         >>> models = ["scripted/oracle", "scripted/last-doc", "scripted/refuser"]

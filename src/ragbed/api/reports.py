@@ -13,6 +13,7 @@ from ragbed.api.parameters import checked
 from ragbed.api.results import Records, Run
 from ragbed.api.tables import TableResult
 from ragbed.errors import RagbedError, UsageError
+from ragbed.io.jsonl import write_file
 from ragbed.io.locations import Place, Url
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ def report(
         return ReportResult(made, paths=[page])
     text = FORMATS["md" if format == "text" else format](made)
     if target is not None:
-        _write(target, text)
+        write_file(target, text.encode())
     return ReportResult(made, text, [] if target is None else [target], not files)
 
 
@@ -111,7 +112,7 @@ def split_runs(places: Sequence[Place]) -> tuple[list[Path], list[Place]]:
     """
     for place in places:
         if isinstance(place, Url) and Path(place.text.removeprefix("file://")).is_dir():
-            raise UsageError(f"{place}: a run is a local folder. Use the folder's path without file://.")
+            raise UsageError(f"{place}: a run must be given as a local path. Use the folder's path without file://.")
     files = [place for place in places if not isinstance(place, Path) or place.is_file()]
     folders = [place for place in places if isinstance(place, Path) and place not in files]
     if files and folders:
@@ -154,23 +155,15 @@ def read_report(
     return replace(report, is_monitored=any(monitored), incomplete=tuple(incomplete), conditions=conditions)
 
 
-def write_report_page(report: Report, runs: Sequence[Path], words: Lang | None, path: Path) -> int:
-    """Write the report as a single HTML file, and return its size in bytes."""
+def write_report_page(report: Report, runs: Sequence[Path], words: Lang | None, path: Path) -> None:
+    """Write the report as a single HTML file."""
     from ragbed.reporting.html import write_html
     from ragbed.reporting.html.cases import pack_cases
     from ragbed.ui.viewer.judged import has_votes, read_votes
 
     votes = read_votes if any(map(has_votes, runs)) else None
-    return _write(path, write_html(report, pack_cases(runs, report.causes, votes, names=report.names), words))
-
-
-def _write(path: Path, text: str) -> int:
-    from ragbed.io.jsonl import write_whole
-
-    encoded = text.encode()
-    with write_whole(path) as sink:
-        sink.write(encoded)
-    return len(encoded)
+    page = write_html(report, pack_cases(runs, report.causes, votes, names=report.names), words)
+    write_file(path, page.encode())
 
 
 def _read_sums(files: Sequence[Place], track: str) -> Report:
@@ -186,17 +179,14 @@ def _read_sums(files: Sequence[Place], track: str) -> Report:
 
 def _draw(report: Report, ending: str, words: Lang, folder: Path) -> list[Path]:
     from ragbed.analysis.locale import read_words
-    from ragbed.io.jsonl import write_whole
     from ragbed.reporting.figures import draw_causes, make_figures
     from ragbed.reporting.pages.images import PICTURES
 
     locale, paths = read_words(words), []
     folder.mkdir(parents=True, exist_ok=True)
     for chart in [*make_figures(report.shown, report.track, locale), *draw_causes(report.shown_causes, locale)]:
-        drawn = PICTURES[ending](chart)
         paths.append(folder / f"{chart.name}.{ending}")
-        with write_whole(paths[-1]) as sink:
-            sink.write(drawn)
+        write_file(paths[-1], PICTURES[ending](chart))
     return paths
 
 
@@ -231,7 +221,7 @@ def leaderboard(
         folder: Folder that contains the runs.
         out: Folder for the site.
         track: Scoring track to show.
-        words: Language of headings and labels when the site opens; by default, the browser's.
+        words: Language of headings and labels when the site opens; by default, the browser's language.
 
     Example:
         >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", limit=2, testbeds="noise", out="board/oracle")
@@ -255,7 +245,7 @@ def leaderboard(
             entries.append(SiteEntry(name, target, made))
         except RagbedError as error:
             left_out.append(LeftOut(name, str(error)))
-    _write(site / "index.html", write_board(entries, left_out, track, words))
+    write_file(site / "index.html", write_board(entries, left_out, track, words).encode())
     return LeaderboardResult(site / "index.html", entries, left_out)
 
 

@@ -7,7 +7,10 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ragbed.errors import UsageError
+import msgspec
+from msgspec import structs
+
+from ragbed.errors import MALFORMED_JSON, UsageError
 
 if TYPE_CHECKING:
     from ragbed.models.base import Sampling
@@ -106,11 +109,7 @@ def read_extra_body(value: object) -> dict[str, Any]:
     Raises:
         UsageError: The value is not an object, or contains a field that another option sets.
     """
-    from ragbed.errors import MALFORMED_JSON
-
     if isinstance(value, str):
-        import msgspec
-
         try:
             value = msgspec.json.decode(value.encode("utf-8", "replace"))
         except MALFORMED_JSON as error:
@@ -143,7 +142,7 @@ def read_headers(value: object) -> dict[str, str]:
         if not (content.isascii() and content.strip().isprintable()):
             raise UsageError(f"`header`: the value of {name.strip()} contains a line break or a non-ASCII character.")
         if name.strip().lower() in _OWN_HEADERS:
-            raise UsageError(f"`header`: {name.strip()} is managed by the connection and cannot be set. Remove it.")
+            raise UsageError(f"`header`: {name.strip()} is set automatically and cannot be overridden. Remove it.")
         headers[name.strip()] = content.strip()
     return headers
 
@@ -175,8 +174,6 @@ def check_temperature(value: object) -> float | str | None:
 
 def with_limit(sampling: Sampling, max_tokens: int | str | None) -> Sampling:
     """Return sampling parameters with a fixed token limit; for `auto` and None, the limit can be raised."""
-    from msgspec import structs
-
     if isinstance(max_tokens, int):
         return structs.replace(sampling, max_tokens=max_tokens, raises_limit=False)
     return structs.replace(sampling, raises_limit=True)

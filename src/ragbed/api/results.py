@@ -1,15 +1,15 @@
-"""Results returned by API functions: rows of plain values, and runs."""
+"""Results returned by API functions: lists of records, and runs."""
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-from ragbed.errors import UsageError
+from msgspec import to_builtins
+
+from ragbed.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
     import pandas
@@ -29,13 +29,13 @@ _ERROR_COLUMNS = ("model", "case", "repeat", "kind", "message", "traceback")
 class Records(Sequence[dict[str, Any]]):
     """A list of rows as plain dictionaries, shown as a table when printed or displayed in a notebook.
 
-    Convert it with `pandas.DataFrame(records)` or `polars.DataFrame(list(records))`; `to_pandas()` needs
+    Convert the list with `pandas.DataFrame(records)` or `polars.DataFrame(list(records))`; `to_pandas()` needs
     `ragbed[pandas]`.
 
     Args:
         rows: Rows as dictionaries. Missing keys are shown as empty cells.
         title: Heading of the printed table.
-        shown: Rows to print instead, e.g. with intervals next to the values.
+        shown: Rows to print instead of `rows`, e.g. with intervals next to the values.
         columns: Columns to show even if there are no rows.
 
     Example:
@@ -100,14 +100,14 @@ class Records(Sequence[dict[str, Any]]):
     def _repr_html_(self) -> str:
         """Return the table as HTML for notebooks, with escaped values."""
         columns = _columns(self._shown, self._leading)
-        head = "".join(f"<th style='{_CELL}'>{html.escape(column)}</th>" for column in columns)
+        head = "".join(f"<th style='{_CELL}'>{_escape(column)}</th>" for column in columns)
         rows = (
             "<tr>"
             + "".join(f"<td style='{_CELL}'>{_markup(_text(row.get(column)))}</td>" for column in columns)
             + "</tr>"
             for row in self._shown[:_MAX_ROWS]
         )
-        caption = f"<caption style='{_CAPTION}'>{html.escape(self.title)}</caption>"
+        caption = f"<caption style='{_CAPTION}'>{_escape(self.title)}</caption>"
         table = f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
         return table + (f"<p style='{_FAINT}'>{self._rest()}</p>" if self._rest() else "")
 
@@ -130,7 +130,7 @@ def _text(value: object) -> str:
 
 def _markup(cell: str) -> str:
     """Return a cell as HTML, with the interval in a lighter colour."""
-    number, bracket, interval = html.escape(cell).partition(" [")
+    number, bracket, interval = _escape(cell).partition(" [")
     return f"{number} <span style='{_FAINT}'>[{interval}</span>" if bracket else number
 
 
@@ -186,7 +186,7 @@ class Run:
     def errors(self) -> Records:
         """The cases that ended in an error, with model, case, repeat, kind, message and traceback.
 
-        Only Python functions have a traceback. To retry the failed cases, run again with the same `out`.
+        Only errors in Python functions have a traceback. To retry the failed cases, run again with the same `out`.
 
         Example:
             >>> def fails(prompt):
@@ -207,7 +207,7 @@ class Run:
         return Records(failed, f"Errors of {self.folder}", columns=_ERROR_COLUMNS)
 
     def tables(self, track: str = "robust") -> dict[str, Records]:
-        """Return the report's tables by name: noise, rejection, integration, counterfactual, closed-book, ….
+        """Return the report's tables by name, e.g. noise, rejection, integration, counterfactual and closed-book.
 
         Rates are fractions from 0 to 1; printed tables show percentages with 95% intervals.
 
@@ -231,7 +231,7 @@ class Run:
         """Return one of the report's tables.
 
         Raises:
-            UsageError: The run has no such table.
+            UsageError: The run has no table with this name.
 
         Example:
             >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", testbeds="noise", noise=[0, 0.4], limit=5)
@@ -240,10 +240,9 @@ class Run:
         """
         tables = self.tables(track)
         if name not in tables:
-            near = get_close_matches(name, tables, n=1)
-            hint = f" Did you mean {near[0]!r}?" if near else ""
+            available = ", ".join(tables) or "none"
             raise UsageError(
-                f"{self.folder} has no table {name!r}. Available tables: {', '.join(tables) or 'none'}.{hint}"
+                f"{self.folder} has no table {name!r}. Available tables: {available}.{did_you_mean(name, tables)}"
             )
         return tables[name]
 
@@ -269,8 +268,6 @@ class Run:
             >>> sum(trial["scores"]["correct"] for trial in run.trials())
             5
         """
-        from msgspec import to_builtins
-
         from ragbed.runs.scoring import open_scored
         from ragbed.runs.trials import to_trial
 
@@ -289,7 +286,7 @@ class Run:
         return Records(map(_flat, self.trials()), f"Trials of {self.folder}")
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return a DataFrame with one row per trial. Requires `ragbed[pandas]`.
+        """Return a DataFrame with one row per trial; this requires `ragbed[pandas]`.
 
         Example:
             >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", testbeds="noise", noise=[0, 0.4], limit=5)
@@ -340,7 +337,7 @@ class Run:
 
         tables = "".join(table._repr_html_() for table in self.tables().values())
         note = f"Percentages of n with 95% intervals clustered by question; * marks fewer than {FEW} cases."
-        return f"<b>{html.escape(repr(self))}</b>{tables}<p style='{_FAINT}'>{note}</p>"
+        return f"<b>{_escape(repr(self))}</b>{tables}<p style='{_FAINT}'>{note}</p>"
 
 
 @dataclass(frozen=True)
@@ -389,3 +386,9 @@ def _to_records(table: ReportTable) -> Records:
         texts = {column.heading: show(cell, column) for column, cell in cells}
         shown.append(start | {"n": show_asked(counts)} | texts)
     return Records(rows, table.title, shown)
+
+
+def _escape(text: str) -> str:
+    from html import escape  # only notebooks need it
+
+    return escape(text)

@@ -17,6 +17,7 @@ from ragbed.api.progress import Progress, open_progress
 from ragbed.api.results import Records, Run
 from ragbed.api.spec import RunOptions, RunSpec, make_spec
 from ragbed.errors import DataError, RagbedError, UsageError
+from ragbed.io.jsonl import write_file
 
 if TYPE_CHECKING:
     from ragbed.analysis.gates import GateResult
@@ -31,7 +32,7 @@ _T = TypeVar("_T")
 
 
 def run(model: ModelLike, data: DataLike, *, progress: bool | Progress = True, **options: Unpack[RunOptions]) -> Run:
-    """Evaluate one or more models on one or more datasets. If `out` contains an interrupted run, resume that run.
+    """Evaluate one or more models on one or more datasets. If `out` contains an interrupted run, resume it.
 
     A failed case does not raise an error; see `Run.outcomes` and `Run.errors`. In a notebook, or if an event loop is
     already running, the run uses a separate thread; `arun` uses the running loop.
@@ -71,7 +72,8 @@ async def arun(
 ) -> Run:
     """Evaluate one or more models in the running event loop. Cancel the task to stop the run.
 
-    Takes the same parameters as `run`. Async functions are awaited in this loop, so they can use the caller's clients.
+    The parameters are those of `run`. Async functions are awaited in the running loop, so they can use the caller's
+    clients.
 
     Example:
         >>> import asyncio
@@ -141,7 +143,7 @@ def forecast(
 ) -> Records:
     """Evaluate five cases with each model, and forecast calls, tokens, cost and time, like `ragbed run --dry-run`.
 
-    Takes the same parameters as `run`, and stores nothing.
+    The parameters are those of `run`. Nothing is stored.
 
     Example:
         >>> ragbed.forecast("scripted/oracle", "ragbed-mini-en_base", testbeds="noise", noise=0)[0]["calls"]
@@ -169,12 +171,10 @@ def check_gates(spec: RunSpec, folder: Path) -> list[GateResult]:
     if not floors:
         return []
     from ragbed.analysis.gates import as_junit, check_run
-    from ragbed.io.jsonl import write_whole
 
     checked = check_run(floors, folder)
     if spec.junit is not None:
-        with write_whole(Path(spec.junit)) as sink:
-            sink.write(as_junit(str(folder), checked))
+        write_file(Path(spec.junit), as_junit(str(folder), checked))
     return checked
 
 
@@ -233,7 +233,7 @@ def _finish(work: Coroutine[Any, Any, _T]) -> _T:
 
 
 def _show_options(function: Any) -> None:  # noqa: ANN401 - attributes are set on the function
-    """Add the options to a function's signature, for `help` and tab completion."""
+    """Add the run options to a function's signature, for `help` and tab completion."""
     signature = inspect.signature(function)
     own = [param for param in signature.parameters.values() if param.kind is not inspect.Parameter.VAR_KEYWORD]
     options = [

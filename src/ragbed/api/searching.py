@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 from ragbed.errors import UsageError
 from ragbed.schema import Lang
+from ragbed.testbeds.search.corpora import corpora_of
 from ragbed.testbeds.search.settings import parse_search
+from ragbed.text import split_sentences
 
 if TYPE_CHECKING:
     from ragbed.api.spec import RunSpec
@@ -22,7 +24,8 @@ if TYPE_CHECKING:
 # Seed of the generated news that pads large corpora. A different seed gives different corpora under the same name.
 _SEED = 20_231_218
 _ITEMS = 1_000
-# The encoder for dense indexes. `e5` finds more passages, but would take an hour for 10,000 (docs/project/encoders.md).
+# The encoder for dense indexes. `e5` finds more relevant passages, but would take an hour to encode 10,000
+# (docs/project/encoders.md).
 _ENCODER = "e5-static"
 
 
@@ -39,8 +42,6 @@ def read_search(spec: RunSpec, names: Sequence[str] | None, settings: Settings) 
 
 def open_search_corpora(datasets: Iterable[Dataset], settings: Settings) -> dict[str, SearchCorpus]:
     """Return the search corpora by ID; the index of each corpus is built when the corpus is first searched."""
-    from ragbed.testbeds.search.corpora import corpora_of
-
     corpora = corpora_of(datasets, settings)
     make_index = index_maker(settings.search.index)
     for corpus in corpora.values():
@@ -67,7 +68,9 @@ def check_search_models(models: Sequence[Model], spec: RunSpec, settings: Settin
                 "scripted/search-once."
             )
         if is_system(model) and spec.engine != "local":
-            raise UsageError(f"{model.name} searches in this process, so testbeds=search requires engine=local.")
+            raise UsageError(
+                f"{model.name} calls the search tool in the current process, so testbeds=search requires engine=local."
+            )
         calls_tools = isinstance(model, ToolCalling) and model.calls_tools
         if settings.search.protocol == "tools" and not calls_tools and not is_system(model):
             raise UsageError(f"{model.name} does not support tool calls with this provider. Use search=protocol=text.")
@@ -90,9 +93,8 @@ def index_maker(kind: IndexKind) -> MakeIndex:
 
 @cache
 def generated_sentences(lang: Lang) -> Sequence[str]:
-    """Return the sentences of generated news, which belong to no dataset."""
+    """Return the sentences of synthetic news articles that belong to no dataset."""
     from ragbed.synth import SynthSpec, make_items
-    from ragbed.text import split_sentences
 
     spec = SynthSpec(seed=_SEED, lang=lang, supports=5, distractors=5)
     texts = (passage.text for item in make_items(spec, "base", 0, _ITEMS) for passage in item.passages)

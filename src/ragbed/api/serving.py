@@ -1,4 +1,4 @@
-"""Browser pages for viewing runs and reviewing built items."""
+"""Web pages for viewing runs and reviewing dataset items."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ from ragbed.api.parameters import check_range, checked
 from ragbed.api.progress import Progress, open_progress
 from ragbed.environment import cache_file
 from ragbed.errors import UsageError
+from ragbed.io.jsonl import write_file
+from ragbed.text import storable_name
 
 if TYPE_CHECKING:
     import uvicorn
@@ -47,7 +49,7 @@ class PageServer:
         self._thread: Thread | None = None
 
     def serve(self, ready: Callable[[], None]) -> None:
-        """Open the page, call `ready`, and serve in this thread until interrupted or closed."""
+        """Open the page, call `ready`, and serve it in the current thread until interrupted or closed."""
         from ragbed.ui.server import make_server
 
         with ExitStack() as stack:
@@ -58,7 +60,10 @@ class PageServer:
             self._server.run(sockets=[address.socket])
 
     def start(self) -> None:
-        """Open the page and serve it in a separate thread, which also owns its database connections."""
+        """Open the page and serve it in a separate thread.
+
+        The thread also owns the page's database connections.
+        """
         opened: SimpleQueue[BaseException | None] = SimpleQueue()
 
         def serve() -> None:
@@ -114,7 +119,6 @@ def view(
 
 def open_viewer(paths: RunsLike | None, port: int | None, rater: str | None) -> PageServer:
     """Return the server for `view` without starting it."""
-    from ragbed.text import storable_name
     from ragbed.ui.server import need_serve, open_port
 
     need_serve()
@@ -152,7 +156,7 @@ def _started(server: PageServer, *, open_: bool) -> PageServer:
 
 @dataclass(frozen=True)
 class ReviewResult:
-    """Decisions that were exported, imported or applied.
+    """The result of exporting, importing or applying review decisions.
 
     Attributes:
         path: The exported or imported file, or the folder of the reviewed dataset.
@@ -180,11 +184,11 @@ def review(
     apply: str | Path | None = None,
     progress: bool | Progress = True,
 ) -> PageServer | ReviewResult:
-    """Review built items in the browser, with a server in the background, or export, import or apply decisions.
+    """Review dataset items in the browser (the server runs in the background), or export, import or apply decisions.
 
     Args:
         path: A build's output folder, or a dataset.
-        raters: Number of people who review each item independently; by default, 1.
+        raters: Number of independent reviewers per item; by default, 1.
         target: Share of wrong items that the review must rule out; by default, 0.05.
         port: Port on 127.0.0.1; by default, 7717 or any free port.
         open_: Open the page in the browser.
@@ -260,14 +264,12 @@ def _open_session(
 
 
 def _export(log: Log, path: Path) -> ReviewResult:
-    from ragbed.io.jsonl import write_whole
     from ragbed.ui.review.log import pack
 
     lines = log.read()
     if path.resolve() == log.path.resolve():
         raise UsageError(f"export={path} is the review log itself. Choose another file.")
-    with write_whole(path) as sink:
-        sink.write(pack(lines))
+    write_file(path, pack(lines))
     return ReviewResult(path, len(lines))
 
 

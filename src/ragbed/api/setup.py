@@ -8,12 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from ragbed import __version__
+from ragbed import __version__, plugins
 from ragbed.api.parameters import checked
 from ragbed.api.results import Records
 from ragbed.api.tables import TableResult
 from ragbed.environment import cache_file, variables
 from ragbed.errors import UsageError
+from ragbed.testbeds import TESTBEDS
 
 if TYPE_CHECKING:
     from ragbed.models.checks import BackendCheck
@@ -41,7 +42,7 @@ class DoctorResult(TableResult):
     plugins: Sequence[Mapping[str, str]]
 
     def records(self) -> Records:
-        """Return one row per provider and extra: whether it works, what was detected, and how to fix it."""
+        """Return one row per provider and extra: whether it works, what was detected, and how to fix any problem."""
         rows = [
             {"kind": kind, "name": name, "works": check.works, "found": check.found, "fix": check.fix}
             for kind, checks in (("model", self.models), ("extra", self.extras))
@@ -74,13 +75,11 @@ def doctor() -> DoctorResult:
 
 
 def _check_plugins() -> list[dict[str, str]]:
-    """Import each plug-in once, and list those that fail, each with its problem."""
-    from ragbed import plugins
+    """Import each plug-in once, and return every plug-in with its state: "works" or a description of the problem."""
     from ragbed.builder.search import ENGINES
     from ragbed.models import PROVIDERS
     from ragbed.retrieval import ENCODERS
     from ragbed.scoring import TRACKS
-    from ragbed.testbeds import TESTBEDS
 
     included: dict[plugins.PluginFamily, Mapping[str, Any]] = {
         plugins.MODELS: PROVIDERS,
@@ -129,8 +128,8 @@ def cache_prune(*, older_than: str | None = None, all_: bool = False) -> int:
     """Remove responses from the cache, and return how many were removed.
 
     Args:
-        older_than: Remove responses older than this, e.g. 12h, 30d or 8w.
-        all_: Remove all responses.
+        older_than: Remove cached responses older than this, e.g. 12h, 30d or 8w.
+        all_: Remove all cached responses.
 
     Example:
         >>> ragbed.cache_prune(older_than="52w")

@@ -18,6 +18,7 @@ from ragbed.api.spec import LayoutKeywords
 from ragbed.data.output import BinarySink
 from ragbed.errors import NoSuchFile, UnknownName, UnusedOption, UsageError
 from ragbed.io.locations import Url
+from ragbed.text import counted
 
 if TYPE_CHECKING:
     from ragbed.interop.exporting import ExportTarget
@@ -52,7 +53,7 @@ class ExportResult:
 
     @property
     def complete(self) -> bool:
-        """Whether no trial was left out."""
+        """Whether all trials were exported."""
         return not (self.failed and self.leaves_out)
 
 
@@ -72,9 +73,8 @@ def export(
 
     Args:
         sources: A run or its folder, or datasets as in `run`.
-        to: Export format. For items: native, rgb, parquet, corpus, withheld-corpus or records. For test cases: jsonl,
-            inspect, lm-eval, hf, ragas or ragchecker. For runs: jsonl, parquet, ragas, ragchecker, mlflow, cassette or
-            rgb.
+        to: Export format: native, rgb, parquet, corpus, withheld-corpus or records for items; jsonl, inspect, lm-eval,
+            hf, ragas or ragchecker for test cases; jsonl, parquet, ragas, ragchecker, mlflow, cassette or rgb for runs.
         out: File, new folder, URL or open binary file.
         shards: Number of parts to split the output into (native, parquet, jsonl and records only). Checksums are
             also written.
@@ -126,7 +126,7 @@ def _export_data(sources: DataLike, target: ExportTarget, layout: LayoutKeywords
 
 @dataclass(frozen=True)
 class ImportResult:
-    """Answers that were imported as a run.
+    """The result of importing answers as a run.
 
     Attributes:
         run: The imported run.
@@ -140,7 +140,7 @@ class ImportResult:
 
     @property
     def complete(self) -> bool:
-        """Whether every entry matches a case and every case has a complete answer."""
+        """Whether every imported record matches a case and every case has a complete answer."""
         return not (self.problems or any(self.counts.get(name) for name in ("missing", "failed", "truncated")))
 
 
@@ -154,16 +154,16 @@ def import_results(
     model: str | None = None,
     **layout: Unpack[LayoutKeywords],
 ) -> ImportResult:
-    """Import results from the original code or another harness, external answers, or a cassette as a run.
+    """Import a cassette, external answers, or results of the original code or another harness as a run.
 
     Args:
         files: The files to import.
         from_: Format: rgb (the original code), jsonl, inspect, lm-eval or cassette.
         out: New folder for the run.
-        data: Datasets as in `run`, or the folder of an exported testbed. Not used for a cassette.
+        data: Datasets as in `run`, or the folder of an exported testbed; not used for a cassette.
         model: Name of the model that generated the answers (jsonl and lm-eval), or a name that replaces the logged one
             (inspect).
-        layout: Options that choose the test cases, as in `run`. The default profile for rgb is code-2024.
+        layout: Options that select the test cases, as in `run`. The default profile for rgb is code-2024.
 
     Example:
         >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", limit=2, testbeds="noise", out="runs/original")
@@ -252,7 +252,6 @@ def merge(runs: Sequence[Run | str | Path | Url], out: str | Path | Url) -> Merg
     """
     from ragbed.analysis.partial_sum_files import read_sums, write_sums
     from ragbed.runs.merging import merge as merge_runs
-    from ragbed.text import counted
 
     places = dict.fromkeys(run.folder if isinstance(run, Run) else to_place(run) for run in several(runs, "runs"))
     folders, files = split_runs(list(places))

@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from difflib import get_close_matches
 from numbers import Integral, Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 
+from msgspec import Struct
+
 from ragbed.api.layout import Values
 from ragbed.api.request_options import check_max_tokens, check_temperature, read_request_options
-from ragbed.errors import UnusedOption, UsageError
+from ragbed.errors import UnusedOption, UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from ragbed.api.data_objects import DataLike
@@ -82,11 +83,6 @@ class RunOptions(LayoutKeywords, CallKeywords, total=False):
     temperature: float | str | None
     top_p: float | None
     max_tokens: int | str | None
-    reasoning_effort: str | None
-    thinking: str | None
-    extra_body: str | Mapping[str, Any] | None
-    header: str | Sequence[str]
-    seed_model: int | None
     context_length: int | None
     preset: str | None
     trust_remote_code: bool
@@ -109,7 +105,7 @@ class RunSpec:
             keys.
         data: Dataset name, file, URL, list of item dictionaries, DataFrame, a list of these, or a dictionary with
             dataset names as keys.
-        out: Folder of the run; an existing run is resumed. Default: a new folder in `runs/`.
+        out: Folder for the run, by default a new folder in `runs/`. An existing run is resumed.
         testbeds: Testbeds to run; default: noise, rejection, integration, counterfactual and closed-book.
         noise: Fractions of documents that are distractors, e.g. `[0, 0.2, "2/3"]`; default: the paper's values.
         num_docs: Numbers of documents per question, e.g. `[5, 20, 100]`; default: 5, or fewer if the data has too few,
@@ -119,7 +115,7 @@ class RunSpec:
         distractors: Distractor conditions: related, random, fixed.
         positions: Positions of the supporting documents: balanced across the items, or every position for every item.
         profile: Benchmark profile: robust, paper, code-2023 or code-2024.
-        lang: Languages to evaluate: en, zh.
+        lang: Languages to include: en, zh.
         limit: Evaluate only the first N items, or this fraction, of each dataset.
         seed: Seed for document selection and order.
         prompt: Folder with your own instructions (`en/system.md`, …).
@@ -258,8 +254,7 @@ class RunSpec:
         return (self.until,) if isinstance(self.until, str) else tuple(self.until)
 
 
-@dataclass(frozen=True)
-class _Bounds:
+class _Bounds(Struct, frozen=True):
     """The constraints on a number: its type, its range, and whether None is allowed."""
 
     whole: bool = True
@@ -299,8 +294,7 @@ def make_spec(model: ModelLike, data: DataLike, options: Mapping[str, Any]) -> R
         if name == "dry_run":
             raise UsageError("`dry_run` is available only on the command line. In Python, use ragbed.forecast.")
         if name not in known:
-            near = get_close_matches(name, known, n=1, cutoff=0.5)
-            hint = f" Did you mean {near[0]!r}?" if near else ""
+            hint = did_you_mean(name, known, 0.5)
             raise UsageError(f"run() has no parameter {name!r}.{hint} ragbed.RunSpec describes all parameters.")
     return RunSpec(model=model, data=data, **options)
 

@@ -22,7 +22,7 @@ _SHOWN = 5  # maximum number of supporting passages in the reader's prompt: the 
 
 
 def make_answers(build: Build) -> Iterator[Verified | Reject]:
-    """Yield the questions with enough passages from different sources in which a reader model finds the answer."""
+    """Yield the questions whose answer enough sources support and a reader model finds in the passages."""
     drafts = {draft.id: draft for draft in build.read("questions", Draft)}
     complete = []
     for pool in build.read("stances", LabelledPool):
@@ -77,7 +77,7 @@ def limit_sources(passages: Sequence[Passage], most: int) -> tuple[Passage, ...]
 
 
 def usable_passages(draft: Draft, passages: Sequence[Passage], most: int) -> tuple[Passage, ...]:
-    """Return the passages, limited per source and label, without supporting passages that only mention the answer."""
+    """Drop supporting passages that only mention the answer, and limit the passages per source and label."""
     stated = [passage for passage in passages if passage.stance != "supports" or is_stated(draft, passage)]
     return limit_sources(stated, most)
 
@@ -89,7 +89,7 @@ def of_stance(passages: Sequence[Passage], stance: str) -> list[Passage]:
 
 @dataclass(frozen=True)
 class VerifiedQuestions:
-    """The records of verified questions, keyed by question id."""
+    """The records of verified questions, keyed by question ID."""
 
     drafts: dict[str, Draft]
     probes: dict[str, Probe]
@@ -98,7 +98,7 @@ class VerifiedQuestions:
 
 
 def read_verified(build: Build) -> VerifiedQuestions:
-    """Read the records of the questions that passed this step, with at most `per_source` passages per source."""
+    """Read the records of all verified questions, with at most `per_source` passages per source."""
     verified = {record.question for record in build.read(STEP, Verified)}
     drafts = {draft.id: draft for draft in build.read("questions", Draft) if draft.id in verified}
     read = {pool.question: pool.passages for pool in build.read("stances", LabelledPool) if pool.question in verified}

@@ -151,7 +151,7 @@ async def _read(raw: RawDocument, source: ArticleSource, documents: DocumentFetc
 
 
 def _past_day(text: str | None, today: date) -> str | None:
-    """Return an ISO date without its time, or None if it is invalid or, as in some feeds, in the future."""
+    """Return an ISO date without the time, or None if it is invalid or, as happens in some feeds, in the future."""
     try:
         day = date.fromisoformat((text or "")[:10])
     except ValueError:

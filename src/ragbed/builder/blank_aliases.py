@@ -1,4 +1,4 @@
-"""Check whether a form of an answer in a text is another notation of the value that a quoted sentence leaves out."""
+"""Check whether a form of an answer that was found in a text can fill the blank in a quoted sentence."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ from ragbed.scoring.robust.match import FoldedResponse
 from ragbed.scoring.robust.normalise import fold
 
 _QUOTED = re.compile(f"“([^“”]*){BLANK}([^“”]*)”")
+_RATE = re.compile(
+    r"\b(?:per(?! ?cent\b)|each|every)\b|每|[/／](?=\s?[^\W\d_])"
+)  # a price or speed per unit is another value
 _NUMERAL = re.compile(r"[\d.,\s零〇一二两三四五六七八九十百千万亿]+")
 
 
 def fits_blank(question: str, answer: str, form: str, lang: Lang) -> bool:
-    """Check that a form of the answer is the same value with its complete unit; always true without a blank.
+    """Check that a form of the answer fits the blank in a question; always true if the question has no blank.
 
     A form may repeat words beside the blank: "14 days" for "within ____ days". "14.00" or "14 day" does not fit.
 
@@ -27,6 +30,8 @@ def fits_blank(question: str, answer: str, form: str, lang: Lang) -> bool:
     quoted = _QUOTED.search(question)
     if quoted is None or form == answer:
         return True
+    if _RATE.search(form) and not _RATE.search(answer):
+        return False
     head, found, tail = form.lower().partition(answer.lower())
     if found:
         before, after = quoted[1].lower(), quoted[2].lower()
@@ -37,7 +42,7 @@ def fits_blank(question: str, answer: str, form: str, lang: Lang) -> bool:
 
 
 def _same_value(answer: str, form: str, lang: Lang) -> bool:
-    """Check that two texts consist of the same date, or of the same number with the same unit."""
+    """Check that two texts denote the same date, or the same number with the same unit."""
     texts = [fold(text, lang) for text in (answer, form)]
     one, other = map(FoldedResponse, texts)
     if one.dates or other.dates or (one.years and other.years):

@@ -64,7 +64,7 @@ _OTHER_LANGS = re.compile(
 )
 _TOPIC = re.compile(r"\b(?:about|on)\s+(.+?)[.\s]*$|(?:关于|有关)(.+?)的|(?:关于|有关)(.+?)[。\s]*$", re.IGNORECASE)
 _DEFAULT_ITEMS, _MAX_PROPOSED = 20, 50
-# Number of items per document that rules find in texts of a few paragraphs, and the maximum number to propose.
+# Number of items that the rules find per document of a few paragraphs, and the maximum number to propose.
 _BY_RULES, _MAX_BY_RULES = 2.5, 300
 _MIN_PASSAGE = 60  # lowest value for the maximum passage length, in tokens: about two sentences
 
@@ -120,7 +120,7 @@ def _place(documents: Path, home: Path) -> str:
     place = str(documents.relative_to(home) if documents.is_relative_to(home) else documents)
     if storable_name(place) != place:
         raise UsageError(
-            f"The path {place} is not valid UTF-8, so a recipe cannot contain it; rename the file or folder."
+            f"The path {place} is not valid UTF-8, so it cannot be stored in a recipe; rename the file or folder."
         )
     return place
 
@@ -163,7 +163,7 @@ def _count_by_lang(brief: str) -> dict[Lang, int] | None:
 
 
 def _take_counts(brief: str) -> tuple[dict[str, int], str]:
-    """Return how many integration and counterfactual questions a brief requests, and the brief without this request."""
+    """Return how many integration and counterfactual questions a brief requests, and the brief without the requests."""
     counts, rest = {}, " ".join(brief.split())
     for kind, pattern in _KINDS.items():
         counts[kind] = _count(pattern, rest) or 0

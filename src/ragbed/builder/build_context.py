@@ -113,7 +113,7 @@ class Build:
 
 
 def decode_line(decoder: msgspec.json.Decoder[Thing], line: bytes, path: Path, number: int, step: str) -> Thing:
-    """Decode a record from a step's file; the error for an invalid line includes its number."""
+    """Decode a record from a step's file; if a line is invalid, the error message includes the line number."""
     try:
         return decoder.decode(line)
     except MALFORMED_JSON as error:

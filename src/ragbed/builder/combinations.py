@@ -66,7 +66,7 @@ def merge_pools(parts: Sequence[Draft], pools: _Pools) -> list[tuple[int | None,
 
 
 def _usable(parts: Sequence[Draft], pools: _Pools) -> list[tuple[int | None, Passage]]:
-    """Keep supporting passages that contain only their own part of the answer, and others that contain no part."""
+    """Keep supporting passages with only their own part of the answer, and other passages with no part of it."""
     answer: Answer = tuple(draft.answer[0] for draft in parts)
     merged: dict[str, tuple[int | None, Passage]] = {}
     for number, draft in enumerate(parts):
@@ -177,7 +177,7 @@ def _check_question(question: str, pair: tuple[Draft, Draft]) -> Problem | None:
 
 
 def _is_included(draft: Draft, pair: tuple[Draft, Draft], question: str) -> bool:
-    """Check that a combined question contains the years, most words and most distinctive words of a part's question."""
+    """Check that a combined question keeps a part's years, most of its words and most words unique to that part."""
     lang = draft.lang
     folded, own = fold(question, lang), find_anchors(draft.question, lang)
     (other,) = (find_anchors(part.question, lang) for part in pair if part is not draft)

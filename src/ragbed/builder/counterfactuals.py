@@ -23,14 +23,14 @@ from ragbed.text import to_terms
 STEP = "falsehoods"
 REWRITE_STEP = "rewrites"
 _MAX_TOKENS = (
-    700  # a rewritten passage has 300 of our tokens, and up to twice as many with a tokenizer not designed for Chinese
+    700  # a rewritten passage has 300 tokens by ragbed's count, or up to 600 with a tokenizer not designed for Chinese
 )
 # Maximum number of similar questions whose answers are tried; answers to less similar ones are not plausible.
 _MAX_OTHERS = 50
 
 
 def make_falsehoods(build: Build) -> Iterator[Falsehood | Reject]:
-    """Yield false answers to questions that most reference models can answer, so that models can detect them."""
+    """Yield false answers to questions that most reference models can answer, so that models can detect the errors."""
     wanted = {lang: wanted_of(build.recipe, "counterfactual", lang) for lang in build.recipe.langs}
     if not any(wanted.values()):
         return
@@ -108,7 +108,7 @@ def _falsify(draft: Draft, passages: Sequence[Passage], name: str, least: int) -
 
 
 def make_rewrites(build: Build) -> Iterator[Falsehood | Reject]:
-    """Yield the edited passages that a model rewrote without changing the content, if a rewriting model is named."""
+    """Yield false answers with edited passages that a model has paraphrased, if the recipe names a rewriter."""
     rewriter = build.recipe.pools.rewriter
     if rewriter is None:
         return

@@ -125,7 +125,7 @@ def draft_question(block: dict[str, str], lang: Lang, article: Article | None) -
 
 
 def find_faults(question: str, answer: str, lang: Lang) -> Iterator[Problem]:
-    """Yield the outcome and reason for each fault in a question and its answer, starting with formal faults."""
+    """Yield the outcome and reason for each fault in a question and its answer; faults in the content come last."""
     if not question or is_nothing(question) or question[-1] not in "?？":
         yield "no-question", f"the generator returned no question: {question!r}"
     if not answer or is_nothing(answer):
@@ -157,7 +157,7 @@ def _content_faults(question: str, answer: str, lang: Lang) -> Iterator[Problem]
 
 
 def _find_generic(question: str, lang: Lang) -> str:
-    """Return a question's quotation, abbreviation or name if it does not identify the subject, or an empty string."""
+    """Return the quotation, abbreviation or name that fails to identify a question's subject, or an empty string."""
     if quoted := _SAID[lang].search(question):
         named = r"(?<=[a-z,] )[A-Z]" if lang == "en" else rf"..(?:{LONG_NOUNS})"
         return "" if re.search(named, quoted[1]) else quoted[1]
@@ -218,7 +218,7 @@ def _check_source(article: Article, question: str, answer: str) -> Problem | Non
             "other-year",
             f"the article gives {answer!r} for {', '.join(sorted(years))}, not for the year in {question!r}",
         )
-    if slot_of(question, answer, article.lang).kind != "name":  # "for 44 million crowns" may not contain "cost"
+    if slot_of(question, answer, article.lang).kind != "name":  # a sentence can give a price without the word "cost"
         return None
     if not any(_is_about(question, folded, place, article.lang) for place in places):
         return "unrelated", f"the sentence with {answer!r} has no words in common with {question!r}"
@@ -226,7 +226,7 @@ def _check_source(article: Article, question: str, answer: str) -> Problem | Non
 
 
 def _other_years(question: str, sentences: Sequence[str], answer: str, lang: Lang) -> frozenset[str]:
-    """Return the years in the answer's sentences if every sentence has years and none of them is in the question."""
+    """Return the years in the answer's sentences if every sentence has years, all different from the question's."""
     wanted, own = find_years(fold(question, lang)), find_years(fold(answer, lang))
     found = [find_years(sentence) - own for sentence in sentences]
     is_other = wanted and all(years and not years & wanted for years in found)

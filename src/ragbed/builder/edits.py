@@ -24,7 +24,7 @@ from ragbed.text import squeezed
 
 _MAX_RATIO = 10  # maximum ratio between a false and a true number; a larger difference is not plausible
 _PARTS = re.compile(r"[ ·・•]+")
-_UNTOUCHED = {"inside", "figure"}  # rules whose mentions are not replaced; `check_edit` finds them
+_UNTOUCHED = {"inside", "figure"}  # mentions found by these rules are not replaced, but `check_edit` reports them
 _LENGTHS = (0.7, 1.4)  # minimum and maximum length of a rewritten passage relative to the edited one
 
 
@@ -86,7 +86,7 @@ def edit_passage(question: Question, fake: Answer, text: str) -> Edit:
 
 
 def _full_span(text: str, mention: AnswerMention, aliases: tuple[str, ...]) -> tuple[int, int]:
-    """Return a mention's span, including the answer's article but without a trailing space or comma."""
+    """Return a mention's span, extended to the longest alias that ends there, without a trailing space or comma."""
     end = mention.start + len(text[mention.start : mention.end].rstrip(" \n,，"))
     longest = max((len(alias) for alias in aliases if text[:end].lower().endswith(alias.lower())), default=0)
     return min(mention.start, end - longest), end

@@ -50,7 +50,8 @@ class Delivery(Struct, frozen=True, kw_only=True):
 def compare_delivery(build: Build, state: State) -> list[Delivery]:
     """Compare the numbers of requested and delivered items in each file."""
     made = Counter(item.id.rsplit("-", 1)[0] for item in build.read("items", Item))
-    scored, labels = list(build.read("checks", ScoredItem)), read_labels(build.recipe.generator)
+    scored = list(build.read("checks", ScoredItem))
+    labels = read_labels(build.recipe.generator, build.recipe.questions.prompt)
     found = []
     for lang in build.recipe.langs:
         for kind, name in KINDS.items():
@@ -83,7 +84,7 @@ def _explain(build: Build, state: State, lang: Lang, kind: str) -> str:
     advice = _advise(build, state, lang, kind, (articles, len(drafts), len(known)))
     counts = (
         f"{articles:,} articles produced {len(drafts):,} questions, of which "
-        + (f"{replaced:,} were written by the rules because the generator's failed the checks and " if replaced else "")
+        + (f"{replaced:,} were written by the rules instead of the generator and " if replaced else "")
         + f"{sum(known.values()):,} can be answered without documents; {len(verified):,} were verified"
     )
     among = " in all languages" if len(build.recipe.langs) > 1 else ""

@@ -193,7 +193,7 @@ def _is_unsure(part: Question, sentence: str) -> bool:
 
 
 def check_unique(checked: CheckedItem) -> Iterator[str]:
-    """Find questions with a second answer: a sentence shares their words but has another value of the same type."""
+    """Find questions that another sentence also answers, with a different value of the same type."""
     texts = [checked.article, *(passage.text for passage in checked.supports)]
     # The parts of an integration item are checked as separate items.
     parts = checked.parts if len(checked.parts) == 1 else []
@@ -212,14 +212,13 @@ def check_unique(checked: CheckedItem) -> Iterator[str]:
 
 
 def _shared_words(part: Question, sentence: str) -> frozenset[str]:
-    """Return the words that a question and a sentence have in common."""
     folded = fold(sentence, part.lang)
     anchors = find_anchors(part.question, part.lang)
     return frozenset(word for word in anchors if share_of(frozenset({word}), folded, part.lang))
 
 
 def _other_value(part: Question, sentence: str, own: str) -> str:
-    """Return a value of the answer's type from a sentence that does not contain the answer."""
+    """Return a value of the answer's type from a sentence, or an empty string if it has none or contains the answer."""
     if any(find_answer(part, sentence)):
         return ""
     slot = slot_of(part.question, part.answer[0][0], part.lang)

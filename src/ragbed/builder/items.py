@@ -1,4 +1,4 @@
-"""Create the requested number of items of each kind from all steps' records."""
+"""Create the requested number of items of each kind from the records of all steps."""
 
 from __future__ import annotations
 
@@ -54,7 +54,9 @@ def _forms(question: Question, text: str) -> Iterator[str]:
     answer = question.answer[0][0]
     for mention in find_answer(question, text)[0]:
         form = text[mention.start : mention.end].strip().rstrip(".,。，")
-        is_cut = text[mention.end : mention.end + 1] == "次" and form[-1:] != "次"  # 842万辆次 counts journeys
+        is_cut = (
+            text[mention.end : mention.end + 1] == "次" and form[-1:] != "次"
+        )  # 842万辆次 counts journeys, not vehicles
         if is_cut or not _says_as_much(form, answer, question.lang):
             continue
         if mention.rule not in WEAK and len(form) >= _MIN_CHARS and _is_complete(form, mention.rule, question.lang):
@@ -80,7 +82,7 @@ def _is_complete(form: str, rule: str, lang: Lang) -> bool:
 
 
 def make_candidates(build: Build) -> Iterator[tuple[str, Item]]:
-    """Yield the kind and the item for every verified question, combination and falsehood."""
+    """Yield the kind and the item for every verified question, combined question and false answer."""
     records = read_verified(build)
     for name, draft in records.drafts.items():
         if not records.probes[name].is_known:
@@ -94,10 +96,10 @@ def make_candidates(build: Build) -> Iterator[tuple[str, Item]]:
 
 
 def make_items(build: Build) -> Iterator[Item | Reject]:
-    """Yield the requested number of items per language and kind, chosen from the items that reach the threshold."""
+    """Yield the requested number of items per language and kind, from those that reach the score threshold."""
     recipe = build.recipe
     scored = list(build.read("checks", ScoredItem))
-    labels = read_labels(recipe.generator)
+    labels = read_labels(recipe.generator, recipe.questions.prompt)
     for lang in recipe.langs:
         for kind, name in KINDS.items():
             own = [record for record in scored if record.item.lang == lang and record.kind == kind]

@@ -33,7 +33,7 @@ STANCES: dict[Label, Stance | None] = {
 # and the share in the sentences around the answer. On zh_refine this keeps 97% of the positives, and 14% of other
 # questions' documents that happen to contain the answer; 0.2 keeps 99% and 19%, and 0.5 keeps 91% and 8%.
 _SUPPORTED = 0.3
-_RANDOM = 0.1  # share below which a passage counts as unrelated, as do a tenth of zh_refine's negatives
+_RANDOM = 0.1  # share of question words below which a passage is unrelated, as are a tenth of zh_refine's negatives
 
 
 # Minimum share of a question's words that a supporting passage must contain to count as stating the answer. On the
@@ -43,7 +43,7 @@ _STATED: dict[Lang, float] = {"en": 0.5, "zh": 0.4}
 
 
 class _View(NamedTuple):
-    """A passage with its folded title and sentences."""
+    """A question with its terms, and a passage's title and sentences in normalised form."""
 
     question: Question
     anchors: frozenset[str]
@@ -60,7 +60,7 @@ class _View(NamedTuple):
         return share_of(self.anchors, self.read(around), self.question.lang)
 
     def share_around(self, mention: AnswerMention) -> tuple[float, float, int]:
-        """Return the shares of anchors near a mention and in its sentence, and the negated index of the sentence.
+        """Return the shares of the question's terms near a mention and in its sentence, and the negated sentence index.
 
         The index is negated so that the first sentence wins a tie.
         """
@@ -110,7 +110,7 @@ def label_passage(question: Question, text: str, *, title: str = "", fake: Answe
     return _label_with_answer(view, found)
 
 
-@lru_cache(maxsize=16)  # a passage is labelled for one part of a question after another
+@lru_cache(maxsize=16)  # each passage is labelled for every part of a question in turn
 def _sentences(text: str, lang: Lang) -> tuple[list[tuple[int, int]], list[str]]:
     places = list(split_sentences(text)) or [(0, 0)]
     return places, [fold(text[start:end], lang) for start, end in places]

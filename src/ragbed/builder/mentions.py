@@ -25,7 +25,7 @@ _DATELINE = re.compile(
     r"\s*(?:[A-Z][a-z]{2,8}\.? \d{1,2}, [12]\d{3}|[12]\d{3}(?:年\d{1,2}月\d{1,2}日|-\d{1,2}-\d{1,2}))"
     r"(?:\s*(?:\.\.\.|…|·)|\s+[—-]\s)"
 )
-# Minimum number of significant digits of a number that rarely matches by chance: 57,710 has four, 2,000 has one.
+# Minimum number of significant digits in a number that rarely matches by chance: 57,710 has four, 2,000 has one.
 _MIN_DIGITS = 3
 
 
@@ -35,7 +35,7 @@ _SHARE = re.compile(r"%|％|\bper ?cent|百分|分之|[半成]|half|halves|quart
 class AnswerMention(NamedTuple):
     """A span in a passage that contains a part of the answer.
 
-    The rule states how the span was found (name, number, number.unit, date, date.asked, plain), or why it does not
+    The rule states how the span was found (e.g. name, number.unit, date.asked or plain), or why it does not
     count.
     """
 
@@ -86,7 +86,7 @@ def _typed(
         start, end = places[mention.start], places[max(mention.start, mention.end - 1)] + 1
         rule = _rule(mention, mentions, reading, bool(dateline and end <= dateline.end()))
         if is_share and mention.rule == "number.unit" and not _SHARE.search(text[start : end + 10]):
-            rule = "figure"  # "three" may be matched because 60% is three fifths
+            rule = "figure"  # 60% also matches "three", because it equals three fifths
         yield AnswerMention(start, end, rule)
 
 
@@ -102,7 +102,7 @@ def _vague(slot: GoldSlot, reading: FoldedResponse, text: str, question: Questio
 def _figures(
     aliases: tuple[str, ...], reading: FoldedResponse, text: str, question: Question
 ) -> Iterator[AnswerMention]:
-    """Yield mentions of the answer's number with a different or unknown unit, which would reveal the answer."""
+    """Yield mentions of the answer's number with a different or unknown unit, because they reveal the answer."""
     wanted = {value for alias in aliases for value in _values(alias, question.lang)}
     found = [quantity for quantity in reading.quantities if quantity.value in wanted] if wanted else []
     places = origins(text, question.lang) if found else []
@@ -112,7 +112,7 @@ def _figures(
 
 @lru_cache(maxsize=4096)
 def _values(alias: str, lang: Lang) -> frozenset[Decimal]:
-    """Return the possible values of the number at the start of an alias, or none if it has too few digits."""
+    """Return the possible values of the number at the start of an alias, or an empty set if it has too few digits."""
     first = (quantity.value for quantity in FoldedResponse(fold(alias, lang)).quantities if quantity.start == 0)
     return frozenset(value for value in first if len(value.normalize().as_tuple().digits) >= _MIN_DIGITS)
 

@@ -82,7 +82,7 @@ class BuildModelClient:
         return sorted(path.parent for path in self._folder.glob(f"*/{NAME}"))
 
     def _budget(self, folder: Path, model: str) -> Budget | None:
-        """Return the build's budget minus the cost of all other tasks; a task's run counts its own calls itself."""
+        """Return the build's budget minus the cost of all other tasks; the task's run deducts its own cost."""
         budget = self._make_budget(model)
         if budget is not None:
             for other in self._runs():

@@ -101,7 +101,7 @@ def prompt_hash(*names: str) -> str:
 
 
 def closed_book(lang: Lang, question: str) -> tuple[Message, ...]:
-    """Return the messages for a question without documents."""
+    """Return the messages that ask a question without documents."""
     return Instructions(("robust", "paper")).messages(lang, question, None)
 
 

@@ -42,7 +42,7 @@ def count_tokens(text: str) -> int:
 
 
 def make_passages(build: Build) -> Iterator[Chunk]:
-    """Yield the passages of every page. A page with two URLs is split only once."""
+    """Yield the passages of every page. A page that was found under two URLs is split only once."""
     articles, most = _distinct_articles(build), build.recipe.ranking.tokens
     jobs = ((batch, most) for batch in iter(lambda: list(islice(articles, _ARTICLES_PER_JOB)), []))
     for chunks in build.engine.spread(_split_all, jobs):

@@ -132,7 +132,7 @@ class Done(Struct, frozen=True, kw_only=True):
     stamp: str  # hash of the inputs; empty if the step must be repeated because of transient failures
     entered: int  # number of records in the main input; in the first step, number of documents found
     made: int
-    rejected: dict[str, int] = {}  # number of rejects by outcome
+    rejected: dict[str, int] = {}  # number of rejected records by outcome
 
 
 class State(Struct, frozen=True, kw_only=True):
@@ -191,7 +191,7 @@ def _is_done(build: Build, name: str, stamp: str, done: Done | None) -> bool:
 
 
 def _run(build: Build, name: str, step: BuildStep, stamp: str) -> Done:
-    """Write one step's files; the records file appears last."""
+    """Run one step and write its files, completing the records file last."""
     made, rejected, encoder = 0, Counter[str](), msgspec.json.Encoder()
     with write_whole(build.file_of(name)) as records, write_whole(build.rejects_of(name)) as rejects:
         for found in step.make(build):

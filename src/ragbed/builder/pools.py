@@ -27,8 +27,8 @@ VERDICTS: dict[str, Label | None] = {
     "none": None,
 }
 _UNRELATED = "random"  # unrelated passages are not noise in the paper's sense, and are easy to obtain from other items
-# A judge that gives the same verdict on at least this share of this many passages is unusable: usually, a quarter to a
-# half of a question's passages support the answer.
+# Minimum number of judged passages, and the share of identical verdicts among them that makes a judge unusable.
+# Usually, a quarter to a half of a question's passages support the answer.
 _MIN_JUDGED, _SAME_SHARE = 100, 0.9
 _Opinions: TypeAlias = Mapping[str, Sequence[Completion]]
 
@@ -107,7 +107,7 @@ def weigh_opinion(labelling: Labelling, reply: str) -> Labelling:
 
 
 class _Job(NamedTuple):
-    """A question, its candidates and, if there is a judge, the judge's completion for each candidate."""
+    """A question, its candidate passages and, if there is a judge, the judge's completion for each candidate."""
 
     draft: Draft
     candidates: Sequence[Candidate]

@@ -27,7 +27,7 @@ from ragbed.io.locations import read_regular
 PROMISES = "precision.json"
 MIN_LABELS = 60  # minimum number of labels; 59 labels without an error give a lower bound of 0.95
 _LEVEL = 0.95
-_THIRDS = (3, 2, 1)  # thirds of the labelled items that the tested thresholds keep
+_THIRDS = (3, 2, 1)  # number of thirds of the labelled items that each tested threshold keeps
 _TESTED_LEVEL = 1 - (1 - _LEVEL) / len(_THIRDS)  # level of each of the tested bounds (Bonferroni)
 _PRIOR = 0.5  # Jeffreys prior: pseudo-count of correct and of incorrect items
 
@@ -35,7 +35,7 @@ _PRIOR = 0.5  # Jeffreys prior: pseudo-count of correct and of incorrect items
 class CalibrationLabel(Struct, frozen=True, kw_only=True):
     """A labelled item: its score, and whether a person or model judged it to be correct and clear."""
 
-    generator: str  # rules or model
+    generator: str  # rules, or the prompt with which a model wrote the question
     lang: str
     score: float
     right: bool
@@ -76,9 +76,9 @@ class Promise(Struct, frozen=True, kw_only=True):
 
 
 @cache
-def read_labels(generator: str) -> tuple[CalibrationLabel, ...]:
-    """Return the labelled items created by one kind of generator, either the rules or a model."""
-    kind = GENERATOR if generator == GENERATOR else "model"
+def read_labels(generator: str, prompt: str) -> tuple[CalibrationLabel, ...]:
+    """Return the labelled items created by the rules, or by models with a prompt; most prompts have no labels."""
+    kind = GENERATOR if generator == GENERATOR else prompt
     source = files("ragbed.builder") / "calibration.jsonl"
     lines = source.read_bytes().splitlines()
     labels = (msgspec.json.decode(line, type=CalibrationLabel) for line in lines if line.strip())

@@ -19,7 +19,7 @@ _TEMPERATURE = 0.7  # at temperature 0, all samples would be identical
 
 
 def make_probes(build: Build) -> Iterator[Probe | Reject]:
-    """Yield the models that know each answer. Reject questions that models may have seen or whose calls failed."""
+    """Yield the models that know each answer. Reject questions that models may have seen or for which a call failed."""
     gate = build.recipe.gate
     models = reference_models(build.recipe)
     first_day, seen, cases = _first_day(build), _find_seen(build), {}
@@ -60,7 +60,7 @@ def _knows(case: Case, completions: Sequence[Completion]) -> bool:
 
 
 def _first_day(build: Build) -> str:
-    """Return the latest declared knowledge cut-off plus the margin, as an ISO date; empty if none is declared."""
+    """Return the latest declared cut-off date plus the margin in ISO format, or an empty string if there is none."""
     gate = build.recipe.gate
     last = max(gate.cutoffs.values(), default="")
     return (date.fromisoformat(last) + timedelta(days=gate.margin_days)).isoformat() if last else ""
@@ -75,7 +75,7 @@ def _find_age_problem(draft: Draft, first_day: str) -> Problem | None:
 
 
 def _find_seen(build: Build) -> dict[str, float]:
-    """Return, for each question, the share of its article that occurs in the recipe's corpora."""
+    """Return the share of each question's article that occurs in the recipe's corpora, keyed by article ID."""
     if not build.corpora:
         return {}
     used = {draft.article for draft in build.read("questions", Draft)}

@@ -19,7 +19,7 @@ from ragbed.builder.recipe import wanted_of
 from ragbed.builder.records import Draft
 from ragbed.builder.rules import GENERATOR, write_fields
 from ragbed.builder.rules.facts import Fact
-from ragbed.builder.sentence_questions import TASK, make_sentence_case, read_question, select_facts
+from ragbed.builder.sentence_questions import TASK, is_clear, make_sentence_case, read_question, select_facts
 from ragbed.schema import Article, Case, Completion, Lang, Reject
 from ragbed.text import squeezed, to_terms
 
@@ -28,9 +28,9 @@ STEP = "questions"
 # in another year.
 MAX_COMPARED = 5_000
 _BEGINNING = 2_000  # number of leading characters of an article that are used to determine its subject
-_MAX_CHARS = 12_000  # maximum length of an article in a prompt, about 3,000 words; articles start with the news
-_SHOWN_CHARS = 100  # maximum length of the excerpt from an invalid response in the reason
-_MAX_BY_RULES = 6  # maximum number of questions that the rules write about an article, regardless of per_article
+_MAX_CHARS = 12_000  # maximum length of an article in a prompt, about 3,000 words; the main facts come first
+_SHOWN_CHARS = 100  # maximum length of the excerpt that the reason quotes from an invalid response
+_MAX_BY_RULES = 8  # maximum number of questions that the rules write about an article, regardless of per_article
 _MIN_BATCH = 8  # minimum number of articles per batch; otherwise, the last few drafts would take one round each
 # Minimum share of common words for two questions with the same answer to count as duplicates. Paraphrases share half of
 # their words; questions about different facts with the same answer (e.g. a year) share less than a third.
@@ -40,7 +40,7 @@ _SAME = 0.5
 _REPAIRABLE = frozenset(
     {"yes-no", "in-question", "not-in-article", "unrelated", "long-answer", "vague", "guess", "unnamed", "other-year"}
 )
-_REPLACEABLE = _REPAIRABLE | {"no-question", "type"}  # faults of questions about a sentence that the rules selected
+_REPLACEABLE = _REPAIRABLE | {"no-question", "type"}  # faults for which the rules can write a replacement question
 
 Fields: TypeAlias = list[dict[str, str]] | Problem
 
@@ -54,7 +54,7 @@ class _Faulty(NamedTuple):
 
 
 class SimilarArticles:
-    """Finds other articles that share a question's rarest words.
+    """An index for finding other articles that share rare words with a question.
 
     Args:
         articles: Articles in one language.
@@ -142,7 +142,7 @@ def make_questions(build: Build) -> Iterator[Draft | Reject]:
 
 
 def asks_outside(build: Build) -> bool:
-    """Check that a model writes the questions and that a search can find documents about other facts."""
+    """Check whether the generator can also ask about its own knowledge, which requires a model and a web search."""
     return build.recipe.search.engine != "local" and build.recipe.generator != GENERATOR
 
 
@@ -182,12 +182,12 @@ def _from_articles(language: _Language) -> Iterator[Draft | Reject]:
 
 
 def _from_sentences(language: _Language, batch: Sequence[Article]) -> Iterator[Draft | Reject]:
-    """Ask the generator for a question about each value that the rules select, and once more if it cannot be used."""
+    """Have the generator write a question about each value that the rules select, and retry unusable questions once."""
     build = language.build
     facts = [(article, fact) for article in batch for fact in select_facts(article, build.recipe.questions.per_article)]
-    cases = [make_sentence_case(article, fact) for article, fact in facts]
-    responses = build.ask(Request(TASK, build.recipe.generator, unique_cases(cases))) if cases else {}
-    first = {at: _read_completion(*facts[at], responses[case.case][0]) for at, case in enumerate(cases)}
+    cases = {at: make_sentence_case(*fact) for at, fact in enumerate(facts) if is_clear(fact[1], language.lang)}
+    responses = build.ask(Request(TASK, build.recipe.generator, unique_cases(cases.values()))) if cases else {}
+    first = {at: _read_completion(*facts[at], responses[case.case][0]) for at, case in cases.items()}
     repairs = {
         at: make_case(
             "repair",
@@ -201,11 +201,12 @@ def _from_sentences(language: _Language, batch: Sequence[Article]) -> Iterator[D
     }
     again = build.ask(Request("repair", build.recipe.generator, unique_cases(repairs.values()))) if repairs else {}
     last = first | {at: _read_completion(*facts[at], again[case.case][0]) for at, case in repairs.items()}
-    yield from _accept_or_replace(language, facts, [last[at] for at in range(len(facts))])
+    quoted = Drafted(None, "vague", "the sentence refers to other sentences, so it is only quoted")
+    yield from _accept_or_replace(language, facts, [last.get(at, quoted) for at in range(len(facts))])
 
 
 def _read_completion(article: Article, fact: Fact, completion: Completion) -> Drafted:
-    """Create a draft from a model's response to a sentence."""
+    """Create a draft from a model's question about a sentence, or return the reason for rejecting it."""
     if completion.outcome != "ok":
         return Drafted(None, completion.outcome, completion.error or WITHOUT_REPLY[completion.outcome])
     fields = read_question(article, fact, completion.reply or "")
@@ -215,7 +216,7 @@ def _read_completion(article: Article, fact: Fact, completion: Completion) -> Dr
 def _accept_or_replace(
     language: _Language, facts: Sequence[tuple[Article, Fact]], written: Sequence[Drafted]
 ) -> Iterator[Draft | Reject]:
-    """Yield the generator's drafts, and drafts by the rules about sentences for which it wrote none that is usable."""
+    """Yield the generator's drafts, and a draft by the rules for each sentence without a usable generated draft."""
     used = set()
     for (article, fact), drafted in zip(facts, written, strict=True):
         for found in language.accept(drafted, article.url):
@@ -316,7 +317,7 @@ def _excerpt(article: Article) -> dict[str, str]:
 
 
 def ask_for_fields(build: Build, task: str, cases: Sequence[Case], alone: str = "") -> dict[str, Fields]:
-    """Return each case's fields as blocks, or its outcome and reason. Retry once if a response has no fields.
+    """Return each case's fields as blocks, or its outcome and reason if it failed. Retry once if there are no fields.
 
     Args:
         build: The build.

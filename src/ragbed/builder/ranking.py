@@ -1,4 +1,4 @@
-"""Encode passages on an engine's workers, and rank each question's nearest passages, followed by its snippets."""
+"""Encode passages on an engine's workers, and rank the passages for each question. Its search snippets come last."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _BATCH = 256  # number of passages to encode and store at a time
 
 
 def make_ranking(build: Build) -> Iterator[Ranked | Reject]:
-    """Yield the passages from each question's pages, nearest first, followed by its snippets."""
+    """Yield, for each question, the passages from its pages (nearest first) and then its search snippets."""
     hits: dict[str, list[Hit]] = defaultdict(list)
     for hit in build.read("hits", Hit):
         hits[hit.question].append(hit)
@@ -104,7 +104,7 @@ async def encode_all(engine: Engine, name: str, batches: Iterator[list[str]]) ->
 
 
 class _Passages(RecordIndex[Chunk]):
-    """The passages from some articles and their vectors, both stored on disk to limit memory use."""
+    """The passages of selected articles, with their vectors; both are stored on disk to limit memory use."""
 
     def __init__(self, build: Build, encoder: Encoder | TokenEncoder, articles: Set[str]) -> None:
         self._top, self._encoder = build.recipe.ranking.top, encoder

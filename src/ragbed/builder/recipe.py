@@ -30,7 +30,7 @@ class _Part(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class RecipeCounts(_Part, frozen=True, kw_only=True):
-    """The number of items of each kind, for every language or by language, e.g. `{ en = 10, zh = 5 }`."""
+    """The number of items of each kind, either the same in every language or by language: `{ en = 10, zh = 5 }`."""
 
     base: int | dict[Lang, int] = 20
     integration: int | dict[Lang, int] = 0
@@ -86,7 +86,7 @@ class RecipeSearch(_Part, frozen=True, kw_only=True):
 class RecipeRanking(_Part, frozen=True, kw_only=True):
     """The settings for selecting passages."""
 
-    encoder: str = "e5"  # the weights of e5 come with a package, so nothing is downloaded
+    encoder: str = "e5"  # the weights of e5 come in a Python package, so nothing is downloaded
     encoders: dict[Lang, str] = {}  # encoders by language; the paper uses one for each
     top: int = 30  # passages per question, as in the paper
     tokens: int = 300  # maximum length of a passage, as in the paper
@@ -190,7 +190,7 @@ def _check(path: Path, recipe: Recipe) -> None:
             raise UnknownName("kind of source", source.kind, SOURCES)
     if not recipe.sources or not recipe.langs:
         raise DataError(
-            path, "must have at least one language (langs) and one source ([[sources]] with kind and place)"
+            path, "must define at least one language (`langs`) and one source (`[[sources]]` with `kind` and `place`)"
         )
     find_engine(recipe.search.engine)
     if not re.fullmatch(r"[\w.-]{1,80}", recipe.name) or not recipe.name.strip("."):

@@ -13,13 +13,13 @@ class Draft(Question, frozen=True, kw_only=True):
     id: str  # hash of the language and the question
     origin: Literal["article", "known"]  # from an article, or from the generator's own knowledge (counterfactual items)
     kind: str  # answer type: name, quantity or date
-    event: str = ""  # the answer in the generator's words
+    event: str = ""  # the event as the generator describes it
     date: str | None = None  # ISO date of the event
-    by_rules: bool = False  # a question by the rules replaced one by the generator that failed the checks
+    by_rules: bool = False  # written by the rules, because the generator's question failed or the sentence is unclear
 
 
 class Probe(Record, frozen=True, kw_only=True):
-    """The result of asking reference models a question without documents; `question` is the id of the draft."""
+    """The result of asking reference models a question without documents; `question` is the ID of the draft."""
 
     question: str
     known_by: tuple[str, ...] = ()
@@ -52,7 +52,7 @@ class Candidate(Record, frozen=True, kw_only=True):
 
 
 class Ranked(Record, frozen=True, kw_only=True):
-    """A question's passages, nearest first, followed by its snippets."""
+    """A question's passages, nearest first, and then its search snippets."""
 
     question: str
     candidates: tuple[Candidate, ...]
@@ -75,7 +75,7 @@ class Verified(Record, frozen=True, kw_only=True):
 
 
 class Combination(Record, frozen=True, kw_only=True):
-    """A question that combines two drafts, given by their ids."""
+    """A question that combines two drafts, given by their IDs."""
 
     id: str
     question: str

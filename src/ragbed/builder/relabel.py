@@ -21,7 +21,7 @@ WAYS: dict[Way, str] = {
 }
 # If a passage has different labels for the parts of an answer, the label that comes first in this list is used.
 _ORDER: tuple[Label, ...] = ("positive", "mention", "contradicting", "partial", "outdated", "related", "random")
-_SHOWN = 60  # maximum number of characters to show of a passage
+_SHOWN = 60  # maximum number of characters to show from a passage
 _STANCES: tuple[Stance, ...] = ("supports", "contradicts", "distracts")  # in the order of RGB's records
 
 
@@ -45,7 +45,7 @@ class RelabelRow(Struct):
     published: Stance
     agree: int = 0
     of: int = 0
-    labels: Counter[Label] = Counter()  # new labels of the passages
+    labels: Counter[Label] = Counter()  # number of passages with each new label
 
 
 class Relabelling:
@@ -101,7 +101,8 @@ def label_again(item: Item, passage: Passage, way: Way) -> Labelling:
         return _label_plainly(item, passage.text, needs_all=kind_of(item) != "integration", is_edit=fake is not None)
     if kind_of(item) != "integration":
         return label_passage(item, passage.text, title=passage.title or "", fake=fake)
-    # Built items have a question for each part, which shares words with its passages. RGB's items lack such questions.
+    # Items from a build have a question for each part, and the passages share words with that question. RGB's items
+    # lack such questions.
     questions = item.sub_questions or (item.question,) * len(item.answer)
     parts = [
         Question(question=question, lang=item.lang, answer=(aliases,))

@@ -117,7 +117,7 @@ def correct_promises(build: Path, reviewed: Path) -> list[str]:
 
 @contextmanager
 def _work_folder(plan: BuildPlan) -> Iterator[Path]:
-    """Yield the folder for the steps. A locked build uses a temporary folder, which is compared with the stored one."""
+    """Yield the folder in which the steps run; a locked build uses a temporary one to compare the results."""
     if not plan.locked:
         yield plan.folder
         return

@@ -44,7 +44,7 @@ _CLAUSE = re.compile(r"[,;，；]")
 
 @lru_cache(maxsize=4096)
 def find_anchors(question: str, lang: Lang) -> frozenset[str]:
-    """Return the word stems in an English question, or the character bigrams in a Chinese one, without years."""
+    """Return the word stems (English) or character bigrams (Chinese) of a question, without stop words and years."""
     folded = _YEAR.sub(" ", fold(question, lang))
     if lang == "en":
         return frozenset(_stem(word) for word in _LATIN.findall(_STOP_EN.sub(" ", folded)))
@@ -53,12 +53,12 @@ def find_anchors(question: str, lang: Lang) -> frozenset[str]:
 
 
 def find_years(text: str) -> frozenset[str]:
-    """Return the years in a folded text."""
+    """Return the years in a normalised text."""
     return frozenset(_YEAR.findall(text))
 
 
 def share_of(anchors: frozenset[str], text: str, lang: Lang) -> float:
-    """Return the share of anchors that occur in a folded text, or 1 if there are no anchors."""
+    """Return the share of a question's terms that occur in a normalised text, or 1 if there are no terms."""
     if not anchors:
         return 1.0
     if lang == "en":

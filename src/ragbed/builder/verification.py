@@ -1,4 +1,4 @@
-"""Verify items with all rules, and with a model that answers questions rephrased or with only distractors."""
+"""Verify items with all rules and a model that answers rephrased questions and questions with only distractors."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class _Candidate(NamedTuple):
     kind: str
     item: Item
     blind: Case  # the question with only its distractors
-    rephrased: tuple[Case, ...]  # the rephrased question with its supporting passages
+    rephrased: tuple[Case, ...]  # the rephrased questions with their supporting passages
 
 
 def make_checks(build: Build) -> Iterator[ScoredItem | Reject]:

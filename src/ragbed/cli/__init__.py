@@ -50,7 +50,7 @@ class _Group(click.Group):
         return command
 
     def invoke(self, ctx: click.Context) -> object:
-        """Run a command, and show options instead of parameters in its error messages."""
+        """Run a command, and replace parameter names with option names in its error messages."""
         try:
             return super().invoke(ctx)
         except RagbedError as error:
@@ -68,7 +68,7 @@ class _Group(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the list of commands, group by group."""
+        """Write the list of commands, with one section per group."""
         limit = formatter.width - 6 - max(map(len, COMMANDS))
         commands = {name: self.get_command(ctx, name) for name in COMMANDS}
         texts = {name: command.get_short_help_str(limit) for name, command in commands.items() if command is not None}

@@ -31,7 +31,7 @@ asking_options: Decorator = together(
         type=click.FloatRange(0, min_open=True),
         metavar="DOLLARS",
         group=REQUESTS,
-        help="Maximum amount to spend; the run stops when this amount is reached.",
+        help="Maximum cost in US dollars; the run stops when this cost is reached.",
     ),
     option("--no-cache", is_flag=True, group=REQUESTS, help="Ignore cached responses."),
     option(

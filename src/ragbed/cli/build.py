@@ -12,6 +12,7 @@ import click
 from ragbed.cli import help_groups, options, renames
 from ragbed.cli.asking import asking_options
 from ragbed.cli.build_output import group_promises, print_funnel, show_forecast, show_survey, show_wanted
+from ragbed.cli.console import print_json, quoted, say
 from ragbed.cli.keywords import call_keywords
 from ragbed.cli.quality import quality
 from ragbed.cli.relabel import relabel
@@ -93,10 +94,9 @@ def init(documents: Path, brief: str, out: Path | None, model: str) -> None:
     """
     from ragbed.api import building
     from ragbed.builder.web.limits import need_extra
-    from ragbed.cli.console import say
 
     if not documents.exists() and brief and Path(brief).exists():
-        raise UsageError(f"Put the documents first: ragbed build init {brief} {str(documents)!r}")
+        raise UsageError(f"DOCUMENTS must come before BRIEF: ragbed build init {brief} {str(documents)!r}")
     written = building.build_init(documents, brief, out=out, model=model)
     if written.survey is not None:
         say(show_survey(written.survey))
@@ -171,7 +171,6 @@ def run(
       ragbed build run news.toml --locked
     """
     from ragbed.api import building
-    from ragbed.cli.console import print_json
     from ragbed.cli.console_progress import ConsoleProgress
 
     with ConsoleProgress() as progress, _explain_resuming(locked=locked):
@@ -199,8 +198,6 @@ build.add_command(relabel)
 @contextmanager
 def _explain_resuming(*, locked: bool) -> Iterator[None]:
     """Print how to resume a build that stopped early, unless the same command would fail again."""
-    from ragbed.cli.console import say
-
     try:
         yield
     except (UsageError, DataError):
@@ -213,9 +210,7 @@ def _explain_resuming(*, locked: bool) -> Iterator[None]:
 
 
 def _finish(result: BuildResult, *, locked: bool) -> None:
-    """Print the missing items, and exit with code 3 if there are any. A locked build only checks for changes."""
-    from ragbed.cli.console import quoted, say
-
+    """Print what is missing and the next steps; exit with code 3 if a build that is not locked is incomplete."""
     if result.unfinished:
         steps = ", ".join(result.unfinished)
         say(f"Incomplete: some requests in {steps} failed. Rerun the same command to retry them.")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from ragbed.cli.console import print_table
+
 if TYPE_CHECKING:
     from ragbed.api.building import BuildResult
     from ragbed.builder.survey import Forecast, Survey
@@ -43,7 +45,6 @@ def show_wanted(recipe: Mapping[str, Any]) -> str:
 def print_funnel(result: BuildResult, *, to_stderr: bool) -> None:
     """Print the counts for each step and file, and sample questions."""
     from ragbed.builder.funnel import main_reasons
-    from ragbed.cli.console import print_table
 
     rows = [
         (name, done.entered, done.made, sum(done.rejected.values()), main_reasons(done))
@@ -59,7 +60,7 @@ def print_funnel(result: BuildResult, *, to_stderr: bool) -> None:
 
 
 def group_promises(result: BuildResult) -> dict[str, list[str]]:
-    """Group the files by the precision that is guaranteed for them, omitting files without items."""
+    """Group the item files by their precision estimate, omitting files for which no items were scored."""
     from ragbed.builder.precision import describe_promise
 
     found: dict[str, list[str]] = {}

@@ -5,6 +5,8 @@ from __future__ import annotations
 import click
 
 from ragbed.cli import options
+from ragbed.cli.console import print_json, print_table, say
+from ragbed.text import counted
 
 
 @click.group(invoke_without_command=True)
@@ -25,7 +27,6 @@ def cache(context: click.Context, json: bool) -> None:
     if context.invoked_subcommand is not None:
         return
     from ragbed.api import setup
-    from ragbed.cli.console import print_json, print_table
 
     found = setup.cache().contents
     rows = [(part.model, part.entries, part.megabytes, part.oldest, part.newest) for part in found.parts]
@@ -36,8 +37,8 @@ def cache(context: click.Context, json: bool) -> None:
 
 
 @cache.command("prune")
-@options.option("--older-than", metavar="AGE", help="Remove responses that are older than this, e.g. 12h, 30d or 8w.")
-@options.option("--all", "all_", is_flag=True, help="Remove all responses.")
+@options.option("--older-than", metavar="AGE", help="Remove cached responses older than this, e.g. 12h, 30d or 8w.")
+@options.option("--all", "all_", is_flag=True, help="Remove all cached responses.")
 @options.json_option
 def prune(older_than: str | None, all_: bool, json: bool) -> None:
     """Remove cached responses and free their disk space.
@@ -48,8 +49,6 @@ def prune(older_than: str | None, all_: bool, json: bool) -> None:
       ragbed cache prune --all
     """
     from ragbed.api import setup
-    from ragbed.cli.console import print_json, say
-    from ragbed.text import counted
 
     removed = setup.cache_prune(older_than=older_than, all_=all_)
     say(f"{counted(removed, 'response')} removed.")

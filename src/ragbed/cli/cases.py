@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Unpack
 import click
 
 from ragbed.cli import help_groups, options
+from ragbed.cli.console import console, print_json, print_table, program, quoted
 from ragbed.errors import UsageError
+from ragbed.text import printable
 
 if TYPE_CHECKING:
     from ragbed.api.spec import LayoutKeywords
@@ -43,7 +45,6 @@ def cases(data: tuple[str, ...], out: str | None, json: bool, **layout: Unpack[L
       ragbed cases en_refine --profile code-2024 --json
     """
     from ragbed.api import datasets
-    from ragbed.cli.console import print_json
     from ragbed.cli.console_progress import ConsoleProgress
 
     with ConsoleProgress() as progress:
@@ -61,7 +62,6 @@ def cases(data: tuple[str, ...], out: str | None, json: bool, **layout: Unpack[L
 def cases_command(data: Sequence[str]) -> str:
     """Return the command that shows which cases of the current command are infeasible, and why."""
     from ragbed.api.spec import LayoutKeywords
-    from ragbed.cli.console import program, quoted
 
     context = click.get_current_context()
     words = [str(options.to_place(name)) if "://" in name else name for name in data]
@@ -74,9 +74,6 @@ def cases_command(data: Sequence[str]) -> str:
 
 
 def _print_counts(counts: FeasibilityCounts, *, to_stderr: bool) -> None:
-    from ragbed.cli.console import console, print_table
-    from ragbed.text import printable
-
     columns: dict[str, list[object]] = {
         "data": [row.data for row in counts.rows],
         "testbed": [row.testbed for row in counts.rows],

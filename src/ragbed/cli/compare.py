@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import click
 
 from ragbed.cli import options
+from ragbed.cli.console import print_json, print_table, say
 from ragbed.cli.gates import junit_option, tell_gates
+from ragbed.text import counted, printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,10 +76,8 @@ def compare(
       ragbed compare runs/main runs/branch --fail-if-worse 5% --junit gates.xml
     """
     from ragbed.api import analysis
-    from ragbed.cli.console import print_json, say
     from ragbed.cli.keywords import call_with_given
     from ragbed.reporting.comparison_summary import tell_repeated
-    from ragbed.text import counted
 
     result = call_with_given(
         analysis.compare, first, second, track=track, least=least, fail_if_worse=fail_if_worse, junit=junit
@@ -100,8 +100,6 @@ def compare(
 
 
 def _print_sentences(sides: tuple[Side, Side], sentences: Sequence[str], *, to_stderr: bool) -> None:
-    from ragbed.text import printable
-
     named = [f"{name}: {side.model} in {side.run}" for name, side in zip("AB", sides, strict=True)]
     click.echo(printable("\n".join([*named, "", *sentences, ""])), err=to_stderr)
 
@@ -109,7 +107,6 @@ def _print_sentences(sides: tuple[Side, Side], sentences: Sequence[str], *, to_s
 def _print(rows: Sequence[Comparison], least: float, *, to_stderr: bool) -> None:
     from ragbed.analysis.comparison import describe
     from ragbed.analysis.statistics.rates import ALPHA
-    from ragbed.cli.console import print_table
     from ragbed.reporting.comparison_summary import signed
 
     condition = ("data", "testbed", "lang", "noise", "true")
@@ -128,8 +125,6 @@ def _print(rows: Sequence[Comparison], least: float, *, to_stderr: bool) -> None
 
 def _print_flips(flipped: Sequence[Flip], *, to_stderr: bool) -> None:
     from ragbed.analysis.comparison import describe
-    from ragbed.cli.console import print_table, say
-    from ragbed.text import counted
 
     columns = ("data", "testbed", "lang", "noise", "true", "question", "A", "B")
     rows = [

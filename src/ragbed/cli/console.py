@@ -112,7 +112,7 @@ def console(*, to_stderr: bool = False) -> Console:
 
 
 def _show(cell: object) -> str:
-    """Return a cell as text, with separators between the thousands of a count."""
+    """Return a cell as text, with thousands separators in counts."""
     if isinstance(cell, float):
         return f"{cell:.3g}"
     return f"{cell:,}" if type(cell) is int else str(cell)

@@ -16,7 +16,7 @@ _LINE_EVERY_S = 10.0  # Seconds between lines if there is no terminal, so that a
 
 
 class ConsoleProgress(RunProgress):
-    """A display of messages, a bar for each model, and a bar for the current task.
+    """A display with messages, a bar for each model, and a bar for the current task.
 
     Args:
         clock: Function that returns monotonic time in seconds.

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from ragbed.cli import options
+from ragbed.cli.console import console, print_json, program, say
+from ragbed.text import printable
 
 if TYPE_CHECKING:
     from ragbed.api.downloads import DownloadResult
@@ -40,7 +42,7 @@ def data() -> None:
 )
 @options.json_option
 def get_data(name: str, from_: Path | None, mirror: str | None, json: bool) -> None:
-    """Download the files of NAME and verify their checksums.
+    """Download the dataset or model NAME and verify its checksums.
 
     Files that are complete are not downloaded again, and an interrupted download is resumed. The files go to your data
     folder, or to the folder in RAGBED_DATA_DIR. HF_ENDPOINT replaces https://huggingface.co.
@@ -83,7 +85,6 @@ def list_data(json: bool) -> None:
       ragbed data list --json
     """
     from ragbed.api import downloads
-    from ragbed.cli.console import print_json
 
     entries = downloads.datasets()
     for row in entries:
@@ -108,7 +109,6 @@ def print_path(name: str, json: bool) -> None:
       lm_eval ls tasks --include_path $(ragbed data path lm-eval)
     """
     from ragbed.api import downloads
-    from ragbed.cli.console import print_json, say
     from ragbed.data.catalog import CATALOG, dataset_names
 
     path = downloads.data_path(name)
@@ -121,9 +121,6 @@ def print_path(name: str, json: bool) -> None:
 
 
 def _print_lines(lines: Sequence[str], *, to_stderr: bool) -> None:
-    from ragbed.cli.console import console
-    from ragbed.text import printable
-
     out = console(to_stderr=to_stderr)
     for line in lines:
         out.print(printable(line), soft_wrap=True)
@@ -137,7 +134,6 @@ def _introduce(entry: CatalogEntry) -> list[str]:
 
 def _print_result(entry: CatalogEntry, result: DownloadResult, *, is_copy: bool, to_json: bool) -> None:
     from ragbed.api.downloads import describe_entry
-    from ragbed.cli.console import print_json, say
 
     _print_lines(_summarise(entry, result, is_copy=is_copy), to_stderr=to_json)
     for line in _problems(result.files):
@@ -147,8 +143,6 @@ def _print_result(entry: CatalogEntry, result: DownloadResult, *, is_copy: bool,
 
 
 def _summarise(entry: CatalogEntry, result: DownloadResult, *, is_copy: bool) -> list[str]:
-    from ragbed.cli.console import program
-
     brought = f"{'Copied' if is_copy else 'Downloaded'} and verified"
     states = {"brought": brought, "here": "Already complete", "missing": "Not found"}
     lines = [""]

@@ -1,4 +1,4 @@
-"""`ragbed demo`: show the four abilities in the paper's Figure 1, and evaluate a real model on the bundled data."""
+"""`ragbed demo`: print an example of each of the four abilities, and evaluate a real model on the bundled data."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from pathlib import Path
 import click
 
 from ragbed.cli import options
+from ragbed.cli.console import console, program, quoted, say
+from ragbed.text import counted
 
 
 @click.command()
 @options.option("--model", "-m", default="bundled/smollm2", help="Model to evaluate.")
-@options.option("--lang", metavar="LANGS", default="en,zh", help="Languages to show.")
+@options.option("--lang", metavar="LANGS", default="en,zh", help="Languages to include.")
 @options.option(
     "--out",
     "-o",
@@ -43,12 +45,10 @@ def demo(model: str, lang: str, out: Path) -> None:
     from ragbed.analysis.condition_table import tabulate_run
     from ragbed.api.demo import ENGLISH_ONLY
     from ragbed.api.layout import read_langs
-    from ragbed.cli.console import console, say
     from ragbed.cli.demo_summary import print_summary
     from ragbed.cli.examples import print_examples
     from ragbed.cli.results import read_rest
     from ragbed.models import parse_model
-    from ragbed.text import counted
 
     langs = read_langs(lang)
     parse_model(model)  # Report a mistyped model before printing the examples.
@@ -73,29 +73,22 @@ def demo(model: str, lang: str, out: Path) -> None:
 def _evaluate(model: str, lang: str, out: Path) -> list[Path]:
     """Evaluate the model in each language, and return the run folders."""
     from ragbed.api import demo
-    from ragbed.cli.console import say
+    from ragbed.cli.console_progress import resumable
     from ragbed.cli.run_progress import RunProgress
-    from ragbed.errors import Stopped
 
-    try:
+    with resumable(f"Stopped. All responses are kept in {out}; rerun the same command to resume."):
         return [run.folder for run in demo.demo(model, lang=lang, out=out, progress=RunProgress()).values()]
-    except (KeyboardInterrupt, Stopped):
-        say(f"Stopped. All responses are kept in {out}; rerun the same command to resume.")
-        raise
 
 
 def _write_report(runs: list[Path], target: Path) -> None:
-    """Write a single-page report on all runs."""
     from ragbed.api.reports import read_report, write_report_page
-    from ragbed.cli.console import console
 
     write_report_page(read_report(runs, [str(run) for run in runs], "robust"), runs, None, target)
     console().print(f"\nHTML report: {target}", soft_wrap=True)
 
 
 def _print_next(first: Path, out: Path) -> None:
-    """Print three commands that can be run exactly as shown."""
-    from ragbed.cli.console import console, program, quoted
+    """Print three suggested next commands, which can be run exactly as shown."""
     from ragbed.runs.status import read_status
 
     name, model = program(), read_status(first).models[0].model

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from ragbed.cli.console import console, print_table
+
 if TYPE_CHECKING:
     from ragbed.analysis.condition_table import ConditionCounts
 
@@ -32,25 +34,17 @@ _MEANING: Mapping[str, str] = {
 
 
 def print_summary(cells: Sequence[ConditionCounts]) -> None:
-    """Print the robust scores as in the report, and explain the first model's scores in each language."""
-    from ragbed.cli.console import console
-
+    """Print the robust track's scores as in the report, and explain the first model's scores in each language."""
     for lang in sorted({cell.condition.lang for cell in cells}):
         models = {cell.condition.model for cell in cells if cell.condition.lang == lang}
         for place, model in enumerate(sorted(models, key=lambda name: (name.startswith("baseline"), name))):
             chosen = [cell for cell in cells if (cell.condition.lang, cell.condition.model) == (lang, model)]
             _print_table(chosen, lang, model)
             if not place:
-                console().print(_explain(chosen, lang, model))
-
-
-def _explain(cells: Sequence[ConditionCounts], lang: str, model: str) -> str:
-    """Summarise a model's scores in three sentences."""
-    return _MEANING[lang].format(model=model, **_figures(cells))
+                console().print(_MEANING[lang].format(model=model, **_figures(chosen)))
 
 
 def _print_table(cells: Sequence[ConditionCounts], lang: str, model: str) -> None:
-    from ragbed.cli.console import print_table
     from ragbed.cli.results import headline_of
     from ragbed.testbeds import DEFAULT_TESTBEDS
 
@@ -75,7 +69,7 @@ def _counts(cell: ConditionCounts) -> tuple[int, int, int]:
 
 
 def _figures(cells: Sequence[ConditionCounts]) -> dict[str, str]:
-    """Return the figures mentioned in the sentences."""
+    """Return the percentages and the number of cases that the summary mentions, keyed by placeholder."""
 
     def rate(testbed: str, kind: str, noise: float | None, counted: str) -> str:
         wanted = (testbed, kind, noise)

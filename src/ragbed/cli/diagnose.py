@@ -11,8 +11,11 @@ import click
 
 from ragbed.cli import help_groups, options
 from ragbed.cli.asking import asking_options
+from ragbed.cli.console import console, print_json, print_table, say
 from ragbed.cli.keywords import call_keywords
 from ragbed.cli.status import run_argument
+from ragbed.errors import UnknownName
+from ragbed.text import counted, printable
 
 if TYPE_CHECKING:
     from ragbed.analysis.diagnosis.records import Diagnosis, Evidence
@@ -71,10 +74,8 @@ def diagnose(
     """
     from ragbed.analysis.diagnosis.rerun_results import summary_values
     from ragbed.api import analysis
-    from ragbed.cli.console import print_json, say
     from ragbed.cli.console_progress import ConsoleProgress, resumable
     from ragbed.runs.display_names import read_names
-    from ragbed.text import counted
 
     _check_type(show)
     stopped = "Stopped. All responses are kept; rerun the same command to resume."
@@ -99,7 +100,6 @@ def diagnose(
 def _check_type(show: str | None) -> None:
     from ragbed.analysis.diagnosis.records import NAMES
     from ragbed.analysis.diagnosis.summary import UNCLASSIFIED
-    from ragbed.errors import UnknownName
 
     if show is not None and show not in (*NAMES, UNCLASSIFIED):
         raise UnknownName("error type", show, [*NAMES, UNCLASSIFIED])
@@ -107,7 +107,6 @@ def _check_type(show: str | None) -> None:
 
 def _print_summary(result: DiagnosisResult, names: Mapping[str, str], *, to_stderr: bool) -> None:
     from ragbed.analysis.diagnosis.summary import PAPER_SHARES
-    from ragbed.cli.console import print_table
 
     rows = []
     for row in result.records():
@@ -136,8 +135,6 @@ def _percent(row: Mapping[str, Any]) -> str:
 def _print_notes(result: DiagnosisResult) -> None:
     from ragbed.analysis.diagnosis.rerun_results import count_dependence
     from ragbed.analysis.diagnosis.summary import summarise
-    from ragbed.cli.console import say
-    from ragbed.text import counted
 
     groups, counts = summarise(result.diagnoses), result.counts
     wrong, paper_only = sum(group.wrong for group in groups), sum(group.paper_only for group in groups)
@@ -172,9 +169,6 @@ def _print_notes(result: DiagnosisResult) -> None:
 
 
 def _print_errors(result: DiagnosisResult, names: Mapping[str, str], kind: str, *, to_stderr: bool) -> None:
-    from ragbed.cli.console import console, say
-    from ragbed.text import printable
-
     found, out = result.of_type(kind), console(to_stderr=to_stderr)
     for diagnosis in found[:_MOST_SHOWN]:
         for line in _lines(diagnosis, result.cases[diagnosis.case], names[diagnosis.model], kind):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import platform
 from typing import TYPE_CHECKING
 
 import click
 
 from ragbed.cli import options
+from ragbed.cli.console import activation, console, print_json, print_table
 
 if TYPE_CHECKING:
     from ragbed.models.checks import BackendCheck
@@ -25,10 +27,7 @@ def doctor(json: bool) -> None:
       ragbed doctor
       ragbed doctor --json
     """
-    import platform
-
     from ragbed.api import setup
-    from ragbed.cli.console import activation, console, print_json, print_table
     from ragbed.models.checks import EXTRAS
 
     found = setup.doctor()

@@ -5,6 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from ragbed.cli.console import console
+from ragbed.text import printable
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -35,8 +38,6 @@ def print_examples(langs: tuple[Lang, ...]) -> None:
     """Print an example of each ability in each language: the input and the expected response."""
     from rich.text import Text
 
-    from ragbed.cli.console import console
-
     out = console()
     for case in _examples(langs):
         title, meaning = TITLES[case.lang][case.testbed]
@@ -60,8 +61,6 @@ def _examples(langs: tuple[Lang, ...]) -> Iterator[Case]:
 def _table(case: Case) -> Table:
     from rich.table import Table
     from rich.text import Text
-
-    from ragbed.text import printable
 
     question, document, expected = _WORDS[case.lang]
     table = Table.grid(padding=(0, 2, 0, 0))

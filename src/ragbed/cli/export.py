@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Unpack
 import click
 
 from ragbed.cli import help_groups, options
+from ragbed.cli.console import print_json, say
 from ragbed.cli.keywords import call_with_given, given
 
 if TYPE_CHECKING:
@@ -82,7 +83,6 @@ def export(
       ragbed export news.jsonl --to native --shards 64 -o s3://bucket/news
     """
     from ragbed.api import sharing
-    from ragbed.cli.console import print_json, say
     from ragbed.cli.console_progress import ConsoleProgress
 
     with ConsoleProgress() as progress:

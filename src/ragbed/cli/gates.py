@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ragbed.cli import help_groups, options
+from ragbed.cli.console import say
+from ragbed.errors import GateFailed
 
 if TYPE_CHECKING:
     from ragbed.analysis.gates import GateResult
@@ -25,9 +27,6 @@ def tell_gates(gates: Sequence[GateResult]) -> None:
     Raises:
         GateFailed: A gate failed.
     """
-    from ragbed.cli.console import say
-    from ragbed.errors import GateFailed
-
     for gate in gates:
         say(f"gate {gate.state}: {gate.name}: {gate.message}")
     if failed := [gate for gate in gates if gate.state == "failed"]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Unpack
 import click
 
 from ragbed.cli import help_groups, options
+from ragbed.cli.console import print_json, say
 from ragbed.cli.keywords import call_with_given, given
 
 if TYPE_CHECKING:
@@ -70,7 +71,6 @@ def import_(
       ragbed import qwen.cassette --from cassette -o runs/qwen
     """
     from ragbed.api import sharing
-    from ragbed.cli.console import print_json, say
 
     imported = call_with_given(sharing.import_results, files, from_, out, data=data, model=model, **given(layout))
     lines = _describe_cassette(imported, out) if from_ == "cassette" else _describe(imported, out)

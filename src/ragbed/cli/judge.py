@@ -10,8 +10,10 @@ import click
 
 from ragbed.cli import help_groups, options
 from ragbed.cli.asking import asking_options
+from ragbed.cli.console import print_json, print_table, say
 from ragbed.cli.keywords import call_keywords
 from ragbed.cli.status import run_argument
+from ragbed.text import counted
 
 if TYPE_CHECKING:
     from ragbed.api.analysis_results import JudgeResult
@@ -102,9 +104,7 @@ def judge(
       ragbed judge runs/qwen -m openai/gpt-4o --criteria correct --unsure
     """
     from ragbed.api import analysis
-    from ragbed.cli.console import print_json, say
     from ragbed.cli.console_progress import ConsoleProgress, resumable
-    from ragbed.text import counted
 
     stopped = "Stopped. All judgements are kept; rerun the same command to resume."
     with ConsoleProgress() as progress, resumable(stopped):
@@ -147,14 +147,12 @@ def _summary(result: JudgeResult) -> dict[str, object]:
 
 
 def _print(result: JudgeResult, *, to_stderr: bool) -> None:
-    from ragbed.cli.console import print_table, say
     from ragbed.runs.display_names import read_names, short_names
-    from ragbed.text import counted
 
     models, judges = read_names([result.run]), short_names(dict.fromkeys(cell["judge"] for cell in result.cells))
     for criterion, asks in result.criteria.items():
         for judge, name in judges.items():
-            cells = [cell for cell in result.cells if _is_of(cell, criterion, judge)]
+            cells = [cell for cell in result.cells if (cell["criterion"], cell["judge"]) == (criterion, judge)]
             if not cells:
                 say(f"{criterion}: the run has no responses to judge by this criterion.")
                 continue
@@ -190,10 +188,6 @@ _RATE_COLUMNS = (*_CONDITION, "n", "errors", "undecided", "yes %", "CR %", "corr
 _AGREEMENTS = ("labels", "raters", "undecided", "agreed %", "kappa", "AC1", "sensitivity %", "specificity %", "trusted")
 _VALIDATION_COLUMNS = ("judge", "criterion", "lang", *_AGREEMENTS)
 _PAIR_COUNTS = ("judged", "decided", "agreed")
-
-
-def _is_of(cell: Mapping[str, Any], criterion: str, judge: str) -> bool:
-    return (cell["criterion"], cell["judge"]) == (criterion, judge)
 
 
 def _rate_row(cell: Mapping[str, Any], models: Mapping[str, str]) -> tuple[object, ...]:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from ragbed.cli import options
+from ragbed.cli.console import say
+from ragbed.text import counted
 
 if TYPE_CHECKING:
     from ragbed.schema import Lang
@@ -38,8 +40,6 @@ def leaderboard(folder: Path, out: Path, track: str, words: Lang | None) -> None
       ragbed leaderboard runs -o site --track code --words zh
     """
     from ragbed.api import reports
-    from ragbed.cli.console import say
-    from ragbed.text import counted
 
     board = reports.leaderboard(folder, out, track=track, words=words)
     for run in board.left_out:

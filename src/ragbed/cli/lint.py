@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Unpack
 import click
 
 from ragbed.cli import options
+from ragbed.cli.console import console, print_json
+from ragbed.text import counted, printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -53,7 +55,6 @@ def lint(
       ragbed lint zh_int.json --skip markup,braces --json
     """
     from ragbed.api import datasets
-    from ragbed.cli.console import print_json
     from ragbed.cli.console_progress import ConsoleProgress
 
     with ConsoleProgress() as progress:
@@ -69,18 +70,15 @@ def lint(
 
 
 def _print_report(report: DatasetReport, *, to_stderr: bool) -> None:
-    from ragbed.cli.console import console
-    from ragbed.text import printable
-
     out, check, counts = console(to_stderr=to_stderr), report.check, report.counts
-    title = f"{report.name}: {_many(check.items, 'item')}, {_many(check.documents, 'document')}"
+    title = f"{report.name}: {counted(check.items, 'item')}, {counted(check.documents, 'document')}"
     out.print(printable(title), style="bold")
     if counts:
         _print_counts(out, counts)
     found = {count.rule for count in counts}
     clean = sum(rule.name not in found for rule in report.rules)
     if found and clean and check.items:
-        out.print(f"{_many(clean, 'other rule')} found nothing.", style="dim")
+        out.print(f"{counted(clean, 'other rule')} found nothing.", style="dim")
     for count in counts:
         if count.definition is None:
             _print_findings(out, count, report.samples)
@@ -108,7 +106,7 @@ def _print_counts(out: Console, counts: list[RuleCount]) -> None:
 
 
 def _is_informative(counts: list[RuleCount]) -> Callable[[RuleCount], bool]:
-    """Return a row filter that omits the definition's row for rules with a single definition."""
+    """Return a row filter that omits the per-definition row of rules that have only one definition."""
     definitions = Counter(count.rule for count in counts if count.definition is not None)
     return lambda count: count.definition is None or definitions[count.rule] > 1
 
@@ -117,7 +115,6 @@ def _print_findings(out: Console, count: RuleCount, samples: Samples) -> None:
     from rich.text import Text
 
     from ragbed.analysis.linting import RULES
-    from ragbed.text import printable
 
     out.print()
     heading = Text.assemble((f"{count.severity} ", _COLOURS[count.severity]), (count.rule, "bold"))
@@ -138,10 +135,8 @@ def _print_findings(out: Console, count: RuleCount, samples: Samples) -> None:
 def _print_verdict(result: LintResult, *, all_shown: bool, to_stderr: bool) -> None:
     from rich.text import Text
 
-    from ragbed.cli.console import console
-
     totals, has_rules = result.totals, any(report.check.statistics() for report in result.reports)
-    counted = ", ".join(_many(count, name) for name, count in totals.items())
+    summary = ", ".join(counted(count, name) for name, count in totals.items())
     gravest = next((name for name, count in totals.items() if count), None)
     advice = {
         "error": "Fix the errors first: they make scores wrong.",
@@ -150,9 +145,5 @@ def _print_verdict(result: LintResult, *, all_shown: bool, to_stderr: bool) -> N
         None: "No problems found." if has_rules else "All records are valid.",
     }[gravest]
     more = " List all findings of a rule with --only RULE --all." if gravest and not all_shown else ""
-    verdict = Text.assemble((counted, _COLOURS.get(gravest or "", "bold green")), f". {advice}{more}")
+    verdict = Text.assemble((summary, _COLOURS.get(gravest or "", "bold green")), f". {advice}{more}")
     console(to_stderr=to_stderr).print(verdict, soft_wrap=True)
-
-
-def _many(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'s' * (count != 1)}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from ragbed.cli import options
+from ragbed.cli.console import print_json, say
 
 
 @click.command()
@@ -32,7 +33,6 @@ def merge(runs: tuple[str, ...], out: str, json: bool) -> None:
       ragbed merge s3://bucket/sums-1.jsonl s3://bucket/sums-2.jsonl -o sums.jsonl
     """
     from ragbed.api import sharing
-    from ragbed.cli.console import print_json, say
 
     merged = sharing.merge(runs, out)
     twice = merged.counts.get("twice")

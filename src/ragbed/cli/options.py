@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
 from ragbed.cli import help_groups, renames
-from ragbed.errors import UsageError
+from ragbed.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -27,7 +26,7 @@ _MOST = 2**53 - 1  # Integers up to this limit are exact in JSON and fit into a 
 
 
 class _Bounded(click.ParamType[Any]):
-    """An option type for finite numbers in the range of any sensible count, duration or amount of money."""
+    """An option type for finite numbers in a range that covers any sensible count, duration or amount of money."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401
         number = self._read(value, param, ctx)
@@ -71,7 +70,7 @@ def _bounded(kind: object) -> object:
 
 
 def option(*names: str, **settings: Any) -> Decorator:  # noqa: ANN401 - the arguments of click.option
-    """Return an option with its environment variable (RAGBED_ and its long name); former names are rejected.
+    """Return an option with an environment variable (RAGBED_ plus its long name); former names are rejected.
 
     Takes the parameters of `click.option`, and `group`, the section of the help that lists the option.
     `show_default` can describe a default that is not a constant.
@@ -150,7 +149,7 @@ class DataName(FileName):
 
 
 def to_place(typed: str) -> Place:
-    """Return a local path, or a URL such as s3://bucket/folder."""
+    """Parse a location that the user typed: a local path, or a URL such as s3://bucket/folder."""
     from ragbed.io.locations import parse_place
 
     return parse_place(typed)
@@ -165,13 +164,6 @@ def together(*decorators: Decorator) -> Decorator:
         return command
 
     return decorate
-
-
-def typed(context: click.Context, *names: str) -> list[str]:
-    """Return the options that were given on the command line rather than only in the environment."""
-    source = click.core.ParameterSource.COMMANDLINE
-    known = {param.name: param.opts[0] for param in context.command.params if isinstance(param, click.Option)}
-    return [known[name] for name in names if name in known and context.get_parameter_source(name) is source]
 
 
 data_argument: Decorator = click.argument("data", nargs=-1, required=True, type=DataName(), metavar="DATA...")
@@ -219,12 +211,9 @@ def read_config(context: click.Context, _: click.Parameter, path: Path | None) -
             if new := renames.BUILD_OPTIONS.get(f"--{name}"):
                 raise UsageError(f"--config {path}: {name!r} was replaced by {new}. Update the file.")
             if name not in known:
-                near = get_close_matches(name, known, n=1)
-                hint = f" Did you mean {near[0]!r}?" if near else ""
-                command = context.command_path
                 raise UsageError(
-                    f"--config {path}: {name!r} is not an option of this command.{hint} `{command} --help` "
-                    "lists the options."
+                    f"--config {path}: {name!r} is not an option of this command.{did_you_mean(name, known)} "
+                    f"`{context.command_path} --help` lists the options."
                 )
         context.default_map = {
             str(known[name].name): _as_typed(known[name], value, f"--config {path}: {name}")
@@ -306,7 +295,7 @@ _selection_options: Decorator = together(
             "with their own retriever), or a testbed from a plug-in."
         ),
     ),
-    option("--lang", metavar="LANGS", default="en,zh", group=help_groups.WHAT, help="Languages to evaluate."),
+    option("--lang", metavar="LANGS", default="en,zh", group=help_groups.WHAT, help="Languages to include."),
     option(
         "--limit",
         metavar="N|0.x",
@@ -371,7 +360,6 @@ def share(value: str | float) -> float:
         click.BadParameter: The value is not a fraction between 0 and 1.
     """
     from ragbed.api.parameters import read_share
-    from ragbed.errors import UsageError
 
     try:
         return read_share("share", value)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def serve_page(page: PageServer, note: str, *, open_: bool) -> None:
-    """Print a page's URL, and serve the page until Ctrl-C."""
+    """Print a page's URL, and serve the page until the user presses Ctrl-C."""
 
     def announce() -> None:
         click.echo(page.url)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ragbed.cli import options
+from ragbed.cli.console import console, print_json, print_table
 
 if TYPE_CHECKING:
     from ragbed.analysis.paper.findings import DeclineCounts, Findings
@@ -45,7 +46,6 @@ def paper(json: bool) -> None:
       ragbed paper --json | python -m json.tool
     """
     from ragbed.api import analysis
-    from ragbed.cli.console import print_json
 
     result = analysis.paper_tables()
     tables, found = result.tables, result.findings
@@ -58,11 +58,7 @@ def paper(json: bool) -> None:
 
 
 class _Printer:
-    """Prints text and tables."""
-
     def __init__(self, *, to_stderr: bool) -> None:
-        from ragbed.cli.console import console
-
         self._to_stderr, self._console = to_stderr, console(to_stderr=to_stderr)
 
     def tell(self, *lines: str) -> None:
@@ -70,8 +66,6 @@ class _Printer:
             self._console.print(line, soft_wrap=True)
 
     def table(self, title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-        from ragbed.cli.console import print_table
-
         print_table(title, columns, rows, to_stderr=self._to_stderr)
 
 

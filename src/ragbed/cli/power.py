@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from ragbed.cli import options
+from ragbed.cli.console import print_json, print_table
 
 
 @click.command()
@@ -59,7 +60,6 @@ def power(
       ragbed power --items 100 --drop 10% --json
     """
     from ragbed.api import analysis
-    from ragbed.cli.console import print_json, print_table
 
     plans = analysis.power(drop=drop, items=items, discordance=discordance, base=base, power=power, alpha=alpha)
     columns = ["design", "assumes", "drop, points", "questions", "power, %"]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ragbed.cli.console import print_json, print_table, say
 from ragbed.cli.options import DataName, LocalPath, config_option, json_option, option
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     metavar="RUN",
     type=LocalPath(),
     multiple=True,
-    help="Run on this dataset, used to measure how well the items discriminate between models. Repeatable.",
+    help="Evaluation run on this dataset, used to measure how well the items discriminate between models. Repeatable.",
 )
 @option(
     "--cutoff",
@@ -61,7 +62,6 @@ def quality(
     """
     from ragbed.api import building
     from ragbed.builder.quality.reports import quality_values
-    from ragbed.cli.console import print_json, say
 
     result = building.build_quality(data, out=out, against=against, runs=runs, cutoff=cutoff, corpus=corpus)
     _print(result.quality, result.drift, to_stderr=json)
@@ -76,7 +76,6 @@ def quality(
 
 def _print(quality: Quality, drift: Drift | None, *, to_stderr: bool) -> None:
     from ragbed.builder.quality.page import show_value
-    from ragbed.cli.console import print_table
 
     names = ", ".join(quality.data)
     rows = [

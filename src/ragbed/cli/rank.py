@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from ragbed.cli import options
+from ragbed.cli.console import print_json, print_table, say
+from ragbed.text import counted
 
 if TYPE_CHECKING:
     from ragbed.analysis.ranking import Ranking
@@ -36,7 +38,7 @@ Columns ({track} track):
 @options.option("--pairs", is_flag=True, help="Also show the difference between every pair of models.")
 @options.json_option
 def rank(runs: tuple[Path, ...], track: str, pairs: bool, json: bool) -> None:
-    """Rank the models in one or more runs, with paired tests.
+    """Rank the models in one or more runs, using paired tests.
 
     There is one table per testbed. Models are compared on the questions that all of them have under the same
     conditions; each question counts once, with its mean over the noise ratios. Two models share a rank unless the
@@ -49,9 +51,7 @@ def rank(runs: tuple[Path, ...], track: str, pairs: bool, json: bool) -> None:
       ragbed rank runs/candidates --json
     """
     from ragbed.api import ranking
-    from ragbed.cli.console import print_json, say
     from ragbed.reporting.comparison_summary import tell_repeated
-    from ragbed.text import counted
 
     result = ranking.rank(list(runs), track=track)
     for found in result.rankings:
@@ -67,9 +67,6 @@ def rank(runs: tuple[Path, ...], track: str, pairs: bool, json: bool) -> None:
 
 
 def _print(ranking: Ranking, *, to_stderr: bool) -> None:
-    from ragbed.cli.console import print_table, say
-    from ragbed.text import counted
-
     columns = ("rank", "model", "score %", "better than", "n", "errors")
     rows = []
     for model in ranking.models:
@@ -101,7 +98,6 @@ def _title(ranking: Ranking) -> str:
 
 
 def _print_pairs(ranking: Ranking, *, to_stderr: bool) -> None:
-    from ragbed.cli.console import print_table
     from ragbed.reporting.comparison_summary import signed
 
     rows = []

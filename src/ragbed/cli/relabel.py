@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ragbed.cli.console import console, print_json, print_table
 from ragbed.cli.options import DataName, config_option, json_option
+from ragbed.text import printable
 
 if TYPE_CHECKING:
     from ragbed.api.building import RelabelResult
@@ -29,7 +31,6 @@ def relabel(data: str, json: bool) -> None:
       ragbed build relabel zh_refine --json > labels.json
     """
     from ragbed.api import building
-    from ragbed.cli.console import print_json
 
     result = building.build_relabel(data)
     _print(result, to_stderr=json)
@@ -41,8 +42,6 @@ def relabel(data: str, json: bool) -> None:
 
 def _print(result: RelabelResult, *, to_stderr: bool) -> None:
     from ragbed.builder.relabel import WAYS
-    from ragbed.cli.console import console, print_table
-    from ragbed.text import printable
 
     out, counts = console(to_stderr=to_stderr), result.counts
     rows = [

@@ -1,4 +1,4 @@
-"""Former names of commands and options, which are rejected with the new name, and names that users may guess."""
+"""Former names of commands and options with their new names for error messages, and names that users may guess."""
 
 from __future__ import annotations
 

@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING
 import click
 
 from ragbed.cli import options
+from ragbed.cli.console import console, print_table, say
+from ragbed.text import printable
 
 if TYPE_CHECKING:
+    from ragbed.analysis.locale import Locale
     from ragbed.api.reports import ReportFormat
     from ragbed.reporting.tables import Report, ReportTable
     from ragbed.runs.decided import DecidedInterval
@@ -68,7 +71,6 @@ def report(runs: tuple[str, ...], format_: ReportFormat, track: str, out: Path |
       ragbed report s3://bucket/sums-1.jsonl s3://bucket/sums-2.jsonl -f md
     """
     from ragbed.api import reports
-    from ragbed.cli.console import say
 
     result = reports.report(runs, format=format_, track=track, out=out, words=words)
     if not result.has_cases:
@@ -93,25 +95,23 @@ def report(runs: tuple[str, ...], format_: ReportFormat, track: str, out: Path |
 
 def _print(report: Report) -> None:
     from ragbed.analysis.locale import read_words
-    from ragbed.cli.console import say
-    from ragbed.text import printable
 
-    for note in report.notes(read_words("en")):
+    words = read_words("en")
+    for note in report.notes(words):
         click.echo(printable(note) + "\n")
     if report.is_monitored:
-        say(read_words("en")("page.monitored"))
+        say(words("page.monitored"))
         print_conditions(report.conditions, report.names, report.scorer)
-    _print_summary(report)
+    _print_summary(report, words)
     print_tables(report.tables)
     say_notes(report)
-    _print_errors(report)
-    _print_claims(report)
+    _print_errors(report, words)
+    _print_claims(report, words)
 
 
 def say_notes(report: Report) -> None:
     """Explain the numbers in the tables of a report."""
     from ragbed.analysis.locale import read_words
-    from ragbed.cli.console import say
 
     words = read_words("en")
     say(f"Scoring track: {report.track}. {words('page.rates')}")
@@ -130,7 +130,6 @@ def print_conditions(
     if not conditions:
         return
     from ragbed.analysis.locale import read_words
-    from ragbed.cli.console import print_table
     from ragbed.reporting.decision_texts import decision_columns, tell_decisions
 
     words = read_words("en")
@@ -138,12 +137,9 @@ def print_conditions(
     print_table(words("decisions.heading"), decision_columns(words), rows, to_stderr=to_stderr)
 
 
-def _print_errors(report: Report) -> None:
-    from ragbed.analysis.locale import read_words
-    from ragbed.cli.console import print_table, say
+def _print_errors(report: Report, words: Locale) -> None:
     from ragbed.reporting.error_texts import COUNT_COLUMNS, error_columns, tell_errors
 
-    words = read_words("en")
     if report.errors:
         columns = error_columns(words)[:COUNT_COLUMNS]  # examples do not fit in a terminal
         rows = [row[:COUNT_COLUMNS] for row in tell_errors(report.errors, words)]
@@ -151,21 +147,17 @@ def _print_errors(report: Report) -> None:
         say("`ragbed diagnose RUN --show TYPE` and -f html show examples.")
 
 
-def _print_summary(report: Report) -> None:
-    from ragbed.analysis.locale import read_words
-    from ragbed.cli.console import console
+def _print_summary(report: Report, words: Locale) -> None:
     from ragbed.reporting.summary import summarise
-    from ragbed.text import printable
 
     out = console()
-    for summary in summarise(report.shown, report.track, read_words("en")):
+    for summary in summarise(report.shown, report.track, words):
         text = printable(f"{summary.model}{f' ({summary.lang})' if summary.lang else ''}: {summary.text}")
         out.print(text, end="\n\n", soft_wrap=not out.is_terminal)  # lines are not wrapped in a pipe
 
 
 def print_tables(tables: Sequence[ReportTable], *, to_stderr: bool = False) -> None:
     """Print a report's tables."""
-    from ragbed.cli.console import print_table
     from ragbed.reporting.numbers import show, show_asked
 
     for number, table in enumerate(tables):
@@ -184,9 +176,7 @@ def print_tables(tables: Sequence[ReportTable], *, to_stderr: bool = False) -> N
         print_table(f"\n{table.title}" if number else table.title, columns, rows, to_stderr=to_stderr)
 
 
-def _print_claims(report: Report) -> None:
-    from ragbed.analysis.locale import read_words
-    from ragbed.cli.console import print_table, say
+def _print_claims(report: Report, words: Locale) -> None:
     from ragbed.reporting.claim_texts import (
         evidence_columns,
         most_telling,
@@ -196,7 +186,6 @@ def _print_claims(report: Report) -> None:
         tell_finding,
     )
 
-    words = read_words("en")
     decided, unclear, missing = split_findings(report.findings)
     verdicts = [
         (f"{claim} {text}", verdict) for claim, text, verdict, _ in (tell_finding(one, words) for one in decided)

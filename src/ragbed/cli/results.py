@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ragbed.cli.console import print_json, print_table, quoted, say
+from ragbed.text import counted
+
 if TYPE_CHECKING:
     from ragbed.analysis.condition_table import ConditionCounts
     from ragbed.runs.execution import Job
@@ -36,9 +39,6 @@ def exit_if_incomplete(folder: Path, cells: Sequence[ConditionCounts], limit: st
         limit: The responses' token limit.
         may_stop: Whether the run may stop early.
     """
-    from ragbed.cli.console import quoted, say
-    from ragbed.text import counted
-
     pending = sum(cell.planned - cell.asked for cell in cells)
     if pending and not may_stop:
         cases = "case has" if pending == 1 else "cases have"
@@ -64,8 +64,6 @@ def exit_if_incomplete(folder: Path, cells: Sequence[ConditionCounts], limit: st
 
 def tell_truncated(count: int, limit: str) -> str:
     """Return a message with the number of truncated responses and the option that avoids truncation."""
-    from ragbed.text import counted
-
     if limit == "auto":
         fix = "a larger --max-tokens, or --thinking off or --reasoning-effort low for a reasoning model"
         limit = "highest limit of --max-tokens auto"
@@ -79,7 +77,6 @@ def tell_truncated(count: int, limit: str) -> str:
 
 def print_cells(cells: Sequence[ConditionCounts], folders: Sequence[Path], *, to_stderr: bool) -> None:
     """Print a table for each model, dataset and profile, with each testbed's headline score on all tracks."""
-    from ragbed.cli.console import print_table, say
     from ragbed.reporting.numbers import FEW
     from ragbed.runs.display_names import read_names
 
@@ -113,7 +110,7 @@ def print_cells(cells: Sequence[ConditionCounts], folders: Sequence[Path], *, to
 
 
 def print_other_tables(folder: Path, settings: Mapping[str, str], *, to_stderr: bool) -> None:
-    """Print the tables on strategies, end-to-end RAG, searches and other abilities, which the counts do not cover."""
+    """Print the tables on strategies, end-to-end RAG, searches and other abilities, which the overview table omits."""
     testbeds = settings["testbeds"]
     is_covered = not any(name in testbeds for name in ("own-", "conflict", "length"))
     if is_covered and not {"remedies", "search", "confidence"} & settings.keys():
@@ -131,7 +128,6 @@ def print_other_tables(folder: Path, settings: Mapping[str, str], *, to_stderr: 
 def print_forecasts(job: Job, *, to_json: bool) -> None:
     """Evaluate a few cases and print a forecast for each model."""
     from ragbed.api.runs import forecast_job
-    from ragbed.cli.console import print_json, print_table, say
     from ragbed.runs.display_names import short_names
 
     forecasts = forecast_job(job)
@@ -167,7 +163,6 @@ def _show_cost(row: Forecast) -> str:
 def print_decisions(job: Job) -> None:
     """Print the results of the --until conditions."""
     from ragbed.api.runs import read_decisions
-    from ragbed.cli.console import say
 
     if job.rule is not None:
         say("Intervals are valid at any stopping time (--until), so they are wider than ordinary intervals.")
@@ -205,7 +200,7 @@ def _row(cell: ConditionCounts, varied: Sequence[str], truncated: Sequence[int])
 
 
 def _upper_bound(cell: ConditionCounts, score: str) -> str:
-    """Return the rate with all unsure responses counted as right, or an empty string if no response is unsure."""
+    """Return the rate with all unsure responses counted as correct, or an empty string if no response is unsure."""
     if score != "correct" or not cell.rate("unsure"):
         return ""
     return f", at most {100 * (cell.rate('correct') + cell.rate('unsure')):.1f}"

@@ -1,4 +1,4 @@
-"""`ragbed review`: review built items in the browser."""
+"""`ragbed review`: review dataset items in the browser."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from ragbed.cli import options
+from ragbed.cli.console import print_json, print_table, say
 from ragbed.errors import UsageError
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def review(
     apply: Path | None,
     json: bool,
 ) -> None:
-    """Review built items in the browser: accept, fix or reject.
+    """Accept, fix or reject dataset items in the browser.
 
     DIR is a build folder, and FILE is any dataset. Flagged items come first; the rest are drawn at random, and the page
     shows an upper bound on the fraction of wrong items and how many more items to review. You decide on each point of
@@ -105,7 +106,6 @@ def _read_share(text: str) -> float:
 
 
 def _print_result(result: ReviewResult, *, is_export: bool, to_json: bool) -> None:
-    from ragbed.cli.console import print_json, print_table, say
     from ragbed.ui.review.apply import CHANGED, REMOVED
 
     if result.applied is not None:

@@ -11,7 +11,9 @@ import click
 
 from ragbed.cli import help_groups, options
 from ragbed.cli.asking import asking_options
+from ragbed.cli.console import print_json, quoted, say
 from ragbed.cli.gates import junit_option, tell_gates
+from ragbed.cli.keywords import call_keywords, call_with_given
 
 if TYPE_CHECKING:
     from ragbed.analysis.condition_table import ConditionCounts
@@ -163,9 +165,7 @@ if TYPE_CHECKING:
 )
 @options.json_option
 @options.config_option
-@click.pass_context
 def run(
-    context: click.Context,
     model: tuple[str, ...],
     data: tuple[str, ...],
     json: bool,
@@ -193,13 +193,9 @@ def run(
     from ragbed.api.planning import plan_run
     from ragbed.api.runs import check_gates
     from ragbed.api.spec import RunSpec
-    from ragbed.cli.console import say
-    from ragbed.cli.keywords import call_with_given
     from ragbed.cli.results import exit_if_incomplete, print_decisions, print_forecasts
 
-    if chosen["engine"] == "local" and not options.typed(context, "cluster"):
-        chosen["cluster"] = None  # The value comes from the environment and may be meant for other commands.
-    spec = call_with_given(RunSpec, model=model, data=data, **chosen)
+    spec = call_with_given(RunSpec, model=model, data=data, **call_keywords(chosen))
     with closing(plan_run(spec, say)) as job:
         if dry_run:
             print_forecasts(job, to_json=json)
@@ -217,24 +213,19 @@ def _evaluate(job: Job) -> list[ConditionCounts]:
     """Run a job with progress bars, and return the counts for each condition."""
     from ragbed.analysis.condition_table import EarlyTable
     from ragbed.api.runs import execute
-    from ragbed.cli.console import quoted, say
+    from ragbed.cli.console_progress import resumable
     from ragbed.cli.run_progress import RunProgress
-    from ragbed.errors import Stopped
 
     table = EarlyTable(job.folder)
-    try:
-        with RunProgress() as progress:
-            execute(replace(job, follower=table), progress.calls)
-    except (KeyboardInterrupt, Stopped):
-        say(f"Stopped. Finished cases are kept. To resume, rerun the same command with --out {quoted(job.folder)}")
-        raise
+    stopped = f"Stopped. Finished cases are kept. To resume, rerun the same command with --out {quoted(job.folder)}"
+    with resumable(stopped), RunProgress() as progress:
+        execute(replace(job, follower=table), progress.calls)
     return table.finish(cast("Engine", job.engine))
 
 
 def _print_results(job: Job, cells: Sequence[ConditionCounts], data: Sequence[str], *, to_json: bool) -> None:
     from ragbed.api.runs import read_decisions
     from ragbed.cli.cases import cases_command
-    from ragbed.cli.console import print_json, say
     from ragbed.cli.results import print_cells, print_other_tables, read_rest
 
     print_cells(cells, [job.folder], to_stderr=to_json)

@@ -50,8 +50,6 @@ class RunProgress(TerminalBars):
             parts = [f"{state.done:,} of {state.total:,}", left, describe(state)]
             say(f"{model}: {', '.join(filter(None, parts))}")
 
-    watch = calls
-
     def _announce(self, model: str, state: CallProgress) -> None:
         """Print the expected duration once, as soon as a few cases are finished."""
         if model in self._announced or state.finished < _ANNOUNCE_AFTER or state.seconds_left is None:

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Literal, Unpack
 import click
 
 from ragbed.cli import help_groups, options
+from ragbed.cli.console import console, print_json, print_table, say
 from ragbed.cli.engine import engine_options
 from ragbed.cli.keywords import call_keywords
+from ragbed.text import printable
 
 if TYPE_CHECKING:
     from ragbed.api.spec import EngineKeywords
@@ -59,7 +61,6 @@ def score(
       ragbed score runs/part-7 --sums sums/part-7.jsonl --engine ray
     """
     from ragbed.api import analysis
-    from ragbed.cli.console import print_json, say
     from ragbed.cli.console_progress import ConsoleProgress
     from ragbed.cli.results import print_cells
 
@@ -83,9 +84,6 @@ def score(
 
 
 def _print(found: Sequence[TrackDisagreement], track: str, *, to_stderr: bool) -> None:
-    from ragbed.cli.console import console, print_table
-    from ragbed.text import printable
-
     for credit in ("false", "missed"):
         some = [case for case in found if case.credit == credit]
         rows = [(case.case, case.model, case.score, case.verdict, _brief(case.reply)) for case in some[:_SHOWN]]

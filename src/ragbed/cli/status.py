@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from ragbed.cli import options
+from ragbed.cli.console import console, print_json, print_table
+from ragbed.text import counted, printable
 
 if TYPE_CHECKING:
     from ragbed.runs.status import Status
@@ -34,7 +36,6 @@ def status(run: Path, json: bool) -> None:
       ragbed status runs/qwen
       ragbed status runs/qwen --json
     """
-    from ragbed.cli.console import print_json
     from ragbed.runs.status import read_status
     from ragbed.ui.viewer.find_runs import runs_in
 
@@ -46,9 +47,7 @@ def status(run: Path, json: bool) -> None:
 
 
 def _print(found: Status, *, to_stderr: bool) -> None:
-    from ragbed.cli.console import console, print_table
     from ragbed.cli.report import print_conditions
-    from ragbed.text import printable
 
     rows = []
     for model in found.models:
@@ -64,8 +63,6 @@ def _print(found: Status, *, to_stderr: bool) -> None:
 
 
 def _lines(found: Status) -> list[str]:
-    from ragbed.text import counted
-
     repeats = f", {found.repeats} responses per case" if found.repeats > 1 else ""
     lines = [f"{counted(found.cases, 'case')}{repeats}; {found.infeasible:,} infeasible cases, which are never sent."]
     for batch in found.batches:

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from ragbed.cli import options
+from ragbed.cli.console import print_json, print_table
 
 
 @click.command()
@@ -70,7 +71,6 @@ def synth(out: Path, json: bool, **settings: Any) -> None:  # noqa: ANN401 - the
       ragbed synth --items 1000000 --lang zh --num-docs 10 --tokens 60 --integration 0 --counterfactual 0 -o zh
     """
     from ragbed.api import datasets
-    from ragbed.cli.console import print_json, print_table
     from ragbed.cli.console_progress import ConsoleProgress
 
     with ConsoleProgress() as progress:

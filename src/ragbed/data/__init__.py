@@ -26,7 +26,7 @@ from ragbed.schema import Item, Kind
 
 
 class Format(Protocol):
-    """A file format, recognised by the field SIGN in its records."""
+    """A file format whose records are recognised by the field named in `SIGN`."""
 
     SIGN: str
 

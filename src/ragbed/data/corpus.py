@@ -92,7 +92,7 @@ class Corpus:
             yield msgspec.json.encode({"id": name, "text": pooled.text, "lang": pooled.lang}) + b"\n"
 
     def resolve(self, named: Named, case: Case) -> Retrieved:
-        """Return a passage with its label for a case's question, or only its name if it is not in the corpus."""
+        """Return a passage with its label for a case's question, or only its ID or text if it is not in the corpus."""
         for name in (named.id, None if named.text is None else passage_id(named.text)):
             if name is not None and name in self._pooled:
                 pooled = self._pooled[name]
@@ -107,7 +107,7 @@ def passage_id(text: str) -> str:
 
 
 def _stance(pooled: _Pooled, case: Case) -> tuple[Stance, int | None]:
-    """Return a passage's label in the case's item or, if the passage has the answer, in another item on the event."""
+    """Return a passage's label in the case's item or, if it has the answer, in another item about the same event."""
     own = [use for use in pooled.uses if use.item == case.item]
     if own:
         use = min(own, key=lambda use: _PRIORITY.index(use.stance))

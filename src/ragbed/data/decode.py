@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from difflib import get_close_matches
 from typing import TypeVar
 
 import msgspec
 
-from ragbed.errors import DataError
+from ragbed.errors import DataError, nearest_name
 from ragbed.io.locations import Place
 
 RecordT = TypeVar("RecordT")
@@ -41,8 +40,8 @@ def _explain(message: str, record: object) -> tuple[str | None, str]:
         if "missing" in named["problem"]:
             return f"{parent}{field}", "is missing"
         names = [known.name for known in msgspec.structs.fields(record)] if isinstance(record, type) else []
-        near = get_close_matches(field, names, n=1)
-        fix = f"did you mean {near[0]!r}?" if near else "remove it"
+        near = nearest_name(field, names)
+        fix = f"did you mean {near!r}?" if near else "remove it"
         return f"{parent}{field}", f"is not a field of this record; {fix}"
     if at_field := _AT_FIELD.match(message):
         allowed = _ALLOWED.get(at_field["field"].rpartition(".")[2], "") if "enum" in at_field["problem"] else ""

@@ -11,7 +11,7 @@ from ragbed.errors import DataError
 from ragbed.io.locations import Place
 from ragbed.schema import Item
 
-SIGN = "question"  # the field that identifies a record of this format
+SIGN = "question"  # the field that identifies a record in this format
 
 _DECODER = msgspec.json.Decoder(Item)
 _ENCODER = msgspec.json.Encoder()

@@ -20,7 +20,7 @@ from ragbed.io.locations import Place
 from ragbed.schema import MAX_ALIASES, MAX_SLOTS, Answer, Item, Passage, RawAnswer
 from ragbed.text import guess_lang
 
-SIGN = "query"  # the field that identifies a record of this format
+SIGN = "query"  # the field that identifies a record in this format
 
 
 class _RgbRecord(Struct, forbid_unknown_fields=True, kw_only=True):
@@ -185,7 +185,7 @@ def _spelling(record: _RgbRecord) -> dict[str, int | RawAnswer]:
 
 
 def spelled_answer(item: Item) -> str | None:
-    """Return an RGB record's answer as JSON in its original notation, or None for an item from another format."""
+    """Return an RGB record's answer as JSON in its original notation, or None if it was changed or is not from RGB."""
     raw = (item.rgb or {}).get("answer")
     is_unchanged = isinstance(raw, str | list) and to_slots(raw) == item.answer
     return msgspec.json.encode(raw).decode() if is_unchanged else None

@@ -26,7 +26,7 @@ WHAT = "items"
 
 
 class ShardPart(Struct, frozen=True, forbid_unknown_fields=True):
-    """One part. Its name must be a file in the same folder, because the list may come from an untrusted source."""
+    """One part of a dataset. Its name must be a file in the same folder, because the list may be untrusted."""
 
     name: Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*\Z")]
     records: int

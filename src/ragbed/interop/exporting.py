@@ -10,11 +10,12 @@ from typing import IO
 from ragbed.data import FORMATS, Dataset
 from ragbed.data.corpus import EDITIONS, Corpus
 from ragbed.data.output import BinarySink, open_output
+from ragbed.data.parquet import need_parquet
 from ragbed.errors import UnknownName, UnusedOption, UsageError
 from ragbed.interop.exports import DATA_FILES, DATA_FOLDERS, RUN_FILES, RUN_FOLDERS
 from ragbed.interop.exports.frozen import Layout
 from ragbed.interop.exports.parquet import write_items
-from ragbed.interop.exports.records import CASES, ITEMS, TRIALS, InParts, need_library
+from ragbed.interop.exports.records import CASES, ITEMS, TRIALS, InParts
 from ragbed.interop.exports.records_base import ExportedRun, Written
 from ragbed.interop.exports.shards import write_shards
 from ragbed.io.jsonl import write_whole_folder
@@ -45,7 +46,8 @@ class ExportTarget:
             raise UsageError(f"`shards`: the format {self.to} cannot be split into parts. Use {' or '.join(formats)}.")
         if isinstance(self.place, BinarySink):
             raise UsageError("`shards` requires a folder as `out`.")
-        need_library(self.to)
+        if self.to == "parquet":
+            need_parquet()
         chosen = formats[self.to]
         written = Written(chosen.what)
         write_shards(self.place, chosen.what, self.shards or 1, chosen.records(source, written), chosen.kind())

@@ -21,7 +21,7 @@ IMPORT_FORMATS = ("rgb", "jsonl", "inspect", "lm-eval", "cassette")
 
 @dataclass(frozen=True)
 class AnswerFiles:
-    """Answer files, their format and, if the files do not name it, the model that generated the answers."""
+    """Answer files, their format, and the model's name if the files do not contain it."""
 
     paths: Sequence[Path]
     form: str

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 
 class Bench:
-    """The object that the fixture provides."""
+    """The object that the `ragbed` pytest fixture provides."""
 
     def __init__(self, folder: Path) -> None:
         self._folder, self._runs = folder, 0
 
     def run(self, model: str, data: str, **options: Unpack[RunOptions]) -> Run:
-        """Run a model like `ragbed.run`; `out` defaults to a temporary folder for the test."""
+        """Evaluate a model with `ragbed.run`; `out` defaults to a temporary folder for the test."""
         from ragbed import run  # noqa: PLC0415
 
         self._runs += 1
@@ -62,5 +62,5 @@ def _conclude(gates: list[GateResult]) -> None:
 
 @pytest.fixture
 def ragbed(tmp_path: Path) -> Bench:
-    """Run models and systems and check their scores."""
+    """Evaluate models and systems, and check their scores."""
     return Bench(tmp_path)

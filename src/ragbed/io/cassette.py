@@ -34,14 +34,14 @@ _MAX_RATIO = 250
 
 
 class Head(Record, frozen=True, kw_only=True):
-    """The first line: the versions of the format and of ragbed."""
+    """The first line of a cassette: the versions of the format and of ragbed."""
 
     cassette: int
     ragbed: str
 
 
 class RunPart(Record, frozen=True, kw_only=True, tag="run", tag_field="part"):
-    """The header of a run; the run's cases follow it, and then the results.
+    """The header of a run in a cassette; it is followed by the run's cases and then by the results.
 
     Attributes:
         folder: The part's path within the run's folder; empty for the run itself, `judge/…` for a judge.
@@ -63,14 +63,14 @@ class RunPart(Record, frozen=True, kw_only=True, tag="run", tag_field="part"):
 
 
 class FilePart(Record, frozen=True, kw_only=True, tag="lines", tag_field="part"):
-    """The header of one of the run's other files, e.g. human labels or a diagnosis; the file's lines follow it."""
+    """The header of a supplementary file, e.g. human labels or a diagnosis; the file's lines follow it."""
 
     path: str
     lines: int
 
 
 class CassetteResult(Record, frozen=True, kw_only=True, tag="result", tag_field="part"):
-    """A response, with the indexes of its model and case in the part and the hash of its request."""
+    """A response with the hash of its request and the indexes of its model and case in the run part."""
 
     model: Count
     case: Count
@@ -84,7 +84,7 @@ class CassetteWriter:
     """Writes the lines of a cassette; `close` adds the checksum."""
 
     def __init__(self, sink: IO[bytes]) -> None:
-        # Omit name and time, so that equal cassettes are byte-identical.
+        # Omit the file name and the time, so that equal cassettes are byte-identical.
         self._zip = gzip.GzipFile("", "wb", _LEVEL, sink, mtime=0)
         self._digest = hashlib.sha256()
 
@@ -102,7 +102,7 @@ class CassetteWriter:
 
 
 def read_cassette(path: Path) -> Iterator[bytes]:
-    """Yield each line after checking it, and check the complete hash after the last line.
+    """Yield each line of a cassette after checking it, and verify the checksum after the last line.
 
     Lines in the format of version 1 are upgraded.
 
@@ -155,7 +155,7 @@ def _read_stored(path: Path) -> Iterator[bytes]:
 
 
 def cassette_hash(path: Path) -> str:
-    """Return the hash of all lines of a cassette, which serves as its ID; see `read_cassette` for errors."""
+    """Return the hash of a cassette's lines, which serves as the cassette's ID; see `read_cassette` for errors."""
     digest = hashlib.sha256()
     for line in _read_stored(path):
         digest.update(line + b"\n")
@@ -163,7 +163,7 @@ def cassette_hash(path: Path) -> str:
 
 
 def decode_head(path: Path, line: bytes) -> Head:
-    """Return the decoded first line.
+    """Decode the first line of a cassette.
 
     Raises:
         DataError: The line is not the first line of a cassette.

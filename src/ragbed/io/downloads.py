@@ -27,7 +27,7 @@ _CHUNK_BYTES = 1 << 16
 
 @dataclass(frozen=True)
 class DownloadLimits:
-    """Download limits for each file."""
+    """Limits for the download of a single file."""
 
     connect_s: float = 15  # connection timeout, including the DNS lookup
     idle_s: float = 30  # maximum pause between two chunks
@@ -41,7 +41,7 @@ class DownloadLimits:
 
 @dataclass(frozen=True)
 class DownloadRequest:
-    """A file to download into an existing folder; `pin` has a format from `ragbed.io.pins`, and `size` is in bytes."""
+    """A file to download into an existing folder; `size` is in bytes, and `pin` has a format from `ragbed.io.pins`."""
 
     url: str
     path: Path
@@ -53,7 +53,7 @@ class Watcher(Protocol):
     """Receives progress updates and errors during downloads."""
 
     def advance(self, name: str, done: int, total: int | None) -> None:
-        """Handle newly downloaded bytes of a file."""
+        """Handle progress: `done` bytes of a file have been downloaded, out of `total` if the size is known."""
 
     def stumble(self, name: str, problem: str, pause_s: float) -> None:
         """Handle a failed attempt; the next attempt starts after the pause."""
@@ -114,7 +114,7 @@ class _Download:
             raise DownloadError(f"{self.part} cannot be written: {explain_failed_write(error)}.") from error
 
     async def _complete_part(self) -> None:
-        """Retry until the part matches the pin, or until too many consecutive attempts make no progress."""
+        """Retry until the partial file matches its pin, or until too many consecutive attempts make no progress."""
         tries, furthest, wrong = 0, 0, 0
         interruption: TransferInterrupted | None = None
         is_first = True
@@ -172,7 +172,7 @@ class _Download:
         return await asyncio.to_thread(matches_pin, self.part, self.request.pin, self.request.size)
 
     def _discard_wrong(self, *, final: bool) -> None:
-        """Delete an invalid part. The first time, it may be outdated; the second time, the server must be at fault."""
+        """Delete an invalid partial file. The first one may be outdated; after the second, the source is at fault."""
         found, size = pin_of(self.part, self.request.pin), self._size()
         self.part.unlink()
         problem = (

@@ -53,7 +53,7 @@ class TransferInterrupted(Exception):
 
 @dataclass(frozen=True)
 class Body:
-    """A response with a file's content from an offset, or the whole file if the server does not support ranges."""
+    """A response with a file's content from an offset onwards, or the whole file if ranges are not supported."""
 
     response: aiohttp.ClientResponse
     start: int
@@ -124,7 +124,7 @@ def next_hop(here: URL, location: str) -> URL:
 
 
 def retry_after(response: aiohttp.ClientResponse) -> float:
-    """Return the pause in seconds that a server requested, limited to a maximum."""
+    """Return the pause in seconds that a server requested, capped at a maximum."""
     value = response.headers.get("Retry-After", "")
     return min(float(value), _MAX_PAUSE_S) if value.isdecimal() else 0
 
@@ -133,7 +133,7 @@ def _check_status(response: aiohttp.ClientResponse) -> None:
     problem = f"the server returned HTTP {response.status} {response.reason or ''}".rstrip()
     if response.status in PASSING:
         raise TransferInterrupted(problem, pause_s=retry_after(response))
-    if response.status == 416:  # the part is longer than the file
+    if response.status == 416:  # the partial download is longer than the file
         raise TransferInterrupted(problem, stale=True)
     if response.status not in (200, 206):
         raise RequestRefused(problem)

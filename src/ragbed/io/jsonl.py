@@ -40,7 +40,7 @@ def part_of(key: str, count: int) -> int:
 
 
 def read_lines(path: Path, shown: Place | None = None) -> Iterator[tuple[int, bytes]]:
-    """Yield each non-blank line with its number, starting from 1, in bounded memory.
+    """Yield each non-blank line with its number, starting from 1, using bounded memory.
 
     Args:
         path: The file.
@@ -122,6 +122,12 @@ def write_whole(path: Place) -> Iterator[IO[bytes]]:
     finally:
         with suppress(OSError):  # the file was renamed or could not be created
             temporary.unlink()
+
+
+def write_file(path: Place, content: bytes) -> None:
+    """Write a file that appears under its name only when it is complete."""
+    with write_whole(path) as sink:
+        sink.write(content)
 
 
 def _temporary(target: Path) -> Path:

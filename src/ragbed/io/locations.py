@@ -247,7 +247,7 @@ def report_errors(place: Place, done: str) -> Iterator[None]:
         if isinstance(error, FileNotFoundError):
             raise UsageError(f"{place} cannot be written: the bucket or folder does not exist.") from None
         if isinstance(error, NotImplementedError):
-            raise UsageError(f"{place} cannot be {done}: its URL scheme does not support this.") from error
+            raise UsageError(f"{place} cannot be {done}: its URL scheme does not support this operation.") from error
         denied = isinstance(error, PermissionError) or getattr(error, "status", None) in (401, 403)
         problem = (
             f"permission denied ({_brief(place, error)}). Set up credentials for this storage service"

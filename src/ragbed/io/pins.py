@@ -22,7 +22,7 @@ _SCHEMES: dict[str, Callable[[int], _Hash]] = {
 
 
 def pin_of(path: Path, like: str) -> str:
-    """Return the pin of a file, using the same scheme as another pin."""
+    """Return a file's pin in the same scheme as the given pin."""
     scheme = like.partition(":")[0]
     with open(path, "rb") as source:
         digest = _SCHEMES[scheme](os.fstat(source.fileno()).st_size)

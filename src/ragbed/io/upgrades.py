@@ -8,7 +8,7 @@ _TRUNCATED = (b'"finish":"length"', b'"finish":"max_tokens"')
 
 
 def upgrade_completion(encoded: Any) -> Any:  # noqa: ANN401 - bytes, but a damaged file may contain any type
-    """Convert an encoded completion from schema 1 to the outcomes of schema 2.
+    """Convert the outcome of an encoded completion from schema 1 to schema 2.
 
     `refused` is now `filtered`, and a response that ended at the token limit is `truncated`. The text of a
     response cannot contain these byte sequences, because JSON escapes quotes in text.

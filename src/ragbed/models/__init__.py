@@ -122,7 +122,7 @@ class ModelConfig:
 
 
 def _compatible(name: str) -> Callable[[ModelConfig], Model]:
-    """Return the function that opens a model of one of the providers in `dialects.py`."""
+    """Return a function that opens models of a provider listed in `dialects.py`."""
 
     def open_compatible(config: ModelConfig) -> Model:
         from ragbed.models.providers.dialects import COMPATIBLE
@@ -157,7 +157,7 @@ def _open_compatible(config: ModelConfig, provider: CompatibleProvider, name: st
     service = config.service(name, remote, find_urls(provider, config.environ), key, variable)
     is_official = name.startswith("openai/") and not is_custom
     if name.startswith("openai/") and is_custom:
-        # With a custom base URL, this is a different server, which may support only the older name.
+        # With a custom base URL, the server is not OpenAI's and may support only the older parameter name.
         provider = replace(provider, max_tokens="max_tokens")
     return OpenAIModel(service, provider, preset=config.preset, official=is_official)
 
@@ -283,7 +283,7 @@ def parse_model(spec: str) -> tuple[str, str, Callable[[ModelConfig], Model]]:
     if provider in ("http:", "https:"):
         shown = without_credentials(spec)
         raise UsageError(
-            f"model={shown}: to evaluate a system at a URL, put the provider before the URL: "
+            f"model={shown}: to evaluate a system at a URL, use the provider `http`: "
             f"http/{shown.removeprefix('http://')}"
         )
     try:

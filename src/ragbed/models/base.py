@@ -10,6 +10,7 @@ import msgspec
 
 from ragbed.models.thoughts import split_response
 from ragbed.schema import Case, Completion, Lang, Served
+from ragbed.text import storable
 
 if TYPE_CHECKING:
     from ragbed.models.providers.batches import BatchService
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from ragbed.models.providers.negotiation import Learned, Negotiation
     from ragbed.models.token_limit import TokenLimit
 
+_MAX_NAME = 200  # maximum number of characters in a served model's name, its provider, fingerprint or response ID
 # Language codes used in model cards.
 _CODES: dict[Lang, frozenset[str]] = {
     "en": frozenset({"en", "eng", "multilingual"}),
@@ -52,7 +54,7 @@ class Sampling(msgspec.Struct, frozen=True, kw_only=True):
     logprobs: bool = False
 
     def key(self) -> str:
-        """Return a string for folder names; settings that give the same responses have the same string.
+        """Return a string for use in folder names; settings that give the same responses have the same string.
 
         `raises_limit` is not included, because a complete response is the same with any limit.
         """
@@ -74,7 +76,7 @@ class Model(Protocol):
 
     Attributes:
         name: The model string, `provider/model`.
-        concurrency: Maximum number of concurrent cases. It may grow during a run; see `Parking.make_room`.
+        concurrency: Maximum number of concurrent cases, which may grow during a run; see `Parking.make_room`.
         advice: A sentence that tells the user what to check if no call succeeds.
 
     Example:
@@ -110,13 +112,17 @@ class Model(Protocol):
         """
 
     def request(self, case: Case) -> bytes:
-        """Return the complete request as canonical bytes, from which its response cache key is computed."""
+        """Return the complete request as canonical bytes, from which the response cache key is computed."""
 
     async def identity(self) -> str:
         """Return a string that identifies the model beyond its name, e.g. a hash of its weights."""
 
     async def close(self) -> None:
         """Release all resources."""
+
+
+# The attributes and methods of `Model`, to check objects from users and plug-ins.
+MODEL_ATTRIBUTES = ("name", "concurrency", "advice", "complete", "request", "identity", "close")
 
 
 class StatelessModel:
@@ -149,7 +155,7 @@ class Parking(Protocol):
 
 @runtime_checkable
 class Posting(Protocol):
-    """A model that sends the bytes from `request` unchanged, so that they need not be built twice."""
+    """A model that sends the bytes from `request` unchanged, so that the request is built only once."""
 
     async def complete_request(self, request: bytes, case: Case) -> Completion:
         """Call the model with the bytes from `request`; the runner prefers this method to `complete`."""
@@ -157,7 +163,7 @@ class Posting(Protocol):
 
 @runtime_checkable
 class Batching(Protocol):
-    """A model whose provider accepts batches.
+    """A model whose provider has a batch API.
 
     Attributes:
         limit: The token limit for its requests.
@@ -208,13 +214,13 @@ class ToolCalling(Protocol):
 
 @runtime_checkable
 class ForLanguages(Protocol):
-    """A model that lists the codes of its languages, e.g. `en`; the list is empty if the languages are unknown."""
+    """A model that declares its language codes, e.g. `en`; the list is empty if its languages are unknown."""
 
     languages: tuple[str, ...]
 
 
 def lacks_language(model: Model, lang: Lang) -> bool:
-    """Return whether a model lists its languages and the given language is not among them."""
+    """Return whether a model declares its languages and the given language is not among them."""
     listed = model.languages if isinstance(model, ForLanguages) else ()
     codes = {re.split("[-_]", code.lower())[0] for code in listed}
     return bool(codes) and codes.isdisjoint(_CODES[lang])
@@ -223,6 +229,12 @@ def lacks_language(model: Model, lang: Lang) -> bool:
 def canonical(body: object) -> bytes:
     """Encode an object as JSON with sorted keys, so that equal requests have equal bytes."""
     return msgspec.json.encode(body, order="sorted")
+
+
+def read_served(**values: object) -> Served | None:
+    """Return what a server reported about a call, or None if no value is a non-empty text."""
+    texts = {name: storable(value)[:_MAX_NAME] for name, value in values.items() if isinstance(value, str) and value}
+    return Served(**texts) if texts else None
 
 
 def completed(

@@ -1,4 +1,4 @@
-"""`cassette/<file>`: replay the responses of a recorded run, without a key."""
+"""`cassette/<file>`: replay the responses of a recorded run, without an API key."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Recording:
                         yield (prompt, record.repeat), encoder.encode(response)
 
     def find(self, messages: Sequence[Message], repeat: int = 0) -> Completion:
-        """Return the recorded response to exactly these messages, or an error outcome if there is none."""
+        """Return the recorded response to exactly these messages, or an error outcome if no response was recorded."""
         found = self._responses.get((prompt_hash(messages), repeat))
         if found is not None:
             return self._decoder.decode(found)

@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 from ragbed.errors import UsageError
 from ragbed.models import COMPATIBLE_NAMES
 from ragbed.models.local.llamacpp import find_weights
+from ragbed.models.providers.dialects import COMPATIBLE, find_urls
 
 _CONNECT_S = 0.5
 _INSTALL_LLAMACPP = "pip install 'ragbed[llamacpp]'"
@@ -26,7 +27,7 @@ Environ: TypeAlias = Mapping[str, str]
 
 @dataclass(frozen=True)
 class BackendCheck:
-    """The result of checking a back end: whether it works, its settings without secrets, and a command to fix it."""
+    """Whether a back end works, its settings without secrets, and, if it does not work, a command to fix it."""
 
     works: bool
     found: str
@@ -51,8 +52,6 @@ def _key(variable: str, environ: Environ) -> BackendCheck:
 
 def _compatible(name: str, environ: Environ) -> BackendCheck:
     """Check a provider in `dialects.py`: whether its variables are set, or whether its local server is reachable."""
-    from ragbed.models.providers.dialects import COMPATIBLE, find_urls  # noqa: PLC0415  # imported when it runs
-
     provider = COMPATIBLE[name]
     if provider.command:
         return _local_server(provider.base, provider.url, provider.command, environ)
@@ -70,8 +69,6 @@ def _compatible(name: str, environ: Environ) -> BackendCheck:
 
 def _openai_api(environ: Environ) -> BackendCheck:
     suffix = "_BASE_URL"
-    from ragbed.models.providers.dialects import COMPATIBLE  # noqa: PLC0415  # as above
-
     known = {"ANTHROPIC_BASE_URL", *(provider.base for provider in COMPATIBLE.values())}
     names = sorted(name for name in environ if name.endswith(suffix) and name not in known)
     if names:

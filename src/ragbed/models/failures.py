@@ -50,7 +50,7 @@ FATAL: frozenset[Kind] = frozenset({"auth", "missing", "tls", "quota", "settings
 REJECTED: frozenset[Kind] = frozenset({"settings", "request"})
 # The server generated a response, which may be billed.
 PAID: frozenset[Kind] = frozenset({"protocol", "empty"})
-# Maximum number of characters to keep of a server's message, which is enough for the messages of all providers.
+# Maximum number of characters of a server's message to keep; the messages of all providers are shorter.
 _MAX_DETAIL = 300
 
 
@@ -109,7 +109,7 @@ def _parse_date(value: str) -> datetime | None:
     return date.replace(tzinfo=date.tzinfo or UTC)
 
 
-# Kinds by the codes in an error body. If several kinds match, the first one in this order wins.
+# Error kinds, each with the codes that identify it in an error body. If several kinds match, the first one wins.
 _BY_CODE: dict[Kind, frozenset[str]] = {
     "filter": frozenset({
         "content_filter", "content_policy_violation", "responsibleaipolicyviolation", "data_inspection_failed",
@@ -128,7 +128,7 @@ _BY_CODE: dict[Kind, frozenset[str]] = {
     }),
     "settings": frozenset({"unsupported_parameter", "unsupported_value", "unknown_parameter", "extra_forbidden"}),
 }  # fmt: skip
-# Ambiguous statuses, for which the code in the body decides. All other statuses have a single meaning.
+# Ambiguous HTTP statuses, whose meaning depends on the code in the body. All other statuses have a single meaning.
 _AMBIGUOUS = frozenset({400, 402, 403, 404, 413, 422, 429, 451, 500})
 # Phrases that identify errors for which some servers send no code.
 _BY_WORDS: tuple[tuple[Kind, frozenset[int], tuple[str, ...]], ...] = (

@@ -53,5 +53,5 @@ class LexicalModel(StatelessModel):
         return canonical({"question": case.question, "documents": [document.text for document in case.documents]})
 
     async def identity(self) -> str:
-        """Return the length parameter, which is the only setting."""
+        """Return the length normalisation parameter, which is the model's only setting."""
         return f"length-share={LENGTH_SHARE}"

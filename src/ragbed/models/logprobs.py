@@ -14,7 +14,7 @@ NO_LOGPROBS, OTHER_TOKENS, INVALID = "no-logprobs", "other-tokens", "invalid-log
 
 
 def mean_probability(logprobs: Sequence[float]) -> float | str:
-    """Return the geometric mean of the probabilities, or the name of the problem if they cannot be used."""
+    """Return the geometric mean of token probabilities, or the name of the problem if they cannot be used."""
     if not logprobs:
         return NO_LOGPROBS
     if not all(math.isfinite(value) and value <= 1e-6 for value in logprobs):

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
 from ragbed.errors import PluginFailed, RagbedError
-from ragbed.models.base import Model
+from ragbed.models.base import MODEL_ATTRIBUTES, Model
 from ragbed.models.failures import Failure, failed
 from ragbed.schema import Case, Completion
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from ragbed.models import ModelConfig
 
 _T = TypeVar("_T")
-_REQUIRED = ("name", "concurrency", "advice", "complete", "request", "identity", "close")
 
 
 def open_contained(open_provider: Callable[[ModelConfig], Model], config: ModelConfig, provider: str) -> Model:
@@ -74,7 +73,7 @@ def _checked(kind: type[_T], value: object) -> _T:
 
 
 def _check(model: Model, provider: str) -> None:
-    missing = [name for name in _REQUIRED if not hasattr(model, name)]
+    missing = [name for name in MODEL_ATTRIBUTES if not hasattr(model, name)]
     if missing:
         raise PluginFailed(
             f"provider {provider!r} returned a {type(model).__name__}, which is not a model because it "

@@ -18,7 +18,7 @@ from ragbed.schema import Case, Message
 # A function that builds a prompt from a system text, which may be empty, and a user text.
 Form: TypeAlias = Callable[[str, str], str]
 
-# The original code's defaults.
+# The sampling defaults of the original code, for local models and for APIs.
 _LOCAL = Sampling(temperature=0.7, top_p=0.8, max_tokens=256)
 _API = Sampling(temperature=0.7, top_p=1.0, max_tokens=256)
 

@@ -19,7 +19,7 @@ class RetryPolicy:
     # attempts take long enough to outlast a server restart of half a minute.
     first_pause_s: float = 0.5
     longest_pause_s: float = 60
-    max_bytes: int = 4 << 20  # maximum size of a decoded response, a thousand times as large as 256 tokens
+    max_bytes: int = 4 << 20  # maximum size of a decoded response, a thousand times the size of 256 tokens
 
     def __post_init__(self) -> None:
         if self.attempts < 1 or self.paid_attempts < 1:

@@ -10,20 +10,21 @@ from ragbed.schema import Answer, Case, Completion
 from ragbed.testbeds.prompts import REFUSAL
 
 
-def _join(answer: Answer) -> str:
+def join_answer(answer: Answer) -> str:
+    """Return the first alias of each part of an answer as one text."""
     return "; ".join(aliases[0] for aliases in answer)
 
 
 def _oracle(case: Case) -> str:
     supported = any(document.stance == "supports" for document in case.documents)
-    return _join(case.answer) if supported else REFUSAL[case.lang]
+    return join_answer(case.answer) if supported else REFUSAL[case.lang]
 
 
 def _majority(case: Case) -> str:
     votes = Counter(document.stance for document in case.documents)
     if case.fake is not None and votes["contradicts"] > votes["supports"]:
-        return _join(case.fake)
-    return _join(case.answer) if votes["supports"] else REFUSAL[case.lang]
+        return join_answer(case.fake)
+    return join_answer(case.answer) if votes["supports"] else REFUSAL[case.lang]
 
 
 SCRIPTS: dict[str, Callable[[Case], str]] = {
@@ -32,8 +33,8 @@ SCRIPTS: dict[str, Callable[[Case], str]] = {
     "first-doc": lambda case: case.documents[0].text if case.documents else "",
     "last-doc": lambda case: case.documents[-1].text if case.documents else "",
     "majority": _majority,
-    "memory": lambda case: _join(case.answer),
-    "gullible": lambda case: _join(case.answer if case.fake is None else case.fake),
+    "memory": lambda case: join_answer(case.answer),
+    "gullible": lambda case: join_answer(case.answer if case.fake is None else case.fake),
     "echo": lambda case: "\n".join(document.text for document in case.documents),
 }
 

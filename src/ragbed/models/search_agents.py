@@ -12,8 +12,8 @@ from typing import TypeAlias
 import msgspec
 
 from ragbed.models.base import StatelessModel, canonical
-from ragbed.models.scripted import SCRIPTS
-from ragbed.schema import Answer, Case, Completion, ToolCall
+from ragbed.models.scripted import SCRIPTS, join_answer
+from ragbed.schema import Case, Completion, ToolCall
 from ragbed.testbeds.prompts import REFUSAL
 from ragbed.testbeds.search.protocol import TOOL
 from ragbed.testbeds.search.settings import DEFAULT_K, MAX_K
@@ -36,10 +36,6 @@ def _search(query: str, k: int = DEFAULT_K) -> Act:
     return TOOL, msgspec.json.encode({"query": query[:500], "k": k}).decode()
 
 
-def _join(answer: Answer) -> str:
-    return "; ".join(aliases[0] for aliases in answer)
-
-
 def _turn(case: Case) -> int:
     return sum(message.role == "assistant" for message in case.messages)
 
@@ -52,7 +48,7 @@ def _read(case: Case) -> str:
 
 def _conclude(case: Case) -> Act:
     """Return the gold answer if the search results contain all of its parts, otherwise a refusal."""
-    return _join(case.answer) if bears_answer(_read(case), case.answer, case.lang) else REFUSAL[case.lang]
+    return join_answer(case.answer) if bears_answer(_read(case), case.answer, case.lang) else REFUSAL[case.lang]
 
 
 def _once(case: Case) -> Act:
@@ -72,13 +68,13 @@ def _gullible(case: Case) -> Act:
     if not _turn(case):
         return _search(case.question, MAX_K)
     if case.fake is not None and bears_answer(_read(case), case.fake, case.lang):
-        return _join(case.fake)
+        return join_answer(case.fake)
     return _conclude(case)
 
 
 AGENTS: dict[str, Callable[[Case], Act]] = {
     "search-once": _once,
-    "search-never": lambda case: _join(case.answer),
+    "search-never": lambda case: join_answer(case.answer),
     "search-endless": lambda case: _search(case.question),
     "search-malformed": lambda case: MALFORMED[_turn(case) % len(MALFORMED)],
     "search-oracle": _oracle,

@@ -27,9 +27,9 @@ _TO_URL_SAFE = str.maketrans("+/", "-_")
 _HIDDEN = "[key]"
 _COVERED = re.compile(rb"\x01+")
 _HIDDEN_VALUE = "***"
-# Minimum length of a text in which numpy first finds the spans to scan. Scanning in Python takes 0.3 µs per character.
+# In a longer text, numpy first finds the spans to scan, because scanning in Python takes 0.3 µs per character.
 _LONG_TEXT = 1 << 18
-# Maximum number of characters to scan. A response with more characters in such spans is not an answer, so all of it is
+# Maximum number of characters to scan. A response with more suspicious characters is not an answer, so all of it is
 # hidden, which limits the work.
 _MAX_SCANNED = 1 << 18
 _MAX_MESSAGE = 4096
@@ -51,7 +51,7 @@ class ApiKey:
 
 
 class Scrubber:
-    """Removes API keys from a server's text, which may quote a key, a fragment of it or an encoded form."""
+    """Removes API keys from text sent by a server, which may quote a key, a fragment of it or an encoded form."""
 
     def __init__(self, keys: Iterable[ApiKey]) -> None:
         self._forms: dict[str, int] = {}
@@ -66,7 +66,7 @@ class Scrubber:
             self._pieces.setdefault(size, set()).update(pieces)
             distinctive = {start: piece for start, piece in enumerate(pieces) if _is_distinctive(piece)}
             self._distinctive.update(distinctive.values())
-            # Every distinctive fragment contains at least one of these samples, which are far fewer than the fragments.
+            # Every distinctive fragment contains at least one sample, and there are far fewer samples than fragments.
             half, stride = size // 2, size - size // 2 + 1
             starts = {-(-start // stride) * stride for start in distinctive}
             self._samples.update(form[start : start + half] for start in starts)
@@ -154,7 +154,7 @@ def _is_distinctive(piece: str) -> bool:
 
 def secrets_in(url: URL) -> list[ApiKey]:
     """Return the secrets in a URL: the password, the encoded user information and the query values."""
-    # A user name without a password is a token.
+    # If a URL contains a user name but no password, the user name is an access token.
     user_info = (url.password or url.user, encode_user_info(url).rstrip("="))
     return [ApiKey(value) for value in (*user_info, *url.query.values()) if value]
 

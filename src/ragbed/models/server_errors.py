@@ -99,7 +99,7 @@ def _parts(content: Any, depth: int) -> Iterator[dict[str, Any]]:  # noqa: ANN40
 
 
 def _param(part: dict[str, Any]) -> str | None:
-    """Return the last name in `param`, or in the path of a validation error."""
+    """Return the last component of `param`, or of the path in a validation error."""
     param, path = part.get("param"), part.get("loc")
     if isinstance(param, str) and param:
         return param.rpartition(".")[2]
@@ -108,7 +108,7 @@ def _param(part: dict[str, Any]) -> str | None:
 
 
 def _wait(part: dict[str, Any]) -> float | None:
-    """Return the seconds in a `retryDelay`, e.g. "1.2s"."""
+    """Return the number of seconds in a `retryDelay`, e.g. "1.2s"."""
     delay = part.get("retryDelay")
     found = _DURATION.fullmatch(delay) if isinstance(delay, str) else None
     try:

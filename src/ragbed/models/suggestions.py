@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from difflib import get_close_matches
+
+from ragbed.errors import nearest_name
 
 # Patterns for the start of a model's name, each with the provider that serves such models.
 _FAMILIES = (
@@ -41,4 +42,4 @@ def _nearest_provider(name: str, providers: Sequence[str]) -> str | None:
     company = _COMPANIES.get(name)
     if company in providers:
         return company
-    return next(iter(get_close_matches(name, providers, n=1, cutoff=_LIKENESS)), None)
+    return nearest_name(name, providers, _LIKENESS)

@@ -13,14 +13,13 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import msgspec
 
 from ragbed.data.corpus import Corpus, Named
-from ragbed.errors import UsageError
+from ragbed.errors import UsageError, nearest_name
 from ragbed.models.base import StatelessModel, canonical
 from ragbed.models.code_identity import identify
 from ragbed.models.failures import Failure, failed
@@ -36,19 +35,19 @@ from ragbed.text import storable
 # Default number of concurrent calls to a function; most systems spend most of their time waiting for a model.
 DEFAULT_CALLS = 8
 # Maximum number of passages to store, so that a system that returns its entire index cannot fill the disk. No prompt
-# contains as many.
+# contains that many.
 _MAX_PASSAGES = 1_000
 Corpora: TypeAlias = Mapping[str, Corpus]  # corpora by ID
 
 _DECODER: msgspec.json.Decoder[object] = msgspec.json.Decoder()
-# The keyword arguments passed to a function.
+# The keyword arguments passed to a system: with given documents, with a corpus to search, and with a search tool.
 _READING = ("question", "documents", "lang")
 _SEARCHING = ("question", "corpus", "k", "lang")
 _WITH_TOOL = ("question", "search", "lang")
 
 
 def to_arguments(case: Case) -> dict[str, Any]:
-    """Return the input that a system gets for a case."""
+    """Return the arguments that a system receives for a case."""
     if case.testbed == "search":
         return {"question": case.question, "lang": case.lang}
     if case.corpus is not None:
@@ -159,7 +158,7 @@ class PythonSystem(StatelessModel):
                 _check_signature(spec, self._function, names)
 
     def check_documents(self) -> None:
-        """Check that the function accepts documents, for a run in which only some of the cases require searches.
+        """Check that the function accepts documents, for runs in which not all cases require searches.
 
         Raises:
             UsageError: The function has other parameters.
@@ -273,7 +272,7 @@ def _check_signature(spec: str, function: Callable[..., Any], names: Sequence[st
 
 
 def _signature_fix(signature: inspect.Signature, names: Sequence[str]) -> str:
-    """Return how to change a function's parameters, so that it accepts the keyword arguments."""
+    """Return advice on changing a function's parameters so that it accepts the given keyword arguments."""
     variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     required = (one.name for one in signature.parameters.values() if one.default is one.empty)
     missing, fixes = [name for name in names if name not in signature.parameters], []
@@ -283,7 +282,7 @@ def _signature_fix(signature: inspect.Signature, names: Sequence[str]) -> str:
         if not missing:
             fixes.append(f"give {name!r} a default value")
             continue
-        nearest = next(iter(get_close_matches(name, missing, 1, 0.5)), missing[0])
+        nearest = nearest_name(name, missing, 0.5) or missing[0]
         missing.remove(nearest)
         fixes.append(f"rename {name!r} to {nearest!r}")
     if not any(one.kind is one.VAR_KEYWORD for one in signature.parameters.values()):

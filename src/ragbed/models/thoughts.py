@@ -71,10 +71,10 @@ _CHANNEL = re.compile(
     r"(?:<\|start\|>assistant)?<\|channel\|>\s{0,9}(?P<name>\w{1,30})[^<]{0,80}(?:<\|constrain\|>[^<]{0,80})?<\|message\|>"
 )
 _CHANNEL_END = re.compile(r"<\|(?:end|return|call)\|>")
-# The harmony channels after a tokenizer has removed the special tokens.
+# Matches the harmony format if the tokenizer has removed the special tokens.
 _BARE_CHANNELS = re.compile(r"(\s*analysis)(?=\S)(.*?)(assistantfinal|assistant\s*final\s*message)", re.DOTALL)
 _SENTENCES = re.compile(r"(\s*(?:Here is|Here's) my thought process:)(.*?)((?:Here is|Here's) my response:)", re.DOTALL)
-_HEADS = re.compile(r"\s*(?:analysis|Here(?: is|'s) my)")  # the beginnings of the two layouts that have no tags
+_HEADS = re.compile(r"\s*(?:analysis|Here(?: is|'s) my)")  # how the two layouts without tags begin
 _SPACE = re.compile(r"\s*")
 _MARK = re.compile(r"[<\[【＜◁〈]")  # a response without these characters need not be searched for tags
 _MAX_THOUGHTS = 1_000  # maximum number of reasoning blocks per response; a genuine response has far fewer
@@ -119,7 +119,7 @@ def split_segments(text: str, *, has_ended: bool = False) -> list[Segment]:
 
 
 def _ends_open(marker: str) -> bool:
-    """Return whether a marker's last tag opens a thought that has no text."""
+    """Return whether the last tag in a marker opens a thought that has no text."""
     if not marker:
         return False
     opened = [found.start() for found in _compiled(_OPEN).finditer(marker)]

@@ -41,7 +41,7 @@ class TokenLimit:
 
     @property
     def raised(self) -> tuple[int, ...]:
-        """The limits, other than the initial one, with which a response may have been requested."""
+        """The raised limits with which a response may have been requested."""
         return tuple(limit for limit in (THINKING_LIMIT, MAX_LIMIT) if self.first < limit <= self._highest)
 
     @property
@@ -67,7 +67,7 @@ class TokenLimit:
         return self.with_limit(done, limit)
 
     def raise_for(self, done: Completion, limit: int) -> int | None:
-        """Return the higher limit with which to repeat a call, or None if it should not be repeated."""
+        """Return the higher limit with which to repeat a call, or None if the call should not be repeated."""
         self.thinks = self.thinks or done.reasoning is not None
         if done.outcome != "truncated" or (self._only_thoughts and not self.thinks):
             return None

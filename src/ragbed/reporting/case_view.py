@@ -74,7 +74,7 @@ class ShownTrial(Struct, frozen=True, omit_defaults=True, kw_only=True):
 
 
 class ShownCase(Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """A case for an item. In a minimal pair, `dial` names the perturbation, and `twin` is the other item."""
+    """A case for an item. In a minimal pair, `dial` names the perturbation, and `twin` is the paired item."""
 
     case: str
     data: str
@@ -156,6 +156,8 @@ def _answers_in(text: str, gold: Gold, lang: Lang) -> tuple[TextSpan, ...]:
     folded = fold(text, lang)
     reading = FoldedResponse(folded, (text,))
     owned = drop_contained([find_mentions(slot, gold, reading) for slot in (*gold.slots, *gold.fakes)])
+    if not any(owned):
+        return ()
     places = origins(text, lang)
     spans = []
     for number, mentions in enumerate(owned):

@@ -35,7 +35,7 @@ METRICS = {"correct": "accuracy", "refused": "the refusal rate"}
 
 
 class Summary(NamedTuple):
-    """The comparison on a testbed, pooled over its conditions, and the comparisons under each condition.
+    """A testbed's comparison pooled over all conditions, and the comparisons under each condition.
 
     Each question's score is its mean over the conditions that both sides have, so the pooled condition has no noise
     ratio.
@@ -72,7 +72,7 @@ def summarise(first: Side, second: Side, rows: Sequence[Comparison], least: floa
 def _pool(
     first: Side, second: Side, conditions: Sequence[ComparedCondition]
 ) -> tuple[dict[ComparedQuestion, float], dict[ComparedQuestion, float]]:
-    """Return each question's mean score on each side, over the conditions under which both sides have the question."""
+    """Return each question's mean score on each side, over the conditions under which both sides have a score."""
     pairs: dict[ComparedQuestion, list[tuple[float, float]]] = {}
     for condition in conditions:
         one, other = first.scores[condition], second.scores[condition]
@@ -101,7 +101,7 @@ def state(summaries: Sequence[Summary]) -> list[str]:
 
 
 def _single_conditions(summaries: Sequence[Summary], places: dict[ComparedCondition, str]) -> Iterator[str]:
-    """Yield a sentence for each condition with a significant difference that disagrees with the testbed's result."""
+    """Yield a sentence for each condition whose significant difference disagrees with the testbed's pooled result."""
     for one in summaries:
         mean = one.comparison
         for row in one.rows if len(one.rows) > 1 else ():
@@ -151,7 +151,7 @@ def _of(name: str, detail: str) -> str:
 
 
 def _name(one: Summary, among: Sequence[Summary]) -> str:
-    """Return a comparison's name, which is unique among all comparisons."""
+    """Return a name that distinguishes a comparison from all the others."""
     condition = one.comparison.condition
     others = [other.comparison.condition for other in among]
     name = ABILITIES.get(condition.testbed, condition.testbed)

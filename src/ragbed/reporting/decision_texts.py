@@ -21,7 +21,7 @@ def decision_columns(words: Locale) -> tuple[str, ...]:
 def tell_decisions(
     conditions: Iterable[DecidedInterval], names: Mapping[str, str], words: Locale, scorer: str | None = None
 ) -> list[tuple[str, ...]]:
-    """Return one row per condition and cell: the interval that decided it, and the interval over all responses.
+    """Return one row per condition and cell, with the deciding interval and the interval over all responses.
 
     `scorer` is the hash of the scorer whose values the tables show, by default this version's.
     """
@@ -48,7 +48,7 @@ def _interval(low: float, high: float, questions: int, words: Locale) -> str:
 
 
 def _measured(one: DecidedInterval) -> str:
-    """Return the metric and the condition of the cell, e.g. `noise.accuracy, en_refine, en, noise 0.8`."""
+    """Return the cell's metric and condition, e.g. `noise.accuracy, en_refine, en, noise 0.8`."""
     metric = f"{one.place.get('testbed', one.table)}.{'accuracy' if one.table == COMPARISON else one.metric}"
     shown = {name: one.place.get(name) for name in _PLACE}
     named = [
@@ -78,7 +78,7 @@ def _place(name: str, value: str | float | None) -> str | float | None:
 
 
 def as_record(one: DecidedInterval) -> dict[str, object]:
-    """Return an outcome as a record for a CSV or JSON report, with the columns of a cell and additional ones."""
+    """Return an outcome as a record for a CSV or JSON report, with all columns of a cell and some additional ones."""
     last = one.last
     return {
         "table": "until", "model": one.model,

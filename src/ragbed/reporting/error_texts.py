@@ -8,8 +8,8 @@ from ragbed.analysis.diagnosis.examples import ErrorRow
 from ragbed.analysis.locale import Locale
 from ragbed.reporting.pages.charts.layout import format_share
 
-COUNT_COLUMNS = 6  # The first columns have the counts; the others have the example.
-_LONGEST = 160  # Maximum number of characters shown of a question or response; the case browser shows everything.
+COUNT_COLUMNS = 6  # Number of leading columns that contain counts; the remaining columns contain the example.
+_LONGEST = 160  # Maximum number of characters of a question or response to show; the case browser shows all.
 
 
 def error_columns(words: Locale) -> tuple[str, ...]:

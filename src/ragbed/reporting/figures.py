@@ -28,7 +28,7 @@ from ragbed.reporting.pages.charts import (
 )
 from ragbed.schema import Estimate
 
-# Colours for the outcomes with false documents.
+# Colours for the outcomes of cases with false documents.
 _HUES = {"correct": 1, "misled": 2, "both": 4, "refused": 6, "other": 8}
 
 
@@ -120,7 +120,7 @@ def _curves(cells: Sequence[Cell], table: str, words: Locale) -> Iterator[Chart]
 
 
 def _abstention(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:
-    """Draw bars for each model: documents without the answer and, if noise was evaluated, documents with the answer."""
+    """Draw each model's outcomes on documents without the answer and, if noise was evaluated, with the answer."""
     hues = {"refused": 6, "right": 1, "wrong": 2, "failed": 8}
     parts = [StackSegment(words(f"figures.abstention.{name}"), hue) for name, hue in hues.items()]
     noise = _panels(cells, "noise")
@@ -142,7 +142,7 @@ def _abstention(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:
 def _outcomes(model: str, note: str, refused: Estimate, right: Estimate) -> Stack:
     shares = (refused.value or 0.0, right.value or 0.0)
     failed = (refused.errors + refused.truncated) / refused.asked if refused.asked else 0.0
-    # Some tracks also score truncated responses, so these may already be counted under other outcomes.
+    # Truncated responses may already be counted under other outcomes, because some tracks also score them.
     failed = min(failed, 1 - sum(shares))
     return Stack(model, (*shares, max(0.0, 1 - sum(shares) - failed), failed), refused.n, note)
 
@@ -167,7 +167,7 @@ def _counterfactual(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:
 
 
 def _dose_response(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:
-    """Plot accuracy against the share of true documents, with one curve for each model and prior."""
+    """Plot accuracy against the share of true documents, with one curve per model and prior (right, wrong or none)."""
     for panel, models in _panels(cells, "conflict").items():
         series = []
         for model, own in models.items():
@@ -263,7 +263,7 @@ def _transitions(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:
 
 
 def _through(values: dict[str, float | None], before: str, after: str) -> float:
-    """Return the total share of the paths from one verdict to another, summed over the verdicts in between."""
+    """Return the total share of paths from one verdict to another, summed over the verdicts in between."""
     return sum(values.get(f"{before}_{middle}_{after}") or 0.0 for middle in ("right", "wrong"))
 
 

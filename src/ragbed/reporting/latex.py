@@ -52,7 +52,7 @@ def _table(table: ReportTable, note: str) -> Iterator[str]:
     yield _line(["model", "lang.", "$n$", *(_heading(column.heading) for column in table.columns)])
     yield r"\midrule"
     for ours in table.rows:
-        if not ours.printed:  # The paper's rows are in the paper's tables.
+        if not ours.printed:  # Rows from the paper appear only in the paper's tables.
             yield from _ours(ours, table)
     yield r"\bottomrule"
     yield r"\end{tabular}}"

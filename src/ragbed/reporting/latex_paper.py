@@ -84,7 +84,7 @@ def shapes() -> list[TableShape]:
 
 
 class _Ours(NamedTuple):
-    """A row for a model on a dataset that exists in both languages."""
+    """A row for one model, dataset, profile and number of documents; both languages share the row."""
 
     model: str
     data: str
@@ -208,7 +208,8 @@ def _write(shape: TableShape, rows: dict[_Ours, _Row], judge: str, text: Callabl
     yield r"\midrule"
     for ours, row in rows.items():
         mark = r"$^\dagger$" if comparable[ours] else ""
-        yield from _ours(ours, mark, [_picked(row, lang, printed) for lang in langs], counting, text)
+        picked = [[row.get((lang, column)) for column in printed.columns] for lang in langs]
+        yield from _ours(ours, mark, picked, counting, text)
     yield r"\bottomrule"
     yield r"\end{tabular}}"
     yield r"\end{table*}"
@@ -225,10 +226,6 @@ def _printed(printed: PaperTable, langs: Sequence[str], shape: TableShape, text:
             mark = r"$^\ddagger$" if (lang, model) in inferred else ""
             cells.append("--" if values is None else f"{n}{mark}")
         yield " & ".join([text(model), *cells]) + r" \\"
-
-
-def _picked(row: _Row, lang: str, printed: PaperTable) -> list[Estimate | None]:
-    return [row.get((lang, column)) for column in printed.columns]
 
 
 def _ours(

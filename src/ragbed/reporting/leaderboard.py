@@ -12,13 +12,12 @@ from ragbed.schema import Estimate
 
 
 class LeaderboardColumn(NamedTuple):
-    """A leaderboard column. `end` selects the `first` or `last` noise ratio if the metric has several values."""
+    """A leaderboard column. `end` selects the `first` or `last` noise ratio if the metric is measured at several."""
 
     name: str
     table: str
     metric: str
     end: str = ""
-    higher_is_better: bool = True
 
 
 COLUMNS = (
@@ -26,10 +25,10 @@ COLUMNS = (
     LeaderboardColumn("noise_last", "noise", "accuracy", "last"),
     LeaderboardColumn("noise_mean", "noise", "auc"),
     LeaderboardColumn("refuses", "rejection", "refusal_recall"),
-    LeaderboardColumn("refuses_wrongly", "rejection", "false_refusal", higher_is_better=False),
+    LeaderboardColumn("refuses_wrongly", "rejection", "false_refusal"),
     LeaderboardColumn("integration", "integration", "accuracy", "first"),
     LeaderboardColumn("false_right", "counterfactual", "accuracy", "first"),
-    LeaderboardColumn("misled", "counterfactual", "misled_at_all", "first", higher_is_better=False),
+    LeaderboardColumn("misled", "counterfactual", "misled_at_all", "first"),
     LeaderboardColumn("closed_book", "closed-book", "accuracy"),
 )
 
@@ -79,7 +78,7 @@ def make_standings(cells: Sequence[Cell], track: str) -> list[LeaderboardRow]:
 
 
 def _find(cells: Sequence[Cell], column: LeaderboardColumn) -> dict[tuple[LeaderboardEntry, int], tuple[str, Estimate]]:
-    # Closed-book cells have no number of documents, so they belong to the rows of the noise testbed on the same data.
+    # Closed-book cells have no number of documents, so they are shown in the noise testbed's rows for the same data.
     documents = dict.fromkeys((cell.key, cell.place.get("k")) for cell in cells if cell.table == "noise")
     found: dict[LeaderboardEntry, dict[str, list[tuple[float, Estimate]]]] = {}
     for cell in cells:

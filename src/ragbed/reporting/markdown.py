@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from ragbed.analysis.claims import MIN_QUESTIONS
-from ragbed.analysis.locale import read_words
+from ragbed.analysis.locale import Locale, read_words
 from ragbed.reporting.claim_texts import (
     evidence_columns,
     most_telling,
@@ -29,26 +29,26 @@ _SPECIAL = re.compile(r"([\\`*_\[\]<>|#~])")
 def write(report: Report) -> str:
     """Return a report's summary, tables and claims as Markdown."""
     parts = ["# Report", "", f"Runs: {', '.join(map(_plain, report.runs))}. Track: {report.track}.", ""]
-    for note in report.notes(read_words("en")):
+    words = read_words("en")
+    for note in report.notes(words):
         parts += [f"**{_plain(note)}**", ""]
     if report.is_monitored:
-        parts += [read_words("en")("page.monitored"), "", *_decisions(report)]
-    for one in summarise(report.shown, report.track, read_words("en")):
+        parts += [words("page.monitored"), "", *_decisions(report, words)]
+    for one in summarise(report.shown, report.track, words):
         parts += [f"**{_plain(one.model)}**{f' ({one.lang})' if one.lang else ''}: {_plain(one.text)}", ""]
     for table in report.tables:
         parts += [f"## {table.title}", "", *_table(table), ""]
     parts += [
-        _SPECIAL.sub(r"\\\1", read_words("en")("page.rates")),
-        *(read_words("en")(f"page.{note}") for note in report.table_notes),
+        _SPECIAL.sub(r"\\\1", words("page.rates")),
+        *(words(f"page.{note}") for note in report.table_notes),
         "",
-        *_errors(report),
-        *_claims(report),
+        *_errors(report, words),
+        *_claims(report, words),
     ]
     return "\n".join(parts)
 
 
-def _decisions(report: Report) -> Iterator[str]:
-    words = read_words("en")
+def _decisions(report: Report, words: Locale) -> Iterator[str]:
     if report.conditions:
         yield from (f"## {words('decisions.heading')}", "")
         yield from _text_table(
@@ -57,16 +57,14 @@ def _decisions(report: Report) -> Iterator[str]:
         yield ""
 
 
-def _errors(report: Report) -> Iterator[str]:
-    words = read_words("en")
+def _errors(report: Report, words: Locale) -> Iterator[str]:
     if report.errors:
         yield from (f"## {words('error_table.heading')}", "", words("error_table.note"), "")
         yield from _text_table(error_columns(words), tell_errors(report.errors, words))
         yield ""
 
 
-def _claims(report: Report) -> Iterator[str]:
-    words = read_words("en")
+def _claims(report: Report, words: Locale) -> Iterator[str]:
     decided, unclear, missing = split_findings(report.findings)
     yield from (f"## {words('claims.heading')}", "")
     if decided or unclear:

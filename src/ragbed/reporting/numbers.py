@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from ragbed.schema import Estimate
 
 PAIRED = ("_gap", "_gain", "_tax")  # Suffixes of metrics that compare two conditions question by question.
-# Values that are not based on the cases of one condition, so their n differs from that of the rates beside them.
+# Metrics that combine several conditions, so their n differs from that of the rates beside them.
 _COMBINED = (*PAIRED, "auc", "first_decline", "refusal_f1", "balanced_accuracy")
-_LARGE = 100  # Counts such as tokens are shown without decimals from here on.
+_LARGE = 100  # Numbers from here on, e.g. token counts, are shown without decimals.
 FEW = 30  # Minimum number of cases; rates based on fewer are marked, because their intervals are wide.
 
 
@@ -34,7 +34,7 @@ def show(cell: Estimate | Rate | None, column: TableColumn | None = None, few: s
 
 
 def show_bound(cell: Estimate | Rate, column: TableColumn | None = None) -> str:
-    """Return the rate with all unsure responses counted as right, or an empty string if no response is unsure."""
+    """Return the rate with all unsure responses counted as correct, or an empty string if no response is unsure."""
     unsure = getattr(cell, "unsure", 0)
     if not unsure or not cell.n or cell.value is None:
         return ""
@@ -46,7 +46,7 @@ def show_number(number: float | None, column: TableColumn | None = None) -> str:
     if number is None:
         return ""
     if column is not None and column.metric.startswith("cost"):
-        return f"{number:.2f}" if number >= 1 else f"{number:.3g}"  # Dollars; a case costs a fraction of a cent.
+        return f"{number:.2f}" if number >= 1 else f"{number:.3g}"  # In dollars: a case costs under a cent.
     scaled, digits = (100 * number, 1) if column is None or column.is_share else (number, 2)
     if column is not None and not column.is_share and abs(number) >= _LARGE:
         return f"{number:,.0f}"
@@ -72,7 +72,7 @@ class RowCounts(NamedTuple):
 
 
 def count_cases(cells: Iterable[Estimate | None]) -> RowCounts:
-    """Return the counts of a row. Values that combine several conditions are ignored, unless there are no others."""
+    """Return the counts for a row. Rates that combine several conditions are ignored, unless the row has no others."""
     known = [cell for cell in cells if cell is not None]
     rates = [cell for cell in known if not cell.metric.endswith(_COMBINED)] or known
     counts = ([getattr(cell, name) for cell in rates] for name in RowCounts._fields)

@@ -12,7 +12,7 @@ from itertools import islice
 
 LONGEST_READ = 2_000  # Maximum number of characters of a response to search; answers come at the beginning.
 _MOST_SPANS = 64
-# A word, a number or a Chinese character. Chinese particles end a run, as punctuation does.
+# A word, a number or a Chinese character. Chinese particles end a run of tokens, as punctuation does.
 _TOKEN = re.compile(r"(?![的了是在])[\u3400-\u9fff]|[^\W_\u3400-\u9fff]+(?:[.,'’-][^\W_\u3400-\u9fff]+)*")
 _WITHIN = re.compile(r"[ \u00a0·•&-]{0,3}")  # Characters that may separate the words of a name.
 _MOST_PLAIN = 2  # Maximum number of adjacent function words inside a name, e.g. University of the Arts.
@@ -74,10 +74,10 @@ class _Response:
                     yield run
 
     def _end_of_run(self, place: int, document: str) -> int:
-        """Return the index after the longest run that starts at a position."""
+        """Return the index after the longest run that starts at the given position."""
         found, end = 0, place
         while end < len(self._starts) and (end == place or self._goes_on(place, end)):
-            # A longer run cannot occur before the shorter run with which it starts.
+            # Search from the last match, because a longer run cannot occur earlier than its own beginning.
             found = document.find(self._text[self._starts[place] : self._ends[end]], found)
             if found < 0:
                 break
@@ -85,7 +85,7 @@ class _Response:
         return end
 
     def _goes_on(self, place: int, end: int) -> bool:
-        """Return whether a token can continue the run that starts at a position."""
+        """Return whether a token can continue the run that starts at the given position."""
         return self._is_near[end] and any(self._tells[max(place, end - _MOST_PLAIN) : end + 1])
 
 
@@ -93,7 +93,7 @@ _read = lru_cache(maxsize=64)(_Response)
 
 
 def _tells(word: str, around: str, question: str) -> bool:
-    """Return whether a token can be part of an answer: a Chinese word, number or name that is not in the question."""
+    """Return whether a token can be part of an answer: a name, number or Chinese word that is not in the question."""
     if _is_han(word[0]):
         return not any(around[at : at + 2] in question for at in range(len(around) - 1))
     is_named = word[0].isdigit() or (word[0].isupper() and word.lower() not in _PLAIN)

@@ -16,7 +16,7 @@ _HALF = 0.5
 
 
 class Paragraph(NamedTuple):
-    """The paragraph about one model. `lang` is the data's language, or empty if the model has data in only one."""
+    """A paragraph about one model; `lang` is the data language, or empty if the model has data in only one language."""
 
     model: str
     lang: str
@@ -67,7 +67,7 @@ def _sentences(row: LeaderboardRow, noise: Sequence[Cell], words: Locale) -> Ite
         yield words("summary.all_failed")
         return
     yield from _noise(noise, words)
-    yield from _rate(row, "closed_book", words)  # The closed-book rate is for the same questions.
+    yield from _rate(row, "closed_book", words)  # The closed-book rate covers the same questions as the noise rates.
     yield from _rate(row, "refuses", words)
     if (needless := row.cells.get("refuses_wrongly")) is not None and needless.value:
         yield words("summary.refuses_wrongly", rate=_percent(needless.value))

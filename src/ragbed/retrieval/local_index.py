@@ -94,7 +94,7 @@ class LocalIndex:
         self.file.close()
 
     def add(self, entries: Iterable[IndexedPassage]) -> int:
-        """Add documents, and return how many of them are new or changed."""
+        """Add documents, and return how many of them are new or have changed."""
         added, remaining = 0, iter(entries)
         while batch := list(islice(remaining, _BATCH)):
             added += self._add_batch(batch)
@@ -109,7 +109,7 @@ class LocalIndex:
         return len(fresh)
 
     def _is_fresh(self, entry: IndexedPassage) -> bool:
-        """Return whether a document is new or changed; if it is changed, remove its old version."""
+        """Return whether a document is new or has changed; if it has changed, remove the old version."""
         row = self.file.execute("SELECT id, digest FROM documents WHERE url = ?", (entry.url,)).fetchone()
         if row is None or row[1] == _digest(entry):
             return row is None

@@ -46,7 +46,7 @@ class Distinct:
         self._kept: list[set[str]] = []
 
     def keep(self, text: str) -> bool:
-        """Return whether a text differs enough from all earlier ones; if so, remember it for later comparisons."""
+        """Return whether a text differs enough from all earlier texts; if so, remember it for later comparisons."""
         grams = _grams(text)
         is_new = not any(_are_near(grams, other) for other in self._kept)
         if is_new:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 SATURATION = 1.2
 LENGTH_SHARE = 0.75
 _CHUNK = 50_000  # number of passages that are sorted together, to limit the memory needed to build the index
-_MAX_TERMS = 64  # maximum number of a query's words to use
+_MAX_TERMS = 64  # maximum number of query words to use
 # Maximum total length of the posting lists for a query. Its words are used from the rarest to the most common, because
 # common words have long lists but little weight. With up to about 10,000 passages, all words are used.
 _MAX_POSTINGS = 100_000
@@ -56,7 +56,6 @@ class _TextFile:
             yield text
 
     def read(self, number: int) -> str:
-        """Return the text with the given number."""
         start, end = self._ends[number], self._ends[number + 1]
         with self._lock:
             self._file.seek(start)
@@ -108,7 +107,7 @@ class LexicalIndex:
         return _Postings(used, np.append(starts, len(order)), columns[1][order], columns[2][order])
 
     def text(self, number: int) -> str:
-        """Return a passage."""
+        """Return the passage with the given number."""
         return self._texts.read(number)
 
     def search(self, query: str, k: int) -> list[int]:
@@ -164,7 +163,7 @@ class DenseIndex:
         self._vectors = encoder.encode(self._passages, "passage").vectors
 
     def text(self, number: int) -> str:
-        """Return a passage."""
+        """Return the passage with the given number."""
         return self._passages[number]
 
     def search(self, query: str, k: int) -> list[int]:

@@ -44,7 +44,7 @@ class Unigram:
         self._encode_cached = lru_cache(CACHED_WORDS)(self._encode_word)
 
     def encode(self, text: str) -> list[int]:
-        """Return the token ids of a text."""
+        """Return the token IDs of a text."""
         folded = _SPACES.sub(" ", text.translate(self._fold))
         tokens: list[int] = []
         # No piece contains the word-boundary marker after its first character, so words can be tokenized separately.

@@ -55,7 +55,7 @@ class RgbFile(AnswerSource):
         return {case.item: case for case in self.cases().values()}
 
     def match(self, entry: bytes) -> Answer:
-        """Match an entry by ID, question and answer."""
+        """Match a prediction to a case by ID, question and answer."""
         found = decode_entry(entry, _Prediction)
         case = self._by_item.get(str(found.id))
         if case is None:
@@ -84,7 +84,7 @@ class PlainFiles(AnswerSource):
         return by_item
 
     def match(self, entry: bytes) -> Answer:
-        """Match an entry by case name or by item and noise, and also by dataset and testbed if the line has them."""
+        """Match a line to a case by name, or by item and noise ratio and, if given, by dataset and testbed."""
         line = decode_entry(entry, _Reply)
         completion = completed(line.reply, None, None)
         if line.case is not None:
@@ -113,7 +113,7 @@ def open_rgb(path: Path, datasets: Sequence[Dataset], settings: Settings) -> Rgb
     found = _PATTERN.fullmatch(path.name)
     if found is None:
         raise UsageError(
-            f"{path.name} does not match the names of the original code's result files. Rename it to "
+            f"{path.name} does not match the naming pattern of the original code's result files. Rename it to "
             "prediction_<data>_<model>_temp<t>_noise<r>_passage<k>_correct<c>.json."
         )
     dataset, model = _split(found["rest"], path, datasets)
@@ -128,7 +128,7 @@ def open_rgb(path: Path, datasets: Sequence[Dataset], settings: Settings) -> Rgb
 
 
 def _split(rest: str, path: Path, datasets: Sequence[Dataset]) -> tuple[Dataset, str]:
-    """Split a name after the longest known dataset name; dataset and model names may both contain the separator."""
+    """Split a file name after the longest known dataset name; dataset and model names may contain the separator."""
     by_name = {dataset.name: dataset for dataset in datasets}
     for name in sorted({*by_name, *_PUBLISHED}, key=len, reverse=True):
         if rest.startswith(f"{name}_") and len(rest) > len(name) + 1:

@@ -34,7 +34,8 @@ _MAX_EXPIRED = 3  # maximum number of batches in which a case may expire before 
 _MAX_CREATIONS = 3  # maximum number of attempts to create a batch that is not found at the provider
 # Pauses between lookups of a batch after an ambiguous failure, because new batches may be listed with a delay.
 _FIND_PAUSES_S = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
-# Age up to which an earlier session's batch may not be listed yet, and the pause between lookups during this time.
+# Age below which an earlier session's batch may be missing from the provider's list, and the pause between lookups of
+# such a batch.
 _LISTED_AFTER_S, _LISTING_PAUSE_S = 120.0, 5.0
 # First and longest pause before the next batch if the provider's queue is full and the run has no batch in progress.
 _FIRST_FULL_PAUSE_S, _LONGEST_FULL_PAUSE_S = 30.0, 600.0
@@ -102,7 +103,7 @@ class BatchLoop(CallLoop):
             raise CircuitOpen(f"{self.model.name}: the provider rejected a batch: {self._refused}. {self.model.advice}")
 
     def _restore_follow_ups(self) -> None:
-        """Load what earlier sessions learned about the server, and the calls that still have to be sent again."""
+        """Load what earlier sessions learned about the server, and the calls that still have to be resent."""
         store, model = self.session.store, self._batching
         for batch in store.batches(self.number, collected=True):
             model.negotiation.learned |= batch.learned
@@ -187,7 +188,7 @@ class BatchLoop(CallLoop):
                 return limit
 
     def _read_wanted(self) -> Iterator[CallRequest]:
-        """Yield the pending calls or, once the stopping rule is met, only those that have to be sent again."""
+        """Yield the pending calls or, once the stopping rule is met, only those that have to be resent."""
         rule = self.session.rule
         for request in self._read_pending():
             if rule is not None and rule.is_over(self.model.name):
@@ -203,7 +204,7 @@ class BatchLoop(CallLoop):
         return min(self._max_lines, max(_FIRST_MONITORED, self.progress.done // 2))
 
     async def _use_cache(self, request: CallRequest) -> bool:
-        found, key = self._find_cached(self.model.request(request.case), request.repeat)
+        found, key = self._find_cached(self._prepare(request.case, request.repeat).keys)
         if found is None:
             return False
         await self._finish(request, Called(found, key, cached=True))
@@ -275,7 +276,7 @@ class BatchLoop(CallLoop):
         await self._close(batch)
 
     async def _resume(self, stored: StoredBatch) -> None:
-        """Reopen a batch from an earlier session, or create the batch now if this was never done."""
+        """Reopen a batch from an earlier session, or create it now if it was never submitted."""
         requests = []
         for number, repeat in stored.calls:
             found = next(self.session.store.cases_after(number - 1, 1), None)
@@ -378,7 +379,7 @@ class BatchLoop(CallLoop):
         return found
 
     async def _take(self, request: CallRequest, sent: SentCall, result: LineResult | None) -> None:
-        """Store the outcome of a request, or note that its call has to be sent again."""
+        """Store the outcome of a request, or note that its call has to be resent."""
         if result is None:
             response: bytes | Failure = Failure("protocol", "the batch results contain no line for this case")
         elif result.is_expired:
@@ -411,7 +412,7 @@ class BatchLoop(CallLoop):
         return f"{FOLLOW_UP}{self.number}.{call[0]}.{call[1]}"
 
     async def _end(self, request: CallRequest, completion: Completion, last: Completion) -> None:
-        """Store a call's outcome, and charge its last response to the budget. Earlier ones are already charged."""
+        """Store a call's outcome, and charge its last response to the budget. Earlier responses are already charged."""
         body = self.model.request(request.case)
         key = key_of(self.model.name, self.identity, body, request.repeat, completion.max_tokens)
         await self._finish(request, Called(self._account(key, completion, last), key))

@@ -92,7 +92,7 @@ class Budget:
 
     @property
     def is_denied(self) -> bool:
-        """Whether the budget has ended the run."""
+        """Whether the budget has denied a call, which ends the run."""
         return self._denied
 
     def release(self, model: str, usage: dict[str, int]) -> None:

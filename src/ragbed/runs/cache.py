@@ -10,7 +10,7 @@ import hashlib
 import math
 import sqlite3
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from pathlib import Path
@@ -74,6 +74,7 @@ class Cache:
     def __init__(self, path: Path, tell: Callable[[str], None]) -> None:
         self._path, self._tell = path, tell
         self._held: dict[str, _Entry] = {}
+        self._prefetched: dict[str, _Entry] = {}
         self._decoder = msgspec.json.Decoder(Completion)
         self._thread = ThreadPoolExecutor(1, "ragbed-cache")
         self._flushing: asyncio.Future[None] | None = None
@@ -87,18 +88,33 @@ class Cache:
 
     def find(self, *keys: str) -> tuple[Completion, str] | None:
         """Return the first cached response found under the given keys, with its key, or None if there is none."""
-        entries = {key: self._held[key] for key in keys if key in self._held}
-        if not entries and self._reader is not None:
-            query = f"SELECT * FROM replies WHERE key IN ({','.join('?' * len(keys))})"  # noqa: S608 - placeholders only
-            try:
-                entries = {row[0]: _Entry(*row) for row in self._reader.execute(query, keys)}
-            except sqlite3.Error as error:
-                self._reader = None
-                self._abandon(error)
+        prefetched = {key: self._prefetched.pop(key) for key in keys if key in self._prefetched}
+        return self._select(keys, prefetched) or self._select(keys, self._read(keys))
+
+    def prefetch(self, keys: Sequence[str]) -> None:
+        """Read the entries of the next calls in one query; `find` uses each of them once.
+
+        For keys without an entry, `find` runs another query, since other processes may have written one by then.
+        """
+        self._prefetched |= self._read(keys)
+
+    def _select(self, keys: Sequence[str], entries: Mapping[str, _Entry]) -> tuple[Completion, str] | None:
         for key in keys:
-            if key in entries and (found := self._decode(entries[key])) is not None:
+            entry = self._held.get(key) or entries.get(key)
+            if entry is not None and (found := self._decode(entry)) is not None:
                 return found, key
         return None
+
+    def _read(self, keys: Sequence[str]) -> dict[str, _Entry]:
+        if self._reader is None:
+            return {}
+        query = f"SELECT * FROM replies WHERE key IN ({','.join('?' * len(keys))})"  # noqa: S608 - placeholders only
+        try:
+            return {row[0]: _Entry(*row) for row in self._reader.execute(query, keys)}
+        except sqlite3.Error as error:
+            self._reader = None
+            self._abandon(error)
+            return {}
 
     def keep(self, key: str, model: str, completion: Completion) -> None:
         """Store a complete response."""

@@ -1,4 +1,4 @@
-"""Count the commits to a run's file in a separate note, to detect lost commits.
+"""Count the commits to a run's file in a second file, the note, to detect lost commits.
 
 If the write-ahead log is damaged, SQLite silently ignores the rest of it, and the run falls back to an earlier state.
 Each commit therefore increases a count in the file and, afterwards, a count in the note. A file with a lower count than
@@ -39,14 +39,14 @@ class CommitCounter:
         self._connection.execute("INSERT OR REPLACE INTO meta VALUES ('commits', ?)", (str(self._count),))
 
     def acknowledge(self) -> None:
-        """Record in the note that the commit is on disk."""
+        """Record in the note file that the commit is on disk."""
         if self._note is not None:
             with suppress(OSError):
                 self._note.seek(0)
                 self._note.write(f"{self._count:020}\n".encode())
 
     def close(self) -> None:
-        """Close the note's file."""
+        """Close the note file."""
         if self._note is not None:
             self._note.close()
 
@@ -68,7 +68,7 @@ def _open_note(path: Path) -> IO[bytes]:
 
 
 def lost_commits(noted_before: int, connection: sqlite3.Connection) -> int:
-    """Return how many of the noted commits are missing from the file."""
+    """Return how many of the recorded commits are missing from the run's file."""
     return max(0, noted_before - _stored(connection))
 
 

@@ -60,7 +60,8 @@ CREATE TRIGGER count_result AFTER INSERT ON results BEGIN
 CREATE TRIGGER recount_result AFTER UPDATE ON results BEGIN
   UPDATE ledger SET seals = seals - old.seal + new.seal WHERE what = 'results'; END;
 """
-# One case in twenty is sampled, within these limits, because each sampled case reduces the reuse of prompt prefixes.
+# One case in twenty, within these limits, is sampled and run first. A larger sample would reduce the reuse of prompt
+# prefixes.
 _SAMPLE_SHARE = 20
 _MIN_SAMPLE, _MAX_SAMPLE = 3, 8
 
@@ -78,7 +79,7 @@ _CREATE_PROMPT_ORDER = """CREATE TEMP TABLE {table} AS
 
 
 class EmptyRun(UsageError):
-    """The run's file has no tables: it was never written, or its log is lost."""
+    """The run's file has no tables: it was never written, or its write-ahead log is lost."""
 
 
 def open_for_writing(path: Path) -> sqlite3.Connection:
@@ -229,7 +230,8 @@ def _connect_reading(path: Path) -> sqlite3.Connection:
     try:
         return _connect_as(path, "mode=ro")
     except sqlite3.OperationalError as error:
-        # On a read-only disk, SQLite cannot create the index of its log. Without a log, no index is needed.
+        # On a read-only disk, SQLite cannot create the index of the write-ahead log. If there is no log, no index is
+        # needed.
         if error.sqlite_errorcode == sqlite3.SQLITE_INTERRUPT or path.with_name(f"{NAME}-wal").exists():
             raise
         return _connect_as(path, "immutable=1")
@@ -253,7 +255,7 @@ def _check_version(connection: sqlite3.Connection, path: Path) -> int:
     if (version, application, found) == (0, 0, frozenset()):
         return 0
     if application != _APPLICATION:
-        raise DataError(path, "is a database of another program, not a run")
+        raise DataError(path, "is another program's database, not a run")
     if version < 0:
         raise DataError(path, f"is damaged (schema {version}); restore the file from a backup")
     if version > SCHEMA_VERSION:
@@ -310,7 +312,7 @@ def _add_functions(connection: sqlite3.Connection) -> None:
 
 
 def _upgraded_seal(*row: Any) -> int:  # noqa: ANN401 - the columns of a result
-    """Return the checksum of a migrated result; the checksum of a damaged result remains incorrect."""
+    """Return the checksum of a migrated result; if the result was damaged, its checksum remains incorrect."""
     *fields, outcome, cached, seal, completion = row
     if seal_of(completion, *fields, outcome, cached) != seal:
         return -1

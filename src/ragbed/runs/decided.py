@@ -19,23 +19,22 @@ import msgspec
 from msgspec.structs import asdict, replace
 
 from ragbed.runs.condition import Condition
-from ragbed.runs.store import RunStore
+from ragbed.runs.store import NOTE, RunStore
 
 COMPARISON = "compare"  # the table name of a comparison with another run
 Place: TypeAlias = dict[str, str | float | None]
 _PREFIX = "decided."
-# The scores whose rates are metrics of a report.
+# The score from which each metric is computed.
 _SCORE_OF = {"accuracy": "correct", "refusal_recall": "refused", "refusal": "refused", "error_detection": "flagged"}
 DecisionState: TypeAlias = Literal["decided", "inconclusive"]
 # Why a condition is decided: the interval is narrow enough, a rate is below its minimum or not, or a run is worse than
 # its baseline or not. It is empty in runs from earlier versions.
 Conclusion: TypeAlias = Literal["", "narrow", "below", "not-below", "worse", "no-drop"]
-_KEEP = "INSERT OR REPLACE INTO meta VALUES (?, ?)"
 _FIND = "SELECT value FROM meta WHERE key = ?"
 
 
 class LastInterval(msgspec.Struct, frozen=True):
-    """The value and the interval of a condition's cell or comparison at the end of a session."""
+    """The value and interval of a stopping condition's cell or comparison at the end of a session."""
 
     value: float
     low: float
@@ -44,7 +43,7 @@ class LastInterval(msgspec.Struct, frozen=True):
 
 
 class DecidedInterval(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The interval of a cell or a comparison when a condition was decided or, if it is inconclusive, the last one.
+    """The interval of a cell or comparison when a stopping condition was decided, or the latest one if inconclusive.
 
     Attributes:
         table: The cell's table, or `compare`.
@@ -75,7 +74,7 @@ class DecidedInterval(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def keep_decided(store: RunStore, decided: Iterable[DecidedInterval]) -> None:
-    """Store the outcomes of a run's conditions.
+    """Store the outcomes of a run's stopping conditions.
 
     A condition is decided only once by each version of the scorer, but its last interval changes.
     """
@@ -84,7 +83,7 @@ def keep_decided(store: RunStore, decided: Iterable[DecidedInterval]) -> None:
 
 
 def copy_decided(store: RunStore, decided: Iterable[DecidedInterval]) -> None:
-    """Store the outcomes as part of the open transaction."""
+    """Store the outcomes of a run's stopping conditions as part of the open transaction."""
     for outcome in decided:
         # A stored number of documents is read back as a float, which must give the same key.
         place = {name: float(value) if isinstance(value, int) else value for name, value in outcome.place.items()}
@@ -93,11 +92,11 @@ def copy_decided(store: RunStore, decided: Iterable[DecidedInterval]) -> None:
         before = [_decode(store, key, text) for (text,) in store.connection.execute(_FIND, (key,))]
         is_decided = any((one.state, one.scorer) == ("decided", outcome.scorer) for one in before)
         kept = replace(before[0], last=outcome.last) if is_decided else outcome
-        store.connection.execute(_KEEP, (key, msgspec.json.encode(kept).decode()))
+        store.connection.execute(NOTE, (key, msgspec.json.encode(kept).decode()))
 
 
 def read_decided(store: RunStore) -> list[DecidedInterval]:
-    """Return the intervals that decided the run's conditions with this version of the scorer.
+    """Return the intervals that decided the run's stopping conditions with this version of the scorer.
 
     Raises:
         DataError: A stored interval is damaged.
@@ -111,7 +110,7 @@ def read_decided(store: RunStore) -> list[DecidedInterval]:
 
 
 def read_conditions(store: RunStore) -> list[DecidedInterval]:
-    """Return the outcomes of all conditions, decided or inconclusive, at the end of the last session.
+    """Return the outcomes of all stopping conditions, decided or inconclusive, at the end of the last session.
 
     Raises:
         DataError: A stored interval is damaged.
@@ -131,7 +130,7 @@ def _decode(store: RunStore, key: object, text: object) -> DecidedInterval:
 def narrow(
     interval: tuple[float, float, float], decided: Iterable[DecidedInterval], alpha: float
 ) -> tuple[float, float]:
-    """Return the bounds of the intersection of an interval with those of earlier decisions.
+    """Return the bounds of the intersection of an interval with the intervals of earlier decisions.
 
     Args:
         interval: The current value and its bounds.

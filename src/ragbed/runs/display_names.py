@@ -68,7 +68,7 @@ def read_names(folders: Sequence[Path]) -> dict[str, str]:
 
 
 def served_name(model: str, served: str) -> str:
-    """Return the table name for one of several models that a server has served under the same name."""
+    """Return the display name for one of several models that a server has served under the same name."""
     return f"{model} ({served})"
 
 

@@ -33,7 +33,7 @@ class EpisodeFactory(Struct, frozen=True):
     limits: SearchSettings
 
     async def start(self, case: Case, model: Model) -> Episode | None:
-        """Return a new episode, or None if the case is a single call or the model is a system with its own search."""
+        """Return a new episode, or None if the case takes one call or the model is a RAG system with its own search."""
         corpus = self.corpora.get(case.corpus or "")
         if corpus is None or is_system(model):
             return None
@@ -80,7 +80,7 @@ async def run_episode(
 
 
 def _explain(called: Called, request: Case) -> Called:
-    """Return a failed call whose error names the fix if the server may have rejected the tool."""
+    """Return a failed call, with the fix added to its error if the server may have rejected the search tool."""
     error = called.completion.error or ""
     if not request.tools or not error.startswith("request:") or "tool" not in error.lower():
         return called
@@ -89,7 +89,7 @@ def _explain(called: Called, request: Case) -> Called:
 
 
 def _end(episode: Episode, turns: Sequence[Called]) -> Called:
-    """Return a case's result: the last response, with the final answer, the totals and all turns."""
+    """Return a case's result: the last response with the final answer, total usage and latency, and all turns."""
     last, steps = turns[-1].completion, tuple(episode.steps)
     changes: dict[str, object] = {
         "usage": sum_usage(turn.completion for turn in turns),

@@ -45,10 +45,10 @@ _CLOSE_S = 2.0  # maximum time to close connections, so that an interrupted run 
 
 
 class Follower(Protocol):
-    """Processes results while the run waits for more of them."""
+    """Processes results while the run waits for more."""
 
     def begin(self, store: RunStore) -> None:
-        """Start from a store that already has results from earlier sessions."""
+        """Start with the results of earlier sessions, which are already in the store."""
 
     def take(self, result: StoredResult, seal: int) -> None:
         """Receive a stored result with its checksum."""
@@ -207,7 +207,7 @@ def _pay_so_far(store: RunStore, budget: Budget, tell: Callable[[str], None]) ->
 
 
 def _save_beside(store: RunStore, gone: RunGone) -> RagbedError:
-    """Copy a deleted run's open file to a new folder next to the old one, so that the run can be resumed there."""
+    """Copy a deleted run, whose file is still open, to a new folder next to the old one, so that it can be resumed."""
     lost_folder = store.path.parent.resolve()
     places = (lost_folder.with_name(f"{lost_folder.name}.recovered{ending}") for ending in ("", *_COPIES))
     folder = next(place for place in places if not place.exists())
@@ -294,14 +294,14 @@ async def _close_models(models: Sequence[Model]) -> None:
 
 
 async def _follow(follower: Follower, store: RunStore) -> None:
-    """Let the follower work when the event loop is idle; responses are handled first in every iteration."""
+    """Let the follower work in short steps between other tasks, so that responses are handled without delay."""
     follower.begin(store)
     while True:
         await asyncio.sleep(0 if follower.go_on() else _REST_S)
 
 
 async def _run_model(loop: CallLoop, job: Job, opened: list[CircuitOpen]) -> None:
-    """Make one model's calls; if it stops responding, the other models continue."""
+    """Make one model's calls. If that model stops responding, the other models continue."""
     try:
         await loop.run()
     except* CircuitOpen as several:
@@ -381,7 +381,7 @@ class ShutdownHandler:
 
 @contextmanager
 def _sigterm_raises() -> Iterator[None]:
-    """Raise Stopped on SIGTERM, so that planning is rolled back; afterwards, restore both signal handlers."""
+    """Raise Stopped on SIGTERM, so that planning is rolled back, and restore the signal handlers afterwards."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

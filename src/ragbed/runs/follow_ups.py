@@ -49,7 +49,7 @@ class FollowUps:
             model.limit.thinks |= again.first is not None and again.first.reasoning is not None
 
     def is_read(self, sent: SentCall) -> bool:
-        """Return whether an earlier session processed a result; if so, its call is already waiting to be resent."""
+        """Return whether an earlier session already processed a call's result and queued the call to be sent again."""
         return sent.call in self.waiting and self.waiting[sent.call].after == sent.batch
 
     def limit_of(self, call: Call) -> int:
@@ -75,7 +75,7 @@ class FollowUps:
         return replace(completion, usage=usage)
 
     def conclude(self, sent: SentCall, done: Completion) -> Completion | None:
-        """Return the outcome of a call, or None if it will be sent again with another token limit.
+        """Return the outcome of a call, or None if the call will be sent again with a different token limit.
 
         Args:
             sent: The last request.
@@ -104,7 +104,7 @@ class FollowUps:
         return done if earlier.first is None else join_attempts(earlier.first, done)
 
     def _negotiate(self, sent: SentCall, failure: Failure) -> bool:
-        """Learn from a rejection, and return whether to send the call again with other parameters."""
+        """Learn from a rejection, and return whether to send the call again with different parameters."""
         earlier, negotiation = self._earlier(sent), self._model.negotiation
         if failure.kind not in REJECTED or earlier.rejections >= _MAX_REJECTIONS:
             return False

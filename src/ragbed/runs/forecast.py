@@ -31,7 +31,7 @@ class Forecast:
     tokens_out: int
     dollars: float | None  # None if the price is unknown or the model is free
     minutes: float
-    dollars_low: float | None = None  # bounds of the 95% interval for the cost
+    dollars_low: float | None = None  # lower bound of the 95% interval for the cost
     dollars_high: float | None = None
     truncated: int = 0  # number of evaluated cases whose responses were truncated
 
@@ -60,7 +60,7 @@ async def forecast(
     pairs = [(case, reply) for case, reply in zip(probes, replies, strict=True) if reply.usage or reply.outcome == "ok"]
     if not pairs:
         reason = replies[0].error or replies[0].outcome
-        raise RagbedError(f"{model.name} did not answer any of {len(probes)} probe cases: {reason}.")
+        raise RagbedError(f"{model.name} did not answer any of the {len(probes)} probe cases: {reason}.")
     per_char = sum((reply.usage or {}).get("in", 0) for _, reply in pairs) / sum(_chars(case) for case, _ in pairs)
     trials = len(cases) * repeats
     chars = sum(map(_chars, cases)) * repeats
@@ -86,7 +86,7 @@ def _find_price(model: str, *, batch: bool) -> Price | None:
 def _forecast_cost(
     price: Price | None, pairs: Sequence[tuple[Case, Completion]], chars: int, trials: int
 ) -> tuple[float | None, float | None, float | None]:
-    """Return the expected cost of all trials, and the bounds of its 95% interval.
+    """Return the cost forecast for all trials: lower bound, expected cost and upper bound (95% interval).
 
     The cost of a prompt is assumed to be proportional to its length, and the mean cost of a response to be constant.
     """

@@ -46,7 +46,7 @@ class _LogFiles(AnswerSource):
         if case is None:
             raise Unmatched(f"no case with these settings is named {name}")
         if case.feasible and prompt != (ours := prompt_hash(case.messages)):
-            raise Unmatched(f"the prompt of {name} ({prompt}) differs from the prompt of the case ({ours})")
+            raise Unmatched(f"the logged prompt of {name} (hash {prompt}) differs from the case's prompt (hash {ours})")
         return case
 
 
@@ -54,11 +54,11 @@ class LmEvalSamples(_LogFiles):
     """The `samples_<task>_<time>.jsonl` files written by `lm_eval --log_samples`."""
 
     def match(self, entry: bytes) -> Answer:
-        """Match an entry by case name and prompt hash."""
+        """Match a sample to its case by case name and prompt hash."""
         sample = decode_entry(entry, _LmEvalSample)
         case = self._find(sample.doc.case, sample.doc.prompt)
         if len(sample.resps) != 1 or len(sample.resps[0]) != 1:
-            raise Unmatched(f"{case.case} has several responses; run the task with one response per document")
+            raise Unmatched(f"{case.case} has several responses; rerun the task with one response per sample")
         return Answer(case, completed(sample.resps[0][0], None, None))
 
 
@@ -66,7 +66,7 @@ class InspectLogs(_LogFiles):
     """The `.eval` and `.json` files written by `inspect eval`."""
 
     def entries(self, path: Path) -> Iterator[tuple[str, bytes]]:
-        """Yield the samples with their names and epochs."""
+        """Yield a log's samples, each with its case name and epoch."""
         from inspect_ai.log import read_eval_log_samples  # noqa: PLC0415 - an extra
 
         for sample in read_eval_log_samples(str(path), all_samples_required=False):
@@ -81,11 +81,11 @@ class InspectLogs(_LogFiles):
             yield f"{fields.case} epoch {fields.epoch}", msgspec.json.encode(fields)
 
     def match(self, entry: bytes) -> Answer:
-        """Match an entry by case name and prompt hash."""
+        """Match a sample to its case by case name and prompt hash."""
         sample = decode_entry(entry, _InspectSample)
         case = self._find(sample.case, sample.prompt)
         if sample.epoch > 1:
-            raise Unmatched(f"{sample.case} has several epochs; only the first is imported")
+            raise Unmatched(f"{sample.case} has several epochs; only the first epoch is imported")
         if sample.error is not None or sample.finish is None:
             return Answer(case, Completion(outcome="error", error=f"{FAILED}: {sample.error or 'no output'}"))
         finish = _FINISH.get(sample.finish, sample.finish)

@@ -1,4 +1,4 @@
-"""Import answers from other programs as a run; cases without an answer are included in its counts."""
+"""Import answers from other programs as a run; cases without an answer count as errors."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from ragbed.runs.store import RECORD, CallRequest, RunStore, open_store
 from ragbed.schema import Case, Completion
 from ragbed.scoring import code
 
-# The error kind for a case without an entry; the original code's files omit failed calls.
+# The error kind for a case that is missing from a result file; the original code's files omit failed calls.
 MISSING = "missing-result"
 EntryT = TypeVar("EntryT")
 
 
 @dataclass(frozen=True)
 class Answer:
-    """An entry matched to its case; `label` and `documents` come from the file, if it has them."""
+    """An answer from a file, matched to its case; `label` and `documents` are set if the file contains them."""
 
     case: Case
     completion: Completion
@@ -33,7 +33,7 @@ class Answer:
 
 
 class Unmatched(Exception):
-    """An entry that matches no case, with the reason."""
+    """Raised for a file entry that cannot be matched to a case; the message gives the reason."""
 
 
 @dataclass
@@ -56,7 +56,7 @@ class AnswerSource(ABC):
         return self._cases
 
     def entries(self, path: Path) -> Iterator[tuple[str, bytes]]:
-        """Yield a file's entries with their locations; by default, the entries are lines located by line number."""
+        """Yield a file's entries, each with its location; by default, each line is an entry with its line number."""
         for number, line in read_lines(path):
             yield str(number), line
 
@@ -157,7 +157,7 @@ def _read_answers(source: AnswerSource, imported: Imported) -> Iterator[tuple[st
 
 
 def decode_entry(entry: bytes, kind: type[EntryT]) -> EntryT:
-    """Decode an entry, or raise Unmatched."""
+    """Decode a file entry, or raise Unmatched if it is invalid."""
     try:
         return msgspec.json.decode(entry, type=kind)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:

@@ -28,7 +28,7 @@ class RunLock:
         self._path, self._file = path, file
 
     def renew(self) -> None:
-        """Create and lock the file again if it was deleted or replaced, so that no other process can lock it."""
+        """Recreate and lock the lock file if it was deleted or replaced, so that no other process can lock it."""
         with suppress(OSError, RagbedError):
             if not is_same_file(self._path, os.fstat(self._file.fileno())):
                 file = lock_file(self._path, wait_s=0)
@@ -65,10 +65,10 @@ def hold(folder: Path) -> Iterator[RunLock]:
         held = RunLock(path, lock_file(path))
     except LockHeld as error:
         raise RagbedError(
-            f"{folder} is being written by process {error.owner}. Wait until it has finished, or stop it."
+            f"{folder} is in use by process {error.owner}. Wait until that process has finished, or stop it."
         ) from None
     except OSError as error:
-        raise RagbedError(f"{folder} cannot be written: {explain_failed_write(error)}.") from error
+        raise RagbedError(f"{folder} cannot be written to: {explain_failed_write(error)}.") from error
     try:
         if is_new and is_open_elsewhere(folder / NAME):
             path.unlink(missing_ok=True)
@@ -101,5 +101,5 @@ def check_run_folder(folder: Path) -> None:
 
 
 def holder(folder: Path) -> str | None:
-    """Return the ID of the process that is writing to a run, or None if there is none."""
+    """Return the ID of the process that is writing to a run, or None if no process is."""
     return find_owner(folder / _NAME)

@@ -39,7 +39,7 @@ def merge(parts: Sequence[Path], folder: Path) -> Merged:
     with ExitStack() as stack:
         for part in parts:
             if (process := holder(part)) is not None:
-                raise RagbedError(f"{part} is being written by process {process}. Wait until it has finished.")
+                raise RagbedError(f"{part} is in use by process {process}. Wait until that process has finished.")
         sources = [stack.enter_context(open_store(part, create=False)) for part in parts]
         settings = _common_settings(parts, [source.settings() for source in sources])
         stack.enter_context(hold(folder))
@@ -89,7 +89,7 @@ def _copy(sources: Sequence[RunStore], target: RunStore, settings: dict[str, str
 
 
 def _is_same(one: Case, other: Case) -> bool:
-    """Compare two cases, ignoring why they are infeasible, because that wording depends on ragbed's version."""
+    """Return whether two cases are the same, ignoring `reason`, whose wording depends on ragbed's version."""
     return msgspec.structs.replace(one, reason=None) == msgspec.structs.replace(other, reason=None)
 
 
@@ -102,7 +102,8 @@ def _new_cases(source: RunStore, target: RunStore, merged: Merged) -> Iterator[C
             yield case
         elif not _is_same(msgspec.json.decode(known[0][0], type=Case), case):
             raise UsageError(
-                f"the case {case.case} has different documents or a different prompt in {source.path.parent}."
+                f"the case {case.case} in {source.path.parent} differs from the same case in another run: "
+                "the documents or the prompt are not the same."
             )
 
 

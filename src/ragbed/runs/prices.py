@@ -84,7 +84,7 @@ def find_price(model: str, at: datetime | None = None) -> Price | None:
 
 
 def _consistent(usage: TokenUsage) -> dict[str, int]:
-    """Return a call's token usage with each part capped at its total, because a server may report larger parts."""
+    """Return a call's token usage with each partial count capped at its total, because servers may report more."""
     whole = {"cached": "in", "written": "in", "written_1h": "written", "reasoning": "out"}
     counts = {key: min(count, usage.get(whole.get(key, key), 0)) for key, count in usage.items() if key in _TOKENS}
     if counts.get("cached", 0) + counts.get("written", 0) > counts.get("in", 0):

@@ -1,4 +1,4 @@
-"""Order a monitored run's cases question by question; the order is shuffled with the seed and balanced."""
+"""Order a monitored run's cases by question, in a seeded random order that is balanced across groups."""
 
 from __future__ import annotations
 

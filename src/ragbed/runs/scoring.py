@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
+
+from msgspec import Struct
 
 from ragbed.errors import UsageError
 from ragbed.runs.database import NAME
@@ -21,7 +22,7 @@ Found = TypeVar("Found")
 
 
 class _Stretch(NamedTuple):
-    """A range of one model's cases in a run that the worker can open."""
+    """A part of a run that the worker opens itself: a range of one model's cases."""
 
     folder: Path
     model: int
@@ -30,15 +31,14 @@ class _Stretch(NamedTuple):
 
 
 class _Shipment(NamedTuple):
-    """The rows for some results, sent to a worker that cannot open the run."""
+    """The rows of some results, sent to a worker that cannot open the run itself."""
 
     path: Path
     model: str
     rows: list[tuple[Any, ...]]
 
 
-@dataclass(frozen=True)
-class ScoredBatch(Generic[Found]):
+class ScoredBatch(Struct, Generic[Found], frozen=True):
     """The result of scoring a batch of rows, with the number of rows and the sum of their checksums."""
 
     found: Found

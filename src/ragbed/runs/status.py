@@ -24,7 +24,7 @@ _TOKENS = """CASE WHEN json_type(content, '$.steps') IS NULL THEN json_extract(c
 
 @dataclass
 class ModelStatus:
-    """The status of one model; asked = ok + truncated + filtered + error, and planned = asked + pending.
+    """The status of one model: `asked` is the sum of all outcomes, and `planned` is `asked` plus `pending`.
 
     `name` is its display name. Token counts do not include cached responses. `served` lists the models that the server
     reported, and `sent` contains the parameters of the requests and the changes negotiated with the server. `errors`
@@ -72,7 +72,7 @@ class TrialId:
 
 @dataclass
 class Status:
-    """The status of a run; `process` is the ID of the process writing to it, and `an_error` is its first error."""
+    """The status of a run; `process` is the ID of the process writing to it, and `an_error` the run's first error."""
 
     run: str
     process: str | None
@@ -83,8 +83,8 @@ class Status:
     models: list[ModelStatus]
     an_error: str | None = None
     batches: list[BatchStatus] = field(default_factory=list)
-    until: str | None = None  # the conditions on which the run stops
-    conditions: list[DecidedInterval] = field(default_factory=list)  # outcomes of the conditions after the last session
+    until: str | None = None  # the run's stopping rule
+    conditions: list[DecidedInterval] = field(default_factory=list)  # state of each condition after the last session
     in_flight: int = 0
     maybe_paid_twice: int = 0
     maybe_paid_twice_first: list[TrialId] = field(default_factory=list)

@@ -55,7 +55,7 @@ __all__ = [
 # Number of cases to generate, write or read in one step. Planning is a quarter faster than case by case, because the
 # code and data of each step stay in the CPU cache.
 _BATCH = 32
-_MAX_DIGITS = 9  # maximum number of digits of a number in the settings
+_MAX_DIGITS = 9  # maximum number of digits in a number in the settings
 # Maximum size of the cases to keep in memory between planning and calling: about 1,000 cases with RGB's documents.
 _MAX_FRESH_BYTES = 10_000_000
 _ADD_CASE = "INSERT INTO cases (name, feasible, seal, line) VALUES (?, ?, ?, ?)"
@@ -109,7 +109,7 @@ TURN = "turn."  # prefix of the keys under which the turns of unfinished episode
 ANSWERED = """DELETE FROM intents WHERE rowid = (SELECT rowid FROM intents
   WHERE model = ? AND item = ? AND repeat = ? ORDER BY rowid DESC LIMIT 1)"""
 FORGET_TURNS = "DELETE FROM meta WHERE key > ? AND key < ?"
-# Records that the turns of a failed episode were discarded, with the session of its result to identify the attempt.
+# Records that the turns of a failed episode were discarded. The session of the episode's result identifies the attempt.
 _DISCARDED = "discarded"
 DISCARD = "INSERT OR REPLACE INTO meta SELECT ?, session FROM results WHERE model = ? AND item = ? AND repeat = ?"
 BATCH = "batch."  # prefix of the keys under which batches are stored
@@ -159,7 +159,7 @@ class StoredTurn(msgspec.Struct, frozen=True):
 
 
 class CallKey(msgspec.Struct, frozen=True):
-    """Identifies a call by the numbers of the model, the case (in plan order) and the repeat."""
+    """Identifies a call by its model index, case index (in plan order) and repeat index."""
 
     model: int
     number: int
@@ -170,7 +170,7 @@ class CallKey(msgspec.Struct, frozen=True):
         return f"{TURN}{self.model}.{self.number}.{self.repeat}.{turn:06}"
 
     def discarded_key(self) -> str:
-        """Return the key that marks a failed attempt's turns as discarded. It is within the range of `turn_range`."""
+        """Return the key that marks a failed attempt's turns as discarded. `turn_range` includes this key."""
         return f"{TURN}{self.model}.{self.number}.{self.repeat}.{_DISCARDED}"
 
     def turn_range(self) -> tuple[str, str]:
@@ -276,7 +276,7 @@ class RunStore:
         return self._meta("set.")
 
     def is_monitored(self) -> bool:
-        """Return whether the run has a stopping condition (`--until`). Its intervals must then be valid at any time."""
+        """Return whether the run has a stopping condition (`--until`), which requires anytime-valid intervals."""
         return "until" in self.settings()
 
     def repeats(self) -> int:
@@ -303,7 +303,7 @@ class RunStore:
         return int(number)
 
     def add_models(self, models: Sequence[tuple[str, str]]) -> list[int]:
-        """Add models by name and identity as part of the open transaction, and return their numbers.
+        """Add models, given as pairs of name and identity, within the open transaction, and return their numbers.
 
         Raises:
             UsageError: A model's identity has changed, so its new responses must not be mixed with the old ones.
@@ -347,11 +347,11 @@ class RunStore:
         return self._meta("name.")
 
     def served(self) -> dict[str, list[str]]:
-        """Return the models reported by servers, by model string, in order of their first response."""
+        """Return the model names that servers reported for each model string, in order of first appearance."""
         return {model: msgspec.json.decode(names, type=list[str]) for model, names in self._meta("served.").items()}
 
     def sent(self) -> dict[str, str]:
-        """Return the parameters sent to each model, without prompts, as JSON by model string."""
+        """Return the parameters sent to each model, excluding prompts, as JSON keyed by model string."""
         return self._meta("sent.")
 
     def begin_session(self, models: Sequence[tuple[str, str]]) -> tuple[int, list[int]]:
@@ -365,12 +365,12 @@ class RunStore:
         return session, numbers
 
     def row(self, call: CallKey, session: int, request: str, completion: Completion, cached: bool) -> ResultRow:
-        """Return the RECORD row for a result, with its checksum."""
+        """Return a result's row for the `RECORD` statement, with its checksum."""
         encoded = self._encoder.encode(completion)
         fields = (call.model, call.number, call.repeat, session, request, completion.outcome, int(cached))
         return ResultRow(*fields, seal_of(encoded, *fields), encoded)
 
-    # Methods for reading.
+    # Methods that read from the store.
 
     def batches(self, model: int | None = None, *, collected: bool = False) -> list[StoredBatch]:
         """Return the provider batches for one model or all models, in order of creation.
@@ -559,7 +559,7 @@ class RunStore:
         return None
 
     def discarded_turns(self, model: int) -> int:
-        """Return the number of billed turns that were discarded, but are still part of a failed result.
+        """Return the number of billed turns that were discarded but are still part of a failed result.
 
         They are among the orphans, because the result of the retry will replace the failed one.
         """
@@ -590,7 +590,7 @@ class RunStore:
         return self._number("SELECT COALESCE(MAX(id), 0) FROM cases")
 
     def size(self, repeats: int) -> int:
-        """Return the number of calls to each model."""
+        """Return the planned number of calls to each model."""
         if self._number(COUNT_CASES) != self._ledger_rows("cases"):
             raise self.damaged("the list of cases")
         return self._number("SELECT COUNT(*) FROM cases WHERE feasible") * repeats
@@ -656,7 +656,7 @@ class RunStore:
         return int(found[0][0])
 
     def damaged(self, what: str) -> DataError:
-        """Return the error for stored data that have changed since they were written."""
+        """Return the error for stored data that has changed since it was written."""
         return self.rows.damaged(what)
 
 

@@ -33,7 +33,7 @@ class RunGone(WriteFailed):
 
 
 class PlaceCheck:
-    """Detects a deleted run file. The system still accepts rows for it, but discards them when the process exits.
+    """Detects a deleted run file, which the operating system keeps writable but discards when the process exits.
 
     Args:
         path: The file.
@@ -59,7 +59,7 @@ class PlaceCheck:
 
 
 class Writer:
-    """The only writer of a run.
+    """Writes a run's rows, and commits them in a background thread; each run has only one writer.
 
     Args:
         path: The file, used in messages.
@@ -129,7 +129,7 @@ class Writer:
         self._mark.count()
 
     def _commit(self, group: list[_Row]) -> None:
-        """Commit in the other thread, and notify the event loop directly, which is faster than using a future."""
+        """Commit in the background thread, and notify the event loop directly, which is faster than using a future."""
         problem: Exception | None = None
         try:
             self._connection.commit()

@@ -1,4 +1,4 @@
-"""Score responses by mapping a case and its response to named values, with one module or package per track.
+"""Score responses by mapping a case and its response to named scores, with one module or package per track.
 
 A track is a pure function that returns all its values for one response. Cases without a response are not scored. To add
 a track, write a function and add it to TRACKS. Other packages add tracks in the entry point group `ragbed.scoring`
@@ -23,12 +23,12 @@ TRACKS: dict[str, Track] = {"code": code.score, "paper": paper.score, "robust": 
 
 
 def score(case: Case, reply: str) -> dict[str, Value]:
-    """Return the values from all built-in tracks."""
+    """Return the scores on all built-in tracks."""
     return {name: value for track in TRACKS.values() for name, value in track(case, reply).items()}
 
 
 def without_credit(values: dict[str, Value]) -> dict[str, Value]:
-    """Return the values for a truncated response, which gets no credit on the robust track.
+    """Return the scores of a truncated response, which gets no credit on the robust track.
 
     The tracks `code` and `paper` score the truncated text, as the original code does.
     """
@@ -38,7 +38,7 @@ def without_credit(values: dict[str, Value]) -> dict[str, Value]:
 
 
 def score_outcome(case: Case, completion: Completion, track: Track = score) -> dict[str, Value] | None:
-    """Return the values for a result, or None if there is no response, because a failed call is not a wrong answer."""
+    """Return a result's scores, or None if there is no response, because a failed call is not a wrong answer."""
     if completion.outcome not in ("ok", "truncated"):
         return None
     values = track(case, completion.reply or "")
@@ -46,13 +46,13 @@ def score_outcome(case: Case, completion: Completion, track: Track = score) -> d
 
 
 def score_and_explain(case: Case, reply: str) -> tuple[dict[str, Value], list[robust.VerdictEvidence]]:
-    """Return the values from all built-in tracks, and the evidence for the robust verdict."""
+    """Return the scores on all built-in tracks, and the evidence for the robust verdict."""
     values, evidence = robust.score_and_explain(case, reply)
     return code.score(case, reply) | paper.score(case, reply) | values, evidence
 
 
 def open_tracks(names: Iterable[str]) -> Track:
-    """Return a function that scores with all built-in tracks and the named ones.
+    """Return a function that scores responses on all built-in tracks and on the named tracks.
 
     Raises:
         UnknownName: No installed package provides a track with one of the names.

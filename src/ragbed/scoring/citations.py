@@ -16,7 +16,7 @@ CITATION_SCORES = ("citation_precision", "citation_recall", "citation_f1", "fabr
 
 
 def score_citations(case: Case, completion: Completion, *, refused: bool) -> dict[str, Value]:
-    """Return the values by name, or an empty dict for other prompts and for refusals, which need no citation.
+    """Return the citation scores by name, or an empty dict for refusals and for strategies other than `cite`.
 
     Recall is the share of the answer's parts that are supported by a cited document. Precision is the share of
     citations that refer to a supporting document; it is undefined for a response without citations.

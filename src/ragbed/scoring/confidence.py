@@ -1,4 +1,4 @@
-"""Score a response's confidence: from log-probabilities, from agreement between repeats, or as the response states it.
+"""Score a response's confidence, taken from log-probabilities, agreement between repeats or the response itself.
 
 These values belong to no track. If the confidence of a response is unknown, the name of the problem is recorded.
 """
@@ -25,14 +25,14 @@ def score_confidence(case: Case, completion: Completion, *, refused: bool) -> di
 
 
 def confidence_scores(found: float | str) -> dict[str, Value]:
-    """Return the scores for a confidence or, if it is unknown, for the name of the problem."""
+    """Return the scores for a confidence, or for the name of the problem that makes the confidence unknown."""
     if isinstance(found, str) or not 0 <= found <= 1:
         return {"no_confidence": True, "confidence_problem": found if isinstance(found, str) else "out-of-range"}
     return {"no_confidence": False, "confidence": float(found)}
 
 
 def add_agreement(completions: Sequence[Completion]) -> list[Completion]:
-    """Return the responses to a case, each with its agreement with the other responses as its confidence."""
+    """Return copies of a case's responses, with each one's agreement with the others as its confidence."""
     answered = [completion.reply or "" for completion in completions if completion.outcome == "ok"]
     shares = iter(measure_agreement(answered) if answered[1:] else [])
     return [

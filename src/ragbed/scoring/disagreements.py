@@ -19,7 +19,7 @@ SCORES = ("correct", "refused", "flagged")  # the scores that all tracks have
 
 @dataclass(frozen=True)
 class TrackDisagreement:
-    """A score of one response on which two tracks disagree."""
+    """A score that two tracks assign differently to the same response."""
 
     case: str
     model: str

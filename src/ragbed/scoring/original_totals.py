@@ -27,7 +27,7 @@ class OriginalRate:
 
 
 def original_rate(labels: Sequence[Label], noise: float) -> OriginalRate:
-    """Return the original code's `all_rate`: correct answers or, at noise 1, refusals plus correct answers."""
+    """Return the original code's `all_rate`: correct answers or, at noise ratio 1, refusals plus correct answers."""
     hits = [(0 not in label and 1 in label) or (noise == 1 and label[0] == -1) for label in labels]
     return OriginalRate(sum(hits), len(labels))
 

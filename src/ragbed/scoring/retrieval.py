@@ -17,7 +17,7 @@ _LABELS = ("supports", "distracts", "contradicts", "unknown")
 
 
 def score_retrieval(case: Case, completion: Completion) -> dict[str, Value]:
-    """Return the values by name, or an empty dict for cases that provide documents."""
+    """Return the retrieval scores by name, or an empty dict for cases that provide documents."""
     if case.corpus is None or case.testbed == "search" or completion.outcome not in ("ok", "truncated"):
         return {}
     values: dict[str, Value] = {"retrieval_told": completion.retrieved is not None}

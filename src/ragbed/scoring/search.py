@@ -32,7 +32,7 @@ SEARCH_SCORES = (*RATES, *TOTALS)
 
 
 def score_search(case: Case, completion: Completion, tracked: Mapping[str, Value]) -> dict[str, Value]:
-    """Return the values by name, given the response's scores on the tracks, or an empty dict for other testbeds."""
+    """Return the search scores by name, given the track scores, or an empty dict for testbeds other than `search`."""
     if case.testbed != "search" or completion.outcome not in ("ok", "truncated"):
         return {}
     attempts = [search for step in completion.steps for search in step.searches]
@@ -56,7 +56,7 @@ def score_search(case: Case, completion: Completion, tracked: Mapping[str, Value
 
 
 def found_passages(completion: Completion) -> Iterator[Retrieved]:
-    """Yield the passages that the searches in an episode found, in order. A passage may occur twice."""
+    """Yield the passages found by an episode's searches, in order. The same passage may occur more than once."""
     for step in completion.steps:
         for search in step.searches:
             yield from search.found
@@ -80,7 +80,7 @@ def _find_errors(
 
 
 def has_support(case: Case) -> bool:
-    """Return whether the corpus contains passages that support the answer. It has none if all of them were edited."""
+    """Return whether the corpus contains any passage that supports the answer; all of them may have been edited."""
     return case.expect != "correct" or case.correct > 0
 
 

@@ -16,7 +16,7 @@ from ragbed.text import estimate_tokens
 
 
 def score_untracked(case: Case, completion: Completion, tracked: Mapping[str, Value]) -> dict[str, Value]:
-    """Return the values by name, given the response's scores on the tracks."""
+    """Return the scores that belong to no track, by name, given the response's scores on the tracks."""
     refused = tracked.get("refused") is True
     values = score_citations(case, completion, refused=refused) | score_confidence(case, completion, refused=refused)
     values |= score_retrieval(case, completion) | score_conflict(case) | score_length(case, completion)
@@ -32,7 +32,7 @@ def score_conflict(case: Case) -> dict[str, Value]:
 
 
 def score_length(case: Case, completion: Completion) -> dict[str, Value]:
-    """Return the number of prompt tokens (reported, or an upper estimate), or an empty dict for other testbeds.
+    """Return the prompt tokens (reported or an upper estimate), or an empty dict for testbeds other than `length`.
 
     If a call was repeated, the model reports the tokens of all attempts together, so the number is also an estimate.
     """

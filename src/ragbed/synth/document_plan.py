@@ -125,12 +125,12 @@ class DocumentBrief:
         return [event for event in self.family.events if event not in targets]
 
 
-# The forms of a document, repeated in proportion to their probabilities. The early forms need a relation with early
-# values.
+# The forms of a document, repeated in proportion to their probabilities. Forms with a superseded value need a relation
+# that has early values.
 _FORMS = ("report",) * 3 + ("feature",) * 2 + ("history",) * 3 + ("rumour",) * 4 + ("partial",) * 3
 _EARLY_FORMS = ("update",) * 2 + ("outdated",) * 2
 
-# The opening statements of each form of document. The event, the relation and the role of a guess are added later.
+# The opening statements of each document form. The event, the relation and the role of a guess are added later.
 _OPENINGS = {
     "report": (Statement(Act.FACT), Statement(Act.DETAIL, named=False)),
     "feature": (Statement(Act.INTRO), Statement(Act.FILLER, named=False), Statement(Act.FACT, named=False)),

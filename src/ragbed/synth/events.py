@@ -17,8 +17,8 @@ from ragbed.synth.hash_random import HashRandom, Key
 from ragbed.synth.phrase_banks import Banks, Domain
 from ragbed.synth.templates import Template
 
-# Number of years in a family. Questions are never about the first or last year, so that each event has an earlier and a
-# later sibling.
+# Number of years in an event family. Questions are never about the first or last year, so that each event has an
+# earlier and a later sibling.
 EDITIONS = 5
 TRUE = "true"  # the role of the true value; all other roles are for false values
 _FIRST_YEAR, _LAST_YEAR = 2011, 2022
@@ -94,7 +94,7 @@ def _draw_number(low: str, high: str, step: str, draw: HashRandom, level: HashRa
 
 
 def _draw_amount(low: str, high: str, draw: HashRandom, level: HashRandom) -> int:
-    """Return a number with as many digits as the bounds: two or three significant digits, followed by zeros."""
+    """Return a number with two or three significant digits, then zeros; the bounds limit how many digits it has."""
     scale: int = 10 ** max(level.between(len(low) - 1, len(high) - 1) - 1, 0)
     amount = _draw_near(11, 99, draw, level) * scale
     if draw.chance(40):
@@ -103,13 +103,13 @@ def _draw_amount(low: str, high: str, draw: HashRandom, level: HashRandom) -> in
 
 
 def _draw_near(low: int, high: int, draw: HashRandom, level: HashRandom) -> int:
-    """Return an integer between about half and twice the family's typical magnitude."""
+    """Return an integer between about 60% and 160% of the family's typical magnitude."""
     centre = level.between(low, high)
     return draw.between(max(low, centre * 3 // 5), min(high, centre * 8 // 5))
 
 
 class Event(NamedTuple):
-    """One event in a family: the year, counted from the family's first year, and the division."""
+    """One event in a family, identified by its year, counted from the family's first year, and its division."""
 
     edition: int
     variant: int
@@ -171,7 +171,7 @@ class EventFamily:
         return self._values[key]
 
     def event_name(self, event: Event, draw: HashRandom, section: str = "event") -> str:
-        """Return an event's full name or, for the "short" section, a name without the family's name."""
+        """Return an event's full name or, if `section` is "short", a name that omits the family's name."""
         template = draw.pick(self.domain.sections[section])
         key = (event, template)
         if key not in self._event_names:

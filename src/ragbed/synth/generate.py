@@ -14,7 +14,7 @@ from msgspec import Struct
 from ragbed import __version__
 from ragbed.data.native import to_line
 from ragbed.errors import RagbedError, explain_failed_write
-from ragbed.io.jsonl import write_whole
+from ragbed.io.jsonl import write_file, write_whole
 from ragbed.runs.engines import Engine
 from ragbed.runs.engines.local import LocalEngine
 from ragbed.schema import Item
@@ -101,10 +101,9 @@ def write_dataset(
                         files[name] = _write_items(sink, _Chunk(spec, kind, 0, count), engine, on_progress)
             manifest.unlink(missing_ok=True)  # an old manifest must not describe new files
         content = SynthManifest(__version__, GENERATOR, specs, files)
-        with write_whole(manifest) as sink:
-            sink.write(msgspec.json.format(msgspec.json.encode(content), indent=2) + b"\n")
+        write_file(manifest, msgspec.json.format(msgspec.json.encode(content), indent=2) + b"\n")
     except OSError as error:
-        raise RagbedError(f"{folder} cannot be written: {explain_failed_write(error)}.") from error
+        raise RagbedError(f"{folder} cannot be written to: {explain_failed_write(error)}.") from error
     return content
 
 

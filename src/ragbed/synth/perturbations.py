@@ -1,4 +1,4 @@
-"""Perturbations: possible causes of errors that are on in one item of a minimal pair and off in the other.
+"""Perturbations: possible causes of errors, switched on in one item of a minimal pair and off in the other.
 
 | Perturbation | On | Off |
 |---|---|---|
@@ -42,17 +42,17 @@ PERTURBATIONS: tuple[str, ...] = (
 # by up to one sentence, so documents have at most 2,000 tokens.
 _LONG_TOKENS = (600, 1950)
 
-# Minimum length of a document under the distance perturbation. The name and the answer are then well over 60 tokens
-# apart, which is the diagnosis's threshold for long-distance errors.
+# Minimum length of a document under the distance perturbation. The name and the answer are then much further apart than
+# 60 tokens, the threshold for long-distance errors in the diagnosis.
 _FAR_TOKENS = 200
 
 # Minimum length of a document that itself contains the perturbation. All such documents in an item report the same two
 # events. When they were shorter, one pair in 200,000 documents shared more than 60% of its 8-grams.
 _PERTURBED_TOKENS = 100
 
-_GUESSES = 100  # number of early or guessed values per event, so that reports from different hours differ
-_CLEAR_FORMS = ("report", "feature")  # forms that do not mention other events
-_FOREIGN = "foreign"  # type of an unperturbed document, which is about another family of the same domain
+_GUESSES = 100  # number of possible early or guessed values per event, so that reports from different hours differ
+_CLEAR_FORMS = ("report", "feature")  # document forms that do not mention other events
+_FOREIGN = "foreign"  # kind assigned to unperturbed documents about another event family in the same domain
 _INSERTS = {"refusal": Act.REFUSAL, "overlap": Act.ECHO}
 
 # Perturbations of supporting documents, with the purpose and role of the statement inserted before the answer.

@@ -15,12 +15,12 @@ from ragbed.synth.perturbations import PERTURBATIONS
 # the question (docs/explanation/synthetic-data.md).
 _BLOCK, _PLAIN = 10, 8
 
-# Mean number of tokens by which documents exceed the length at which padding ends: half a sentence, and whatever their
-# style adds.
+# Mean number of tokens by which documents exceed the length at which padding ends: half a sentence, plus the text that
+# their style adds.
 _SURPLUS_TOKENS = 25
 
-# Minimum of the `tokens` setting for which documents have at least three sentences (about 80 tokens). Two sentences
-# have about 60 tokens.
+# Lowest `tokens` setting at which documents have at least three sentences (about 80 tokens). Two sentences have about
+# 60 tokens.
 _MIN_LONG_TOKENS = 65
 
 
@@ -68,7 +68,7 @@ class SynthSpec(Struct, frozen=True):
 
     @property
     def padding_ends(self) -> tuple[int, int]:
-        """The range of the random length at which padding ends."""
+        """The bounds of the random length, in tokens, to which documents are padded."""
         middle = self.tokens - _SURPLUS_TOKENS
         return middle * 3 // 4, middle * 5 // 4
 

@@ -13,7 +13,7 @@ from ragbed.schema import Answer, Item, Lang
 from ragbed.text import holds_slot, spaceless
 
 GRAM = 8  # number of terms in an n-gram; terms are words or single Han characters
-ENOUGH = 0.6  # share of common n-grams above which a document is too similar to another one
+ENOUGH = 0.6  # share of n-grams in common above which two documents are too similar
 
 T = TypeVar("T")
 Grams: TypeAlias = set[tuple[str, ...]]
@@ -25,7 +25,7 @@ _HAN = re.compile(r"[\u3400-\u9fff]+")
 # documents each, all pairs above ENOUGH shared at least 0.55 of their approximate n-grams.
 _DOUBTFUL = 0.5
 
-# Minimum number of characters of an alias; shorter ones occur in texts by chance (see `ragbed lint`).
+# Minimum length of an alias in characters; shorter aliases occur in texts by chance (see `ragbed lint`).
 SHORTEST_ALIAS: dict[Lang, int] = {"en": 4, "zh": 3}
 
 

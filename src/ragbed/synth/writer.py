@@ -32,8 +32,8 @@ _SHORT_NAME_PERCENT = 75  # percentage of repeated mentions that omit the family
 # an event count towards this minimum. For the same reason, at least one of three sentences is not about the events.
 _MIN_SENTENCES, _MIN_SHORT_SENTENCES = 3, 2
 
-# Maximum number of attempts to choose templates such that no two documents of an item use the same two templates for
-# the same events, because they would share most of their words. After that, any templates are accepted.
+# Maximum number of attempts to choose templates. No two documents of an item should use the same two templates for the
+# same events, because they would share most of their words. After the last attempt, any templates are accepted.
 _ATTEMPTS = 6
 
 
@@ -178,7 +178,7 @@ class ArticleWriter:
         return self._draw.pick(self._family.domain.sections[section]).write(lambda _: self._family.name, self._draw)
 
     def _write_event(self) -> str:
-        """Return the event's full name at its first mention, and usually a name without the family's name later."""
+        """Return the event's full name at its first mention and, later, usually a name without the family's name."""
         draw, statement = self._draw, self._statement
         if not statement.named:
             return draw.pick(self._family.domain.sections["ref"]).source
@@ -282,7 +282,7 @@ class ArticleWriter:
         return latest + timedelta(days=self._draw.between(1, 9))
 
 
-# Functions that fill the slots for the value, the event, its family and the question.
+# Functions that fill a template's slots for the value, the event, the event's family and the question.
 _OWN_SLOTS: dict[str, Callable[[ArticleWriter], str]] = {
     "v": ArticleWriter._write_value,
     "E": ArticleWriter._write_event,

@@ -17,7 +17,7 @@ from ragbed.testbeds.document_plan import ChooseOriginal, DocumentPlan, DrawEvid
 from ragbed.testbeds.names import name_case
 from ragbed.testbeds.settings import DEFAULT_DOCS, Arm, CaseCondition, Settings
 
-_FIXED_DISTRACTORS = (0, 1, 2, 4, 9)  # numbers of distractors added to one supporting document in `fixed`
+_FIXED_DISTRACTORS = (0, 1, 2, 4, 9)  # numbers of distractors beside one supporting document in the `fixed` condition
 _MAX_SAMPLED = 1_000  # maximum number of items used to choose a dataset's default conditions
 
 # Keep the default conditions if at least half of them are feasible for at least this share of items. For RGB's en_fact,
@@ -69,7 +69,7 @@ class Ability:
 
     @property
     def accepted_noise(self) -> str:
-        """The noise ratios that the testbed accepts, in words."""
+        """A description of the noise ratios that the testbed accepts."""
         return "only the ratio 1" if self.expect == "refuse" else "ratios below 1"
 
     def conditions(self, settings: Settings) -> tuple[CaseCondition, ...]:

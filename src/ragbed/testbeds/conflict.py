@@ -31,7 +31,7 @@ class Conflict(Ability):
 
     @property
     def accepted_noise(self) -> str:
-        """The noise ratios that the testbed accepts, in words."""
+        """A description of the noise ratios that the testbed accepts."""
         return "only the ratio 0"
 
     def requested(self, settings: Settings) -> list[CaseCondition]:

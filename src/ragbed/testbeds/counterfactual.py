@@ -16,24 +16,28 @@ def _draw(ordered: Ordered, condition: CaseCondition, count: int) -> tuple[int, 
     true = condition.correct * condition.docs
     if true.denominator != 1:
         raise Infeasible(
-            f"a true ratio of {show_ratio(condition.correct)} would require {float(true):.6g} true documents among "
-            f"{condition.docs}"
+            f"a ratio of {show_ratio(condition.correct)} true documents would require {float(true):.6g} true documents "
+            f"out of {condition.docs}, which is not a whole number"
         )
     edited = count - int(true)
     if edited < 0:
-        raise Infeasible(f"the noise ratio and the true ratio together require more than {condition.docs} documents")
+        raise Infeasible(f"the distractors and the true documents together would exceed {condition.docs} documents")
     front = ordered.contradicts[:edited]
     used = {ordered.item.passages[index].edit_of for index in front}
     if true and None in used:
         raise Infeasible("an edited document does not name the true document that it edits (`edit_of`)")
-    # The order of the edits is reversed, so that the true documents for a share include those for any smaller share.
+    # The edited documents are read in reverse order, so that the true documents for one share include those for any
+    # smaller share.
     originals = [ordered.item.passages[index].edit_of for index in reversed(ordered.contradicts)]
     available = dict.fromkeys([index for index in originals if index is not None] + list(ordered.supports))
     back = [index for index in available if index not in used][: int(true)]
     if len(front) < edited or len(back) < true:
         beside = f" and {true} other true documents" if true else ""
         pairs = len(ordered.contradicts)
-        raise Infeasible(f"the case requires {edited} edited documents{beside}, but the item has only {pairs} pairs")
+        raise Infeasible(
+            f"the case requires {edited} edited documents{beside}, but the item has only {pairs} "
+            "pairs of true and edited documents"
+        )
     return (*front, *back[::-1])
 
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import zip_longest
+
+from msgspec import Struct
 
 from ragbed.schema import Document, Item, Passage, Stance
 from ragbed.text import bears_answer
@@ -37,9 +38,8 @@ def _framed(part: object) -> bytes:
     return len(encoded).to_bytes(8, "big") + encoded
 
 
-@dataclass(frozen=True)
-class Ordered:
-    """An item whose passages have a drawing order; `key` depends on the seed, the question and the answer."""
+class Ordered(Struct, frozen=True, dict=True):
+    """An item with the order in which its passages are drawn; `key` depends on the seed, question and answer."""
 
     item: Item
     key: bytes
@@ -51,7 +51,7 @@ class Ordered:
 
     @cached_property
     def supports(self) -> tuple[int, ...]:
-        """The supporting passages; for integration items, the first one for each sub-question, then the second ones."""
+        """The indexes of the supporting passages; for integration items, they alternate between the sub-questions."""
         parts: dict[int, list[int]] = defaultdict(list)
         for index in self._ordered("supports"):
             parts[self.item.passages[index].part or 0].append(index)
@@ -60,12 +60,12 @@ class Ordered:
 
     @cached_property
     def distracts(self) -> tuple[int, ...]:
-        """The passages that contain no answer."""
+        """The indexes of the passages that contain no answer."""
         return tuple(self._ordered("distracts"))
 
     @cached_property
     def contradicts(self) -> tuple[int, ...]:
-        """The passages that contain the false answer."""
+        """The indexes of the passages that contain the false answer."""
         return tuple(self._ordered("contradicts"))
 
     def _ordered(self, stance: Stance) -> list[int]:
@@ -74,12 +74,12 @@ class Ordered:
         # Passages of synthetic items are identified by index, because their texts differ within a minimal pair.
         marks = [passages[index].text if passages[index].dials is None else index for index in pool]
         prefix = _framed(self.key)
-        drawn = sorted((_hash(prefix + _framed(mark)), index) for mark, index in zip(marks, pool, strict=True))
+        drawn = sorted([(_hash(prefix + _framed(mark)), index) for mark, index in zip(marks, pool, strict=True)])
         return _doubtful_last(self.item, [index for _, index in drawn])
 
 
 def order_item(item: Item, seed: int) -> Ordered:
-    """Return an item with its passages in drawing order."""
+    """Return an item with the order in which its passages are drawn."""
     return Ordered(item, digest(seed, item.question, item.answer))
 
 
@@ -135,7 +135,8 @@ class PositionTurns:
         used = self._used.setdefault((lang, docs), [])
         if not used:
             used += ([0] * docs for _ in range(docs + 2))
-        # The last row is for items that have too few documents and therefore use documents of other questions.
+        # The last row of `used` is for items that have too few documents and therefore use documents of other
+        # questions.
         rows = [used[distracting] for distracting in mixes] or used[-1:]
         times = [sum(column) for column in zip(*rows, strict=True)]
         steps = _spread(docs) if self._is_spread else range(docs)

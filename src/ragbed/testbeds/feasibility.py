@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, field
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from ragbed.errors import UsageError
 from ragbed.schema import Case
 
 
-@dataclass
-class FeasibilityRow:
+class FeasibilityRow(Struct):
     """The case counts for one dataset, testbed and condition."""
 
     data: str
@@ -24,7 +25,7 @@ class FeasibilityRow:
     feasible: int = 0
     infeasible: int = 0
     noise_real: float | None = None  # mean of the actual noise ratio over the feasible cases with documents
-    reasons: dict[str, int] = field(default_factory=dict)  # number of infeasible cases by reason
+    reasons: dict[str, int] = {}  # number of infeasible cases by reason
 
 
 class FeasibilityCounts:
@@ -34,7 +35,7 @@ class FeasibilityCounts:
         self._rows: dict[tuple[object, ...], FeasibilityRow] = {}
         self._noise: dict[tuple[object, ...], list[float]] = defaultdict(
             lambda: [0.0, 0]
-        )  # sum of the noise ratios, and their number
+        )  # sum and number of the noise ratios
 
     def add(self, case: Case) -> None:
         """Count a case under its condition."""
@@ -79,7 +80,7 @@ def require_feasible(cases: Iterable[Case]) -> Iterator[Case]:
     if reasons and not feasible:
         reason, count = reasons.most_common(1)[0]
         raise UsageError(
-            f"No case can be built. Reason for {count:,} of {reasons.total():,} cases: {reason}. Choose other "
-            "values for `noise`, `num_docs`, `true_ratio` or `distractors`, or another dataset; `ragbed cases` "
-            "counts the feasible cases."
+            f"No case can be built. Most frequent reason ({count:,} of {reasons.total():,} cases): {reason}. "
+            "Choose other values for `noise`, `num_docs`, `true_ratio` or `distractors`, or another dataset; "
+            "`ragbed cases` counts the feasible cases."
         )

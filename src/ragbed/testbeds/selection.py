@@ -34,7 +34,7 @@ def choose_testbeds(names: Sequence[str] | None, settings: Settings) -> list[Tes
             )
     if len(settings.num_docs or ()) > 1 and any(isinstance(testbed, EndToEnd) for testbed in chosen):
         raise UsageError(
-            "the testbeds own-retrieval and own-rejection accept only one value of `num_docs`. Remove the others."
+            "the own-retrieval and own-rejection testbeds accept only one value for `num_docs`. Remove the others."
         )
     unused = [testbed for testbed in abilities if not testbed.conditions(settings)]
     if names and unused:
@@ -48,7 +48,7 @@ def choose_testbeds(names: Sequence[str] | None, settings: Settings) -> list[Tes
 
 
 def stored_options(settings: Settings, testbeds: Sequence[Testbed]) -> dict[str, str]:
-    """Return all settings that affect the cases of testbeds, under the names stored in a run."""
+    """Return all settings that affect the testbeds' cases, by the names under which a run stores them."""
     has_other_default = any(isinstance(testbed, Ability) and testbed.docs != (DEFAULT_DOCS,) for testbed in testbeds)
     is_default = settings.num_docs is None and has_other_default
     return settings.as_options() | ({"docs": "default"} if is_default else {})
@@ -63,7 +63,7 @@ def generate_cases(
     strategies: Sequence[str] = (),
     tell: Callable[[str], None] = lambda _: None,
 ) -> Iterator[Case]:
-    """Yield the cases for datasets; cases with documents are repeated for every prompting strategy.
+    """Yield the cases for the datasets; cases with documents are repeated for every prompting strategy.
 
     Each dataset is evaluated with the testbeds for which it has items. If the user specified the testbeds (`named`),
     `tell` is called with a message for each testbed for which a dataset has no items.
@@ -129,7 +129,7 @@ def _describe_lack(datasets: Sequence[Dataset], named: Sequence[Testbed], settin
 
 
 def _example(dataset: Dataset, named: Sequence[Testbed], settings: Settings) -> str:
-    """Return a bundled dataset for the first testbed, in the language of a dataset that lacks items for it."""
+    """Return a hint that names a bundled dataset for the first testbed, in the language of the given dataset."""
     kinds = [testbed.takes for testbed in named if isinstance(testbed, Ability)]
     found = {item.lang for item in dataset.items()}
     lang = next((lang for lang in settings.langs if lang in found), settings.langs[0])
@@ -140,7 +140,7 @@ def _describe_supply(datasets: Sequence[Dataset]) -> str:
     """Describe the kinds of items that the datasets have, and the testbeds that can use them."""
     found = Counter((kind_of(item), item.lang) for dataset in datasets for item in dataset.items())
     items = ", ".join(f"{count:,} {kind} item{'s' * (count > 1)} in {lang}" for (kind, lang), count in found.items())
-    kinds = {None, *(kind for kind, _ in found)}  # closed-book accepts every kind
+    kinds = {None, *(kind for kind, _ in found)}  # `None` is for closed-book, which accepts every kind
     fitting = [name for name in DEFAULT_TESTBEDS if getattr(TESTBEDS[name], "takes", None) in kinds]
     return f"Found: {items} (testbeds {', '.join(fitting)})."
 

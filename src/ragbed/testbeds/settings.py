@@ -22,10 +22,10 @@ Arm: TypeAlias = Literal["related", "random", "fixed", "control"]
 
 
 class Profile(Struct, frozen=True):
-    """A version of the benchmark: the paper's, the original code's, or ours."""
+    """A version of the benchmark: the paper's, the original code's or ragbed's own."""
 
     prompts: tuple[str, ...]  # instruction sets; each file is taken from the first set that contains it
-    original: int | None = None  # year of the original code whose document selection to reproduce
+    original: int | None = None  # year of the original code version whose document selection is reproduced
 
 
 PROFILES = {
@@ -99,11 +99,11 @@ class Settings:
 
     @cached_property
     def original(self) -> int | None:
-        """The year of the original code to reproduce, or None."""
+        """The year of the original code that the profile reproduces, or None if it reproduces none."""
         return PROFILES[self.profile].original
 
     def as_options(self) -> dict[str, str]:
-        """Return all settings that affect the cases, under the names stored in a run; see `show_setting`."""
+        """Return all settings that affect the cases, by the names under which a run stores them; see `show_setting`."""
         return {
             "noise": "default" if self.noise is None else ",".join(map(show_ratio, self.noise)),
             "docs": "default" if self.fits_defaults else ",".join(map(str, self.num_docs or (DEFAULT_DOCS,))),

@@ -1,1 +1,1 @@
-"""Browser pages for viewing runs and reviewing built items, served only to this machine."""
+"""Web pages for viewing runs and reviewing dataset items, served on localhost only."""

@@ -102,7 +102,7 @@ class Guard:
         return None
 
     async def _enter(self, request: Request) -> Response:
-        """Exchange the token for the cookie and return the write token."""
+        """Exchange the token for a cookie, and return the write token."""
         if request.method == "POST":
             given = (await request.body()).decode("utf-8", "replace").strip('"')
             if not _is_same(given, self._token):

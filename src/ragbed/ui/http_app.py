@@ -41,7 +41,7 @@ def read_number(given: QueryParams, name: str) -> int:
     """Parse a query parameter as an integer; return 0 if it is not given."""
     text = given.get(name, "0")
     if not text.isdecimal() or len(text) > _MOST_DIGITS:
-        raise UsageError(f"{name}={text!r} is not an integer of at most {_MOST_DIGITS} digits.")
+        raise UsageError(f"{name}={text!r} is not an integer with at most {_MOST_DIGITS} digits.")
     return int(text)
 
 

@@ -12,7 +12,7 @@ from ragbed.analysis.diagnosis.causes import Cause
 from ragbed.analysis.locale import read_words
 from ragbed.analysis.metrics.cells import Cell, CellKey
 from ragbed.analysis.metrics.trial_columns import TrialGroup
-from ragbed.analysis.statistics.paired import mcnemar
+from ragbed.analysis.statistics.binomial import sign_test
 from ragbed.reporting.claim_texts import evidence_columns, tell_evidence, tell_finding
 from ragbed.schema import Estimate
 from ragbed.testbeds.names import parse_case
@@ -31,7 +31,7 @@ def _cell(
 
 
 def _transition(ratio: float, helped: float, harmed: float) -> list[Cell]:
-    p = mcnemar(round(100 * helped), round(100 * harmed))
+    p = float(sign_test(round(100 * helped), round(100 * harmed)))
     return [
         _cell("transitions", _BASE, "gain_by_documents", helped - harmed, noise=ratio),
         _cell("transitions", _BASE, "gain_p", p, noise=ratio),

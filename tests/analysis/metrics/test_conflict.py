@@ -15,7 +15,7 @@ from ragbed.analysis.locale import read_words
 from ragbed.analysis.metrics.cells import Cell
 from ragbed.analysis.metrics.conflict import flip_point
 from ragbed.analysis.run_cells import read_report_cells
-from ragbed.data.catalog import open_datasets
+from ragbed.data.catalog import open_data
 from ragbed.errors import UsageError
 from ragbed.reporting.figures import make_figures
 from ragbed.reporting.tables import make_report
@@ -143,7 +143,7 @@ def test_a_response_that_refuses_shows_neither_bias(tmp_path: Path) -> None:
 
 def test_the_testbed_always_has_only_true_and_only_false_documents() -> None:
     settings = Settings(correct=(Fraction(2, 5),), limit=2)
-    cases = list(CONFLICT.cases(open_datasets(["ragbed-mini-en_fact"])[0], settings))
+    cases = list(CONFLICT.cases(open_data(["ragbed-mini-en_fact"])[0], settings))
     assert [case.correct for case in cases] == [0.0, 0.4, 1.0] * 2
     for case in cases:
         assert sum(document.stance == "supports" for document in case.documents) == round(5 * case.correct)

@@ -13,7 +13,7 @@ from ragbed.analysis.metrics.cells import Cell
 from ragbed.analysis.metrics.curve import area, ratio_of_loss
 from ragbed.analysis.metrics.trial import Asked, Scored, ScoreValue, to_scored
 from ragbed.analysis.metrics.trial_columns import group_trials
-from ragbed.analysis.statistics.paired import mcnemar
+from ragbed.analysis.statistics.binomial import sign_test
 from ragbed.reporting.numbers import show
 from ragbed.schema import Estimate
 from tests.runs.harness import make_case
@@ -203,7 +203,7 @@ def test_each_seed_of_a_question_is_a_row_of_the_position_test() -> None:
 
     cells = _estimates([asked(item, seed, slot) for item in range(8) for seed in (0, 1) for slot in (0, 1)], "position")
     # Every question is right at the first slot with one of its seeds: eight verdicts of sixteen moved, all one way.
-    assert cells["position_p"].value == pytest.approx(mcnemar(8, 0))
+    assert cells["position_p"].value == pytest.approx(float(sign_test(8, 0)))
     assert (cells["order_robustness"].value, cells["order_robustness"].n) == (0.5, 16)
 
 

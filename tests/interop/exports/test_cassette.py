@@ -95,7 +95,7 @@ def test_a_run_whose_judge_is_still_running_is_refused(tmp_path: Path) -> None:
         done = type_command("export", str(tmp_path / "run"), "--to", "cassette", "-o", str(tmp_path / "c"))
     assert (done.code, (tmp_path / "c").exists()) == (1, False)
     assert (
-        done.err == f"ragbed: {judge} is being written by process {os.getpid()}. "
+        done.err == f"ragbed: {judge} is in use by process {os.getpid()}. "
         "Export the run when that process has finished.\n"
     )
 
@@ -195,7 +195,7 @@ _EMPTY_RUN = b'{"part": "run", "folder": "%s", "settings": {}, "models": [], "ca
 def test_a_file_in_a_cassette_may_not_have_another_path(tmp_path: Path, place: str) -> None:
     part = json.dumps({"part": "lines", "path": place, "lines": 1}).encode()
     path = _forge(tmp_path / "bad.cassette", _EMPTY_RUN % b"", part, b"{}")
-    with pytest.raises(DataError, match="is not allowed in this part of a run"):
+    with pytest.raises(DataError, match="is not allowed in a cassette"):
         replay(path, tmp_path / "out" / "run")
     assert not list((tmp_path / "out").iterdir())
 
@@ -203,7 +203,7 @@ def test_a_file_in_a_cassette_may_not_have_another_path(tmp_path: Path, place: s
 @pytest.mark.parametrize("folder", ["x", "judge", "judge/a/b", "diagnose", "diagnose/x.jsonl", "../x"])
 def test_a_run_in_a_cassette_may_not_have_another_path(tmp_path: Path, folder: str) -> None:
     path = _forge(tmp_path / "bad.cassette", _EMPTY_RUN % b"", _EMPTY_RUN % folder.encode())
-    with pytest.raises(DataError, match="is not allowed in this part of a run"):
+    with pytest.raises(DataError, match="is not allowed in a cassette"):
         replay(path, tmp_path / "out" / "run")
 
 

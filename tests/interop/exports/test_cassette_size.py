@@ -23,6 +23,6 @@ def test_a_cassette_of_too_many_runs_is_refused_and_leaves_nothing(
         for number in range(4):
             tape.write(b'{"part": "run", "folder": "judge/%d", "settings": {}, "models": [], "cases": 0}' % number)
         tape.close()
-    with pytest.raises(DataError, match="this is the start of run 4, but a cassette can contain at most 3 runs"):
+    with pytest.raises(DataError, match="run 4 starts on this line, but a cassette can contain at most 3 runs"):
         replay(path, tmp_path / "run")
     assert not (tmp_path / "run").exists()

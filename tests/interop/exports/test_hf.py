@@ -6,7 +6,7 @@ from pathlib import Path
 
 from datasets import get_dataset_config_names, load_dataset
 
-from ragbed.data.catalog import open_datasets
+from ragbed.data.catalog import open_data
 from ragbed.interop.exports.frozen import read_frozen, read_part
 from tests.cli.typed import type_command
 
@@ -34,7 +34,7 @@ def test_every_language_and_testbed_is_a_configuration(tmp_path: Path) -> None:
 
 
 def test_an_unknown_licence_is_reported(tmp_path: Path) -> None:
-    (dataset,) = open_datasets(["ragbed-mini-en_base"])
+    (dataset,) = open_data(["ragbed-mini-en_base"])
     (tmp_path / "en_refine.json").write_bytes(Path(str(dataset.path)).read_bytes())
     source = str(tmp_path / "en_refine.json")
     type_command("export", source, "--to", "hf", "-o", str(tmp_path / "f"), "--testbeds", "rejection", "--limit", "1")

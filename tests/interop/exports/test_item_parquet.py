@@ -10,7 +10,7 @@ import pytest
 from pyarrow import parquet
 
 from ragbed.data import Dataset
-from ragbed.data.catalog import open_datasets
+from ragbed.data.catalog import open_data
 from ragbed.data.parquet import item_row, item_schema
 from ragbed.data.shards import open_shards
 from ragbed.errors import DataError
@@ -22,7 +22,7 @@ _NAMES = ("ragbed-mini-en_base", "ragbed-mini-zh_int", "ragbed-mini-en_fact", "f
 
 @pytest.mark.parametrize("name", _NAMES)
 def test_items_survive_a_round_trip(tmp_path: Path, name: str) -> None:
-    items = list(open_datasets([name])[0].items())
+    items = list(open_data([name])[0].items())
     file, folder = tmp_path / "items.parquet", in_memory()
     assert type_command("export", name, "--to", "parquet", "-o", str(file)).code == 0
     assert list(Dataset("d", file).items()) == items
@@ -68,7 +68,7 @@ _SPLICED = '{"id": "7"}, "question": "Who?", "answer": [["nobody"]], "rgb": {"id
 @pytest.mark.parametrize("text", [_SPLICED, "{", "", '"text"', "[" * 100_000, "[" * 1024 + "]" * 1024, "null, 1"])
 @pytest.mark.parametrize("column", ["rgb", "dials"])
 def test_text_in_a_json_column_never_changes_another_field(tmp_path: Path, column: str, text: str) -> None:
-    item = next(iter(open_datasets(["ragbed-mini-en_base"])[0].items()))
+    item = next(iter(open_data(["ragbed-mini-en_base"])[0].items()))
     row = item_row(item)
     (row if column == "rgb" else row["passages"][0])[column] = text  # type: ignore[index]
     parquet.write_table(arrow.Table.from_pylist([row], schema=item_schema()), tmp_path / "items.parquet")
@@ -78,7 +78,7 @@ def test_text_in_a_json_column_never_changes_another_field(tmp_path: Path, colum
 
 
 def test_lint_reports_text_that_is_not_one_json_value(tmp_path: Path) -> None:
-    row = item_row(next(iter(open_datasets(["ragbed-mini-en_base"])[0].items()))) | {"rgb": _SPLICED}
+    row = item_row(next(iter(open_data(["ragbed-mini-en_base"])[0].items()))) | {"rgb": _SPLICED}
     parquet.write_table(arrow.Table.from_pylist([row], schema=item_schema()), tmp_path / "items.parquet")
     linted = type_command("lint", str(tmp_path / "items.parquet"))
     assert linted.code == 1

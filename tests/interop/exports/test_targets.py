@@ -70,7 +70,7 @@ def test_a_format_for_one_model_requires_its_name(to: str, tmp_path: Path) -> No
     run = make_run(tmp_path / "run", "test/a", "test/b")
     done = _export(run, to, tmp_path / "out")
     assert done.code == 2
-    assert "this run has several. Choose one with --model: test/a, test/b." in done.err
+    assert "this run has several models. Choose one with --model: test/a, test/b." in done.err
     assert "unknown model 'test/c'" in _export(run, to, tmp_path / "out", "-m", "test/c").err
     assert not (tmp_path / "out").exists()
     done = _export(run, to, tmp_path / "out", "-m", "test/b")

@@ -56,7 +56,7 @@ def test_samples_of_lm_eval_that_do_not_match_are_named(testbed: Path, tmp_path:
     assert (code, told["planned"], told["matched"], told["missing"]) == (3, 5, 2, 3)
     reasons = (
         "an earlier line already contains an answer",
-        "(0123) differs from the prompt of the case",
+        "(hash 0123) differs from the case's prompt",
         "no case with these settings",
         "cannot be read",
         "several",
@@ -86,7 +86,7 @@ def test_failed_samples_of_inspect_are_errors_and_later_epochs_are_named(testbed
     code, told, said = _import(path, "inspect", testbed)
     assert (code, told["matched"], told["failed"], told["missing"]) == (3, 5, 2, 0)
     assert len(told["problems"]) == 5
-    assert "has several epochs; only the first is imported" in told["problems"][0]
+    assert "has several epochs; only the first epoch is imported" in told["problems"][0]
     assert "3 of 5 cases have an answer" in said
     assert "2 cases failed in the harness and count as errors (harness-error)" in said
     status = json.loads(type_command("status", str(path.with_name("run")), "--json").out)

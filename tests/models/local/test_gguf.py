@@ -36,7 +36,7 @@ def test_all_parts_of_a_model_must_exist(tmp_path: Path) -> None:
     [
         ({"tokenizer.chat_template": None}, "has no chat template.* Use the GGUF file of an instruction-tuned model"),
         ({"tokenizer.chat_template": " "}, "has no chat template"),
-        ({"general.architecture": None}, "does not specify its architecture. Download it again"),
+        ({"general.architecture": None}, "does not specify a model architecture. Download the file again"),
         ({"llama.context_length": None}, r"has no valid context length \(llama.context_length\)"),
     ],
 )
@@ -55,7 +55,7 @@ def test_a_missing_or_invalid_file_is_named(tmp_path: Path) -> None:
         (tmp_path / "other.gguf").write_bytes(content)
         with pytest.raises(UsageError, match=r"other\.gguf is not a GGUF file"):
             read_weights(tmp_path / "other.gguf")
-    with pytest.raises(UsageError, match=r"damaged \(unknown format version 9\). Download it again"):
+    with pytest.raises(UsageError, match=r"damaged \(unknown format version 9\). Download the file again"):
         read_weights(write_gguf(tmp_path / "new.gguf", SOUND, version=9))
 
 
@@ -64,7 +64,7 @@ def test_a_truncated_or_damaged_file_is_read_or_named(tmp_path: Path) -> None:
     cut, draw = tmp_path / "cut.gguf", random.Random(5)
     for length in range(4, len(whole), 7):
         cut.write_bytes(whole[:length])
-        with pytest.raises(UsageError, match=r"is truncated or damaged .*\. Download it again"):
+        with pytest.raises(UsageError, match=r"is truncated or damaged .*\. Download the file again"):
             read_weights(cut)
     for _ in range(100):
         damaged = bytearray(whole)

@@ -150,7 +150,7 @@ def test_the_engine_is_restarted_after_a_crash(loop: Loop) -> None:
         model._failures = 2
         model._engine._process.kill()
         model._engine._process.wait()
-        reason = r"llama\.cpp crashed 3 times without a response.* rerun the same command to resume"
+        reason = r"llama\.cpp crashed 3 times without returning a response.* rerun the same command to resume"
         with pytest.raises(RagbedError, match=reason):
             loop.do(model.complete(case_of("Say yes.")))
     finally:

@@ -27,6 +27,10 @@ from tests.scoring.robust.cases import make_case
         ("他们决定了什么？", "同意参加本次会议", "他们同意不参加本次会议。", "zh"),
         ("Who won the match?", "John Smith", "John defeated Smith.", "en"),
         ("On which day did it happen?", "Wednesday", "The couple wed on Thursday.", "en"),
+        ("How many people live there?", "1,482,000", "Roughly 1.5 million.", "en"),
+        ("When did they meet?", "3 May 1985", "They met in 1985 and married in 1986, on May 3.", "en"),
+        ("Which sea is it?", "Red Sea", "The flag is red.", "en"),
+        ("哪一年发现的？", "1974年", "过了七四一十年。", "zh"),
     ],
 )
 def test_a_wrong_answer_is_not_credited(question: str, gold: str, reply: str, lang: Lang) -> None:
@@ -41,6 +45,20 @@ def test_a_wrong_answer_is_not_credited(question: str, gold: str, reply: str, la
         ("规划包括公园吗？", "是", "的确，规划里有公园。", "zh"),
         ("When did it happen?", "March '64", "It happened in March 1964.", "en"),
         ("Who won the match?", "John Smith", "John A. Smith won it.", "en"),
+        ("Who was the president?", "Franklin D. Roosevelt", "Franklin Delano Roosevelt was the president.", "en"),
+        ("Who was king?", "Charles III", "King Charles the Third.", "en"),
+        ("Which map shows the island?", "Ortega map", "The island is on Ortega's.", "en"),
+        ("Which tree has acorns?", "oak", "Oaks", "en"),
+        ("Which theatre did they build?", "Globe Theatre", "They built the Globe Theater.", "en"),
+        ("In which century was it built?", "13th century", "in the 1200s", "en"),
+        ("How many people live there?", "1,482,000", "Roughly 1.48 million.", "en"),
+        ("What share do they own?", "one third", "They own 1/3.", "en"),
+        ("How long did the siege last?", "18 months", "1½ years.", "en"),
+        ("What is the square root of 144?", "12", "12. The key has a different number.", "en"),
+        ("When did they meet?", "3 May 1985", "It was in 1985, on May 3.", "en"),
+        ("When was it built?", "1914", "MCMXIV", "en"),
+        ("哪一年发现的？", "1974年", "七四年春天发现的。", "zh"),
+        ("奖金是多少？", "7500元", "奖金为柒仟伍佰元整。", "zh"),
     ],
 )
 def test_a_right_answer_is_credited(question: str, gold: str, reply: str, lang: Lang) -> None:

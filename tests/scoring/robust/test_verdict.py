@@ -259,6 +259,33 @@ def test_parts_count_alone_and_with_their_sub_question(reply: str, partial: floa
     assert (values["partial"], values["aligned"]) == (partial, aligned)
 
 
+@pytest.mark.parametrize(
+    ("question", "answers", "reply", "swapped"),
+    [
+        (
+            "Who were the captain and the coach of the team?",
+            ("Bo Moor", "Al Rams"),
+            "{1} coached a side captained by {0}.",
+            "{0} coached a side captained by {1}.",
+        ),
+        (
+            "In the divorce, who got the house and who got the boat?",
+            ("Carla", "Luigi"),
+            "{1} sailed off with the boat. {0} stayed in the house.",
+            "{0} sailed off with the boat. {1} stayed in the house.",
+        ),
+        ("日本和韩国的首都分别是哪里？", ("东京", "首尔"), "{1}是韩国的，日本则是{0}。", "{0}是韩国的，日本则是{1}。"),
+        ("县花和县树是什么？", ("山茶", "银杏"), "县树选了{1}，县花是{0}。", "县树选了{0}，县花是{1}。"),
+    ],
+)
+def test_parts_belong_to_the_nearest_words_of_their_sub_question(
+    question: str, answers: tuple[str, str], reply: str, swapped: str
+) -> None:
+    case = make_case(question, [[answer] for answer in answers], lang="en" if question.isascii() else "zh")
+    assert score(case, reply.format(*answers))["aligned"] == 1
+    assert score(case, swapped.format(*answers))["aligned"] == 0
+
+
 def test_parts_of_different_kinds_cannot_be_confused() -> None:
     case = make_case("谁获奖，奖金是多少？", [["薛之钧"], ["90.5万元"]], lang="zh")
     assert score(case, "奖金90.5万元，由薛之钧获得。")["aligned"] == 1
@@ -294,3 +321,26 @@ def test_every_published_answer_is_right_in_every_form_and_every_false_one_misle
 def test_an_alias_may_have_a_space_of_another_kind() -> None:
     case = make_case("Who wrote Low Tide?", [["Ada\u00a0Brandt"]])
     assert score(case, "Brandt wrote it.")["correct"] is True
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "Insufficient information.",
+        "None of the passages mention this.",
+        "Unclear from the documents.",
+        "Unanswerable.",
+        "Nobody is named in the documents.",
+        "Cannot determine.",
+        "Unavailable in these sources.",
+        "Undisclosed.",
+    ],
+)
+@pytest.mark.parametrize(("question", "gold"), [("Who won the prize?", "Ann Lee"), ("Which city is it?", "Paris")])
+def test_a_word_that_denies_knowledge_is_not_a_name(question: str, gold: str, reply: str) -> None:
+    assert explain(make_case(question, [[gold]], None, "en"), reply)[0] == "refused"
+
+
+@pytest.mark.parametrize("reply", ["London.", "Innsbruck.", "Unna.", "Indianapolis."])
+def test_a_capitalised_word_as_the_whole_response_is_an_answer(reply: str) -> None:
+    assert explain(make_case("Which city is it?", [["Paris"]], None, "en"), reply)[0] == "incorrect"

@@ -203,7 +203,7 @@ def test_undo_goes_back_to_where_it_was(browser: Browser, served: Served) -> Non
         accept_item(page)
         page.keyboard.press("u")
         expect(page.locator(".about")).to_contain_text("en-base-0")
-        expect(state(page)).to_have_text("not decided")
+        expect(state(page)).to_have_text("undecided")
         page.get_by_role("button", name="Undo").click()
         expect(page.locator(".problem")).to_contain_text("has no decision to undo")
         assert ["400" in told for told in opened.errors] == [True]
@@ -234,7 +234,7 @@ def test_the_bound_after_one_of_three(browser: Browser, served: Served) -> None:
         expect(page.locator(".bound-line")).to_contain_text(
             "0 of 1 wrong: at most 95.0% of all unflagged items are wrong"
         )
-        expect(page.locator(".bound-line")).to_contain_text("review 2 more items to reach at most 5.0%")
+        expect(page.locator(".bound-line")).to_contain_text("review 2 more items to show that at most 5.0% are wrong")
 
 
 def test_two_raters_decide_independently_and_settle_their_differences(browser: Browser, folder: Path) -> None:
@@ -247,7 +247,7 @@ def test_two_raters_decide_independently_and_settle_their_differences(browser: B
         ada.page.get_by_role("button", name="unclear", exact=True).click()
         expect(state(ada.page)).to_have_text("waiting for the other rater")
         open_item(bo.page, served, "en_base/en-base-0")
-        expect(state(bo.page)).to_have_text("not decided")
+        expect(state(bo.page)).to_have_text("undecided")
         assert "unclear" not in bo.page.inner_text("main")
         accept_item(bo.page)
         bo.page.get_by_role("link", name="Progress").click()
@@ -358,7 +358,7 @@ def test_on_a_phone_nothing_is_wider_than_the_screen(browser: Browser, served: S
             page.wait_for_selector("h1")
             assert page.evaluate("document.documentElement.scrollWidth") <= 360, path
         open_item(page, served, "en_base/en-base-0")
-        page.get_by_role("button", name="Accept remaining").click()
+        page.get_by_role("button", name="Accept the remaining").click()
         page.wait_for_url(lambda url: "en-base-0" not in url)
 
 

@@ -77,12 +77,12 @@ class ClaimInputs:
         return found
 
     def of(self, table: str, metric: str, track: str = "robust") -> list[Cell]:
-        """Return a metric's cells that belong to language models and have a value and enough questions."""
+        """Return a metric's cells for language models, without cells that have no value or too few questions."""
         cells = self._by_metric.get((track, table, metric), [])
         return [cell for cell in cells if cell.estimate.value is not None]
 
     def beside(self, cell: Cell, metric: str) -> Estimate | None:
-        """Return another metric's estimate for the same table, model, data, number of documents and noise ratio."""
+        """Return another metric's estimate for the cell's table, model, data, number of documents and noise ratio."""
         for other in self.of(cell.table, metric, cell.track):
             if other.key == cell.key and all(other.place.get(name) == cell.place.get(name) for name in ("k", "noise")):
                 return other.estimate

@@ -31,7 +31,7 @@ EARLY = 0.4  # the noise ratio at which the paper reports a decline for question
 ADHERENT = 0.9  # minimum share of refusals with the required sentence for a model to count as following the format
 _MAJORITY = 0.5
 _OPPOSITE: dict[Verdict, Verdict] = {"supported": "contradicted", "contradicted": "supported"}
-# Our error types, by the names that the paper uses for them.
+# ragbed's error types, keyed by the paper's names for them.
 _TYPES = {"as in noise robustness": "E7", "merging": "E4", "ignoring": "E5", "misalignment": "E6"}
 # The strategies that the paper suggests: matching the question with documents, reasoning in steps, and handling long
 # documents.
@@ -143,7 +143,7 @@ def refuse_seldom(inputs: ClaimInputs) -> ClaimFinding:
 
 
 def _exceeds(estimate: Estimate, bound: float) -> Verdict:
-    """Return whether a rate contradicts an upper bound for all models. No single model can confirm such a bound."""
+    """Return whether a rate contradicts a bound that no model should exceed. One model cannot confirm the bound."""
     return "contradicted" if estimate.low is not None and estimate.low > bound else "inconclusive"
 
 
@@ -165,7 +165,7 @@ def refuse_in_other_words(inputs: ClaimInputs) -> ClaimFinding:
 
 
 def stay_below_the_papers_best(inputs: ClaimInputs) -> ClaimFinding:
-    """Check C5: no model beats the paper's best rates: 60 and 67% without noise, 43 and 55% at a noise ratio of 0.4."""
+    """Check C5: no model beats the paper's best (en, zh): 60% and 67% without noise, 43% and 55% at noise ratio 0.4."""
     table = read_tables().integration
     return conclude(
         "C5",

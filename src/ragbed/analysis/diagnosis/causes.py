@@ -10,8 +10,7 @@ from typing import NamedTuple
 import msgspec
 from msgspec import Struct
 
-from ragbed.analysis.diagnosis.classify import FILE
-from ragbed.analysis.diagnosis.reruns import FOLDER
+from ragbed.analysis.diagnosis.records import FILE, FOLDER
 from ragbed.analysis.diagnosis.shares import cluster_of, clustered_share
 from ragbed.analysis.statistics.rates import LEVEL, Interval
 from ragbed.errors import MALFORMED_JSON, DataError
@@ -64,12 +63,12 @@ def read_causes(folders: Sequence[Path]) -> list[Cause]:
 
 
 def share_types(causes: Iterable[Cause]) -> dict[str, int]:
-    """Return the number of wrong answers by type, including unclassified ones."""
+    """Return the number of wrong answers by error type, including unclassified answers."""
     return dict(Counter(name for cause in causes for name in dict.fromkeys(cause.types or (NONE,))))
 
 
 def type_share(causes: Sequence[Cause], name: str, level: float = LEVEL) -> Interval:
-    """Return the share of wrong answers with an error type, with an interval clustered by question or event."""
+    """Return the share of wrong answers with a given error type, with an interval clustered by question or event."""
     trials = ((cluster_of(cause.case, cause.event), name in (cause.types or (NONE,))) for cause in causes)
     is_monitored = any(cause.is_monitored for cause in causes)
     return clustered_share(trials, is_monitored=is_monitored, level=level)[0]

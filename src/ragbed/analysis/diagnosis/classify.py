@@ -10,12 +10,18 @@ from typing import TypeAlias, get_args
 
 import msgspec
 
-from ragbed.analysis.diagnosis import RULES
-from ragbed.analysis.diagnosis.context import ClosedBookAnswers, TrialContext
+from ragbed.analysis.diagnosis import (
+    concepts,
+    distance,
+    episode_errors,
+    further_errors,
+    integration_errors,
+    uncertainty,
+)
+from ragbed.analysis.diagnosis.context import ClosedBookAnswers, Rule, TrialContext, is_right
 from ragbed.analysis.diagnosis.episode_errors import SEARCH, with_found_passages, without_positions
 from ragbed.analysis.diagnosis.parsed_text import ParsedText
-from ragbed.analysis.diagnosis.records import Diagnosis, Source
-from ragbed.analysis.diagnosis.reruns import FOLDER
+from ragbed.analysis.diagnosis.records import FILE, FOLDER, Diagnosis, ErrorType, Source
 from ragbed.errors import UsageError
 from ragbed.io.jsonl import write_whole
 from ragbed.io.locations import check_regular, place_inside
@@ -25,7 +31,7 @@ from ragbed.runs.scoring import open_scored
 from ragbed.runs.store import StoredResult
 from ragbed.schema import Case, Outcome
 from ragbed.scoring import paper
-from ragbed.scoring.robust.verdict import RobustVerdict, judge
+from ragbed.scoring.robust.verdict import judge
 from ragbed.testbeds import right_score
 from ragbed.testbeds.closed_book import CLOSED_BOOK
 from ragbed.testbeds.prompts.strategies import MARK
@@ -34,7 +40,25 @@ from ragbed.testbeds.prompts.strategies import MARK
 Known: TypeAlias = dict[tuple[str, str, str, str, int], ClosedBookAnswers]
 _Part: TypeAlias = tuple[list[StoredResult], Known]
 
-FILE = "diagnosis.jsonl"  # file name inside RUN/diagnose
+RULES: dict[ErrorType, Rule] = {
+    "E1": distance.find_distance,
+    "E2": uncertainty.find_uncertainty,
+    "E3": concepts.find_confusion,
+    "E4": integration_errors.find_merging,
+    "E5": integration_errors.find_ignoring,
+    "E6": integration_errors.find_misalignment,
+    "E7": integration_errors.find_noise_like,
+    "E8": further_errors.find_wrong_words,
+    "E9": further_errors.find_over_trust,
+    "E10": further_errors.find_over_refusal,
+    "E11": further_errors.find_missed_credit,
+    "E12": further_errors.find_data_error,
+    "E13": further_errors.find_failure,
+    "E14": episode_errors.find_poor_query,
+    "E15": episode_errors.find_ignored_passages,
+    "E16": episode_errors.find_early_stop,
+    "E17": episode_errors.find_trusted_passage,
+}
 _TRIALS = 64  # number of trials per job; a job takes half a second if all answers are wrong
 
 
@@ -78,7 +102,7 @@ def _read_closed_book(results: Iterable[StoredResult]) -> Known:
 
 
 def diagnose(results: Iterable[StoredResult], known: Known, tally: DiagnosisCounts) -> Iterator[tuple[Case, Diagnosis]]:
-    """Yield the case and diagnosis of every trial that is wrong on either track, and count all trials in `tally`."""
+    """Yield the case and diagnosis of each trial that is wrong on the robust or paper track; count all in `tally`."""
     for stored in results:
         if not stored.case.documents and stored.case.testbed != SEARCH:
             tally.without += 1
@@ -98,7 +122,7 @@ def diagnose(results: Iterable[StoredResult], known: Known, tally: DiagnosisCoun
 
 
 def diagnose_trial(stored: StoredResult, closed_book: ClosedBookAnswers | None) -> Diagnosis | None:
-    """Return the diagnosis of a trial, or None if it is right on both tracks."""
+    """Return the diagnosis of a trial, or None if the trial is right on both the robust track and the paper's track."""
     is_episode = stored.case.testbed == SEARCH
     stored = with_found_passages(stored) if is_episode else stored
     judged, values = None, {}
@@ -137,18 +161,13 @@ def diagnose_trial(stored: StoredResult, closed_book: ClosedBookAnswers | None) 
     )
 
 
-def is_right(stored: StoredResult, judged: RobustVerdict | None) -> bool:
-    """Return whether a trial is right on the robust track by its testbed's definition."""
-    return judged is not None and getattr(judged, right_score(stored.case)) is True
-
-
 def _is_right_by_paper(trial: TrialContext) -> bool:
     is_flag_missed = trial.values["flagged"] and not trial.values["paper.flagged"]
     return bool(trial.values[f"paper.{right_score(trial.case)}"]) and not is_flag_missed
 
 
 def _attribute(trial: TrialContext) -> tuple[Source | None, int | None, str | None]:
-    """Return the wrong answer's source (a relevance label, `parametric` or `none`), document and text."""
+    """Return the wrong answer's source (a relevance label, `parametric` or `none`), document index and text."""
     if trial.judged is None or trial.judged.refused:
         return None, None, None
     for answer, places in trial.origins:
@@ -166,7 +185,7 @@ def _key(stored: StoredResult) -> tuple[str, str, str, str, int]:
 
 
 def _parts(results: Iterator[StoredResult], known: Known) -> Iterator[_Part]:
-    # Each part includes only its own closed-book responses, because it may be sent to another process.
+    # Each part includes only the closed-book responses that it needs, because it may be sent to another process.
     while part := list(islice(results, _TRIALS)):
         keys = {_key(stored) for stored in part}
         yield part, {key: known[key] for key in keys if key in known}
@@ -214,6 +233,5 @@ def write_diagnoses(folder: Path, diagnoses: Iterable[Diagnosis]) -> Path:
     check_regular(path)
     path.parent.mkdir(exist_ok=True)
     with write_whole(path) as sink:
-        for diagnosis in diagnoses:
-            sink.write(msgspec.json.encode(diagnosis) + b"\n")
+        sink.writelines(msgspec.json.encode(diagnosis) + b"\n" for diagnosis in diagnoses)
     return path

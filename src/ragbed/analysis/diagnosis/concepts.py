@@ -23,7 +23,7 @@ _NAME = re.compile(r"(?<=[a-z0-9,] )[A-Z][a-z]\w*")  # a capitalised word within
 _SAME = "other"  # key of the evidence text for a sentence about a different subject
 _CLAUSE = re.compile(r"[,;:、。]|\band\b|\bwhile\b|而")
 _WORD = re.compile(r"[A-Za-z][A-Za-z'’-]*")
-# Words before a noun that do not change its meaning.
+# Words that do not change the meaning of the noun that follows them.
 _NEUTRAL_EN = """
     maximum minimum preliminary provisional
     total overall whole entire main actual final own same such its new current exact official reported following
@@ -35,7 +35,7 @@ _NEUTRAL_ZH = re.compile(
     rf"(?:{FRAME_ZH}|实现|列出|列明|给出|交出|取得|获得|公布|录得|超过|突破|报告|季度|总|全年|年度|公司|整体|最终|期内|[0-9年月日])+$"
 )
 _LONGEST_KIND_ZH = 4
-# Groups of characters that distinguish things of the same kind.
+# Groups of contrasting characters, e.g. 男 and 女 (male and female), that distinguish two variants of a noun.
 _CONTRASTS_ZH = "男女 东西南北 上下 春夏秋冬 内外 前后 正副 大小 新旧 单双 城郊 初终 青成少老"
 _ASKED_FOR_ZH = re.compile(r"(.?)([\u4e00-\u9fff]{2})(?:分别)?(?:是|为|有|达到?)?(?:多少|几|什么)")
 
@@ -53,7 +53,7 @@ class Difference(NamedTuple):
 
 
 def find_confusion(trial: TrialContext) -> Iterator[Evidence]:
-    """Yield evidence for the first wrong answer whose sentence is about a different subject from the question's."""
+    """Yield evidence for the first wrong answer whose sentence has a different subject from the question."""
     if trial.judged is None:
         return
     for answer, places in trial.origins:
@@ -67,7 +67,7 @@ def find_confusion(trial: TrialContext) -> Iterator[Evidence]:
 
 
 def _difference(trial: TrialContext, place: AnswerLocation) -> Difference | None:
-    """Return the first qualifier that differs between the question and the document, without splitting the question."""
+    """Return the first qualifier that differs between the document and the whole question."""
     terms = trial.terms
     certain = _other_year(terms, place) or _other_ordinal(terms, place) or _other_name(terms, place)
     if certain or trial.evidence(find_distance):
@@ -101,7 +101,7 @@ def _other_year(terms: QuestionTerms, place: AnswerLocation) -> Difference | Non
 
 
 def _year_for(folded: str, start: int, end: int) -> str | None:
-    """Return the year for a span: the nearest one in its clause, else the last one before it, else the first one."""
+    """Return the year that applies to a span: the nearest in its clause, else the last before it, else the first."""
     years = list(YEAR.finditer(folded))
     borders = [match.span() for match in _CLAUSE.finditer(folded)]
     first = max((after for _, after in borders if after <= start), default=0)
@@ -127,7 +127,7 @@ def _other_ordinal(terms: QuestionTerms, place: AnswerLocation) -> Difference | 
 
 def _other_name(terms: QuestionTerms, place: AnswerLocation) -> Difference | None:
     """Return the question's names if the document contains none of them, or contains another name in their place."""
-    if not terms.names or PRONOUN.search(place.sentence.folded):  # an excerpt may not contain the pronoun's antecedent
+    if not terms.names or PRONOUN.search(place.sentence.folded):  # the pronoun's antecedent may be outside the excerpt
         return None
     if terms.is_absent(place.page.folded):
         return Difference(", ".join(terms.names), None, "other.unnamed")
@@ -174,7 +174,7 @@ def _pairs(sentence: str) -> Iterator[tuple[str, str]]:
 
 
 def _is_kind(word: str, terms: QuestionTerms) -> bool:
-    """Return whether a word may name a kind of thing: no function word, verb or word from the question does."""
+    """Return whether a word may name a kind of thing. Function words, verbs and words from the question may not."""
     if word in STOP or word in _NEUTRAL or stem(word) in terms.content or word.removesuffix("'s") in terms.content:
         return False
     return not word.endswith(("ed", "ly", "ing", "s")) or word.endswith(("men's", "ss", "us"))

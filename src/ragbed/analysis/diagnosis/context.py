@@ -17,6 +17,7 @@ from ragbed.schema import Case, Stance
 from ragbed.scoring.robust.gold import Gold, GoldSlot, prepare
 from ragbed.scoring.robust.match import Mention
 from ragbed.scoring.robust.verdict import RobustVerdict
+from ragbed.testbeds import right_score
 
 # A function that yields the evidence for an error type.
 Rule: TypeAlias = Callable[["TrialContext"], Iterator[Evidence]]
@@ -131,17 +132,17 @@ class TrialContext:
 
     @property
     def answers(self) -> bool:
-        """Return whether the response contains a refusal or a possible answer."""
+        """Return whether the response contains a refusal, an error report or a possible answer."""
         return self.judged is not None and (
             self.judged.refused or self.judged.flagged or any(self.reply.held) or bool(self.reply.wrong)
         )
 
     def stance(self, place: AnswerLocation) -> Stance:
-        """Return the relevance label of the document at a location."""
+        """Return the relevance label of the document that contains a location."""
         return self.case.documents[place.document].stance
 
     def is_of_relation(self, answer: GivenAnswer, place: AnswerLocation) -> bool:
-        """Return whether a sentence may be about the question: it shares terms, or the answer is a date or quantity."""
+        """Return whether a sentence may concern the question: they share terms, or the answer is a date or quantity."""
         return bool(answer.slot.dates or answer.slot.quantities or self.terms.coverage(place.sentence.folded))
 
     def terms_of(self, part: int) -> QuestionTerms:
@@ -149,8 +150,8 @@ class TrialContext:
         return take_apart(self.parts[part].text, self.case.lang) if self.parts else self.terms
 
     def places(self, slot: GoldSlot) -> list[AnswerLocation]:
-        """Return the locations of an answer in the documents, starting with the sentence closest to the question."""
-        if id(slot) not in self._places:  # slots are kept as long as the trial, so their ids are unique
+        """Return an answer's locations in the documents, starting with the sentence most similar to the question."""
+        if id(slot) not in self._places:  # slots live as long as the trial, so their ids are unique
             self._places[id(slot)] = sorted(
                 self._find_places(slot), key=lambda place: (-place.coverage, place.document, place.mention)
             )
@@ -162,3 +163,8 @@ class TrialContext:
                 sentence = page.sentence_at(mention)
                 before = page.sentences[sentence.number - 1].folded if sentence.number else ""
                 yield AnswerLocation(number, page, sentence, mention, self.terms.coverage(before + sentence.folded))
+
+
+def is_right(stored: StoredResult, judged: RobustVerdict | None) -> bool:
+    """Return whether a trial is right on the robust track by its testbed's definition."""
+    return judged is not None and getattr(judged, right_score(stored.case)) is True

@@ -45,7 +45,7 @@ def find_distance(trial: TrialContext) -> Iterator[Evidence]:
 
 
 def _is_plain(trial: TrialContext, place: AnswerLocation) -> bool:
-    """Return whether a sentence in a non-supporting document has the subject's years and at least half of its names."""
+    """Return whether a non-supporting document's sentence has the question's years and at least half of its names."""
     terms, folded = trial.terms, place.sentence.folded
     if trial.stance(place) == "supports":
         return False

@@ -14,7 +14,7 @@ from ragbed.schema import Document, Search
 from ragbed.scoring.search import found_passages, score_search
 
 SEARCH = "search"
-_MAX_SHOWN = 300  # maximum number of characters of a passage or of all queries to store
+_MAX_SHOWN = 300  # maximum number of characters to store from a passage, or from all queries together
 
 
 def with_found_passages(stored: StoredResult) -> StoredResult:
@@ -54,7 +54,7 @@ def find_early_stop(trial: TrialContext) -> Iterator[Evidence]:
 
 
 def find_trusted_passage(trial: TrialContext) -> Iterator[Evidence]:
-    """E17: the searches found a false passage, and the response gives its answer."""
+    """E17: the searches found a passage with a false answer, and the response gives that answer."""
     if _scores(trial).get("trusted_false"):
         yield _with_passage(trial, "E17", "trusted-passage", "contradicts")
 

@@ -11,7 +11,7 @@ from ragbed.analysis.diagnosis.records import NAMES
 from ragbed.analysis.statistics.rates import Interval
 from ragbed.runs.store import StoredResult, open_store
 
-# Number of the paper's table that shows each testbed's errors.
+# The number of the table in the paper that shows each testbed's errors.
 PAPER_TABLES = {"noise": 2, "rejection": 4, "integration": 6}
 
 

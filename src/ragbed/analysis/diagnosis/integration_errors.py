@@ -93,7 +93,7 @@ def _answer_count(trial: TrialContext) -> int:
 
 
 def _wrong_answers(trial: TrialContext) -> list[GivenAnswer]:
-    """Return the wrong answers in sentences without a right answer, and wrong values that are in no document."""
+    """Return wrong answers from document sentences without a right answer, and wrong values that are in no document."""
     slots = [slot for slot, held in zip(trial.gold.slots, trial.reply.held, strict=True) if held]
     read = {(place.document, place.sentence.number) for slot in slots for place in trial.places(slot)}
     return [
@@ -139,7 +139,7 @@ def _without_answered(trial: TrialContext, parts: list[int]) -> list[int]:
 
 
 def _can_be_mixed_up(trial: TrialContext, part: int, other: int) -> bool:
-    # A date is never mistaken for a name.
+    # Answers of different types, such as a date and a name, are never mixed up.
     return part != other and is_alike(trial.gold.slots[part], trial.gold.slots[other])
 
 

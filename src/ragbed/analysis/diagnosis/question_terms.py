@@ -69,16 +69,16 @@ class QuestionTerms:
     ordinals: frozenset[tuple[str, str]]
 
     def anchors_in(self, folded: str) -> list[str]:
-        """Return the names, years and ordinals that a normalised text contains."""
+        """Return the question's names, years and ordinals that a normalised text contains."""
         found = self.names_in(folded) + sorted(self.years & years_in(folded))
         return found + [f"{which} {of}".strip() for of, which in sorted(self.ordinals & ordinals_in(folded))]
 
     def names_in(self, folded: str) -> list[str]:
-        """Return the names that a normalised text contains."""
+        """Return the question's names that a normalised text contains."""
         return [name for name in self.names if _has_name(folded, name, self.lang)]
 
     def is_absent(self, folded: str) -> bool:
-        """Return whether a text contains none of the names, nor the beginning of a name (鹭河大水 for 鹭河洪水)."""
+        """Return whether a text has neither a name from the question nor the start of one (鹭河大水 for 鹭河洪水)."""
         has_start = self.lang == "zh" and any(name[:2] in folded for name in self.names)
         return bool(self.names) and not has_start and not self.names_in(folded)
 
@@ -101,13 +101,13 @@ def years_in(folded: str) -> frozenset[str]:
 
 
 def ordinals_in(folded: str) -> frozenset[tuple[str, str]]:
-    """Return the ordinals in a normalised text, with the nouns they count."""
+    """Return the ordinals in a normalised text, with the nouns that they modify."""
     return frozenset(_ordinal(match) for match in _ORDINALS.finditer(folded))
 
 
 @lru_cache(maxsize=32_768)
 def _content_of(folded: str, lang: Lang) -> frozenset[str]:
-    """Return the stems of the content words, or pairs of characters in Chinese."""
+    """Return the stems of the content words or, in Chinese, the pairs of adjacent characters."""
     words = tokens(folded)
     if lang == "en":
         return frozenset(stem(word) for word in words if word not in STOP)
@@ -140,7 +140,7 @@ def _names_en(question: str) -> tuple[str, ...]:
 
 
 def _names_zh(question: str) -> tuple[str, ...]:
-    """Return the quoted titles, and other runs of characters that are not next to the question word."""
+    """Return the quoted titles and the other runs of characters, except the run next to the question word."""
     names = [next(filter(None, match.groups())) for match in _TITLE_ZH.finditer(question)]
     for part in re.split("[，；,;。？?]", question):
         asking = _ASKING.search(part)

@@ -6,6 +6,9 @@ from typing import Literal, TypeAlias
 
 from ragbed.schema import Lang, Record
 
+# The file with a run's diagnoses, and its folder inside the run's folder.
+FOLDER, FILE = "diagnose", "diagnosis.jsonl"
+
 ErrorType: TypeAlias = Literal[
     "E1", "E2", "E3", "E4", "E5", "E6", "E7", "E8", "E9", "E10", "E11", "E12", "E13", "E14", "E15", "E16", "E17"
 ]  # fmt: skip
@@ -56,7 +59,7 @@ class Evidence(Record, frozen=True, kw_only=True):
     distance: int | None = None  # number of words (characters in Chinese) between the question's subject and the answer
     part: int | None = None  # index of the sub-question that the evidence is about
     bound_to: int | None = None  # index of the sub-question that was wrongly given this part's answer
-    confirmed: bool | None = None  # whether a call without the cause gave the right result; None if not tested
+    confirmed: bool | None = None  # whether removing the suspected cause fixed the response; None if not tested
 
 
 class Diagnosis(Record, frozen=True, kw_only=True):

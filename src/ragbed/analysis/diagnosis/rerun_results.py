@@ -66,7 +66,7 @@ def count_dependence(diagnoses: Sequence[Diagnosis]) -> dict[str, int]:
 def summary_values(
     counts: DiagnosisCounts, diagnoses: Sequence[Diagnosis], *, is_monitored: bool = False
 ) -> dict[str, Any]:
-    """Return a summary of the diagnoses as plain values."""
+    """Return a summary of the diagnoses as a JSON-compatible dictionary."""
     confirmed = [
         {"model": model, "testbed": testbed, "lang": lang, "type": name, "confirmed": yes, "asked": tested}
         for (model, testbed, lang, name), (yes, tested) in count_confirmed(diagnoses).items()

@@ -1,4 +1,4 @@
-"""Create the cases for calls that test a diagnosis: the same case without the cause, or without one of its documents.
+"""Create cases that test a diagnosis: the same case without the cause of the error, or without one of its documents.
 
 The calls are stored as runs in the diagnosed run's folder, with the same guarantees.
 """
@@ -12,8 +12,9 @@ from pathlib import Path
 
 from msgspec import structs
 
+from ragbed.analysis.diagnosis.context import is_right
 from ragbed.analysis.diagnosis.parsed_text import ParsedText, open_page
-from ragbed.analysis.diagnosis.records import Diagnosis, ErrorType, Evidence
+from ragbed.analysis.diagnosis.records import FOLDER, Diagnosis, ErrorType, Evidence
 from ragbed.analysis.diagnosis.response_answers import to_slot
 from ragbed.analysis.diagnosis.subquestions import split_question
 from ragbed.errors import UsageError
@@ -22,9 +23,8 @@ from ragbed.runs.store import RunStore, StoredResult, open_store
 from ragbed.schema import Case, Document, Message
 from ragbed.scoring.robust.gold import prepare
 from ragbed.scoring.robust.verdict import judge, trim_response
-from ragbed.testbeds import right_score
+from ragbed.testbeds.prompts.requests import hash_messages
 
-FOLDER = "diagnose"  # inside the folder of the diagnosed run
 SAMPLING = ("temperature", "top_p", "max_tokens")
 _REQUEST_OPTIONS = ("thinking", "reasoning_effort", "extra_body", "seed_model")
 
@@ -58,7 +58,7 @@ def interventions(diagnoses: Iterable[Diagnosis], cases: Mapping[str, Case]) -> 
 
 
 def intervene(case: Case, evidence: Evidence) -> Case | None:
-    """Return the case without the cause, or None if the error type cannot be confirmed."""
+    """Return the case without the cause of the error, or None if the error type cannot be confirmed."""
     change = None if case.testbed == "search" else INTERVENTIONS.get(evidence.type)  # an episode is not a single call
     return None if change is None else change(case, evidence)
 
@@ -97,7 +97,7 @@ def confirm(diagnosis: Diagnosis, case: Case, replies: Mapping[str, StoredResult
     for evidence in diagnosis.evidence:
         changed = intervene(case, evidence)
         stored = None if changed is None else replies.get(changed.case)
-        right = None if stored is None else _is_wanted(stored)
+        right = None if stored is None else is_right(stored, judge(stored.case, stored.completion.reply or ""))
         confirmed.append(structs.replace(evidence, confirmed=right))
     return structs.replace(diagnosis, evidence=tuple(confirmed))
 
@@ -114,11 +114,6 @@ def hang(diagnosis: Diagnosis, case: Case, replies: Mapping[str, StoredResult]) 
         number for number, reply in stored.items() if reply is not None and not _says(reply, case, diagnosis.said)
     )
     return structs.replace(diagnosis, hangs_on=on)
-
-
-def _is_wanted(stored: StoredResult) -> bool:
-    judged = judge(stored.case, stored.completion.reply or "")
-    return getattr(judged, right_score(stored.case)) is True
 
 
 def _says(stored: StoredResult, case: Case, answer: str) -> bool:
@@ -172,7 +167,7 @@ def _drop_sentence(case: Case, evidence: Evidence) -> Case | None:
 
 
 def _drop_document(case: Case, evidence: Evidence) -> Case | None:
-    """E3: remove the document or, if it supports the answer, only the sentence."""
+    """E3: remove the confusing document or, if it supports the answer, only the confusing sentence."""
     if evidence.document is None:
         return None
     if case.documents[evidence.document].stance == "supports":
@@ -195,7 +190,7 @@ def _ask_part(case: Case, evidence: Evidence) -> Case | None:
 
 
 def _drop_false(case: Case, evidence: Evidence) -> Case | None:
-    """E9: remove all false documents. Return None if no documents remain: the closed-book response shows the result."""
+    """E9: remove all false documents. Return None if no documents remain; the closed-book case already tests this."""
     rest = [document for document in case.documents if document.stance != "contradicts"]
     return _with_documents(case, rest, f"cause={evidence.type}") if rest else None
 
@@ -231,6 +226,5 @@ def _replace(messages: Sequence[Message], old: str, new: str) -> tuple[Message, 
 
 def _rename(case: Case, purpose: str, messages: tuple[Message, ...], **changes: object) -> Case:
     # The name includes a hash of the prompt, so that a changed diagnosis never uses an outdated response.
-    text = "\0".join(message.content for message in messages)
-    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
-    return structs.replace(case, case=f"{case.case},{purpose},prompt={digest}", messages=messages, **changes)
+    name = f"{case.case},{purpose},prompt={hash_messages(messages)[:12]}"
+    return structs.replace(case, case=name, messages=messages, **changes)

@@ -34,8 +34,8 @@ _NAME_EN = re.compile(
 _CUT_ZH = re.compile(rf"[^\u3400-\u9fff·A-Za-z0-9]+|{FRAME_ZH}")
 _INSIDE_ZH = re.compile("[\u3400-\u9fff]{1,3}")  # characters from the question that may also be part of a name
 _TITLE_ZH = re.compile("《([^》]+)》")
-_TELLING = 100  # minimum value of a count that is matched without its unit, e.g. 331张 for 331票
-_SHARED_ZH = 2  # minimum number of shared characters that count as repeated from the question
+_TELLING = 100  # smallest count that may match with a different unit, e.g. 331张 for 331票
+_SHARED_ZH = 2  # minimum number of adjacent characters that must be in the question to count as repeated from it
 
 
 class GivenAnswer(NamedTuple):
@@ -177,7 +177,7 @@ def is_alike(first: GoldSlot, other: GoldSlot) -> bool:
 
 
 def _is_idle(folded: str, quantity: Quantity) -> bool:
-    # Neither a year nor the 一 in 一台, which means "a", is a quantity.
+    # A year does not count as a quantity, and neither does the 一 in 一台, which means "a".
     text = folded[quantity.start : quantity.end]
     return YEAR.fullmatch(text) is not None or (text[:1] == "一" and quantity.value == 1)
 

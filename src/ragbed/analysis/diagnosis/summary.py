@@ -18,7 +18,7 @@ UNCLASSIFIED = "unclassified"
 NO_ANSWER = "no answer"
 SOURCES = ("supports", "distracts", "contradicts", "parametric", "none", NO_ANSWER)
 
-# Percentages of ChatGLM2-6B's integration errors without noise, as counted by hand in the paper.
+# Percentage of each error type among ChatGLM2-6B's integration errors without noise, as counted by hand in the paper.
 PAPER_SHARES = {"E4": 28, "E5": 28, "E6": 6, "E7": 38}
 
 
@@ -43,7 +43,7 @@ class TypeShare:
     share: Interval
 
     def as_json(self) -> dict[str, object]:
-        """Return the share as plain values."""
+        """Return the share as a JSON-compatible dictionary."""
         value, low, high = self.bounds()
         return {"name": self.name, "count": self.count, "n": self.n, "value": value, "low": low, "high": high}
 
@@ -70,7 +70,7 @@ class GroupSummary:
     paper_types: tuple[tuple[str, int], ...]
 
     def as_json(self) -> dict[str, object]:
-        """Return the summary as plain values."""
+        """Return the summary as a JSON-compatible dictionary."""
         return self.group._asdict() | {
             "wrong": self.wrong,
             "paper_only": self.paper_only,

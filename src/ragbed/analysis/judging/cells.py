@@ -34,7 +34,7 @@ def _read(run: Path, path: Path) -> Iterator[Cell]:
             judges = [name for name, _ in store.models().values()]
     except EmptyRun:  # the judge's run was killed while its file was being created
         return
-    if criterion is None or settings.get("prompt") != criterion.prompt:  # the judge had other instructions
+    if criterion is None or settings.get("prompt") != criterion.prompt:  # the judge was given a different prompt
         return
     scope = Scope(run, criterion)
     for counts in tabulate(scope, scope.replies(), read_judgements(path.parent, criterion, judges)):

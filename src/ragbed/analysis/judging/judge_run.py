@@ -1,4 +1,4 @@
-"""Manage a judge's run, which is stored in the judged run's folder with the same guarantees."""
+"""Manage a judge's run, which is stored inside the judged run's folder and can be resumed like any other run."""
 
 from __future__ import annotations
 
@@ -6,17 +6,20 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ragbed.analysis.judging import FOLDER
 from ragbed.analysis.judging.criteria import Criterion
 from ragbed.analysis.judging.request import judge_case
 from ragbed.analysis.judging.verdict import Verdict, settle, verdict_of
 from ragbed.io.locations import place_inside
-from ragbed.models.base import Sampling
 from ragbed.runs.scoring import open_scored
 from ragbed.runs.store import StoredResult, open_store
 from ragbed.schema import Case
 from ragbed.scoring import score
+
+if TYPE_CHECKING:
+    from ragbed.models.base import Sampling
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Read human labels for responses from a file with one label per line, and combine them into one value per response."""
+"""Read human labels from a file with one label per line, and combine them into one label per response."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Turn a stored response into a case for the judge, named after the hash of its prompt."""
+"""Turn a stored response into a case for the judge, named by a hash of the judge's prompt."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Return judge results as plain values: rates by condition, agreement with people, and agreement between judges."""
+"""Prepare judge results for JSON: rates by condition, agreement with people, and agreement between judges."""
 
 from __future__ import annotations
 
@@ -121,8 +121,7 @@ def write_sample(judged: Sequence[CriterionJudgements], size: int, path: Path) -
     """Write `size` responses per criterion for people to label, and return the number written."""
     drawn = [label for part in judged for label in draw_sample(part.scope, part.replies, part.judgements, size)]
     with write_whole(path) as sink:
-        for label in drawn:
-            sink.write(msgspec.json.encode(label) + b"\n")
+        sink.writelines(msgspec.json.encode(label) + b"\n" for label in drawn)
     return len(drawn)
 
 

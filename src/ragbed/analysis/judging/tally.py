@@ -58,12 +58,12 @@ class JudgedCell:
 
     @property
     def judged(self) -> int:
-        """Return the number of responses that the judge decided."""
+        """Return the number of responses on which the judge reached a verdict."""
         return self.yes + self.no + self.none - self.empty
 
     @property
     def rate(self) -> float | None:
-        """Return the share of yes verdicts among all attempted cases, or None if nothing was decided."""
+        """Return the share of yes verdicts among all attempted cases, or None if the judge reached no verdict."""
         return self.yes / self.asked if self.judged else None
 
     @property
@@ -72,7 +72,7 @@ class JudgedCell:
         return self.unparsed + self.failed + self.too_long + self.pending
 
     def as_json(self) -> dict[str, object]:
-        """Return the counts and the rate as plain values."""
+        """Return the counts and the rate as a JSON-compatible dictionary."""
         internal = ("condition", "by_cluster", "unanswered")
         counts = {column.name: getattr(self, column.name) for column in fields(self) if column.name not in internal}
         return structs.asdict(self.condition) | counts | {"rate": None if self.rate is None else round(self.rate, 6)}

@@ -1,4 +1,4 @@
-"""Parse a judge's response into a verdict from the closed list, or `unparsed` if it is ambiguous."""
+"""Parse a judge's response into one of the allowed verdicts, or `unparsed` if the response is ambiguous."""
 
 from __future__ import annotations
 

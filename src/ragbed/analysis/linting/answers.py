@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from ragbed.analysis.linting.rules import Fault, View, rule
 from ragbed.schema import Answer, Item, Lang
 
-SHORT = {1: "≤1", 2: "≤2", 3: "≤3"}  # definitions by maximum length in characters
+SHORT = {1: "≤1", 2: "≤2", 3: "≤3"}  # names of the definitions, by maximum answer length in characters
 
 # Most Chinese personal names have three characters and no numeral. They match by chance as rarely as a long English
 # word, unlike e.g. 三十人.
@@ -157,7 +157,7 @@ def edge_punctuation(view: View) -> Iterator[Fault]:
     fix='Split it: ["a,b"] is one string with a comma, ["a", "b"] is two aliases.',
 )
 def joined_alias(view: View) -> Iterator[Fault]:
-    """Find aliases with ; or | (in Chinese also 、 or a comma not between digits), or with equal parts.
+    """Find aliases that contain ; or | (in Chinese also 、 or a comma not between digits), or that repeat a part.
 
     Parts are compared without punctuation.
     """

@@ -69,7 +69,7 @@ def braces(view: View) -> Iterator[Fault]:
 def prompt_words(view: View) -> Iterator[Fault]:
     """Find 问题, 文档, question or document before a colon (`words`), and template tokens or fences (`template`)."""
     for index, (passage, lowered) in enumerate(zip(view.item.passages, view.folded[PLAIN], strict=True)):
-        # Most texts contain none of these words, and a substring search is faster than a regular expression.
+        # Most texts contain none of the words, and a substring search is faster than a regular expression.
         words = any(word in lowered for word in _WORDS) and _PROMPT_WORDS.search(passage.text)
         template = any(mark in lowered for mark in _MARKS) and _TEMPLATE.search(passage.text)
         if hits := {name: match for name, match in ((WORDS, words), (TEMPLATE, template)) if match}:

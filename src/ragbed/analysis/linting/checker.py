@@ -61,7 +61,7 @@ class DatasetCheck:
                         yield self._finding(view.item.id, view.line, rule, fault)
 
     def statistics(self) -> dict[str, object] | None:
-        """Return the dataset's statistics once all findings have been read, or None if only records were checked."""
+        """Return the statistics once all findings are read, or None if there are no items or only `record` ran."""
         if not self._rules or not self.items:
             return None
         return self._statistics.summary() | self._duplicates() | self._context.sums

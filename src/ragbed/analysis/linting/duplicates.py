@@ -37,7 +37,7 @@ def exact_duplicate(view: View) -> Iterator[Fault]:
     fix="Keep the more complete document.",
 )
 def near_duplicate(view: View) -> Iterator[Fault]:
-    """Find near duplicates by 5-character n-grams without white space: |A∩B| / min(|A|,|B|) ≥ 0.8.
+    """Find near duplicates by character 5-grams, ignoring white space: |A∩B| / min(|A|,|B|) ≥ 0.8.
 
     Edited documents are excluded.
     """

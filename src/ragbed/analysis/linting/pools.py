@@ -49,7 +49,7 @@ def slots_groups(view: View) -> Iterator[Fault]:
     fix="Add documents, use fewer documents per question, or choose other noise ratios.",
 )
 def mix(context: DatasetContext) -> Find:
-    """Find the cases that `ragbed cases` would count as infeasible with these settings."""
+    """Find the cases that `ragbed cases` would count as infeasible with the given settings."""
     abilities = [testbed for testbed in choose_testbeds(None, context.settings) if isinstance(testbed, Ability)]
 
     def find(view: View) -> Iterator[Fault]:
@@ -67,7 +67,7 @@ def mix(context: DatasetContext) -> Find:
 
 @dataclass(frozen=True)
 class _SingleItem(Dataset):
-    """A dataset with a single item, because the mixes that an item can supply do not depend on other items."""
+    """A dataset with one item, used to check which document mixes are feasible for that item alone."""
 
     item: Item
 

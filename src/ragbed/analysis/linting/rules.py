@@ -22,7 +22,7 @@ PLAIN = "plain"  # both texts are lower-cased, as when RGB's documents were labe
 SPACELESS = (
     "spaceless"  # as the original scorer reads Chinese: spaces are removed from the text but not from the gold answer
 )
-BOUNDARY = "boundary"  # the gold answer occurs outside longer numbers or words
+BOUNDARY = "boundary"  # the gold answer occurs on its own, not as part of a longer number or word
 
 _CONTEXT_CHARS = 12  # characters of context on each side of a match: enough to locate it, but short enough for one line
 _RGB_FIELDS: dict[Stance, str] = {"supports": "positive", "contradicts": "positive_wrong", "distracts": "negative"}
@@ -145,7 +145,7 @@ class Rule:
     meaning: str
     fix: str
     bind: Callable[[DatasetContext], Find]
-    definitions: tuple[str, ...] = ()  # definitions that are counted separately
+    definitions: tuple[str, ...] = ()  # variants of the rule's definition, counted separately
     optional: bool = False  # whether the rule runs only if it is named, because it takes longer
 
 

@@ -24,7 +24,7 @@ _DATE = re.compile(
     rf"\d\s*[年月日号]|\b{_MONTH}\s+\d|\d\s+{_MONTH}\b|\b{_MONTH},?\s+\d{{4}}|\d{{4}}-\d\d", re.IGNORECASE
 )
 
-# Two ways to recognise a date: 年, 月 or 日 anywhere, or a number next to one of these or next to a month.
+# Two ways to recognise a date: 年, 月 or 日 anywhere, or a number next to one of these or to a month name.
 CHARACTER, DATED = "character", "dated"
 
 
@@ -72,7 +72,7 @@ class Statistics:
         self._add_numbers(view)
 
     def summary(self) -> dict[str, object]:
-        """Return all statistics as plain values, for JSON."""
+        """Return all statistics as a JSON-compatible dictionary."""
         return {
             "records": self._records,
             **{name: dict(counter.most_common()) for name, counter in self._counters.items()},
@@ -126,7 +126,7 @@ class Statistics:
                     self._spreads["words"][key][len(passage.text.split())] += 1
 
     def _add_fidelity(self, view: View) -> None:
-        """Count the documents whose label matches whether they contain the answer, except for integration items."""
+        """Count the documents whose label agrees with whether they contain the answer, except for integration items."""
         if kind_of(view.item) == "integration":
             return
         for name, texts in view.folded.items():
@@ -137,7 +137,7 @@ class Statistics:
                 counter[f"{stance}_all"] += len(view.pools[stance])
 
     def _add_numbers(self, view: View) -> None:
-        """Count aliases that start with a digit in supporting documents, in total and inside longer numbers."""
+        """Count how often supporting documents contain aliases with a leading digit, in total and in longer numbers."""
         aliases = [alias.lower() for slot in view.item.answer for alias in slot if alias[0].isdigit()]
         for name, texts in view.folded.items():
             counter = self._numbers[name]

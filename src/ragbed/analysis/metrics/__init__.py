@@ -53,7 +53,7 @@ METRICS: dict[str, Callable[[CellBuilder], Iterator[Cell]]] = {
 
 _TESTS = ("drop_p", "decline_p", "same_p")
 _PLUGIN_SCORES = {"accuracy": "correct", "refusal": "refused", "error_detection": "flagged"}
-# The questions on which several models are compared in a table.
+# Functions that select the questions on which several models are compared, by table name.
 _COMMON = {"counterfactual": common_items, "conflict": conflict.same_priors}
 # Tables that are also computed separately for questions that a model can and cannot answer without documents.
 _ADJUSTED = ("noise", "rejection", "integration", "counterfactual")
@@ -149,7 +149,7 @@ def _measure_group(trials: TrialColumns, track: str, alpha: float | None) -> Ite
 
 
 def _measure_plugin_testbed(builder: CellBuilder) -> Iterator[Cell]:
-    """Yield the cells of a plug-in's testbed, in a table named after it, by number of documents."""
+    """Yield the cells of a plug-in's testbed by number of documents, in a table named after the testbed."""
     for k, mask in builder.trials.split(builder.trials.of(builder.table), "k"):
         for metric, name in _PLUGIN_SCORES.items():
             yield builder.at(k=k).rate(metric, mask, builder.score(name))

@@ -57,6 +57,12 @@ class Cell:
         )
 
 
+def interval_of(estimate: Estimate) -> Interval:
+    """Return an estimate's value and bounds, with NaN for those that are missing."""
+    bounds = (estimate.value, estimate.low, estimate.high)
+    return Interval(*(math.nan if bound is None else bound for bound in bounds))
+
+
 def full_place(cell: Cell) -> Place:
     """Return the dataset, language, profile and condition of a cell."""
     place: Place = {"data": cell.key.data, "lang": cell.key.lang, "profile": cell.key.profile}
@@ -64,7 +70,7 @@ def full_place(cell: Cell) -> Place:
 
 
 def decided_for(cell: Cell, decided: Iterable[DecidedInterval]) -> list[DecidedInterval]:
-    """Return the intervals of decisions about a cell."""
+    """Return the intervals of the `--until` decisions that apply to a cell."""
     return [
         interval
         for interval in decided
@@ -75,7 +81,7 @@ def decided_for(cell: Cell, decided: Iterable[DecidedInterval]) -> list[DecidedI
 
 
 def narrow_cells(cells: Iterable[Cell], decided: Sequence[DecidedInterval], alpha: float) -> Iterator[Cell]:
-    """Yield the cells, with intervals narrowed by a run's decisions (see `runs.decided`)."""
+    """Yield the cells, with their intervals narrowed to agree with a run's decisions (see `runs.decided`)."""
     for cell in cells:
         estimate, found = cell.estimate, decided_for(cell, decided)
         if not found or estimate.value is None or estimate.low is None or estimate.high is None:
@@ -106,7 +112,7 @@ class CellBuilder:
         return replace(self, place=place)
 
     def score(self, name: str) -> Floats:
-        """Return a score for every trial."""
+        """Return the named score for every trial."""
         return self.trials.score(name, self.track)
 
     def rate(self, metric: str, mask: Mask, values: Floats) -> Cell:
@@ -125,7 +131,7 @@ class CellBuilder:
         return rate_sequence(hits, trials, counts, self.alpha, self.trials.largest_planned(mask))
 
     def difference(self, metric: str, first: Mask, second: Mask, values: Floats) -> Cell:
-        """Return the mean of second minus first over the questions that have both values; n counts these questions."""
+        """Return the mean of `second` minus `first` over the questions with both values; n counts these questions."""
         moved, counts = self.moved(first, second, values)
         interval = self.paired(moved, counts) if len(moved) else UNDEFINED
         return self.cell(metric, interval, int(counts.sum()), first | second)
@@ -137,19 +143,19 @@ class CellBuilder:
         return difference_sequence(moved, counts, self.alpha)
 
     def fixed(self, interval: Interval) -> Interval:
-        """Return an interval that assumes a fixed number of questions, without bounds if the run was monitored."""
+        """Return an interval, dropping its bounds if the run was monitored: they assume a fixed number of questions."""
         return interval if self.alpha is None else Interval(interval.value, math.nan, math.nan)
 
     def moved(self, first: Mask, second: Mask, values: Floats) -> tuple[Floats, Ints]:
-        """Return the difference for each question (or event) with both values, and how many questions it represents."""
+        """Return the differences for questions (or events) with both values, and how many questions each represents."""
         moved = self.trials.per_cluster(second, values) - self.trials.per_cluster(first, values)
         paired = np.isfinite(moved)
-        return moved[paired], self.trials.counts(self.trials.cluster, self.trials.clusters)[paired]
+        return moved[paired], self.trials.cluster_counts[paired]
 
     def resampled(
         self, metrics: Sequence[str], parts: Sequence[tuple[Mask, Floats]], statistic: Statistic
     ) -> list[Cell]:
-        """Return statistics of totals (each part's sum, then each part's number of trials) with bootstrap intervals."""
+        """Return statistics of the parts' totals (all sums, then all trial counts) with bootstrap intervals."""
         rows, counts = self.trials.sums(*parts)
         intervals = [UNDEFINED] * len(metrics)
         if len(rows):
@@ -169,7 +175,7 @@ class CellBuilder:
         """
         trials = np.bincount(of, minlength=self.trials.clusters)
         found = np.bincount(of, weights=hits, minlength=self.trials.clusters)
-        counts = self.trials.counts(self.trials.cluster, self.trials.clusters)
+        counts = self.trials.cluster_counts
         used = trials > 0
         interval = self._rate_interval(found[used].tolist(), trials[used].tolist(), counts[used].tolist(), mask)
         return self.cell(metric, interval, int(trials @ counts), mask)

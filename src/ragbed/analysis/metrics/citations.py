@@ -1,4 +1,4 @@
-"""Metrics for citations by the `cite` prompting strategy: precision, recall, fabricated numbers, uncited sentences."""
+"""Citation metrics for the `cite` prompting strategy: precision, recall, fabricated citations and uncited sentences."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ragbed.scoring.citations import CITATION_SCORES
 
 
 def measure(builder: CellBuilder) -> Iterator[Cell]:
-    """Yield the means over all responses that give an answer, for all noise ratios together and for each ratio."""
+    """Yield the mean citation scores of responses with an answer, over all noise ratios and for each ratio."""
     trials = builder.trials
     values = {name: trials.scores[name] for name in CITATION_SCORES if name in trials.scores}
     given = trials.of("noise") | trials.of("integration")

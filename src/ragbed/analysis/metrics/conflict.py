@@ -21,7 +21,7 @@ from ragbed.testbeds.conflict import STRENGTHS
 
 PRIORS = ("right", "wrong", "none")
 _UNKNOWN = -1  # prior of a question without closed-book responses
-_BEYOND = 1.0  # distance of an undefined flip point from the ratios, so that resamples are ordered correctly
+_BEYOND = 1.0  # how far beyond the ratios an undefined flip point is placed, so that resamples are ordered correctly
 
 
 def priors(trials: TrialColumns, track: str) -> NDArray[np.int64]:
@@ -83,7 +83,7 @@ def _biases(builder: CellBuilder, by_prior: dict[str, Mask]) -> Iterator[Cell]:
     if only_prior.any() and trials.has("misled", builder.track):
         misled = builder.score("misled")
         yield builder.rate("context_bias", only_prior, misled)
-        strength = trials.scores.get("false_strength", np.full(len(trials.item), np.nan))
+        strength = trials.untracked("false_strength")
         for number, name in enumerate(STRENGTHS):
             if (only_prior & (strength == number)).any():
                 yield builder.rate(f"context_bias_{name}", only_prior & (strength == number), misled)

@@ -62,7 +62,7 @@ def outcomes(trials: TrialColumns, track: str) -> dict[str, Floats]:
     kinds = {
         "correct": correct & ~misled,
         "misled": misled & ~partial,
-        "both": misled & partial,  # asserting both answers is not correct, although the true one is stated
+        "both": misled & partial,  # not correct, although the true answer is also stated
         "refused": refused & ~correct & ~misled,
         "other": ~correct & ~misled & ~refused,
     }
@@ -76,7 +76,7 @@ def outcomes(trials: TrialColumns, track: str) -> dict[str, Floats]:
 
 
 def _detection(builder: CellBuilder, mask: Mask) -> Iterator[Cell]:
-    """Yield how well flags distinguish false documents from true ones."""
+    """Yield how well the model's error reports distinguish false documents from true ones."""
     trials, flagged = builder.trials, builder.score("flagged")
     false, clean = mask & (trials.correct == 0) & (trials.noise == 0), mask & (trials.correct == 1)
     if false.any() and (clean & trials.asked).any():
@@ -103,7 +103,7 @@ def _slopes(builder: CellBuilder, mask: Mask) -> Iterator[Cell]:
 
 
 def _gate(builder: CellBuilder) -> Iterator[Cell]:
-    """Yield whether the paper's accuracy gate is passed, and the other samples' accuracy on known questions.
+    """Yield whether the paper's accuracy gate is passed, and the accuracy of the other samples on known questions.
 
     The other samples are those that were not used to choose the known questions.
     """

@@ -47,7 +47,7 @@ def _tax(builder: CellBuilder, mask: Mask, alone: Mask) -> Iterator[Cell]:
 
 
 def _all_correct(layouts: Ints, parts: Mask, correct: Floats) -> Floats:
-    """Return whether all parts that have a trial's layout and repeat are correct, or NaN if there are no parts."""
+    """Return for each trial whether all parts with its layout and repeat are correct, or NaN if there are no parts."""
     _, layout = np.unique(layouts, axis=0, return_inverse=True)
     layout = layout.reshape(-1)
     least = np.full(layout.max(initial=0) + 1, np.inf)
@@ -56,6 +56,6 @@ def _all_correct(layouts: Ints, parts: Mask, correct: Floats) -> Floats:
 
 
 def _loss(totals: Floats) -> Floats:
-    """Return the share correct when parts are asked separately, minus the share correct when all are asked at once."""
+    """Return the accuracy when sub-questions are asked separately, minus the accuracy when all are asked at once."""
     parts, complete, n, _ = np.moveaxis(totals, -1, 0)
     return np.stack([(parts - complete) / n], axis=-1)

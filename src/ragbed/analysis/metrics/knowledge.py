@@ -24,7 +24,7 @@ def gate_samples(trials: TrialColumns) -> Mask:
 
 
 def gate_accuracy(trials: TrialColumns, track: str) -> Floats:
-    """Return each question's accuracy over its gate samples, or NaN without samples. A question is known above 0.5."""
+    """Return each question's accuracy over its gate samples, or NaN without any. Above 0.5, the question is known."""
     return trials.per_item(gate_samples(trials), trials.score("correct", track))
 
 
@@ -51,7 +51,7 @@ def measure(builder: CellBuilder) -> Iterator[Cell]:
 
 
 def measure_transitions(builder: CellBuilder) -> Iterator[Cell]:
-    """Yield how verdicts change from closed book to no noise to each ratio, and how documents affect known questions.
+    """Yield how verdicts change between closed book, no noise and each noise ratio, and the effect on known questions.
 
     A question's verdict in a setting is the majority verdict of its trials. The eight paths are named after the
     verdicts, e.g. `wrong_right_wrong`.

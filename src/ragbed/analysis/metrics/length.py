@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ragbed.analysis.metrics.cells import Cell, CellBuilder
+from ragbed.analysis.metrics.cells import Cell, CellBuilder, interval_of
 from ragbed.analysis.metrics.curve import measure_bands, ratio_of_loss, within
 from ragbed.analysis.metrics.trial_columns import Mask, TrialColumns
 from ragbed.analysis.statistics.binomial import Floats
-from ragbed.analysis.statistics.rates import Interval, clustered_mean
+from ragbed.analysis.statistics.rates import clustered_mean
 from ragbed.analysis.statistics.trend import clustered_slope
 from ragbed.analysis.statistics.unpaired import combine_rates
 
@@ -66,7 +66,7 @@ def _of_shared_questions(trials: TrialColumns, points: dict[int, Mask], correct:
 def _measure_tokens(builder: CellBuilder, mask: Mask) -> Iterator[Cell]:
     """Yield the mean length of the prompts in tokens, and the share of prompts whose length is an estimate."""
     trials = builder.trials
-    tokens = trials.scores.get("prompt_tokens", np.full(len(trials.item), np.nan))
+    tokens = trials.untracked("prompt_tokens")
     known = mask & np.isfinite(tokens)
     if known.any():
         rows, counts = trials.sums((known, tokens))
@@ -77,7 +77,7 @@ def _measure_tokens(builder: CellBuilder, mask: Mask) -> Iterator[Cell]:
 
 
 def _measure_trend(builder: CellBuilder, mask: Mask, points: dict[int, Mask], correct: Floats) -> Iterator[Cell]:
-    """Yield the change per doubling of the number of documents, the retention, and the number at which 10% is lost."""
+    """Yield the accuracy slope per doubling of documents, the retention, and the document count for a 10% loss."""
     trials, scored = builder.trials, np.logical_or.reduce(list(points.values())) & np.isfinite(correct)
     doublings = np.log2(np.maximum(trials.k, 1))
     counts = trials.count[scored]
@@ -114,12 +114,7 @@ def _measure_positions(builder: CellBuilder, mask: Mask, arm: str | None) -> Ite
         yield from cells.values()
         compared = [cells[number].estimate for number in (_FIRST, _LAST, _MIDDLE) if number in cells]
         if len(compared) == 3 and all(one.value is not None for one in compared):
-            intervals = [Interval(*(_number(bound) for bound in (one.value, one.low, one.high))) for one in compared]
-            loss = combine_rates(intervals, MIDDLE_WEIGHTS)
+            loss = combine_rates([interval_of(one) for one in compared], MIDDLE_WEIGHTS)
             used = point & np.isin(part, (_FIRST, _MIDDLE, _LAST))
             here = builder.at(k=k, arm=arm)
             yield here.cell("middle_loss", here.fixed(loss), sum(one.n for one in compared), used)
-
-
-def _number(bound: float | None) -> float:
-    return np.nan if bound is None else bound

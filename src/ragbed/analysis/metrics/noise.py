@@ -90,7 +90,7 @@ def _position_cells(
     robustness = here.share("order_robustness", (verdicts == verdicts[:, :1]).all(axis=1), clusters, everywhere)
     present, number, sizes = np.unique(clusters, return_inverse=True, return_counts=True)
     sums = np.column_stack([np.bincount(number, weights=column) for column in verdicts.T])
-    counts = trials.counts(trials.cluster, trials.clusters)[present]
+    counts = trials.cluster_counts[present]
     p = cochran_q(sums / sizes[:, None], counts)
     yield here.number("position_p", p, robustness.estimate.n, everywhere)
     yield robustness

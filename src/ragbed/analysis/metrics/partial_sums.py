@@ -1,4 +1,4 @@
-"""Partial sums (aggregates) of trials, in which equal questions are stored once with their count.
+"""Partial sums (aggregates) of trials, in which questions with equal results are stored once with their count.
 
 Questions are equal if their trials have the same conditions, outcomes and scores. Report cells do not distinguish equal
 questions, so rates, intervals and tests are the same as from all trials, with far fewer rows. Only comparisons of
@@ -62,19 +62,19 @@ _DECODER = msgspec.json.Decoder(TrialPattern)
 class QuestionCounts:
     """The distinct questions in one group of trials, with their counts.
 
-    `patterns` maps the JSON of each trial pattern to its number. `questions` counts questions (or events) by their
-    trials, i.e. by their pattern numbers in ascending order, packed by question.
+    `patterns` maps the JSON of each trial pattern to its index. `questions` counts questions (or events) by their
+    trials, i.e. by their pattern indexes in ascending order, packed by question.
     """
 
     patterns: dict[bytes, int] = field(default_factory=dict)
     questions: Counter[bytes] = field(default_factory=Counter)
 
     def number(self, pattern: TrialPattern) -> int:
-        """Return the number of a pattern, adding the pattern if it is new."""
+        """Return the index of a pattern, adding the pattern if it is new."""
         return self.patterns.setdefault(_ENCODER.encode(pattern), len(self.patterns))
 
     def decoded_patterns(self) -> list[TrialPattern]:
-        """Return the patterns in the order of their numbers."""
+        """Return the patterns in the order of their indices."""
         return [_DECODER.decode(pattern) for pattern in self.patterns]
 
     def add(self, other: QuestionCounts) -> None:
@@ -116,13 +116,13 @@ class QuestionCounts:
 
 
 def pack(questions: Iterable[Sequence[int] | NDArray[np.uint32]]) -> bytes:
-    """Return the pattern numbers of an event's questions as bytes that do not depend on the order of the questions."""
+    """Return the pattern indices of an event's questions as bytes that do not depend on the order of the questions."""
     parts = sorted(np.sort(np.asarray(numbers, "<u4")).tobytes() for numbers in questions)
     return np.uint32(_NEXT).tobytes().join(parts)
 
 
 def unpack(trials: bytes) -> list[list[int]]:
-    """Return the pattern numbers of each question."""
+    """Return the pattern indices of each question."""
     found: list[list[int]] = [[]]
     for number in np.frombuffer(trials, "<u4").tolist():
         found.append([]) if number == _NEXT else found[-1].append(number)

@@ -36,7 +36,8 @@ def _without_evidence(builder: CellBuilder, mask: Mask) -> Iterator[Cell]:
     wrong = np.where(trials.responded(builder.track), (1 - correct) * (1 - refused), 0.0)
     yield builder.rate("wrong_without_evidence", mask, wrong)
     accuracy = gate_accuracy(trials, builder.track)[trials.item]
-    # A correct answer comes from memory if the model knows it, and from a leak otherwise.
+    # Without evidence, a correct answer comes from memory if the model knows it, and otherwise from a leak in the
+    # documents.
     if np.isfinite(accuracy[mask]).any():
         known = np.where(np.isfinite(accuracy), accuracy > 0.5, np.nan)
         yield builder.rate("correct_from_memory", mask, right * known)
@@ -68,6 +69,6 @@ def _abstention(totals: Floats) -> Floats:
 
 
 def _penalised(totals: Floats) -> Floats:
-    """Return CRAG's score (right +1, no answer 0, wrong −1) and SimpleQA's F (accuracy overall and when attempted)."""
+    """Return CRAG's score (right +1, no answer 0, wrong −1) and SimpleQA's F-score."""
     right, attempted, n, _ = np.moveaxis(totals, -1, 0)
     return np.stack([(2 * right - attempted) / n, 2 * right / (n + attempted)], axis=-1)

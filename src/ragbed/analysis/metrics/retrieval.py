@@ -11,12 +11,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from ragbed.analysis.metrics.cells import Cell, CellBuilder
-from ragbed.analysis.metrics.trial_columns import Mask, TrialColumns
-from ragbed.analysis.statistics.binomial import Floats
+from ragbed.analysis.metrics.trial_columns import Mask
 from ragbed.scoring.retrieval import RANK_SCORES
 
 _SHARES = ("retrieval_recall", "retrieved_distracts", "retrieved_contradicts", "retrieved_unknown", "cited_supports")
-_RANKED = {name: "mrr" if name == "reciprocal_rank" else name for name in RANK_SCORES}
 _STEPS = 5  # number of steps between the noise ratios 0 and 1, as in the paper
 
 
@@ -36,21 +34,17 @@ def measure(builder: CellBuilder) -> Iterator[Cell]:
 
 
 def _retrieved(builder: CellBuilder, own: Mask) -> Iterator[Cell]:
-    """Yield retrieval metrics over the responses that report their documents."""
-    yield builder.rate("retrieval_told", own, _values(builder.trials, "retrieval_told"))
-    for name in _SHARES:
-        values = _values(builder.trials, name)
+    """Yield retrieval metrics for the responses that report their retrieved documents."""
+    yield builder.rate("retrieval_told", own, builder.trials.untracked("retrieval_told"))
+    for name in (*_SHARES, *RANK_SCORES):
+        values = builder.trials.untracked(name)
         if np.isfinite(values[own]).any():
-            yield builder.rate(name, own, values)
-    for name, metric in _RANKED.items():
-        values = _values(builder.trials, name)
-        if np.isfinite(values[own]).any():
-            yield builder.rate(metric, own, values)
+            yield builder.rate("mrr" if name == "reciprocal_rank" else name, own, values)
 
 
 def _by_noise(builder: CellBuilder, own: Mask, k: int) -> Iterator[Cell]:
     """Yield accuracy by the share of retrieved documents that do not support the answer."""
-    steps = np.round((1 - _values(builder.trials, "retrieved_supports")) * _STEPS) / _STEPS
+    steps = np.round((1 - builder.trials.untracked("retrieved_supports")) * _STEPS) / _STEPS
     for ratio in np.unique(steps[own & np.isfinite(steps)]).tolist():
         here = builder.at(noise=ratio, k=k)
         yield here.rate("accuracy_by_retrieved_noise", own & (steps == ratio), builder.score("correct"))
@@ -66,8 +60,3 @@ def _against_given(builder: CellBuilder, own: Mask, k: int) -> Iterator[Cell]:
     if oracle.any():
         yield builder.rate("accuracy_given", oracle, correct)
         yield builder.difference("retrieval_gap", oracle, own, correct)
-
-
-def _values(trials: TrialColumns, name: str) -> Floats:
-    # These values do not depend on the track.
-    return trials.scores.get(name, np.full(len(trials.item), np.nan))

@@ -20,7 +20,7 @@ _PER_CORRECT = {"tokens_per_correct": "search_tokens", "dollars_per_correct": "s
 
 
 def measure(builder: CellBuilder) -> Iterator[Cell]:
-    """Yield the cells of every condition."""
+    """Yield the cells of the `search` testbed for each condition."""
     trials = builder.trials
     for testbed, arm in trials.kinds:
         if testbed == "search":
@@ -39,17 +39,17 @@ def _measure_condition(builder: CellBuilder, mask: Mask, arm: str) -> Iterator[C
     elif wanted == "correct":
         yield builder.rate("false_refusal", mask, builder.score("refused"))
     for name in RATES:
-        values = _values(trials, name)
+        values = trials.untracked(name)
         if np.isfinite(values[mask]).any():
             yield builder.rate(name, mask, values)
     yield from _per_question(builder, mask)
     for metric, name in _PER_CORRECT.items():
-        yield from _per_correct(builder, metric, mask, _values(trials, name), right)
+        yield from _per_correct(builder, metric, mask, trials.untracked(name), right)
     yield from _against_given(builder, mask, arm, right)
 
 
 def _per_question(builder: CellBuilder, mask: Mask) -> Iterator[Cell]:
-    calls = _values(builder.trials, "search_calls")
+    calls = builder.trials.untracked("search_calls")
     if np.isfinite(calls[mask]).any():
         yield from builder.resampled(["searches"], [(mask, calls)], _ratio)
 
@@ -72,7 +72,7 @@ def _against_given(builder: CellBuilder, own: Mask, arm: str, right: Floats) -> 
 
 
 def _given(trials: TrialColumns, own: Mask, arm: str) -> Mask:
-    """Return the given-documents trials that a condition is compared with."""
+    """Return the trials with given documents that a `search` condition is compared with."""
     clean = np.asarray(trials.noise == 0)
     if arm == "withheld":
         return trials.of("rejection")
@@ -83,11 +83,6 @@ def _given(trials: TrialColumns, own: Mask, arm: str) -> Mask:
         is_same = np.isclose(trials.correct, shares[0]) if len(shares) else np.zeros(len(trials.item), bool)
         return np.asarray(trials.of("counterfactual") & clean & is_same)
     return np.asarray(trials.of("noise") & clean)
-
-
-def _values(trials: TrialColumns, name: str) -> Floats:
-    # These values do not depend on the track.
-    return trials.scores.get(name, np.full(len(trials.item), np.nan))
 
 
 def _ratio(totals: Floats) -> Floats:

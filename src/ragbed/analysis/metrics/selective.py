@@ -35,7 +35,7 @@ def measure(builder: CellBuilder) -> Iterator[Cell]:
 
 def _selective(builder: CellBuilder, mask: Mask) -> Iterator[Cell]:
     trials, correct = builder.trials, builder.score("correct")
-    confidence = trials.scores.get("confidence", np.full(len(trials.item), np.nan))
+    confidence = trials.untracked("confidence")
     shown = mask & trials.responded(builder.track) & np.isfinite(confidence) & np.isfinite(correct)
     if not shown.any():
         return
@@ -56,7 +56,7 @@ def _selective(builder: CellBuilder, mask: Mask) -> Iterator[Cell]:
 
 
 def _curves(builder: CellBuilder, answers: ConfidentAnswers, mask: Mask, shown: Mask) -> Iterator[Cell]:
-    """Yield the risk by coverage, in per cent of the cases, and the mean confidence and accuracy of each bin."""
+    """Yield the risk at each coverage (a percentage of the cases), and each bin's mean confidence and accuracy."""
     k = (builder.place or {}).get("k")
     counts = [int(point) + 1 for point in answers.points]
     by_percent = {-(-100 * n // answers.cases): (n, risk) for n, risk in zip(counts, answers.band, strict=True)}

@@ -24,7 +24,7 @@ COSTS = ("calls", "tokens_in", "tokens_out", "seconds")
 
 
 def measure(groups: Sequence[TrialColumns], track: str, alpha: float | None = None) -> Iterator[Cell]:
-    """Yield the cells of each plain prompt that has strategies to compare, followed by the strategies' cells."""
+    """Yield the cells of each prompting strategy, preceded by those of the plain prompt that it is compared with."""
     plain = {trials.key: trials for trials in groups if MARK not in trials.key.profile}
     described: set[TrialGroup] = set()
     for trials in groups:
@@ -74,7 +74,7 @@ def _describe(builder: CellBuilder) -> Iterator[Cell]:
             yield builder.rate(f"{testbed}_rate", mask, builder.score(WANTED[testbed]))
     union = np.logical_or.reduce(list(masks.values()))
     for name in COSTS:
-        values = trials.scores.get(name, np.full(len(trials.item), np.nan))
+        values = trials.untracked(name)
         known = union & np.isfinite(values)
         if known.any():
             _, cluster = np.unique(trials.cluster[known], return_inverse=True)

@@ -6,6 +6,7 @@ from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import nan
 from typing import Any, NamedTuple, TypeAlias
 
@@ -36,7 +37,7 @@ class TrialColumns:
 
     key: TrialGroup
     items: tuple[str, ...]  # item names by number
-    kinds: tuple[tuple[str, str], ...]  # testbed and distractor condition by number
+    kinds: tuple[tuple[str, str], ...]  # testbed and distractor condition of each kind, by number
     scores: dict[str, Floats]  # scores by full name; NaN if there is no verdict
     item: Ints
     cluster: Ints
@@ -52,7 +53,7 @@ class TrialColumns:
     failed: Mask  # True for attempted cases without a response
     filtered: Mask  # True if the provider's content filter rejected the request
     truncated: Mask  # True if the response is incomplete
-    count: Ints  # number of equal trials that the entry represents (see partial_sums.py); usually 1
+    count: Ints  # number of identical trials that this one represents (see partial_sums.py); usually 1
     # For a monitored run, the maximum number of planned trials per cluster and condition; 0 if unknown.
     largest: int = 0
 
@@ -86,27 +87,32 @@ class TrialColumns:
             return np.full(len(self.item), nan)
         return np.where(self.failed, 0.0, nan if values is None else values)
 
+    def untracked(self, name: str) -> Floats:
+        """Return a score that does not depend on the track, or NaN for trials without it."""
+        return self.scores.get(name, np.full(len(self.item), nan))
+
     def responded(self, track: str) -> Mask:
-        """Return the trials whose response counts; on the robust track, truncated responses are excluded."""
+        """Return the trials with a usable response. On the robust track, truncated responses are excluded."""
         responded = self.asked & ~self.failed
         return responded & ~self.truncated if track == "robust" else responded
 
     def largest_planned(self, mask: Mask) -> int:
-        """Return the maximum number of trials per cluster in a mask when the run is complete, or 0 if unknown."""
+        """Return the maximum number of trials per cluster that a mask selects in the complete run, or 0 if unknown."""
         columns = (self.kind, np.nan_to_num(self.noise, nan=-1.0), self.correct, self.k)
         conditions = np.unique(np.stack([column[mask] for column in columns]), axis=1)
         return self.largest * len(conditions.T)
 
     def size(self, mask: Mask) -> int:
         """Return the number of trials in a mask."""
-        return int(self.count[mask].sum())
+        return int(self.count @ mask)
 
     def questions(self, mask: Mask) -> int:
         """Return the number of distinct questions in a mask."""
-        return int(self.item_counts[np.unique(self.item[mask])].sum())
+        present = np.zeros(len(self.items), np.bool_)
+        present[self.item[mask]] = True
+        return int(self._item_counts[present].sum())
 
-    def counts(self, groups: Ints, size: int) -> Ints:
-        """Return how many questions (or other units) each group represents."""
+    def _count_groups(self, groups: Ints, size: int) -> Ints:
         counts = np.zeros(size, np.int64)
         counts[groups] = self.count
         return counts
@@ -120,12 +126,16 @@ class TrialColumns:
         """Return the mean score for each question, or NaN if it has no trials."""
         return _means(self.item, mask, values, len(self.items))
 
-    @property
-    def item_counts(self) -> Ints:
-        """Return how many questions each item represents."""
-        return self.counts(self.item, len(self.items))
+    @cached_property
+    def _item_counts(self) -> Ints:
+        return self._count_groups(self.item, len(self.items))
 
-    @property
+    @cached_property
+    def cluster_counts(self) -> Ints:
+        """Return how many clusters each cluster represents."""
+        return self._count_groups(self.cluster, self.clusters)
+
+    @cached_property
     def layouts(self) -> Ints:
         """Return the layout number of each trial. A layout is a question with the documents chosen by a seed."""
         seeds, seed = np.unique(self.seed, return_inverse=True)
@@ -141,7 +151,7 @@ class TrialColumns:
         clusters[groups] = self.cluster
         return clusters
 
-    @property
+    @cached_property
     def clusters(self) -> int:
         """Return the highest cluster number plus one."""
         return int(self.cluster.max(initial=-1)) + 1
@@ -168,7 +178,7 @@ class TrialColumns:
             trials.append(np.bincount(self.cluster[used], minlength=size).astype(np.float64))
         rows = np.column_stack([*hits, *trials])
         present = rows[:, len(parts) :].sum(axis=1) > 0
-        return np.asarray(rows[present]), self.counts(self.cluster, size)[present]
+        return np.asarray(rows[present]), self.cluster_counts[present]
 
 
 def full_name(name: str, track: str) -> str:

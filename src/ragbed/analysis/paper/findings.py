@@ -161,13 +161,13 @@ def _count_declines(comparisons: Sequence[PaperComparison]) -> Iterator[DeclineC
 
 
 def _certain(comparisons: Sequence[PaperComparison]) -> list[PaperComparison]:
-    """Return the comparisons that remain significant in every pairing after Holm's adjustment."""
+    """Return the comparisons that are significant for every possible pairing of questions after Holm's adjustment."""
     adjusted = holm([row.mcnemar.most for row in comparisons]).tolist()
     return [row for row, p in zip(comparisons, adjusted, strict=True) if p < ALPHA]
 
 
 def _correction_rates(table: PaperTable) -> Iterator[Correction]:
-    """Yield the correction rates from Table 7 as counts of the errors that the judge detected (ED*)."""
+    """Yield the correction rates from Table 7 as counts out of the errors that the judge detected (ED*)."""
     detected, corrected = table.columns.index("ED*"), table.columns.index("CR")
     for lang, model, values in table.rows():
         count = count_behind(values[corrected], int(values[detected]))
@@ -201,7 +201,7 @@ def _least_drop(n: int, base: float) -> float | None:
 
 
 def _mcnemar_bounds(clean: CountOf, noisy: CountOf) -> McNemarBounds:
-    """Return McNemar bounds over every possible choice of the questions that either run lost."""
+    """Return McNemar bounds over every possible choice of the questions that the noisy run lost."""
     lost = clean.n - noisy.n
     ways = [
         mcnemar_bounds(hits, noisy.hits, noisy.n)

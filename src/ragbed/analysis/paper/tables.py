@@ -62,7 +62,7 @@ def read_tables() -> Tables:
 
 
 def count_behind(percent: float, n: int, places: int = 2) -> CountOf:
-    """Return the counts behind a printed percentage: hits out of n, or out of the largest smaller number that fits.
+    """Return the counts behind a printed percentage: hits out of n or, if none fits, out of the next lower n that fits.
 
     The original code drops failed questions from the denominator, so a run may have lost some.
 
@@ -74,14 +74,14 @@ def count_behind(percent: float, n: int, places: int = 2) -> CountOf:
         if round(100 * hits / asked, places) == percent:
             return CountOf(hits, asked)
     raise ValueError(
-        f"{percent}% is not possible: no number of correct answers gives this percentage with {int(n * _FEWEST) + 1} "
-        f"to {n} questions"
+        f"{percent}% is not possible: no number of correct answers out of {int(n * _FEWEST) + 1} to {n} questions "
+        "gives this percentage"
     )
 
 
 @cache
 def inferred_rows(name: str) -> frozenset[tuple[Lang, str]]:
-    """Return the rows of Table 1, 3 or 5 with an inferred n, because a value cannot be a share of all questions."""
+    """Return the rows of Table 1, 3 or 5 whose n is inferred: a percentage in them is not a share of all questions."""
     tables = read_tables()
     if name not in ("noise", "rejection", "integration"):
         return frozenset()

@@ -69,7 +69,7 @@ def agreement(
 
 
 def _bounded(found: Interval, agreed: Interval, chance: float) -> Interval:
-    """Return the interval, with bounds even if resampling gives no variation because the raters always agree.
+    """Return the interval. If resampling gives no bounds, as for perfect agreement, derive them from the raw agreement.
 
     The lower bound of the raw agreement implies a lower bound on the chance-corrected agreement, unless all labels are
     equal.

@@ -70,7 +70,7 @@ def evaluate(rows: ArrayLike, statistic: Statistic, *, counts: ArrayLike | None 
 
 
 def _resample(patterns: Floats, counts: NDArray[np.int64], replicates: int, seed: int) -> Iterator[Floats]:
-    """Yield the totals of resamples in chunks that limit memory use."""
+    """Yield the totals of the resamples, in chunks to limit memory use."""
     rng, clusters = np.random.default_rng(seed), counts.sum()
     chunk = max(1, _CHUNK_CELLS // len(counts))
     for start in range(0, replicates, chunk):

@@ -67,7 +67,6 @@ class _Population:
         self.spread = float(np.sqrt((missed + _PRIOR_ITEMS * self.usual**2) / (items + _PRIOR_ITEMS)))
 
     def rescale(self, centre: float, unit: float) -> None:
-        """Shift and rescale the distribution."""
         self.mean = float(np.clip((self.mean - centre) / unit, -self.far, self.far))
         self.spread = min(self.spread / unit, self.far / 2)
 
@@ -114,7 +113,7 @@ def _weigh_items(chance: Numbers, prior: Numbers, correct: Numbers, answered: ND
 
 
 def _update_ability(ability: Numbers, nodes: tuple[Numbers, Numbers], hits: Numbers, tries: Numbers) -> Numbers:
-    """Take a Newton step for each ability. The standard normal prior bounds the ability of a model without errors."""
+    """Take a Newton step for each ability. The standard normal prior keeps it finite for a model without errors."""
     chance, a = _chance(ability, nodes), nodes[0]
     slope = ((hits - tries * chance) * a).sum(axis=1) - ability
     bend = (tries * chance * (1 - chance) * a**2).sum(axis=1) + 1

@@ -16,7 +16,7 @@ from ragbed.analysis.statistics.rates import LEVEL, Interval, two_sided
 _EXACT_SUMS = 1_000_000  # maximum number of distinct sums to enumerate
 _EXACT_STEPS = 20_000_000  # maximum number of additions for the exact distribution on a lattice, about 20 ms
 _DENOMINATOR = 10_000  # maximum common denominator of the differences, e.g. 60 for means of 2 to 6 verdicts
-_FULL_CHANGES = 16  # chosen by simulation; with 1, the coverage drops to 83% if a few events of ten questions change
+_FULL_CHANGES = 16  # chosen by simulation; with 1, coverage drops to 83% if only a few ten-question events change
 _BISECTIONS = 80  # number of bisection steps, which makes the saddlepoint exact to the last digit
 _CENTRAL = 0.01  # deviate below which the normal approximation is used
 _ROUNDING = 1e-9  # maximum rounding error in sums of fractions that are mathematically equal
@@ -27,16 +27,6 @@ class McNemarBounds(NamedTuple):
 
     least: float
     most: float
-
-
-def mcnemar(won: int, lost: int) -> float:
-    """Return the two-sided p value from the exact McNemar test.
-
-    Args:
-        won: Number of questions that only the first side answered correctly.
-        lost: Number of questions that only the second side answered correctly.
-    """
-    return float(sign_test(won, lost))
 
 
 def flip_odds(won: int, lost: int, level: float = LEVEL) -> Interval:
@@ -85,7 +75,8 @@ def sign_flips(differences: ArrayLike, counts: ArrayLike | None = None) -> float
         return 1.0
     if math.prod((flips + 1).tolist()) <= _EXACT_SUMS:
         return _enumerate_flips(sizes, flips, observed - _ROUNDING)
-    # Put the size with the largest sum last, because the exact distribution needs no additions for the last size.
+    # Put the difference size with the largest total last, because the exact distribution needs no additions for the
+    # last size.
     order = np.argsort(sizes * flips, kind="stable")
     sizes, flips, unit = sizes[order], flips[order], _lattice_unit(sizes)
     if unit and float(np.cumsum(sizes * flips)[:-1] @ flips[1:]) / unit <= _EXACT_STEPS:
@@ -122,7 +113,7 @@ def _lattice_flips(sizes: NDArray[np.int64], flips: NDArray[np.int64], observed:
             further[size * heads : size * heads + len(chances)] += chance * chances
         chances = further
     size, count = int(sizes[-1]), int(flips[-1])
-    # The signed sum is twice the sum of the positive differences minus the sum of all sizes.
+    # The signed sum is twice the sum of the positive differences minus the sum of all absolute differences.
     needed = (len(chances) - 1 + size * count + observed + 1) // 2 - size * np.arange(count + 1)
     tails = np.append(np.cumsum(chances[::-1])[::-1], 0.0)
     return float(min(1.0, 2 * (probabilities(count, 0.5) @ tails[np.clip(needed, 0, len(chances))])))
@@ -225,13 +216,13 @@ def cochran_q(scores: ArrayLike, counts: ArrayLike | None = None) -> float:
 
 
 def _moments(differences: ArrayLike, counts: ArrayLike | None) -> tuple[float, float, float, int]:
-    """Return the mean, the mean and standard error with two added questions, and the original number of questions."""
+    """Return the raw mean, the mean and standard error after adding two questions, and the original question count."""
     moved = np.asarray(differences, np.float64)
     times = _times(moved, counts)
     n, total, squares = int(times.sum()), float((moved * times).sum()), float((np.square(moved) * times).sum())
     if n == 0:
         raise ValueError("a difference cannot be computed, because the two sides have no questions in common")
-    # The squared change of each added question.
+    # The squared change that is assumed for each added question.
     added = (squares + _FULL_CHANGES) / (int(times[moved != 0].sum()) + _FULL_CHANGES)
     middle = total / (n + 2)
     return total / n, middle, math.sqrt(((squares + 2 * added) / (n + 2) - middle**2) / (n + 2)), n

@@ -15,8 +15,8 @@ from ragbed.analysis.statistics.power import (
 )
 from ragbed.analysis.statistics.rates import ALPHA
 
-# Maximum number of items for exact sums. With more items, they take too long, and the normal approximation is accurate
-# enough.
+# Maximum number of items for exact sums. With more items, exact sums take too long, and the normal approximation is
+# accurate enough.
 MOST_ITEMS = 100_000
 
 
@@ -75,11 +75,11 @@ def unpaired_design(base: float, alpha: float = ALPHA) -> Design:
 
 @dataclass(frozen=True)
 class SamplePlan:
-    """The result of planning. Values that were not requested or do not exist are None."""
+    """The result of sample-size planning. Values that were not requested or have no solution are None."""
 
     design: str
     assumes: str
-    drop: float | None  # the requested drop, or the smallest one detectable by the normal approximation
+    drop: float | None  # the requested drop, or the smallest one that the normal approximation can detect
     items: int | None  # the requested number of questions, or the number from the normal approximation
     power: float | None  # exact power for that drop and number of questions
     exact_drop: float | None = None  # the smallest drop for which the exact power reaches the requested power

@@ -17,7 +17,7 @@ from ragbed.analysis.statistics.rates import ALPHA, quantile, two_sided
 POWER = 0.8
 _NEGLIGIBLE = 1e-9  # probability below which an outcome is omitted from an exact sum
 _DROP_PRECISION = 1e-5
-_STEADY = 5  # number of consecutive sizes that must reach the power, because exact power fluctuates
+_STEADY = 5  # number of consecutive sample sizes that must reach the requested power, because exact power fluctuates
 
 
 def paired_size(drop: float, discordance: float, power: float = POWER, alpha: float = ALPHA) -> int:
@@ -70,7 +70,7 @@ def unpaired_power(n: int, base: float, drop: float, alpha: float = ALPHA) -> fl
 
 
 def exact_size(power_of: Callable[[int], float], start: int, power: float = POWER) -> int:
-    """Return the smallest size from which every size reaches the required power.
+    """Return the smallest sample size that, like all larger sizes, reaches the required power.
 
     Args:
         power_of: Returns the power for a size.

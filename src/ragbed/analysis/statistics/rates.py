@@ -118,7 +118,7 @@ def wilson(hits: float, n: float, level: float = LEVEL) -> Interval:
 
 
 def trials_behind(interval: Interval, level: float = LEVEL) -> float | None:
-    """Return the number of trials that gives this interval with `wilson`, or None if it is not a Wilson interval."""
+    """Return the number of trials for which `wilson` gives this interval, or None if it is not a Wilson interval."""
     share, low, high = interval
     reach, bound = max((abs(bound - share), bound) for bound in (low, high))
     if not (0 <= share <= 1 and 0 < bound < 1 and reach > 0):

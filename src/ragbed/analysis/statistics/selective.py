@@ -68,7 +68,7 @@ class ConfidentAnswers:
 
     @cached_property
     def _rows(self) -> Floats:
-        """Return one row per question: its numbers of wrong and of shown answers at every point."""
+        """Return one row per question with the numbers of wrong and shown answers at every point."""
         group = np.searchsorted(self.points, np.arange(len(self.right)))
         wrong, shown = np.zeros((2, int(self.cluster.max()) + 1, len(self.points)))
         np.add.at(wrong, (self.cluster, group), 1 - self.right)
@@ -98,7 +98,7 @@ class ConfidentAnswers:
         return self._jackknifed(lambda weights: np.asarray(weights @ errors / weights.sum(axis=1)))
 
     def last_within(self, risk: float) -> int | None:
-        """Return the index of the last answer shown at the largest coverage with at most the given risk, or None."""
+        """Return the index of the last answer shown at the largest coverage within the given risk, if there is one."""
         risks = np.cumsum(1 - self.right)[self.ends] / (self.ends + 1)
         fitting = self.ends[risks <= risk]
         return int(fitting[-1]) if len(fitting) else None
@@ -148,8 +148,8 @@ class ConfidentAnswers:
         error = math.sqrt((clusters - 1) / clusters * float(squares.sum()))
         if not error:  # the error cannot be estimated, e.g. because all answers are right
             return Interval(value, math.nan, math.nan)
-        # If the value depends on a few questions, e.g. the only wrong answers, the degrees of freedom are limited to
-        # twice their effective number.
+        # If only a few questions determine the value (e.g. those with wrong answers), the degrees of freedom are
+        # limited to twice the effective number of these questions.
         deciding = 2 * float(squares.sum() ** 2 / (squares**2).sum())
         freedom = max(1.0, min(clusters - 1.0, deciding))
         inner = min(max(value, _ALMOST_NONE), 1 - _ALMOST_NONE)

@@ -72,7 +72,7 @@ def difference_p(differences: ArrayLike) -> float:
 
 
 def log_growth(hits: Floats, trials: Floats, mean: float) -> Floats:
-    """Return the growth of the log wealth with each cluster, for each stake on rates above a candidate mean.
+    """Return the growth in log wealth from each cluster, for each stake on a rate above the candidate mean.
 
     Args:
         hits: Sum of the scores in each cluster, divided by the largest planned number of trials in a cluster.
@@ -106,7 +106,7 @@ def least_size(is_enough: Callable[[int], bool]) -> int | None:
 
 
 def _lower_bound(hits: Floats, trials: Floats, counts: Floats, alpha: float) -> float:
-    """Find the largest mean that is excluded from below; bisection works, because wealth decreases with the mean."""
+    """Find the largest mean that is ruled out as too low. Bisection works because wealth decreases with the mean."""
     low, high = 0.0, 1.0
     for _ in range(_STEPS):
         middle = (low + high) / 2

@@ -59,7 +59,7 @@ class Quality(Struct, frozen=True, kw_only=True):
     items: int
     passages: int
     families: dict[str, tuple[Measure, ...]]
-    steps: dict[str, tuple[int, int]] = {}  # number of input and output records of each build step
+    steps: dict[str, tuple[int, int]] = {}  # numbers of input and output records of each build step
     samples: tuple[tuple[str, str, str], ...] = ()  # for a build: check, question, and either the answer or the reason
 
     @property
@@ -87,7 +87,7 @@ def measure_quality(
     hashes = {}
     for dataset in datasets:
         hashes[dataset.name] = digest = dataset.sha256()
-        # A build tests which models know its questions. Items from elsewhere, or changed items, may not be tested.
+        # A build tests which models know its questions. Items from other sources and changed items may be untested.
         path = dataset.path
         is_probed = isinstance(path, Path) and listed_files(path.parent).get(path.name) == digest
         for item in dataset.items():

@@ -50,7 +50,7 @@ _ENOUGH = 5  # minimum number of passages: the number of documents per question 
 
 
 class AbilityMeasures:
-    """Measures of integration and counterfactual items."""
+    """Quality measures for integration and counterfactual items."""
 
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()

@@ -60,7 +60,7 @@ _EVENTS = MeasureSpec(
 
 
 class AnswerMeasures:
-    """Measures of questions and answers."""
+    """Quality measures for questions and answers."""
 
     def __init__(self) -> None:
         self._types: Counter[str] = Counter()

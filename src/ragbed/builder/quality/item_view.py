@@ -44,7 +44,7 @@ class ItemView:
 
     @cached_property
     def labels(self) -> list[Labelling]:
-        """Every passage's label according to our rules."""
+        """Every passage's label according to ragbed's rules."""
         return [label_again(self.item, passage, "support") for passage in self.item.passages]
 
     @cached_property

@@ -34,7 +34,7 @@ _FRESH = MeasureSpec(
 
 
 class KnowledgeMeasures:
-    """Quality measures of prior knowledge and dates."""
+    """Quality measures for prior knowledge and dates."""
 
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()

@@ -42,7 +42,7 @@ _TELLS = MeasureSpec(
 
 
 class LabelMeasures:
-    """Measures of label accuracy."""
+    """Quality measures for label accuracy."""
 
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()

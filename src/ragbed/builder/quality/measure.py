@@ -62,7 +62,7 @@ class QualityGate:
 
 @dataclass(frozen=True)
 class MeasureSpec:
-    """The definition of a measure, which is one line in the table in docs/reference/build.md."""
+    """The definition of a measure: one row of the table in docs/reference/build.md."""
 
     name: str
     meaning: str

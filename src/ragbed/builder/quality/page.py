@@ -1,4 +1,4 @@
-"""Write a quality report as a single HTML page with one table per family, without scripts or remote content."""
+"""Write a quality report as one HTML page with a table per family of measures and no scripts or remote content."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ _CROSS = MeasureSpec(
 
 
 class PoolMeasures:
-    """Measures of passage pools."""
+    """Quality measures for passage pools."""
 
     def __init__(self) -> None:
         self._sizes: list[int] = []

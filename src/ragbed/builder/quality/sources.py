@@ -1,4 +1,4 @@
-"""Measure the sources of passages: the number and evenness of hosts, licences, dates, languages and boilerplate."""
+"""Measure passage sources: the number and evenness of hosts, and the licences, dates, languages and boilerplate."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ _BOILERPLATE = MeasureSpec(
 
 
 class SourceMeasures:
-    """Measures of the sources of passages."""
+    """Quality measures for passage sources: hosts, licences, dates, language and boilerplate."""
 
     def __init__(self) -> None:
         self._hosts: Counter[str] = Counter()
         self._per_item: list[int] = []
         self._counts: Counter[str] = Counter()
         self._sentences: Counter[int] = Counter()  # number of pages per sentence, keyed by hash to save memory
-        self._seen: set[int] = set()  # pairs of page and sentence: items often use passages of the same page
+        self._seen: set[int] = set()  # pairs of page and sentence, because items often use passages from the same page
 
     def add(self, view: ItemView) -> None:
         """Add one item."""

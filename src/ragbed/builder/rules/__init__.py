@@ -1,4 +1,4 @@
-"""Write questions by rules instead of a model, with patterns for dates, numbers, names, quotations and definitions.
+"""Write questions with rules instead of a model: patterns for dates, numbers, names, quotations and definitions.
 
 To support another language, write a function that yields facts from a title and a text, and add one line to WRITERS.
 """
@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from functools import partial
-from itertools import islice
 
 from ragbed.builder.rules.chinese import find_chinese_facts
+from ragbed.builder.rules.corrections import Corrections, leave_out_sections
 from ragbed.builder.rules.english import find_english_facts
-from ragbed.builder.rules.facts import Fact, is_whole_value, strip_emphasis, unwrap
+from ragbed.builder.rules.facts import Fact, strip_emphasis, unify_typography, unwrap
 from ragbed.builder.rules.revealed import is_revealed
+from ragbed.builder.rules.whole_values import is_whole_value
 from ragbed.schema import Article, Lang
 
 GENERATOR = "rules"  # name used in a recipe in place of a model
@@ -38,8 +38,12 @@ def find_facts(article: Article, enough: int, per_sentence: int = 1) -> list[Fac
     """
     facts: list[Fact] = []
     title = strip_emphasis(article.title)
-    for text in islice(_split(unwrap(article.text, article.lang)), _MAX_PARTS):
-        facts += filter(partial(_is_usable, article.lang), WRITERS[article.lang](title, text))
+    body = unwrap(article.text, article.lang)[: _MAX_PARTS * _MAX_CHARS]
+    body = unify_typography(body) if article.lang == "zh" else body
+    corrections = Corrections(body, article.lang)
+    for text in _split(leave_out_sections(body, article.lang)):
+        found = WRITERS[article.lang](title, text)
+        facts += (fact for fact in found if _is_usable(fact, corrections, article.lang))
         if len({fact.sentence for fact in facts}) >= enough:
             break
     # Questions that quote a sentence are used last.
@@ -52,9 +56,10 @@ def find_facts(article: Article, enough: int, per_sentence: int = 1) -> list[Fac
     return list(chosen.values())
 
 
-def _is_usable(lang: Lang, fact: Fact) -> bool:
-    """Check that a fact asks for a complete value, and that its question does not reveal the value in other words."""
-    return is_whole_value(fact.answer, fact.sentence) and not is_revealed(fact.question, fact.answer, lang)
+def _is_usable(fact: Fact, corrections: Corrections, lang: Lang) -> bool:
+    """Check that a fact asks for a complete value that the text does not correct and the question does not reveal."""
+    is_value = is_whole_value(fact.answer, fact.sentence) and not corrections.contain(fact.answer, fact.sentence)
+    return is_value and not is_revealed(fact.question, fact.answer, lang)
 
 
 def _split(text: str) -> Iterator[str]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ragbed.builder.rules.chinese_blanks import find_chinese_blanks
-from ragbed.builder.rules.chinese_statements import has_speaker, is_doubted, is_fragment
+from ragbed.builder.rules.chinese_statements import has_speaker, is_doubted, is_fragment, is_planned
 from ragbed.builder.rules.chinese_words import LONG_NOUNS, NOUNS, ROLES, SURNAMES, is_distinctive
 from ragbed.builder.rules.facts import Fact, strip_markup
 from ragbed.text import split_sentences
@@ -84,7 +84,7 @@ class _Text:
             return False
         if re.search("[%％]", text):
             return False
-        if re.search("的|和|与|^[一二三四五六七八九十每各全]|发布|显示|宣布|表示", text) and text not in self.title:
+        if re.search("的|和|与|^[一二三四五六七八九十每各全]|发布|显示|宣布|表示|说", text) and text not in self.title:
             return False
         if re.search(rf"(?<=..)(?:{NOUNS})$", text):
             return len(text) > 3 or text[-1] not in "阁寺厂塔桥"
@@ -113,7 +113,7 @@ def find_chinese_facts(title: str, text: str) -> Iterator[Fact]:
     """Yield the facts found in a text, clause by clause."""
     read = _Text(title, text)
     for sentence in read.sentences:
-        if is_fragment(sentence, read.full) or is_doubted(sentence, read.full) or has_speaker(sentence, read.full):
+        if any(is_bad(sentence, read.full) for is_bad in (is_fragment, is_planned, is_doubted, has_speaker)):
             read.before += sentence
             continue
         yield from _quotations(sentence, read)

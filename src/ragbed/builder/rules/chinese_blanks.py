@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from ragbed.builder.rules.chinese_statements import NOT_STATED
 from ragbed.builder.rules.chinese_words import LONG_NOUNS, NOUNS, ROLES, SURNAMES, is_distinctive
 from ragbed.builder.rules.computable import is_computable
 from ragbed.builder.rules.facts import BLANK, Fact, is_balanced
@@ -20,13 +21,13 @@ _MONTH = r"[12]\d{3}年\d{1,2}月(?!\d)"
 _YEAR = r"[12]\d{3}年(?!\d|代|间|来|前|初|度|级|版|年|末|底|以|至|到|—|-|起)"
 _TIME = rf"(?:{_DAY}|{_MONTH}|{_YEAR})"
 _FRONT = re.compile(rf"(?P<time>{_TIME})(?:，|(?={_HAN}))")
-_INNER = str.maketrans("《》“”", "〈〉‘’")  # marks inside a quoted title
+_INNER = str.maketrans("《》“”", "〈〉‘’")  # quotation marks inside a quoted title
 _SIZES = (14, 90)  # minimum and maximum length of a sentence in characters
 _MAX_TITLE = 40  # maximum length of a title that a question can contain
 _NAMED = r"(?:(?![有是为于由在被的和与及向把将从至了以对或等])[\u4e00-\u9fff])"  # a character in a name
 _PLACE = "镇市县村山河湖岛省区寺塔桥窑"
 # Words at the start of a clause whose subject is in another sentence.
-_ACTION = re.compile(
+ACTION = re.compile(
     "[在从由为以对经据因随当自每全各一两三四五六七八九十几赴任获建迁改被受应调升转向至到与和及通位连]|许多|不少|考入|进入|毕业|前往|来到|返回|加入|创办|创建|成立"
     "|出任|担任|参加|率领|组织|主持|发起|开办|设立|兴建|修建|更名|合并|接收|收购|投资|引进|聘请|邀请|新建|扩建|重建|开设|发现|出版|发表|编|写|著|当选|首|最"
 )
@@ -36,15 +37,15 @@ _ELSEWHERE = re.compile(
     "|同时|上述|前者|后者|另[一外有]|双方|两者|二者|不久|近年|至今|迄今|以下|如下|最终|从此|次日|同日|同月|首先|再次|上一|下一|也|还|又|则|对方|分别"
 )
 _UNSURE = re.compile(
-    "将(?!军|领)|拟|计划|预计|预测|可能|或许|也许|大概|大约|约|左右|近(?=[\\d一二三四五六七八九十百])|超过|超(?=\\d)|逾|至少|最多|不足|不到|将近|接近|多达|以上|以内|以下|上下|不超过|有余|出头|开外|不等|光景|突破|站上|破(?=\\d)|传说|相传|据传"
+    "将(?!军|领)|拟|计划|预计|预测|可能|或许|也许|大概|大约|约|左右|近(?=[\\d一二三四五六七八九十百])|超过|超(?=\\d)|逾|至少|最多|不足|不到|将近|接近|多达|以上|以内|以下|上下|不超过|有余|出头|开外|不等|不过(?=\\d)|光景|突破|站上|破(?=\\d)|传说|相传|据传"
     "|据说|有望|估计|估算|认为|希望|如果|尚未|没有|未能|并非|否认|初步|届时|建议|一说|或说|曾称|提出|提议|要求"
 )
-# Events that may happen several times, in sentences without further details.
+# Sentences about events that may happen several times, without details that identify one of them.
 _REPEATED = re.compile("喷发|^.{2,6}于[^，]{5,12}举[行办]。")
 _COUNTED = (
     "平方公里|平方千米|平方米|立方米|公里|千米|厘米|毫米|海里|米|公顷|亩|公斤|千克|毫克|克|斤|吨|兆瓦时|兆瓦|千瓦时|千瓦|瓦|分贝|摄氏度|小时|分钟|秒|天|周年|万元|元|欧元|美元|英镑"
     "|日元|人次|册次|人|名|位|个百分点|个月|个小时|个工作日|个|张|件|册|卷|部|台|辆次|辆|架|所|家|栋|块|条|座|项|种|头|只|株|棵|户|间|层|篇|枚|艘|节|级|场|支|套|封|幅|处|对|口|眼"
-    "|孔|根|通|尊|坛|班|顶|围|包|粒|丛|副|趟|例|盆|盘|页|单|门|朵|度|次(?!列车|航班|特快|动车)|集|首|轮|箱|桶|幢|匹|颗|段|届学生|毫升|升|票|起|本|盏|份|把|扇|袋|瓶|盒|罐|束|公顷|岁|道|片|点位|％|%"
+    "|孔|根|通|尊|坛|班|顶|围|包|粒|丛|副|趟|例|盆|盘|页|单位|单|门|朵|度|次(?!列车|航班|特快|动车|快车|班[车次船]|夜[航班车]|车|船|轮渡)|集|首|轮|箱|桶|幢|匹|颗|段|届学生|毫升|升|票|起|本|盏|份|把|扇|袋|瓶|盒|罐|束|公顷|岁|道|片|点位|％|%"
 )
 # Chinese numerals from eleven upwards, without approximate ones such as 七八十.
 _DIGIT = "[一二两三四五六七八九]"
@@ -53,10 +54,10 @@ _NUMERAL = (
     rf"|{_DIGIT}万(?:{_DIGIT}千)?)"
 )
 _COUNT = re.compile(
-    rf"(?<![\d.第年月届号、:：/／一二两三四五六七八九十百千几数—~～-])(?<!\d[分时米元点])(?<!\d\s)(?<!小时|男子|女子|零下)"
-    rf"(?P<value>\d+(?:\.\d+)?[万亿]?|{_NUMERAL}(?!块))(?P<unit>{_COUNTED})(?![多余来半几出上起\d次级村镇乡县市街路巷桥沟湾山岭河])(?!（[^）]*\d|[/／]\d|（[组套件只个份台人][）、/])(?!置信)"
+    rf"(?<![\d.,第年月届号、:：/／一二两三四五六七八九十百千几数或—~～-])(?<!\d[分时米元点])(?<!\d\s)(?<!小时|男子|女子|零下)"
+    rf"(?P<value>\d{{1,3}}(?:,\d{{3}})+[万亿]?|\d+(?:\.\d+)?[万亿]?|{_NUMERAL}(?!块))(?P<unit>{_COUNTED})(?![多余来半几出上起或\d次级村镇乡县市街路巷桥沟湾山岭河])(?!（[^）]*\d|[/／]\d|（[组套件只个份台人][）、/])(?!置信)"
 )
-# A day without a year that is not the end of a period, and words for the past.
+# Words for the past, and a day without a year that is not the start or end of a period.
 _PAST = re.compile("了|已|曾|才|发生|去世|逝世|通过|揭晓|落幕|闭幕|启用|通车|施行|正式|倒|塌")
 _DAYS = re.compile(r"(?<![\d年至到前—–-])\d{1,2}月\d{1,2}日(?![前至到—–-]|之前|以前|左右|上下)")
 _MONEY = frozenset({"元", "万元", "欧元", "美元", "英镑", "日元"})
@@ -66,31 +67,29 @@ _PERSON = re.compile(
 )
 
 
-# Plans, guesses, opinions, instructions and reported speech, anywhere in the sentence.
-_NOT_STATED = re.compile(
-    "将(?!军|领)|拟|计划|预[计测想期]|可能|可望|或许|也许|大概|有望|估[计算]|认为|希望|如果|若|建议|原[定计本]|最初|设想|方案|算法|按[^，。]{0,12}计[，。]"
-    "|听说|传[闻言]|自称|假[设如]|宣传|号称|据称|笔误|有误|误[写作为]|质疑|推[测断]|初[定步]|暂定|打算|准备|有意|不排除|或[将为可]|设计(?=[日年]|值|能力|寿命|时速|容量)|定[于在]|"
-    "下[次周期月届]|明[年天]|后年|最[快早晚](?=[要在到明也])|的话|就[该要]|[后了](?:就|便)?(?:能|可以|会)|应[当该]?(?![急对邀届用有县])|须|请|必须|不得|严禁|务必|可以|目标|力争|争取|提醒"
-    "|表示|介绍说|[^小传解]说|[^名俗简号职]称(?!重|为|号)|据说|相传|传说|下次|明年|届时|到时|即将|如下|以下是|要求|标准|您|你|左右|最好|提出|提议|申请|可达|至少|否则|万一|据悉|自述|预算|估的|再议|误[称传报记]|一度(?:传|称|报|误)|原(?:报|称|记|载)|更正|勘误|有人[说称]|网传|谣|不实|口误|按计划|是错的|写作|与实际不符|与事实不符|[从自]下?周[一二三四五六日末]起|主张|辩称|只认可|[说道插补笑][话充忆着]?[：:]|需(?=[绕提携缴付自在于])"
-)
 _INSTRUCTION = (
     "(?:取(?!得|消)|加入|放入|倒入|把|先|拨打|服用|每[次日]服|按[下住]|插入|切[成勿]|静置|保持|注意|避免|勿|不要)"
 )
-# Remove agency and photographer lines, and beginnings that were cut off.
+# Matches sentences without agency or photographer lines that do not start with a fragment.
 _FORM = re.compile(
-    r"(?!.*(?:[ \u3000]{2}|[\u4e00-\u9fff）][ \u3000]+[\u4e00-\u9fff]|记者[｜（ ]|摄 |图片来源|日电|讯 )|[\d.]+[%％]，)"
+    r"(?!.*(?:[ \u3000]{2}|[\u4e00-\u9fff）][ \u3000]+[\u4e00-\u9fff]|记者[｜（ ]|摄 |图片来源|日电|讯[ （])"
+    r"|[\d.]+[%％]，)"
     r"[^“”：？！…|\[\]_]+。"
 )
 _SHORT_QUOTE = re.compile("“([^“”，。？！；：]{1,12})”(?!的?(?:他|她|[\u4e00-\u9fff]{0,4}说))")  # a name or a term
 _LABEL = re.compile(r"(?!问|时间|地点|电话)[\u4e00-\u9fff]{1,6}：")  # a heading before a sentence
 _EXCERPT = (14, 80)  # minimum and maximum length of a quoted sentence that may refer to other sentences
-_MIN_DIGITS = 3  # minimum number of digits of a number that is hard to guess
+_MIN_DIGITS = 3  # minimum number of digits in a number that is hard to guess
 _MIN_HAN = 9  # minimum number of Han characters in a quoted sentence, not counting the value
-_MIN_TITLE_HAN = 5  # minimum number of Han characters in a title that identifies a text
+_MIN_TITLE_HAN = 4  # minimum number of Han characters in a title that identifies a text
+# Short titles that many texts have.
+_COMMON_TITLE = re.compile(
+    "(?:纪要|公告|通知|报告|说明|日志|指南|问答|手册|目录|启事|讣告|简介|须知|规则|清单|来信|新闻|笔记|通报|总结|记录|介绍|[:：])$"
+)
 
 
 class _Blank(NamedTuple):
-    """A value in a sentence, the question word that replaces it, and the question about a blank in its place."""
+    """A value in a sentence, the question word that replaces it, and the words that ask for it if it is left blank."""
 
     word: str
     ask: str
@@ -124,7 +123,7 @@ def _find_clear(sentence: str, title: str, full: str) -> Iterator[Fact]:
     is_named = _starts_with_name(body, title, full)
     if (
         _ELSEWHERE.search(sentence)
-        or _NOT_STATED.search(sentence)
+        or NOT_STATED.search(sentence)
         or _REPEATED.search(sentence)
         or not (is_named or _is_about_title(body, title, full))
     ):
@@ -139,9 +138,10 @@ def _find_excerpts(sentence: str, title: str, full: str) -> Iterator[Fact]:
     """Ask for the values in any sentence that states a fact. The title and the quotation identify the sentence."""
     is_size = _EXCERPT[0] <= len(sentence) <= _EXCERPT[1]
     is_listed = re.match(rf"[\d一二三四五六七八九十]+[、.．]|[（(①-⑩]|{_INSTRUCTION}", sentence) is not None
-    if not is_size or is_listed or len(re.findall(_HAN, title)) < _MIN_TITLE_HAN:
+    size = len(re.findall(_HAN, title))
+    if not is_size or is_listed or size < _MIN_TITLE_HAN or (size == _MIN_TITLE_HAN and _COMMON_TITLE.search(title)):
         return
-    if _NOT_STATED.search(sentence) or _REPEATED.search(sentence):
+    if NOT_STATED.search(sentence) or _REPEATED.search(sentence):
         return
     rank = 3 if _ELSEWHERE.search(sentence) else 2
     for blank in sorted(_find_values(sentence), key=_guessability):
@@ -151,7 +151,7 @@ def _find_excerpts(sentence: str, title: str, full: str) -> Iterator[Fact]:
         is_small = re.fullmatch(r"\d\D*|24小时|365天|100[%％]", blank.answer) is not None  # too easy to guess
         if (
             is_small
-            or re.search("[（每]$", before)
+            or re.search("[（每]$|《[^》]*$", before)
             or is_list
             or len(same) > 1
             or len(re.findall(_HAN, before + after)) < _MIN_HAN
@@ -163,6 +163,8 @@ def _find_excerpts(sentence: str, title: str, full: str) -> Iterator[Fact]:
 
 def _starts_with_name(body: str, title: str, full: str) -> bool:
     """Check that a sentence starts with a name that is clear without the title."""
+    if re.match("[年月季期][内度初末中]|全年|文[章中]|报[道告]", body):
+        return False
     if re.match("《[^》]+》", body):
         return True
     own = _in_title(body, title)
@@ -170,7 +172,7 @@ def _starts_with_name(body: str, title: str, full: str) -> bool:
     if is_named and re.search(rf"(?:^|[“《：（\d年的]|{ROLES}){re.escape(own)}", title):
         return True
     named = re.match(rf"({_NAMED}{{2,12}}?(?:{LONG_NOUNS}))(?!的)", body)
-    if named and is_distinctive(named[1]) and not re.match(f"(?:{NOUNS})", body) and not _ACTION.match(body):
+    if named and is_distinctive(named[1]) and not re.match(f"(?:{NOUNS})", body) and not ACTION.match(body):
         return True
     return _starts_with_person(body, full)
 
@@ -193,13 +195,13 @@ def _is_about_title(body: str, title: str, full: str) -> bool:
         return True
     names = (title[start : start + size] for size in range(6, 2, -1) for start in range(len(title) - size + 1))
     name = next((name for name in names if full.count(name) > 2), "")
-    return name in body and is_distinctive(name) and not _ACTION.match(body)
+    return name in body and is_distinctive(name) and not ACTION.match(body)
 
 
 def _starts_with_person(body: str, full: str) -> bool:
     role = re.match(rf"{_NAMED}{{0,6}}?(?:{ROLES})(?P<who>{_HAN}{{2,3}})", body)
     who = role["who"] if role else body[:3]
-    if who[0] not in SURNAMES or (role is None and _ACTION.match(body)):
+    if who[0] not in SURNAMES or (role is None and ACTION.match(body)):
         return False
     name = next((who[:size] for size in (3, 2) if full.count(who[:size]) > 1), "")
     is_person = bool(role) or re.search(rf"(?:{ROLES}){name}|{name}(?:（|出生|逝世|去世|毕业)", full) is not None
@@ -208,7 +210,8 @@ def _starts_with_person(body: str, full: str) -> bool:
 
 def _find_values(sentence: str) -> Iterator[_Blank]:
     for found in _COUNT.finditer(sentence):
-        kind = "百分比" if found["unit"] in "％%" else "金额" if found["unit"] in _MONEY else "数量"
+        is_money = found["unit"] in _MONEY or _is_price(found, sentence)
+        kind = "百分比" if found["unit"] in "％%" else "金额" if is_money else "数量"
         yield _Blank(f"多少{found['unit']}", f"什么{kind}", *found.span(), found[0])
     for found in re.finditer(rf"(?<![\d至到—–、和与-]){_TIME}", sentence):
         word = {"日": "哪一天", "月": "哪年哪月", "年": "哪一年"}[found[0][-1]]
@@ -221,8 +224,14 @@ def _find_values(sentence: str) -> Iterator[_Blank]:
             yield _Blank("谁", "谁的名字", *found.span("value"), found["value"])
 
 
+def _is_price(found: re.Match[str], sentence: str) -> bool:
+    """Check that 块 is a colloquial word for money: 一场收2600块, 花了260块置办."""
+    is_paid = re.search("(?:[花收卖付赚值罚赔]|工资|价|票)了?$", sentence[: found.start()])
+    return found["unit"] == "块" and bool(is_paid or re.match("钱|[，。；、）]", sentence[found.end() :]))
+
+
 def _guessability(blank: _Blank) -> int:
-    """Return how easily a value can be guessed: exact numbers and names first, then years, then small numbers."""
+    """Return how easily a value can be guessed: 0 for exact numbers and names, 1 for years, 2 for small numbers."""
     if blank.ask == "哪一年":
         return 1
     is_exact = re.search(r"\.|\d[万亿]", blank.answer) or len(re.findall(r"\d", blank.answer)) >= _MIN_DIGITS
@@ -255,7 +264,7 @@ _COMPLETE = re.compile(
 
 
 def _ask(sentence: str, blank: _Blank) -> Fact | None:
-    """Put a question word in place of the value if its clause is the main clause and starts with the subject."""
+    """Replace the value with a question word if it is in the main clause and that clause starts with the subject."""
     front = _FRONT.match(sentence)
     lead = front.end() if front else 0
     end = min(place for mark in "，；。" if (place := sentence.find(mark, lead)) >= 0)
@@ -276,5 +285,5 @@ def _ask(sentence: str, blank: _Blank) -> Fact | None:
 
 def _is_complete(clause: str) -> bool:
     """Check that a clause is a complete statement rather than an introduction."""
-    is_whole = len(clause) > 7 and _COMPLETE.search(clause) is None
+    is_whole = len(clause) > 7 and "（" not in clause and _COMPLETE.search(clause) is None
     return is_whole and not re.match("在|随着|由于|因为|为了|当|经过|作为|除了|自从|直到|截至", clause)

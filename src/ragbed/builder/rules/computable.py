@@ -13,18 +13,30 @@ from ragbed.scoring.robust.match import FoldedResponse
 from ragbed.scoring.robust.normalise import fold
 
 _YEARS = (1000, 2100)  # range of numbers that may be years
-_MAX_NUMBERS = 8  # maximum number of other numbers to combine
+_MAX_NUMBERS = 8  # maximum number of the question's numbers to combine
 _WHOLE = Decimal(100)
 _QUOTED = re.compile(f"“([^“”]*{BLANK}[^“”]*)”")  # the sentence that a question quotes
 _SHARE = re.compile(r"%|％|\bper ?cent\b")
+# A duration as an answer, and the times of day or durations in a question of which it may be the difference.
+_DURATION = re.compile(r"[\d.]+ ?(?:秒|分钟|小时|s\b|sec|min|h\b|hours?\b)")
+_TIMES = re.compile(
+    r"\d{1,2}[:：]\d{2}|\d+小时\d+分|\d+分(?:钟)?\d+秒|\d+[时点]\d+分"
+    r"|\d+ ?(?:h|hours?) (?:and )?\d+ ?min|\d+ ?min\w* (?:and )?\d+ ?s"
+)
 
 
 def is_computable(question: str, answer: str, lang: Lang) -> bool:
-    """Check whether an answer is the sum, difference, product or ratio of numbers in its question, or the next year."""
+    """Check whether an answer follows from a question's numbers.
+
+    It may be their sum, difference, product or ratio, a change by a share, the difference of two times, or the year
+    before or after a year in the question.
+    """
     if not re.match(r"[£$€¥]?\d|[一二两三四五六七八九十百千]+[^\W\d]|[a-z]+(?:-[a-z]+)?$", answer):
         return False
     quoted = _QUOTED.search(question)
     text = quoted[1] if quoted else question
+    if _DURATION.match(answer) and len(_TIMES.findall(text)) > 1:
+        return True
     value = next(_numbers(answer, lang), None)
     others = list(_numbers(text, lang))[:_MAX_NUMBERS]
     if value is None or not others:
@@ -36,8 +48,9 @@ def is_computable(question: str, answer: str, lang: Lang) -> bool:
     if _SHARE.search(answer):
         return _is_ratio(value, others) or value in _sums(shares) or _WHOLE - value in {*shares, *_sums(shares)}
     is_part = any(
-        _near(other * share / _WHOLE, value) or _near(value * share / _WHOLE, other)
+        _near(other * part / _WHOLE, value) or _near(value * part / _WHOLE, other)
         for share in shares
+        for part in (share, _WHOLE + share, _WHOLE - share)
         for other in others
         if other != share
     )
@@ -72,10 +85,14 @@ def _products(numbers: list[Decimal]) -> set[Decimal]:
 
 
 def _is_ratio(share: Decimal, numbers: list[Decimal]) -> bool:
-    pairs = ((one, other) for one, other in permutations(numbers, 2) if other > one > 0)
-    return any(_near(one / other * _WHOLE, share) for one, other in pairs)
+    """Check whether a share, or a change by that share, follows from two of the numbers."""
+    pairs = [(one, other) for one, other in permutations(numbers, 2) if min(one, other) > 0]
+    parts = (one / other for one, other in pairs if other > one)
+    changes = (abs(one - other) / other for one, other in pairs)
+    return any(_near(part * _WHOLE, share) for part in (*parts, *changes))
 
 
 def _near(found: Decimal, wanted: Decimal) -> bool:
-    """Check that a number equals another number after it is rounded to the same number of digits."""
-    return round(found, max(0, -int(wanted.normalize().as_tuple().exponent))) == wanted
+    """Check that `found` equals `wanted` after rounding to the last digit of `wanted`, but to at least two digits."""
+    exponent = int(wanted.normalize().as_tuple().exponent)
+    return round(found, -exponent if exponent <= 0 else max(-exponent, 1 - wanted.adjusted())) == wanted

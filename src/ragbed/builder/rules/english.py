@@ -67,7 +67,7 @@ def find_english_facts(title: str, text: str) -> Iterator[Fact]:
 
 
 def _find_antecedent(sentence: str, clauses: Sequence[Clause]) -> str:
-    """Return what the pronoun at the start of a sentence refers to, or an empty string if this is unclear."""
+    """Return what the pronoun at the start of a sentence refers to, or an empty string if the reference is unclear."""
     pronoun = re.match(r"(?:It|He|She)(?= )", sentence)
     if pronoun is None or not clauses:
         return ""
@@ -114,7 +114,7 @@ def _dates(clause: Clause, sentence: str, names: Names) -> Iterator[Fact]:
 
 
 def _repeats(verb: str, clause: Clause, names: Names) -> bool:
-    """Check whether the text mentions another date for the event, e.g. a reopening or an earlier building."""
+    """Check whether the text may give more than one date for the event, e.g. because of a reopening."""
     stem = verb.rsplit(maxsplit=1)[-1].removeprefix("re")
     same = re.findall(rf"\b(?:re-?)?{stem} (?:[\w’'-]+ ){{0,6}}?(?:in|on) (?:\d|{MONTH})", names.full)
     own = [sentence for sentence in names.sentences if re.search(rf"\b(?:re-?|first ){stem}\b", sentence)]
@@ -133,7 +133,7 @@ def _years_of_life(clause: Clause, sentence: str, names: Names) -> Iterator[Fact
 
 
 def _fronted(clause: Clause, sentence: str, names: Names) -> Iterator[Fact]:
-    """Ask when an event with two names took place: "In 2022 Corvane Logistics received the Green Wheel Award"."""
+    """Ask when an event with two named parties happened: "In 2022 Corvane Logistics received the Green Wheel Award"."""
     verbs = "|".join(_OBJECT)
     when = rf"on {DAY}|in {MONTH} {YEAR}|in {YEAR}"
     found = re.match(rf" (?P<verb>{verbs}) (?P<what>[^,;]*?) (?P<when>{when}){_END}", clause.rest)

@@ -28,7 +28,7 @@ from ragbed.builder.rules.facts import BLANK, Fact
 
 _WORDS = (5, 45)  # minimum and maximum number of words in a sentence
 _MAX_TITLE = 16  # maximum number of words in a title that a question can contain
-MIN_CONTENT = 3  # minimum number of longer words in a title without names, or in a sentence without its value
+MIN_CONTENT = 3  # minimum number of content words in a title without names, or in a sentence without its value
 # Words at the start of a sentence that refer to the sentence before it.
 _OPENING = re.compile(
     r"(?:And|But|So|Yet|Or|Nor|One|Two|Three|Four|Five|Some|Many|Most|All|Each|Every|Several|Half|More|Fewer|Another"
@@ -64,7 +64,7 @@ _FUNCTION = re.compile(
 )
 
 
-# Events that may happen several times, in sentences without further details.
+# Sentences about events that may happen several times, without details that identify one of them.
 _REPEATED = re.compile(r"^(?:\S+ ){1,5}(?:erupted|took place|was held|were held) (?:in|on) [\w ]+\.$")
 
 
@@ -137,7 +137,7 @@ def _usable_title(names: Names) -> str:
 
 
 def quotable_title(title: str) -> str:
-    """Return the title if it identifies the text, or an empty string if it is missing, long or has few words."""
+    """Return the title if it identifies the text, or an empty string if it is missing, too long or too generic."""
     title = re.sub(r"[“\"]([^“”\"]*)[”\"]", r"‘\1’", re.sub(r"[*_]+(?=\S)|(?<=\S)[*_]+", "", title))
     title = " ".join(title.split()).rstrip(".")
     if re.search(r"[|<>{}\[\]_“”\"]|\.[A-Za-z]|https?:", title) or len(title.split()) > _MAX_TITLE:

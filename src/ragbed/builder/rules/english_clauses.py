@@ -47,7 +47,7 @@ _APPOSED = re.compile(r"(?: \(\d{4}[–-]\d{4}\))?(?:, (?!and\b|but\b|so\b)[^,;]
 
 
 def find_clauses(names: Names) -> Iterator[tuple[str, str, Clause | None, list[Clause]]]:
-    """Yield each sentence with the text before it, the previous sentence's main clause (if any) and its own clauses."""
+    """Yield each sentence and its clauses, with the preceding text and the previous sentence's main clause, if any."""
     before, previous, read = "", None, ""
     for sentence in names.sentences:
         main = _main_clause(sentence, names, before, (previous, read))

@@ -72,27 +72,46 @@ _WEB_WORDS = {
 _INSIDE = re.compile(
     r"(?<=[a-z,:] )(?:\*[^*\n]{1,80}\*|_[^_\n]{1,80}_|“[^“”\n]{1,80}”|\"[^\"\n]{1,80}\")(?=,|;| [a-z(])"
 )
-# Abbreviated units of a value with two parts, or before what it was paid for: "3s. 6d.", "5 ft. 2 in.".
-_UNIT = re.compile(r"\d ?(?:s|d|ft|in|yds?|lbs?|oz|cwt|qrs?|st|hrs?|mins?|secs?|m|cm|km|kg|g|pp?)\.\s*$")
+# Abbreviated units that do not end a sentence if a number or a lower-case word follows: "3s. 6d.", "5 ft. 2 in.".
+_UNIT = re.compile(r"\d ?(?:s|d|ft|in|yds?|lbs?|oz|cwt|qrs?|st|h|hrs?|mins?|secs?|m|cm|mm|km|kg|g|ha|pp?)\.\s*$")
+# Abbreviations before a number, and abbreviations before a name.
+_BEFORE_NUMBER = re.compile(
+    r"\b(?:[Nn]os?|[Nn]r|[Vv]ols?|[Ff]igs?|[Pp]p?|[Aa]rts?|[Pp]aras?|[Cc]h|[Cc]hap|[Ss]ecs?|[Ss]ect|[Oo]p|[Cc]l|[Cc]ol|[Ll]l?|[Tt]el"
+    r"|[Ee]xt|[Rr]ef|[Vv]er|[Vv]|[Cc]|[Cc]a|[Cc]irc|[Ee]d|[Ee]st|[Aa]pprox|[Mm]ax|[Mm]in|[Aa]vg|[Ii]ncl|[Ee]xcl|[Rr]m|[Ff]l"
+    r"|[Aa]pt|[Ii]nv|[Cc]at|[Bb]k|[Pp]t|[Ss]er|[Mm]s|[Ff]ol|[Ff]f?|[Bb]|[Dd]|[Kk]|[Oo]pp|[Dd]ept|[Ll]ic|[Rr]eg|[Rr]d)\.\s*$"
+)
+_BEFORE_NAME = re.compile(
+    r"\b(?:St|Ste|Sts|Mt|Ft|Pt|Dr|Drs|Mr|Mrs|Ms|Mx|Messrs|Mme|Mlle|Prof|Rev|Revd|Fr|Br|Hon|Rt|Capt|Col|Maj|Gen|Lt|Sgt|Cpl"
+    r"|Adm|Cdr|Cmdr|Cllr|Insp|Supt|Det|Gov|Sen|Rep|Pres|Bp|Abp|Eng|Ing|Arch|Vs|vs|cf|ed|eds|trans|illus|dir|feat|ft"
+    r"|var|subsp|ssp|sp|cv|né|née)\.\s*$"
+)
 _JOINED = "\N{WORD JOINER}"  # replaces a space at which a text must not be split
 
 
 def split_english(text: str) -> Iterator[str]:
-    """Yield the sentences of a text without markup, each as one line; a title may contain full stops."""
+    """Yield the sentences of a text without markup, one line each; full stops in quoted titles do not end sentences."""
     bare = strip_markup(_INSIDE.sub(lambda found: re.sub(r"(?<=[.?!]) ", _JOINED, found[0]), text))
     pending = ""
     for start, end in split_sentences(bare):
         part = bare[start:end]
-        is_open = _UNIT.search(part) and "\n" not in part[-2:] and re.match(r"\d|[“\"‘(]?[a-z]", bare[end : end + 2])
         pending += part
-        if not is_open:
+        if "\n" in part[-2:] or not _continues(part, bare[end : end + 2]):
             yield " ".join(pending.replace(_JOINED, " ").split())
             pending = ""
     if pending:
         yield " ".join(pending.replace(_JOINED, " ").split())
 
 
-# Words at the start of one of the next sentences with which another speaker contradicts a statement.
+def _continues(part: str, after: str) -> bool:
+    """Check whether a part of a text ends with an abbreviation instead of the end of a sentence."""
+    if _UNIT.search(part):
+        return re.match(r"\d|[“\"‘(]?[a-z]", after) is not None
+    if re.match(r"[#£$€]?\d", after):
+        return _BEFORE_NUMBER.search(part) is not None
+    return _BEFORE_NAME.search(part) is not None and re.match(r"(?:The|It|In|On|At|He|She|They|A|An)\b", after) is None
+
+
+# Words at the start of a later sentence in which another speaker contradicts a statement.
 _DENIED = re.compile(
     r"(?:[A-Z][\w.’'-]*(?: [A-Z][\w.’'-]*){0,2}(?: \([^)]*\))?:? )?[“\"]?(?:No, |But |Well, )?"
     r"(?:(?:[Tt]hat|[Tt]his|[Hh]e|[Ss]he|[Tt]hey|[Yy]ou)"
@@ -243,7 +262,7 @@ class Names:
         return not is_other and name not in self.persons and (" " in name or bool(kind))
 
     def full_person(self, last: str) -> str:
-        """Return the full name of the only person with a family name, or an empty string if the name is not unique."""
+        """Return the full name of the only person with the family name `last`, or an empty string."""
         found = {name for name in self.persons if name.rsplit(maxsplit=1)[-1] == last}
         return found.pop() if len(found) == 1 else ""
 

@@ -1,4 +1,4 @@
-"""Find the values of an English sentence that a question can ask for by leaving them out."""
+"""Find the values in an English sentence that a question can leave blank and ask for."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Blank(NamedTuple):
         return any(re.search(rf"(?<![\w.,]){re.escape(part)}(?![\w]|[.,]\d)", text) for part in parts)
 
 
-_MIN_DIGITS = 3  # minimum number of digits of a number that is hard to guess
+_MIN_DIGITS = 3  # minimum number of digits in a number that is hard to guess
 _LISTED = r"(?!,? (?:and|or|to) \d|[–-]|, \d{4}|s\b|/)"
 _YEARS = re.compile(
     rf"(?:\b(?:[Ii]n|[Ss]ince|[Uu]ntil|[Ff]rom|[Aa]fter|[Bb]efore|(?:spring|summer|autumn|winter|end|beginning|start"
@@ -68,13 +68,15 @@ _LABELS = re.compile(
     r"\b(?:line|route|bus|tram|train|flight|room|section|page|chapter|number|platform|gate|flat|volume|article|paragraph"
     r"|grade|class|level|channel|figure|table|size|step|day|week|phase|season|episode|part|series|edition|issue|act|type|model|version|code|junction|exit|road"
     r"|highway|unit|block|lot|item|ward|zone|plot|round|bay|lock|park|mile|berth|numbers|clause|lesson|hall|lane|stage|stand|under|aged|point"
-    r"|rule|no) $"
-    r"|\b(?:\d|one|two|three|out) (?:in|of) $",
+    r"|rule|no|starting|beginning|ending|numbered|towards?|bearing|heading"
+    r"|field|patch|site|sample|specimen|plate|cell|stop|pole|grave|pond|catalogue|entry|exhibit|inventory) $"
+    r"|\b(?:pp?|nos?|vols?|figs?|ch|arts?|secs?|paras?|op|ext|tel|ref)\. $|\b(?:\d|one|two|three|out) (?:in|of) $",
     re.IGNORECASE,
 )
+_ROUGH = re.compile(r"(?:\b(?:some|say|circa|c\.|ca\.)|[~≈±]) ?$", re.IGNORECASE)  # before an approximate value
 # A number that is the name of a model: "replaced the 340, which".
 _MODEL = re.compile(rf"\b[Tt]he {BLANK}(?:[,;.]| (?:was|is|are|has|had|were|costs?|weighs?|uses|can|and|or)\b)")
-# What a number counts; "a loss of 0.3 million" does not say it.
+# The noun that a number counts, which is missing in "a loss of 0.3 million".
 _NOUN = re.compile(r" (?!(?:is|was|were|are|has|had|in|of|to|by|and|or|for|from|at|on|with|as|than|but)\b)[a-z]")
 # Words before the hour of an opening or a departure.
 _OPENS = re.compile(
@@ -111,12 +113,12 @@ _VALUES = (
 
 
 def find_values(sentence: str, names: Names) -> list[Blank]:
-    """Return the values of a sentence that a question can ask for, starting with those that are hard to guess."""
+    """Return the values in a sentence that a question can ask for, starting with those that are hard to guess."""
     return sorted(_find_values(sentence, names), key=_guessability)
 
 
 def _guessability(blank: Blank) -> int:
-    """Return 0 for exact numbers and names, 1 for years and 2 for small numbers."""
+    """Return how easily a value can be guessed: 0 for exact numbers and names, 1 for years, 2 for small numbers."""
     if blank.ask == "Which year":
         return 1
     is_exact = re.search(r"\.|illion", blank.value) or len(re.findall(r"\d", blank.value)) >= _MIN_DIGITS
@@ -131,6 +133,8 @@ def _find_values(sentence: str, names: Names) -> Iterator[Blank]:
             if pattern is _PAST_DAYS and not _is_past(sentence, found):
                 continue
             before, after = sentence[: found.start("value")], sentence[found.end("value") :]
+            if _ROUGH.search(before):
+                continue
             if pattern is _COUNTS and (_is_label(before, found["value"]) or _MODEL.search(before + BLANK + after)):
                 continue
             if pattern is _COUNTS and found["value"].endswith("illion") and not _NOUN.match(after):
@@ -143,7 +147,7 @@ def _is_past(sentence: str, found: re.Match[str]) -> bool:
     start = max(sentence.rfind(mark, 0, found.start()) for mark in ",;") + 1
     after = re.search("[,;]", sentence[found.end() :])
     end = found.end() + after.start() if after else len(sentence)
-    if re.match(r"\s*$", sentence[start : found.start()]) and after:  # "On 29 May, a rockslide took out"
+    if re.match(r"\s*$", sentence[start : found.start()]) and after:  # e.g. "On 29 May, a rockslide took out"
         end = len(sentence)
     clause = sentence[start:end]
     return _PAST.search(clause) is not None and _PRESENT.search(clause) is None
@@ -159,7 +163,7 @@ def _is_person(found: re.Match[str], names: Names) -> bool:
 
 
 def _is_label(before: str, number: str) -> bool:
-    """Check whether a number is part of a name such as "Route 66", a day of the month or a time of day."""
+    """Check whether a number is a day of the month, a time of day, or part of a name such as "Route 66"."""
     named = re.search(r"(?:^|\W)([A-Z][\w’'-]*) $", before)
     if named and named[1] not in NOT_NAMES and named[1] != "Of":
         return True
@@ -171,7 +175,7 @@ def _is_label(before: str, number: str) -> bool:
     return bool(is_time or is_hour or is_day) or _LABELS.search(before) is not None
 
 
-_COMPOUND = "years?|months?|weeks?|days?|hours?|minutes?|feet|foot|pounds?|stone|degrees?"  # units of one value
+_COMPOUND = "years?|months?|weeks?|days?|hours?|minutes?|feet|foot|pounds?|stone|degrees?"  # units of a two-part value
 
 
 _CHANGE = re.compile(

@@ -35,7 +35,7 @@ _WORK_VERBS = (
 
 
 def fits(clause: Clause, what: str) -> bool:
-    """Check that a question is clear without saying what kind of thing its subject is."""
+    """Check that a clause's subject is specific enough for a question with the verb or noun `what`."""
     if what in _WORK_VERBS:
         return any(f" {work} " in f" {clause.subject} " for work in WORKS)
     is_known = clause.is_thing or ORGANISATION.search(clause.name) is not None
@@ -107,7 +107,7 @@ _DID = (
 
 
 def find_counts(clause: Clause, sentence: str, names: Names) -> Iterator[Fact]:  # noqa: ARG001
-    """Ask how many things something has: "has 14 stations", "carried 94,000 passengers in 2019"."""
+    """Ask for a count: "has 14 stations", "carried 94,000 passengers in 2019"."""
     does, did = re.match(_HAS, clause.rest), re.match(_DID, clause.rest)
     found = does or did
     if found is None or clause.is_person or not _is_countable(found["what"]) or not fits(clause, found["what"]):

@@ -31,7 +31,9 @@ UNSURE = re.compile(
     r"|or (?:so|more|less|fewer)|give or take|and counting|just under|well above|nearer"
     r"|over|more than|at least|up to|fewer than|less than|legend|rumou?r\w*|allegedly|reportedly"
     r"|said to|if|unless|whether|not|never|nobody|no|none|nothing|without|hopes?|hoped|wants?|intends?|aims?|due to be"
-    r"|is to|are to|provisional\w*|preliminary|proposed|under discussion|claim(?:s|ed)?)\b",
+    r"|is to|are to|provisional\w*|preliminary|propos(?:es?|ed|al|als|ing)|under discussion|claim(?:s|ed)?"
+    r"|wish(?:es|ed)?|(?:agreed|decided|voted|resolved|pledged|vowed|asked|offered|prepared|preparing) to|envisag\w+"
+    r"|budgeted|targets?|tentative\w*|suppose[ds]?|recommend\w*|urge[sd]?)\b",
     re.IGNORECASE,
 )
 # Plans, guesses, conditions, opinions, instructions and reported speech, anywhere in the sentence.
@@ -48,14 +50,21 @@ NOT_STATED = re.compile(
     r"|had (?:reported|stated|announced|written|calculated) (?:\w+ ){0,4}that|had (?:stated|given|listed|shown)"
     r"|(?:was|were|is|are) meant to|credited with|used to say|(?<=[;,] )in (?:fact|reality|truth)|actually|the correct"
     r"|first (?:reported|announced|given|counted)|(?:reports|newspapers|media|papers) (?:spoke|gave|wrote|put|had)"
-    r"|earlier (?:study|estimate|report|survey|version|count|figure|press release)|was broken"
+    r"|earlier (?:study|estimate|report|survey|version|count|figure|press release|draft|edition|article|leaflet|notice"
+    r"|reading|measurement|calculation|paper|map|list|statement|announcement)|was broken"
     r"|(?:begins|ends|starts|opens|closes|reopens|expires|resumes|retires) (?:in|on|from|by) (?-i:(?=[A-Z\d]))"
     r"|wrongly|mistaken\w*|erroneous\w*|misprint|correction|incorrect\w*"
     r"|you|your|yours|please|do not|don[’']t|let|eg|ie|next(?! to\b)"
-    r"|tomorrow|would-be|asked (?:for|why|whether)|demand\w*|need(?:s|ed)?)\b|\w[’'](?:d|ll)\b",
+    r"|tomorrow|would-be|asks?(?= for| to| permission)|asked (?:for|why|whether|to|that)|indicative"
+    r"|(?:previously|originally) (?:given|stated|reported)|demand\w*|need(?:s|ed)?|wish(?:es|ed|ing)?|seek(?:s|ing)?"
+    r"|sought to|consider(?:s|ed|ing)|envisag\w+|envision\w*|foresee\w*|foresaw|foreseen|pledg\w+|vow(?:s|ed)?"
+    r"|threaten\w*|offer(?:s|ed)? to|(?:agree[sd]?|decid\w+|voted|resolve[sd]?|prepar\w+|looking"
+    r"|ready|tr(?:y|ies|ied|ying)|attempt\w*|keen|willing|eager|supposed|bound|wait\w*) to|urge[sd]?|advocat\w+|mooted"
+    r"|tentative\w*|prospective|ambition|dreams? of|dreamed of|draft (?:plan|budget|rules?|law|bill|version)|moved that"
+    r"|motion|petition\w*|lobb(?:y|ied|ies)|in mind|in the pipeline|pending|awaiting|subject to)\b|\w[’'](?:d|ll)\b",
     re.IGNORECASE,
 )
-# Words near the start of a sentence that says that the sentence before it is wrong or uncertain.
+# Words near the start of a sentence that corrects or questions the previous one.
 DOUBTED = re.compile(
     r"(?:\S+ ){0,12}?(?:disput\w+|den(?:y|ies|ied)|wrong|incorrect|untrue|not true|doubt\w*|nonsense|mistaken|misprint"
     r"|not right|not so|not correct|false|misremember\w*"
@@ -174,7 +183,7 @@ MODIFIERS = _words(
 )
 
 
-# Nouns that are clear after "the" in any text.
+# Nouns that are unambiguous after "the" in any text.
 UNIVERSAL = _words(
     "world sea north south east west public war end start beginning middle time summer winter spring autumn night"
     " morning afternoon evening century decade sun moon earth year years day month week age hour minute wild past"

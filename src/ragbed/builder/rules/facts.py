@@ -1,4 +1,4 @@
-"""The data type for facts found by the rules, and a function that prepares texts for them."""
+"""The data type for facts found by the rules, and functions that prepare texts for the rules."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SOURCED = re.compile(
 
 
 def name_source(question: str, quoting: str, lang: Lang) -> str:
-    """Return a question with the title that another question about a quoted sentence names, if any."""
+    """Prefix a question with the title that `quoting` names, or return it unchanged if `quoting` names no title."""
     if lang == "zh":
         title = re.match("《[^》]+》(?=一文)", quoting)
         return f"根据{title[0]}，{question}" if title else question
@@ -36,7 +36,7 @@ def leave_out_quotation(question: str) -> str:
     return _SOURCED.sub("", question)
 
 
-# Headings, rows of tables, and marks at the start of a line: bullets, quotation signs and numbers of list items.
+# Headings, table rows, and markers at the start of a line: bullets, quote markers and list numbers.
 _NO_TEXT = re.compile(r"[ \t]*(?:#|\||[-*_=]{3,}[ \t]*$)")
 _MARKS = re.compile(
     r"^[\s\u3000]*(?:[-*+>•▪▸►·◦■□◆●○◎※–—][\s\u3000]+|[•▪▸►◦■□◆●○◎※]|\(?\d{1,2}[.)](?:\s+(?=\D)|(?=[\u4e00-\u9fff]))|[（(]?[一二三四五六七八九十\d]{1,3}[）)]"
@@ -46,13 +46,40 @@ _LABEL = re.compile(r"(?P<mark>\*\*|__)(?P<label>[^*_：:。？！.?!]{1,12})(?P
 _EMPHASIS = re.compile(r"\*{1,3}|(?<![\w])_{1,2}(?=\w)|(?<=\w)_{1,2}(?!\w)|`")
 
 
+# Half-width punctuation marks in Chinese text, except those in numbers, times, URLs and Markdown links.
+_HALF_WIDTH = re.compile(
+    r"(?P<kept>https?://[^\s\u4e00-\u9fff，。]+|!?\[[^\]\n]*\]\([^)\n]*\))"
+    r"|[;?!()]|(?<!\d),|,(?!\d{3}(?!\d))|(?<!\d):|:(?!\d)"
+)
+_FULL_WIDTH = str.maketrans(",;:?!()", "，；：？！（）")
+_BESIDE_CHINESE = re.compile(r"[\u4e00-\u9fff][,;:?!()]|[,;:?!()][\u4e00-\u9fff]")
+_SPACING = re.compile(
+    r"(?<=[\u4e00-\u9fff]) +(?=[A-Za-z\d])|(?<=[A-Za-z\d%℃]) +(?=[\u4e00-\u9fff])"
+    r"|(?<=[，；：？！（）]) +| +(?=[，；：？！（）])"
+)
+
+
+def unify_typography(text: str) -> str:
+    """Return Chinese text with full-width punctuation and without spaces between Chinese and Latin characters.
+
+    Authors differ in both, and the rules expect one form.
+    """
+    lines = (
+        _HALF_WIDTH.sub(lambda found: found["kept"] or found[0].translate(_FULL_WIDTH), line)
+        if _BESIDE_CHINESE.search(line)
+        else line
+        for line in text.splitlines()
+    )
+    return _SPACING.sub("", "\n".join(lines))
+
+
 def strip_emphasis(text: str) -> str:
-    """Remove the marks of emphasis from a text."""
+    """Remove the Markdown marks for emphasis and code from a text."""
     return _EMPHASIS.sub("", text)
 
 
 def strip_markup(text: str) -> str:
-    """Remove headings, tables, bullets and marks of emphasis; a bold Chinese word before a text becomes "词：…"."""
+    """Remove headings, tables, bullets and emphasis marks; a bold label before Chinese text becomes "词：…"."""
     lines = (line for line in text.splitlines() if not _NO_TEXT.match(line))
     labelled = (_LABEL.sub(r"\g<label>：", _MARKS.sub("", line), count=1) for line in lines)
     return "\n".join(map(strip_emphasis, labelled))
@@ -61,23 +88,6 @@ def strip_markup(text: str) -> str:
 def is_balanced(sentence: str) -> bool:
     """Check that a sentence has as many closing as opening brackets; otherwise, part of the sentence is missing."""
     return all(sentence.count(opening) == sentence.count(closing) for opening, closing in ("()", "（）", "《》", "[]"))
-
-
-_MONEY = re.compile(r"^[£$€¥]|[元镑]$|\b(?:dollars|euros|pounds|francs|crowns|cents|pence)$")
-
-
-def is_whole_value(answer: str, sentence: str) -> bool:
-    """Check that an answer is not part of a longer value, as 437辆 is of 18 437辆 and 28.4米 of 28.4米/秒."""
-    for found in re.finditer(re.escape(answer), sentence):
-        before, after = sentence[: found.start()], sentence[found.end() :]
-        is_rest = re.match(r"\d{3}(?!\d)", answer) and re.search(r"(?<![\d.,])\d{1,3}\s$", before)
-        is_start = re.search(r"(?<![\d.,])\d{1,3}$", answer) and re.match(r"\s\d{3}(?!\d)", after)
-        has_unit = re.search(r"\d\D*[^\W\d_]$|[²³%°]$", answer) is not None and not _MONEY.search(answer)
-        is_rate = has_unit and re.match(r"\s?[/／]\s?[^\W\d]|每[^\W\d]|[ -]per\b(?! ?cent)", after)
-        is_hyphenated = has_unit and re.match(r"-[a-z]", after)  # e.g. gigawatt in "gigawatt-hours"
-        if is_rest or is_start or is_rate or is_hyphenated:
-            return False
-    return True
 
 
 class Fact(NamedTuple):

@@ -1,4 +1,4 @@
-"""Check whether a question reveals its answer in other words: the year of an era, two dates or a known count."""
+"""Check whether a question reveals its answer in other words, e.g. by a regnal year, two dates or a known count."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _OTHER_YEAR: dict[Lang, re.Pattern[str]] = {
         rf"|(?:{_ENGLISH_ERAS})[^,;()“”]{{0,20}}, (?:that is, )?{BLANK}|{_ROMAN}"
     ),
 }
-# Numbers that everybody knows, with the words that reveal them.
+# Well-known numbers, with the words that reveal them.
 _KNOWN: dict[int, str] = {
     7: "days? (?:of|in) (?:the|a|every) week|一周[^，。]{0,3}每一?天",
     12: "(?:each|every|per) (?:calendar )?month|months (?:of|in) (?:the|a) year|signs of the zodiac|生肖|每个?月一"
@@ -54,7 +54,7 @@ _DURATION: dict[Lang, re.Pattern[str]] = {
     "en": re.compile(r" (?:\w+ )?(?:days?|nights?|weeks?|months?|years?|minutes?|hours?)\b"),
 }
 _CLOCK = re.compile(r"(?<![\d.:])([01]?\d|2[0-4])[:：.]([0-5]\d)(?![\d%])(?! ?(?:%|million|metres|km|m\b))")
-_MAX_DATES = 6  # maximum number of dates or times of a sentence to compare
+_MAX_DATES = 6  # maximum number of dates or times in a sentence to compare
 _NO_YEAR = (2023, 2024)  # a common year and a leap year, for dates without a year
 
 
@@ -80,7 +80,7 @@ def is_revealed(question: str, answer: str, lang: Lang) -> bool:
 
 
 def _durations(text: str, lang: Lang) -> Iterator[Decimal]:
-    """Yield the days, weeks, months and years between two dates of a text, and minutes and hours between two times."""
+    """Yield the days, weeks, months and years between dates in a text, and the minutes and hours between times."""
     found = FoldedResponse(fold(text, lang)).dates
     parts = list(dict.fromkeys((one.year, one.month, one.day) for one in found if one.month and one.day))[:_MAX_DATES]
     for assumed in _NO_YEAR:

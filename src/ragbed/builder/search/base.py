@@ -114,7 +114,7 @@ class SearchEngine(Protocol):
 
 
 class SearchResult(NamedTuple):
-    """A search result, with an ISO date."""
+    """A search result; `date` is an ISO date or None."""
 
     url: str
     title: str

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     import numpy as np
 
 _DEPTH = 200  # number of passages per ranking: twenty per hit, because a document may have many passages
-_RRF = 60  # the constant k of reciprocal rank fusion, as in the paper
-_MAX_TERMS = 64  # maximum number of a query's words to use
+_RRF = 60  # the constant k of reciprocal rank fusion (Cormack et al., 2009)
+_MAX_TERMS = 64  # maximum number of query words to use
 _BLOCK = 8_192  # number of vectors to read and multiply at a time, to avoid a second copy of all vectors in memory
 _CHECKED = 1_000  # number of passages to filter in one query
 _SNIPPET = 160  # maximum length of a snippet in characters
@@ -69,7 +69,7 @@ class _LocalSearchEngine:
         return [number for (number,) in rows]
 
     def _selective(self, terms: list[str]) -> list[str]:
-        """Return the words that occur in at most half of the passages. Other words have no weight in BM25 and are slow.
+        """Return the words that occur in at most half of the passages. Other words have no weight in BM25.
 
         If there are no such words, as with a few documents about one subject, return all words.
         """
@@ -103,7 +103,7 @@ class _LocalSearchEngine:
         return [number for number in passages if number in kept]
 
     def _load(self, lang: Lang) -> tuple[array[int], list[np.ndarray]]:
-        """Return the numbers and vectors of all passages in a language, reading only new passages from the file."""
+        """Return the IDs and vectors of all passages in a language, reading only new passages from the file."""
         import numpy as np  # noqa: PLC0415 - slow to import
 
         numbers, blocks = self._vectors.setdefault(lang, (array("q"), []))

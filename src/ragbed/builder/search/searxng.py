@@ -34,7 +34,9 @@ def open_searxng(setting: SearchContext) -> SearchService:
     """Open the SearXNG instance at `SEARXNG_BASE_URL`."""
     base = setting.base_url("SEARXNG_BASE_URL", "")
     if not base and setting.quota != 0:
-        raise UsageError("SEARXNG_BASE_URL is not set; set it to the URL of your SearXNG, e.g. http://localhost:8080.")
+        raise UsageError(
+            "SEARXNG_BASE_URL is not set; set it to the URL of your SearXNG instance, e.g. http://localhost:8080."
+        )
 
     def ask(query: Query, page: int) -> SearchRequest:
         params: dict[str, str | int] = {

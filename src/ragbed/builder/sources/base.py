@@ -53,7 +53,7 @@ class Extracting(Protocol):
 
 @dataclass(frozen=True)
 class DocumentFetcher:
-    """A fetcher and reader for up to `at_once` concurrent documents, most of which are waiting for hosts."""
+    """A document fetcher and reader with up to `at_once` documents in progress, most of them waiting for a host."""
 
     fetcher: Fetcher
     extractor: Extracting

@@ -38,7 +38,7 @@ _MANY_BYTES = frozenset(
     {"utf-8", "gb18030", "big5hkscs", "cp949", "cp932", "euc_jp", "hz", "utf-16", "utf-16-le", "utf-16-be"}
 )
 _BROKEN = 0.005  # maximum share of invalid characters; truncated pages have a few, the wrong charset gives many
-# These characters make up 12 to 20% of Chinese text, and are rare in text decoded with the wrong charset.
+# Characters that make up 12 to 20% of Chinese text, but are rare in text decoded with the wrong charset.
 _FREQUENT = "的一是不了在有人我他这這中大来來上个個国國和为為日月年"
 _LIKELY = 0.04
 

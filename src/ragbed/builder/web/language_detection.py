@@ -56,8 +56,8 @@ _FOREIGN = _words(
     " jak jest je na od po się są v w z za ze že że"
 )
 _MIN_ENGLISH = 2  # minimum number of different English words in an English text
-# Minimum share of English words among lower-case words. In English texts, about half are English words; in short news,
-# an eighth.
+# Minimum share of English words among lower-case words. In English texts, about half of these are in the list; in short
+# news items, only an eighth.
 _ENGLISH_SHARE = 0.1
 _KANA_SHARE = 0.05  # maximum ratio of kana to Han characters; Japanese has more, Chinese uses kana only in brand names
 

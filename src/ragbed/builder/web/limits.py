@@ -11,7 +11,7 @@ from ragbed.errors import UsageError
 
 NAME = "ragbed"  # the user agent matched in robots.txt
 USER_AGENT = f"{NAME}/{__version__}"
-MAX_PAGE_BYTES = 20 << 20  # maximum size after decoding; pages of text have 0.1 to 2 MB
+MAX_PAGE_BYTES = 20 << 20  # maximum size after decoding; text pages take 0.1 to 2 MB
 
 FetchOutcome: TypeAlias = Literal[
     "ok",

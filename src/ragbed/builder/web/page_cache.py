@@ -104,12 +104,12 @@ class PageCache:
         self._run("UPDATE pages SET at = ? WHERE url = ?", at, url)
 
     def find_answer(self, key: str) -> bytes | None:
-        """Return the value stored under a key, or None if there is none."""
+        """Return the bytes stored under a key, or None if there are none."""
         row = self._run("SELECT body FROM answers WHERE key = ?", key)
         return None if row is None else bytes(row[0])
 
     def keep_answer(self, key: str, body: bytes) -> None:
-        """Store a value under a key."""
+        """Store bytes under a key."""
         self._run("INSERT OR REPLACE INTO answers VALUES (?, ?)", key, body)
 
     def count_call(self, service: str, most: int | None) -> bool:

@@ -27,7 +27,8 @@ _MAX_BYTES = 512 << 10  # RFC 9309, 2.5: read at least 500 KiB
 _MAX_REDIRECTS = 5  # RFC 9309, 2.3.1.2
 _VALID_S = 86_400  # RFC 9309, 2.4: use a cached file for at most a day
 _FAILED_S = 300  # seconds to skip a host after a failure
-# Maximum number of rules times agents. Parsing them takes half a second and 25 MB; large sites have a few thousand.
+# Maximum number of rules multiplied by the number of agents. Parsing this many takes half a second and 25 MB; large
+# sites have a few thousand.
 _MAX_RULES = 50_000
 # Maximum product of the number of characters in wildcard rules and in a URL, so that a check takes at most a few
 # hundredths of a second. 100 kB of such rules and a URL of 200 characters reach a tenth of this limit.
@@ -55,7 +56,7 @@ class Robots:
         self._reading: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def check(self, url: URL) -> float:
-        """Return the pause in seconds that a host requires between two pages, or 0 if it requires none.
+        """Return the pause in seconds that a host requires between two requests, or 0 if it requires none.
 
         Raises:
             FetchFailed: The page must not be fetched.

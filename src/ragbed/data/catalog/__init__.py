@@ -10,7 +10,6 @@ import importlib.util
 import os
 from collections import Counter
 from collections.abc import Iterable
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Literal
 
@@ -18,10 +17,11 @@ from msgspec import Struct
 
 from ragbed.data import Dataset
 from ragbed.data.shards import LIST, open_shards
-from ragbed.environment import data_dir, default_data_dir
-from ragbed.errors import UsageError
+from ragbed.environment import data_dir
+from ragbed.errors import UsageError, did_you_mean
 from ragbed.io.jsonl import check_file
 from ragbed.io.locations import parse_place, report_errors
+from ragbed.io.pins import matches_pin
 from ragbed.text import storable_name
 
 
@@ -122,14 +122,10 @@ CATALOG: dict[str, CatalogEntry] = {
 
 _FILES = (".jsonl", ".json", ".ndjson", ".parquet")  # dataset file suffixes; a URL without one is a folder
 _MAX_SHOWN = 5  # maximum number of a folder's files to list in a message
+_UNKNOWN_LICENCE = "unknown licence; state this when you redistribute the data"
 _PACKAGE = Path(__file__).parent.parent
 # Folders in the ragbed package that other programs read.
 PLACES = {"lm-eval": str(_PACKAGE.parent / "interop" / "harnesses" / "lm_eval_tasks")}
-
-
-def open_data(specs: list[str]) -> list[Dataset]:
-    """Open datasets by name or path: files, NAME=FILE, and bundled or downloaded datasets."""
-    return open_datasets(specs, data_dir())
 
 
 def folder_of(entry: CatalogEntry, root: Path) -> Path:
@@ -146,31 +142,45 @@ def files_here(entry: CatalogEntry, root: Path) -> list[Path]:
 
 
 def package_folders(entry: CatalogEntry) -> list[Path]:
-    """Return the folders of the package with an entry's files, or an empty list if the package is not installed."""
+    """Return the folders of the package that contains an entry's files, or an empty list if it is not installed."""
     # Locate the package without importing it, because its code may need libraries that are not installed.
     package = importlib.util.find_spec(entry.package) if entry.package else None
     return [Path(folder) for folder in (package and package.submodule_search_locations) or ()]
 
 
 def dataset_names() -> dict[str, tuple[CatalogEntry, CatalogFile]]:
-    """Return the names of all dataset files, installed or not."""
+    """Map the name of each dataset file, installed or not, to its catalogue entry and file."""
     datasets = (entry for entry in CATALOG.values() if entry.kind == "dataset")
     return {Path(file.name).stem: (entry, file) for entry in datasets for file in entry.files}
 
 
-def open_datasets(specs: list[str], root: Path | None = None) -> list[Dataset]:
+def licence_of(dataset: Dataset) -> str:
+    """Return a dataset's licence. Downloaded data is recognised by its content rather than its name."""
+    if not isinstance(dataset.path, Path):
+        return _UNKNOWN_LICENCE
+    for entry, file in dataset_names().values():
+        if entry.source is None:
+            is_it = dataset.path == folder_of(entry, Path()) / file.name
+        else:
+            is_it = matches_pin(dataset.path, file.pin, file.size)
+        if is_it:
+            return entry.licence
+    return _UNKNOWN_LICENCE
+
+
+def open_data(specs: list[str], root: Path | None = None) -> list[Dataset]:
     """Open datasets by path, URL, `NAME=PATH`, or a name that `ragbed data list` shows.
 
     A file takes precedence over a catalogue name.
 
     Args:
         specs: The datasets, as the user typed them.
-        root: The folder with downloaded data; by default, the platform's data folder.
+        root: The folder with downloaded data; by default, the configured data folder.
 
     Raises:
         UsageError: A file does not exist or has not been downloaded, or two datasets have the same name.
     """
-    datasets = [_open_dataset(spec, root) for spec in specs]
+    datasets = [_open_dataset(spec, root or data_dir()) for spec in specs]
     for dataset in datasets:
         if not dataset.name.isprintable():
             raise UsageError(
@@ -182,7 +192,7 @@ def open_datasets(specs: list[str], root: Path | None = None) -> list[Dataset]:
     return datasets
 
 
-def _open_dataset(spec: str, root: Path | None) -> Dataset:
+def _open_dataset(spec: str, root: Path) -> Dataset:
     name, equals, target = spec.partition("=")
     if not equals or "://" in name or _exists(Path(spec)):  # a URL may contain "="
         return _open_place(None, spec, root)
@@ -191,7 +201,7 @@ def _open_dataset(spec: str, root: Path | None) -> Dataset:
     return _open_place(name, target, root)
 
 
-def _open_place(name: str | None, spec: str, root: Path | None) -> Dataset:
+def _open_place(name: str | None, spec: str, root: Path) -> Dataset:
     """Open a file or a folder of shards: a local folder with a shard list, or a URL without a file suffix."""
     place = parse_place(spec)
     if isinstance(place, Path):
@@ -220,7 +230,7 @@ def _check_file(path: Path) -> None:
     check_file(path)
 
 
-def find_dataset(spec: str, root: Path | None = None) -> Path:
+def find_dataset(spec: str, root: Path) -> Path:
     """Return the file for a path or a catalogue name."""
     path, names = Path(spec), dataset_names()
     # A folder cannot be a dataset, so a folder with the same name does not hide a dataset.
@@ -229,7 +239,7 @@ def find_dataset(spec: str, root: Path | None = None) -> Path:
     if spec not in names:
         raise UsageError(_describe_unknown(spec, names))
     entry, file = names[spec]
-    found = folder_of(entry, root or default_data_dir()) / file.name
+    found = folder_of(entry, root) / file.name
     if not os.path.isfile(found):  # noqa: PTH113
         raise UsageError(f"{spec} has not been downloaded yet. Download it with: ragbed data get {entry.name}")
     return found
@@ -243,8 +253,7 @@ def _describe_unknown(spec: str, names: Iterable[str]) -> str:
     if entry is not None:
         members = (Path(file.name).stem for file in entry.files)
         return f"{spec} is a set of datasets. Choose one of them: {', '.join(members)}."
-    near = get_close_matches(Path(spec).stem, list(names), n=1, cutoff=0.6)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
+    hint = did_you_mean(Path(spec).stem, names)
     return f"there is no file or dataset named {spec}.{hint} Check the path, or choose a dataset: {', '.join(names)}."
 
 

@@ -70,7 +70,7 @@ def take(entry: CatalogEntry, root: Path, source: Path) -> list[Arrival]:
 def _complete(
     entry: CatalogEntry, folder: Path, install: Callable[[list[CatalogFile]], list[Arrival]]
 ) -> list[Arrival]:
-    """Rename invalid files, and install valid copies of these and of missing files, while holding a lock."""
+    """While holding a lock, rename invalid files, and install valid copies of all invalid and missing files."""
     arrivals = {file.name: Arrival(file.name, "here") for file in entry.files}
     try:
         if _find_lacking(entry, folder):  # write only if a file is missing, because the folder may be read-only

@@ -16,7 +16,7 @@ from typing import IO
 import msgspec
 
 from ragbed import __version__
-from ragbed.analysis.diagnosis.reruns import FOLDER as DIAGNOSES
+from ragbed.analysis.diagnosis.records import FOLDER as DIAGNOSES
 from ragbed.analysis.judging import FOLDER as JUDGES
 from ragbed.errors import MALFORMED_JSON, DataError, RagbedError
 from ragbed.interop.exports.records_base import ExportedRun, Written
@@ -73,9 +73,7 @@ def write_trials(run: ExportedRun, sink: IO[bytes]) -> Written:
 
 def _refuse_busy(folder: Path) -> None:
     if (process := holder(folder)) is not None:
-        raise RagbedError(
-            f"{folder} is being written by process {process}. Export the run when that process has finished."
-        )
+        raise RagbedError(f"{folder} is in use by process {process}. Export the run when that process has finished.")
 
 
 def _write_attached(cassette: CassetteWriter, run: ExportedRun) -> None:
@@ -112,7 +110,8 @@ def _write_run(cassette: CassetteWriter, run: ExportedRun, folder: str, written:
     case_numbers = {case.case: number for number, case in enumerate(store.cases(by_name=run.canonical))}
     sent = {name: body for name, body in store.sent().items() if name in model_numbers}
     served = {name: names for name, names in store.served().items() if name in model_numbers}
-    # The decisions depend on the order in which responses arrived, so equal runs may have different ones.
+    # A monitored run's decisions depend on the order in which responses arrived, so equal runs may have different
+    # decisions.
     decided = [] if run.canonical else [one for one in read_conditions(store) if one.model in model_numbers]
     part = RunPart(
         folder=folder, settings=store.settings(), models=models, cases=len(case_numbers), sent=sent, served=served,
@@ -186,7 +185,7 @@ class _Reader:
     def _restore_run(self, part: RunPart) -> RunPart | FilePart | None:
         if self._replayed.runs == _MAX_RUNS:
             raise self._error(
-                f"this is the start of run {_MAX_RUNS + 1}, but a cassette can contain at most {_MAX_RUNS} runs"
+                f"run {_MAX_RUNS + 1} starts on this line, but a cassette can contain at most {_MAX_RUNS} runs"
             )
         folder = self._folder / self._check_path(part.folder, _RUN_PATH) if part.folder else self._folder
         if (folder / NAME).exists():
@@ -248,7 +247,7 @@ class _Reader:
     def _check_path(self, path: str, allowed: re.Pattern[str]) -> str:
         """Reject a path that no exported run contains, because a cassette may come from an untrusted source."""
         if not allowed.fullmatch(path):
-            raise self._error(f"the path {path!r} is not allowed in this part of a run")
+            raise self._error(f"the path {path!r} is not allowed in a cassette")
         return path
 
     def _next(self) -> bytes | None:

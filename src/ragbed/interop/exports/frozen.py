@@ -129,7 +129,7 @@ class _Condition(NamedTuple):
 
 @dataclass
 class PartCounts:
-    """Counts and hashes the cases of a part."""
+    """The number, hash and conditions of a part's cases, updated as cases are added."""
 
     lang: Lang
     testbed: str

@@ -55,7 +55,7 @@ METRICS = (
 
 
 def write_inspect(layout: Layout, folder: Path, out: Path) -> Written:
-    """Write a testbed and its tasks for Inspect AI into a folder, which is later renamed to `out`."""
+    """Write a testbed and its Inspect AI tasks to a folder that will be renamed to `out`."""
     frozen = freeze(layout, folder)
     parts = [part.name for part in frozen.parts if part.cases]
     tasks = [_INSPECT_TASK.format(name=part) for part in parts]
@@ -68,7 +68,7 @@ def write_inspect(layout: Layout, folder: Path, out: Path) -> Written:
 
 
 def write_lm_eval(layout: Layout, folder: Path, out: Path) -> Written:
-    """Write a testbed and its tasks for lm-evaluation-harness into a folder, which is later renamed to `out`."""
+    """Write a testbed and its lm-evaluation-harness tasks to a folder that will be renamed to `out`."""
     frozen = freeze(layout, folder)
     prefix = re.sub(r"\W+", "_", out.resolve().name)
     names = []
@@ -88,7 +88,7 @@ def write_lm_eval(layout: Layout, folder: Path, out: Path) -> Written:
 
 
 class Loader(NamedTuple):
-    """The function that loads the cases of a part.
+    """The function that loads the cases of a testbed part.
 
     Attributes:
         function: Its name in the task file.
@@ -102,7 +102,7 @@ class Loader(NamedTuple):
 
 
 def task_yaml(name: str, testbed: str, conditions: Sequence[str], loader: Loader) -> str:
-    """Return the task file that registers a part with lm-evaluation-harness as a task or group of the same name."""
+    """Return the YAML that registers a testbed part with lm-evaluation-harness as a task or task group."""
     metadata = f"metadata: {{version: 1{loader.metadata}}}"
     if len(conditions) == 1:
         head = f"task: {name}\ndataset_kwargs: {{part: {loader.part}}}\n{metadata}\n"

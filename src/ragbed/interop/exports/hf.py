@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ragbed.data.catalog.licence import licence_of
+from ragbed.data.catalog import licence_of
 from ragbed.data.parquet import need_parquet
 from ragbed.interop.exports.frozen import Frozen, Layout, TestbedPart, freeze, read_part
 from ragbed.interop.exports.parquet import case_row, case_schema, write_rows
@@ -48,7 +48,7 @@ _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000
 
 
 def write_folder(layout: Layout, folder: Path, out: Path) -> Written:
-    """Write the dataset into a folder, which is later renamed to `out`."""
+    """Write the dataset to a folder that will be renamed to `out`."""
     need_parquet()
     frozen = freeze(layout, folder)
     parts = [part for part in frozen.parts if part.cases]

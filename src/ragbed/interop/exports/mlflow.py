@@ -20,7 +20,7 @@ _MAX_PARAM_LENGTH = 500  # maximum length of a param value that every MLflow ser
 
 
 def write_trials(run: ExportedRun, sink: IO[bytes]) -> Written:
-    """Write every number in the report with its interval and counts; `errors` is the number of failed calls."""
+    """Write every metric in the report with its interval and counts; `errors` is the number of failed calls."""
     written = Written("trials")
     deque(run.results(written), maxlen=0)  # read all results in order to count them
     cells = read_report_cells([run.folder], [_TRACK])
@@ -54,7 +54,7 @@ def _metrics(cells: list[Cell]) -> dict[str, float]:
 
 
 def _name(cell: Cell) -> str:
-    """Return a metric name such as `noise/accuracy/en/ragbed-mini-en_base/robust/noise-0.4`; MLflow groups by path.
+    """Return a path-like metric name for MLflow, e.g. `noise/accuracy/en/ragbed-mini-en_base/robust/noise-0.4`.
 
     The profile of a prompting strategy is e.g. `robust_quote`, because MLflow does not accept a plus sign.
     """

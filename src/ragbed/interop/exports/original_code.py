@@ -1,4 +1,4 @@
-"""Export a run as the original code's result files: predictions and totals for every condition.
+"""Export a run in the original code's result format: predictions and totals for every condition.
 
 The files have the same names and bytes as the original code's, so it can resume from them. The totals include its bugs:
 failed calls are not counted, correct answers are added to the refusals if all documents are noise, and refusals count
@@ -27,7 +27,7 @@ _IMPORTED = re.compile(r"temp ([0-9.]+|none)")  # matches the identity of a mode
 
 @dataclass
 class _Condition:
-    """A predictions file and the values from which its totals are computed."""
+    """The predictions file for one condition, and the labels and flags from which its totals are computed."""
 
     path: Path
     sink: IO[bytes]
@@ -66,7 +66,7 @@ class _Condition:
 
 
 def write_folder(run: ExportedRun, folder: Path) -> Written:
-    """Write the files for every model, dataset and condition that the original code supports."""
+    """Write the result files for each model and dataset, for all conditions that the original code supports."""
     written = Written("trials", leaves_out=True)
     names = _FileNames(run.store.settings(), dict(run.store.models().values()))
     conditions: dict[str, _Condition] = {}
@@ -95,7 +95,7 @@ def write_folder(run: ExportedRun, folder: Path) -> Written:
 
 @dataclass(frozen=True)
 class _FileNames:
-    """Names files as the original code does; an imported file keeps its own name."""
+    """Builds file names as the original code does; imported files keep their names."""
 
     settings: dict[str, str]
     identities: dict[str, str]  # identities by model; an imported model's identity is its temperature
@@ -116,7 +116,7 @@ class _FileNames:
 
 
 def _rgb_answer(case: Case) -> object:
-    """Return an answer in RGB's notation: as in its RGB file, or else with single-alias parts as strings."""
+    """Return a case's answer in RGB's format: as in the RGB file, or else with single-alias parts as strings."""
     if case.rgb_answer is not None:
         return json.loads(case.rgb_answer)
     return [aliases[0] if len(aliases) == 1 else list(aliases) for aliases in case.answer]

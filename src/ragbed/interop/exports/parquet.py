@@ -1,4 +1,4 @@
-"""Write cases, trials and items as Parquet files with the fields of their JSON lines, one row group at a time."""
+"""Write cases, trials and items as Parquet files with the same fields as in JSON Lines, one row group at a time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _GROUP_ROWS = 1_000  # number of rows to hold in memory, about 10 MB of document
 
 
 def write_trials(run: ExportedRun, sink: IO[bytes]) -> Written:
-    """Write one row per trial; trials without a response have an outcome and error but no scores."""
+    """Write one row per trial; a trial without a response has an outcome and an error, but no scores."""
     need_parquet()
     written = Written("trials")
     rows = (trial_row(result, canonical=run.canonical) for result in run.results(written))
@@ -54,7 +54,7 @@ def _row(fields: dict[str, object], case: Case) -> dict[str, object]:
 
 
 def write_rows(rows: Iterable[dict[str, object]], schema: Any, sink: IO[bytes]) -> int:  # noqa: ANN401 - pyarrow has no types
-    """Write rows in groups and return their number."""
+    """Write rows in row groups and return the number of rows."""
     count = 0
     with RowWriter(sink, schema) as writer:
         for count, row in enumerate(rows, start=1):  # noqa: B007 - returned
@@ -104,7 +104,7 @@ class RowWriter:
 
 
 def _need_columns(rows: list[dict[str, Any]], schema: Any) -> None:  # noqa: ANN401 - pyarrow has no types
-    """Raise an error if a value has no column, because pyarrow would drop it silently."""
+    """Raise an error if a row has a field without a column, because pyarrow would drop it silently."""
     scores = {field.name for field in schema.field("scores").type} if "scores" in schema.names else set()
     for row in rows:
         if lost := {*row} - {*schema.names} | {*(row.get("scores") or ())} - scores:
@@ -114,14 +114,14 @@ def _need_columns(rows: list[dict[str, Any]], schema: Any) -> None:  # noqa: ANN
 
 
 def case_schema() -> Any:  # noqa: ANN401 - pyarrow has no types
-    """Return the columns for cases."""
+    """Return the Parquet schema for cases."""
     import pyarrow as arrow  # noqa: PLC0415 - an extra
 
     return arrow.schema(_case_fields(arrow))
 
 
 def trial_schema() -> Any:  # noqa: ANN401 - pyarrow has no types
-    """Return the columns for trials."""
+    """Return the Parquet schema for trials."""
     import pyarrow as arrow  # noqa: PLC0415 - an extra
 
     text, number, flag = arrow.string(), arrow.float64(), arrow.bool_()

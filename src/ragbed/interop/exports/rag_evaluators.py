@@ -19,7 +19,7 @@ from ragbed.scoring.search import found_passages
 
 
 def write_ragas_cases(layout: Layout, sink: IO[bytes]) -> Written:
-    """Write samples without a response, for a system that has not answered yet."""
+    """Write RAGAS samples without responses, for a system that has not answered the questions yet."""
     written = Written("cases")
     for case in written.feasible_cases(layout):
         sink.write(msgspec.json.encode(_ragas_sample(case, _given_contexts(case))) + b"\n")
@@ -27,7 +27,7 @@ def write_ragas_cases(layout: Layout, sink: IO[bytes]) -> Written:
 
 
 def write_ragas_trials(run: ExportedRun, sink: IO[bytes]) -> Written:
-    """Write samples with one model's responses; trials without a response are left out."""
+    """Write RAGAS samples with one model's responses; trials without a response are left out."""
     run.need_one_model("RAGAS input")
     written, contexts = Written("trials", leaves_out=True), _Contexts()
     for result in run.results(written):
@@ -50,7 +50,7 @@ def _ragas_sample(case: Case, contexts: list[_Context]) -> dict[str, object]:
 
 
 def write_ragchecker_cases(layout: Layout, sink: IO[bytes]) -> Written:
-    """Write results with null responses, for a system that has not answered yet."""
+    """Write RAGChecker results with null responses, for a system that has not answered the questions yet."""
     written = Written("cases")
     cases = written.feasible_cases(layout)
     _write_ragchecker((_ragchecker_result(case, None, _given_contexts(case)) for case in cases), sink)
@@ -58,7 +58,7 @@ def write_ragchecker_cases(layout: Layout, sink: IO[bytes]) -> Written:
 
 
 def write_ragchecker_trials(run: ExportedRun, sink: IO[bytes]) -> Written:
-    """Write results with one model's responses; trials without a response are left out."""
+    """Write RAGChecker results with one model's responses; trials without a response are left out."""
     run.need_one_model("RAGChecker input")
     written, contexts = Written("trials", leaves_out=True), _Contexts()
     results = (
@@ -100,7 +100,7 @@ def _given_contexts(case: Case) -> list[_Context]:
 
 @dataclass
 class _Contexts:
-    """Collects the contexts of trials, and counts the contexts that a run does not store.
+    """Collects the contexts of trials, and counts unreported contexts and passages from outside the corpus.
 
     Attributes:
         unreported: Trials whose system does not report the retrieved passages.

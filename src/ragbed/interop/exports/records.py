@@ -13,7 +13,7 @@ import msgspec
 
 from ragbed.data import Dataset, native
 from ragbed.data.decode import decode_line
-from ragbed.data.parquet import item_row, item_schema, need_parquet
+from ragbed.data.parquet import item_row, item_schema
 from ragbed.interop.exports.frozen import Layout
 from ragbed.interop.exports.parquet import RowWriter, trial_row, trial_schema
 from ragbed.interop.exports.records_base import ExportedRun, Written
@@ -41,7 +41,7 @@ def _items(dataset: Dataset, written: Written, convert: Callable[..., Record]) -
 
 
 def _lines(dataset: Dataset, written: Written) -> Keyed:
-    """Yield the lines of any JSONL file, e.g. a build step's output, keyed by ID or by the line itself."""
+    """Yield the lines of any JSONL file, e.g. a build step's output, each with its ID, or else its text, as the key."""
     with local_copy(dataset.path) as here:
         for number, line in read_lines(here, dataset.path):
             written.count += 1
@@ -62,7 +62,7 @@ def _trials(run: ExportedRun, written: Written, convert: Callable[..., Record]) 
 
 
 def write_case_lines(layout: Layout, sink: IO[bytes]) -> Written:
-    """Write one line per case, like `ragbed cases`, including infeasible ones."""
+    """Write one line per case, including infeasible cases, as `ragbed cases` does."""
     written = Written("cases")
     sink.writelines(line for _, line in _cases(layout, written))
     return written
@@ -103,9 +103,3 @@ TRIALS = {
     "jsonl": InParts("trials", lambda: LINES, partial(_trials, convert=trial_line)),
     "parquet": InParts("trials", lambda: _rows(trial_schema), partial(_trials, convert=trial_row)),
 }
-
-
-def need_library(to: str) -> None:
-    """Raise an error with the install command if the library for a format is missing."""
-    if to == "parquet":
-        need_parquet()

@@ -1,4 +1,4 @@
-"""The input of an export and the summary of its output."""
+"""The input to an export and the summary of its output."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Written:
 
     @classmethod
     def from_parts(cls, parts: Iterable[TestbedPart]) -> Self:
-        """Return the summary of a frozen testbed."""
+        """Return the export summary for a frozen testbed."""
         written = cls("cases")
         for part in parts:
             written.count += part.cases
@@ -78,7 +78,7 @@ class ExportedRun:
         return [name for name, _ in self.store.models().values()]
 
     def results(self, written: Written) -> Iterator[StoredResult]:
-        """Yield the selected results, and record those without a response, which some formats leave out."""
+        """Yield the selected results, and record those without a response; some formats leave these out."""
         for result in self.store.results(by_name=self.canonical):
             if self.model not in (None, result.model):
                 continue
@@ -99,7 +99,8 @@ class ExportedRun:
         if self.model is None and len(self.models) > 1:
             names = ", ".join(self.models)
             raise UsageError(
-                f"{to} contains the responses of one model, but this run has several. Choose one with `model`: {names}."
+                f"{to} can contain the responses of only one model, but this run has several models. "
+                f"Choose one with `model`: {names}."
             )
 
 

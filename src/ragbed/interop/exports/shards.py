@@ -16,7 +16,7 @@ import msgspec
 
 from ragbed.data.shards import LIST, ShardPart, Shards
 from ragbed.errors import RagbedError, UsageError
-from ragbed.io.jsonl import part_of, write_whole, write_whole_folder
+from ragbed.io.jsonl import part_of, write_file, write_whole_folder
 from ragbed.io.locations import Place, is_there, open_sink, remove, report_errors
 
 # Maximum number of shards. All of them are open at once; systems allow a few thousand open files, and each remote file
@@ -82,8 +82,7 @@ def _fill(folder: Place, what: str, names: list[str], records: Iterable[tuple[st
             writers[index].write(record)
             files[index].records += 1
     listed = Shards(what, tuple(file.summary(name) for file, name in zip(files, names, strict=True)))
-    with write_whole(folder / LIST) as sink:
-        sink.write(msgspec.json.format(msgspec.json.encode(listed), indent=1) + b"\n")
+    write_file(folder / LIST, msgspec.json.format(msgspec.json.encode(listed), indent=1) + b"\n")
 
 
 class _PartFile(io.RawIOBase):

@@ -86,7 +86,7 @@ def _metrics(part: TestbedPart) -> dict[str, list[Metric]]:
 
 @scorer(metrics={"*": [mean(), stderr()]}, name="ragbed")
 def ragbed_scorer() -> Scorer:
-    """Score on all tracks, as ragbed does in its own runs. A missing score is NaN, which Inspect omits from means."""
+    """Score responses on all tracks, as in ragbed's own runs. Missing scores are NaN; Inspect omits them from means."""
 
     async def score(state: TaskState, target: Target) -> Score:  # noqa: ARG001 - Inspect's signature
         reply = state.output.completion

@@ -13,15 +13,15 @@ _ENCODER = msgspec.json.Encoder()
 
 
 def pack(case: Case) -> str:
-    """Return a case without its prompt as JSON, to be stored in one of the harness's samples."""
+    """Encode a case without its prompt as JSON, to be stored in a harness's sample."""
     return _ENCODER.encode(msgspec.structs.replace(case, messages=())).decode()
 
 
 def score_packed(record: str, reply: str) -> dict[str, Value]:
-    """Return the scores on all tracks."""
+    """Return a response's scores on all tracks."""
     return score(_DECODER.decode(record), reply)
 
 
 def numbers(values: dict[str, Value]) -> dict[str, float]:
-    """Return the numeric values, with True as 1; missing scores (None) are left out."""
+    """Return only the boolean and numeric scores, as floats."""
     return {name: float(value) for name, value in values.items() if isinstance(value, bool | float)}

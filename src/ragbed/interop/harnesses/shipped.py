@@ -45,12 +45,12 @@ class Shipped:
 
     @property
     def name(self) -> str:
-        """The task's name, e.g. `mini_en_noise`."""
+        """The task name, e.g. `mini_en_noise`."""
         return f"{self.family}_{part_name(self.lang, self.testbed)}"
 
     @property
     def conditions(self) -> tuple[str, ...]:
-        """The conditions of its cases, which are known without reading the data."""
+        """The conditions of the testbed's cases, which are known without reading the data."""
         testbed = TESTBEDS[self.testbed]
         ratios = testbed.noise if isinstance(testbed, Ability) else ()
         return tuple(f"noise={show_ratio(noise)}" for noise in ratios) if len(ratios) > 1 else ("",)
@@ -63,7 +63,7 @@ SHIPPED = {
 
 
 def make_shipped_cases(name: str) -> tuple[TestbedPart, list[Case]]:
-    """Generate the feasible cases of a built-in testbed. The result is always the same.
+    """Generate the feasible cases of a built-in testbed; the result is deterministic.
 
     Raises:
         UsageError: The name is unknown, or the data has not been downloaded.
@@ -81,7 +81,7 @@ def make_shipped_cases(name: str) -> tuple[TestbedPart, list[Case]]:
 def write_files(folder: Path) -> None:
     """Write the task files for lm-evaluation-harness to a folder."""
     for name, shipped in SHIPPED.items():
-        # lm-eval has thousands of tasks, so ours are named with a prefix.
+        # lm-eval has thousands of tasks, so ragbed's task names have a prefix.
         task = name if shipped.family == "rgb" else f"ragbed_{name}"
         loader = Loader("ragbed.interop.harnesses.lm_eval.load_shipped", name)
         text = task_yaml(task, shipped.testbed, shipped.conditions, loader)

@@ -88,7 +88,8 @@ class LlamaProcess:
             stdout=subprocess.PIPE,
             stderr=output,
             text=True,
-            # Ctrl-C must reach only the parent process. On Windows, the flag has the same effect.
+            # Ctrl-C must reach only the parent process. On Windows, the creation flag has the same effect as a new
+            # session.
             start_new_session=True,
             creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
             # Waiting threads must sleep, because spinning would take CPU time from the threads that are working.

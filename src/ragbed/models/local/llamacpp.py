@@ -25,7 +25,8 @@ from ragbed.schema import Case, Completion, Message
 if TYPE_CHECKING:
     from ragbed.models import ModelConfig
 
-# Default number of concurrent cases. Two cases would be decoded together, but common prefixes would be prefilled twice.
+# Default number of concurrent cases. Two cases could be decoded in one batch, but common prefixes would be prefilled
+# twice.
 _SLOTS = 1
 # Maximum number of consecutive processes that may exit without a response before the run stops.
 _MAX_RESTARTS = 3
@@ -98,7 +99,7 @@ class LlamaModel:
 
     @property
     def raised_limits(self) -> tuple[int, ...]:
-        """The token limits, other than the initial one, with which a response may have been requested."""
+        """The raised token limits with which a response may have been requested."""
         return self._limit.raised
 
     async def _call(self, body: bytes, max_tokens: int) -> Completion:
@@ -184,8 +185,9 @@ class LlamaModel:
             self._failures += 1
             if self._failures >= _MAX_RESTARTS:
                 raise RagbedError(
-                    f"llama.cpp crashed {self._failures} times without a response: {self._engine.last_words()}. "
-                    f"{self.advice} All responses are stored; rerun the same command to resume."
+                    f"llama.cpp crashed {self._failures} times without returning a response: "
+                    f"{self._engine.last_words()}. {self.advice} All responses received so far are stored; rerun the "
+                    "same command to resume."
                 )
             self._engine.stop()
             self._engine = await asyncio.to_thread(_start, self._setup)
@@ -197,7 +199,7 @@ class LlamaModel:
 
 
 def grammar_of(choices: tuple[str, ...]) -> str:
-    """Return a GBNF grammar that allows only these responses."""
+    """Return a GBNF grammar that allows only the given responses."""
     quoted = (choice.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n") for choice in choices)
     return "root ::= " + " | ".join(f'"{choice}"' for choice in quoted)
 

@@ -10,18 +10,17 @@ from typing import Any
 import msgspec
 
 from ragbed.errors import UsageError
-from ragbed.models.base import completed
+from ragbed.models.base import completed, read_served
 from ragbed.models.failures import Failure
 from ragbed.models.providers.batches import AnthropicBatches
 from ragbed.models.providers.http.connection import decode_json
 from ragbed.models.providers.http_model import HttpModel, ServiceConfig
 from ragbed.models.providers.usage import read_usage
-from ragbed.schema import Case, Completion, Message, Served, ToolCall
+from ragbed.schema import Case, Completion, Message, ToolCall
 from ragbed.testbeds.search.protocol import TOOL, read_texts, tool_parameters
 from ragbed.text import storable
 
 _VERSION = "2023-06-01"
-_MAX_NAME = 200  # maximum number of characters of a served model's name or a response ID
 _ENDED_EARLY = ("max_tokens", "model_context_window_exceeded")
 _FINISH = {
     "end_turn": "stop",
@@ -97,7 +96,7 @@ class AnthropicModel(HttpModel):
 
     @property
     def calls_tools(self) -> bool:
-        """Whether tools can be used (see `ToolCalling`); with thinking, signed thoughts would have to be sent back."""
+        """Whether tools can be used (see `ToolCalling`), which requires that thinking is not enabled."""
         return self._service.sampling.thinking in (None, False)
 
     def _parser(self, case: Case) -> Callable[[bytes], Completion]:
@@ -146,7 +145,7 @@ def _read_calls(blocks: Sequence[_Block]) -> tuple[ToolCall, ...]:
 
 
 def parse_message(content: bytes, *, with_tools: bool = False) -> Completion:
-    """Return the outcome for a message.
+    """Return the outcome for a response from the Messages API.
 
     Args:
         content: The body of the response.
@@ -171,16 +170,13 @@ def parse_message(content: bytes, *, with_tools: bool = False) -> Completion:
         problem = f"the response contains no text (stop_reason {stop})"
         raise Failure("empty", problem, again=stop != "tool_use", usage=usage)
     thought = "\n".join(thought for thought in thoughts if isinstance(thought, str)) or None
-    names = {"model": message.model, "id": message.id}
-    served = {name: storable(value)[:_MAX_NAME] for name, value in names.items() if isinstance(value, str) and value}
-    done = completed(
-        "".join(texts), _FINISH.get(stop or "", stop), usage, thought, Served(**served) if served else None
-    )
+    served = read_served(model=message.model, id=message.id)
+    done = completed("".join(texts), _FINISH.get(stop or "", stop), usage, thought, served)
     return msgspec.structs.replace(done, calls=calls) if calls else done
 
 
 def _fields(service: ServiceConfig) -> dict[str, Any]:
-    """Return the fields for thinking and effort, and the user's extra fields.
+    """Return the request fields for thinking and effort, and the user's extra fields.
 
     Raises:
         UsageError: The API has no field for an option.

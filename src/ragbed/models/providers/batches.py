@@ -35,7 +35,7 @@ class BatchLine(NamedTuple):
 
 
 class RemoteBatch(NamedTuple):
-    """A batch as the provider reports it; if the entire batch was rejected, `problem` says why."""
+    """A batch as reported by the provider; if the entire batch was rejected, `problem` says why."""
 
     id: str
     is_over: bool
@@ -155,7 +155,7 @@ class BatchService(ABC):
 
     @abstractmethod
     async def find(self, key: str, since: float, count: int, known: Collection[str]) -> str | None:
-        """Return the ID of the batch with the given key, or None if there is no such batch; wait until this is known.
+        """Return the ID of the batch with the given key, or None if there is no such batch, waiting if necessary.
 
         Args:
             key: The key.
@@ -169,7 +169,7 @@ class BatchService(ABC):
 
     @abstractmethod
     async def look(self, batch: str) -> RemoteBatch:
-        """Return a batch's state."""
+        """Return a batch's current state."""
 
     @abstractmethod
     async def results(self, batch: RemoteBatch) -> list[LineResult]:
@@ -229,7 +229,7 @@ class OpenAIBatches(BatchService):
         return None
 
     async def look(self, batch: str) -> RemoteBatch:
-        """Return a batch's state."""
+        """Return a batch's current state."""
         row = await self._get(f"batches/{batch}")
         counts, status = row.get("request_counts") or {}, row.get("status")
         files = tuple(row[name] for name in ("output_file_id", "error_file_id") if isinstance(row.get(name), str))
@@ -263,7 +263,7 @@ class AnthropicBatches(BatchService):
         return _text(_decode(made), "id")
 
     async def find(self, key: str, since: float, count: int, known: Collection[str]) -> str | None:
-        """Find batches by creation time and number of requests, wait until they finish, and compare result IDs."""
+        """Find batches by creation time and number of requests, wait for them to finish, and compare result IDs."""
         for candidate in await self._candidates(since, count, known):
             batch, pause = await self.look(candidate), 1.0
             while not batch.is_over:  # the request IDs are visible only in the results
@@ -290,7 +290,7 @@ class AnthropicBatches(BatchService):
         return found
 
     async def look(self, batch: str) -> RemoteBatch:
-        """Return a batch's state."""
+        """Return a batch's current state."""
         row = await self._get(f"v1/messages/batches/{batch}")
         counts = {name: value for name, value in (row.get("request_counts") or {}).items() if isinstance(value, int)}
         is_over, total = row.get("processing_status") == "ended", sum(counts.values())

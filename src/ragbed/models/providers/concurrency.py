@@ -1,4 +1,4 @@
-"""Find the best number of concurrent calls by trying higher and lower numbers.
+"""Find the best concurrency for calls to a server by trying higher and lower limits.
 
 The number of responses per second is measured. A higher concurrency is kept if throughput clearly grows. A lower one is
 kept if throughput hardly drops, because the additional calls would only wait in the server's queue and might time out.
@@ -19,8 +19,8 @@ _MAX_LOSS = 0.95
 _LONG_ROUND, _LONG_ROUND_S = 2, 1.0
 # Maximum share of timeouts that is attributed to the server; a larger share means that there are too many calls.
 _MAX_LATE = 0.1
-# Number of measurements without a trial after a failed trial, and its maximum. The number doubles after each failed
-# trial, so that trials become rarer.
+# Initial and maximum number of measurements between a failed trial and the next trial. The number doubles after each
+# failed trial, so that trials become rarer.
 _HOLD, _MAX_HOLD = 4, 64
 
 
@@ -56,7 +56,7 @@ class ConcurrencyControl:
             self._start_round(now, settle=self.open != before)
 
     def timed_out(self) -> None:
-        """Count a timeout, which may mean that the server has too many calls."""
+        """Count a timeout, which may mean that the server is overloaded."""
         self._late += 1
         if self._adaptive and self._late >= _MAX_LATE * (self._late + self._in_time):
             self._late = self._in_time = self._count = 0
@@ -70,7 +70,7 @@ class ConcurrencyControl:
         return responses >= self.open and span > 0
 
     def _start_round(self, now: float, *, settle: bool) -> None:
-        # The first responses after a change are ignored, because their calls were sent before it.
+        # The first responses after a change are ignored, because their calls were sent before the change.
         self._count, self._settle, self._started = 0, self.open if settle else 1, now
 
     def _judge(self, rate: float) -> None:
@@ -91,7 +91,7 @@ class ConcurrencyControl:
         self._try(self._trial)
 
     def _revert(self) -> None:
-        """Return to the previous concurrency, and choose the opposite direction for the next trial.
+        """Return to the previous concurrency, and try the opposite direction in the next trial.
 
         After the first failed trial, the next one starts without a pause.
         """

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ragbed.models.failures import Failure
 from ragbed.schema import Case
 from ragbed.text import estimate_tokens
 
-# Fields of a listed model that contain its context length: vLLM and SGLang; OpenRouter and Together; Groq; Mistral.
+# Names of the context length field in the model lists of vLLM and SGLang, OpenRouter and Together, Groq, and Mistral.
 _REPORTED = ("max_model_len", "context_length", "context_window", "max_context_length")
 _PER_MESSAGE = 16  # maximum number of tokens that a chat template adds to each message and to the whole prompt
 
@@ -21,8 +22,7 @@ def reported_context(entry: Mapping[str, object], props: Mapping[str, object]) -
     return next((value for value in found if isinstance(value, int) and value > 0), None)
 
 
-@dataclass
-class ContextWindow:
+class ContextWindow(Struct):
     """A model's context window.
 
     Attributes:

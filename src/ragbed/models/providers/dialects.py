@@ -104,7 +104,7 @@ class CompatibleProvider(Struct, frozen=True):
     command: str = ""
 
     def fields(self, sampling: Sampling, name: str) -> dict[str, Any]:
-        """Return the fields for thinking, effort and seed, and the user's extra fields.
+        """Return the request fields for thinking, effort and seed, and the user's extra fields.
 
         Raises:
             UsageError: The provider has no field for an option.

@@ -7,7 +7,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from yarl import URL
@@ -15,7 +15,6 @@ from yarl import URL
 from ragbed.errors import UsageError
 from ragbed.models.base import Sampling, canonical
 from ragbed.models.failures import REJECTED, Failure, failed
-from ragbed.models.providers.batches import BatchClient
 from ragbed.models.providers.context_window import ContextWindow
 from ragbed.models.providers.http.connect import proxy_for, valid_url
 from ragbed.models.providers.negotiation import Learned, Negotiation, adjust
@@ -25,6 +24,9 @@ from ragbed.models.retry_policy import RetryPolicy
 from ragbed.models.secrets import ApiKey, without_secrets
 from ragbed.models.token_limit import TokenLimit
 from ragbed.schema import Case, Completion
+
+if TYPE_CHECKING:
+    from ragbed.models.providers.batches import BatchClient
 
 _SECRET_HEADER = re.compile("auth|key|token|cookie|secret|password", re.IGNORECASE)
 _PROMPT_FIELDS = ("messages", "prompt", "system")  # fields that differ from case to case
@@ -116,7 +118,8 @@ class HttpModel(ABC):
         After a rejection, one call determines which parameters the server accepts, while the others wait.
         """
         await self._settled.wait()
-        sent, leads, rejected = self._adjusted(body), False, set[bytes]()
+        sent, leads = self._adjusted(body), False
+        rejected: set[bytes] = set()
 
         async def renew(failure: Failure) -> bytes | None:
             """Return a changed body if this failure or another call's failure shows what to change, otherwise None."""
@@ -156,7 +159,7 @@ class HttpModel(ABC):
 
     @property
     def raised_limits(self) -> tuple[int, ...]:
-        """The token limits, other than the initial one, with which a response may have been requested."""
+        """The raised token limits with which a response may have been requested."""
         return self.limit.raised
 
     def request(self, case: Case) -> bytes:
@@ -181,6 +184,8 @@ class HttpModel(ABC):
 
     def batch_client(self) -> BatchClient:
         """Return a client for the provider's batch service."""
+        from ragbed.models.providers.batches import BatchClient  # noqa: PLC0415 - few runs use batches
+
         service, scrubber = self._service, self._transport.scrubber
         proxy = proxy_for(self._bases[0], service.environ)
         return BatchClient(self._bases[0], self._all_headers, proxy, service.retry_policy, scrubber)
@@ -223,7 +228,7 @@ class HttpModel(ABC):
 
 
 def _header_secrets(headers: Mapping[str, str]) -> list[ApiKey]:
-    """Return header values as secrets; responses may contain them unless the header's name suggests a secret."""
+    """Return header values as secrets; unless its name suggests a secret, a header is hidden only in error messages."""
     return [ApiKey(value, in_messages_only=not _SECRET_HEADER.search(name)) for name, value in headers.items()]
 
 

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 from ragbed.models.failures import REJECTED, Failure
 
 _LIMITS = ("max_tokens", "max_completion_tokens")
-# Parameters that may be omitted. If a message names several of them, the first one in this order is omitted.
+# Parameters that may be omitted. If an error message names several of them, the first one in this order is omitted.
 _OPTIONAL = ("top_p", "temperature", "structured_outputs", "response_format", "stream_options", "stop")
 _DEFAULTS = {"temperature": 0, "top_p": 1}
 _UNSUPPORTED = re.compile(
@@ -45,7 +45,7 @@ def adjust(body: Mapping[str, Any], learned: Learned) -> dict[str, Any]:
 
 
 class Negotiation:
-    """The changes to one model's parameters that its server requires.
+    """The parameter changes that a model's server requires.
 
     Args:
         fixed: Names of the parameters that the user has set for the server.

@@ -6,17 +6,16 @@ import asyncio
 import hashlib
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import structs
 from yarl import URL
 
-from ragbed.models.base import canonical, completed
+from ragbed.models.base import canonical, completed, read_served
 from ragbed.models.failures import Failure, from_status
 from ragbed.models.logprobs import read_confidence
 from ragbed.models.presets import Preset
-from ragbed.models.providers.batches import OpenAIBatches
 from ragbed.models.providers.context_window import reported_context
 from ragbed.models.providers.dialects import CompatibleProvider
 from ragbed.models.providers.http.connection import decode_json
@@ -27,8 +26,10 @@ from ragbed.schema import Case, Completion, Lang, Message, Served, ToolCall
 from ragbed.testbeds.search.protocol import TOOL, read_texts, tool_parameters
 from ragbed.text import storable
 
+if TYPE_CHECKING:
+    from ragbed.models.providers.batches import OpenAIBatches
+
 _HINT = "check that the base URL belongs to an OpenAI-compatible API, e.g. http://host:8000/v1"
-_MAX_NAME = 200  # maximum number of characters of a served model's name, its provider, fingerprint or response ID
 # Values of finish_reason that indicate a content filter.
 _FILTERED = frozenset({"content_filter", "sensitive", "safety"})
 
@@ -152,6 +153,8 @@ class OpenAIModel(HttpModel):
 
     def open_batches(self) -> OpenAIBatches:
         """Return the server's batch service; see `Batching`."""
+        from ragbed.models.providers.batches import OpenAIBatches  # noqa: PLC0415 - few runs use batches
+
         return OpenAIBatches(self.batch_client())
 
     @property
@@ -209,7 +212,7 @@ def _read_object(page: bytes | None) -> dict[str, Any]:
 
 
 def _find(page: bytes | None, field: str, key: str, values: tuple[str, ...]) -> dict[str, Any]:
-    """Return the first object in a JSON list that has one of the values under the key, or an empty dict."""
+    """Return the first object in a JSON list whose `key` has one of the given values, or an empty dict."""
     try:
         entries = _read_object(page).get(field, [])
         return next((entry for entry in entries if entry.get(key) in values), {})
@@ -237,7 +240,7 @@ def parse_chat(content: bytes, *, logprobs: bool = False, with_tools: bool = Fal
     choice = completion.choices[0]
     finish = _text(choice.finish_reason)
     if choice.error or finish == "error":
-        raise _with_usage(_from_error(choice.error or completion.error), usage)
+        raise _from_error(choice.error or completion.error, usage)
     if choice.message is None and choice.text is None:
         raise Failure("protocol", "the response contains neither a message nor text", again=True)
     message = choice.message or _Message(choice.text)
@@ -273,10 +276,8 @@ def _why_empty(message: _Message, thought: str | None, finish: str | None) -> st
 
 
 def _served(completion: _ChatCompletion) -> Served | None:
-    values = (completion.model, completion.provider, completion.system_fingerprint, completion.id)
-    texts = [storable(value)[:_MAX_NAME] if isinstance(value, str) and value else None for value in values]
-    model, provider, fingerprint, response = texts
-    return Served(model=model, provider=provider, fingerprint=fingerprint, id=response) if any(texts) else None
+    fingerprint, response = completion.system_fingerprint, completion.id
+    return read_served(model=completion.model, provider=completion.provider, fingerprint=fingerprint, id=response)
 
 
 def _without_choices(completion: _ChatCompletion) -> Failure:
@@ -285,20 +286,17 @@ def _without_choices(completion: _ChatCompletion) -> Failure:
     return _from_error(completion.error)
 
 
-def _from_error(error: object) -> Failure:
+def _from_error(error: object, usage: dict[str, int] | None = None) -> Failure:
     """Return the failure for an error sent with status 200."""
     code = error.get("code") if isinstance(error, dict) else None
     status = code if isinstance(code, int) and 400 <= code < 600 else 500
-    return from_status(status, msgspec.json.encode({"error": error}).decode())
-
-
-def _with_usage(failure: Failure, usage: dict[str, int] | None) -> Failure:
+    failure = from_status(status, msgspec.json.encode({"error": error}).decode())
     failure.usage = usage
     return failure
 
 
 def _join(content: str | list[Any] | None) -> tuple[str | None, str | None]:
-    """Return a message's text and reasoning; its content may be a list of parts."""
+    """Return the text and the reasoning in a message's content, which may be a list of parts."""
     if content is None or isinstance(content, str):
         return content, None
     texts: list[str] = []

@@ -11,12 +11,14 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ragbed.models.providers.concurrency import ConcurrencyControl
 from ragbed.models.providers.rate_limit import RateLimiter
 
-# The pause of a lane after its first failure, and the maximum pause. The pause doubles after each further failure.
+# The pause of a server's lane after its first failure, and the maximum pause. The pause doubles after each further
+# failure.
 _PAUSE_S, _MAX_PAUSE_S = 1.0, 30.0
 # Initial estimate of the number of tokens per byte of a request: English has about four bytes per token, and Chinese
 # has three bytes per character.
@@ -68,8 +70,7 @@ class _Meter:
             self.ready_at += units / self._per_s
 
 
-@dataclass(eq=False)
-class _Waiter:
+class _Waiter(Struct, eq=False):
     lane: asyncio.Future[ServerLane]
     size: int
     avoid: ServerLane | None
@@ -101,7 +102,7 @@ class Pacer:
         self._timer: asyncio.TimerHandle | None = None
 
     async def enter(self, size: int = 0, avoid: ServerLane | None = None) -> ServerLane:
-        """Wait until a call may start, and return its lane.
+        """Wait until a call may start, and return the lane of the server to call.
 
         Args:
             size: Size of the request in bytes.

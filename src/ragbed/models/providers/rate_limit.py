@@ -17,13 +17,13 @@ _GROW, _GROW_CALLS = 0.01, 2500
 # 18 s after a limit is lifted.
 _DOUBLE_S = 3.0
 _MAX_GROW = 0.5
-# Growth of the rate per second while it is below half of the rate before the refusals.
+# Growth per second while the rate is below half of its level before the refusals.
 _CATCH_UP = 1.0
 # After each further refusal, the stored rate from before the refusals is multiplied by this factor.
 _FORGET = 0.8
 # Calls per second to send while all calls are refused, so that a recovery of the server is noticed.
 _MIN_RATE = 1.0
-# A limit of more than this many times the actual rate has no effect, so it is removed.
+# A limit that exceeds the actual rate by more than this factor has no effect, so it is removed.
 _LOOSE = 4.0
 # Maximum number of refusals that may be due to chance.
 _CHANCE = 1
@@ -111,7 +111,7 @@ class RateLimiter:
         return min((_BUCKETS - 1) * _BUCKET_S + now % _BUCKET_S, max(_MIN_SPAN_S, now - self._first))
 
     def _advance(self, now: float) -> None:
-        """Clear the buckets between the last call and now."""
+        """Clear the time buckets between the last call and now."""
         bucket = int(now / _BUCKET_S)
         if bucket == self._bucket:
             return

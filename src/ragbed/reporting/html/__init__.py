@@ -29,7 +29,7 @@ from ragbed.schema import Lang
 
 _LANGS: tuple[Lang, ...] = ("en", "zh")
 
-# The scripts in `pages/static` use only these two forms, so bundling needs no parser.
+# The scripts in `pages/static` use only these forms of import and export, so bundling needs no parser.
 _IMPORT = re.compile(r'^import \{([^}]*)\} from "\./([\w-]+\.js)";$', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?:async )?(?:function\*?|const|class) (\w+)", re.MULTILINE)
 _LEFT = re.compile(r"^(?:import|export)\b.*$", re.MULTILINE)

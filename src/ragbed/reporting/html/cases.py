@@ -20,7 +20,7 @@ from ragbed.reporting.case_view import ShownCase, ShownTrial, show_case, show_tr
 from ragbed.runs.scoring import open_scored
 from ragbed.runs.store import StoredResult
 
-MOST_BYTES = 8_000_000  # Maximum size of all blocks, so that a report stays below 10 MB.
+MOST_BYTES = 8_000_000  # Maximum total size of the blocks, so that a report stays below 10 MB.
 MOST_TRIALS = 20_000  # Maximum number of trials to read into memory.
 _BLOCK_TRIALS = 200  # Trials per block, which a browser unpacks in a few milliseconds.
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from msgspec import Struct
 
 Child: TypeAlias = "Node | str"
 
 _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;"})
 _VOID = frozenset({"br", "hr", "img", "input", "link", "meta"})
 # Characters that XML does not allow even if they are escaped.
-_UNWRITABLE = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_UNWRITABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
-@dataclass(frozen=True)
-class Node:
+class Node(Struct, frozen=True):
     """An HTML or SVG element."""
 
     tag: str
@@ -24,8 +24,7 @@ class Node:
     children: tuple[Child, ...] = ()
 
 
-@dataclass(frozen=True)
-class RawMarkup(Node):
+class RawMarkup(Node, frozen=True):
     """An element whose content is written unescaped: a script, a style sheet, or data for a script."""
 
 

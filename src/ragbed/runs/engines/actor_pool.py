@@ -35,7 +35,7 @@ class _Member:
     room: int = 0
     spare: int = 0
     jobs: dict[int, asyncio.Future[Any]] = field(default_factory=dict)
-    outbox: list[tuple[int, object]] = field(default_factory=list)  # jobs to send in the loop's next iteration
+    outbox: list[tuple[int, object]] = field(default_factory=list)  # jobs waiting to be sent together
     ends: int = 0
 
     def __post_init__(self) -> None:

@@ -1,4 +1,4 @@
-"""The Ray engine, which runs functions as cluster tasks, and models and document readers as actors.
+"""The Ray engine, which runs functions as tasks and runs models and document readers as actors.
 
 Only this process plans, decides and writes. Nothing is detached, so all tasks and actors end with this process.
 """
@@ -73,7 +73,7 @@ class RayEngine:
         return max(1, int(self._ray.cluster_resources().get("CPU", 1)))
 
     def spread(self, work: Callable[[Job], Result], jobs: Iterable[Job]) -> Iterator[Result]:
-        """Apply a function to jobs (see `Engine`); Ray moves a job to another worker if its worker or node dies."""
+        """Apply a function to each job (see `Engine`). Ray retries a job elsewhere if its worker or node dies."""
         task = self._ray.remote(num_cpus=1, max_retries=_RETRIES, scheduling_strategy="SPREAD")(_do)
         waiting: deque[Any] = deque()
         max_waiting = self.workers * _AHEAD
@@ -100,7 +100,7 @@ class RayEngine:
         return ReplicatedModel(model, ActorPool(self._ray, make, self._share, self._tell), wish.connections)
 
     def close(self) -> None:
-        """Leave the cluster, which then stops this process's workers. A cluster that was started here is shut down."""
+        """Disconnect from the cluster, which stops this process's workers. A cluster started here is shut down."""
         if self._joins:
             self._ray.shutdown()
         self._started.close()
@@ -164,7 +164,7 @@ class RayEngine:
 
 
 def _do(version: str, work: Callable[[Job], Result], job: Job) -> Result:
-    """Run a job as a cluster task. Ray requires a plain function here, whereas `work` may be a partial."""
+    """Run one job as a Ray task. Ray tasks must be plain functions, but `work` may be a `functools.partial`."""
     check_version(__version__, version)
     return work(job)
 
@@ -181,7 +181,7 @@ def _import_ray() -> Any:
 
 @contextmanager
 def _loopback_only(ray: Any) -> Iterator[None]:
-    """Make Ray listen on 127.0.0.1, as on macOS; on Linux, Ray would replace it with an external address."""
+    """Make Ray listen on 127.0.0.1, as it does on macOS. On Linux, Ray would use an external address instead."""
     constants = ray._private.ray_constants
     before = constants.ENABLE_RAY_CLUSTER
     constants.ENABLE_RAY_CLUSTER = False
@@ -235,11 +235,11 @@ def _check_address(address: str, own_ip: str) -> str:
     host, _, port = address.rpartition(":")
     if "://" in address or not host or not port.isdigit():
         raise UsageError(
-            f"cluster={address} is not the address of a head node, e.g. 10.0.0.1:6379. Run the command on a "
-            "machine in the cluster, e.g. with `ray job submit`."
+            f"cluster={address} is not the address of a head node. Use an address such as 10.0.0.1:6379, and run "
+            "the command on a machine in the cluster, e.g. with `ray job submit`."
         )
     if host in ("localhost", "127.0.0.1"):
-        host = own_ip  # Ray does the same, because a head node listens on this address
+        host = own_ip  # like Ray, because a head node listens on this address instead of localhost
     try:
         line = socket.create_connection((host.strip("[]"), int(port)), _CONNECT_S)
     except (OSError, OverflowError) as error:  # OverflowError: the port number is too large
@@ -256,7 +256,7 @@ def _check_address(address: str, own_ip: str) -> str:
 
 
 def _is_grpc(line: socket.socket) -> bool:
-    """Return whether the server uses gRPC, as head nodes do; with TLS, Ray has to check this."""
+    """Return whether the server speaks gRPC, as head nodes do. With TLS, return True and let Ray check it."""
     if environment.variables().get("RAY_USE_TLS", "0").lower() in ("1", "true"):
         line.close()
         return True
@@ -274,7 +274,7 @@ def _check_token(ray: Any, address: str, listens_at: str) -> None:
         GcsClient(address=listens_at)
     except ray.exceptions.RayError as error:
         if "AuthToken" not in str(error):
-            return  # the error message of ray.init is better
+            return  # `ray.init` will raise a clearer error
         raise UsageError(
             f"the cluster at {address} requires a token: set RAY_AUTH_MODE=token, and set RAY_AUTH_TOKEN to the "
             "output of `ray get-auth-token` on its head node."

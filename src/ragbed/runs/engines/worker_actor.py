@@ -18,12 +18,12 @@ from ragbed.errors import RagbedError
 from ragbed.runs.engines.base import Worker
 
 _GATHER_S = 0.005  # seconds to wait for more results after the first, because results often come in bursts
-_GATHER_SPARE_S = 0.5  # seconds to wait if jobs are queued; half of them may finish before more are needed
-_QUIET_S = 20.0  # seconds without a result after which a worker reports its jobs
+_GATHER_SPARE_S = 0.5  # seconds to wait if jobs are queued; the wait ends early once half as many have finished
+_QUIET_S = 20.0  # seconds without a result after which a worker reports the jobs that it still has
 
 
 class WorkerReady(NamedTuple):
-    """The report from a worker that has been opened.
+    """The report that a worker sends after it has been opened.
 
     `version` is ragbed's version, `what` is the worker's identity, and `opened` is the number of times it was opened,
     which shows whether a result is from before the last opening.
@@ -45,7 +45,7 @@ class FinishedJob(NamedTuple):
 
 
 class WorkerUpdate(NamedTuple):
-    """The report from a running worker. After a quiet period, `held` lists its jobs, which reveals lost ones."""
+    """A report from a running worker. After a quiet period, `held` lists its jobs, so that lost jobs are detected."""
 
     room: int
     ended: list[FinishedJob]
@@ -67,7 +67,7 @@ class WorkerActor:
         return True
 
     async def open(self, make: Callable[[], Worker[Any, Any]], folder: str) -> WorkerReady | RagbedError:
-        """Create the worker. A worker that is reopened, because it seemed to be lost, drops its jobs.
+        """Create the worker. If the worker is reopened because it seemed to be lost, its jobs are dropped.
 
         Args:
             make: A function that creates the worker.
@@ -89,12 +89,12 @@ class WorkerActor:
             return error
 
     async def give(self, jobs: Sequence[tuple[int, object]]) -> None:
-        """Start jobs, each given as a pair of its number and the job itself."""
+        """Start jobs, given as pairs of job number and job."""
         for number, job in jobs:
             self._tasks[number] = asyncio.create_task(self._do(number, job))
 
     async def take(self, opened: int) -> WorkerUpdate:
-        """Return finished jobs as soon as there are any, or a report after a quiet period.
+        """Return finished jobs as soon as there are any or, after a quiet period, the numbers of the jobs still held.
 
         Args:
             opened: The number of the latest opening known to the caller; results from earlier openings are discarded.

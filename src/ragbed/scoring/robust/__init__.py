@@ -22,18 +22,18 @@ _MOST_JUDGED = 8_192  # Maximum number of verdicts to keep, which take about 5 M
 
 
 def score(case: Case, reply: str) -> dict[str, Value]:
-    """Return the scores of the track; `correct`, `partial` and `aligned` are None if the answer is unusable."""
+    """Return the robust track's scores; `correct`, `partial` and `aligned` are None if the gold answer is unusable."""
     return _values(_judge_once(case, reply))
 
 
 def score_and_explain(case: Case, reply: str) -> tuple[dict[str, Value], list[VerdictEvidence]]:
-    """Return the scores and their evidence."""
+    """Return the robust track's scores and the evidence for its verdict."""
     judged = _judge_once(case, reply)
     return _values(judged), find_evidence(case, reply, judged)
 
 
 def _judge_once(case: Case, reply: str) -> RobustVerdict:
-    """Return the verdict on a response; repeated responses are judged only once."""
+    """Return the verdict on a response, using a cache so that repeated responses are judged only once."""
     key = hash((case.question, case.answer, case.fake, case.lang, case.documents, reply))
     judged = _JUDGED.get(key)
     if judged is None:

@@ -1,26 +1,50 @@
 """Check whether each part of an answer is assigned to its own part of the question.
 
-Only answers of the same kind can be confused: a date is never taken for a name. A mention belongs to the sub-question
-whose distinctive words surround it, or, without such words, to the sub-question at the same position in the order.
+Only answers of the same kind can be confused: a date is never taken for a name. Two parts are in place if the
+distinctive words of their own sub-questions are closer to them than those of the other; without such words, if they are
+in the order of the sub-questions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from ragbed.schema import Lang
 from ragbed.scoring.robust.gold import GoldSlot
 from ragbed.scoring.robust.match import Mention
 from ragbed.scoring.robust.normalise import fold_question
-from ragbed.scoring.robust.patterns import lazy
+from ragbed.scoring.robust.patterns import lazy, words
 
 _ASKING = (
     r"(?:who|whose|whom|what|when|where|which|how|(?:on|in|at|from|by|to|under) (?:what|which|whose)|according to)\b"
 )
 # Separators between the sub-questions of a folded question.
 BREAK = {"en": lazy(rf",? and (?={_ASKING})|[,;] (?={_ASKING})"), "zh": lazy("[,;](?:以及|和|还有)?")}
-_WORD = lazy(r"(?=([\u4e00-\u9fff]{2}))|([a-z]{4,}|[0-9]+)")
+_WORD = lazy(r"[\u4e00-\u9fff]|[a-z]{3,}|[0-9]+")
+_AND = {"en": lazy(r",? and (?:the )?|, (?:the )?"), "zh": lazy("以及|[、和与及跟]")}
+_LIMIT_ZH = lazy("[的是在有,。?:;]|分别|各|什么|哪|谁|多少")
+_LONGEST_ITEM = 8  # characters of the first and the last item that a Chinese question lists
+_STEM = 4  # letters that related words share, e.g. melting and melts
+_NEAR = 8  # a word at this distance counts half
+_FAR = 10_000
+_FUNCTION_WORDS = words(
+    "the and was were are did does who what when where which how many much with from has had have that this for its "
+    "his her their they she him them whose whom been being year date name named called"
+)
+_FUNCTION_CHARACTERS = frozenset("的是在有了谁哪什么多少各分别年月日之为和与及")
+# Words that mean the same in a question and in a response but start with other letters.
+_STEMS = {
+    word: group.split()[0]
+    for group in (
+        "birth born", "death died dies dead passed", "won winner winning wins win victor", "lost loser lose loses",
+        "wrote author written writer writes", "began start started begin begins opened", "ended ends ending end closed",
+        "bought buyer acquired purchaser", "sold seller", "sang singer sung", "older oldest elder",
+        "music tunes composed melody score", "lyrics words text libretto", "first gold", "second silver runner",
+        "third bronze", "children kids", "adults grown",
+    )
+    for word in group.split()
+}  # fmt: skip
 # Matches questions that ask for an unordered set of answers.
 _SET = lazy(
     r"(?i)\b(?:which|what|name|name the|what are the) (?:two|three|four)\b|^[两二三四][个座位名家种]|哪[些几两三二]"
@@ -35,76 +59,103 @@ def find_aligned(
     """Return, for each part of the answer, whether it is asserted and assigned to its sub-question."""
     if _SET.search(question):
         return [bool(mentions) for mentions in asserted]
-    distinctive = _distinctive_words(question, lang, len(slots))
-    all_mentions = sorted(mention for mentions in asserted for mention in mentions)
-    aligned = []
-    for number, mentions in enumerate(asserted):
-        rivals = [
-            other
+    keys = _distinctive_words(question, lang, len(slots))
+    every = sorted(mention for mentions in asserted for mention in mentions)
+    closeness = [[_closeness(key, mentions, every, text) for key in keys] for mentions in asserted]
+    return [
+        bool(mentions)
+        and all(
+            _is_in_place(number, other, closeness, asserted)
             for other, slot in enumerate(slots)
             if other != number
             and slot.kind == slots[number].kind
             and asserted[other]
             and not slot.forms & slots[number].forms
-        ]
-        aligned.append(
-            any(
-                _is_bound(number, mention, rivals, asserted, text_around(text, mention, all_mentions), distinctive)
-                for mention in mentions
-            )
         )
-    return aligned
+        for number, mentions in enumerate(asserted)
+    ]
 
 
-def _is_bound(
-    number: int,
-    mention: Mention,
-    rivals: Sequence[int],
-    asserted: Sequence[Sequence[Mention]],
-    window: str,
-    distinctive: tuple[frozenset[str], ...],
+def _is_in_place(
+    number: int, other: int, closeness: Sequence[Sequence[float]], asserted: Sequence[Sequence[Mention]]
 ) -> bool:
-    if not rivals:
-        return True
-    if distinctive:
-        found = _words(window)
-        own = _overlap(distinctive[number] & found)
-        best = max(_overlap(distinctive[rival] & found) for rival in rivals)
-        if own != best:
-            return own > best
-    return all((asserted[rival][0].start > mention.start) == (rival > number) for rival in rivals)
+    """Return whether two parts of the answer are closer to their own sub-questions than to each other's."""
+    if closeness[number]:
+        own = closeness[number][number] + closeness[other][other]
+        swapped = closeness[number][other] + closeness[other][number]
+        if own != swapped:
+            return own > swapped
+    return any((asserted[other][0].start > mention.start) == (other > number) for mention in asserted[number])
 
 
-def _overlap(words: frozenset[str]) -> tuple[int, int]:
-    """Return the number of shared numbers and of shared words. Numbers come first, because words have synonyms."""
-    return sum(word.isdigit() for word in words), len(words)
+def _closeness(key: frozenset[str], mentions: Sequence[Mention], every: Sequence[Mention], text: str) -> float:
+    """Return how close the words of a sub-question are to the mentions of an answer. Shared numbers count most."""
+    best = 0.0
+    for mention in mentions:
+        before, after = sides_of(text, mention, every)
+        nearest: dict[str, int] = {}
+        for word, start, _ in _words(after):
+            nearest.setdefault(word, start)
+        for word, _, end in _words(before):
+            nearest[word] = min(nearest.get(word, _FAR), len(before) - end)
+        shared = key & nearest.keys()
+        best = max(best, sum((10 if word.isdigit() else 1) / (1 + nearest[word] / _NEAR) for word in shared))
+    return best
 
 
 def text_around(text: str, mention: Mention, mentions: Sequence[Mention]) -> str:
     """Return the sentence before a mention and the clause after it, without other mentions."""
+    return " ".join(sides_of(text, mention, mentions))
+
+
+def sides_of(text: str, mention: Mention, mentions: Sequence[Mention]) -> tuple[str, str]:
+    """Return the parts of `text_around` before and after a mention."""
     previous = start = max((other.end for other in mentions if other.end <= mention.start), default=0)
     if start and (stop := _CLAUSE.search(text, start, mention.start)):
-        start = stop.start()  # the rest of that clause belongs to the other mention
+        start = stop.start()  # skip the rest of the clause that contains the previous mention
     end = min((other.start for other in mentions if other.start >= mention.end), default=len(text))
     start, end = max(start, mention.start - 200), min(end, mention.end + 200)
     breaks = [match.end() for match in _SENTENCE.finditer(text, start, mention.start)]
     stop = _SENTENCE.search(text, mention.end, end)
-    is_alone = stop is not None and (breaks or start == 0)  # the sentence has no other mention
+    is_alone = stop is not None and (breaks or start == 0)  # whether the sentence contains no other mention
     is_last = previous and not any(other.start >= mention.end for other in mentions)
     if not is_alone and not is_last:
         stop = _CLAUSE.search(text, mention.end, min(end, mention.end + 100))
     before = text[breaks[-1] if breaks else start : mention.start]
-    return f"{before} {text[mention.end : stop.start() if stop else end]}"
+    return before, text[mention.end : stop.start() if stop else end]
 
 
 @lru_cache(maxsize=16_384)
 def _distinctive_words(question: str, lang: Lang, count: int) -> tuple[frozenset[str], ...]:
     """Return the words that distinguish each sub-question, or an empty tuple if the question cannot be split."""
-    parts = [_words(part) for part in BREAK[lang].split(fold_question(question, lang)) if part.strip()]
+    folded = fold_question(question, lang)
+    parts = [part for part in BREAK[lang].split(folded) if part.strip()]
+    if lang == "en" and len(parts) > count:  # an introduction, e.g. 'In the divorce, who got the house and …'
+        parts = parts[-count:]
     if len(parts) != count:
-        return ()
-    return tuple(part - frozenset.intersection(*parts) for part in parts)
+        parts = _listed(folded, lang, count)
+    found = [frozenset(word for word, _, _ in _words(part)) for part in parts]
+    return tuple(part - frozenset().union(*found[:at], *found[at + 1 :]) for at, part in enumerate(found))
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(han or word for han, word in _WORD.findall(text))
+def _listed(question: str, lang: Lang, count: int) -> list[str]:
+    """Return what a question lists, e.g. 'captain' and 'coach' for 'the captain and the coach of the team'."""
+    parts = _AND[lang].split(question)
+    if len(parts) != count or count == 1:
+        return []
+    first, last = parts[0], parts[-1]
+    if lang == "zh":
+        head = _LIMIT_ZH.split(first)[-1][-_LONGEST_ITEM:]
+        return [head, *parts[1:-1], next((item for item in _LIMIT_ZH.split(last) if item), "")[:_LONGEST_ITEM]]
+    return [" ".join(first.split()[-3:]), *parts[1:-1], " ".join(last.split()[:3])]
+
+
+def _words(text: str) -> Iterator[tuple[str, int, int]]:
+    """Yield the beginnings of the English words, the numbers and the Chinese characters of a text with their spans."""
+    for match in _WORD.finditer(text):
+        word = match[0]
+        if word.isascii() and word not in _FUNCTION_WORDS:
+            stem = word if word.isdigit() else _STEMS.get(word, word[:_STEM])
+            yield stem, match.start(), match.end()
+        elif not word.isascii() and word not in _FUNCTION_CHARACTERS:
+            yield word, match.start(), match.end()

@@ -123,7 +123,7 @@ _REFUTED = lazy(
 )
 _MAYBE = lazy("可能|也许|或许|maybe|perhaps|possibly")
 
-# A response without any of these words and characters cannot match a rule of this module.
+# A response without any of these words and characters cannot match any rule in this module.
 _SIGNALS_EN = NEGATIONS | words(
     "or either rather instead contrary other opposed whether unlike but however maybe perhaps possibly incorrect "
     "wrong false inaccurate mistaken erroneous untrue misleading fictional fabricated incorrectly wrongly "
@@ -159,7 +159,7 @@ _CONTRADICTS = (
 
 
 def is_plain(terms: Terms) -> bool:
-    """Return whether a response contains no word that denies or qualifies, so that all mentions are asserted."""
+    """Return whether a response contains no denying or qualifying words, so that all its mentions are asserted."""
     return terms.isdisjoint(_SIGNALS)
 
 
@@ -211,7 +211,7 @@ def _is_denied(text: str, mention: Mention, before: str, after: str) -> bool:
 
 
 def only_negates(text: str, mention: Mention) -> bool:
-    """Return whether 'no' or 'none' is not an answer but negates the next words, as in 'there is no information'."""
+    """Return whether 'no' or 'none' merely negates the words that follow, as in 'there is no information'."""
     answer = text[mention.start : mention.end]
     if answer in _NO:
         return _COMPLETE_ANSWER.match(text, mention.end) is None
@@ -233,13 +233,13 @@ def sentence_around(text: str, mention: Mention) -> tuple[str, str]:
 
 
 def is_contradicted(text: str, mention: Mention) -> bool:
-    """Return whether the text after a quoted answer says that it is wrong."""
+    """Return whether the text after a quoted answer says that the answer is wrong."""
     return _CONTRADICTED.search(text[mention.end : mention.end + _REACH]) is not None
 
 
 @lru_cache(maxsize=4)  # A few entries suffice, because the mentions of a response are examined one after the other.
 def sentence_bounds(text: str) -> tuple[list[int], list[int]]:
-    """Return the starts of the sentences and the ends of all but the last."""
+    """Return the start positions of all sentences, and the end positions of all but the last."""
     starts, stops = [0], []
     for match in _SENTENCE_END.finditer(text):
         stop = match.start()

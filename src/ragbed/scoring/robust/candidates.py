@@ -1,4 +1,4 @@
-"""Find other candidates for the answer in a response: names, dates and quantities of the same type."""
+"""Find other candidates for the answer in a response: names, dates and quantities of the answer's type."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from itertools import islice
 
 from ragbed.scoring.robust.gold import Gold, GoldSlot
 from ragbed.scoring.robust.match import FoldedResponse, Mention
+from ragbed.scoring.robust.name_patterns import ORGANISATIONS
 from ragbed.scoring.robust.normalise import fold
 from ragbed.scoring.robust.patterns import lazy, words
 from ragbed.scoring.robust.question import Asked
@@ -38,15 +39,17 @@ COMMON = words(
     "were did does "
     "do can could would will should sorry information mr mrs ms dr professor president director"
 )
-_ORGANISATION = words(
-    "university company foundation institute committee group ltd inc corp council prize award cup league"
-)
 # Words that often start a sentence or a heading.
 _STARTERS = words(
     "her his their our my your one two three four five six all each every another others others' details explanation "
     "reason reasons summary conclusion evidence statement statements source sources article articles text texts only "
     "just even still yet once given considering looking going early late later next last several other such same "
     "please let although whether whereas early final short official officials newspapers reports experts people someone"
+)
+# Words that deny knowledge, such as Unknown and Insufficient; at the start of a sentence, they are not names.
+_NEGATIVE = lazy(
+    "^(?:(?!united$)(?:un|in|im|non)[a-z-]*(?:ed|able|ible|ain|ive|ete|ate|ent|own|sure|clear|told)|none|nothing"
+    "|nobody|nowhere|neither|cannot|unable|null|nil|zero|absent|beyond|silent|pass|missing|impossible)$"
 )
 _ABSTRACT = lazy("(?:tion|sion|ity|ment|ness|ance|ence|ing|ly|ship|ism)s?$")
 _CLAUSE = lazy("[,。;:!?\n]|但是?|却|然而|不过")
@@ -74,7 +77,7 @@ _FUNCTION = lazy(
 def find_candidates(
     slot: GoldSlot, gold: Gold, response: FoldedResponse, asked: Asked, own: Sequence[Mention]
 ) -> list[Mention]:
-    """Return the mentions of other values that could answer the question."""
+    """Return the mentions of other candidates that could answer the question."""
     if slot.dates:
         found = _dates(slot, response)
     elif slot.quantities:
@@ -97,7 +100,8 @@ def _quantities(slot: GoldSlot, asked: Asked, response: FoldedResponse) -> Itera
     units = {wanted.unit for wanted in slot.quantities}
     for found in response.quantities:
         written = response.text[found.start : found.end]
-        is_article = written[:1] == "一" and len(written) == 2 and found.unit not in units  # 一条 is not a count here
+        # 一 in 一条 is an article here.
+        is_article = written[:1] == "一" and len(written) == 2 and found.unit not in units
         if found.value in values or is_article or written in asked.text:
             continue
         is_announced = not found.unit and response.text[: found.start].endswith(_ANNOUNCING)
@@ -117,10 +121,16 @@ def _names_en(response: FoldedResponse, asked: Asked, own: Sequence[Mention]) ->
         parts = name.split()
         while parts and parts[0] in COMMON:
             parts.pop(0)
-        if not parts or (is_person and (len(parts) < 2 or not _ORGANISATION.isdisjoint(parts))):
+        if not parts or (is_person and (len(parts) < 2 or not ORGANISATIONS.isdisjoint(parts))):
             continue
         is_heading = original[match.end() : match.end() + 1] == ":"
-        if len(parts) == 1 and (is_heading or parts[0] in _STARTERS or _ABSTRACT.search(parts[0]) or "'" in parts[0]):
+        if len(parts) == 1 and (
+            is_heading
+            or parts[0] in _STARTERS
+            or _NEGATIVE.search(parts[0])
+            or _ABSTRACT.search(parts[0])
+            or "'" in parts[0]
+        ):
             continue
         name = " ".join(parts)
         start = text.find(name, at)
@@ -145,7 +155,7 @@ def _names_zh(response: FoldedResponse, asked: Asked, own: Sequence[Mention]) ->
 
 
 def _names_in_documents(response: FoldedResponse, asked: Asked, answers: set[str]) -> Iterator[Mention]:
-    """Yield the titles and transliterated names from the documents that the response contains."""
+    """Yield the response's mentions of titles and transliterated names that occur in the documents."""
     for document in response.context[1:]:
         for name in _titles_and_names(document):
             if name in answers or name in asked.text or any(answer in name or name in answer for answer in answers):
@@ -156,7 +166,7 @@ def _names_in_documents(response: FoldedResponse, asked: Asked, answers: set[str
 
 @lru_cache(maxsize=1024)  # Many cases of a question use the same documents.
 def _titles_and_names(document: str) -> tuple[str, ...]:
-    if "·" not in document and "《" not in document:  # a faster search
+    if "·" not in document and "《" not in document:  # skip the slower pattern search
         return ()
     return tuple(dict.fromkeys(fold(title or name, "zh") for title, name in _DOCUMENT_NAME.findall(document)))
 

@@ -1,4 +1,4 @@
-"""Find dates in folded text, complete or partial (a year, a month and a day, a day alone, …)."""
+"""Find complete and partial dates (a year, a month and a day, a day alone, …) in folded text."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ _FREE = r"(?<![0-9a-z].)(?<![0-9][.,/-].)"
 
 
 def _words(names: Iterable[str]) -> str:
-    """Return a pattern for the rest of a word whose first character has been matched."""
+    """Return a pattern for the rest of a name whose first character has already been matched."""
     by_first: dict[str, list[str]] = {}
     for name in sorted(names, key=len, reverse=True):
         by_first.setdefault(name[0], []).append(name[1:])
@@ -87,15 +87,29 @@ _MONTH_NAME_PATTERNS = [
     lazy(rf"{_MONTH},?\s+(?:of\s+)?{_YEAR}"),
 ]
 _DIGIT_PATTERNS = [
+    lazy(rf"(?P<month>[0-9]{_FREE}[0-9]?)/(?P<year>[12][0-9]{{3}})(?![0-9/])"),
     lazy(rf"(?P<year>{_DIGIT_YEAR})[-/.](?P<month>[0-9]{{1,2}})[-/.](?P<day>[0-9]{{1,2}})(?![0-9]|[-/.][0-9])"),
 ]
 _MONTH_AND_DAY = rf"月份?(?:(?P<day>[0-9]{{1,2}}|{_HAN}{{1,3}})[日号])?"
 _CHINESE_PATTERNS = [
+    lazy(  # the first year of 民国 was 1912
+        rf"(?P<year>民国(?:[0-9]{{1,2}}|{_HAN}{{1,3}}))年"
+        rf"(?:(?P<month>[0-9]{{1,2}}|{_HAN}{{1,2}}){_MONTH_AND_DAY})?"
+    ),
+    # A year of two digits counts only after 于 or 在 or before a season: 90年 and 七八年 are mostly durations.
+    lazy(
+        r"(?P<year>[05-9零〇五六七八九](?:(?<=[于在][0-9])[0-9]|(?<=[于在][零〇五六七八九])[零〇一二三四五六七八九]))年"
+        r"(?![前后以来间内多代级的时之里])"
+    ),
+    lazy(
+        r"(?P<year>[05-9零〇五六七八九](?<![\u4e00-\u9fff0-9.].)(?:(?<=[0-9])[0-9]|(?<=[零〇五六七八九])[零〇一二三四五六七八九]))年"
+        r"(?=[春夏秋冬])"
+    ),
     lazy(
         rf"(?P<year>[0-9](?<![0-9].)[0-9])年的?(?P<month>[0-9]{{1,2}}|{_HAN}{{1,2}})月(?P<day>[0-9]{{1,2}}|{_HAN}{{1,3}})[日号]"
     ),
     lazy(
-        rf"(?P<year>[12一二](?:(?<=[12]){_FREE}[0-9]{{3}}|(?<=[一二]){_HAN}{{3}}))年(?P<month>[0-9]{{1,2}}|{_HAN}{{1,2}}){_MONTH_AND_DAY}"
+        rf"(?P<year>[12一二](?:(?<=[12]){_FREE}[0-9]{{3}}|(?<=[一二]){_HAN}{{3}}))年的?(?P<month>[0-9]{{1,2}}|{_HAN}{{1,2}}){_MONTH_AND_DAY}"
     ),
     lazy(
         rf"(?P<month>[0-9](?<![0-9].)[0-9]?|{_HAN}{{1,2}})月"
@@ -110,7 +124,9 @@ _CHINESE_PATTERNS = [
         rf"|(?<={_HAN})(?<![零〇一二三四五六七八九十月年].){_HAN}{{0,2}}))[日号](?![线楼院店机])"
     ),
 ]
-_NUMERIC = lazy(rf"([0-9]{_FREE}[0-9]?)([-/.])([0-9]{{1,2}})\2([12][0-9]{{3}})(?![0-9])")
+_NUMERIC = lazy(rf"([0-9]{_FREE}[0-9]?)([-/.])([0-9]{{1,2}})\2([12][0-9]{{3}}|(?<=/)[0-9]{{2}})(?![0-9]|[-/.][0-9])")
+_ROMAN_YEAR = lazy(r"\bm(?:cm|d?c{0,3}|cd)(?:x[cl]|l?x{0,3})(?:i[xv]|v?i{0,3})\b")
+_ROMAN = {"m": 1000, "d": 500, "c": 100, "l": 50, "x": 10, "v": 5, "i": 1}
 _LONE_YEAR = lazy(
     r"([12](?<![0-9a-z$€£¥].)(?<!(?<![0-9]{4})-.)(?<![0-9][.,].)[0-9]{3})(?![0-9a-z%])(?![.,][0-9])(?! ?年)"
 )
@@ -122,11 +138,11 @@ _DIGITS = frozenset("0123456789")
 _SEPARATED = lazy("[0-9][-/.][0-9]")
 # A pattern is applied only to texts that contain one of its words or characters.
 _MONTH_NAMES = frozenset(_MONTHS)
-_CHINESE = tuple(zip(("月", "月", "月", "月", "年", "日号"), _CHINESE_PATTERNS, strict=True))
+_CHINESE = tuple(zip(("民", "年", "年", "月", "月", "月", "月", "年", "日号"), _CHINESE_PATTERNS, strict=True))
 
 
 def find_dates(text: str, terms: Terms) -> tuple[list[Date], str]:
-    """Return all dates of a text, ambiguous ones (3/4/2023) in both readings, and the text with all dates masked."""
+    """Return all dates in a text, with both readings of ambiguous ones (3/4/2023), and the text with dates masked."""
     found: list[Date] = []
 
     def mask(match: re.Match[str]) -> str:
@@ -157,9 +173,16 @@ def lone_years(text: str) -> list[Date]:
     """Return the four-digit numbers that may be years."""
     years = [(int(match[1]), match.span()) for match in _LONE_YEAR.finditer(text)]
     written = _WORD_YEAR.finditer(text) if "teen" in text or "twenty" in text else ()
+    if "m" in text:
+        years += [(_read_roman(match[0]), match.span()) for match in _ROMAN_YEAR.finditer(text) if len(match[0]) > 3]
     in_words = ((year_in_words(match[0]), match.span()) for match in written)
     years += [(year, span) for year, span in in_words if year is not None]
     return [Date(year, None, None, *span) for year, span in years if year < 2100]
+
+
+def _read_roman(numeral: str) -> int:
+    values = [_ROMAN[letter] for letter in numeral]
+    return sum(-value if value < max(values[at:]) else value for at, value in enumerate(values))
 
 
 def _read(match: re.Match[str]) -> Date | None:
@@ -175,6 +198,8 @@ def _read(match: re.Match[str]) -> Date | None:
 
 
 def _read_year(text: str) -> int | None:
+    if text.startswith("民国"):
+        return 1911 + _read_number(text[2:])
     text = text.removeprefix("'")
     if not text.isascii() or text.isdigit():
         return _read_number(text)

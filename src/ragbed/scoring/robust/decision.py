@@ -15,7 +15,7 @@ from ragbed.scoring.robust.tokens import FALSE, TRUE, Token
 
 # Thresholds for the log odds of the true answer. Between them, a response with another candidate is `unsure`.
 ACCEPTED, REJECTED = 0.5, -0.3
-MIN_CHANCE = 0.1  # A response that says the same of both answers is unsure if the true one is at least this likely.
+MIN_CHANCE = 0.1  # A response with both answers in the same words is unsure if the true one is at least this likely.
 
 
 class Decision(NamedTuple):
@@ -35,7 +35,7 @@ class Decision(NamedTuple):
 
 
 def decide(reader: ResponseReader, refusal: float, *, is_copy: bool) -> Decision:
-    """Return what a response gives as its answer.
+    """Decide which mentions a response gives as its answer.
 
     Args:
         reader: The candidates that the response mentions.
@@ -66,7 +66,7 @@ def decide(reader: ResponseReader, refusal: float, *, is_copy: bool) -> Decision
 
 
 def _gives_both(tokens: Sequence[Token]) -> bool:
-    """Return whether two sentences say the same of the true and of the false answer."""
+    """Return whether two sentences differ only in that one names the true answer and the other the false one."""
     frames: dict[str, set[str]] = {TRUE: set(), FALSE: set()}
     for _, sentence in groupby(tokens, key=lambda token: token.sentence):
         words = list(sentence)
@@ -82,7 +82,7 @@ def _log_odds(chance: float) -> float:
 
 
 def _evidence(reader: ResponseReader, is_true: bool, is_false: bool) -> list[Mention]:
-    """Return the mentions of the candidates with their status."""
+    """Return the candidates' mentions, each with its status."""
     found = []
     for name, mentions, others, is_given in (
         ("answer", reader.true[0], reader.false, is_true),

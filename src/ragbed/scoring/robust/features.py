@@ -1,8 +1,9 @@
-"""Features of sentences, responses and mentions, for the linear models of the robust scorer (`model.py`).
+"""Extract features of sentences, responses and mentions for the robust scorer's linear models (`model.py`).
 
-A sentence has its words, their beginnings, pairs of words, and word classes. A response has the classes of its first,
-last and any sentence, pairs of classes, and the order of its candidates. A mention has the words and classes around it
-and its position among the candidates. `#` precedes the name of a class.
+A sentence has its words, their beginnings, word classes, and pairs of neighbours, of which one may be a class. A
+response has the classes of its first, last and any sentence, pairs of classes, and the order of its candidates. A
+mention has the words and classes around it, the classes of its own and of the other sentences, and its position among
+the candidates. `#` precedes the name of a class.
 """
 
 from __future__ import annotations
@@ -15,24 +16,25 @@ from operator import attrgetter
 from ragbed.scoring.robust.patterns import words
 from ragbed.scoring.robust.tokens import ASKED, ASKED_YEAR, OTHER_YEAR, STEM, Token
 
-MAX_SENTENCES = 40  # sentences to read, half of them at each end of a response
-MAX_CANDIDATES = 24  # mentions to read, half of them at each end of a response
-_REACH = 12  # tokens to read on each side of a mention
-_NEAR = 7  # tokens on each side of a mention whose words are features
-_NEXT = 4  # tokens of the following sentence that are features of a mention
-_BETWEEN = 14  # tokens between two candidates whose classes are features
+MAX_SENTENCES = 40  # maximum number of sentences to read, half of them from each end of a response
+MAX_CANDIDATES = 24  # maximum number of mentions to read, half of them from each end of a response
+_REACH = 12  # number of tokens to read on each side of a mention
+_NEAR = 7  # number of tokens on each side of a mention that are used as word features
+_NEXT = 4  # number of tokens from the next sentence that are used as features of a mention
+_BETWEEN = 14  # maximum number of tokens to read between two candidates
 _CLAUSE = words(", ; : ( ) 、 but while whereas although though")
 _STOPS = frozenset({".", "。", "!", "$"})
-# Classes whose pairs are features of a response.
+# Token classes; every pair of them that occurs in a response is a feature.
 _PAIRED = words(
     "evidence claim error conflict negation inability finding absence saying first-person truth contrast hedge choice "
-    "G F R"
+    "G F R E"
 )
-_LONGEST_SCORE = 5  # sentences above which all lengths are the same
+START = Token("^", (), 0, 0)  # precedes the first token of a sentence
+_LONGEST_SCORE = 5  # maximum number of sentences that the length feature distinguishes
 
 
 def by_sentence(tokens: Sequence[Token]) -> list[list[Token]]:
-    """Return the tokens of each sentence."""
+    """Return the tokens grouped by sentence."""
     sentences = [list(group) for _, group in groupby(tokens, key=attrgetter("sentence"))]
     half = MAX_SENTENCES // 2
     return sentences if len(sentences) <= MAX_SENTENCES else sentences[:half] + sentences[-half:]
@@ -40,18 +42,25 @@ def by_sentence(tokens: Sequence[Token]) -> list[list[Token]]:
 
 def sentence_features(sentence: Sequence[Token]) -> set[str]:
     """Return the features of a sentence."""
-    found = set()
-    previous = "^"
+    found: set[str] = set()
+    previous = START
     for token in sentence:
-        word = token.text
-        found.add(word)
-        found.add(f"{previous} {word}")
-        previous = word
-        if len(word) > STEM:
-            found.add(f"{word[:STEM]}*")
-        for name in token.classes:
-            found.add(f"#{name}")
+        found.update(word_features(previous.text, previous.classes, token.text, token.classes))
+        previous = token
     return found
+
+
+def word_features(before: str, classes_before: tuple[str, ...], word: str, classes: tuple[str, ...]) -> Iterator[str]:
+    """Yield the features of a word and of the word before it."""
+    yield word
+    yield f"{before} {word}"
+    if len(word) > STEM:
+        yield f"{word[:STEM]}*"
+    for name in classes:
+        yield f"#{name}"
+        yield f"{before} #{name}"
+    for name in classes_before:
+        yield f"#{name} {word}"
 
 
 def response_features(sentences: Sequence[Sequence[Token]]) -> set[str]:
@@ -76,21 +85,44 @@ def _pairs(classes: frozenset[str]) -> tuple[str, ...]:
 
 
 def mention_features(tokens: Sequence[Token]) -> list[tuple[str, set[str]]]:
-    """Return the candidate and the features of each mention, in their order."""
+    """Return the candidate and the features of each mention, in order of appearance."""
     at = [number for number, token in enumerate(tokens) if token.candidate]
     if len(at) > MAX_CANDIDATES:
         at = at[: MAX_CANDIDATES // 2] + at[-MAX_CANDIDATES // 2 :]
     sides = [(_side(tokens, number, -1), _side(tokens, number, 1)) for number in at]
     asked = [sum(token.text == ASKED for side in both for token in side) for both in sides]
+    classes = _classes_by_sentence(tokens, {tokens[number].sentence for number in at})
     found = []
     for order, number in enumerate(at):
-        features = {f"asked {min(asked[order], 4)}"}
+        features = {f"asked {min(asked[order], 4)}", *classes[tokens[number].sentence]}
         if asked[order] and asked[order] == max(asked):
             features.add("asked most")
         features.update(_around(tokens, number, sides[order]))
         features.update(_position(tokens, at, order))
         found.append((tokens[number].candidate, features))
     return found
+
+
+def _classes_by_sentence(tokens: Sequence[Token], wanted: set[int]) -> dict[int, tuple[str, ...]]:
+    """Return the classes of the wanted sentences and of the other sentences, as features of their mentions."""
+    classes: dict[int, set[str]] = {}
+    for token in tokens:
+        if token.classes:
+            classes.setdefault(token.sentence, set()).update(token.classes)
+    every, repeated = set[str](), set[str]()
+    for names in classes.values():
+        repeated |= every & names
+        every |= names
+    found = {}
+    for sentence in wanted:
+        own = classes[sentence]
+        found[sentence] = _prefixed("own", frozenset(own)) + _prefixed("rest", frozenset(every - own | repeated))
+    return found
+
+
+@lru_cache(maxsize=16_384)
+def _prefixed(place: str, classes: frozenset[str]) -> tuple[str, ...]:
+    return tuple([f"{place} #{name}" for name in classes])
 
 
 def _side(tokens: Sequence[Token], number: int, step: int) -> list[Token]:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Decimal
 from functools import cached_property
 from itertools import islice, pairwise
 from typing import NamedTuple
 
 from ragbed.scoring.robust.dates import Date, find_dates, lone_years
-from ragbed.scoring.robust.gold import Gold, GoldSlot, Name, compiled
-from ragbed.scoring.robust.numerals import SIGNS, WORDS
+from ragbed.scoring.robust.gold import Gold, GoldSlot, compiled
+from ragbed.scoring.robust.name_patterns import Name
+from ragbed.scoring.robust.numerals import FORMAL_SIGNS, SIGNS, WORDS
 from ragbed.scoring.robust.patterns import terms_of, words
 from ragbed.scoring.robust.quantities import Quantity, find_quantities
 from ragbed.scoring.robust.units import BASES, LOOSE, to_base
@@ -25,9 +27,28 @@ _TITLES = words(
 _GIVEN = re.compile(r"\b((?:[A-Z]|[^\W\d_A-Za-z])\w+)[ ·・•]$")
 _MEASURES = frozenset(BASES) | {base for base, _ in BASES.values()}
 _DIGITS = re.compile("[0-9]+")
-# Words that can shorten a number: a dozen, twelve hundred, two and a half million.
-_SHORT_FORMS = frozenset({"dozen", "hundred", "half", "quarter", "quarters"})
-_JOINED = re.compile(r",? (?:and )?|[又零]?")  # between the parts of a measure, e.g. '2 hours and 5 minutes'
+# Words and characters of numbers without their usual digits: a dozen, two and a half million, 1 1/2, 10^5, 肆拾捌.
+_OTHER_FORMS = FORMAL_SIGNS | {"dozen", "hundred", "half", "quarter", "quarters", "/", "^"}
+_APPROXIMATELY = re.compile(
+    r"(?:\b(?:about|around|roughly|approximately|approx\.|some|circa|close to"
+    r"|(?P<above>just over))|(?P<below>\b(?:nearly|almost|just (?:under|below))|近)|[~≈约]|差不多|大概) ?[$€£¥]?$"
+)
+_APPROXIMATE = words("about around roughly approximately approx nearly almost some circa just close ~ ≈ 约 近 差 概")
+_ROUNDED_DIGITS = range(3, 16)  # Fewer digits are too imprecise; no real count has more.
+_LOOSEST = 2
+_MIN_ROUNDED = 1000  # A smaller number is not rounded.
+_YEAR_TO_DAY = re.compile(r", ?(?:on (?:the )?)?| on (?:the )?")  # text between a year and a day of that year
+_SAME_YEAR_BEFORE = re.compile(r"(?:同|当|该)年的?$|\b(?:that|the same) (?:same )?year,? (?:on )?$")
+_SAME_YEAR_AFTER = re.compile(r",? (?:of |in )?(?:that|the same) (?:same )?year\b")
+# The end of a sentence, or words for a year other than the one that was named.
+_OTHER_YEAR = re.compile(
+    r"[.!?;。\n]|\b(?:next|following|previous|preceding) year|\byears? (?:later|earlier|after|before|ago)"
+    r"|[次翌明去前后隔]年|第.{1,2}年|年[前后]"
+)
+_OTHER_YEAR_AFTER = re.compile(
+    r",? (?:(?:of |in )?(?:the )?(?:next|following|previous|preceding) year|\w+ years? (?:later|earlier))"
+)
+_JOINED = re.compile(r",? (?:and )?|[又零]?")  # text between the parts of a measure, e.g. '2 hours and 5 minutes'
 
 
 class Mention(NamedTuple):
@@ -55,22 +76,41 @@ class FoldedResponse:
 
     @property
     def dates(self) -> list[Date]:
-        """All dates."""
+        """All dates in the response."""
         return self._dated[0]
 
     @cached_property
     def years(self) -> list[Date]:
-        """All four-digit numbers that may be years."""
+        """All four-digit numbers in the response that may be years."""
         return lone_years(self._dated[1])
 
     @cached_property
+    def _named_years(self) -> list[Date]:
+        return sorted((each for each in self.dates + self.years if each.year), key=lambda each: each.end)
+
+    def with_year(self, date: Date) -> Date:
+        """Return a date with the year before it ('in 1985, on May 3'; 'May 3 of that year'; 同年), if it has none."""
+        at = bisect_right(self._named_years, date.start, key=lambda each: each.end)
+        if not at or not date.month:
+            return date
+        last = self._named_years[at - 1]
+        before = _SAME_YEAR_BEFORE.search(self.text, max(last.end, date.start - 24), date.start)
+        is_same = (before or _SAME_YEAR_AFTER.match(self.text, date.end)) and not _OTHER_YEAR.search(
+            self.text, last.end, before.start() if before else date.start
+        )
+        is_next_to = _YEAR_TO_DAY.fullmatch(self.text, last.end, date.start) and not (
+            last.month or _OTHER_YEAR_AFTER.match(self.text, date.end)
+        )
+        return date._replace(year=last.year) if is_same or is_next_to else date
+
+    @cached_property
     def digits(self) -> str:
-        """The digits without separators."""
+        """All digits in the response, without separators."""
         return "".join(_DIGITS.findall(self.text))
 
     @cached_property
     def quantities(self) -> list[Quantity]:
-        """All quantities outside the dates."""
+        """All quantities in the response that are not part of a date."""
         return find_quantities(self._dated[1], self.terms)
 
 
@@ -88,14 +128,18 @@ def find_mentions(slot: GoldSlot, gold: Gold, response: FoldedResponse) -> list[
 
 
 def _may_contain(slot: GoldSlot, response: FoldedResponse) -> bool:
-    """Return whether a text may contain one of the numbers in words, in digits or in Chinese numerals."""
+    """Return whether a response may contain one of the answer's numbers in digits, words or Chinese numerals."""
     terms = response.terms
-    # 2,400 metres for 2.4 km
+    # A response may use a different unit, e.g. 2,400 metres for 2.4 km.
     if _is_measure(slot) and (response.digits or not terms.isdisjoint(WORDS) or not terms.isdisjoint(SIGNS)):
+        return True
+    if not terms.isdisjoint(_APPROXIMATE) and any(
+        len(digits.run) > _ROUNDED_DIGITS.start and digits.run[:2] in response.digits for digits in slot.digits
+    ):
         return True
     if any(digits.run in response.digits and compiled(digits.pattern).search(response.text) for digits in slot.digits):
         return True
-    if not terms.isdisjoint(_SHORT_FORMS) or (
+    if not terms.isdisjoint(_OTHER_FORMS) or (
         not terms.isdisjoint(WORDS) and any(digits.words <= terms for digits in slot.digits)
     ):
         return True
@@ -109,14 +153,27 @@ def _is_measure(slot: GoldSlot) -> bool:
 
 
 def drop_contained(by_answer: list[list[Mention]]) -> list[list[Mention]]:
-    """Remove mentions that are part of a longer mention of another answer, e.g. 70 in 170 or 中国 in 中国银行."""
+    """Remove mentions that are part of a longer mention of another answer, e.g. 70 in 170 or 中国 in 中国银行.
+
+    If the same words mention two answers, an exact mention takes precedence over a variant ('John Adams' is not the
+    false answer 'John Quincy Adams').
+    """
     if sum(map(bool, by_answer)) < 2:
         return by_answer
     kept = []
     for number, mentions in enumerate(by_answer):
         others = [other for at, rest in enumerate(by_answer) if at != number for other in rest] if mentions else []
-        kept.append(_outside(mentions, others) if others else mentions)
+        best: dict[tuple[int, int], int] = {}
+        for start, end, rule in others:
+            best[start, end] = min(_looseness(rule), best.get((start, end), _LOOSEST))
+        outside = _outside(mentions, others) if others else mentions
+        kept.append([each for each in outside if _looseness(each.rule) <= best.get((each.start, each.end), _LOOSEST)])
     return kept
+
+
+def _looseness(rule: str) -> int:
+    """Return 0 for exact mentions, 1 for variants and the highest value for rounded numbers."""
+    return _LOOSEST if rule == "number.rounded" else int("." in rule)
 
 
 def _outside(mentions: list[Mention], others: list[Mention]) -> list[Mention]:
@@ -131,13 +188,12 @@ def _is_inside(mention: Mention, others: list[Mention]) -> bool:
 def _names(slot: GoldSlot, response: FoldedResponse) -> Iterator[Mention]:
     for name in slot.names:
         if name.key in response.text and (name.bearers is None or _is_unique(name, response.context)):
-            rule = "name.surname" if name.bearers else "name"
             matches = compiled(name.pattern).finditer(response.text)
-            yield from (Mention(*match.span(), rule) for match in islice(matches, MAX_MENTIONS))
+            yield from (Mention(*match.span(), name.rule) for match in islice(matches, MAX_MENTIONS))
 
 
 def _is_unique(name: Name, context: Sequence[str]) -> bool:
-    """Return whether the texts mention no other person with that surname."""
+    """Return whether the context mentions no other person with the same surname."""
     others = {given for text in context for given in _bearers(text, name)}
     return all(name.given.startswith(given) or name.given.startswith(f"{given[0]}.") for given in others - _TITLES)
 
@@ -160,6 +216,8 @@ def _dates(slot: GoldSlot, gold: Gold, response: FoldedResponse) -> Iterator[Men
             yield Mention(date.start, date.end, "date")
         elif any(date.matches(wanted, gold.question_date) for wanted in slot.dates):
             yield Mention(date.start, date.end, "date.asked")
+        elif date.year is None and any(response.with_year(date).matches(wanted) for wanted in slot.dates):
+            yield Mention(date.start, date.end, "date")
 
 
 def _quantities(slot: GoldSlot, gold: Gold, response: FoldedResponse) -> Iterator[Mention]:
@@ -170,16 +228,37 @@ def _quantities(slot: GoldSlot, gold: Gold, response: FoldedResponse) -> Iterato
     # '3 matches and 5 goals' does not mean '3 goals'.
     counts = {found.value for found in response.quantities if found.unit and found.unit in slot.nouns}
     for found in response.quantities:
-        if (found.value, found.unit) in wanted or (measures and to_base(found.value, found.unit) in measures):
+        is_same = (found.value, found.unit) in wanted or (measures and to_base(found.value, found.unit) in measures)
+        if is_same:
             yield Mention(found.start, found.end, "number")
+        elif _is_rounded(found, wanted, gold, response):
+            yield Mention(found.start, found.end, "number.rounded")
         elif any(found.value == value and _are_compatible(found.unit, unit, gold) for value, unit in wanted) and (
             not found.unit or counts <= {found.value}
         ):
             yield Mention(found.start, found.end, "number.unit")
 
 
+def _is_rounded(found: Quantity, wanted: set[tuple[Decimal, str]], gold: Gold, response: FoldedResponse) -> bool:
+    """Return whether a number is called approximate and is one of the wanted ones, rounded to three digits or more."""
+    about = _APPROXIMATELY.search(response.text, max(0, found.start - 16), found.start)
+    digits = len(found.value.normalize().as_tuple().digits) if about else 0
+    if about is None or digits not in _ROUNDED_DIGITS:
+        return False
+    rounded = (
+        value
+        for value, unit in wanted
+        if found.value != value >= _MIN_ROUNDED
+        and value.quantize(Decimal(1).scaleb(value.adjusted() - digits + 1), ROUND_HALF_UP) == found.value
+        and _are_compatible(found.unit, unit, gold)
+    )
+    if about["below"]:  # 'nearly 12,400' is less than 12,400
+        return any(value < found.value for value in rounded)
+    return any(value > found.value or not about["above"] for value in rounded)
+
+
 def _sums(measures: set[tuple[Decimal, str]], response: FoldedResponse) -> Iterator[Mention]:
-    """Yield the measures in two units, e.g. '42 km and 195 m'."""
+    """Yield mentions of a measure that is written in two units, e.g. '42 km and 195 m'."""
     for first, second in pairwise(sorted(response.quantities, key=lambda each: each.start)):
         if first.end <= second.start and _JOINED.fullmatch(response.text, first.end, second.start):
             value, base = to_base(first.value, first.unit)
@@ -189,7 +268,7 @@ def _sums(measures: set[tuple[Decimal, str]], response: FoldedResponse) -> Itera
 
 
 def _are_compatible(found: str, wanted: str, gold: Gold) -> bool:
-    """Return whether a number with one unit can express the same number with another unit."""
+    """Return whether two units are compatible, so that the same number in either unit is a match."""
     if "%" in (found, wanted):
         return found == wanted or (gold.asks_percentage and "" in (found, wanted))
     if not found or not wanted or found == wanted:

@@ -16,14 +16,14 @@ from typing import NamedTuple
 import msgspec
 
 from ragbed.schema import Lang
-from ragbed.scoring.robust.features import by_sentence, mention_features, response_features, sentence_features
+from ragbed.scoring.robust.features import START, by_sentence, mention_features, response_features, word_features
 from ragbed.scoring.robust.tokens import Token
 
 SHARPNESS = 2.0  # sharpness of the smooth maximum; higher values give more weight to the strongest sentence
 
 
 class Weights(msgspec.Struct, frozen=True):
-    """The weights of a language; each pair has the weights for an error flag and for a refusal.
+    """The model weights for a language; each pair contains the weights for an error flag and for a refusal.
 
     Attributes:
         bias: The pair that every response gets.
@@ -41,7 +41,7 @@ class Weights(msgspec.Struct, frozen=True):
 
 
 class Phrases(NamedTuple):
-    """How clearly a response flags an error and refuses, as log odds, and the sentences that say so most clearly.
+    """The log odds that a response flags an error and that it refuses, with the sentences that show it most clearly.
 
     Attributes:
         flag: The log odds of an error flag.
@@ -58,16 +58,16 @@ class Phrases(NamedTuple):
 
 @lru_cache(maxsize=2)
 def load_weights(lang: Lang) -> Weights:
-    """Return the weights of a language."""
+    """Return the model weights for a language."""
     content = (Path(__file__).parent / "weights" / f"{lang}.json.gz").read_bytes()
     return msgspec.json.decode(gzip.decompress(content), type=Weights)
 
 
 def read_phrases(tokens: Sequence[Token], lang: Lang) -> Phrases:
-    """Return how clearly a response flags an error and refuses."""
+    """Return the log odds that a response flags an error and that it refuses, with the clearest sentences."""
     weights = load_weights(lang)
     sentences = by_sentence(tokens)
-    scores = [_score_sentence(sentence, weights) for sentence in sentences] or [(0.0, 0.0)]
+    scores = [_score_sentence(sentence, lang) for sentence in sentences] or [(0.0, 0.0)]
     flag, refusal = _sum_pairs(response_features(sentences), weights.response)
     flags, refusals = [pair[0] for pair in scores], [pair[1] for pair in scores]
     numbers = [sentence[0].sentence for sentence in sentences] or [0]
@@ -79,12 +79,34 @@ def read_phrases(tokens: Sequence[Token], lang: Lang) -> Phrases:
     )
 
 
-def _score_sentence(sentence: Sequence[Token], weights: Weights) -> tuple[float, float]:
-    """Return the scores of a sentence, normalised so that long sentences have no advantage."""
-    features = sentence_features(sentence)
-    flag, refusal = _sum_pairs(features, weights.sentence)
-    length = math.sqrt(len(features))
+def _score_sentence(sentence: Sequence[Token], lang: Lang) -> tuple[float, float]:
+    """Return a sentence's error-flag and refusal scores, normalised so that long sentences have no advantage."""
+    known: dict[str, tuple[float, float]] = {}  # a feature counts once per sentence
+    previous = START
+    for token in sentence:
+        known.update(known_features(lang, previous.text, previous.classes, token.text, token.classes))
+        previous = token
+    flag = refusal = 0.0
+    for pair in known.values():
+        flag += pair[0]
+        refusal += pair[1]
+    length = sentence_length(sentence)
     return flag / length, refusal / length
+
+
+def sentence_length(sentence: Sequence[Token]) -> float:
+    """Return the number by which the scores of a sentence are divided."""
+    return math.sqrt(max(1, len(sentence)))
+
+
+@lru_cache(maxsize=65_536)  # Most neighbours occur in many responses, and most of their features have no weight.
+def known_features(
+    lang: Lang, before: str, classes_before: tuple[str, ...], word: str, classes: tuple[str, ...]
+) -> dict[str, tuple[float, float]]:
+    """Return the features of two neighbours that have a weight, with their weights."""
+    weights = load_weights(lang).sentence
+    features = word_features(before, classes_before, word, classes)
+    return {feature: weights[feature] for feature in features if feature in weights}
 
 
 def _sum_pairs(features: Iterable[str], weights: dict[str, tuple[float, float]]) -> tuple[float, float]:
@@ -98,7 +120,7 @@ def _sum_pairs(features: Iterable[str], weights: dict[str, tuple[float, float]])
 
 
 def pool(scores: Sequence[float]) -> float:
-    """Return a smooth maximum of the scores of sentences."""
+    """Return a smooth maximum of the sentence scores."""
     top = max(scores)
     return top + math.log(sum(math.exp(SHARPNESS * (score - top)) for score in scores)) / SHARPNESS
 

@@ -32,13 +32,13 @@ _PREFIXES = words(
     "new north south east west old fort port mount upper lower great little grand royal central san santa st"
 )
 _NAMING = frozenset("是为叫由给")
-# A character after a name that ends its clause and is not a particle.
+# Matches a character directly after a name if it ends the clause and is not a particle.
 _LAST_CHARACTER = lazy("[\u4e00-\u9fff](?<![的了吧呢啊吗等说着过队和与])(?=[,。;!\n]|$)")
 _PLACES_ZH = lazy(
     "大学|学院|银行|日报|晚报|早报|时报|集团|公司|基金会|出版社|电视台|医院|俱乐部|博物馆|航空|铁路|杯|中学"
     "|小学|研究院|研究所|协会|分行|大桥|大道|机场(?!举)"
 )
-# Aliases that are also function words count only if the text marks them as a name.
+# Aliases that are also function words count only if the text marks them as names.
 PRONOUNS = words(
     "it us her him them he she they we you i me who what where when how why this that these those one some all other "
     "up now then here there so may will can must the and or if but do be is was my his our your its mine ours "
@@ -50,6 +50,9 @@ _TITLE_BEFORE = lazy(
 _TITLE_AFTER = lazy(r"\"|'(?!s\b)|》|〉")
 _LINK_BEFORE = lazy(r"(?:\b(?:is|was|were|are|just|only|exactly)|:|是|为) ?$")
 _ENDS = lazy(r"[.!。]?\s*(?:$|\n)")
+# 'Just one.' gives a number.
+_COUNTED_BEFORE = lazy(r"\b(?:just|only|exactly)(?: the)? $")
+_CLAUSE_ENDS = lazy(r"[.;!:]|,(?! (?:no|not|or|but|sorry|wait|rather|actually|in fact)\b)|\s*(?:$|\n| -)")
 
 
 def is_part_of_name(
@@ -77,7 +80,7 @@ def is_part_of_name(
     word = left[1].lower().strip(".")
     if word in _PREFIXES:
         return word not in asked.text
-    if not asked.asks_who or word in _TITLES or word in COMMON or word in asked.text:
+    if not asked.asks_who or word in _TITLES or word in COMMON or (len(word) > 1 and word in asked.text):
         return False
     return word[0] not in initials
 
@@ -98,7 +101,7 @@ def _is_part_of_title(text: str, start: int, end: int) -> bool:
 
 
 def _is_part_of_person(text: str, start: int, end: int) -> bool:
-    """Return whether a surname with one character, such as 王建, starts a longer name (王建国)."""
+    """Return whether a name such as 王建 (surname plus one character) is the start of a longer name (王建国)."""
     if end - start != 2 or text[start] not in SURNAMES:
         return False
     return text[start - 1 : start] in _NAMING and _LAST_CHARACTER.match(text, end) is not None
@@ -121,6 +124,8 @@ def is_ordinary_word(text: str, mention: Mention, original: str) -> bool:
     before, after = text[max(0, mention.start - 12) : mention.start], text[mention.end : mention.end + 3]
     if _TITLE_BEFORE.search(before) and (_TITLE_AFTER.match(after) or before[-1:] == " "):
         return False
+    if text[mention.start : mention.end] == "one" and _COUNTED_BEFORE.search(before):
+        return _CLAUSE_ENDS.match(text, mention.end) is None
     is_last = _LINK_BEFORE.search(before) is not None and _ENDS.match(text, mention.end) is not None
     return not (is_last and (not original[:1].isascii() or original[:1].isupper()))
 

@@ -25,7 +25,15 @@ _ALIKE = {
     **dict.fromkeys("\r\t\x0b\x0c*_#", " "),  # the last three are Markdown
     **dict.fromkeys("\n\x85\u2028\u2029", "\n"),
     "，": ", ",  # unlike an ASCII comma (1,313), this comma is never part of a number
-    # Letters with a stroke that Unicode does not treat as an accent.
+    # Parts of numbers: 1½ becomes 1 1/2, and 10⁵ becomes 10^5.
+    "½": " 1/2",
+    "¼": " 1/4",
+    "¾": " 3/4",
+    **{character: f"^{digit}" for character, digit in zip("⁰¹⁴⁵⁶⁷⁸⁹⁻", "01456789-", strict=True)},
+    # Squares and cubes are units (km²). In numbers (10²) these unassigned characters stand for them.
+    "\u2072": "^2",
+    "\u2073": "^3",
+    # Letters whose stroke Unicode does not treat as an accent.
     "ø": "o",
     "ł": "l",
     "đ": "d",
@@ -40,9 +48,11 @@ _GAPS: dict[Lang, re.Pattern[str]] = {
     "en": re.compile(r" (?<=  ) *"),
     "zh": re.compile(r" (?:(?<![a-z0-9,] ) *| *(?![a-z0-9]))"),
 }
+_EXPONENT = lazy("(?<=[0-9⁰¹⁴⁵⁶⁷⁸⁹⁻])[²³]+")
+_EXPONENT_SIGNS = str.maketrans({"²": "\u2072", "³": "\u2073"})
 _ASCII = frozenset(map(chr, [*range(0x20, 0x7F), *b"\t\n\r"]))  # each of these folds to one character
 _HAN = range(0x3400, 0xA000)
-# The characters of GB2312, the standard of simplified characters, that OpenCC nevertheless replaces.
+# Characters that OpenCC replaces although they are in GB2312, the standard set of simplified characters.
 REPLACED_IN_GB2312 = "乾吒夥後徵拚捱摺於榘菸薹袷醣麴麽"
 # The characters of simplified texts that can change: all except most of printable ASCII, the rest of GB2312,
 # full stops and most brackets.
@@ -62,14 +72,22 @@ _TABLE = _Table()
 
 def fold(text: str, lang: Lang) -> str:
     """Return the folded form of text in the given language."""
+    text = _mark_exponents(text)
     if lang == "zh":
         return _GAPS[lang].sub("", _fold_simplified(text) or text.translate(_TABLE))
     folded = text.translate(_TABLE)
     return _GAPS[lang].sub("", folded) if "  " in folded else folded
 
 
+def _mark_exponents(text: str) -> str:
+    """Return a text of the same length in which exponents of numbers differ from squares and cubes of units."""
+    if "²" not in text and "³" not in text:
+        return text
+    return _EXPONENT.sub(lambda match: match[0].translate(_EXPONENT_SIGNS), text)
+
+
 def _fold_simplified(text: str) -> str:
-    """Return the folded form of a text whose Chinese characters are all simplified, and otherwise nothing.
+    """Return the folded text if all of its Chinese characters are simplified, otherwise an empty string.
 
     Replacing the few characters that change takes less time than translating each character.
     """
@@ -82,12 +100,13 @@ def _fold_simplified(text: str) -> str:
     return folded
 
 
-# The folded questions, which several modules read.
+# Cached, because several modules use the folded questions.
 fold_question = lru_cache(maxsize=16_384)(fold)
 
 
 def origins(text: str, lang: Lang) -> list[int]:
-    """Return the original position of each character of the folded text, and the length of the original."""
+    """Return the original position of each character in the folded text, followed by the original's length."""
+    text = _mark_exponents(text)
     kept: list[int] = []
     last, positions = 0, _positions(text)
     for gap in _GAPS[lang].finditer(text.translate(_TABLE)):
@@ -97,7 +116,7 @@ def origins(text: str, lang: Lang) -> list[int]:
 
 
 def _positions(text: str) -> Sequence[int]:
-    """Return the original position of each folded character; nearly all characters fold to one."""
+    """Return the original position of each folded character; nearly all characters fold to a single character."""
     sizes = {character: len(_TABLE[ord(character)]) for character in set(text) - _ASCII}
     others = "".join(character for character, size in sizes.items() if size != 1)
     if not others:
@@ -131,5 +150,5 @@ def _fold_character(character: str) -> str:
 
 @cache
 def _simplifier() -> OpenCC:
-    # Characters are converted one by one, so that both sides of a comparison lose their context in the same way.
+    # Characters are converted individually, so that context is ignored on both sides of a comparison.
     return OpenCC("t2s")

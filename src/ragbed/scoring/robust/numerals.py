@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from ragbed.scoring.robust.patterns import lazy
+from ragbed.scoring.robust.units import UNITS
 from ragbed.text import in_words
 
 _UNITS = (
@@ -36,17 +37,22 @@ ENGLISH = lazy(
 _DIGITS = {character: number for number, character in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2, "俩": 2}
 SIGNS = frozenset("零〇一二两三四五六七八九十百千万亿")
 _SIGNS_OF_DIGIT = {"2": "2二两俩"} | {str(number): f"{number}{han}" for han, number in _DIGITS.items() if number > 2}
+# The numerals of cheques and contracts. They count only in sequences before a unit: 伍佰 is also a name.
+_FORMAL = dict(zip("壹贰叁肆伍陆柒捌玖拾佰仟", "一二三四五六七八九十百千", strict=True))
+FORMAL_SIGNS = frozenset(_FORMAL)
+_UNITS_ZH = "".join(sorted({form[0] for form in UNITS if form[0] >= "\u4e00"}))
+_FORMAL_NUMBER = lazy(f"[壹贰叁肆伍陆柒捌玖拾佰仟][壹贰叁肆伍陆柒捌玖拾佰仟零万亿]+(?=[{_UNITS_ZH}])")
 _PLACES = {"十": 10, "百": 100, "千": 1000}
 _MYRIADS = {"万": 10**4, "亿": 10**8}
 _SIGNS_OF_PLACE = frozenset("十百千万亿")
-_PLACE = "(?:[十万亿]|百(?!分)|千(?![米克瓦卡]))"  # 千米 is a unit
+_PLACE = "(?:[十万亿]|百(?!分)|千(?![米克瓦卡]))"  # excludes units such as 千米
 # A sequence of Chinese numerals and digits, e.g. 三万九千七百三十, 二〇二三, 三点五亿, 440亿 or 58万9千四百.
 CHINESE = lazy(
     # The pattern starts with a character class, which the regex engine finds faster than an alternation.
     r"[0-9零〇一二两三四五六七八九十百千万亿]"
     rf"(?:(?<=[0-9])(?<![0-9a-z].)(?<![0-9][.,].)[0-9]*(?:,[0-9]{{3}})*(?:\.[0-9]+)?(?={_PLACE})"
     r"|(?<=[零〇一二两三四五六七八九十万亿])|(?<=百)(?!分)|(?<=千)(?![米克瓦卡]))"
-    rf"(?:[0-9零〇一二两三四五六七八九]|{_PLACE})*(?:点[零〇一二三四五六七八九]+[万亿]*)?"
+    rf"(?:[0-9零〇一二两三四五六七八九]|{_PLACE}|个(?=[万亿]))*(?:点[零〇一二三四五六七八九]+[万亿]*)?"
 )
 _TOKEN = lazy(r"[0-9]+(?:\.[0-9]+)?|.")
 
@@ -54,12 +60,13 @@ _TOKEN = lazy(r"[0-9]+(?:\.[0-9]+)?|.")
 def english_value(words: str) -> Decimal | None:
     """Return the value of a sequence of English number words, or None if it is not one number ('five six')."""
     for tail, share in _TAILS.items():
-        if tail in words:  # two and a half million
+        if tail in words:  # e.g. 'two and a half million'
             first, _, larger = words.partition(tail)
             value = english_value(first)
-            return (
-                None if value is None else (value + Decimal(share)) * math.prod(_LARGE[word] for word in larger.split())
-            )
+            if value is None:
+                return None
+            scale = _LARGE.get(first.split()[-1], 1)  # a million and a half
+            return (value + Decimal(share) * scale) * math.prod(_LARGE[word] for word in larger.split())
     for start, share in _SHARES.items():
         if found := re.match(f"{start} a ", words):
             return Decimal(share) * _LARGE[words[found.end() :]]
@@ -98,7 +105,7 @@ def _english_whole(words: list[str]) -> Decimal | None:
 
 
 def year_in_words(words: str) -> int | None:
-    """Return the year of e.g. 'nineteen eighty-nine'; 'two thousand seventeen' is an ordinary number."""
+    """Return the year written as e.g. 'nineteen eighty-nine', or None for numbers such as 'two thousand seventeen'."""
     tokens = [token for token in re.split(r"[ -]+", words) if token]
     if len(tokens) < 2 or tokens[0] not in {"seventeen", "eighteen", "nineteen", "twenty"}:
         return None
@@ -110,10 +117,10 @@ def year_in_words(words: str) -> int | None:
 
 
 def chinese_value(numerals: str) -> Decimal:
-    """Return the value of a sequence of Chinese numerals; digit by digit (二〇二三) without 十, 百, 千, 万 or 亿."""
-    whole, _, tail = numerals.replace(",", "").partition("点")
+    """Return the value of Chinese numerals, read digit by digit (二〇二三) if they contain no 十, 百, 千, 万 or 亿."""
+    whole, _, tail = numerals.replace(",", "").replace("个", "").partition("点")
     if _SIGNS_OF_PLACE.isdisjoint(whole):
-        value: Decimal | int = int("".join(str(_DIGITS.get(character, character)) for character in whole))
+        value: Decimal | int = Decimal("".join(str(_DIGITS.get(character, character)) for character in whole))
     else:
         value = _chinese_whole(_TOKEN.findall(whole))
     if not tail:
@@ -122,6 +129,12 @@ def chinese_value(numerals: str) -> Decimal:
     while tail[-1] in _MYRIADS:
         scale, tail = scale * _MYRIADS[tail[-1]], tail[:-1]
     return (value + Decimal("0." + "".join(str(_DIGITS[character]) for character in tail))) * scale
+
+
+def plain_numerals(text: str) -> str:
+    """Return a text of the same length with common numerals instead of formal ones, e.g. 四十八人 for 肆拾捌人."""
+    table = str.maketrans(_FORMAL)
+    return _FORMAL_NUMBER.sub(lambda match: match[0].translate(table), text)
 
 
 def _chinese_whole(parts: list[str]) -> Decimal | int:
@@ -140,10 +153,10 @@ def _chinese_whole(parts: list[str]) -> Decimal | int:
             section += (digit or 1) * _PLACES[part]
             digit, place = 0, _PLACES[part]
         elif part in {"零", "〇"}:
-            place = 1  # the next digit counts ones: 三百零五
+            place = 1  # the digit after 零 counts ones, e.g. 三百零五
         else:
             digit = _DIGITS[part] if part in _DIGITS else Decimal(part)
-    # A last digit counts the next lower place: 两百五 is 250, 三万五 is 35,000.
+    # A final digit belongs to the next lower place: 两百五 is 250, 三万五 is 35,000.
     return total + section + digit * (place // 10 if place > 1 and digit < 10 else 1)
 
 

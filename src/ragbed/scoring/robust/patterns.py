@@ -6,12 +6,13 @@ import re
 import sys
 from typing import Any, TypeAlias, cast
 
-# The Latin words of a folded text and its characters. A search whose words are not among them is skipped, so that one
+# The Latin words and the characters of a folded text. A search is skipped if its words are not among them, so that one
 # pass over the text replaces a dozen.
 Terms: TypeAlias = frozenset[str]
 
 _WORD = re.compile(r"[a-z'][a-z']+")
-# Replaces all other characters with spaces; for ASCII texts, splitting the result is faster than a pattern.
+# Maps ASCII characters other than lowercase letters and apostrophes to spaces; splitting the result is faster than
+# using a pattern.
 _NO_LETTER = {code: " " for code in range(128) if not (chr(code).islower() or chr(code) == "'")}
 _QUANTIFIERS = frozenset("?*+{")
 
@@ -22,12 +23,12 @@ def terms_of(text: str) -> Terms:
 
 
 def words(text: str) -> frozenset[str]:
-    """Return the set of words that a text lists. An underscore means a space."""
+    """Return the set of words listed in a string. Underscores stand for spaces."""
     return frozenset(word.replace("_", " ") for word in text.split())
 
 
 def any_of(text: str) -> str:
-    """Return a pattern for one of the listed words. An underscore means a space, and a word may be a pattern."""
+    """Return a pattern for one of the words listed in a string. Underscores stand for spaces; words may be patterns."""
     return alternatives([word.replace("_", " ") for word in text.split()])
 
 
@@ -37,7 +38,7 @@ def alternatives(options: list[str]) -> str:
     for option in options:
         if option[:1].isalpha() and option[1:2] not in _QUANTIFIERS:
             groups[-1].setdefault(option[0], []).append(option[1:])
-        else:  # An option that may start with any letter keeps its position.
+        else:  # Options that do not start with a fixed letter keep their position.
             groups += [{option: []}, {}]
     found = []
     for group in groups:
@@ -70,7 +71,7 @@ class _BilingualPattern:
 
 
 def lazy(pattern: str, chinese: str = "") -> re.Pattern[str]:
-    """Return a pattern that is compiled on first use; compiling all takes longer than scoring a hundred responses.
+    """Return a pattern that is compiled on first use; compiling all patterns takes longer than scoring 100 responses.
 
     Args:
         pattern: The pattern, or its English alternatives.
@@ -83,7 +84,7 @@ NEGATIONS = words(
     "not no never neither nor none cannot isn't wasn't aren't weren't don't doesn't didn't can't couldn't won't "
     "wouldn't hasn't haven't hadn't shouldn't ain't"
 )
-# Adjectives that call a statement wrong.
+# Adjectives that describe a statement as wrong.
 WRONG = any_of(
     "incorrect wrong false inaccurate mistaken erroneous untrue misleading fictional fabricated bogus spurious "
     "fictitious fake flawed implausible dubious unreliable exaggerated"

@@ -7,7 +7,16 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import NamedTuple
 
-from ragbed.scoring.robust.numerals import CHINESE, ENGLISH, SIGNS, WORDS, chinese_value, english_value
+from ragbed.scoring.robust.numerals import (
+    CHINESE,
+    ENGLISH,
+    FORMAL_SIGNS,
+    SIGNS,
+    WORDS,
+    chinese_value,
+    english_value,
+    plain_numerals,
+)
 from ragbed.scoring.robust.patterns import Terms, lazy, words
 from ragbed.scoring.robust.units import DOLLARS, SCALES, UNITS
 
@@ -27,21 +36,22 @@ class Quantity(NamedTuple):
 
 _SCALE = "|".join(sorted(SCALES, key=len, reverse=True))
 _DIGITS = lazy(
-    # Starts with a character and not with a lookbehind (for 170, 12.3, covid-19), which is faster.
-    r"(?P<number>[0-9](?<![a-z0-9].)(?<![0-9][.,].)(?<![a-z]-.)"
+    # Starting with a character instead of a lookbehind is faster. The lookbehinds exclude matches inside 170, 12.3,
+    # 10^5 and covid-19.
+    r"(?P<number>[0-9](?<![a-z0-9^].)(?<![0-9][.,].)(?<![a-z]-.)"
     r"(?:[0-9]{0,2}(?:(?:,[0-9]{3})+|(?: [0-9]{3})+(?![0-9]))|[0-9]*)(?:\.[0-9]+)?)"
-    r"(?![0-9]|[.,][0-9])(?![十万亿]|百(?!分)|千(?![米克瓦卡]))"  # these are read as Chinese numerals
+    r"(?![0-9]|[.,][0-9])(?![十万亿]|百(?!分)|千(?![米克瓦卡]))"  # digits before these are Chinese numerals
     rf"(?:[ -]?(?P<scale>{_SCALE})(?![a-z2]))?"
 )
 _MONEY_BEFORE = frozenset("$€£¥ ")
 _CURRENCY = lazy(r"(?:us\$|[$€£¥]) ?$")
 _AFTER = lazy(
     r"[ -]{0,2}(per cent|percentage points?|years? old|"
-    rf"(?:{'|'.join(map(re.escape, DOLLARS))}) dollars?(?![a-z])|"
-    r"[a-z]+2?|[%°℃$€£¥]c?|[\u4e00-\u9fff]{1,5})"
+    rf"(?:{'|'.join(map(re.escape, DOLLARS))}) dollars?(?![a-z])|(?:square|sq\.?|cubic) [a-z]+|"
+    r"[a-z]+2?|[%°℃$€£¥][cf]?|[\u4e00-\u9fff]{1,5})"
 )
 _MINUS = lazy(
-    # Does not match the dash in 10-12, 10 -12, covid-19 or a list.
+    # A minus sign, but not the dash in 10-12, 10 -12, covid-19 or a list.
     r"(?:(?<![^\s(\[:=,\"'是为约达到至$€£¥])(?<![0-9] )-"
     r"|(?<![0-9] )(?<!tested )\b(?:minus|negative) |零下|(?<![0-9胜平一二三四五六七八九十])负)$"
 )
@@ -52,12 +62,20 @@ _NOT_COUNTED = lazy(
 )
 _LISTED = lazy(r", | and (?!a half|a quarter|three quarters)")
 _LIST_MARK = lazy(r"[.)、]\s*\S")
+_INDENT = 12  # maximum number of characters before a list mark to examine
+# Superscripts fold one by one, so that 10¹⁰ becomes 10^1^0.
+_POWER = lazy(
+    r"(?<![0-9.,^])(?:([0-9]{1,3}(?:\.[0-9]{1,9})?) ?[×x·] ?)?(?<![0-9.,])10(\^-?(?:\^?[0-9]){1,2})(?![0-9^])"
+)
+_MIXED = lazy(r"(?<![0-9/.,^])(?:([0-9]{1,3}) )?(1/2|1/4|3/4)(?![0-9/])")
+_FRACTIONS = {"1/2": Decimal("0.5"), "1/4": Decimal("0.25"), "3/4": Decimal("0.75")}
+_HALF = lazy(r"\b([a-z]+|[0-9]{1,4}) ([a-z]+) and a half\b")
 _STOP = words(
     "in at on by of the and or to for from with was were is are has had have as per it its this that these those "
     "which who when where while but so than then there after before during since until up down over under between "
     "including respectively also only each a an according votes"
 )
-# Units of several words, by their first eight characters.
+# Units written as phrases, by their first eight characters.
 _PHRASES = {"per cent": "%", "percenta": "%", "year old": "year", "years ol": "year"}
 _FIRST_CHARACTERS = frozenset(unit[0] for unit in UNITS)
 _LONE_BEFORE = lazy(r"(?:是|为|共|有|达|[,:(\"。\n]|^)$")
@@ -65,9 +83,21 @@ _LONE_AFTER = lazy(r"[,.。;!?\n)\"]|$")
 
 
 def find_quantities(text: str, terms: Terms) -> list[Quantity]:
-    """Return all quantities in a text with masked dates. A span can have two readings."""
-    found = _in_digits(text)
-    if not terms.isdisjoint(WORDS):
+    """Return all quantities in a text whose dates are masked. One span can have two readings."""
+    found: list[Quantity] = []
+    if "^" in terms:
+        found += _in_powers(text)
+        text = _POWER.sub(_mask, text)
+    if "/" in terms:
+        found += _in_fractions(text)
+        text = _MIXED.sub(_mask, text)
+    if not terms.isdisjoint(FORMAL_SIGNS):
+        text = plain_numerals(text)
+        terms |= SIGNS
+    found += _in_digits(text)
+    if "half" in terms:
+        found += _with_half(text)
+    if "half" in terms or not terms.isdisjoint(WORDS):
         found += _in_english(text)
     if not terms.isdisjoint(SIGNS):
         found += _in_chinese(text)
@@ -94,19 +124,47 @@ def _in_digits(text: str) -> list[Quantity]:
     return found
 
 
+def _in_powers(text: str) -> Iterator[Quantity]:
+    """Yield the numbers in scientific notation, e.g. '3 × 10^8 m/s'."""
+    for match in _POWER.finditer(text):
+        unit = _unit_after(text, match.end()) or ("", match.end())
+        value = Decimal(match[1] or 1).scaleb(int(match[2].replace("^", "")))
+        yield Quantity(value, unit[0], match.start(), unit[1])
+
+
+def _in_fractions(text: str) -> Iterator[Quantity]:
+    """Yield the numbers with halves and quarters, e.g. '1 1/2 cups', which is also the folded form of '1½ cups'."""
+    for match in _MIXED.finditer(text):
+        unit = _unit_after(text, match.end()) or ("", match.end())
+        yield Quantity(Decimal(match[1] or 0) + _FRACTIONS[match[2]], unit[0], match.start(), unit[1])
+
+
+def _mask(match: re.Match[str]) -> str:
+    return "\0" * len(match[0])
+
+
+def _with_half(text: str) -> Iterator[Quantity]:
+    """Yield the quantities with the unit before the half, e.g. 'a year and a half'."""
+    for match in _HALF.finditer(text):
+        number, unit = match[1], UNITS.get(match[2])
+        value = Decimal(1) if number in ("a", "an") else Decimal(number) if number.isdigit() else english_value(number)
+        if unit and value is not None:
+            yield Quantity(value + Decimal("0.5"), unit, *match.span())
+
+
 def _in_english(text: str) -> Iterator[Quantity]:
     for start, end in _spans_en(text):
         words = text[start:end]
         value = english_value(words)
         unit = _unit_after(text, end)
-        in_digits = text[max(0, start - 2) : start].rstrip(" -")[-1:].isdigit()  # 44 billion
+        in_digits = text[max(0, start - 2) : start].rstrip(" -")[-1:].isdigit()  # e.g. 44 billion
         if value is not None and unit is not None and words != "one" and not in_digits:
             sign, first = _sign_before(text, start)
             yield Quantity(sign * value, unit[0], first, unit[1])
 
 
 def _spans_en(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the spans of the numbers in words; 'six and eight' are two."""
+    """Yield the spans of numbers in English words; 'six and eight' yields two spans."""
     for match in ENGLISH.finditer(text):
         if english_value(match[0]) is not None:
             yield match.span()
@@ -153,11 +211,15 @@ def _is_counted(text: str, start: int, end: int) -> bool:
         return False
     if end - start > 2 or not _LIST_MARK.match(text, end):
         return True
-    return bool(text[text.rfind("\n", 0, start) + 1 : start].strip())
+    if text[max(0, start - _INDENT) : start].rpartition("\n")[2].strip():
+        return True
+    return (
+        start == 0 and end == 2 and text[0] != "0" and text[end] == "."
+    )  # No list starts with a number of two digits.
 
 
 def _unit_after(text: str, end: int) -> tuple[str, int] | None:
-    """Return the unit that follows and its end, or None if attached letters make the number a name (747s, 3rd)."""
+    """Return the unit after a number and the unit's end, or None if attached letters make it a name (747s, 3rd)."""
     if text[end : end + 1] >= "\u4e00":
         known = _known_length(text[end : end + 5])
         return UNITS.get(text[end : end + known], ""), end + known
@@ -168,7 +230,9 @@ def _unit_after(text: str, end: int) -> tuple[str, int] | None:
     if word[0] >= "\u4e00":
         known = _known_length(word)
         return UNITS.get(word[:known], ""), (match.start(1) + known if known else end)
-    unit = UNITS.get(word) or _PHRASES.get(word[:8]) or DOLLARS.get(word.rpartition(" ")[0])
+    unit = (
+        UNITS.get(word) or _PHRASES.get(word[:8]) or DOLLARS.get(word.rpartition(" ")[0]) or _square_or_cubic_unit(word)
+    )
     if unit:
         return unit, match.end()
     if match.start(1) == end:
@@ -176,8 +240,15 @@ def _unit_after(text: str, end: int) -> tuple[str, int] | None:
     return (f"~{word.removesuffix('s')}", match.end()) if word.endswith("s") and word not in _STOP else ("", end)
 
 
+def _square_or_cubic_unit(phrase: str) -> str:
+    """Return the unit of 'square kilometres' or 'cubic metres', or nothing."""
+    first, _, last = phrase.partition(" ")
+    unit = UNITS.get(last)
+    return f"{unit}{3 if first == 'cubic' else 2}" if unit else ""
+
+
 def _known_length(word: str) -> int:
-    """Return the length of the longest unit with which a Chinese text starts, or 0."""
+    """Return the length of the longest unit at the start of a Chinese text, or 0 if there is none."""
     if word[0] in _FIRST_CHARACTERS:
         for length in range(len(word), 0, -1):
             if word[:length] in UNITS:

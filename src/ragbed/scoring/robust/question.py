@@ -18,7 +18,7 @@ _WHERE = lazy(
 
 
 class Asked(NamedTuple):
-    """What a question asks for.
+    """The kind of answer that a question asks for.
 
     Attributes:
         question: The question.
@@ -37,7 +37,7 @@ class Asked(NamedTuple):
 
 @lru_cache(maxsize=16_384)
 def read_question(question: str, lang: Lang) -> Asked:
-    """Return what a question asks for."""
+    """Return the kind of answer that a question asks for."""
     text = fold_question(question, lang)
     return Asked(
         question=question,

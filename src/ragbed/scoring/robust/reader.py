@@ -15,11 +15,11 @@ from ragbed.scoring.robust.names import is_ordinary_word, is_part_of_name, locat
 from ragbed.scoring.robust.normalise import origins
 from ragbed.scoring.robust.patterns import lazy
 from ragbed.scoring.robust.question import Asked
-from ragbed.scoring.robust.tokens import FALSE, RIVAL, TRUE, Token, asked_words, tokenize
+from ragbed.scoring.robust.tokens import FALSE, RIVAL, TRUE, UNRECORDED, Token, asked_words, tokenize
 
 _WORD = lazy("[a-z]{2}")
 _PLACE = lazy(r"(?i)\b(?:where|city|town|village|place|venue|location|capital)\b")
-_LISTED = lazy(r",? (?:and|or) |, (?!in |on |by |at )")  # a list of places rather than a city and its country
+_LISTED = lazy(r",? (?:and|or) |, (?!in |on |by |at )")  # continues a list of places, unlike 'Munich, Germany'
 _HAN = lazy("[\u4e00-\u9fff]")
 _MIN_SHARE_ZH = 6  # in a Chinese response, at least one in six characters is Chinese
 _ENDS = ("", ".", "。", "\n", "!")
@@ -53,17 +53,20 @@ class ResponseReader:
         self.true = [self._keep(mentions, "answer") for mentions in found[:slots]]
         self.false = self._keep(list(chain(*found[slots:fakes])), "fake")
         self.rivals = list(chain(*found[fakes:]))
+        self._rival_kind = RIVAL
         if slots == 1 and not self.false and not self.rivals and (self.true[0] or not original.isupper()):
             found_rivals = find_candidates(gold.slots[0], gold, response, asked, self.true[0])
             self.rivals = [rival for rival in found_rivals if not self._extends_answer(rival)]
+            self._rival_kind = UNRECORDED if gold.rivals or gold.fakes else RIVAL
 
     @cached_property
     def tokens(self) -> list[Token]:
-        """The tokens of the response, with the candidates."""
+        """The tokens of the response, with the candidates' mentions marked."""
         true, false = list(chain(*self.true)), self.false
         tagged = [(mention, TRUE, self.status(mention, true, [*false, *self.rivals])) for mention in true]
         tagged += [(mention, FALSE, self.status(mention, false, [*true, *self.rivals])) for mention in false]
-        tagged += [(mention, f"{RIVAL} {self.text[mention.start : mention.end]}", "") for mention in self.rivals]
+        kind = self._rival_kind
+        tagged += [(mention, f"{kind} {self.text[mention.start : mention.end]}", "") for mention in self.rivals]
         mentions, end = [], 0
         for mention, candidate, status in sorted(tagged):
             if mention.start >= end:
@@ -97,7 +100,7 @@ class ResponseReader:
         return False
 
     def status(self, mention: Mention, same: Sequence[Mention], others: Sequence[Mention]) -> str:
-        """Return whether the words around a mention assert it, deny it, call it wrong and so on."""
+        """Return a mention's status, e.g. asserted, denied or called wrong, based on the words around the mention."""
         if self._is_plain:
             return "asserted"
         if mention not in self._statuses:
@@ -118,7 +121,7 @@ class ResponseReader:
         return kept
 
     def _excludes(self, mention: Mention, same: Sequence[Mention]) -> str:
-        """Return why a mention does not name the answer, or nothing."""
+        """Return why a mention does not name the answer, or an empty string if it does."""
         if only_negates(self.text, mention):
             return "denied"
         is_alone = self.text[mention.end : mention.end + 1] in _ENDS
@@ -139,7 +142,7 @@ class ResponseReader:
 
     @cached_property
     def _positions(self) -> Sequence[int] | None:
-        """The original position of each folded character, or None if the positions are the same."""
+        """The original position of each folded character, or None if folding did not move any characters."""
         return None if len(self.original) == len(self.text) else origins(self.original, self.gold.lang)
 
     @cached_property

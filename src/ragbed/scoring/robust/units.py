@@ -28,7 +28,7 @@ _FORMS: Final = {
     "guilder": "guilder guilders 荷兰盾",
     "silver": "银元",
     "mm": "mm millimetre millimetres millimeter millimeters 毫米",
-    "cm": "cm centimetre centimetres centimeter centimeters 厘米",
+    "cm": "cm centimetre centimetres centimeter centimeters 厘米 公分",
     "m": "m metre metres meter meters 米",
     "km": "km kilometre kilometres kilometer kilometers 公里 千米",
     "li": "里 里地 里路 华里",
@@ -43,9 +43,12 @@ _FORMS: Final = {
     "m2": "m2 sqm 平方米",
     "km2": "km2 平方公里 平方千米",
     "m3": "m3 立方米 立方 方",
+    "ml": "ml millilitre millilitres milliliter milliliters 毫升",
+    "litre": "litre litres liter liters 升 公升",
     "hectare": "hectare hectares ha 公顷",
     "acre": "acre acres 英亩",
-    "degree": "degree degrees °c c ℃ 摄氏度",
+    "degree": "degree degrees °c c ℃ celsius 摄氏度",
+    "fahrenheit": "°f fahrenheit 华氏度",
     "second": "second seconds 秒 秒钟",
     "minute": "minute minutes min mins 分钟",
     "hour": "hour hours hr hrs 小时 个小时",
@@ -69,13 +72,15 @@ _FORMS: Final = {
     "ticket": "ticket tickets 张",
     "item": "unit units copy copies piece pieces device devices 台 部 件 只 枚 辆 架 艘 款 套",
     "time": "times 次 回 遍 趟",
+    "pair": "pair pairs 双",
+    "couple": "对",  # 5对 can be couples or pairs
     "thing": "个 家 座 所 处 项 条 种 场 届 层 门 篇 首 支 届 集 本 块 把 颗 轮 局 盘 排",
 }
 
-# The unit of each word or sign.
+# Units by the word or sign that denotes them.
 UNITS: Final = {form: unit for unit, forms in _FORMS.items() for form in forms.split()}
 
-# The base unit of each measure, and its size in base units.
+# For each unit, its base unit and the conversion factor.
 BASES: Final = {
     "mm": ("m", "0.001"),
     "cm": ("m", "0.01"),
@@ -83,6 +88,8 @@ BASES: Final = {
     "mg": ("kg", "0.000001"),
     "g": ("kg", "0.001"),
     "tonne": ("kg", "1000"),
+    "ml": ("m3", "0.000001"),
+    "litre": ("m3", "0.001"),
     "hectare": ("m2", "10000"),
     "km2": ("m2", "1000000"),
     "minute": ("second", "60"),
@@ -95,7 +102,7 @@ BASES: Final = {
     "gw": ("w", "1000000000"),
 }
 
-# The currency of each kind of dollar.
+# Currency codes by the word that precedes 'dollar'.
 DOLLARS: Final = {
     **dict.fromkeys(("us", "u.s.", "american"), "usd"),
     "australian": "aud",
@@ -124,7 +131,7 @@ SCALES: Final = {
     "crore": 10**7,
 }
 
-# Measure words that writers interchange or omit. An answer with another unit is wrong.
+# Units that writers interchange or omit. Any other difference in units makes a response wrong.
 LOOSE: Final = frozenset({"person", "vote", "ticket", "item", "time", "thing", ""})
 
 

@@ -1,7 +1,8 @@
-"""Add the other spellings of an alias: transliterations, Roman numerals, decades, times of day and fractions."""
+"""Add the other forms of an alias: spellings, Roman numerals, decades, centuries, times of day and fractions."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from fractions import Fraction
 
@@ -20,6 +21,26 @@ _TIME = lazy(r"^([01]?[0-9]|2[0-3]):([0-5][0-9])(?: ?([ap])\.?m\.?)?$")
 _PARTS_OF_DAY = (("凌晨", "清晨", "早上", "早晨", "上午"), ("中午", "午后", "下午", "傍晚", "晚上", "晚", "夜里"))
 _HOUR = lazy(r"^(凌晨|早上|上午|中午|下午|傍晚|晚上)([1-9]|1[0-2])[点时]$")
 _OF = lazy(r"^(?:the )?([A-Z][a-z]+) of ([A-Z][a-z]+?)s?$")
+_ABOUT = lazy(
+    r"^(?:about|approximately|approx\.|around|roughly|nearly|almost|circa|some|~|≈|大约|约|将近|接近|近) ?"
+    r"(?=[0-9$€£¥a-z零一二两三四五六七八九十])"
+)
+_MIN_CENTURY = 12  # '100s' and '1000s' are also indefinite numbers.
+_MAX_RANGE = 64  # characters; the search for the two ends of longer aliases takes too long
+_CENTURY = lazy(r"^(?:the )?([0-9]{1,2})(?:st|nd|rd|th) century$")
+_RANGE = lazy(r"^([^至到~-]*[0-9][^至到~-]*?) ?(?:至|到|~|-|–|—| to ) ?([^至到~-]*[0-9][^至到~-]*)$")
+_RANGE_FORMATS = ("{}至{}", "{}到{}", "{}-{}", "{}~{}", "{} to {}")
+# Pairs of British and American spellings.
+_BRITISH = {
+    "theatre": "theater", "centre": "center", "harbour": "harbor", "colour": "color", "honour": "honor",
+    "labour": "labor", "defence": "defense", "grey": "gray", "aluminium": "aluminum", "programme": "program",
+    "organisation": "organization", "fibre": "fiber", "sulphur": "sulfur", "jewellery": "jewelry", "tyre": "tire",
+}  # fmt: skip
+_SPELLINGS = _BRITISH | {american: british for british, american in _BRITISH.items()}
+_WORD = lazy("[A-Za-z]+")
+_ORDINALS = ("", "First", "Second", "Third", "Fourth", "Fifth", "Sixth", "Seventh", "Eighth", "Ninth", "Tenth")
+# Without a number before them, 'third' and the like are ordinals.
+_SHARES_IN_WORDS = lazy(r"^(?:half|(?:an?|one|two|three|four|five) (?:half|third|quarter|fifth|sixth|eighth|tenth)s?)$")
 _PERCENT = lazy(r"^([0-9]+(?:\.[0-9]+)?) ?(?:%|per ?cent|percent)$")
 _FRACTION = lazy(r"^([1-9]) ?/ ?([2-9]|10)$|^([二三四五六七八九十])分之([一二三四五六七八九])$")
 _PARTS = {
@@ -61,19 +82,41 @@ _HAN = "零一二三四五六七八九十"
 def spellings(alias: str) -> Iterator[str]:
     """Yield other spellings of an alias."""
     yield from _SHORT_NAMES.get(alias, ())
+    if found := _ABOUT.match(alias):
+        yield alias[found.end() :]
+    swapped = _WORD.sub(_swap_spelling, alias)
+    if swapped != alias:
+        yield swapped
     yield from _times_and_numbers(alias)
     if (plain := alias.translate(_TRANSLITERATED)) != alias:
         yield plain
     if found := _NUMBERED.match(alias):
         yield f"{found[1].rstrip(' -')} {_ROMAN[int(found[2])]}"
     elif (found := _IN_ROMAN.match(alias)) and found[2] in _ROMAN:
-        yield f"{found[1]}{_ROMAN.index(found[2])}"
+        number = _ROMAN.index(found[2])
+        yield f"{found[1]}{number}"
+        if number < len(_ORDINALS):
+            yield f"{found[1]}the {_ORDINALS[number]}"
+    yield from _phrases(alias)
+
+
+def _phrases(alias: str) -> Iterator[str]:
     if found := _SAINT.match(alias):
         yield from (f"{title} {alias[found.end() :]}" for title in ("Saint", "St"))
     if found := _DECADE.match(alias):
         yield from (_TENS[int(found[1])], f"{found[1]}0s")
     if found := _OF.match(alias):
         yield f"{found[2]} {found[1]}"
+    if (found := _CENTURY.match(alias)) and int(found[1]) >= _MIN_CENTURY:
+        yield f"{int(found[1]) - 1}00s"
+    if not alias.isascii() and len(alias) <= _MAX_RANGE and (found := _RANGE.match(alias)):
+        yield from (form.format(found[1], found[2]) for form in _RANGE_FORMATS)
+
+
+def _swap_spelling(found: re.Match[str]) -> str:
+    """Return the British spelling of an American word and the other way round; other words stay the same."""
+    other = _SPELLINGS.get(found[0].lower(), found[0])
+    return other.capitalize() if found[0][0].isupper() and other != found[0] else other
 
 
 def _times_and_numbers(alias: str) -> Iterator[str]:
@@ -96,7 +139,7 @@ def _speeds(number: str, unit: str) -> Iterator[str]:
 
 
 def _in_han_large(number: int) -> str:
-    """Return a number below 1,000 in Chinese numerals, or its digits."""
+    """Return a number in Chinese numerals or, from 1,000 upwards, in digits."""
     hundreds, rest = divmod(number, 100)
     if number < 100 or number >= 1000:
         return _in_han(number) if number < 100 else str(number)
@@ -148,12 +191,26 @@ def _fractions(alias: str) -> Iterator[str]:
             yield f"{_HAN[int(tenths)]}成{'五' if rest else ''}"
         if share.denominator in _PARTS and share < 1:
             yield from _names(share)
+    elif _SHARES_IN_WORDS.match(alias) and (share := _share_in_words(alias)) < 1:
+        yield from _names(share)
+        yield from _percentages(share)
     elif found := _FRACTION.match(alias):
         top, bottom = (int(found[1]), int(found[2])) if found[1] else (_HAN.index(found[4]), _HAN.index(found[3]))
         if top < bottom:
             yield from _names(Fraction(top, bottom))
-            percent = 100 * top / bottom
-            yield from {f"{percent:.0f}%", f"{percent:.1f}%", f"{percent:.2f}%"}
+            yield from _percentages(Fraction(top, bottom))
+
+
+def _share_in_words(alias: str) -> Fraction:
+    *counts, part = alias.split()
+    bottom = next(number for number, name in _PARTS.items() if part in (name, f"{name}s"))
+    top = _COUNTS.index(counts[0]) if counts and counts[0] in _COUNTS else 1
+    return Fraction(top, bottom)
+
+
+def _percentages(share: Fraction) -> set[str]:
+    percent = float(100 * share)
+    return {f"{percent:.0f}%", f"{percent:.1f}%", f"{percent:.2f}%"}
 
 
 def _names(share: Fraction) -> Iterator[str]:

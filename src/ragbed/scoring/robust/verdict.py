@@ -1,4 +1,4 @@
-"""Decide the verdict of a response from its asserted answers, refusals and error flags."""
+"""Decide the verdict on a response from its asserted answers, refusals and error flags."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class VerdictEvidence(NamedTuple):
 
 
 class RobustVerdict(NamedTuple):
-    """All results of the robust track for a response; None if the answer of the case cannot be matched.
+    """All results of the robust track for a response; scores are None if the gold answer cannot be matched.
 
     Attributes:
         mentions: The evidence, as spans of the folded response.
@@ -61,7 +61,7 @@ class RobustVerdict(NamedTuple):
 
 
 def judge(case: Case, reply: str) -> RobustVerdict:
-    """Return the verdict of a response with all its values."""
+    """Return the verdict on a response, with all scores of the robust track."""
     gold = prepare(case.question, case.answer, case.fake, case.lang, _stated(case))
     trimmed = trim_response(reply)
     text = fold(trimmed, case.lang)
@@ -83,7 +83,7 @@ def judge(case: Case, reply: str) -> RobustVerdict:
 
 
 def read_case(case: Case, reply: str) -> ResponseReader:
-    """Return the candidates that a response to a case mentions."""
+    """Return a reader that contains the candidates mentioned in a response to a case."""
     gold = prepare(case.question, case.answer, case.fake, case.lang, _stated(case))
     trimmed = trim_response(reply)
     response = FoldedResponse(fold(trimmed, case.lang), (trimmed, *(document.text for document in case.documents)))
@@ -91,12 +91,12 @@ def read_case(case: Case, reply: str) -> ResponseReader:
 
 
 def _stated(case: Case) -> frozenset[str]:
-    """Return the recorded values of the documents that do not support the answer."""
+    """Return the `states` values of the documents that do not support the answer."""
     return frozenset([each.states for each in case.documents if each.states and each.stance != "supports"])
 
 
 def explain(case: Case, reply: str) -> tuple[VerdictName, list[VerdictEvidence]]:
-    """Return the verdict and its evidence: the rules and the matching spans of the response."""
+    """Return the verdict and its evidence: the rules and the spans of the response that they matched."""
     judged = judge(case, reply)
     return judged.verdict, find_evidence(case, reply, judged)
 
@@ -147,7 +147,7 @@ def _conclude(case: Case, gold: Gold, reader: ResponseReader, phrases: Phrases, 
 
 
 def _span(tokens: Sequence[Token], sentence: int, length: int) -> tuple[int, int]:
-    """Return the span of a sentence of a folded response."""
+    """Return a sentence's start and end in a folded response."""
     start = next((token.start for token in tokens if token.sentence == sentence), 0)
     end = next((token.start for token in tokens if token.sentence > sentence), length)
     return start, end
@@ -158,7 +158,7 @@ def _is_usable(gold: Gold) -> bool:
 
 
 def trim_response(reply: str) -> str:
-    """Return the response without reasoning, which is replaced by spaces, and without the middle of a very long one."""
+    """Return the response with its reasoning replaced by spaces and, if it is very long, without its middle."""
     if "think" in reply:
         reply = _THOUGHT.sub(lambda match: " " * len(match[0]), reply)
     if len(reply) > MAX_LENGTH:

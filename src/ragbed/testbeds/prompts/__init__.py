@@ -1,4 +1,4 @@
-"""Load instructions from text files, with one folder per set and one subfolder per language.
+"""Load instructions from text files, with one folder per instruction set and one subfolder per language.
 
 A set has up to four files per language: `system.md` and `user.md` for cases with documents, `closed-book.system.md` and
 `closed-book.user.md` for cases without documents. `{DOCS}` and `{QUERY}` are placeholders for the documents and the
@@ -124,7 +124,7 @@ def _read_own(folder: Path) -> dict[tuple[Lang, str], str]:
     if not texts:
         raise UsageError(
             f"prompt={folder}: the folder contains no instructions. Create at least one of "
-            f"{', '.join(f'en/{name}' for name in _FILES)}, or the same files for zh."
+            f"{', '.join(f'en/{name}' for name in _FILES)}, or of the corresponding files in zh/."
         )
     return texts
 
@@ -138,7 +138,10 @@ def _read_own_text(path: Path) -> str:
     needed = _NEEDED.get(path.name, ())
     for placeholder in needed:
         if placeholder not in text:
-            raise UsageError(f"{path} does not contain {placeholder}, so this part would be missing from the prompt.")
+            raise UsageError(
+                f"{path} does not contain {placeholder}, so the text for this placeholder would be missing from the "
+                "prompt. Add the placeholder."
+            )
     for placeholder in set(_PLACEHOLDER.findall(text)) - set(needed):
         raise UsageError(f"{path} contains {placeholder}, which is replaced only in user.md. Remove it.")
     return text

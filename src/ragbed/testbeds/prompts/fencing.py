@@ -22,7 +22,7 @@ def fence_in(template: str, fence: str, texts: Mapping[str, str]) -> str:
 
 
 def _nonce(texts: str) -> str:
-    """Return a hash of the texts, which the texts themselves cannot contain.
+    """Return a hash that is derived from the texts but does not occur in them.
 
     The hash depends only on the content, so identical requests have identical prompts. A text's author cannot predict
     it.

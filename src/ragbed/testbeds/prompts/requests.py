@@ -11,7 +11,7 @@ from ragbed.schema import Answer, Case, Lang, Message
 def case_of(
     kind: str, task: str, lang: Lang, messages: tuple[Message, ...], *, question: str = "", answer: Answer = ()
 ) -> Case:
-    """Return a case with the given messages. It is named after their hash, so identical calls have the same name.
+    """Return a case with the given messages, named after their hash, so that identical calls have the same name.
 
     Args:
         kind: The kind of request, used as the testbed and the profile.

@@ -1,4 +1,4 @@
-"""Parse the verdict in a model's response: one word from a list, or None if it is ambiguous."""
+"""Parse the verdict in a model's response: one word from a list, or None if the verdict is ambiguous."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The corpora of the `search` testbed: select the passages for each condition, and search them."""
+"""Select the passages in each corpus of the `search` testbed, and search them."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ class SearchCorpus(Corpus):
 
     @cached_property
     def id(self) -> str:
-        """The corpus ID, which includes the number of passages if the condition sets it."""
+        """The corpus ID, which includes the number of passages if the condition specifies it."""
         own = super().id
         return own if self.condition.size is None else f"{own}-{self.condition.size}"
 
@@ -146,7 +146,7 @@ class SearchCorpus(Corpus):
         with self._lock:
             if self._index is None:
                 if self._make_index is None:
-                    raise RuntimeError("the corpus was not opened")
+                    raise RuntimeError("the corpus has not been opened")
                 self._index = self._make_index(self.passages())
             return self._index
 
@@ -162,7 +162,7 @@ class SearchCorpus(Corpus):
 
 
 def make_filler(bank: Sequence[str], number: int) -> str:
-    """Generate a passage that depends only on its number and the sentences."""
+    """Return a filler passage that depends only on its number and the sentence bank."""
     first = number * SENTENCES_PER_FILLER
     return " ".join(bank[_mix(first + place) % len(bank)] for place in range(SENTENCES_PER_FILLER))
 

@@ -87,7 +87,7 @@ class Episode:
             self._continue(done, parsed, searches)
 
     def fail(self, done: Completion, *, cached: bool = False) -> None:
-        """Add an incomplete response, whose outcome becomes the case's outcome."""
+        """Add a response whose outcome is not `ok`; that outcome becomes the case's outcome."""
         step = Step(messages=self._new, reply=done.reply, usage=done.usage, latency_s=done.latency_s, cached=cached)
         self.steps.append(structs.replace(step, protocol=self._protocol))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from ragbed.errors import MALFORMED_JSON
-from ragbed.schema import Completion, Lang, Message, Retrieved, Search, ToolCall
+from ragbed.schema import Completion, Lang, Message, Search, ToolCall
 from ragbed.testbeds.search.settings import DEFAULT_K, MAX_K, MAX_QUERY_CHARS
 from ragbed.text import storable
 
@@ -26,7 +26,8 @@ _MARK = re.compile(r"^[ \t*_#>`]*(SEARCH|ANSWER)[*_]*[ \t]*[:：][*_]*[ \t]*", r
 _UNPARSED = re.compile(r'<tool_call>|<\|tool_call|\[TOOL_CALLS\]|<function=|^\s*\{\s*"name"\s*:\s*"search"')
 _VALID_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _MAX_KEPT = 4_000  # maximum number of characters to store from the arguments of an invalid call
-# Maximum number of characters of a search in the next prompt. A valid query with all characters escaped is shorter.
+# Maximum number of characters of a search to repeat in the next prompt. A valid query is shorter, even with all
+# characters escaped.
 _MAX_RESENT = 10 * MAX_QUERY_CHARS
 
 
@@ -78,7 +79,7 @@ def parse_tools(done: Completion) -> Parsed:
 
 
 def parse_text(done: Completion) -> Parsed:
-    """Parse a response in the text protocol. Its first label determines whether the response is a search or an answer.
+    """Parse a text-protocol response; the first label determines whether the response is a search or an answer.
 
     Consecutive SEARCH lines are all executed. The text after them is discarded, because it may contain invented
     results. A SEARCH line after an ANSWER is not executed and is not part of the answer.
@@ -151,12 +152,9 @@ def show_results(search: Search, lang: Lang) -> str:
         return str(texts["problems"][search.problem])
     if not search.found:
         return str(texts["nothing"])
-    return "\n".join([texts["results"], *_numbered(search.found)])
-
-
-def _numbered(passages: Sequence[Retrieved]) -> Iterator[str]:
-    for number, passage in enumerate(passages, 1):
-        yield f"[{number}] {' '.join(passage.text.split())}"  # one line each, so that a text cannot imitate a passage
+    # Each passage is on one line, so that a text cannot imitate a passage.
+    passages = (f"[{number}] {' '.join(passage.text.split())}" for number, passage in enumerate(search.found, 1))
+    return "\n".join([texts["results"], *passages])
 
 
 def continue_tools(parsed: Parsed, calls: Sequence[ToolCall], told: Sequence[str]) -> tuple[Message, ...]:
@@ -171,7 +169,7 @@ def continue_tools(parsed: Parsed, calls: Sequence[ToolCall], told: Sequence[str
 
 
 def _resend(call: ToolCall) -> ToolCall:
-    """Return a call for the next prompt with a valid name and a JSON object as its arguments, which servers require.
+    """Return a tool call for the next prompt; servers require a valid name and a JSON object as its arguments.
 
     Overlong arguments are left out, because the next prompt could exceed the context window.
     """

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any, Literal, TypeAlias, get_args
+
+from msgspec import Struct
 
 from ragbed.errors import UnknownName, UsageError
 
@@ -21,8 +22,7 @@ _MAX_DENSE = 10_000  # the maximum for a dense index; it is lower, because encod
 _LARGEST = {"turns": 100, "calls": 1_000, "tokens": 100_000_000, "seconds": 86_400}
 
 
-@dataclass(frozen=True)
-class SearchSettings:
+class SearchSettings(Struct, frozen=True):
     """The limits for an episode, and the conditions to evaluate.
 
     Attributes:
@@ -47,7 +47,7 @@ class SearchSettings:
 
     def __str__(self) -> str:
         """Return the settings in the format that `parse_search` accepts."""
-        return ",".join(f"{field.name}={_show(getattr(self, field.name))}" for field in fields(self))
+        return ",".join(f"{name}={_show(getattr(self, name))}" for name in self.__struct_fields__)
 
 
 def parse_search(text: str | None) -> SearchSettings:
@@ -79,15 +79,10 @@ def _limit(name: str, value: str) -> int:
     return int(value)
 
 
-def _protocol(_: str, value: str) -> str:
-    if value not in get_args(Protocol):
-        raise UnknownName("protocol of `search`", value, get_args(Protocol))
-    return value
-
-
-def _index(_: str, value: str) -> str:
-    if value not in get_args(IndexKind):
-        raise UnknownName("index of `search`", value, get_args(IndexKind))
+def _choice(name: str, value: str) -> str:
+    known = get_args(Protocol if name == "protocol" else IndexKind)
+    if value not in known:
+        raise UnknownName(f"{name} of `search`", value, known)
     return value
 
 
@@ -110,8 +105,8 @@ def _sizes(_: str, value: str) -> tuple[int, ...]:
 
 _READERS: dict[str, Callable[[str, str], object]] = {
     **dict.fromkeys(_LARGEST, _limit),
-    "protocol": _protocol,
-    "index": _index,
+    "protocol": _choice,
+    "index": _choice,
     "false": _shares,
     "sizes": _sizes,
 }

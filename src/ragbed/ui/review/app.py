@@ -40,7 +40,7 @@ class _Seat(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 class _Decision(_Seat, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A decision as sent by a page."""
+    """A decision submitted from a page."""
 
     item: str
     said: tuple[PointDecision, ...]
@@ -114,7 +114,8 @@ async def _decide(session: ReviewSession, request: Request) -> bytes:
     session.decide(sent.rater, sent.item, sent.said, final=sent.final)
     doubts: list[str] = []
     if any(one.verdict == "fix" for one in sent.said):
-        # Include earlier decisions, so that a passage is checked against a false answer that was fixed before.
+        # Include earlier decisions, so that a passage is checked against a false answer that has already been
+        # corrected.
         item = session.state.of(sent.item)
         sheet = item.settled if sent.final else item.sheets[sent.rater]
         doubts = doubt_fixes(session.queue.read(sent.item), sheet.values())
@@ -128,7 +129,7 @@ async def _undo(session: ReviewSession, request: Request) -> bytes:
 
 
 def _check_seat(session: ReviewSession, request: Request) -> str:
-    """Return the rater's name after checking that the window may use it; only a POST request reserves the name."""
+    """Return the rater's name after checking that the browser window may use it, without reserving the name."""
     rater, window = (request.query_params.get(name, "") for name in ("rater", "window"))
     session.seats.check(rater, window)
     return rater

@@ -14,7 +14,7 @@ from ragbed.builder.quality.review_results import PLACE, Reviewed, ReviewSample
 from ragbed.data import Dataset
 from ragbed.data.native import to_line
 from ragbed.errors import RagbedError, UsageError
-from ragbed.io.jsonl import write_whole
+from ragbed.io.jsonl import write_file, write_whole
 from ragbed.schema import Reject
 from ragbed.ui.review.figures import concord, tally
 from ragbed.ui.review.fixing import Fixed, fix_item
@@ -24,7 +24,7 @@ REMOVED, CHANGED = PLACE.with_name("removed.jsonl"), PLACE.with_name("changed.js
 
 
 class Change(Struct, frozen=True):
-    """A changed value in an item."""
+    """A change to one point of an item, with the old and the new value."""
 
     item: str
     point: str
@@ -89,7 +89,7 @@ def _create(folder: Path) -> None:
 
 
 def _settle(state: ReviewState, key: str, counts: Counter[str]) -> Fixed:
-    """Return an item's review result, and add it to the counts."""
+    """Return an item's review result, and update the counts."""
     item, reviewed = state.queue.read(key), state.of(key)
     if reviewed.state == "disagreed":
         counts["unsettled"] += 1
@@ -127,5 +127,4 @@ def _write_summary(folder: Path, state: ReviewState) -> None:
         kappa=kappa if kappa is None or math.isfinite(kappa) else None,
         datasets=datasets,
     )
-    with write_whole(folder / PLACE) as sink:
-        sink.write(msgspec.json.format(msgspec.json.encode(reviewed), indent=1) + b"\n")
+    write_file(folder / PLACE, msgspec.json.format(msgspec.json.encode(reviewed), indent=1) + b"\n")

@@ -36,7 +36,7 @@ class ReviewCounts(Struct, frozen=True, kw_only=True):
 
 
 class RaterAgreement(Struct, frozen=True, kw_only=True):
-    """The agreement between two raters about which points need no change, with confidence intervals.
+    """The agreement between two raters on which points need no change, with confidence intervals.
 
     `kind` is the type of point, or `item`. Cohen's kappa is undefined if both raters give the same verdict everywhere;
     Gwet's AC1 is stable even if nearly everything is accepted.

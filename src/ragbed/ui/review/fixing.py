@@ -48,7 +48,7 @@ def fix_item(item: Item, sheet: Mapping[str, PointDecision]) -> Fixed:
 
 
 def doubt_fixes(item: Item, decisions: Iterable[PointDecision]) -> list[str]:
-    """Return the builder's warnings about fixed false answers and edits; raters may overrule them."""
+    """Return the builder's warnings about false answers and edits that a rater has fixed; raters may overrule them."""
     sheet = {one.point: one for one in decisions}
     fixes = {point: one for point, one in sheet.items() if one.verdict == "fix"}
     gone = {point.partition(".")[0] for point, one in sheet.items() if one.verdict == "reject"}

@@ -14,7 +14,7 @@ from ragbed.builder.edits import check_edit, check_fake
 from ragbed.builder.labelling import STANCES
 from ragbed.builder.relabel import label_again
 from ragbed.data import Dataset
-from ragbed.io.jsonl import write_whole
+from ragbed.io.jsonl import write_file
 from ragbed.io.locations import check_regular, open_regular
 from ragbed.schema import Item
 from ragbed.ui.review.points import is_edit
@@ -68,8 +68,7 @@ def find_flags(datasets: Sequence[Dataset], folder: Path, watch: Callable[[str, 
                 flags.setdefault(f"{dataset.name}/{item.id}", []).extend(found)
             watch(dataset.name, number)
     check_regular(folder / _CACHE)
-    with write_whole(folder / _CACHE) as sink:
-        sink.write(msgspec.json.encode(_CachedFlags(__version__, data, flags)))
+    write_file(folder / _CACHE, msgspec.json.encode(_CachedFlags(__version__, data, flags)))
     return flags
 
 

@@ -114,7 +114,7 @@ def make_item_page(session: ReviewSession, provenance: Provenance, key: str, rat
 
 
 def next_open(session: ReviewSession, rater: str, start: int = 0) -> str | None:
-    """Return a rater's next item, searching the review order from a position to the end, and then from the start.
+    """Return a rater's next item, searching the review order from `start` and wrapping around at the end.
 
     Items that the rater has not decided come before those on which two raters disagree. A third rater gets only the
     latter.

@@ -69,7 +69,7 @@ def open_review(
 
 
 def _copy(log: Path, folder: Path) -> Path:
-    """Copy the log; a line that is being written at the same time is incomplete only in the copy."""
+    """Copy the log. A line that is being written at that moment may be incomplete, but only in the copy."""
     with report_errors(log, "read"), suppress(FileNotFoundError), open_regular(log) as source:
         (folder / NAME).write_bytes(source.read())
     return folder / NAME

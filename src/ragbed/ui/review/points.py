@@ -27,7 +27,7 @@ from ragbed.schema import Item, Passage
 from ragbed.ui.review.records import PointDecision
 
 Kind: TypeAlias = Literal["question", "searchable", "known", "answer", "fake", "stance", "text", "edit"]
-# Rejecting one of these points removes the item; rejecting any other point removes a passage.
+# The points whose rejection removes the item; rejecting any other point removes a passage.
 FATAL: frozenset[Kind] = frozenset({"question", "searchable", "known", "answer", "fake"})
 LONGEST_REASON = 500
 LONGEST_FIX = 20_000

@@ -1,4 +1,4 @@
-"""The origin of a built item: the article behind its question, and its search results."""
+"""The origin of a dataset item: the article behind its question, and its search results."""
 
 from __future__ import annotations
 
@@ -57,12 +57,12 @@ class Provenance:
         return self._origins.get(item.article or "")
 
     def hits(self, item: Item) -> list[Hit] | None:
-        """Return the search results for an item's question or its parts, or None if there was no search."""
+        """Return the search results for an item's question or sub-questions, or None if there was no search."""
         drafts = [self._drafts[text] for text in item.sub_questions or (item.question,) if text in self._drafts]
         return [hit for draft in drafts for hit in self._hits.get(draft, ())] if drafts else None
 
     def page_hash(self, url: str | None) -> str | None:
-        """Return the hash of a web page's bytes."""
+        """Return the hash of a web page's bytes, or None if the build did not record a hash."""
         return self._pages.get(url or "")
 
 

@@ -25,7 +25,7 @@ _DECODER = msgspec.json.Decoder(Item)
 
 @dataclass(frozen=True)
 class QueueEntry:
-    """An item in the queue; its key consists of the dataset and the ID, and `points` are the names of its points."""
+    """An item in the queue; `key` consists of the dataset and the item's ID, and `points` lists its points' names."""
 
     key: str
     data: str
@@ -54,7 +54,8 @@ class ReviewQueue:
         for key, item in items:
             if len(self.entries) >= MOST_ITEMS:
                 raise UsageError(
-                    f"the dataset has more than {MOST_ITEMS:,} items. Review only part of it (e.g. `head -n 1000`)."
+                    f"the dataset has more than {MOST_ITEMS:,} items. Review only part of it, "
+                    "e.g. the output of `head -n 1000`."
                 )
             line = to_line(item)
             self._lines[key] = line
@@ -97,7 +98,7 @@ class ReviewQueue:
 
 
 def find_datasets(path: Path) -> tuple[list[Dataset], Path]:
-    """Return the datasets at a path, and the folder next to them for their review.
+    """Return the datasets at a path, and the folder next to them in which their review is stored.
 
     Raises:
         UsageError: There is no dataset, or the review's folder is a symbolic link.

@@ -24,7 +24,7 @@ class PointDecision(Record, frozen=True, kw_only=True):
 
 
 class ReviewSettings(Record, frozen=True, kw_only=True, omit_defaults=False, tag="review", tag_field="line"):
-    """The settings of a review; the log's last line with settings applies.
+    """The settings of a review; the last settings line in the log applies.
 
     `data` has the hash of each dataset. With two `raters`, both decide every item without seeing the other's decisions.
     `target` is the share of wrong items to rule out, and `seed` determines the random order.

@@ -18,9 +18,9 @@ from ragbed.ui.review.records import Decided, Line, PointDecision, ReviewSetting
 from ragbed.ui.review.state import ReviewState
 
 LONGEST_NAME = 40
-# Seconds after which a window that has not confirmed its name loses it. Pages confirm every few seconds.
+# Seconds after which a window loses its rater's name unless it confirms the name. Pages confirm every few seconds.
 SILENCE_S = 20.0
-# The format used by `now`, which sorts correctly as text.
+# The timestamp format of `now`; such timestamps sort correctly as text.
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+00:00")
 
 
@@ -157,15 +157,15 @@ class ReviewSession:
         return len(added)
 
     def _check_raters(self, path: Path, raters: int, added: Sequence[Line]) -> None:
-        """Reject decisions made with a different number of raters, and a third rater in a review by two raters."""
+        """Reject decisions made with a different number of raters, and decisions by a third rater if there are two."""
         ours = self.state.settings.raters
         if raters != ours:
             raise DataError(
                 path,
                 (
                     f"was created with raters={raters}, but this review uses raters={ours}; nothing was imported. "
-                    f"Import the file with raters={raters}. If this review already contains decisions, import it into "
-                    "a copy of the data"
+                    f"Import the file with raters={raters}. If this review already contains decisions, import the file "
+                    "into a copy of the data"
                 ),
             )
         new = [line.rater for line in added if isinstance(line, Decided) and not line.final]
@@ -203,7 +203,7 @@ class ReviewSession:
         return self.state.has(line.act) if isinstance(line, Decided) else self.state.is_undone(line.undoes)
 
     def _refuse_late(self, rater: str, key: str, decisions: Sequence[PointDecision], *, final: bool) -> None:
-        """With two raters, let each decide an item once; after that, only their disagreements can be settled."""
+        """With two raters, reject decisions after both have reviewed the item, except to settle their disagreements."""
         if self.state.settings.raters == 1:
             if final:
                 raise UsageError("a review with one rater has no disagreements to resolve.")
@@ -229,7 +229,7 @@ def now() -> str:
 
 
 def _refuse_other_data(queue: ReviewQueue, path: Path, lines: Sequence[Line]) -> None:
-    """Reject a log that has no decisions on any of these items."""
+    """Reject a log whose decisions are all about other items."""
     decided = [line for line in lines if isinstance(line, Decided)]
     fits = any(line.item in queue.entries and queue.entries[line.item].digest == line.digest for line in decided)
     if decided and not fits:

@@ -23,7 +23,7 @@ _Repeat = Annotated[int, msgspec.Meta(ge=0, lt=2**31)]  # SQLite rejects integer
 
 
 class LabelRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A label as sent by a page."""
+    """A label submitted from a page."""
 
     run: str
     case: str

@@ -23,8 +23,8 @@ from ragbed.ui.viewer.run_reader import RunReader
 MOST_BYTES = 1_000_000  # Maximum size in bytes of a response to the browser.
 MOST_BESIDE = 7  # Maximum number of responses to show next to the first response.
 _MOST_OTHERS = 120  # Maximum number of a question's other trials to list.
-_PER_MODEL = 3  # Maximum repeats per model that can be shown next to the case.
-# Maximum total characters for all texts of one type; the first budget that fits is used.
+_PER_MODEL = 3  # Maximum number of repeats per model to show next to the case.
+# Limits on the total number of characters of all texts of one type, tried in order until the page is small enough.
 _BUDGETS = (300_000, 60_000, 12_000, 2_000)
 
 _find_price = cache(find_price)
@@ -56,14 +56,14 @@ class CasePage(Struct, frozen=True, kw_only=True):
     shown: ShownCase
     trials: list[Seen]
     beside: list[TrialRow]  # Other responses to the same case.
-    others: list[TrialRow]  # The same question under other conditions.
+    others: list[TrialRow]  # Trials of the same question under other conditions.
     names: dict[str, str]  # Display names by model string.
     pair: TrialRow | None = None  # The same call for the other item of a minimal pair.
     is_cut: bool = False  # Whether texts were shortened.
 
 
 def make_page(queries: RunQueries, call: ShownCall, beside: Sequence[ShownCall], rater: str) -> bytes:
-    """Return the page as JSON, shortening texts if it would be too large."""
+    """Return the page as JSON, shortening texts if the page would be too large."""
     reader, stored = find_trial(queries, call)
     found = [(reader, stored), *(find_trial(queries, other) for other in beside[:MOST_BESIDE])]
     question = [read_row(reader, place) for place in reader.of_question(stored, _MOST_OTHERS)]

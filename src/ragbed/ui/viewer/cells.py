@@ -43,7 +43,7 @@ class TrialCell(Condition, frozen=True, array_like=True):
     verdict: str | None = None
     bits: int = 0
     types: tuple[str, ...] = ()  # Error types found by `ragbed diagnose`.
-    confidence: str | None = None  # Tenths, e.g. "0.8–0.9", or why the confidence is unknown.
+    confidence: str | None = None  # Bin of width 0.1, e.g. "0.8–0.9", or why the confidence is unknown.
 
     @property
     def condition(self) -> tuple[Any, ...]:
@@ -95,7 +95,7 @@ def _differing(bits: int, is_unscored: bool) -> tuple[str, ...]:
     return tuple(track for track, pair in pairs.items() if any(bool(bits & a) != bool(bits & b) for a, b in pair))
 
 
-# The filters, with a function that returns a cell's values for each. To add a filter, add a line.
+# The filters, each with a function that returns a cell's values. To add a filter, add a line.
 FACETS: Mapping[str, Callable[[TrialCell], tuple[str, ...]]] = {
     "model": lambda cell: (cell.model,),
     "data": lambda cell: (cell.data,),
@@ -117,7 +117,7 @@ FACETS: Mapping[str, Callable[[TrialCell], tuple[str, ...]]] = {
 
 @lru_cache(maxsize=65_536)
 def facet_values(cell: TrialCell) -> dict[str, tuple[str, ...]]:
-    """Return a cell's values for every facet. They are cached, because every request needs all of them."""
+    """Return a cell's values for every facet, cached because every request needs them."""
     return {name: values(cell) for name, values in FACETS.items()}
 
 
@@ -133,7 +133,7 @@ class CellFilter:
 
 
 def count_facets(cells: Iterable[tuple[TrialCell, int]], wanted: CellFilter) -> dict[str, dict[str, int]]:
-    """Count, for each value of each facet, the trials that would match if it were the facet's only selected value."""
+    """Count the trials that would match each facet value if it were the only value selected for that facet."""
     counts: dict[str, dict[str, int]] = {name: {} for name in FACETS}
     for cell, trials in cells:
         missed = wanted.misses(cell)

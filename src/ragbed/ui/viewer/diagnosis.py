@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 
+from ragbed.analysis.diagnosis.records import FOLDER
 from ragbed.errors import MALFORMED_JSON
 from ragbed.io.locations import open_regular
 
-FOLDER = "diagnose"
 # Maximum line length. A record takes a few kilobytes; longer lines are skipped, so that they cannot exhaust memory.
 _MAX_LINE_BYTES = 1_000_000
 
@@ -39,17 +38,9 @@ class ShownEvidence(msgspec.Struct, frozen=True, omit_defaults=True):
     confirmed: bool | None = None
 
 
-class Diagnosed(NamedTuple):
-    """The error types of one response or, if the model is empty, of all models' responses to the case."""
+class Diagnosed(msgspec.Struct, frozen=True):
+    """The error types of one response or, if `model` is empty, of all models' responses to the case."""
 
-    case: str
-    model: str
-    repeat: int
-    types: tuple[str, ...]
-    evidence: tuple[ShownEvidence, ...]
-
-
-class _Line(msgspec.Struct, frozen=True):
     case: str
     types: tuple[str, ...]
     model: str = ""
@@ -58,22 +49,22 @@ class _Line(msgspec.Struct, frozen=True):
 
 
 def stamp_of(run: Path) -> str:
-    """Return a string that changes when a run's records change."""
+    """Return a string that changes when a run's diagnosis records change."""
     stats = [(path.name, path.stat()) for path in sorted((run / FOLDER).glob("*.jsonl"))]
     return "; ".join(f"{name} {stat.st_size} {stat.st_mtime_ns}" for name, stat in stats)
 
 
 def read_diagnosed(run: Path) -> Iterator[Diagnosed]:
-    """Yield all records of a run that name a `case` and its `types`.
+    """Yield all diagnosis records of a run that contain a `case` and its `types`.
 
     Unknown fields, lines in other formats and overlong lines are skipped, because a newer version may write more.
     """
     for path in sorted((run / FOLDER).glob("*.jsonl")):
         for line in _lines(path):
             with suppress(*MALFORMED_JSON):
-                record = msgspec.json.decode(line, type=_Line)
+                record = msgspec.json.decode(line, type=Diagnosed)
                 types = sorted(set(record.types), key=lambda name: (len(name), name))  # Sorts E2 before E10.
-                yield Diagnosed(record.case, record.model, record.repeat, tuple(types), record.evidence)
+                yield msgspec.structs.replace(record, types=tuple(types))
 
 
 def _lines(path: Path) -> Iterator[bytes]:

@@ -12,7 +12,7 @@ import signal
 import sqlite3
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -26,8 +26,7 @@ from ragbed.runs.scoring import open_scored
 from ragbed.runs.store import StoredResult
 from ragbed.schema import Case
 from ragbed.text import storable_name
-from ragbed.ui.viewer.cells import TrialCell, cell_of
-from ragbed.ui.viewer.cluster_counts import ClusterCounts
+from ragbed.ui.viewer.cells import COUNTED, TrialCell, cell_of
 from ragbed.ui.viewer.diagnosis import read_diagnosed, stamp_of
 from ragbed.ui.viewer.full_text import spaced
 from ragbed.ui.viewer.index import open_index, read_meta, write_meta
@@ -35,8 +34,9 @@ from ragbed.ui.viewer.index import open_index, read_meta, write_meta
 PIECE = 2_000  # Trials per transaction, which takes a few tenths of a second; afterwards, pages show these trials.
 _LOOK_EVERY_S = 0.5
 _AGAIN_AFTER_S = 5.0  # Seconds before retrying a run that could not be read.
-# Maximum characters to index, so that an endless response or a book-length document does not fill the disk.
+# Maximum number of characters to index, so that an endless response or a book-length document does not fill the disk.
 _LONGEST_RESPONSE, _LONGEST_DOCUMENT = 20_000, 100_000
+_NO_TRIALS = [0] * (2 + len(COUNTED))
 
 
 class Indexer:
@@ -111,7 +111,7 @@ class Indexer:
         return bool(found)
 
     def _passage(self, text: str) -> int:
-        """Return a document's number; the document is indexed only once, even if many cases show it."""
+        """Return a document's number; the document is indexed only once, even if many cases contain it."""
         hashed = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).digest()
         found = self._index.execute("SELECT id FROM passages WHERE hash = ?", (hashed,)).fetchone()
         if found is not None:
@@ -175,7 +175,7 @@ class Indexer:
         return self._numbers[cell]
 
     def _asked(self, result: int, case: Case) -> int:
-        """Return the number of a trial's case, and add its question to the index."""
+        """Return the number of a trial's case, and add the case and its item to the index if they are new."""
         ((number,),) = self._store.read("SELECT item FROM results WHERE rowid = ?", (result,))
         if not self._index.execute("SELECT 1 FROM asked WHERE id = ?", (number,)).fetchone():
             name = item_name(case.data, case.item)
@@ -234,6 +234,55 @@ class Indexer:
             self._index.rollback()
             self._numbers.clear()  # The rollback also removed the numbers of new cells.
             raise
+
+
+class ClusterCounts:
+    """Collects the count changes from a batch of trials; `write` adds them to the index."""
+
+    def __init__(self) -> None:
+        self._changes: dict[tuple[str, str], list[int]] = {}
+
+    def add(self, cell: TrialCell, case: Case, times: int = 1) -> None:
+        """Add a trial, or remove it if `times` is −1."""
+        # An event may have the same name as an unrelated item.
+        cluster = f"item {case.item}" if case.event is None else f"event {case.event}"
+        found = (1, cell.verdict == "unscored", *(cell.has(name) for name in COUNTED))
+        key = (msgspec.json.encode(cell.condition).decode(), cluster)
+        before = self._changes.get(key, _NO_TRIALS)
+        self._changes[key] = [count + times * value for count, value in zip(before, found, strict=True)]
+
+    def write(self, index: sqlite3.Connection) -> None:
+        """Write the changes as part of the open transaction."""
+        patterns: Counter[tuple[int, str, int, int]] = Counter()
+        numbers: dict[str, int] = {}
+        for (condition, cluster), change in self._changes.items():
+            if condition not in numbers:
+                numbers[condition] = _number_condition(index, condition)
+            key = (numbers[condition], cluster)
+            row = index.execute("SELECT counts FROM clusters WHERE condition = ? AND cluster = ?", key).fetchone()
+            before = _NO_TRIALS if row is None else msgspec.json.decode(row[0])
+            after = [count + more for count, more in zip(before, change, strict=True)]
+            index.execute("INSERT OR REPLACE INTO clusters VALUES (?, ?, ?)", (*key, str(after)))
+            patterns.subtract((key[0], *pattern) for pattern in _patterns(before))
+            patterns.update((key[0], *pattern) for pattern in _patterns(after))
+        add = """INSERT INTO patterns VALUES (?, ?, ?, ?, ?)
+            ON CONFLICT DO UPDATE SET clusters = clusters + excluded.clusters"""
+        index.executemany(add, [(*pattern, count) for pattern, count in patterns.items() if count])
+
+
+def _number_condition(index: sqlite3.Connection, condition: str) -> int:
+    index.execute("INSERT INTO conditions (condition) VALUES (?) ON CONFLICT DO NOTHING", (condition,))
+    (number,) = index.execute("SELECT id FROM conditions WHERE condition = ?", (condition,)).fetchone()
+    return int(number)
+
+
+def _patterns(counts: Sequence[int]) -> Iterator[tuple[str, int, int]]:
+    """Yield the hits and trials for each score; only the robust track leaves trials unscored."""
+    trials, unscored, *hits = counts
+    for name, hit in zip(COUNTED, hits, strict=True):
+        scored = trials - unscored if name == "correct" else trials
+        if scored:
+            yield name, hit, scored
 
 
 def item_name(data: str, item: str) -> str:

@@ -109,7 +109,7 @@ def _locked(run: Path) -> Iterator[None]:
             lock = lock_file(path, _WAIT_S)
         except LockHeld:
             raise RagbedError(
-                f"{run / NAME} is being written by another process; try again when it has finished."
+                f"{run / NAME} is being written by another process; try again when that process has finished."
             ) from None
     with lock:
         yield

@@ -1,4 +1,4 @@
-"""Keep the runs in the given folders open for reading, while runs may be added and deleted."""
+"""Keep the runs in the given folders open for reading, even if runs are added or deleted."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _READ_ERRORS = (RagbedError, sqlite3.Error, OSError)
 
 
 class OpenRuns:
-    """The open runs in the given folders, as readers by run name; `look` updates them.
+    """The readers of all open runs in the given folders, by run name; `look` updates them.
 
     Args:
         paths: Runs, and folders that contain runs.

@@ -12,9 +12,9 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ragbed.analysis.condition_table import rate_interval
 from ragbed.analysis.metrics.trial_columns import full_name
-from ragbed.analysis.statistics.rates import ALPHA, clustered_wilson
-from ragbed.analysis.statistics.sequential import rate_sequence
+from ragbed.analysis.statistics.rates import ALPHA
 from ragbed.runs.condition import Condition
 from ragbed.runs.decided import DecidedInterval, decided_by_score, narrow
 from ragbed.runs.display_names import short_names
@@ -26,11 +26,11 @@ from ragbed.ui.viewer.labelling import read_all
 from ragbed.ui.viewer.run_reader import Patterns, RunReader, TrialLocation
 
 PAGE = 50
-MOST_ROWS = 1_500  # Maximum number of rows in the overview; longer tables are hard to read. Filters show others.
+MOST_ROWS = 1_500  # Maximum number of rows in the overview. Longer tables are hard to read; use filters for the rest.
 MOST_FOUND = 1_000  # Maximum number of search hits that are counted and can be browsed.
 # Time limit for a search in seconds; the page then shows the hits so far and notes that there may be more.
 SEARCH_S = 0.2
-_EXCERPT = 240  # Maximum characters of a question or response shown in a list.
+_EXCERPT = 240  # Maximum number of characters of a question or response to show in a list.
 
 _Chosen: TypeAlias = Sequence[tuple[RunReader, dict[int, tuple[TrialCell, int]]]]
 
@@ -76,7 +76,7 @@ class _Sum:
 
 
 class TrialRow(Struct, frozen=True, kw_only=True):
-    """A row that shows a trial in a list.
+    """A row in a list of trials.
 
     For an item of a minimal pair, `dial` names the perturbation, `twin` is the other item of the pair, and `is_plain`
     says whether the other item is the perturbed one. `found` is an excerpt around a search hit in a document, or empty
@@ -107,7 +107,7 @@ class TrialRow(Struct, frozen=True, kw_only=True):
 
 
 class ResultPage(Struct, frozen=True, kw_only=True):
-    """A page of a list; `is_exact` is False if a search had more hits than are counted, or timed out."""
+    """A page of a list; `is_exact` is False if a search timed out or had more hits than it counts."""
 
     total: int
     is_exact: bool
@@ -118,7 +118,7 @@ class ResultPage(Struct, frozen=True, kw_only=True):
 
 
 class TrialQuery(Struct, frozen=True, kw_only=True):
-    """A query whose conditions must all be met."""
+    """A query for trials that meet all of its conditions."""
 
     runs: frozenset[str] = frozenset()  # If empty, all runs are used.
     wanted: CellFilter = CellFilter()
@@ -184,7 +184,7 @@ def _sums(reader: RunReader) -> list[_Sum]:
         sums.setdefault(cell.condition, _Sum(cell)).add(cell, trials)
     repeats = reader.store.repeats()
     plan = {condition: (planned * repeats, infeasible) for condition, planned, infeasible in reader.plan()}
-    # Planned conditions without a result have a row too, if the model has results on the same data.
+    # Planned conditions without a result also get a row if the model has results on the same data.
     for model, data in {(total.cell.model, total.cell.data) for total in sums.values()}:
         for condition in plan:
             if condition[0] == data and (model, *condition) not in sums:
@@ -221,13 +221,9 @@ def _overview_rows(reader: RunReader, totals: Sequence[_Sum], track: str, limit:
 
 @lru_cache(maxsize=65_536)  # a page is requested again and again while a run is in progress
 def _rate(patterns: Patterns, largest: int) -> ShownRate:
-    """Return a rate; `largest` is 0 if the run is not monitored (see `rate_sequence`)."""
+    """Return a rate; `largest` is 0 if the run is not monitored (see `rate_interval`)."""
     hits, trials, counts = zip(*patterns, strict=True)
-    if largest:
-        interval = rate_sequence(hits, trials, counts, largest=largest)
-    else:
-        interval = clustered_wilson(hits, trials, counts=counts)
-    return ShownRate(*interval, sum(trial * count for _, trial, count in patterns))
+    return ShownRate(*rate_interval(hits, trials, counts, largest), sum(trial * count for _, trial, count in patterns))
 
 
 def _narrow(rate: ShownRate, decided: Sequence[DecidedInterval]) -> ShownRate:
@@ -267,7 +263,7 @@ def _matching(reader: RunReader, wanted: CellFilter) -> dict[int, tuple[TrialCel
 
 
 def _page(chosen: _Chosen, offset: int) -> Iterator[tuple[RunReader, TrialLocation]]:
-    """Yield the trials on one page. Their cells can be determined from the counts alone."""
+    """Yield the trials on one page, using only the trial counts to find the cells that contain them."""
     left = PAGE
     for reader, cells in chosen:
         for number, (_, trials) in cells.items():
@@ -304,7 +300,7 @@ def _search(
 
 
 def _labelled(reader: RunReader, state: str) -> dict[int, TrialLocation]:
-    """Return the trials that need a label or, depending on the query, those that have one, by number."""
+    """Return, by number, the trials that still need a label (if `state` is `wanted`) or those that have one."""
     labels = [label for label in read_all(reader.folder) if (label.label is None) == (state == "wanted")]
     places = (reader.of_call(label.model, label.case, label.repeat) for label in labels)
     return {place.id: place for place in places if place is not None}

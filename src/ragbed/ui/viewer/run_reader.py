@@ -21,18 +21,18 @@ from ragbed.ui.viewer.diagnosis import ShownEvidence
 from ragbed.ui.viewer.index import open_for_reading, read_meta
 from ragbed.ui.viewer.indexing import item_name
 
-_CHECK_EVERY = 10_000  # SQLite instructions between two time checks; they take a few tenths of a millisecond.
+_CHECK_EVERY = 10_000  # SQLite instructions between two time checks: a few tenths of a millisecond.
 # CROSS JOIN makes SQLite look up the words first; contentless tables return their rows in order.
 _IN_TRIALS = "words w CROSS JOIN trials t ON t.id = w.rowid WHERE w.text MATCH ?"
 _IN_DOCUMENTS = """documents d CROSS JOIN shown s ON s.passage = d.rowid CROSS JOIN trials t ON t.asked = s.asked
   WHERE d.text MATCH ?"""
 
-# Numbers of hits and trials, and the number of questions or events that have them.
+# The number of hits, the number of trials, and the number of questions or events with these counts.
 Patterns: TypeAlias = tuple[tuple[int, int, int], ...]
 
 
 class TrialLocation(NamedTuple):
-    """A trial in the index; `in_document` is true if a search found its words only in a document."""
+    """A trial in the index; `in_document` is true if a search found the query's words only in a document."""
 
     id: int
     result: int
@@ -50,7 +50,7 @@ class RunReadProgress(NamedTuple):
 
 
 class RunReader:
-    """A reader for one run and its index. It reads on demand, so the data are always current.
+    """A reader for one run and its index. It reads on demand, so the data is always current.
 
     Args:
         name: The run's name on the pages.
@@ -68,7 +68,7 @@ class RunReader:
         self._patterns: dict[tuple[str, ...], dict[tuple[object, ...], dict[str, Patterns]]] = {}
 
     def check(self) -> None:
-        """Check that the data that every page shows can be read.
+        """Check that the data shown on every page can be read.
 
         Raises:
             RagbedError: The run cannot be read.
@@ -85,7 +85,7 @@ class RunReader:
 
     @property
     def cells(self) -> list[tuple[int, TrialCell, int]]:
-        """Return each cell with its number and trial count, in list order. They are cached until the index changes."""
+        """Return each cell with its number and trial count, in list order, cached until the index changes."""
         self._forget_outdated()
         return self._cells
 
@@ -112,7 +112,7 @@ class RunReader:
             yield tuple(msgspec.json.decode(condition)), planned, infeasible
 
     def patterns(self, scores: tuple[str, ...]) -> dict[tuple[object, ...], dict[str, Patterns]]:
-        """Return, for each condition and score, how many questions or events have each pattern of hits and trials.
+        """Return, for each condition and score, the number of questions or events per combination of hits and trials.
 
         The result is cached until the index changes.
         """
@@ -139,7 +139,7 @@ class RunReader:
         return int(read_meta(self._index, "largest") or 0) if self.store.is_monitored() else 0
 
     def decided(self, track: str) -> list[DecidedInterval]:
-        """Return the intervals that decided a monitored run's conditions, which concern the robust track."""
+        """Return the intervals that decided a monitored run's conditions; only the `robust` track has any."""
         return read_decided(self.store) if track == "robust" and self.store.is_monitored() else []
 
     def progress(self) -> RunReadProgress:
@@ -155,7 +155,7 @@ class RunReader:
     def search(
         self, match: str, cells: Collection[int] | None, limit: int, deadline: float
     ) -> tuple[list[TrialLocation], bool]:
-        """Return the first trials in the given cells (or all) that contain all words, and whether the list is complete.
+        """Return the first trials in the given (or all) cells that contain all words, and whether the list is complete.
 
         Matches in the question, the answers and the response come before matches in a document.
         """
@@ -193,7 +193,7 @@ class RunReader:
         )
 
     def perturbed(self, case: Case) -> tuple[str, str] | None:
-        """Return the perturbed counterpart of a case's item in its minimal pair, with the perturbation, or None."""
+        """Return the perturbed counterpart of a case's item and its perturbation, or None if there is none."""
         query = "SELECT item, dial FROM items WHERE twin = ? AND dial IS NOT NULL ORDER BY id LIMIT 1"
         found = self._index.execute(query, (item_name(case.data, case.item),)).fetchone()
         return None if found is None else (found[0], found[1])

@@ -29,7 +29,7 @@ class PrefillBatch:
     def attend(
         self, layer: int, query: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, scale: float | None
     ) -> torch.Tensor:
-        """Compute causal attention one prompt at a time; prompts are long, so a kernel launch for each costs little."""
+        """Compute causal attention one prompt at a time; prompts are long, so a kernel launch per prompt is cheap."""
         self.cache.put(layer, keys[0], values[0], self.slots)
         found = query.new_empty((*query.shape[:-1], values.shape[-1]))
         for start, end in self.borders:
@@ -42,7 +42,7 @@ class PrefillBatch:
 
 @dataclass(frozen=True)
 class DecodeBatch:
-    """A batch with one new token per sequence; `spans` holds starts and ends as integers if the kernel is not used."""
+    """A batch with one new token per sequence; without the kernel, `spans` holds each sequence's start and end."""
 
     cache: KVCache
     slots: torch.Tensor
@@ -86,7 +86,7 @@ def _attend(
 
 
 def register() -> None:
-    """Register the attention function with the library."""
+    """Register the attention function with the transformers library."""
     from transformers import AttentionInterface  # noqa: PLC0415  # takes seconds
 
     AttentionInterface.register(NAME, _attend)

@@ -42,7 +42,7 @@ class BatchEngine:
         self.broken: BaseException | None = None
 
     def submit(self, sequence: Sequence) -> None:
-        """Add a sequence, whose `done` will be called in the engine's thread."""
+        """Add a sequence, whose `done` callback will be called in the engine's thread."""
         if not self._thread.ident:
             self._thread.start()
         self._incoming.put(sequence)
@@ -89,7 +89,7 @@ class BatchEngine:
             self._fail(self._waiting.pop(0), failure)
             return
         fits = self._step(batch or self._running, self._runner.read if batch else self._runner.write)
-        if batch:  # must follow the step: if the step raises an exception, every sequence must still be in a list
+        if batch:  # done after the step, so that every sequence is still in a list if the step raises an exception
             admitted = set(batch)
             self._waiting = [sequence for sequence in self._waiting if sequence not in admitted]
         if not fits:
@@ -114,7 +114,7 @@ class BatchEngine:
         return True
 
     def _reduce(self, batch: list[Sequence]) -> None:
-        """After an out-of-memory error, requeue all sequences with their tokens and halve the batch size."""
+        """After an out-of-memory error, requeue all sequences, keeping their tokens, and halve the batch size."""
         affected = [*self._running, *batch]
         for sequence in affected:
             self._runner.release(sequence)

@@ -15,7 +15,7 @@ SPARE = 0
 
 
 class KVSlots:
-    """The free spans of slots, allocated first-fit."""
+    """Tracks the free spans of cache slots, which are allocated first-fit."""
 
     def __init__(self, count: int) -> None:
         self.count = count

@@ -20,8 +20,8 @@ from ragbed.models.local.hf.ragged_runner import RaggedRunner
 from ragbed.models.local.hf.sequence import Batching, Runner, Sequence
 from ragbed.models.local.hf.weights import WeightSource, read_config
 
-# Prefill reaches full speed at a few thousand tokens per batch; more memory is better spent on concurrent sequences.
-# Above about 500 rows, decoding time grows in proportion to the number of rows.
+# Prefill reaches full speed at a few thousand tokens per batch, so any further memory is better spent on concurrent
+# sequences. Above about 500 rows, decoding time grows in proportion to the number of rows.
 GPU = Batching(tokens=16_384, width=512)
 CPU = Batching(tokens=2_048, width=32)
 
@@ -55,7 +55,7 @@ def precision() -> torch.dtype:
 
 
 def load_tokenizer(folder: Path, source: WeightSource) -> LoadedTokenizer:
-    """Load the tokenizer and the limits. This is fast, so problems surface before the weights are loaded."""
+    """Load the tokenizer and the model's limits. This is fast, so problems surface before the weights are loaded."""
     config = _load(transformers.AutoConfig, folder, source)
     known = set(transformers.models.auto.modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.values())
     kinds = list(config.architectures or [])
@@ -105,7 +105,7 @@ def choose_runner(model: Any, batching: Batching) -> Runner:
         cache = _try_ragged(model)
         if cache is not None:
             return RaggedRunner(model, cache.enlarged(_cache_bytes(model.device) // cache.bytes_per_slot), batching)
-        model.set_attn_implementation("sdpa")  # undo the replacement made by the trial
+        model.set_attn_implementation("sdpa")  # restore the attention implementation that the trial replaced
     return PaddedRunner(model, batching)
 
 
@@ -155,7 +155,7 @@ def _try_ragged(model: Any) -> KVCache | None:
 
 
 def _agree(expected: torch.Tensor, found: torch.Tensor) -> bool:
-    # Results may differ within the numerical precision, because the order of summation differs.
+    # Results may differ within numerical precision, because the order of summation differs.
     allowed = 1e-3 if expected.dtype == torch.float32 else 5e-2
     return bool((expected - found).abs().max() <= allowed * expected.abs().max().clamp(min=1e-3))
 
@@ -168,6 +168,6 @@ def _load(kind: Any, folder: Path, source: WeightSource, **options: Any) -> Any:
         architecture = read_config(folder).get("model_type", "unknown")
         raise RagbedError(
             f"{source.name} (architecture {architecture}) cannot be loaded by transformers {transformers.__version__}: "
-            f"{brief}. For a newer architecture: pip install -U transformers. Otherwise use a server: "
-            "-m openai-api/<name>/<model>."
+            f"{brief}. If the architecture is newer than this version, run `pip install -U transformers`. "
+            "Otherwise, use a server: -m openai-api/<name>/<model>."
         ) from error

@@ -102,7 +102,7 @@ class HFModel:
 
     @property
     def raised_limits(self) -> tuple[int, ...]:
-        """The token limits, other than the initial one, with which a response may have been requested."""
+        """The raised token limits with which a response may have been requested."""
         return self._limit.raised
 
     async def _generate(self, engine: BatchEngine, tokens: list[int], max_tokens: int, seed: bytes) -> Completion:

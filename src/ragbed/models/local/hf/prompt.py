@@ -9,7 +9,7 @@ from typing import Any
 from ragbed.errors import RagbedError
 from ragbed.schema import Message
 
-# A placeholder for a control token in a text while the template is rendered, made of private-use characters.
+# A placeholder, made of private-use characters, that replaces a control token in a text while the template is rendered.
 _MARK = "\ue000{}\ue001"
 _MARKED = re.compile("\ue000(\\d+)\ue001")
 
@@ -43,13 +43,13 @@ class PromptEncoder:
             )
 
     def encode_messages(self, messages: Sequence[Message]) -> list[int]:
-        """Encode messages with the chat template; without a system role, the system text precedes the user's text."""
+        """Encode messages with the chat template; without a system role, prepend the system text to the user's."""
         found: list[str] = []
         turns = [{"role": turn.role, "content": self._mark(turn.content, found)} for turn in messages]
         return self._encode(self._render(turns), found, has_start=True)
 
     def encode_prompt(self, prompt: str, parts: Sequence[str]) -> list[int]:
-        """Encode a complete prompt; `parts` are the texts in it that come from the case."""
+        """Encode a complete prompt; `parts` are the texts from the case that the prompt contains."""
         found: list[str] = []
         for part in parts:
             prompt = prompt.replace(part, self._mark(part, found)) if part else prompt

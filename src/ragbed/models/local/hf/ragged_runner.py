@@ -18,7 +18,7 @@ from ragbed.models.local.hf.sequence import Batching, Sequence
 # Decoding batches are padded to a multiple of this size, or to a power of two below it, to limit the number of CUDA
 # graphs.
 _GRAPH_STEP = 64
-# Minimum size of a prefill batch, as a share of a full one; smaller batches are dominated by launch time.
+# Minimum size of a prefill batch, as a share of a full one; smaller batches are dominated by kernel launch time.
 _MIN_BATCH = 0.25
 # Maximum number of steps for which a small batch waits for more sequences to join.
 _MAX_STEPS = 16
@@ -153,7 +153,7 @@ class _Graphs:
         side = torch.cuda.Stream()
         side.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(side):
-            self._step(numbers)  # compile the kernels first, because compilation cannot be recorded
+            self._step(numbers)  # compile the kernels first, because a CUDA graph cannot record compilation
         torch.cuda.current_stream().wait_stream(side)
         gc.collect()  # deleting a graph while another is being recorded breaks the recording
         graph = torch.cuda.CUDAGraph()

@@ -13,7 +13,7 @@ from ragbed.models.failures import Failure
 if TYPE_CHECKING:
     import torch
 
-# Used instead of a token if the logits are not finite.
+# Returned instead of a token ID if the logits are not finite.
 NOT_A_NUMBER = -1
 
 
@@ -29,8 +29,8 @@ class StopCondition:
         """Return whether the last token ends the response."""
         if written[-1] in self.tokens or not self.texts:
             return written[-1] in self.tokens
-        # A token has at least one byte, so this many tokens contain the stop string. A few more are decoded, because
-        # the first may start inside a character.
+        # A token has at least one byte, so a stop string fits into as many tokens as it has bytes. Four more tokens are
+        # decoded, because the first one may start inside a character.
         count = max(len(text.encode()) for text in self.texts) + 4
         tail = self.decode(written[-count:])
         return any(text in tail for text in self.texts)
@@ -77,7 +77,7 @@ class Sequence:
         return self.prompt + self.written
 
     def random_number(self) -> int:
-        """Return the next token's random number. It changes only when a token is added, so a step can be retried."""
+        """Return the random number for the next token. It changes only with a new token, so steps can be retried."""
         if self._number is None:
             self._number = self.rng.getrandbits(62)
         return self._number
@@ -100,7 +100,7 @@ class Sequence:
 
 @dataclass
 class Batching:
-    """Batch limits: the maximum numbers of prompt tokens (a longer prompt runs alone) and of concurrent sequences."""
+    """Batch limits: maximum number of prompt tokens (a longer prompt runs alone) and of concurrent sequences."""
 
     tokens: int
     width: int

@@ -11,10 +11,11 @@ import torch
 import triton
 import triton.language as tl
 
-# Target number of programs: about thirty per multiprocessor on a large GPU, so that different lengths even out.
+# Target number of programs: about thirty per multiprocessor on a large GPU, so that differences in sequence length even
+# out.
 _PROGRAMS = 4096
 _MAX_PARTS = 16
-# Number of tokens per step: 32 kB of keys and values at a width of 128, with two steps in flight.
+# Number of tokens per step: 32 kB of keys and values at a head dimension of 128, with two steps in flight.
 _BLOCK = 64
 # Minimum number of rows in a matrix product; with fewer query heads, rows are padded.
 _MIN_ROWS = 16

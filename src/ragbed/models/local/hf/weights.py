@@ -23,7 +23,7 @@ _DUPLICATES = ["consolidated*", "original/*"]
 
 @dataclass(frozen=True)
 class WeightSource:
-    """A folder, or a repository with an optional revision; `trusts_code` allows its Python code to run."""
+    """A folder, or a repository with an optional revision; `trusts_code` allows Python code from it to run."""
 
     name: str
     revision: str | None = None
@@ -79,9 +79,9 @@ def get_folder(source: WeightSource, environ: Mapping[str, str]) -> Path:
         raise RagbedError(f"{folder} has no config.json. Choose a folder written by transformers' save_pretrained().")
     if not weight_files(folder):
         raise RagbedError(
-            f"{source.name} has no weights that are safe to load. Safe weights are *.safetensors, or {_PICKLED} "
-            "in a folder or at a pinned revision (hf/org/model@<full commit hash>). For a GGUF file, use "
-            "llamacpp/<file.gguf>."
+            f"{source.name} has no weights that are safe to load. Safe weights are *.safetensors files, or "
+            f"{_PICKLED} files in a local folder or at a pinned revision (hf/org/model@<full commit hash>). "
+            "For a GGUF file, use llamacpp/<file.gguf>."
         )
     auto_map = read_config(folder).get("auto_map")
     modules = auto_map.values() if isinstance(auto_map, dict) else ()

@@ -28,7 +28,7 @@ _Addresses: TypeAlias = list[AddrInfoType]
 # The delay before trying the other address family (IPv4 or IPv6), as recommended in RFC 8305.
 _HAPPY_EYEBALLS_S = 0.25
 _MAX_PROXY_BYTES = 16 << 10
-# Maximum idle time after which a connection is reused; after a longer time, the server may be closing it.
+# Maximum idle time of a connection that is reused; a server may be closing connections that were idle for longer.
 _KEEP_S = 15.0
 _TUNNEL_OPEN = re.compile(rb"HTTP/1\.[01] 200[ \r]")
 
@@ -69,7 +69,7 @@ def proxy_for(url: URL, environ: Mapping[str, str]) -> URL | None:
 def _matches(pattern: str, url: URL) -> bool:
     """Return whether a `no_proxy` entry (`*`, a domain, an IP or a network, with or without a port) matches a URL."""
     host = (url.host or "").lower()
-    with suppress(ValueError):  # the entry is not a network, or the host is not an IP address
+    with suppress(ValueError):  # the `no_proxy` entry is not a network, or the host is not an IP address
         return ip_address(host) in ip_network(pattern.strip("[]"), strict=False)
     name, colon, port = pattern.rpartition(":")
     if colon and port.isdigit():

@@ -9,7 +9,7 @@ import asyncio
 import re
 import zlib
 from contextlib import suppress
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import httptools
 import msgspec
@@ -28,12 +28,13 @@ _MAX_ERROR_BYTES = 64 << 10
 _GZIP_OR_ZLIB = 32 + zlib.MAX_WBITS
 # A JSON escape; the group matches an unpaired surrogate.
 _ESCAPE = re.compile(r"\\(?:u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|u([dD][89a-fA-F][\da-fA-F]{2})|.)")
-# Numbers with more digits are read as floats: no count has more, and Python rejects integers of more than 4,300 digits.
+# Numbers with more digits than this are read as floats: no count is that long, and Python rejects integers of more than
+# 4,300 digits.
 _MAX_INT_DIGITS = 18
 _T = TypeVar("_T")
 
 
-class HttpResponse(NamedTuple):
+class HttpResponse(msgspec.Struct, frozen=True):
     """An HTTP response; header names are in lower case, and an error body may be truncated."""
 
     status: int
@@ -41,8 +42,8 @@ class HttpResponse(NamedTuple):
     body: bytes
 
 
-class ResponseLimits(NamedTuple):
-    """The limits for a response: its deadline (in loop time), the longest pause within it, and its maximum size."""
+class ResponseLimits(msgspec.Struct, frozen=True):
+    """The limits for a response: deadline (in event loop time), longest pause between chunks, and maximum size."""
 
     end: float
     silence_s: float
@@ -195,7 +196,7 @@ class Connection(asyncio.BufferedProtocol):
             self._fail_too_large()
 
     def on_message_complete(self) -> None:
-        """Return the response, unless its status is 1xx."""
+        """Deliver the response, unless its status is 1xx."""
         if self._in_body:
             self._finish()
             if not self._parser.should_keep_alive():

@@ -1,4 +1,4 @@
-"""Draw charts as SVG with pure functions of numbers and text, in one module per chart type."""
+"""Draw charts as SVG with pure functions; each chart type has its own module."""
 
 from __future__ import annotations
 

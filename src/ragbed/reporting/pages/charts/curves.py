@@ -1,4 +1,4 @@
-"""Curves with interval bands: one line per series, with its label at the end of the line."""
+"""Curve charts with interval bands: one line per series, with the label at its end."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ragbed.reporting.pages.markup import Node, el
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 48, 200, 56, 48
 _LINE = 15  # Height of a label.
-_LABEL = 24  # Smallest distance between two labels of the horizontal axis.
+_LABEL = 24  # Minimum distance between two labels on the horizontal axis.
 _INNER = 240
 
 

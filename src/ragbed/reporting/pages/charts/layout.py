@@ -1,4 +1,4 @@
-"""Helpers for all charts: the frame, the title, and fitting text to a width."""
+"""Helpers for all charts: drawing the frame and the title, and fitting text to a width."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ragbed.reporting.pages.charts.theme import HUES, written_rules
 from ragbed.reporting.pages.markup import Child, Node, el, raw, write
 
 WIDTH = 540  # Width of a chart; when a phone scales it down, letters are still eight pixels high.
-CHARACTER = 6.4  # Approximate width of a Latin letter at 12 pixels; a Chinese character takes twice as much.
+CHARACTER = 6.4  # Approximate width of a Latin letter at 12 pixels; a Chinese character is twice as wide.
 _NAME = 7.2  # Approximate width of a Latin letter in names, which are 13.5 pixels high on a phone.
 _LONGEST_NAME = 80
 _PART = re.compile(r"(?<=[-_/:\s])")  # the boundary between two parts of a model name
@@ -89,7 +89,7 @@ def safe_name(text: str) -> str:
 
 
 def hue(number: int) -> str:
-    """Return the CSS class for a series' colour, given the number of the series, counted from 0."""
+    """Return the CSS class for the colour of a series, given its zero-based index."""
     return f"s{number % HUES + 1}"
 
 
@@ -104,7 +104,7 @@ def measure(text: str, letter: float = CHARACTER) -> float:
 
 
 def fit(text: str, width: float, letter: float = CHARACTER) -> str:
-    """Shorten a text in the middle to fit a width, because model names differ at their ends."""
+    """Shorten a text in the middle to fit a width, because model names differ mostly at the start and the end."""
     text = " ".join(text.split())
     if measure(text, letter) <= width:
         return text

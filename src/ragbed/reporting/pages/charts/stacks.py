@@ -20,7 +20,7 @@ from ragbed.reporting.pages.markup import Node, el
 
 _LEFT, _TOP, _ROW, _BAR, _LEGEND = 170, 36, 30, 20, 20
 _RIGHT = 64
-_LEAST = 26  # Minimum width of a part for its number to fit.
+_LEAST = 26  # Minimum width of a segment that shows its number.
 
 
 class StackSegment(NamedTuple):

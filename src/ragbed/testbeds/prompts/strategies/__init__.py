@@ -107,7 +107,7 @@ STRATEGIES = ("quote", "numbered", "unwarned", "decompose", "isolate", "cite")
 
 
 def flow_of(case: Case) -> Flow | None:
-    """Return a generator for a case's calls, or None if the case is a single call with the case's own messages."""
+    """Return a generator for a case's calls, or None if the case takes a single call with its own messages."""
     make = FLOWS.get(case.profile.partition(MARK)[2])
     if make is None:
         return None

@@ -116,7 +116,7 @@ function drawBar(page, standing, decide, go, undo) {
   const to = (name, word, key) => el("button", { "data-do": name, disabled: !key, onclick: () => go(itemLink(key)) }, say(word));
   return el("footer", { class: "bar screen-only" }, el("div", {},
     open.length && !page.closed ? [
-      el("button", { class: "main-button", "data-do": "all", title: "a", onclick: () => decide(open.map((one) => ({ point: one.name, verdict: "accept" })), true) }, say("Accept remaining {0}", open.length)),
+      el("button", { class: "main-button", "data-do": "all", title: "a", onclick: () => decide(open.map((one) => ({ point: one.name, verdict: "accept" })), true) }, say("Accept the remaining {0}", open.length)),
       el("button", { "data-do": "reject", title: "x", onclick: reject }, say("Reject the item"))] : null,
     el("button", { onclick: undo, title: "u" }, say("Undo")),
     to("previous", "Previous", page.before), open.length || !page.next_open ? to("next", "Next", page.after) : to("next", "Next undecided item", page.next_open),

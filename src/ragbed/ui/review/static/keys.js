@@ -3,9 +3,9 @@
 import { isForPage, showKeys } from "./shell.js";
 
 export const HELP = [
-  ["a", "accept the rest and continue"], ["y", "accept this"], ["e", "fix this"], ["n", "reject this"], ["x", "reject the item"],
+  ["a", "accept the rest and continue"], ["y", "accept this point"], ["e", "fix this point"], ["n", "reject this point"], ["x", "reject the item"],
   ["u", "undo"], ["j  ↓", "next point"], ["k  ↑", "previous point"], ["→  Enter", "next item"], ["←", "previous item"],
-  ["l", "list of items"], ["/", "search"], ["o", "review progress"], ["?", "show this list"],
+  ["l", "list of items"], ["/", "search"], ["o", "review progress"], ["?", "show keyboard shortcuts"],
 ];
 
 const press = (name) => () => document.querySelector(`[data-do=${name}]`)?.click();

@@ -21,7 +21,7 @@ const FLAGS = {
   "gold-in-edit": "edited passage still contains the true answer",
   "edit-without-fake": "edited passage lacks the false answer",
   "both-labels": "same text with two labels",
-  "cross-label-duplicate": "duplicate passage with another label",
+  "cross-label-duplicate": "duplicate passage with a different label",
   "duplicate-question": "duplicate question",
   "unwinnable-slot": "part of the answer cannot be matched",
   "false-answer": "questionable false answer",
@@ -34,7 +34,7 @@ const TONE = { accepted: "good", fixed: "warn", rejected: "bad", disagreed: "oth
 
 /** Draw an item's state. */
 export function stateTag(state) {
-  return tag({ open: "not decided", begun: "started", waiting: "waiting for the other rater", disagreed: "disagreement" }[state] ?? state, TONE[state]);
+  return tag({ open: "undecided", begun: "started", waiting: "waiting for the other rater", disagreed: "disagreement" }[state] ?? state, TONE[state]);
 }
 
 /** Draw the page. */

@@ -23,7 +23,7 @@ export function boundLine(tally, target) {
   const told = say("{0} of {1} wrong", tally.wrong, tally.sampled);
   if (tally.sampled === tally.drawn) return say("{0}; all unflagged items were reviewed", told);
   const bound = say("{0}: at most {1} of all unflagged items are wrong", told, percent(tally.bound));
-  return tally.more ? say("{0}; review {1} more items to reach at most {2}", bound, tally.more, percent(target)) : bound;
+  return tally.more ? say("{0}; review {1} more items to show that at most {2} are wrong", bound, tally.more, percent(target)) : bound;
 }
 
 /** Draw the page. */
@@ -63,5 +63,5 @@ function drawConcord(rows) {
       el("thead", {}, el("tr", {}, ["", "n", "agreement", "Cohen's κ", "Gwet's AC1"].map((word) => el("th", { scope: "col", class: "number" }, word ? say(word) : "")))),
       el("tbody", {}, rows.map((one) => el("tr", {}, el("th", { scope: "row" }, say(KINDS[one.kind])), el("td", { class: "number" }, String(one.n)),
         [one.agreed, one.kappa, one.ac1].map((value) => el("td", { class: "number" }, share(value)))))))),
-    el("p", { class: "quiet small" }, say("Agreement before disagreements are resolved, with 95% intervals computed over items. κ is defined only if both raters reject something; AC1 is stable even if nearly everything is accepted.")));
+    el("p", { class: "quiet small" }, say("Agreement before disagreements are resolved, with 95% intervals computed over items. κ is undefined if both raters accept every item; AC1 remains stable even if nearly all items are accepted.")));
 }

@@ -6,7 +6,7 @@ import { backLink, caseLink, here, shownPage } from "./state.js";
 
 export const HELP = [
   ["/", "search"], ["j  ↓", "next"], ["k  ↑", "previous"], ["→  ←", "next and previous page"], ["Enter", "open"],
-  ["u  Esc", "back to the list"], ["c", "add the next model for comparison"], ["l", "label"], ["y  n", "label as yes or no"], ["o", "overview"], ["?", "show this list"],
+  ["u  Esc", "back to the list"], ["c", "add the next model for comparison"], ["l", "label"], ["y  n", "label as yes or no"], ["o", "overview"], ["?", "show keyboard shortcuts"],
 ];
 
 /** Handle a key press, unless an input field has the focus. */

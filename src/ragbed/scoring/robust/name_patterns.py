@@ -1,0 +1,224 @@
+"""Build the patterns that find a name in a response: phrases, scores, yes and no, people with or without all names."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from typing import NamedTuple
+
+from ragbed.schema import Lang
+from ragbed.scoring.robust.normalise import fold
+from ragbed.scoring.robust.patterns import lazy, words
+from ragbed.text import in_words
+
+_RUN = lazy(r"[a-z]+|[0-9]+|[^\W\da-z_]+")
+_CAMEL = lazy(r"(?<=[a-z])(?=[A-Z])")
+_ACRONYM = lazy(r"\b[A-Z]{2,4}\b")
+SCORE = lazy(r"([0-9]+) ?(?:-|:|比|to) ?([0-9]+)")
+_LAST_WORD = lazy(r"(?:^|[ -])([a-z]{3,})(?<!ss)$")
+# Words whose plural means something else.
+_NO_PLURAL = words("arm custom draw force good mean new saving spectacle wood")
+_ONLY_HAN = lazy("[\u4e00-\u9fff]+")
+_MIN_PHRASE_ZH = 6  # characters
+_LONGEST = 15  # digits of a number that is also written in words
+_MAX_STEMS = 5  # The time to search a text grows exponentially with the number of stems.
+_NOT_NEGATED = r"(?!(?:not|no|never|without)\b|[a-z]+n't)"
+_NEGATION = lazy(r"\b(?:not|no|never|without|nor|neither)\b|n't|[不未非没无]")
+_COMMON = frozenset({"that", "with", "from", "were", "have", "been", "into", "than", "this", "their", "there"})
+_ASKS_WHO = lazy(
+    r"\bwho(?:m|se)?\b|\bwhich (?:\w+ )?(?:director|author|architect|person|artist|designer|player|candidate"
+    r"|minister|general|scientist|historian|actor|actress|singer|writer|poet"
+    r"|composer|painter|politician|athlete|swimmer|driver|coach|chef|judge|executive|president|mayor|officer|explorer|engineer|professor|journalist)\b|谁|哪位|哪一位|人是"
+)
+# A yes or a no at the start of a response, in other words.
+_VERBS = "is are was were does do did has have had can could will"
+_HE_IS = rf"(?:it|they|he|she|that|there) (?:{'|'.join(_VERBS.split())})"
+# Nothing else may follow in the clause: 'It is.' means yes, but 'It is unclear.' does not.
+_END = r"(?=[,.;!]| -|\Z)"
+# 'It is, however, closed.' and 'Indeed, it is not.' do not mean yes.
+_NOT_BEFORE_BUT = r"(?!, (?:however|but|though|in fact|actually)\b)"
+_NOT_BEFORE_NO = r"(?![^.;!\n]*(?:\b(?:not|no|never|nor|cannot|false|wrong)\b|n't\b))"
+_YES = (
+    rf"(?:yep|yeah|yup|affirmative|(?:indeed,? {_HE_IS}|(?:[a-z]+ speaking,? )?{_HE_IS}(?: indeed)?)"
+    rf"{_END}{_NOT_BEFORE_BUT}|(?:indeed|correct|absolutely|certainly|of course|definitely){_END}{_NOT_BEFORE_NO})"
+)
+_NO = (
+    rf"(?:nope|nah|(?:never|not (?:at all|really|quite|so)|{_HE_IS}(?: not|n't)"
+    rf"|(?:it|they|he|she) (?:can't|cannot|won't)){_END})"
+)
+_END_ZH = r"(?=[,。!]|\Z)"
+_YES_ZH = rf"(?:是的|没错|(?:对|的确|确实|当然|有|可以|会){_END_ZH})"
+_NO_ZH = rf"(?:(?:不是的?|并?非|不|没有|并?不(?:会|能|可以|行|对|属于)|错了?){_END_ZH})"
+_YES_OR_NO = {"yes": _YES, "no": _NO, "是": _YES_ZH, "是的": _YES_ZH, "对": _YES_ZH, "否": _NO_ZH, "不是": _NO_ZH}
+# A person's name of two words, or of three with a middle name or its initial.
+_FULL_NAME = lazy(r"(?!The )[A-Z][\w'-]+ (?:[A-Z](?:\.|\w*) )?[A-Z][\w'-]+")
+# Words in the names of organisations, prizes and competitions, which are not surnames.
+ORGANISATIONS = words(
+    "university company foundation institute committee group ltd inc corp council prize award cup league college "
+    "school academy association court museum bank times party club service department ministry union"
+)
+_HEAD = lazy(r"^(?:[Tt]he )?(\S.*\S) ([A-Za-z]{3,})$")
+_WATERS = frozenset({"sea", "ocean", "river", "desert", "mountains", "canal", "strait"})
+_CITIES = frozenset({"city", "town"})  # Mexico is not Mexico City.
+_MIN_HEADLESS = 3  # letters of a name without its last word
+_AFTER_SHORT = r"(?=[.,;!?)\n]|\Z| (?:is|was|has|had|in|on|at|to|from|for|by)\b)"
+# Adjectives that do not identify anything without their noun.
+_ADJECTIVES = words(
+    "the a an new old north south east west northern southern eastern western great grand little big small young high "
+    "low upper lower royal national central united international general first second third last black white red green "
+    "blue yellow brown golden silver summer winter spring autumn public open free good bad hard soft long short indian "
+    "arabian persian norwegian korean chinese japanese american british english french german russian"
+)
+# Words that can separate two names, and so are not middle names.
+_NO_MIDDLE_NAME = (
+    r"(?!(?:an?|and|or|but|the|of|in|on|at|to|for|by|with|from|as|is|was|were|are|has|had|who|that|not|nor|vs?|versus|over"
+    r"|than|then|beats?|met|won|lost|led|told|said|says|[a-z]+ed|[a-z]+ing|[a-z]+ly)\b)"
+)
+# Forms of an auxiliary verb inside an answer such as 'deposits were counted twice', whose tense may differ.
+_AUXILIARIES = frozenset({"was", "were", "is", "are"})
+EDGES = " \n\"'.,;:!?。、《》〈〉()[]<>"
+
+
+class Name(NamedTuple):
+    """An alias that is neither a date nor a quantity.
+
+    Attributes:
+        key: Its longest sequence of letters or digits; a text without the key does not contain the name.
+        pattern: The source of its pattern. It is compiled on first use, because compiling takes half of the time of
+            preparing an answer and most responses do not need it.
+        rule: How close it is to the alias: `name`, `name.surname` or, for a shorter or longer form, `name.variant`.
+        bearers: For a surname that is not an alias: its unfolded form.
+        given: The given name of the person.
+    """
+
+    key: str
+    pattern: str
+    rule: str = "name"
+    bearers: str | None = None
+    given: str = ""
+
+
+def as_name(alias: str, folded: str, lang: Lang) -> Name | None:
+    """Return the pattern of an alias, or None if it has no letters and no digits."""
+    if score := SCORE.fullmatch(folded):
+        first, second = (_any_script(number) for number in score.groups())
+        return Name("", rf"(?<![0-9.十-]){first} ?(?:-|:|比|(?:goals? )?to) ?{second}(?![0-9十]|\.[0-9])")
+    if folded in _YES_OR_NO:
+        negated = "" if folded.isascii() else "(?<![不并未非没])"
+        return Name("", rf"{negated}{_bounded(folded, folded[0], folded[-1])}|\A\W*{_YES_OR_NO[folded]}")
+    spaced = fold(_ACRONYM.sub(lambda match: " ".join(match[0]), _CAMEL.sub("-", alias)), "en").strip(EDGES)
+    phrase = spaced.replace("&", " and ").removeprefix("the ")
+    runs = list(_RUN.finditer(phrase))
+    if not runs:
+        return None
+    parts = [re.escape(runs[0][0])]
+    for before, run in pairwise(runs):
+        between = phrase[before.end() : run.start()]
+        are_words = before[0].isalpha() and run[0].isalpha() and min(len(before[0]), len(run[0])) > 1
+        are_separate = lang == "en" and are_words and between.strip("'-")
+        parts += [r"[\W_]{1,3}" if are_separate else r"[\W_]{0,3}", _escape(run[0])]
+    key = max((run[0] for run in runs if run[0] != "and"), key=len, default=runs[0][0])
+    last = _LAST_WORD.search(alias) if lang == "en" else None
+    if last and not alias.endswith("s"):  # oaks for oak
+        parts.append("" if last[1] in _NO_PLURAL else "s?")
+    elif last and len(runs) > 1:  # red apple for red apples; a single word may have another meaning (news, goods)
+        parts.append("?")
+        key = key.removesuffix("s")
+    is_year = alias.endswith("年")  # 3至5年 is not 3至5年级
+    return Name(key, _bounded("".join(parts), runs[0][0][0], runs[-1][0][-1]) + ("(?!级)" if is_year else ""))
+
+
+def with_gaps(alias: str, folded: str, lang: Lang, *, is_person: bool) -> list[Name]:
+    """Return a phrase with other words between its own ('missing his pit stop'), or a person with a middle name."""
+    if lang == "zh":
+        if len(folded) < _MIN_PHRASE_ZH or not _ONLY_HAN.fullmatch(folded):
+            return []
+        return [] if _NEGATION.search(folded) else [_variant(folded[0], r"[^,。;!?\n不未非没无]{0,2}".join(folded))]
+    parts = folded.split()
+    if is_person and _FULL_NAME.fullmatch(alias.strip()):
+        return [_with_middle_name(*parts)]
+    stems = [
+        word[: max(4, len(word) - 3)] for word in parts if len(word) > 3 and word.isalpha() and word not in _COMMON
+    ]
+    is_phrase = 2 <= len(stems) == len(set(stems)) <= _MAX_STEMS and alias.islower()
+    if not is_phrase or _NEGATION.search(folded):
+        return []
+    return [
+        _variant(max(stems, key=len), r"\b" + rf"[a-z]*(?: {_NOT_NEGATED}[^\s.;!?]+){{0,5}}? ".join(stems) + "[a-z]*")
+    ]
+
+
+def _variant(key: str, pattern: str) -> Name:
+    return Name(key, pattern, "name.variant")
+
+
+def _with_middle_name(first: str, *rest: str) -> Name:
+    """Return a person with a middle initial or without the middle name; an initial may be written out."""
+    *middle, last = rest
+    initial = re.escape(middle[0][0]) if middle else "[a-z]"
+    forms = rf"{initial}\.?"
+    if middle and len(middle[0].rstrip(".")) == 1:
+        forms += rf"|{_NO_MIDDLE_NAME}{initial}[a-z-]+"
+    between = rf"(?: (?:{forms})){'?' if middle else ''} "
+    return _variant(last, _bounded(re.escape(first) + between + re.escape(last), first[0], last[-1]))
+
+
+def without_head(alias: str, question: str) -> list[Name]:
+    """Return a name without its last word if the question has that word: 'Ortega' for 'Ortega map' (which map?).
+
+    The names of waters and deserts can be shortened after any question, but only after an article: the Nile.
+    """
+    found = _HEAD.match(alias)
+    if found is None:
+        return []
+    short, head = fold(found[1], "en"), found[2].lower()
+    is_asked = re.search(rf"\b{head}s?\b", question) is not None
+    is_adjective = short.rpartition(" ")[2] in _ADJECTIVES
+    is_number = short.replace(",", "").replace(".", "").isdigit()
+    if is_adjective or is_number or head in _CITIES or len(short) < _MIN_HEADLESS or short in question:
+        return []
+    name = re.escape(short)
+    forms = [rf"(?<=\bthe ){name}{_AFTER_SHORT}"] if is_asked or head in _WATERS else []
+    if is_asked:
+        forms += [rf"\b{name}(?='s(?:[.,;!?)\n]|\Z))", rf"(?:\A|(?<=\bit is )|(?<=\bit was )){name}(?=\W*\Z)"]
+    return [_variant(short, "|".join(forms))] if forms else []
+
+
+def _any_script(number: str) -> str:
+    forms = [number]
+    if len(number) <= _LONGEST:
+        forms.append(in_words(int(number)))
+    if len(number) == 1:
+        forms.append("零一二三四五六七八九"[int(number)])
+    return f"(?:{'|'.join(forms)})"
+
+
+def find_surname(alias: str, folded: str, question: str) -> list[Name]:
+    """Return the surname (the last of two or three words) if the question asks for a person."""
+    parts = re.split(r"[ ·]", folded)
+    is_name = all(part.replace(".", "").replace("-", "").isalpha() for part in parts)
+    if len(parts) not in (2, 3) or not is_name or not _ASKS_WHO.search(question):
+        return []
+    last = parts[-1]
+    if len(last) < 3 or last in question or last in ORGANISATIONS:
+        return []
+    given, *_, family = re.split(r"[\s·・•]+", alias.strip())
+    return [Name(last, _bounded(re.escape(last), last[0], last[-1]), "name.surname", family, given)]
+
+
+def _escape(run: str) -> str:
+    if run in _AUXILIARIES:
+        return "(?:was|were|is|are|(?:has|have|had) been)"
+    return "(?:and|&)" if run == "and" else re.escape(run)
+
+
+def _bounded(pattern: str, first: str, last: str) -> str:
+    """Add boundaries to Latin words and numbers; Chinese has no word boundaries."""
+    # The lookbehinds follow the first character, because the regex engine finds characters faster.
+    head = pattern[:1] if pattern[:1].isalnum() else ""
+    any_character = "." if head else ""
+    before = head + (rf"(?<![a-z0-9]{any_character})" if first.isascii() else "")
+    before += rf"(?<![0-9][.,]{any_character})" if first.isdigit() else ""
+    after = r"(?![a-z0-9])" if last.isascii() else ""
+    after += r"(?![.,][0-9])" if last.isdigit() else ""
+    return before + pattern[len(head) :] + after

@@ -1,0 +1,192 @@
+"""Dates and numbers in forms that resemble another date or number."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from ragbed.schema import Lang
+from ragbed.scoring.robust import score
+from tests.scoring.robust.cases import make_case
+
+_WHEN = {"en": "When did it open?", "zh": "什么时候开业？"}
+_HOW_MANY = {"en": "How many were there?", "zh": "有多少？"}
+_YEAR_ZH = "哪一年开业？"
+
+
+def _is_correct(question: str, gold: str, reply: str, lang: Lang) -> bool:
+    return bool(score(make_case(question, [[gold]], None, lang), reply)["correct"])
+
+
+@pytest.mark.parametrize(
+    ("gold", "reply"),
+    [
+        ("1990年", "工程历时90年。"),
+        ("1960年", "开业60年了。"),
+        ("1978年", "他花了七八年才完成。"),
+        ("1989年", "八九年时间。"),
+        ("1999年", "九九年义务。"),
+        ("1964年", "昭和64年开业。"),
+        ("1960年", "乾隆60年春开业。"),
+        ("1979年", "公元79年。"),
+        ("1980年", "在80年的时间里建成。"),
+    ],
+)
+def test_a_duration_or_another_calendar_is_not_a_year(gold: str, reply: str) -> None:
+    assert not _is_correct(_YEAR_ZH, gold, reply, "zh")
+
+
+@pytest.mark.parametrize(
+    ("gold", "reply"), [("1998年", "于98年开业。"), ("1989年", "在八九年开业。"), ("1974年", "七四年春天开业。")]
+)
+def test_a_year_can_have_two_digits(gold: str, reply: str) -> None:
+    assert _is_correct(_YEAR_ZH, gold, reply, "zh")
+
+
+@pytest.mark.parametrize(
+    ("gold", "reply", "is_correct"),
+    [("90年", "九十年。", True), ("50年", "五十年", True), ("80年", "80年", True), ("60年", "于1960年建成。", False)],
+)
+def test_a_duration_can_have_the_form_of_a_year(gold: str, reply: str, is_correct: bool) -> None:
+    assert _is_correct("用了多久？", gold, reply, "zh") is is_correct
+
+
+@pytest.mark.parametrize(
+    ("reply", "lang", "is_correct"),
+    [
+        ("In 2018 she signed the contract, and the following year, on 5 June, it opened.", "en", False),
+        ("It was announced in 2018 that it would open on 5 June next year.", "en", False),
+        ("Work began in 2018 and lasted a year, until it opened on 5 June.", "en", False),
+        ("The 2018 plan failed, so it opened on 5 June 2 years later.", "en", False),
+        ("Signed in 2018, ready the next year, it opened on 5 June of that year.", "en", False),
+        ("It was announced in 2018, on 5 June the next year it opened.", "en", False),
+        ("In May 2018, on 5 June as planned.", "en", False),
+        ("2018年签约，次年6月5日开业。", "zh", False),
+        ("2018年宣布，第二年6月5日开业。", "zh", False),
+        ("2018年动工，两年后的6月5日开业。", "zh", False),
+        ("It was announced in 2018 and opened on 5 June of that year.", "en", True),
+        ("It was announced in 2018 and opened later that year, on 5 June.", "en", True),
+        ("In 2018, on 5 June.", "en", True),
+        ("2018年签约，同年6月5日开业。", "zh", True),
+        ("2018年动工，当年的6月5日开业。", "zh", True),
+    ],
+)
+def test_a_date_takes_only_the_year_to_which_it_refers(reply: str, lang: Lang, is_correct: bool) -> None:
+    gold = {"en": "5 June 2018", "zh": "2018年6月5日"}[lang]
+    assert _is_correct(_WHEN[lang], gold, reply, lang) is is_correct
+
+
+@pytest.mark.parametrize(
+    ("question", "gold", "reply", "is_correct"),
+    [
+        ("谁演唱了这首歌？", "伍佰", "这首歌由伍佰演唱。", True),
+        ("谁演唱了这首歌？", "伍佰", "五百。", False),
+        ("这个镇叫什么？", "万柒镇", "万柒镇。", True),
+        ("这家店叫什么？", "陆仟", "陆仟。", True),
+        ("有多少人参加？", "肆拾捌人", "肆拾捌人。", True),
+        ("有多少人参加？", "肆拾捌人", "48人。", True),
+        ("有多少人参加？", "48人", "共有肆拾捌人参加。", True),
+        ("有多少人参加？", "48人", "伍拾捌人。", False),
+        ("奖金是多少？", "叁万元", "3万元。", True),
+    ],
+)
+def test_formal_numerals_count_before_units_only(question: str, gold: str, reply: str, is_correct: bool) -> None:
+    assert _is_correct(question, gold, reply, "zh") is is_correct
+
+
+@pytest.mark.parametrize(
+    ("gold", "reply", "lang", "is_correct"),
+    [
+        ("5", "½ cup.", "en", False),
+        ("5", "1 ½ cups.", "en", False),
+        ("25", "¼ cup.", "en", False),
+        ("2", "½ cup.", "en", False),
+        ("11", "1½ cups.", "en", False),
+        ("1/2", "½.", "en", True),
+        ("50%", "½ of them.", "en", True),
+        ("0.5", "½ cup.", "en", True),
+        ("1.5", "1 ½ cups.", "en", True),
+        ("2.75", "2¾ cups.", "en", True),
+        ("½ mile", "0.5 mile", "en", True),
+        ("50%", "0.5% of them.", "en", False),
+        ("5升", "½升。", "zh", False),
+        ("1.5升", "1½升。", "zh", True),
+        ("30", "3 × 10¹⁰.", "en", False),
+        ("10", "About 10⁵ bacteria.", "en", False),
+        ("5", "10⁵ bacteria.", "en", False),
+        ("1", "There are 10¹ stars.", "en", False),
+        ("103", "There are 10³ stars.", "en", False),
+        ("3", "3 × 10⁻⁶ litres.", "en", False),
+        ("30 billion", "3 × 10¹⁰ stars", "en", True),
+        ("3000", "3 × 10³ stars", "en", True),
+        ("100,000", "10⁵ bacteria.", "en", True),
+        ("30亿", "3×10⁹。", "zh", True),
+        ("12 km²", "12 km².", "en", True),
+    ],
+)
+def test_fractions_and_powers_are_single_numbers(gold: str, reply: str, lang: Lang, is_correct: bool) -> None:
+    assert _is_correct(_HOW_MANY[lang], gold, reply, lang) is is_correct
+
+
+@pytest.mark.parametrize(
+    ("question", "gold", "reply"),
+    [
+        ("In which place did she finish?", "third", "She finished second with 33% of the vote."),
+        ("In which place did she finish?", "fifth", "She finished second, ahead of 20% of the field."),
+        ("In which place did she finish?", "eighth", "She came 1/8 of a second behind, in second."),
+        ("How many items are there?", "3", "3. Athens"),
+        ("How many items are there?", "7", "7. None of them are counted."),
+        ("How many items are there?", "12", "1. Athens\n12. Rome"),
+        ("When was it built?", "2nd century", "100s of people built it in 1950."),
+        ("When was it built?", "11th century", "1000s of people built it in 1950."),
+    ],
+)
+def test_ordinals_and_list_numbers_are_not_quantities(question: str, gold: str, reply: str) -> None:
+    assert not _is_correct(question, gold, reply, "en")
+
+
+@pytest.mark.parametrize(
+    ("gold", "reply", "lang", "is_correct"),
+    [
+        ("12,345", "About 12,300 people attended.", "en", True),
+        ("12,345 people", "It was just over 12,300 people.", "en", True),
+        ("12,345", "About 12,350 people attended.", "en", True),
+        ("12,390 people", "Nearly 12,400 people attended.", "en", True),
+        ("12,345", "About 12,340 people attended.", "en", False),
+        ("12,390 people", "Just over 12,400 people attended.", "en", False),
+        ("12,345 people", "Nearly 12,300 people attended.", "en", False),
+        ("12,345 km", "About 12,300 people attended.", "en", False),
+        ("12345人", "约12300人。", "zh", True),
+        ("12345人", "近12300人。", "zh", False),
+        ("12390人", "将近12400人。", "zh", True),
+    ],
+)
+def test_a_rounded_number_agrees_with_its_wording(gold: str, reply: str, lang: Lang, is_correct: bool) -> None:
+    assert _is_correct(_HOW_MANY[lang], gold, reply, lang) is is_correct
+
+
+@pytest.mark.parametrize(("gold", "fake"), [("12,300", "12,345"), ("12,300 people", "12,345 people")])
+def test_an_exact_number_takes_precedence_over_a_rounded_one(gold: str, fake: str) -> None:
+    reply = "About 12,300 people attended."
+    assert score(make_case(_HOW_MANY["en"], [[gold]], [[fake]], "en"), reply)["correct"]
+    assert not score(make_case(_HOW_MANY["en"], [[fake]], [[gold]], "en"), reply)["correct"]
+
+
+@pytest.mark.parametrize(
+    ("gold", "reply", "lang"),
+    [
+        ("12345人", "约" + "一" * 5000, "zh"),
+        ("一" * 5000, "约12300人。", "zh"),
+        ("12345人", "约" + "亿" * 2000, "zh"),
+        ("1" * 4000, "It was 2.", "en"),
+        ("1" * 4000 + "年", "2年。", "zh"),
+        ("50", "51. a\n" * 4000, "en"),
+        ("50", "51. a " * 4000, "en"),
+        ("5 June 2018", "In 2019 and 2020 on 6 June. " + "5 June; " * 2000, "en"),
+    ],
+)
+def test_long_numbers_and_lists_are_scored_in_little_time(gold: str, reply: str, lang: Lang) -> None:
+    start = time.process_time()
+    assert not _is_correct(_HOW_MANY[lang], gold, reply, lang)
+    assert time.process_time() - start < 5

@@ -1,0 +1,128 @@
+"""Names that differ in one word, shortened names, plurals, and yes or no in other words."""
+
+from __future__ import annotations
+
+import pytest
+
+from ragbed.schema import Lang
+from ragbed.scoring.robust import score
+from tests.scoring.robust.cases import make_case
+
+
+@pytest.mark.parametrize(
+    ("question", "gold", "reply", "lang"),
+    [
+        ("Who was the president?", "John Adams", "John Quincy Adams was the president.", "en"),
+        ("Who was the president?", "Martin Paul Smith", "It was Martin Peter Smith.", "en"),
+        ("Who was the president?", "Paul Anderson", "It was Paul Thomas Anderson.", "en"),
+        ("Who was the president?", "James Jones", "The actor is James Earl Jones.", "en"),
+        ("Which university did she attend?", "Oxford University", "She attended Oxford Brookes University.", "en"),
+        ("Which university did she attend?", "Ohio State University", "She attended Ohio University.", "en"),
+        ("Who employed her?", "Ohio State University", "Ohio University employed her.", "en"),
+        ("Who employed her?", "Oxford University", "Oxford Brookes University employed her.", "en"),
+        ("Which prize did he win?", "Nobel Peace Prize", "He won the Nobel Physics Prize.", "en"),
+        ("Which league did he play in?", "National Football League", "He played in the National League.", "en"),
+        ("Which league did he play in?", "National League", "He played in the National Football League.", "en"),
+        ("Which league did he play in?", "American League", "He played in the American Hockey League.", "en"),
+        ("Which court ruled?", "Supreme Court", "The Supreme Administrative Court ruled.", "en"),
+        ("Which competition was it?", "World Cup", "It was the World Club Cup.", "en"),
+        ("Where is it?", "New South Wales", "It is in New Wales.", "en"),
+        ("Which country?", "South Korea", "South Asian Korea", "en"),
+        ("Which city hosted it?", "Mexico City", "It was held in Cancun, Mexico.", "en"),
+        ("Which city hosted it?", "Panama City", "It was held in Colon, Panama.", "en"),
+        ("Which city club won?", "Manchester City", "Manchester United won.", "en"),
+        ("Which club did he play for?", "Manchester City", "Manchester United.", "en"),
+        ("Which strait is it?", "Bering Strait", "It is the Bering Sea.", "en"),
+        ("Which sea is it?", "Arabian Sea", "It is the Arabian Desert.", "en"),
+        ("What did they cross?", "Atlantic Ocean", "They reached Atlantic City.", "en"),
+        ("Where was it?", "Indian Ocean", "It was in an Indian village.", "en"),
+        ("Which war was it?", "Korean War", "It was the Korean Uprising.", "en"),
+        ("Which war was it?", "Crimean War", "It was the Crimean Offensive.", "en"),
+        ("Which museum was it?", "Paris Museum", "It was the Louvre in Paris.", "en"),
+        ("Which airport?", "Chicago Airport", "Midway, in Chicago.", "en"),
+        ("Which river is it?", "Jordan River", "It is the Yarmouk, in Jordan.", "en"),
+        ("Which city hosted it?", "Kansas City", "It was Kansas.", "en"),
+        ("Which bridge was closed?", "London Bridge", "Tower Bridge in London was closed.", "en"),
+        ("Which river is it?", "Mississippi River", "The Pearl River in Mississippi.", "en"),
+        ("Which university did she attend?", "Boston University", "She attended Boston College.", "en"),
+        ("What did he read?", "news", "He read a new novel.", "en"),
+        ("What did they sell?", "goods", "They sold good wine.", "en"),
+        ("What was it?", "new", "It was the news.", "en"),
+        ("What did they find?", "wood", "They found the woods.", "en"),
+        ("How many were there?", "one", "Only one, no, four.", "en"),
+        ("How many were there?", "one", "Just one, or two.", "en"),
+        ("Is it open?", "yes", "Indeed it is not.", "en"),
+        ("Is it open?", "yes", "Indeed there is no evidence of that.", "en"),
+        ("Is it open?", "yes", "Indeed it is closed.", "en"),
+        ("Is it open?", "yes", "It is indeed closed.", "en"),
+        ("Is it open?", "yes", "Indeed it was false.", "en"),
+        ("Is it open?", "yes", "It is: closed.", "en"),
+        ("Is it open?", "yes", "Indeed, it is not.", "en"),
+        ("Is it open?", "yes", "Certainly, it isn't open.", "en"),
+        ("Is it open?", "yes", "Of course it is not.", "en"),
+        ("Is it open?", "yes", "It is, however, closed.", "en"),
+        ("Who wrote the book?", "George W. Bush", "It was George H. W. Bush.", "en"),
+        ("Where was it?", "Sahara Desert", "It was at the Sahara Hotel.", "en"),
+        ("有多少？", "5双", "5对情侣。", "zh"),
+        ("多少时间？", "3到5年", "3-5年级。", "zh"),
+        ("总统是谁？", "约翰·亚当斯", "是约翰·昆西·亚当斯。", "zh"),
+        ("开放吗？", "是", "的确不是。", "zh"),
+        ("开放吗？", "是", "确实没有开放。", "zh"),
+    ],
+)
+def test_a_different_name_is_not_credited(question: str, gold: str, reply: str, lang: Lang) -> None:
+    assert not score(make_case(question, [[gold]], None, lang), reply)["correct"]
+
+
+@pytest.mark.parametrize(
+    ("question", "gold", "reply", "lang"),
+    [
+        ("Who was the president?", "John Smith", "John A. Smith won it.", "en"),
+        ("Who was the president?", "Franklin D. Roosevelt", "Franklin Delano Roosevelt.", "en"),
+        ("Who was the president?", "Franklin D. Roosevelt", "It was Franklin Roosevelt.", "en"),
+        ("Who was the president?", "John Fitzgerald Kennedy", "It was John F. Kennedy.", "en"),
+        ("Who was the president?", "John Fitzgerald Kennedy", "It was John Kennedy.", "en"),
+        ("Which map shows the island?", "Ortega map", "The island is on Ortega's.", "en"),
+        ("Which map shows it?", "Ortega map", "Ortega.", "en"),
+        ("Which sea?", "Caspian Sea", "the Caspian", "en"),
+        ("What did they cross?", "Atlantic Ocean", "They crossed the Atlantic.", "en"),
+        ("Which river is it?", "Nile River", "The Nile is the longest.", "en"),
+        ("Which museum?", "Louvre Museum", "They visited the Louvre.", "en"),
+        ("What did they plant?", "oak", "oaks", "en"),
+        ("What did they eat?", "red apples", "Each ate a red apple.", "en"),
+        ("How many were there?", "one", "Only one.", "en"),
+        ("How many were there?", "one", "Just one, in May.", "en"),
+        ("Is it open?", "yes", "Indeed it is.", "en"),
+        ("Is it open?", "yes", "It is indeed.", "en"),
+        ("Is it open?", "yes", "Indeed, it has opened.", "en"),
+        ("Is it open?", "yes", "It is, since May.", "en"),
+        ("有多少鞋？", "5双", "5双鞋。", "zh"),
+        ("有多少情侣？", "5对", "五对情侣。", "zh"),
+        ("多少时间？", "3到5年", "3-5年。", "zh"),
+        ("开放吗？", "是", "的确，已经开放。", "zh"),
+    ],
+)
+def test_another_form_of_a_name_is_credited(question: str, gold: str, reply: str, lang: Lang) -> None:
+    assert score(make_case(question, [[gold]], None, lang), reply)["correct"]
+
+
+@pytest.mark.parametrize(
+    ("question", "gold", "fake", "reply"),
+    [
+        ("Who was the president?", "John Adams", "John Quincy Adams", "It was John Adams."),
+        ("Who was the president?", "John Quincy Adams", "John Adams", "It was John Quincy Adams."),
+        ("Who was the president?", "John Adams", "John Q. Adams", "It was John Adams."),
+        ("Who was the president?", "Martin Paul Smith", "Martin Peter Smith", "It was Martin Paul Smith."),
+        ("Which university?", "Ohio University", "Ohio State University", "It was Ohio University."),
+        ("Who won?", "Ohio State University", "Ohio University", "It was Ohio State University."),
+        ("Which league?", "National League", "National Football League", "The National League."),
+        ("Which league?", "National Football League", "National League", "The National Football League."),
+        ("How many people attended?", "12,300 people", "12,345 people", "About 12,300 people attended."),
+        ("Which city?", "Mexico City", "Mexico", "It was Mexico City."),
+    ],
+)
+def test_an_exact_answer_is_not_read_as_the_other_answer(question: str, gold: str, fake: str, reply: str) -> None:
+    right = score(make_case(question, [[gold]], [[fake]], "en"), reply)
+    assert (right["correct"], right["misled"]) == (True, False)
+    wrong = score(make_case(question, [[fake]], [[gold]], "en"), reply)
+    assert (wrong["correct"], wrong["misled"]) == (False, True)
