@@ -18,7 +18,7 @@ from tests.ui.viewer.runs import CASES, REPLIES, add_replies, write_run
 from tests.ui.viewer.served import Served, serve_runs
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Locator, Page
+    from playwright.sync_api import Browser, Locator, Page, Route
 
 
 @pytest.fixture(scope="module")
@@ -294,6 +294,21 @@ def test_new_and_resumed_runs_appear_while_the_viewer_is_open(browser: Browser, 
         write_run(tmp_path / "later", CASES, {"made/misled": REPLIES["made/misled"]})
         page.get_by_role("button", name="Show new results").click()
         expect(rows(page)).to_have_count(6)
+        opened.assert_harmless()
+
+
+def test_results_indexed_during_the_first_draw_appear(browser: Browser, tmp_path: Path) -> None:
+    with serve_runs(tmp_path) as served, open_page(browser, served.origin) as opened:
+
+        def index_a_run_before_the_page_is_drawn(route: Route) -> None:
+            empty = route.fetch()
+            write_run(tmp_path / "run", CASES, {"made/good": REPLIES["made/good"]})
+            served.wait_for(3)
+            route.fulfill(response=empty)
+
+        opened.page.route("**/api/overview*", index_a_run_before_the_page_is_drawn, times=1)
+        enter(opened.page, served)
+        expect(opened.page.locator("table.overview")).to_contain_text("made/good")
         opened.assert_harmless()
 
 

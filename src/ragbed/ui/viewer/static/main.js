@@ -20,7 +20,7 @@ const work = el("div", { class: "work", role: "status" });
 const top = el("header", { class: "top screen-only" });
 let drawing = new AbortController();
 let told = null; // The runs' latest progress, as reported by the server.
-let seen = null; // The progress at the time the page was drawn.
+let seen = null; // The progress before the page's data were read.
 
 /** Go to a URL and draw its page. */
 async function go(link, { replace = false, keep = false } = {}) {
@@ -33,11 +33,12 @@ async function draw({ keep = false } = {}) {
   drawing = new AbortController();
   const { signal } = drawing;
   const started = performance.now();
+  const before = told;
   try {
     const drawn = await DRAW[shownPage()](go, signal, { keep });
     if (signal.aborted) return;
     fill(page, drawn);
-    seen = told;
+    seen = before;
   } catch (error) {
     if (signal.aborted) return;
     fill(page, drawProblem(error));
@@ -81,14 +82,19 @@ function topParts() {
   ];
 }
 
+/** Ask the server how far the runs and their indexes are. */
+async function readProgress() {
+  const { runs } = await get("/api/progress");
+  told = JSON.stringify(runs.map((run) => [run.name, run.indexed, run.results]));
+  return runs;
+}
+
 /** Follow the progress of runs and their indexes. */
 async function follow() {
   let pause = IDLE_S;
   try {
-    const { runs } = await get("/api/progress");
-    told = JSON.stringify(runs.map((run) => [run.name, run.indexed, run.results]));
+    const runs = await readProgress();
     const isBusy = runs.some((run) => run.process || run.indexed < run.results);
-    seen ??= told;
     if (told !== seen && shownPage() === "overview") await draw({ keep: true });
     fill(work, runs.map(drawWork), told !== seen && shownPage() === "trials" ? drawRefresh() : null);
     pause = isBusy ? BUSY_S : IDLE_S;
@@ -120,6 +126,7 @@ async function begin() {
   window.addEventListener("popstate", () => draw());
   try {
     await enter();
+    await readProgress(); // Before the first draw, so that results indexed during it are noticed.
   } catch (error) {
     fill(page, drawProblem(error));
     return;
