@@ -185,13 +185,22 @@ class _Watch:
 
 def _family(pid: str) -> Iterator[str]:
     yield pid
+    command = _command(pid)
     for task in Path(f"/proc/{pid}/task").glob("*/children"):
         try:
             children = task.read_text("utf-8").split()
         except OSError:  # the process has exited
             continue
         for child in children:
-            yield from _family(child)
+            if _command(child) != command:  # until a new process runs its own command, it shares its parent's memory
+                yield from _family(child)
+
+
+def _command(pid: str) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
 
 
 def _resident_mb(pid: str) -> float:

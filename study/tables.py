@@ -236,8 +236,8 @@ def findings(outcomes: Outcomes) -> Iterator[str]:
     substring = [row.difference.value for row in outcomes.rows("3b")]
     failed, calls = count_failed(outcomes)
     yield (
-        f"* At 80% noise, accuracy is {_range(rgb)} points lower than without noise on RGB's Chinese questions, and "
-        f"{_range(synthetic)} points lower on synthetic data, wherever the difference is significant."
+        f"* Where the difference is significant, accuracy at 80% noise is {_range(rgb)} points lower than without "
+        f"noise on RGB's Chinese questions, and {_range(synthetic)} points lower on synthetic data."
     )
     yield (
         f"* In {len(evidence)} of {len(outcomes.rows('3a'))} rows, accuracy falls significantly less if the amount "

@@ -30,7 +30,7 @@ _UNCLEAR: dict[Lang, re.Pattern[str]] = {
         "|^(?:但|而|不过|因此|所以|于是|其中|随后|后来|同时|至此|此外)"
     ),
 }
-# Words that are clear in a quotation, but not in a question of its own.
+# Words that are clear in a quotation, but not in a separate question.
 _CONTEXT: dict[Lang, re.Pattern[str]] = {
     "en": re.compile(r"\b(?:now|there|here|later|earlier|still|already|also|both|neither|so far)\b", re.IGNORECASE),
     "zh": re.compile("[也又还]|目前|现在|如今|随后|后来|之后|分别|最终"),

@@ -38,9 +38,9 @@ class Unigram:
         self._fold, self._unknown = fold, unknown
         self._scores = {piece: (score, at) for at, (piece, score) in enumerate(pieces.items()) if at not in special}
         self._unknown_score = min(pieces.values()) - UNKNOWN_PENALTY
-        self._longest: dict[str, int] = {}
+        self._longest: dict[str, int] = {}  # by the first two characters, which rule out most longer pieces
         for piece in self._scores:
-            self._longest[piece[:1]] = max(self._longest.get(piece[:1], 1), len(piece))
+            self._longest[piece[:2]] = max(self._longest.get(piece[:2], 0), len(piece))
         self._encode_cached = lru_cache(CACHED_WORDS)(self._encode_word)
 
     def encode(self, text: str) -> list[int]:
@@ -54,14 +54,16 @@ class Unigram:
         return tokens
 
     def _encode_word(self, word: str) -> tuple[int, ...]:
+        find, longest = self._scores.get, self._longest.get
         best = [0.0] + [-float("inf")] * len(word)
         came_from: list[tuple[int, int]] = [(0, 0)] * (len(word) + 1)
-        for start in range(len(word)):
-            so_far = best[start]
-            if so_far + self._unknown_score > best[start + 1]:
-                best[start + 1], came_from[start + 1] = so_far + self._unknown_score, (start, self._unknown)
-            for end in range(start + 1, min(start + self._longest.get(word[start], 0), len(word)) + 1):
-                found = self._scores.get(word[start:end])
+        for start, first in enumerate(word):
+            so_far, end = best[start], start + 1
+            score, token = find(first) or (self._unknown_score, self._unknown)
+            if so_far + score > best[end]:
+                best[end], came_from[end] = so_far + score, (start, token)
+            for end in range(start + 2, min(start + longest(word[start : start + 2], 0), len(word)) + 1):
+                found = find(word[start:end])
                 if found and so_far + found[0] > best[end]:
                     best[end], came_from[end] = so_far + found[0], (start, found[1])
         tokens: list[int] = []

@@ -1,4 +1,4 @@
-"""Find the values that a text corrects, disputes or only plans, wherever the text says so."""
+"""Find the values that a text corrects, disputes or merely plans."""
 
 from __future__ import annotations
 

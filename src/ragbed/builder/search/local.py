@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from array import array
 from collections import defaultdict
+from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -36,6 +37,7 @@ class _LocalSearchEngine:
     def __init__(self, index: LocalIndex) -> None:
         self._index = index
         self._vectors: dict[Lang, tuple[array[int], list[np.ndarray]]] = {}
+        self._read: dict[Lang, int | None] = {}  # the last passage in the file when the vectors were read
 
     async def search(self, query: Query) -> list[Hit]:
         terms = list(dict.fromkeys(words_of(query.text)))[:_MAX_TERMS]
@@ -60,13 +62,16 @@ class _LocalSearchEngine:
         """Return the passages ranked by BM25, best first."""
         if not (terms := self._selective(terms)):
             return []
-        condition, values = _filters(query)
-        rows = self._index.rows(
-            f"SELECT passages.id {_OF} JOIN words ON words.rowid = passages.id "
-            f"WHERE words MATCH ? AND {condition} ORDER BY words.rank, passages.id LIMIT {_DEPTH}",
-            *(" OR ".join(f'"{term}"' for term in terms), *values),
-        )
-        return [number for (number,) in rows]
+        return self._first_allowed(query, self._rank_by_words(" OR ".join(f'"{term}"' for term in terms)))
+
+    def _rank_by_words(self, match: str) -> Iterator[int]:
+        # Most searches need only the first passages, and sorting the others takes longer than finding them.
+        for limit, offset in ((_CHECKED, 0), (-1, _CHECKED)):
+            for (number,) in self._index.rows(
+                "SELECT rowid FROM words WHERE words MATCH ? ORDER BY rank, rowid LIMIT ? OFFSET ?",
+                *(match, limit, offset),
+            ):
+                yield number
 
     def _selective(self, terms: list[str]) -> list[str]:
         """Return the words that occur in at most half of the passages. Other words have no weight in BM25.
@@ -86,10 +91,15 @@ class _LocalSearchEngine:
 
         vector = np.frombuffer(packed, np.float16).astype(np.float32)
         numbers, blocks = self._load(query.lang)
-        scores = np.concatenate([np.zeros(0, np.float32), *(block.astype(np.float32) @ vector for block in blocks)])
-        order = (numbers[place] for place in np.argsort(-scores, kind="stable").tolist())
+        # `einsum` uses one thread; the threads of a matrix product wait actively for the next one.
+        products = (np.einsum("ij,j->i", block.astype(np.float32), vector) for block in blocks)
+        scores = np.concatenate([np.zeros(0, np.float32), *products])
+        return self._first_allowed(query, (numbers[at] for at in np.argsort(-scores, kind="stable").tolist()))
+
+    def _first_allowed(self, query: Query, ranked: Iterator[int]) -> list[int]:
+        """Return the first passages in a ranking that meet the query's conditions."""
         found: list[int] = []
-        while len(found) < _DEPTH and (batch := list(islice(order, _CHECKED))):
+        while len(found) < _DEPTH and (batch := list(islice(ranked, _CHECKED))):
             found += self._allowed(query, batch)
         return found[:_DEPTH]
 
@@ -107,12 +117,17 @@ class _LocalSearchEngine:
         import numpy as np  # noqa: PLC0415 - slow to import
 
         numbers, blocks = self._vectors.setdefault(lang, (array("q"), []))
-        while rows := self._index.rows(
-            f"SELECT passages.id, vector {_OF} WHERE lang = ? AND passages.id > ? ORDER BY passages.id LIMIT {_BLOCK}",
-            *(lang, numbers[-1] if numbers else 0),
+        ((last,),) = self._index.rows("SELECT max(id) FROM passages")
+        while last != self._read.get(lang) and (
+            rows := self._index.rows(
+                f"SELECT passages.id, vector {_OF} WHERE lang = ? AND passages.id > ? "
+                f"ORDER BY passages.id LIMIT {_BLOCK}",
+                *(lang, numbers[-1] if numbers else 0),
+            )
         ):
             numbers.extend(number for number, _ in rows)
             blocks.append(np.frombuffer(b"".join(vector for _, vector in rows), np.float16).reshape(len(rows), -1))
+        self._read[lang] = last
         return numbers, blocks
 
 

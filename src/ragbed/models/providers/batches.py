@@ -155,7 +155,7 @@ class BatchService(ABC):
 
     @abstractmethod
     async def find(self, key: str, since: float, count: int, known: Collection[str]) -> str | None:
-        """Return the ID of the batch with the given key, or None if there is no such batch, waiting if necessary.
+        """Return the ID of the batch with the given key, or None if no batch has it, waiting if necessary.
 
         Args:
             key: The key.

@@ -2,8 +2,8 @@
 
 A sentence has its words, their beginnings, word classes, and pairs of neighbours, of which one may be a class. A
 response has the classes of its first, last and any sentence, pairs of classes, and the order of its candidates. A
-mention has the words and classes around it, the classes of its own and of the other sentences, and its position among
-the candidates. `#` precedes the name of a class.
+mention has the words and classes around it, the classes in its own sentence and in the other sentences, and its
+position among the candidates. `#` precedes the name of a class.
 """
 
 from __future__ import annotations

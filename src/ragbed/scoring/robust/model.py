@@ -103,7 +103,7 @@ def sentence_length(sentence: Sequence[Token]) -> float:
 def known_features(
     lang: Lang, before: str, classes_before: tuple[str, ...], word: str, classes: tuple[str, ...]
 ) -> dict[str, tuple[float, float]]:
-    """Return the features of two neighbours that have a weight, with their weights."""
+    """Return the weights of a word and its predecessor, by feature, without the features that have no weight."""
     weights = load_weights(lang).sentence
     features = word_features(before, classes_before, word, classes)
     return {feature: weights[feature] for feature in features if feature in weights}

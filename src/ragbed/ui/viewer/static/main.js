@@ -82,7 +82,7 @@ function topParts() {
   ];
 }
 
-/** Ask the server how far the runs and their indexes are. */
+/** Get the progress of the runs and their indexes from the server. */
 async function readProgress() {
   const { runs } = await get("/api/progress");
   told = JSON.stringify(runs.map((run) => [run.name, run.indexed, run.results]));
