@@ -32,7 +32,7 @@ def main() -> None:
 
 
 def _exit_now(*_: object) -> None:
-    """Exit on Ctrl-C without a traceback, before any work has started or after all work is done."""
+    """Exit without a traceback if Ctrl-C is pressed before any work has started or after all work is done."""
     os.write(2, b"ragbed: interrupted.\n")
     os._exit(130)
 

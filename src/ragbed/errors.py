@@ -36,7 +36,7 @@ MALFORMED_JSON = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
 def explain_failed_write(error: OSError) -> str:
-    """Explain why a file cannot be written, with a fix if one is known, and without a final full stop."""
+    """Return the reason why a file cannot be written, with a fix if one is known, but without a final full stop."""
     reason, fix = error.strerror or str(error), _FIXES.get(error.errno or 0)
     return f"{reason}. {fix}" if fix else reason
 
@@ -47,7 +47,7 @@ _MOST_SHOWN = 20  # maximum number of names to list in a message
 
 
 class RagbedError(Exception):
-    """The base class of all user errors, with a message and the command's exit code.
+    """The base class of ragbed's errors, with a message and the command's exit code.
 
     Example:
         >>> try:
@@ -103,7 +103,7 @@ class Stopped(RagbedError):
 
 
 class GateFailed(RagbedError):
-    """Everything succeeded, but a requested threshold was not reached."""
+    """The command succeeded, but a requested threshold was not reached."""
 
     exit_code = 4
 

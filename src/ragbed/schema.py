@@ -24,8 +24,8 @@ Expectation: TypeAlias = Literal["answer", "refuse", "correct"]
 Outcome: TypeAlias = Literal["ok", "truncated", "filtered", "error"]
 ScoreName: TypeAlias = Literal["correct", "refused", "flagged"]
 
-# Limits per answer and per slot. Published items have up to 5 slots and 30 aliases, and scoring compares every pair of
-# slots.
+# Maximum number of slots per answer and of aliases per slot. Published items have up to 5 slots and 30 aliases, and
+# scoring compares every pair of slots.
 MAX_SLOTS, MAX_ALIASES = 100, 1_000
 # A list of slots, all of which are required; each slot is a list of interchangeable aliases.
 Answer: TypeAlias = Annotated[
@@ -73,8 +73,8 @@ class Reject(Record, frozen=True, kw_only=True):
     """An input that a build step rejected, with the reason."""
 
     step: str
-    what: str  # URL, path or ID
-    outcome: str  # one word, e.g. robots, size, language, duplicate
+    what: str  # URL, path or ID of the input
+    outcome: str  # type of rejection in one word, e.g. robots, size, language, duplicate
     reason: str
 
 
@@ -124,7 +124,7 @@ class Passage(Record, frozen=True, kw_only=True):
 
     text: str
     stance: Stance
-    kind: str = "related"  # more detail than `stance`, e.g. related, rumour, outdated, partial
+    kind: str = "related"  # more detailed than `stance`, e.g. related, rumour, outdated, partial
     part: int | None = None  # integration: index, from 0, of the sub-question that the passage supports
     edit_of: int | None = None  # counterfactual: index of the true passage from which this one was made
     edits: tuple[tuple[int, int], ...] = ()  # counterfactual: character offsets of the false answer
@@ -133,7 +133,7 @@ class Passage(Record, frozen=True, kw_only=True):
     title: str | None = None
     date: str | None = None  # ISO date of the page
     snippet_of: str | None = None  # for a search engine's snippet: the URL of its page
-    page: str | None = None  # ID of the passage's article; `steps/pages.jsonl` maps it to the hash of the bytes
+    page: str | None = None  # ID of the passage's article; `steps/pages.jsonl` maps it to the page's hash
     licence: str | None = None
     reviewed: bool = False  # whether a person set the label, in which case rules do not check it
     dials: dict[str, int | float | str | bool] | None = None  # perturbations of a synthetic text
@@ -151,7 +151,7 @@ class Item(Question, frozen=True, kw_only=True):
     dial: str | None = None  # the perturbation, if this is the perturbed item of a minimal pair
     twin: str | None = None  # ID of the unperturbed item of the pair
     date: str | None = None  # ISO date of the event; models with a later knowledge cut-off may know the answer
-    valid: tuple[str, str] | None = None  # earliest and latest ISO dates of the pages that give the answer
+    valid: tuple[str, str] | None = None  # earliest and latest ISO dates of the pages that state the answer
     known_by: tuple[str, ...] = ()  # models that answered correctly without documents when the item was created
 
 
@@ -203,7 +203,7 @@ class Case(Record, frozen=True, kw_only=True):
     testbed: str
     question: str
     noise: Share | None  # requested fraction of distractors; None for a testbed without documents
-    noise_real: Share | None  # actual fraction, or the nearest possible one if the case is infeasible
+    noise_real: Share | None  # actual fraction of distractors, or the nearest possible one if infeasible
     k: Count  # requested number of documents
     correct: Share  # counterfactual: requested fraction of true documents
     arm: str  # distractor condition: related, random, fixed or control
@@ -217,7 +217,7 @@ class Case(Record, frozen=True, kw_only=True):
     fake: Answer | None
     expect: Expectation
     rotation: int = 0  # number of positions by which the documents are rotated (`--positions all`)
-    event: str | None = None  # the item's event
+    event: str | None = None  # the event that the question is about
     reason: str | None = None  # why the case is infeasible
     corpus: str | None = None  # end-to-end RAG: ID of the corpus that the system searches
     relevant: Count | None = None  # end-to-end RAG: number of passages in the corpus that support the answer
@@ -230,7 +230,7 @@ class Case(Record, frozen=True, kw_only=True):
 class Retrieved(Record, frozen=True, kw_only=True):
     """A passage that a RAG system retrieved or cited."""
 
-    id: str  # ID in the corpus, or the start of the text if the corpus does not contain it
+    id: str  # ID in the corpus, or the start of the text if the corpus does not contain the passage
     stance: Stance | None = None  # None if the corpus does not contain the passage
     part: int | None = None  # integration: index, from 0, of the answer part that the passage supports
     text: str = ""
@@ -256,7 +256,7 @@ class Step(Record, frozen=True, kw_only=True):
     usage: dict[str, int] | None = None
     latency_s: float | None = None
     cached: bool = False  # whether the response came from the cache
-    calls: tuple[ToolCall, ...] = ()  # search: the tools that the response calls
+    calls: tuple[ToolCall, ...] = ()  # search: the tool calls in the response
     searches: tuple[Search, ...] = ()  # search: the searches that the response requested
     protocol: Literal["tools", "text", "function"] | None = None  # search: how the model calls the tool
 
@@ -266,7 +266,7 @@ class Served(Record, frozen=True, kw_only=True):
 
     model: str | None = None  # name reported by the server; may be more specific than the requested name
     provider: str | None = None  # if the server is a router: the company whose servers answered
-    fingerprint: str | None = None  # identifies the weights and configuration
+    fingerprint: str | None = None  # the server's ID for its weights and configuration
     id: str | None = None  # ID of the response, for support requests to the provider
 
 
@@ -295,7 +295,7 @@ class Completion(Record, frozen=True, kw_only=True):
     citations: tuple[Retrieved, ...] | None = None  # end-to-end RAG: the passages that the answer cites
     confidence: float | str | None = None  # from 0 to 1, or the reason why it is unknown; None if not requested
     steps: tuple[Step, ...] = ()  # the calls of a strategy or episode; usage, latency and attempts are totals
-    calls: tuple[ToolCall, ...] = ()  # search: the tools that the response calls
+    calls: tuple[ToolCall, ...] = ()  # search: the tool calls in the response
 
 
 class Estimate(Record, frozen=True, kw_only=True):
@@ -311,4 +311,4 @@ class Estimate(Record, frozen=True, kw_only=True):
     errors: int
     infeasible: int
     truncated: int = 0
-    unsure: int = 0  # number of responses that the rules cannot decide; accuracy counts them as wrong
+    unsure: int = 0  # number of responses that the rules cannot classify; accuracy counts them as wrong

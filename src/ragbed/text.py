@@ -49,7 +49,7 @@ def squeezed(text: str) -> str:
 
 
 def holds_slot(folded_text: str, aliases: tuple[str, ...]) -> bool:
-    """Return whether a folded text contains one of the aliases in lower case."""
+    """Return whether a folded text contains the lower-case form of one of the aliases."""
     return any(alias.lower() in folded_text for alias in aliases)
 
 
@@ -84,7 +84,7 @@ def mentions_answer(text: str, answer: Answer) -> bool:
 
 
 def to_terms(text: str) -> list[str]:
-    """Return the search terms of a text: Latin words in lower case, and pairs of neighbouring Han characters."""
+    """Return the search terms in a text: Latin words in lower case, and pairs of neighbouring Han characters."""
     terms: list[str] = []
     for run in _compiled(_TERM).findall(text.lower()):
         is_han = run[0] > "\u3000"
@@ -116,8 +116,8 @@ _END = (
     rf"|(?P<latin>[.!?]+{_CLOSING})(?=\s)"
     r"|(?P<line>\n+)"
 )
-# Abbreviations after which a full stop does not necessarily end a sentence. Single letters are initials; sequences of
-# them are abbreviations such as "U.S.".
+# Abbreviations after which a full stop does not necessarily end a sentence. Single capital letters are
+# treated as initials, and sequences such as "U.S." as abbreviations.
 _ABBREVIATION = (
     r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|Sen|Rep|Gov|Gen|Col|Lt|Sgt|Capt|Rev|Hon|St|Jr|Sr|Inc|Ltd|Co|Corp|No|Nos|Vol|Fig|vs|etc"
     r"|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept|Sep|Oct|Nov|Dec|approx|dept|est|al|ca|cf|pp|p|e\.g|i\.e|a\.m|p\.m)|\b[A-Z](?:\.[A-Z])*)\.$"

@@ -37,10 +37,10 @@ def test_a_report_has_the_cost_per_model_per_case_and_per_correct_answer(tmp_pat
     run = ragbed.run(_model(), DATA, testbeds="noise", noise=[0, 0.4], limit=10, out=tmp_path / "r", progress=False)
     (row,) = run.table("cost")
     assert (row["n"], row["cost ($)"]) == (20, float(20 * _CALL))
-    assert row["$ per case"] == float(_CALL)
-    assert row["$ per correct answer"] == float(2 * _CALL)
+    assert row["cost per case ($)"] == float(_CALL)
+    assert row["cost per correct answer ($)"] == float(2 * _CALL)
     text = ragbed.report(run, format="md").text or ""
-    assert "| $ per case | $ per correct answer |" in text
+    assert "| cost per case ($) | cost per correct answer ($) |" in text
     assert "0.00021" in text
     page = ragbed.report(run, format="html", out=tmp_path / "r.html").paths[0].read_text("utf-8")
     assert "Cost of the responses (US dollars)" in page

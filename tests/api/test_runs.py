@@ -197,7 +197,7 @@ def test_the_engine_of_a_run_is_closed_at_its_end_and_after_an_error(
 def test_the_table_of_strategies_has_a_row_per_strategy_and_a_gain_per_testbed(tmp_path: Path) -> None:
     table = _run(tmp_path, strategies="quote").table("remedies")
     assert [row["data"] for row in table] == [f"{DATA}, robust", f"{DATA}, robust+quote"]
-    assert {"noise: gain", "rejection: gain"} < set(table.columns)
+    assert {"noise: gain in accuracy", "rejection: gain in refusal rate"} < set(table.columns)
     assert "robust+quote" in repr(table)
 
 
@@ -254,7 +254,7 @@ def test_a_run_that_cannot_go_on_names_its_folder(tmp_path: Path, monkeypatch: p
         ({"num_docs": 0}, "num_docs=0 is not an integer between 1 and 10,000"),
         ({"num_docs": [5, True]}, r"num_docs=\[5, True\] is not valid. Use a string, a number or a list of these"),
         ({"num_docs": "5,10001"}, "num_docs=10001 is not an integer between 1 and 10,000"),
-        ({"supporting": 6, "noise": None}, "supporting=6 is more than num_docs=5. Increase `num_docs`"),
+        ({"supporting": 6, "noise": None}, "supporting=6 exceeds num_docs=5. Increase `num_docs`"),
         ({"supporting": 1, "noise": 0.2}, "`noise` and supporting=1 both set"),
         ({"supporting": 0}, "supporting=0 is out of range. Use an integer of at least 1"),
         ({"testbeds": "length", "noise": 0.2}, "length accepts no ratio; use `supporting`"),

@@ -451,7 +451,7 @@ OPTIONS = [
         "Error: Invalid value for '--out' / '-o': https://host/run is a URL, but this option needs a local file or "
         "folder; `ragbed export` and `ragbed score --sums` can write to URLs.",
     ),
-    Mistake("RUN -o text", "text is a file, but a run is a folder. Choose another --out."),
+    Mistake("RUN -o text", "text is a file, but a run must be a folder. Choose another --out."),
     Mistake(
         "RUN -o good --seed 1",
         "good was created with --seed 0, but this command uses --seed 1. Use the same settings, or choose another "
@@ -559,7 +559,7 @@ FILES = [
     ),
     Mistake(
         "status text",
-        "text is a file, but a run is a folder; only `ragbed report` and `ragbed merge` read aggregate files.",
+        "text is a file, but a run must be a folder; only `ragbed report` and `ragbed merge` read aggregate files.",
     ),
     Mistake("report none", "none does not exist. Choose the folder of a run (`ragbed run … --out RUN`)."),
     Mistake("compare good none", "none does not exist. Choose the folder of a run (`ragbed run … --out RUN`)."),

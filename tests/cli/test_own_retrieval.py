@@ -54,7 +54,7 @@ def test_the_example_finds_answers_and_declines_and_the_report_tells_the_gap() -
     assert cells["retrieval_gap"]["high"] < 0
     assert cells["refusal_withheld"]["n"] == 60
     told = type_command("report", "r").out
-    assert "End-to-end RAG: retrieval quality, and accuracy compared with accuracy on given documents" in told
+    assert "End-to-end RAG: retrieval quality, and accuracy compared with accuracy when the documents are given" in told
     assert "End-to-end RAG: accuracy by the share of noise" in told
 
 

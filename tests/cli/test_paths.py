@@ -105,7 +105,8 @@ def test_a_run_that_is_not_there_is_said_not_to_be(here: Path, words: tuple[str,
 def test_sums_are_no_run_to_be_compared(here: Path) -> None:
     assert type_command("score", "r", "--sums", "sums.jsonl").code == 0
     done = type_command("compare", "sums.jsonl", "r")
-    said = "sums.jsonl is a file, but a run is a folder; only `ragbed report` and `ragbed merge` read aggregate files."
+    problem = "sums.jsonl is a file, but a run must be a folder"
+    said = f"{problem}; only `ragbed report` and `ragbed merge` read aggregate files."
     assert (done.code, done.err) == (2, f"ragbed: {said}\n")
 
 

@@ -138,7 +138,7 @@ def test_a_folder_in_which_nothing_can_be_kept_is_said(tmp_path: Path) -> None:
     (place / "review").write_text("not a folder")
     done = type_command("review", str(place))
     assert done.code == 1
-    assert "review: File exists. Decisions are stored beside the data" in done.err
+    assert "review: File exists. Decisions are stored next to the data" in done.err
 
 
 def test_two_processes_do_not_review_one_folder(folder: Path) -> None:

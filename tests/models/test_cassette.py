@@ -71,7 +71,7 @@ def test_a_prompt_that_was_not_recorded_is_a_named_error(cassette: Path, tmp_pat
 @pytest.mark.parametrize(
     ("name", "problem"),
     [
-        ("both.cassette", "contains responses from several models: scripted/gullible, scripted/oracle. Export one"),
+        ("both.cassette", "contains responses from several models: scripted/gullible, scripted/oracle. Export the"),
         ("none.cassette", "no such file"),
         ("recorded/run.sqlite", "is not a cassette"),
     ],

@@ -143,8 +143,8 @@ def test_a_provider_without_presets_refuses_one() -> None:
     done = type_command("run", "-m", "scripted/oracle", "-d", "figure1", "--preset", "chatgpt")
     assert done.code == 2
     assert (
-        "--preset is not supported by scripted/oracle, only by hf, ollama, openai, openai-api, sglang, vllm."
-        in done.err
+        "--preset is not supported by scripted/oracle. Remove it, or use one of these providers: "
+        "hf, ollama, openai, openai-api, sglang, vllm." in done.err
     )
 
 

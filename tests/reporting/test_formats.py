@@ -267,7 +267,7 @@ def test_the_slope_is_in_percentage_points() -> None:
     key = TrialGroup("m", "d", "en", "robust")
     cells = [Cell("noise", key, "robust", "all", _estimate("slope", -0.45), {"k": 5})]
     text = FORMATS["md"](make_report(["r"], cells, "robust"))
-    assert "| change per unit of noise ratio (points) |" in text
+    assert "| accuracy change per unit of noise ratio (points) |" in text
     assert "| -45.0 [" in text
 
 

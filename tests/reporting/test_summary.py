@@ -96,7 +96,7 @@ def test_few_questions_and_failures_are_mentioned() -> None:
 
 def test_an_infeasible_condition_is_not_counted() -> None:
     cells = [_cell("noise", "accuracy", None, questions=0, noise=0.0), _cell("closed-book", "accuracy", 0.4)]
-    assert _say(cells) == "Without documents, the model answers 40% of these questions correctly."
+    assert _say(cells) == "Without documents, the model answers 40% of the questions correctly."
     assert summarise(cells[:1], "robust", read_words("en")) == []
 
 

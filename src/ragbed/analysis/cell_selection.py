@@ -16,8 +16,8 @@ from ragbed.errors import UnknownName, UsageError
 from ragbed.schema import Case
 from ragbed.testbeds.prompts.strategies import MARK
 
-# Scores of a hypothetical trial in which every score is 1. No real response has all of them, but without them, metrics
-# over a subset of responses would be empty.
+# Scores of a hypothetical trial in which every score is 1. No real response gets 1 on all scores, but if any of them
+# were 0, metrics over a subset of responses would be empty.
 _SCORES: dict[str, ScoreValue] = dict.fromkeys(
     ("correct", "partial", "aligned", "refused", "flagged", "misled", "paper.refused"), 1.0
 )
@@ -26,7 +26,7 @@ _REPEATS = 2
 
 SELECTOR = r"(?P<table>[\w-]+)\.(?P<metric>\w+)(?:@(?P<noise>[\d.]+))?(?::(?P<lang>en|zh))?"
 """The regular expression for selectors."""
-# Regular expressions for groups of metrics that share one definition.
+# Regular expressions that match groups of metrics with a shared definition.
 FAMILIES = {
     "outcomes": r"(?:correct|misled|both|refused|other)_(?:un)?flagged",
     "by_false_share": r".*_by_false_share",
@@ -89,7 +89,7 @@ class PlannedCells:
 
 
 def check_planned(selector: CellSelector, cells: Sequence[Cell]) -> list[Cell]:
-    """Return the planned cells that match a selector, or an empty list if the cells depend on what a system retrieves.
+    """Return the planned cells that match a selector, or an empty list if they depend on retrieved documents.
 
     Raises:
         UsageError: No planned case measures the metric.
@@ -117,7 +117,7 @@ def select_cells(selector: CellSelector, cells: Iterable[Cell]) -> list[Cell]:
     Raises:
         UsageError: No cell matches the selector.
     """
-    # Non-default distractor conditions are used only for metrics that no other condition has, such as `noise_effect`.
+    # Use non-default distractor conditions only for metrics that the default condition lacks, such as `noise_effect`.
     table = _table_cells(selector, cells)
     named = [cell for cell in table if cell.estimate.metric == selector.metric]
     if table and not named:
@@ -132,7 +132,7 @@ def select_cells(selector: CellSelector, cells: Iterable[Cell]) -> list[Cell]:
         raise UsageError(
             f"{selector.text}: the run has no value with this name. `ragbed report RUN -f csv` lists all values."
         )
-    if not any(cell.estimate.asked for cell in selected):  # every run would be inconclusive
+    if not any(cell.estimate.asked for cell in selected):  # without any cases, every run would be inconclusive
         raise UsageError(
             f"{selector.text}: all cases that would measure this value are infeasible, because no item has enough "
             "documents of each kind. `ragbed cases DATA` counts the infeasible cases."

@@ -32,7 +32,7 @@ _GIVEN = {"withheld": ("rejection", 1.0), "spread": ("integration", 0.0), "false
 
 
 class ComparedCondition(NamedTuple):
-    """A condition that both sides share. It excludes profile, prompt and seed, so that these can be compared."""
+    """A condition that both sides share. Profile, prompt and seed are excluded, so they may differ between sides."""
 
     data: str
     lang: str
@@ -42,7 +42,7 @@ class ComparedCondition(NamedTuple):
     k: int
     arm: str
     remedy: str = ""  # the prompting strategy; empty for the plain prompt
-    against: str = ""  # for `search` only: the testbed with given documents to compare it with, if any
+    against: str = ""  # for `search` only: the testbed with given documents with which `search` is compared, if any
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class Comparison:
 
     @property
     def odds(self) -> Interval | None:
-        """Return the ratio of questions won to questions lost with its interval, or None if no question flipped."""
+        """Return the ratio of questions won to questions lost with its interval, or None if both are 0."""
         return flip_odds(self.won, self.lost) if self.won + self.lost else None
 
 
@@ -145,7 +145,7 @@ def _split(named: str) -> tuple[Path, str]:
 
 
 def pair_with_given(first: Side, second: Side) -> tuple[Side, Side]:
-    """Pair the second run's `search` conditions with the first run's conditions that have given documents.
+    """Pair the second run's `search` conditions with the first run's conditions in which documents are given.
 
     A condition that both runs have is compared with itself. `noise` and `integration` are used without noise, and
     `counterfactual` with the same share of true documents.
@@ -209,7 +209,7 @@ def compare(first: Side, second: Side, least: float) -> list[Comparison]:
 
 
 def hash_scores(scores: dict[ComparedQuestion, float]) -> str:
-    """Return a hash of the scores under one condition, which identifies a baseline in any folder."""
+    """Return a hash of the scores under one condition, which identifies a baseline regardless of its folder."""
     lines = sorted(msgspec.json.encode((one.item, one.text, one.answer, score)) for one, score in scores.items())
     return hashlib.blake2b(b"\n".join(lines), digest_size=8).hexdigest()
 

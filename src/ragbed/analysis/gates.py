@@ -268,7 +268,7 @@ def _decides(estimate: Estimate, least: float, alpha: float, n: int) -> bool:
 
 
 def _decides_decline(row: Comparison, least: float, alpha: float, n: int) -> bool:
-    """Return whether n questions would probably decide a comparison, if the observed difference is the true one."""
+    """Return whether n questions would probably decide a comparison, if the true difference equals the observed one."""
     reach = (row.difference.high - row.difference.low) / 2
     spread = reach / two_sided(LEVEL) * math.sqrt(row.n + 2)
     level = LEVEL if row.difference.value >= -least else 1 - 2 * alpha

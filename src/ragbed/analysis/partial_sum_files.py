@@ -111,7 +111,7 @@ class Sums:
             self.groups.setdefault(key, QuestionCounts()).add(counts)
 
     def cells(self, tracks: Sequence[str]) -> Iterator[Cell]:
-        """Return the cells of a report, except those that compare models or strategies by question.
+        """Return the cells of a report, except those that compare models or strategies question by question.
 
         Raises:
             UsageError: A shard is missing, or partial sums do not include a track.
@@ -199,7 +199,7 @@ def _read(path: Path, shown: Place) -> Sums:
     reader = _Reader()
     for number, line in read_lines(path, shown):
         try:
-            reader.take(_DECODER.decode(line.replace(b',"refused",', b',"filtered",')))  # older files say "refused"
+            reader.take(_DECODER.decode(line.replace(b',"refused",', b',"filtered",')))  # older files use "refused"
         except MALFORMED_JSON as error:
             raise DataError(
                 shown, f"the line is not valid in an aggregate file ({error}); {_FIX}", line=number

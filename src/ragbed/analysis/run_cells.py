@@ -55,7 +55,7 @@ def count_results(folder: Path) -> tuple[int, int]:
     """Return the number of results in a run, and the number expected when the run is complete."""
     with open_scored(folder) as store, store.snapshot():
         complete = store.size(store.repeats()) * len(store.models())
-        # A query over all rows of a forged file may never end, so read at most as many rows as a run can have.
+        # A query over all rows of a manipulated file may never end, so read at most as many rows as a run can have.
         return sum(1 for _ in islice(store.read("SELECT 1 FROM results"), complete)), complete
 
 

@@ -19,7 +19,7 @@ from ragbed.schema import Case
 from ragbed.scoring import open_tracks
 from ragbed.scoring.version import scorer_hash
 
-_FIRST_LOOK = 5  # minimum number of questions before the first check, because fewer cannot decide anything
+_FIRST_LOOK = 5  # minimum number of questions before the first check, because fewer cannot decide any condition
 _STEP = 1.02  # minimum factor by which the number of questions grows between two checks
 
 

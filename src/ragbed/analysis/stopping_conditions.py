@@ -137,7 +137,7 @@ class Width(Condition):
         return [_key(cell) for cell in selected]
 
     def look(self, evidence: Evidence) -> Iterator[Look]:
-        """Compare both sides of each selected interval with the limit."""
+        """Compare the half-width of each selected interval with `width`."""
         limit = EXCESS * unpaired_size(_BASE, min(self.width, _BASE))
         for cell in _cells(self.selector, evidence, ALPHA):
             interval = interval_of(cell.estimate)
@@ -210,7 +210,7 @@ class Drop(Condition):
         return list(compared)
 
     def look(self, evidence: Evidence) -> Iterator[Look]:
-        """Compare the questions answered so far with the baseline."""
+        """Compare the scores on the questions answered so far with the baseline."""
         for condition, scores in mean_scores(evidence.trials, "robust").items():
             before, after = pair_scores(self.base.scores.get(condition, {}), scores)
             if not before:

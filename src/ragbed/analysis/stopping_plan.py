@@ -50,7 +50,7 @@ class Plan:
     planned: PlannedCells = field(init=False)
     # Number of planned cases for each question.
     questions: defaultdict[tuple[object, ...], Counter[int]] = field(init=False)
-    # For each condition of a comparison, the planned questions and the event or question that each one counts as.
+    # For each compared condition, the planned questions, each with its event or, if it has none, the question itself.
     compared: defaultdict[ComparedCondition, dict[int, int]] = field(init=False)
     sizes: ClusterSizes = field(init=False)
 

@@ -1,1 +1,1 @@
-"""The Python API, which the command line is built on. Import its names from `ragbed`; they are loaded on first use."""
+"""The Python API, on which the command line is built. Import from `ragbed`, which loads each name on first use."""

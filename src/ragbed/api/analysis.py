@@ -40,10 +40,10 @@ if TYPE_CHECKING:
     from ragbed.models.base import Sampling
     from ragbed.scoring.disagreements import TrackDisagreement
 else:
-    # `read_models` checks the type; importing the actual type takes longer than scoring a small run.
+    # `read_models` checks the type at run time. Importing the real type would take longer than scoring a small run.
     ModelLike = object
 
-_VOTING_TEMPERATURE = 0.7  # At temperature 0, all of a judge's votes would be identical.
+_VOTING_TEMPERATURE = 0.7  # Sampling temperature for a judge's votes; at 0, all votes would be identical.
 
 
 @checked
@@ -175,7 +175,7 @@ def judge(
     progress: bool | Progress = True,
     **calls: Unpack[CallKeywords],
 ) -> JudgeResult:
-    """Have a model judge the responses of a run. Judgements are stored, so a second call resumes the work.
+    """Have a model judge the responses in a run. Judgements are stored, so that a second call can resume.
 
     Args:
         run: The run to judge.
@@ -271,7 +271,7 @@ def diagnose(
     progress: bool | Progress = True,
     **calls: Unpack[CallKeywords],
 ) -> DiagnosisResult:
-    """Classify the errors in a run, with evidence. All diagnoses are written to RUN/diagnose/diagnosis.jsonl.
+    """Classify the errors in a run and give evidence. All diagnoses are written to RUN/diagnose/diagnosis.jsonl.
 
     Args:
         run: The run to diagnose.
@@ -302,7 +302,7 @@ def diagnose(
 
 
 def _rerun(run: Path, found: Found, kinds: Sequence[str], caller: ModelCaller) -> int:
-    """Call every model again on its own errors, and return the number of failed calls."""
+    """Rerun each model on edited versions of the cases it got wrong, and return the number of failed calls."""
     from ragbed.analysis.diagnosis.reruns import count_failed, folder_of, interventions, knock_outs, sampling_of
     from ragbed.api.model_calls import CallPlan
     from ragbed.runs.display_names import read_names
@@ -341,7 +341,7 @@ def power(
     power: float = 0.8,
     alpha: float = 0.05,
 ) -> Records:
-    """Compute how many questions a comparison needs, the smallest detectable drop, or the power.
+    """Compute the sample size, the smallest detectable drop or the power of a comparison.
 
     With `drop`, the rows give the number of questions needed; with `items`, the smallest detectable drop; with both,
     the power.

@@ -81,7 +81,7 @@ class ComparisonResult(TableResult):
 
 @dataclass(frozen=True)
 class WrittenSums:
-    """A file with the aggregates of runs.
+    """A file that contains the aggregates of one or more runs.
 
     Attributes:
         place: Path or URL of the file.
@@ -125,7 +125,7 @@ class ScoreResult(TableResult):
 
 @dataclass(frozen=True, repr=False)
 class JudgeResult(TableResult):
-    """Judged rates of a run.
+    """Judged rates for a run.
 
     Attributes:
         run: Folder of the run.
@@ -148,7 +148,7 @@ class JudgeResult(TableResult):
     failed: int = 0
 
     def records(self) -> Records:
-        """Return the judged rates; `corrected`, `corrected_low` and `corrected_high` are None without labels."""
+        """Return the judged rates. Without human labels, `corrected`, `corrected_low` and `corrected_high` are None."""
         rows = []
         for cell in self.cells:
             corrected = (cell["corrected"] or {}).get("rate") or (None, None, None)
@@ -180,7 +180,7 @@ class DiagnosisResult(TableResult):
     is_monitored: bool = False
 
     def records(self) -> Records:
-        """Return the count of each error type and its share of wrong trials, by model, testbed and language."""
+        """Return the count of each error type and its share of all wrong trials, by model, testbed and language."""
         from ragbed.analysis.diagnosis.records import NAMES
         from ragbed.analysis.diagnosis.rerun_results import count_confirmed
         from ragbed.analysis.diagnosis.summary import summarise
@@ -229,7 +229,7 @@ class DiagnosisResult(TableResult):
 
 @dataclass(frozen=True, repr=False)
 class PaperResult(TableResult):
-    """The paper's tables, and conclusions that follow from them.
+    """The paper's tables and the conclusions drawn from them.
 
     Attributes:
         tables: The tables as printed in the paper.
@@ -240,7 +240,7 @@ class PaperResult(TableResult):
     findings: Findings
 
     def records(self) -> Records:
-        """Return one row per printed figure: table, language, model, column and value as a percentage."""
+        """Return one row per published value: table, language, model, column, and the value as a percentage."""
         rows = []
         for name in TABLES:
             table: PaperTable = getattr(self.tables, name)

@@ -43,7 +43,7 @@ _PAGE_STEPS = frozenset({"articles", "pages"})
 
 @dataclass(frozen=True, repr=False)
 class BuildResult(TableResult):
-    """A built dataset.
+    """The result of a build.
 
     Attributes:
         folder: The build's output folder.
@@ -57,17 +57,17 @@ class BuildResult(TableResult):
 
     @property
     def unfinished(self) -> list[str]:
-        """Steps in which a search or a model call failed; call `build` again to retry."""
+        """Steps in which a search or model call failed; call `build` again to retry them."""
         return [name for name, done in self.steps.items() if not done.stamp and name not in _PAGE_STEPS]
 
     @property
     def unfetched(self) -> list[str]:
-        """Steps with pages that could not be fetched and count as rejected; the next build tries these pages again."""
+        """Steps in which pages could not be fetched. Such pages count as rejected; the next build retries them."""
         return [name for name, done in self.steps.items() if not done.stamp and name in _PAGE_STEPS]
 
     @property
     def complete(self) -> bool:
-        """Whether all steps are finished and no items are missing, except those that `precision` drops."""
+        """Whether all steps are finished and no items are missing, except items dropped to reach `precision`."""
         return not self.unfinished and not any(file.is_short for file in self.files)
 
     def samples(self, most: int = 3) -> tuple[list[Sample], list[Sample]]:
@@ -148,7 +148,7 @@ def build(
 
 
 def open_client(folder: Path, caller: ModelCaller, *, locked: bool) -> BuildModelClient:
-    """Return the client that build steps use to call models and that stores the responses in a folder."""
+    """Return the client through which build steps call models; it stores the responses in a folder."""
     from ragbed.builder.model_client import BuildModelClient
 
     def call(folder: Path, request: Request, sampling: Sampling, budget: Budget | None) -> None:
@@ -168,7 +168,7 @@ def open_client(folder: Path, caller: ModelCaller, *, locked: bool) -> BuildMode
 
 
 def _check_models(plan: BuildPlan, caller: ModelCaller) -> None:
-    """Check keys, prices and corpora before the build starts, because it may take hours.
+    """Check API keys, prices and corpora before the build starts, because a build may take hours.
 
     A resumed build may already have stored every response, in which case it needs no key.
     """
@@ -186,7 +186,7 @@ def _check_models(plan: BuildPlan, caller: ModelCaller) -> None:
 
 @dataclass(frozen=True)
 class RecipeResult:
-    """A recipe that was written.
+    """A newly written recipe.
 
     Attributes:
         path: The recipe file.
@@ -238,7 +238,7 @@ def build_init(
 
 @dataclass(frozen=True, repr=False)
 class QualityResult(TableResult):
-    """Quality measures of a dataset.
+    """Quality measures for a dataset.
 
     Attributes:
         quality: All measures, by family.
@@ -304,7 +304,7 @@ def build_quality(
 def _extra_measures(
     runs: Sequence[Path], cutoffs: Mapping[str, str], corpora: Sequence[Path]
 ) -> dict[str, MeasureFamily]:
-    """Return the measures that require either runs on the dataset or the texts that models were trained on."""
+    """Return the quality measures that require runs on the dataset or the models' training texts."""
     from ragbed.builder.quality.models import ModelMeasures
     from ragbed.builder.quality.overlap import ContaminationMeasures
     from ragbed.builder.quality.reports import read_answers
@@ -336,7 +336,7 @@ def _read_cutoffs(cutoff: Mapping[str, str] | str | Sequence[str]) -> dict[str, 
 
 @dataclass(frozen=True, repr=False)
 class RelabelResult(TableResult):
-    """Recomputed labels of a dataset, compared with the published ones.
+    """A dataset's recomputed labels, compared with the published ones.
 
     Attributes:
         data: Name of the dataset.
@@ -349,7 +349,7 @@ class RelabelResult(TableResult):
     disagreements: Sequence[LabelDisagreement]
 
     def records(self) -> Records:
-        """Return one row per rule and published label, with the number of documents on which they agree."""
+        """Return one row per rule and published label, with the number of documents on which the two agree."""
         rows = [
             {"rule": row.way, "published": row.published, "agree": row.agree, "n": row.of} for row in self.counts.rows
         ]

@@ -1,4 +1,4 @@
-"""Open the models, the engine and the budget for API functions that call models."""
+"""Set up the models, the engine and the budget for API functions that call models."""
 
 from __future__ import annotations
 
@@ -82,14 +82,14 @@ def open_model(
 
 
 def open_object(source: ModelSource, spec: RunSpec, corpora: Mapping[str, Corpus]) -> Model:
-    """Wrap an object as a model whose exceptions become case outcomes."""
+    """Wrap a Python object as a model, and convert its exceptions to case outcomes."""
     from ragbed.api import function_models
 
     return function_models.open_object(source, spec.max_connections, spec.timeout, corpora)
 
 
 def check_models(models: Sequence[Model], *, searching: bool, reading: bool, prompted: bool) -> None:
-    """Check that the models support what a run needs, before any request is sent.
+    """Before any request is sent, check that the models support the features that a run needs.
 
     Args:
         models: The models of a run.
@@ -173,7 +173,7 @@ def warn_of_languages(cases: Iterable[Case], models: Sequence[Model], message: C
 
 
 def read_budget(models: Iterable[str], limit: float | None) -> Budget | None:
-    """Return a run's budget if a dollar limit is set. In that case, every model needs a known price."""
+    """Return a run's budget, or None if no dollar limit is set. With a limit, every model needs a known price."""
     from ragbed.models.secrets import without_credentials
     from ragbed.runs.budget import Budget
     from ragbed.runs.prices import need_price

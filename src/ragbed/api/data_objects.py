@@ -77,7 +77,7 @@ class _GivenItems(Dataset):
 
 
 def _is_rows(data: object) -> bool:
-    """Return whether an object is one dataset: a DataFrame or a list of item dictionaries."""
+    """Return whether an object is a single dataset: a DataFrame or a list of item dictionaries."""
     if _is_frame(data) or hasattr(data, "to_dicts"):
         return True
     return isinstance(data, Sequence) and not isinstance(data, str) and bool(data) and isinstance(data[0], Mapping)
@@ -113,7 +113,7 @@ def _rows(value: Any) -> Iterable[Mapping[str, Any]] | None:  # noqa: ANN401 - c
 
 
 def _is_frame(value: object) -> bool:
-    """Return whether an object is a pandas DataFrame; other objects with `to_dict` are iterated over."""
+    """Return whether an object is a pandas DataFrame; other objects with a `to_dict` method are iterated over."""
     return hasattr(value, "to_dict") and hasattr(value, "columns")
 
 

@@ -126,7 +126,7 @@ class LintResult(TableResult):
     _files: ExitStack = field(default_factory=ExitStack)
 
     def __post_init__(self) -> None:
-        finalize(self, self._files.close)  # findings spill to temporary files beyond a few hundred kilobytes
+        finalize(self, self._files.close)  # closes the temporary files for findings that do not fit in memory
 
     @property
     def totals(self) -> dict[str, int]:
@@ -142,7 +142,7 @@ class LintResult(TableResult):
         return not self.totals["error"]
 
     def findings(self) -> Iterator[LintFinding]:
-        """Yield the findings that were kept, by dataset and rule."""
+        """Yield the stored findings, grouped by dataset and rule."""
         for report in self.reports:
             for count in report.counts:
                 if count.definition is None:
@@ -191,7 +191,7 @@ def lint(
 
     rules = choose_rules(None if only is None else split(only, "only"), [] if skip is None else split(skip, "skip"))
     settings = read_mix(with_defaults(mix))
-    choose_testbeds(None, settings)  # before reading the data, report a noise ratio that no testbed allows
+    choose_testbeds(None, settings)  # before reading the data, reject noise ratios that no testbed accepts
     questions: dict[str, dict[int, str]] = {}
     reports: list[DatasetReport] = []
     result = LintResult(reports)
@@ -229,7 +229,7 @@ class SyntheticData(TableResult):
     manifest: SynthManifest
 
     def records(self) -> Records:
-        """Return one row per file: items, documents, bytes and checksum."""
+        """Return one row per file with the number of items, documents and bytes, and the checksum."""
         rows = [
             {"file": str(self.folder / name)}
             | {key: getattr(file, key) for key in ("items", "documents", "bytes", "sha256")}
@@ -255,7 +255,7 @@ def synthesize(
     workers: int | None = None,
     progress: bool | Progress = True,
 ) -> SyntheticData:
-    """Generate fictional news with known facts, which no model can have seen.
+    """Generate fictional news articles that no model has seen, with known facts.
 
     Args:
         out: Folder for the files.

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 ENGLISH_ONLY = (DEFAULT_MODEL,)
 BASELINE = "baseline/lexical"
-_ITEMS = 11  # Number of questions per kind and language; with three kinds, this gives about 80 cases.
-_DOCS = 2  # Documents per prompt, few enough that the bundled model needs only a few minutes on two cores.
+_ITEMS = 11  # Number of questions per item kind and language; with three kinds, there are about 80 cases.
+_DOCS = 2  # Number of documents per prompt, small enough for the model to finish in minutes on two cores.
 _RATIOS = {
     "noise": (Fraction(0), Fraction(1, 2)),
     "integration": (Fraction(0),),
@@ -90,7 +90,7 @@ def choose_models(model: str, langs: tuple[Lang, ...], shown: Progress) -> dict[
 
 
 def _install_default(shown: Progress) -> str | None:
-    """Download the default model's weights if they are missing; return the problem if the model cannot run."""
+    """Download the default model's weights if they are missing; return an error message if the model cannot run."""
     if importlib.util.find_spec("xllamacpp") is None:
         return (
             f"{DEFAULT_MODEL} requires extra packages: pip install 'ragbed[llamacpp,serve]', then rerun the same "

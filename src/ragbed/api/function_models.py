@@ -29,11 +29,11 @@ from ragbed.text import storable
 if TYPE_CHECKING:
     from ragbed.data.corpus import Corpus
 
-_LONGEST_TRACEBACK = 4_000  # Maximum number of characters to keep. The end is kept, because it names the error.
+_LONGEST_TRACEBACK = 4_000  # Maximum number of characters to keep from the end of a traceback, which names the error.
 
 
 def open_object(source: ModelSource, connections: int | None, timeout: float, corpora: Mapping[str, Corpus]) -> Model:
-    """Wrap an object as a model whose exceptions become case outcomes."""
+    """Wrap a Python object as a model, and convert its exceptions to case outcomes."""
     value = source.value
     at_once = connections or DEFAULT_CALLS
     if isinstance(value, System):
@@ -51,7 +51,7 @@ def identify_functions(models: ModelLike) -> str:
 
 
 def _with_tracebacks(model: Model) -> Model:
-    """Return a copy of a model object whose exceptions become case outcomes, with tracebacks."""
+    """Return a copy of a model object that reports its exceptions, with tracebacks, as case outcomes."""
 
     async def complete(case: Case, repeat: int = 0) -> Completion:
         try:
@@ -67,7 +67,7 @@ def _with_tracebacks(model: Model) -> Model:
 
 
 class _FunctionModel:
-    """A function that maps a prompt to a response. Responses are not cached, because the function may change."""
+    """A model that calls a function with the prompt. Responses are not cached, because the function may change."""
 
     answers_afresh: Literal[True] = True
     takes_prompts = True
@@ -97,7 +97,7 @@ class _FunctionModel:
         return msgspec.structs.replace(completion, latency_s=round(time.monotonic() - start, 4))
 
     async def _call(self, argument: object) -> object:
-        """Await an async function in this event loop, so that it can reuse its clients; run others in a thread."""
+        """Await an async function in this event loop, so that it can reuse its clients; run a sync one in a thread."""
         value = self._function(argument) if self._is_async else await in_daemon_thread(lambda: self._function(argument))
         return await value if inspect.isawaitable(value) else value
 
@@ -122,7 +122,7 @@ class _FunctionModel:
 
 
 class _SystemModel(_FunctionModel):
-    """A RAG system implemented as a function of the case."""
+    """A RAG system implemented as a function that receives the case."""
 
     takes_prompts = False
     _tool: SearchTool | None = None
@@ -153,7 +153,9 @@ class _SystemModel(_FunctionModel):
             value = {"retrieved": list(contexts), **parts}
         answer = value.get("answer") if isinstance(value, Mapping) else getattr(value, "answer", value)
         if not isinstance(answer, str):
-            raise TypeError(f"expected a string or an object with 'answer', but the system returned {brief(value)}")
+            raise TypeError(
+                f"expected a string or an object with an 'answer' field, but the system returned {brief(value)}"
+            )
         completion = read_answer(value, case, self._corpora)
         if contexts is None or case.corpus is not None:
             return completion
@@ -172,7 +174,7 @@ def _read_contexts(contexts: Iterable[object], case: Case) -> tuple[Retrieved, .
 
 
 def _error_of(error: BaseException) -> Completion:
-    """Convert an error in the caller's code to a case outcome with its traceback."""
+    """Convert an exception in the caller's code to a case outcome that includes the traceback."""
     trace = error.__traceback__
     while trace is not None and trace.tb_frame.f_globals.get("__name__", "").startswith("ragbed."):
         trace = trace.tb_next

@@ -34,7 +34,7 @@ def read_mix(spec: RunSpec) -> Settings:
         )
     if spec.supporting is not None and spec.supporting > min(docs or (DEFAULT_DOCS,)):
         raise UsageError(
-            f"supporting={spec.supporting} is more than num_docs={min(docs or (DEFAULT_DOCS,))}. Increase `num_docs`."
+            f"supporting={spec.supporting} exceeds num_docs={min(docs or (DEFAULT_DOCS,))}. Increase `num_docs`."
         )
     return Settings(
         noise=None if spec.noise is None else _ratios(spec.noise, "noise"),

@@ -51,7 +51,7 @@ class CallPlan:
 
 
 class ModelCaller:
-    """Makes the model calls of one API function, with one engine, one cache and one progress display."""
+    """Makes the model calls for one API function, with one engine, one cache and one progress display."""
 
     def __init__(self, options: RunSpec, engine: Engine, progress: Progress) -> None:
         self.options, self.engine, self.progress = options, engine, progress
@@ -59,7 +59,7 @@ class ModelCaller:
         self._learned: dict[str, Learned] = {}
 
     def budget(self, models: ModelLike) -> Budget | None:
-        """Return a new budget if a limit is set. In that case, every model needs a known price."""
+        """Return a new budget, or None if no limit is set. With a limit, every model needs a known price."""
         return read_budget((source.name for source in read_models(models)), self.options.budget)
 
     def plan(self, plan: CallPlan) -> Job:
@@ -92,7 +92,7 @@ class ModelCaller:
         return open_object(source, self.options, {})
 
     def run(self, plan: CallPlan, label: Callable[[str], str] = str) -> Job:
-        """Make the planned calls that have no stored response yet; `label` turns a model's name into a title."""
+        """Make the planned calls that have no stored response yet; `label` maps a model's name to a progress title."""
         job = self.plan(plan)
         execute(job, lambda model, state: self.progress.calls(label(model), state))
         return job

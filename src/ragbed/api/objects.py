@@ -89,7 +89,7 @@ ModelLike: TypeAlias = ModelObject | Sequence[ModelObject] | Mapping[str, ModelO
 
 
 class ModelSource(NamedTuple):
-    """A model to evaluate: its model string, the name to show, and the object, if it is not a string."""
+    """A model to evaluate: its model string, its display name, and its object, unless it was given as a string."""
 
     name: str
     label: str
@@ -137,8 +137,8 @@ def labelled(parameter: str, values: Any) -> list[tuple[str, Any]]:  # noqa: ANN
     if isinstance(values, Mapping):
         if wrong := [name for name in values if not isinstance(name, str) or not re.fullmatch(r"[\w.-]+", name)]:
             raise UsageError(
-                f"{parameter}: the name {wrong[0]!r} may only contain letters, digits, '.', '_' and '-'. To pass "
-                f"one object, use {parameter}=[…]."
+                f"{parameter}: the name {wrong[0]!r} is not valid. Use only letters, digits, '.', '_' and '-'. To "
+                f"pass one object, use {parameter}=[…]."
             )
         return list(values.items())
     if isinstance(values, Sequence) and not isinstance(values, str | bytes):
@@ -192,5 +192,5 @@ def _name_of(function: object) -> str:
 
 
 def brief(value: object) -> str:
-    """Return a value's type and the beginning of its text, for use in messages."""
+    """Return a value's type and the beginning of its text representation, for use in messages."""
     return "None" if value is None else f"{type(value).__name__} {str(value)[:60]!r}"

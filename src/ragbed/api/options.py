@@ -49,7 +49,7 @@ def run_folder(run: RunLike) -> Path:
 
 
 def local_path(path: str | Path) -> Path:
-    """Return a path on this machine.
+    """Return a local path, and reject URLs.
 
     Raises:
         UsageError: The path is a URL.

@@ -161,7 +161,7 @@ def _check_logprobs(spec: RunSpec, sources: Sequence[ModelSource]) -> None:
 def _stored_settings(
     spec: RunSpec, datasets: Sequence[Dataset], layout: dict[str, str], names: list[str] | None, shard: Shard | None
 ) -> dict[str, str]:
-    """Return the settings that must be the same when a run is resumed."""
+    """Return the settings that must not change when a run is resumed."""
     from ragbed.runs.sharding import SETTING
 
     stored = {f"data {dataset.name}": dataset.sha256() for dataset in datasets} | layout

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ragbed.runs.call_loop import CallProgress
 
 _LOGGER = logging.getLogger("ragbed")
-_QUICK_S = 0.5  # Shorter runs end before anyone could read a progress bar.
+_QUICK_S = 0.5  # Delay in seconds before a progress bar appears; shorter runs do not show a bar.
 _DRAW_EVERY_S = 0.1
 
 
@@ -144,7 +144,7 @@ class NotebookBars(Bars):
 
 
 def open_progress(option: bool | Progress) -> Progress:
-    """Return the object that receives the progress.
+    """Return the object that receives the progress updates.
 
     Args:
         option: True for bars in terminals and notebooks, False for messages only, or the caller's `Progress` object.
@@ -168,7 +168,7 @@ def _in_notebook() -> bool:
 
 
 def describe(state: CallProgress) -> str:
-    """Describe the tokens and errors so far, e.g. "1,204 tokens, 0 errors"."""
+    """Describe the token and error counts so far, e.g. "1,204 tokens, 0 errors"."""
     errors = counted(state.outcomes.get("error", 0), "error")
     truncated = state.outcomes.get("truncated", 0)
     return f"{counted(state.tokens_in + state.tokens_out, 'token')}, {errors}" + (

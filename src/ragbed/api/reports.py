@@ -255,7 +255,7 @@ def _read_labels(runs: Iterable[Path]) -> dict[str, str]:
 
     readable = []
     for run in runs:
-        with suppress(RagbedError):  # the leaderboard lists the unreadable run with the reason
+        with suppress(RagbedError):  # the leaderboard lists each unreadable run with the reason
             read_names([run])
             readable.append(run)
     return read_names(readable)

@@ -140,7 +140,9 @@ def read_headers(value: object) -> dict[str, str]:
         if not colon or not _HEADER_NAME.fullmatch(name.strip()):
             raise UsageError("`header` does not have the form 'Name: value', e.g. 'HTTP-Referer: https://example.org'.")
         if not (content.isascii() and content.strip().isprintable()):
-            raise UsageError(f"`header`: the value of {name.strip()} contains a line break or a non-ASCII character.")
+            raise UsageError(
+                f"`header`: the value for {name.strip()} must not contain line breaks or non-ASCII characters."
+            )
         if name.strip().lower() in _OWN_HEADERS:
             raise UsageError(f"`header`: {name.strip()} is set automatically and cannot be overridden. Remove it.")
         headers[name.strip()] = content.strip()
@@ -148,7 +150,7 @@ def read_headers(value: object) -> dict[str, str]:
 
 
 def check_max_tokens(value: object) -> int | str | None:
-    """Check a token limit: a number, `auto`, or None if unset (use the default)."""
+    """Check a token limit: a number, `auto`, or None for the default."""
     if value is None or value == AUTO:
         return AUTO if value else None
     number = int(value) if isinstance(value, str) and value.isdecimal() and len(value) < 16 else value
@@ -158,7 +160,7 @@ def check_max_tokens(value: object) -> int | str | None:
 
 
 def check_temperature(value: object) -> float | str | None:
-    """Parse a temperature: a number, `none` (omit it from requests), or None if unset (use the default)."""
+    """Parse a temperature: a number, `none` to omit it from requests, or None for the default."""
     if value is None or value == NONE:
         return NONE if value else None
     try:
@@ -166,7 +168,7 @@ def check_temperature(value: object) -> float | str | None:
     except (ValueError, TypeError):
         number = -1.0
     if not math.isfinite(number):
-        raise UsageError(f"temperature={value!r} is not a finite number.")
+        raise UsageError(f"temperature={value!r} is not a finite number. Use a value such as 0 or 0.7.")
     if not 0 <= number <= _MAX_TEMPERATURE:
         raise UsageError(f"temperature={value!r} is out of range. Use 'none' or a number from 0 to {_MAX_TEMPERATURE}.")
     return int(value) if isinstance(value, int) else number

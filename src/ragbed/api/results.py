@@ -121,7 +121,7 @@ def _columns(rows: Iterable[Mapping[str, Any]], leading: Sequence[str] = ()) -> 
 
 
 def _text(value: object) -> str:
-    """Format a value as a cell of a printed table."""
+    """Format a value for a cell in a printed table."""
     if value is None:
         return "–"
     text = f"{value:.4g}" if isinstance(value, float) else str(value)
@@ -184,7 +184,7 @@ class Run:
 
     @property
     def errors(self) -> Records:
-        """The cases that ended in an error, with model, case, repeat, kind, message and traceback.
+        """The failed trials, with model, case, repeat, error kind, message and traceback.
 
         Only errors in Python functions have a traceback. To retry the failed cases, run again with the same `out`.
 
@@ -389,6 +389,6 @@ def _to_records(table: ReportTable) -> Records:
 
 
 def _escape(text: str) -> str:
-    from html import escape  # only notebooks need it
+    from html import escape  # imported here, because only notebooks use it
 
     return escape(text)

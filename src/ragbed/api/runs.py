@@ -1,4 +1,4 @@
-"""Run models on data from Python: in scripts, notebooks and event loops."""
+"""Evaluate models from Python, in scripts, notebooks and event loops."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def execute(job: Job, watch: Callable[[str, CallProgress], None]) -> None:
             work = pool.submit(execution.run, job, watch, ending)
             try:
                 work.result()
-            except BaseException:  # Ctrl-C is raised here. Without this, the thread would keep calling the model.
+            except BaseException:  # Ctrl-C raises an exception here; without `end`, the thread would keep running.
                 ending.end()
                 raise
     except RagbedError as error:

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from ragbed.testbeds.search.settings import IndexKind
     from ragbed.testbeds.settings import Settings
 
-# Seed of the generated news that pads large corpora. A different seed gives different corpora under the same name.
+# Seed for generating the news that pads large corpora. Another seed would change the corpora, but not their names.
 _SEED = 20_231_218
 _ITEMS = 1_000
-# The encoder for dense indexes. `e5` finds more relevant passages, but would take an hour to encode 10,000
-# (docs/project/encoders.md).
+# The encoder for dense indexes. `e5` retrieves a larger share of the relevant passages, but would take an
+# hour to encode 10,000 passages (docs/project/encoders.md).
 _ENCODER = "e5-static"
 
 
@@ -50,7 +50,7 @@ def open_search_corpora(datasets: Iterable[Dataset], settings: Settings) -> dict
 
 
 def check_search_models(models: Sequence[Model], spec: RunSpec, settings: Settings) -> None:
-    """Check that all models can search.
+    """Check that all models can call the search tool.
 
     Raises:
         UsageError: A model cannot be evaluated with the testbed.
@@ -93,7 +93,7 @@ def index_maker(kind: IndexKind) -> MakeIndex:
 
 @cache
 def generated_sentences(lang: Lang) -> Sequence[str]:
-    """Return the sentences of synthetic news articles that belong to no dataset."""
+    """Return sentences from synthetic news articles that are not part of any dataset."""
     from ragbed.synth import SynthSpec, make_items
 
     spec = SynthSpec(seed=_SEED, lang=lang, supports=5, distractors=5)
@@ -103,5 +103,5 @@ def generated_sentences(lang: Lang) -> Sequence[str]:
 
 
 def own_corpora(spec: RunSpec, corpora: Mapping[str, SearchCorpus]) -> Mapping[str, SearchCorpus]:
-    """Return the corpora that systems in this process may search; cluster workers get none."""
+    """Return the corpora if systems run in this process, or an empty mapping if they run on a cluster."""
     return corpora if spec.engine == "local" else {}

@@ -143,7 +143,7 @@ def open_viewer(paths: RunsLike | None, port: int | None, rater: str | None) -> 
 def _user() -> str:
     try:
         return getpass.getuser()
-    except (KeyError, OSError):  # a container may run under a user id without a name
+    except (KeyError, OSError):  # a container may run under a user ID that has no user name
         return ""
 
 

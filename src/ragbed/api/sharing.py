@@ -262,7 +262,7 @@ def merge(runs: Sequence[Run | str | Path | Url], out: str | Path | Url) -> Merg
         return MergeResult(str(target), None, {"trials": sums.trials, "questions": sums.questions}, text)
     if not isinstance(target, Path):
         raise UsageError(
-            f"out={target}: a run must be written to a local folder. To share it at a URL, export the run "
+            f"out={target}: a run must be written to a local folder. To share the run at a URL, export the run "
             "or its aggregates."
         )
     merged = merge_runs(folders, target)

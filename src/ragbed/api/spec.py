@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 DEFAULT_MODEL = "bundled/smollm2"
 LocalFile: TypeAlias = str | Path | None
-_LARGEST = 2**53 - 1  # Larger integers cannot be represented exactly in JSON.
+_LARGEST = 2**53 - 1  # Maximum integer; larger integers cannot be represented exactly in JSON.
 
 
 class MixKeywords(TypedDict, total=False):
-    """Options that select the documents of a case."""
+    """Options that select the documents for a case."""
 
     noise: Values | None
     num_docs: Values | None
@@ -47,7 +47,7 @@ class LayoutKeywords(MixKeywords, total=False):
 
 
 class EngineKeywords(TypedDict, total=False):
-    """Options that determine where the work runs."""
+    """Options that select the execution engine."""
 
     engine: str
     cluster: str | None
@@ -264,7 +264,7 @@ class _Bounds(Struct, frozen=True):
     above_low: bool = False
 
 
-_OPTIONAL = ("testbeds", "noise", "num_docs", "strategies")  # parameters that take several values, or None
+_OPTIONAL = ("testbeds", "noise", "num_docs", "strategies")  # parameters that accept several values or None
 _NUMBERS = {
     "supporting": _Bounds(low=1),
     "seed": _Bounds(optional=False),
@@ -320,7 +320,7 @@ def _check_text(name: str, value: object, *, optional: bool = False) -> None:
 
 
 def _check_values(name: str, value: object, *, optional: bool) -> None:
-    """Check a parameter that takes one or more values."""
+    """Check a parameter that accepts one or more values."""
     if value is None and optional:
         return
     values = value if isinstance(value, Iterable) and not isinstance(value, str | bytes) else [value]

@@ -1,4 +1,4 @@
-"""Write a false answer in the form that the true answer has in a text.
+"""Write a false answer in the form in which a text states the true answer.
 
 For example, "$44bn" becomes "$17bn" and "12 Nov 2020" becomes "3 May 2019", regardless of how the false answer is
 written.
@@ -30,11 +30,11 @@ _NUMBER_WORDS = {
     "en": re.compile(r"[A-Za-z]+(?:[ -][A-Za-z]+)*"),
     "zh": re.compile(r"[零〇一二两三四五六七八九十百千万亿]+"),
 }
-_MAX_DECIMALS = 3  # maximum number of decimals; scaling can produce more, but they look unnatural
+_MAX_DECIMALS = 3  # maximum number of decimal places; scaling can produce more, which would look unnatural
 
 
 def write_like(original: str, false: str, slots: tuple[GoldSlot, GoldSlot], lang: Lang) -> str:
-    """Write the false answer in the form that the true answer has in a text.
+    """Write the false answer in the form in which a text states the true answer.
 
     Args:
         original: The span that states the true answer.

@@ -18,7 +18,7 @@ from ragbed.schema import Case, Passage, Reject
 from ragbed.scoring.robust import score
 
 STEP = "answers"
-_SHOWN = 5  # maximum number of supporting passages in the reader's prompt: the number of documents in a case
+_SHOWN = 5  # maximum number of supporting passages in the reader's prompt; equals the number of documents in a case
 
 
 def make_answers(build: Build) -> Iterator[Verified | Reject]:
@@ -109,7 +109,7 @@ def read_verified(build: Build) -> VerifiedQuestions:
 
 
 def _find_events(pools: Mapping[str, Sequence[Passage]]) -> dict[str, str]:
-    """Map each question to its event, which is named after the first question about it."""
+    """Map each question to its event; the ID of the first question about an event identifies the event."""
     by_page: dict[str, str] = {}
     events = {}
     for name, passages in pools.items():
@@ -135,7 +135,7 @@ def _find_shortage(passages: Sequence[Passage], required: RecipePools) -> Proble
 
 
 def _find_hedge(passages: Sequence[Passage], draft: Draft) -> Problem | None:
-    """Return the problem if every source states the answer only as a guess or a preliminary number."""
+    """Return the problem if every source states the answer only as a guess or a preliminary figure."""
     supports = of_stance(passages, "supports")
     sentences = [passage.text[slice(*passage.support)] for passage in supports if passage.support]
     if sentences and all(_is_hedged(sentence, draft) for sentence in sentences):

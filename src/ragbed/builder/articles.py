@@ -23,8 +23,8 @@ from ragbed.errors import UnknownName
 from ragbed.schema import Article, Hit, Reject
 
 PAGES_STEP = "pages"
-_OTHER_ZONES = timedelta(days=1)  # tolerance, because it is already the next day in some time zones
-# Minimum length of an article; shorter texts are captions or brief notices, too short for a question and an answer.
+_OTHER_ZONES = timedelta(days=1)  # tolerance for future dates, because some time zones are a day ahead
+# Minimum length of an article in tokens; shorter texts, such as captions, contain too little for a question.
 MIN_TOKENS = 40
 
 

@@ -1,4 +1,4 @@
-"""Check whether a form of an answer that was found in a text can fill the blank in a quoted sentence."""
+"""Check whether an alternative form of an answer, found in a text, can fill the blank in a quoted sentence."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ragbed.scoring.robust.normalise import fold
 _QUOTED = re.compile(f"“([^“”]*){BLANK}([^“”]*)”")
 _RATE = re.compile(
     r"\b(?:per(?! ?cent\b)|each|every)\b|每|[/／](?=\s?[^\W\d_])"
-)  # a price or speed per unit is another value
+)  # matches a rate, e.g. a price per unit, which differs from a plain amount
 _NUMERAL = re.compile(r"[\d.,\s零〇一二两三四五六七八九十百千万亿]+")
 
 

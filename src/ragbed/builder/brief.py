@@ -32,7 +32,7 @@ _TAIL = (
 
 
 def _counted(english: str, chinese: str) -> re.Pattern[str]:
-    """Return a pattern for a number of questions, which matches "2 combined ones" but not "2 combined cycle plants"."""
+    """Return a pattern that matches a number of questions: "2 combined ones", but not "2 combined cycle plants"."""
     return re.compile(rf"{_LEAD}{_NUMBER}(?:(?:[a-z-]+\s+)?(?:{english})|[个道条]?(?:{chinese})){_TAIL}", re.IGNORECASE)
 
 
@@ -55,7 +55,7 @@ _OTHERS = (
     "french|german|spanish|italian|portuguese|dutch|polish|russian|ukrainian|turkish|arabic|hebrew|persian|hindi|"
     "bengali|urdu|tamil|indonesian|malay|vietnamese|thai|japanese|korean|swedish|danish|norwegian|finnish|greek|czech"
 )
-# These words match only as the language of the questions, because "French wine" may be the topic.
+# These words match only where they name the language of the questions, because "French wine" may be the topic.
 _OTHER_LANGS = re.compile(
     rf"(?<!about )(?<!on )\b({_OTHERS})\s+(?:[a-z-]+\s+){{0,3}}(?:questions?|items?|base|integration|counterfactual)\b"
     rf"|\bin\s+({_OTHERS})\s*(?:[.,;]|$)"
@@ -177,7 +177,7 @@ def _topic(brief: str) -> str:
 
 
 def _langs_of(survey: Survey | None) -> list[Lang]:
-    """Return the languages of a folder's plain-text documents, or both languages if they are unknown."""
+    """Return the languages of a folder's plain-text documents, or English and Chinese if none is detected."""
     found = survey.langs if survey else {}
     return [lang for lang in ("en", "zh") if lang in found] or ["en", "zh"]
 

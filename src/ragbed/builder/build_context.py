@@ -121,7 +121,7 @@ def decode_line(decoder: msgspec.json.Decoder[Thing], line: bytes, path: Path, n
 
 
 class RecordIndex(Generic[Thing]):
-    """Random access to a step's records, which may not fit into memory. Use it as a context manager.
+    """A reader with random access to a step's records, which may not fit into memory. Use it as a context manager.
 
     Args:
         build: The build.

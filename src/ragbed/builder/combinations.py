@@ -27,13 +27,13 @@ from ragbed.text import guess_lang, to_terms
 
 STEP = "combinations"
 _MAX_USES = 2  # maximum number of pairs per question, so that no answer dominates
-# Maximum number of pairs to try per requested pair. Other pairs are less similar and rarely fit, and each attempt reads
-# all passages of both questions.
+# Maximum number of pairs to try per requested pair. Further pairs are less similar and rarely fit, and each attempt
+# reads all passages of both questions.
 _TRIES = 50
 # Maximum number of pairs to consider, most similar first; the number of pairs is quadratic in the number of questions.
 _MAX_PAIRS = 1_000_000
 # Minimum share of a question's words, and of its distinctive words, that the combined question must contain. In the
-# paper's own example the share is 0.8.
+# paper's own example, the share is 0.8.
 _KEPT = 0.6
 
 _Pools: TypeAlias = Mapping[str, Sequence[Passage]]
@@ -54,7 +54,7 @@ def make_combinations(build: Build) -> Iterator[Combination | Reject]:
 
 
 def merge_pools(parts: Sequence[Draft], pools: _Pools) -> list[tuple[int | None, Passage]]:
-    """Return an integration item's passages, each with the part that it supports.
+    """Return an integration item's passages, each with the part of the answer that it supports.
 
     Passages that contain several parts are omitted. Only one of several near-duplicates is kept, preferably a
     supporting one, because pages about two events may follow the same template.
@@ -66,7 +66,7 @@ def merge_pools(parts: Sequence[Draft], pools: _Pools) -> list[tuple[int | None,
 
 
 def _usable(parts: Sequence[Draft], pools: _Pools) -> list[tuple[int | None, Passage]]:
-    """Keep supporting passages with only their own part of the answer, and other passages with no part of it."""
+    """Keep supporting passages that state only their own part of the answer, and other passages that state no part."""
     answer: Answer = tuple(draft.answer[0] for draft in parts)
     merged: dict[str, tuple[int | None, Passage]] = {}
     for number, draft in enumerate(parts):
@@ -177,7 +177,7 @@ def _check_question(question: str, pair: tuple[Draft, Draft]) -> Problem | None:
 
 
 def _is_included(draft: Draft, pair: tuple[Draft, Draft], question: str) -> bool:
-    """Check that a combined question keeps a part's years, most of its words and most words unique to that part."""
+    """Check that a combined question contains a part's years, most of its words and most words unique to that part."""
     lang = draft.lang
     folded, own = fold(question, lang), find_anchors(draft.question, lang)
     (other,) = (find_anchors(part.question, lang) for part in pair if part is not draft)

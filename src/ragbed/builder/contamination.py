@@ -26,9 +26,9 @@ from ragbed.text import storable_name
 # Length of an n-gram in words or characters, long enough that texts do not share one by chance: 20 Chinese characters
 # carry as much information as 13 English words.
 RUN: dict[Lang, int] = {"en": 13, "zh": 20}
-SEEN = 0.2  # minimum fraction of a text's n-grams in a corpus for it to count as seen; quotations have far fewer
+SEEN = 0.2  # a text counts as seen if at least this share of its n-grams is in a corpus; quotations share fewer
 _WORD = re.compile(r"[^\W\u3400-\u9fff_]+|[\u3400-\u9fff]")
-_FACTOR = np.uint64(0x9E3779B97F4A7C15)  # odd, so that multiplication modulo 2**64 loses no word of an n-gram
+_FACTOR = np.uint64(0x9E3779B97F4A7C15)  # odd, so that no word of an n-gram is lost in the hash modulo 2**64
 _BLOCK = 1 << 20  # number of characters to read from a plain-text file at a time
 _OVERLAP = 2_000  # number of characters shared by adjacent blocks, so that no n-gram is split
 _KINDS = (".txt", ".jsonl", ".txt.gz", ".jsonl.gz")
@@ -70,7 +70,7 @@ def _files(corpora: Iterable[Path]) -> Iterator[Path]:
             raise UsageError(f"The corpus {place} does not exist. Check the path.")
         files = sorted(file for file in place.rglob("*") if file.name.endswith(_KINDS)) if place.is_dir() else [place]
         if not files:
-            raise UsageError(f"The corpus {place} contains no {', '.join(_KINDS)} files.")
+            raise UsageError(f"The corpus {place} contains no {', '.join(_KINDS)} files. Check the path.")
         yield from files
 
 
@@ -94,7 +94,7 @@ def _records(file: Path, source: IO[str]) -> Iterator[str]:
             if not line.isspace():
                 yield decoder.decode(line).text
         except MALFORMED_JSON as error:
-            raise DataError(file, f"the line is not an object with a `text` field: {error}", line=number) from error
+            raise DataError(file, f"the line must be an object with a `text` field: {error}", line=number) from error
 
 
 def _blocks(source: IO[str]) -> Iterator[str]:

@@ -23,7 +23,7 @@ from ragbed.text import to_terms
 STEP = "falsehoods"
 REWRITE_STEP = "rewrites"
 _MAX_TOKENS = (
-    700  # a rewritten passage has 300 tokens by ragbed's count, or up to 600 with a tokenizer not designed for Chinese
+    700  # maximum tokens per response; a 300-token passage can have 600 in tokenizers not designed for Chinese
 )
 # Maximum number of similar questions whose answers are tried; answers to less similar ones are not plausible.
 _MAX_OTHERS = 50
@@ -59,7 +59,7 @@ def _prompt(draft: Draft) -> str:
 
 
 def _generated_fake(text: str, case: Case) -> str:
-    """Return the generated false answer without its full stop, or an empty string if it repeats the placeholder."""
+    """Return the generated false answer without its full stop, or an empty string if it is the prompt's placeholder."""
     placeholders = {block.get("fake", "").lower() for block in read_blocks(case.messages[0].content)}
     text = text.strip().rstrip("。.")
     return "" if text.lower() in placeholders else text

@@ -154,4 +154,7 @@ def _report(folder: Path, name: str, was: object, now: object) -> NoReturn:
     if isinstance(was, dict) and isinstance(now, dict):
         key = next(key for key in {**was, **now} if was.get(key) != now.get(key))
         name, was, now = f"{name}: {key}", was.get(key, "missing"), now.get(key, "missing")
-    raise RagbedError(f"{folder} does not match {LOCK}: {name} was {was} and is now {now}.")
+    raise RagbedError(
+        f"{folder} does not match {LOCK}: {name} was {was} and is now {now}. "
+        "Undo the change, or build without `locked`."
+    )

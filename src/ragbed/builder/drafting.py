@@ -24,7 +24,7 @@ from ragbed.scoring.robust.gold import GoldSlot, prepare
 from ragbed.scoring.robust.normalise import fold
 from ragbed.text import guess_lang, split_sentences
 
-# Maximum number of words or characters of an answer. RGB's longest answers have 9 and 22; longer ones are sentences,
+# Maximum number of words or characters in an answer. RGB's longest answers have 9 and 22; longer ones are sentences,
 # which responses do not repeat verbatim.
 _MAX_ANSWER = {"en": 10, "zh": 24}
 _MIN_QUESTION = {"en": 5, "zh": 7}  # minimum number of words or characters; shorter questions cannot name their subject
@@ -63,8 +63,8 @@ _SAID = {
 _ABBREVIATION = re.compile(
     r"^What (?:does|is) (?:the )?(?:abbreviation |acronym )?([A-Z]{2,6}) (?:stand for|short for|mean)"
 )
-_NAME_HAN = 4  # minimum number of characters before a phrase that refers back, so that a name can precede it
-# A capital letter inside the sentence, or a title; a number alone is not enough.
+_NAME_HAN = 4  # minimum number of characters before a phrase that refers back, enough to contain a name
+# Signs that a question names its subject: a capital letter inside a sentence, or a quotation mark.
 _NAMED = re.compile(r"(?<!^)(?<![.?!] )[A-Z]|[\"“‘《]")
 _WHO = {"en": re.compile(r"^who(?:m|se)?\b", re.IGNORECASE), "zh": re.compile("谁|何人|哪位")}
 # Answers that do not name a specific person, which small models sometimes give.
@@ -218,7 +218,7 @@ def _check_source(article: Article, question: str, answer: str) -> Problem | Non
             "other-year",
             f"the article gives {answer!r} for {', '.join(sorted(years))}, not for the year in {question!r}",
         )
-    if slot_of(question, answer, article.lang).kind != "name":  # a sentence can give a price without the word "cost"
+    if slot_of(question, answer, article.lang).kind != "name":  # a sentence can state a price without the word "cost"
         return None
     if not any(_is_about(question, folded, place, article.lang) for place in places):
         return "unrelated", f"the sentence with {answer!r} has no words in common with {question!r}"
@@ -226,7 +226,7 @@ def _check_source(article: Article, question: str, answer: str) -> Problem | Non
 
 
 def _other_years(question: str, sentences: Sequence[str], answer: str, lang: Lang) -> frozenset[str]:
-    """Return the years in the answer's sentences if every sentence has years, all different from the question's."""
+    """Return the years in the answer's sentences if each sentence contains years, but none of the question's years."""
     wanted, own = find_years(fold(question, lang)), find_years(fold(answer, lang))
     found = [find_years(sentence) - own for sentence in sentences]
     is_other = wanted and all(years and not years & wanted for years in found)
@@ -240,7 +240,7 @@ def _is_about(question: str, sentences: Sequence[str], place: int, lang: Lang) -
 
 
 def is_alias(alias: str, answer: str, question: str, lang: Lang) -> bool:
-    """Check that another spelling of an answer is equivalent: the same value, the same letters, or its initials."""
+    """Check that another spelling of an answer is equivalent: the same value, the same letters, or the initials."""
     if any(find_faults(question, alias, lang)):
         return False
     mine, other = slot_of(question, answer, lang), slot_of(question, alias, lang)

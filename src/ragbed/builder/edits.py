@@ -66,7 +66,7 @@ def _differences(true: GoldSlot, false: GoldSlot) -> Iterator[str]:
 
 
 def edit_passage(question: Question, fake: Answer, text: str) -> Edit:
-    """Replace every mention of the answer: aliases in any case, family and given names, any form of number or date."""
+    """Replace every mention of the answer: aliases in any case, parts of names, and numbers and dates in any form."""
     true = prepare(question.question, question.answer, None, question.lang)
     false = prepare(question.question, fake, None, question.lang)
     replacements: dict[tuple[int, int], str] = {}

@@ -107,7 +107,7 @@ class _StoringExtractor:
         stored = self._memory.find_answer(key)
         if stored is not None:
             result = msgspec.msgpack.decode(stored, type=ReadResult)
-            if result.outcome == "ok" or self._locked:  # retry a failure, because the machine may have been busy
+            if result.outcome == "ok" or self._locked:  # otherwise, retry, because the machine may have been busy
                 return result
         result = await self._hand.do(job)
         self._memory.keep_answer(key, msgspec.msgpack.encode(result))

@@ -51,7 +51,7 @@ def read_blocks(reply: str, alone: str = "") -> list[dict[str, str]]:
 
 
 def write_block(block: Mapping[str, str], lang: Lang) -> str:
-    """Format fields as lines, in the form that a generator writes."""
+    """Format fields as lines, in the same format as a generator's response."""
     names = {field: name for name, field in _NAMES.items() if name.isascii() == (lang == "en")}
     colon = ": " if lang == "en" else "："
     return "\n".join(f"{names[field].capitalize()}{colon}{value}" for field, value in block.items() if field in names)

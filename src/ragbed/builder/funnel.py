@@ -37,7 +37,7 @@ class Delivery(Struct, frozen=True, kw_only=True):
     file: str
     wanted: int
     made: int
-    reason: str = ""  # why there are fewer items than requested, and what would help
+    reason: str = ""  # why there are fewer items than requested, and how to get more
     promise: Promise | None = None  # expected share of correct items
 
     @property

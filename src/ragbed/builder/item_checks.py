@@ -61,7 +61,7 @@ _MIN_SHARED = 2
 
 @dataclass(frozen=True)
 class CheckedItem:
-    """An item to check, and the text of its article, which may state more than the item's passages."""
+    """An item to check, and the text of its article, which may contain more facts than the item's passages."""
 
     item: Item
     article: str = ""
@@ -124,7 +124,7 @@ def check_type(checked: CheckedItem) -> Iterator[str]:
 
 
 def check_minimal(checked: CheckedItem) -> Iterator[str]:
-    """Find answers that contain words that are not part of the fact."""
+    """Find answers with words that are not part of the fact."""
     for part in checked.parts:
         answer = part.answer[0][0]
         if (extra := _EXTRA[part.lang].search(answer)) and not re.search(r"[《“]", answer):
@@ -136,7 +136,7 @@ def check_minimal(checked: CheckedItem) -> Iterator[str]:
 
 
 def check_aliases(checked: CheckedItem) -> Iterator[str]:
-    """Find aliases that are not another form of the same answer."""
+    """Find aliases that are not equivalent to the answer."""
     for part in checked.parts:
         first, *aliases = part.answer[0]
         for alias in aliases:
@@ -218,7 +218,7 @@ def _shared_words(part: Question, sentence: str) -> frozenset[str]:
 
 
 def _other_value(part: Question, sentence: str, own: str) -> str:
-    """Return a value of the answer's type from a sentence, or an empty string if it has none or contains the answer."""
+    """Return a value of the answer's type from a sentence, or an empty string if it has none or states the answer."""
     if any(find_answer(part, sentence)):
         return ""
     slot = slot_of(part.question, part.answer[0][0], part.lang)
@@ -335,7 +335,7 @@ CHECKS: dict[str, Callable[[CheckedItem], Iterator[str]]] = {
 
 
 def check_item(checked: CheckedItem) -> Iterator[tuple[str, str]]:
-    """Yield the name and reason of each failed check, lazily, because one failure is enough to reject an item."""
+    """Lazily yield the name and reason of each failed check, because one failure is enough to reject an item."""
     for name, check in CHECKS.items():
         for reason in check(checked):
             yield name, reason

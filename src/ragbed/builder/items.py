@@ -24,13 +24,13 @@ from ragbed.text import plain, squeezed
 STEP = "items"
 # File suffixes and their names in the recipe; `fluent` files contain the rewritten passages of `fact` files.
 KINDS = {"base": "base", "int": "integration", "fact": "counterfactual", "fluent": "counterfactual"}
-# Maximum number of aliases per part; pages rarely have more, and each one makes a chance match more likely.
+# Maximum number of aliases per part of an answer; pages rarely contain more, and each alias may match by chance.
 _MAX_ALIASES = 6
 _MIN_CHARS = 3  # minimum length of an alias; a shorter one, such as "6" for six, occurs in too many texts
 
 
 def add_spellings(question: Question, passages: Sequence[Passage]) -> Answer:
-    """Add the forms of the answer that occur in supporting passages but not in distracting ones.
+    """Add, as aliases, the forms of the answer that occur in supporting passages but not in distracting ones.
 
     Otherwise, a scorer that checks for containment, like the paper's, would reject a response that quotes a document.
     """

@@ -19,7 +19,7 @@ from ragbed.schema import Answer, Label, Labelling, Lang, Passage, Question, Sta
 from ragbed.scoring.robust.normalise import fold
 from ragbed.text import holds_answer, plain, split_sentences
 
-# The pool for each label. Mentions are in no pool, because they are neither evidence nor free of the answer.
+# The pool for each label. Mentions belong to no pool, because they contain the answer but do not support it.
 STANCES: dict[Label, Stance | None] = {
     "positive": "supports",
     "mention": None,
@@ -29,16 +29,16 @@ STANCES: dict[Label, Stance | None] = {
     "contradicting": "distracts",
     "random": "distracts",
 }
-# Minimum share of the question's anchors for a passage to be about the question: the mean of the share in the passage
-# and the share in the sentences around the answer. On zh_refine this keeps 97% of the positives, and 14% of other
+# Minimum share of the question's terms for a passage to be about the question: the mean of the share in the passage and
+# the share in the sentences around the answer. On zh_refine, this minimum keeps 97% of the positives, and 14% of other
 # questions' documents that happen to contain the answer; 0.2 keeps 99% and 19%, and 0.5 keeps 91% and 8%.
 _SUPPORTED = 0.3
 _RANDOM = 0.1  # share of question words below which a passage is unrelated, as are a tenth of zh_refine's negatives
 
 
 # Minimum share of a question's words that a supporting passage must contain to count as stating the answer. On the
-# labelled news pages, passages that only mention the answer are below it, as are 2 to 3% of the supporting passages
-# in synthetic news.
+# labelled news pages, passages that only mention the answer are below this minimum, as are 2 to 3% of the supporting
+# passages in synthetic news.
 _STATED: dict[Lang, float] = {"en": 0.5, "zh": 0.4}
 
 
@@ -77,7 +77,7 @@ def is_stated(question: Question, passage: Passage) -> bool:
 
 
 def label_plainly(answer: Answer, text: str) -> Labelling:
-    """Label a passage by RGB's rule: it must contain every part of the answer, ignoring case."""
+    """Label a passage by RGB's rule: a supporting passage contains every part of the answer, ignoring case."""
     parts = tuple(number for number, aliases in enumerate(answer) if holds_answer(plain(text), (aliases,)))
     if len(parts) == len(answer):
         return Labelling(

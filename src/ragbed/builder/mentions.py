@@ -86,7 +86,7 @@ def _typed(
         start, end = places[mention.start], places[max(mention.start, mention.end - 1)] + 1
         rule = _rule(mention, mentions, reading, bool(dateline and end <= dateline.end()))
         if is_share and mention.rule == "number.unit" and not _SHARE.search(text[start : end + 10]):
-            rule = "figure"  # 60% also matches "three", because it equals three fifths
+            rule = "figure"  # 60% also matches "three", because 60% equals three fifths
         yield AnswerMention(start, end, rule)
 
 
@@ -128,7 +128,7 @@ def _rule(mention: Mention, same: list[Mention], reading: FoldedResponse, is_dat
 
 def _contained(aliases: tuple[str, ...], text: str) -> Iterator[AnswerMention]:
     lowered = plain(text)
-    if len(lowered) != len(text):  # lower-casing İ gives two characters, which would shift the offsets
+    if len(lowered) != len(text):  # lower-casing İ produces two characters, which would shift the offsets
         lowered = "".join(letter if len(letter.lower()) > 1 else letter.lower() for letter in text)
     for alias in aliases:
         for found in re.finditer(re.escape(alias.lower()), lowered):

@@ -56,7 +56,7 @@ class Request:
     max_tokens: int = 256
 
 
-# Calls a model and returns the completions of each case, keyed by case name. No case is missing.
+# A function that calls a model and returns the completions for every case, keyed by case name.
 Ask: TypeAlias = Callable[[Request], Mapping[str, Sequence[Completion]]]
 
 

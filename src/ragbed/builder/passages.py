@@ -1,4 +1,4 @@
-"""Split articles into passages of whole sentences and similar length, with at most 300 tokens, as in the paper.
+"""Split articles into passages of similar length: whole sentences with at most 300 tokens, as in the paper.
 
 `semchunk` is not used because it ignores the Chinese full stop and splits Chinese sentences at arbitrary positions.
 

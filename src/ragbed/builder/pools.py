@@ -26,7 +26,7 @@ VERDICTS: dict[str, Label | None] = {
     "contradicts": "contradicting",
     "none": None,
 }
-_UNRELATED = "random"  # unrelated passages are not noise in the paper's sense, and are easy to obtain from other items
+_UNRELATED = "random"  # label of unrelated passages, which are not noise in the paper's sense
 # Minimum number of judged passages, and the share of identical verdicts among them that makes a judge unusable.
 # Usually, a quarter to a half of a question's passages support the answer.
 _MIN_JUDGED, _SAME_SHARE = 100, 0.9
@@ -62,7 +62,7 @@ def sift(texts: Sequence[str], labellings: Sequence[Labelling]) -> list[str]:
 
 
 def find_shortcuts(question: Question, texts: Sequence[str]) -> list[int]:
-    """Return the indexes of passages that give every part of a multi-part answer and make integration unnecessary."""
+    """Return the indexes of passages that state every part of a multi-part answer and make integration unnecessary."""
     if len(question.answer) == 1:
         return []
 

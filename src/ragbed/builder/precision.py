@@ -1,4 +1,4 @@
-"""Estimate the share of correct items in a build from their scores and from labelled items.
+"""Estimate the share of correct items in a build from the items' scores and a set of labelled items.
 
 The labelled items were built from other documents.
 
@@ -27,15 +27,15 @@ from ragbed.io.locations import read_regular
 PROMISES = "precision.json"
 MIN_LABELS = 60  # minimum number of labels; 59 labels without an error give a lower bound of 0.95
 _LEVEL = 0.95
-_THIRDS = (3, 2, 1)  # number of thirds of the labelled items that each tested threshold keeps
-_TESTED_LEVEL = 1 - (1 - _LEVEL) / len(_THIRDS)  # level of each of the tested bounds (Bonferroni)
+_THIRDS = (3, 2, 1)  # each tested threshold keeps this many thirds of the labelled items
+_TESTED_LEVEL = 1 - (1 - _LEVEL) / len(_THIRDS)  # confidence level of each bound (Bonferroni correction)
 _PRIOR = 0.5  # Jeffreys prior: pseudo-count of correct and of incorrect items
 
 
 class CalibrationLabel(Struct, frozen=True, kw_only=True):
     """A labelled item: its score, and whether a person or model judged it to be correct and clear."""
 
-    generator: str  # rules, or the prompt with which a model wrote the question
+    generator: str  # "rules", or the name of the prompt with which a model wrote the question
     lang: str
     score: float
     right: bool
@@ -77,7 +77,7 @@ class Promise(Struct, frozen=True, kw_only=True):
 
 @cache
 def read_labels(generator: str, prompt: str) -> tuple[CalibrationLabel, ...]:
-    """Return the labelled items created by the rules, or by models with a prompt; most prompts have no labels."""
+    """Return the labelled items that the rules, or models with the given prompt, created; most prompts have none."""
     kind = GENERATOR if generator == GENERATOR else prompt
     source = files("ragbed.builder") / "calibration.jsonl"
     lines = source.read_bytes().splitlines()

@@ -1,4 +1,4 @@
-"""Check that a model's question about a value is its sentence with question words in place of the value.
+"""Check that a model's question repeats a sentence, with question words in place of one value.
 
 Such a question adds no claim and loses no condition. Another question may be just as good, but only a person or a
 larger model could tell.
@@ -17,7 +17,7 @@ from ragbed.schema import Lang
 
 _WORD = re.compile(r"[£$€¥]?\d[\d.,:]*\d|[£$€¥]?\d|[^\W\d_]+(?:['-][^\W\d_]+)*")
 _MARKS = re.compile(r"[,;:](?!\d)|[()]| [—–-] ")  # punctuation between the parts of an English sentence
-# The words with which an English question asks for a value, after the preposition before the value.
+# The question words at the start of an English question, with an optional preposition: "In which year".
 _ASKED = re.compile(
     r"(?:(?P<link>[a-z]+) )?(?:(?:which|what) (?:date|day|year|percentage|share|amount(?: of money)?)|how (?:many|much)"
     r"|when|who|whom)\b",
@@ -27,16 +27,17 @@ _ARTICLES = frozenset({"the", "a", "an"})
 _DO = frozenset({"do", "does", "did"})
 _AUXILIARIES = frozenset({"is", "are", "was", "were", "has", "have", "had"})
 _OPENING = frozenset({"when", "and", "but"})  # first words of a sentence that a question leaves out
-# First words of a part of a sentence that limits the statement, so that a question must keep it.
+# Words at the start of a phrase that limits the statement; a question must keep such a phrase.
 _LIMIT = re.compile(
     r"\s*(?:including|excluding|except|plus|without|with|if|unless|only|at|in|on|by|to|during|for|per|from|after|before"
     r"|as|since|until|among|not|compared|under|over|between|within)\b",
     re.IGNORECASE,
 )
-# Two statements in one part, or a statement about a part of another statement.
+# Signs of a second statement: a conjunction before a verb, or a relative or subordinate clause.
 _JOINED = re.compile(rf"\b(?:and|but|or|then) (?:[a-z]+ly )?{VERB.pattern}")
 _RELATIVE = re.compile(r"\S \b(?:that|which|who|whom|whose|where|when|while|because|although|as)\b")
-_OTHERS = re.compile(r" [a-z-]+ and (?:an?|the|one|two|three|\d[\d.,]*) [^\d]+$")  # "lockers and a café"
+# Two nouns after a number, of which the number counts only the first: "lockers and a café".
+_OTHERS = re.compile(r" [a-z-]+ and (?:an?|the|one|two|three|\d[\d.,]*) [^\d]+$")
 # Past forms of irregular verbs, by their base form.
 _PAST = {
     "be": "were", "bear": "bore", "beat": "beat", "become": "became", "begin": "began", "break": "broke",
@@ -66,7 +67,7 @@ _NUMERAL = re.compile(r"^(?:[\d.,]+|[一二两三四五六七八九十百千零]
 
 
 class Value(NamedTuple):
-    """A value, the text of its sentence before and after it, and the words with which the rules ask for it."""
+    """A value, the text before and after the value in its sentence, and the words with which the rules ask for it."""
 
     before: str
     answer: str
@@ -80,7 +81,7 @@ def find_rewording(question: str, value: Value, lang: Lang) -> str:
 
 
 def _find_chinese(question: str, value: Value) -> Iterator[str]:
-    """Yield the change if a Chinese question is not the start of the sentence with question words for the value."""
+    """Yield the changes that a Chinese question makes to the start of the sentence besides asking for the value."""
     sentence = _plain(value.before + value.answer + value.after)
     unit = _NUMERAL.sub("", value.answer)
     forms = _FORMS.get(value.kind, (f"多少{unit}", f"几{unit}"))
@@ -102,7 +103,7 @@ def _find_chinese(question: str, value: Value) -> Iterator[str]:
 
 
 def _plain(text: str) -> str:
-    """Remove white space, the final mark and the differences between quotation marks, but keep commas in numbers."""
+    """Remove white space and final punctuation, and unify the other punctuation except for commas in numbers."""
     plain = re.sub(r"\s", "", text).translate(str.maketrans("“”‘’\"'?;:", "''''''？；："))
     return re.sub(r",(?!\d{3}(?!\d))", "，", plain).rstrip("。？")
 
@@ -130,7 +131,7 @@ def _find_english(question: str, value: Value) -> Iterator[str]:
 
 
 class _Part:
-    """A part of a sentence between two marks, its words, and the words that a question contains."""
+    """The words between two punctuation marks in a sentence, and whether the question contains each of them."""
 
     def __init__(self, text: str, words: list[str] | None = None) -> None:
         self.text = text
@@ -138,7 +139,7 @@ class _Part:
         self.kept = [word in _ARTICLES for word in self.words]
 
     def find(self, word: str, start: int, is_verb: bool) -> int | None:
-        """Return the place of a word, or of a form of it if it may be a verb, or None."""
+        """Return the index of a word or, if the word may be a verb, of one of its forms, or None if neither occurs."""
         places = range(start, len(self.words))
         return next((at for at in places if _is_same(word, self.words[at], is_verb)), None)
 
@@ -176,7 +177,7 @@ def _compare(rest: list[str], parts: list[_Part], own: int) -> Iterator[str]:
 
 
 def _find_left_out(parts: list[_Part], own: int) -> Iterator[str]:
-    """Yield the words of the part with the value that a question leaves out, and half of the other parts."""
+    """Yield the words wrongly left out of a question; only complete parts without the value may be left out."""
     for number, part in enumerate(parts):
         left = part.left_out()
         if number == own:
@@ -188,14 +189,14 @@ def _find_left_out(parts: list[_Part], own: int) -> Iterator[str]:
 
 
 def _is_same(word: str, stated: str, is_verb: bool) -> bool:
-    """Check that two words are the same, or that the second is a form of a verb: "paint" and "painted"."""
+    """Check that two words are the same, or that the second is a form of the first, e.g. "painted" for "paint"."""
     if word == stated or (word, stated) == ("per", "a"):
         return True
     return is_verb and stated in _forms(word) and VERB.fullmatch(stated) is not None
 
 
 def _forms(verb: str) -> set[str]:
-    """Return the forms that the base form of a verb can have in a statement."""
+    """Return the forms that a verb, given in its base form, can have in a statement."""
     regular = {verb + ending for ending in ("s", "es", "d", "ed", f"{verb[-1]}ed")}
     return regular | {f"{verb[:-1]}ies", f"{verb[:-1]}ied", "has" if verb == "have" else "", _PAST.get(verb, "")}
 

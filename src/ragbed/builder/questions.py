@@ -24,12 +24,12 @@ from ragbed.schema import Article, Case, Completion, Lang, Reject
 from ragbed.text import squeezed, to_terms
 
 STEP = "questions"
-# Maximum number of articles to compare. This takes a few seconds and usually includes an article about the same event
-# in another year.
+# Maximum number of articles to compare. Comparing this many takes a few seconds and usually finds an article about the
+# same event in another year.
 MAX_COMPARED = 5_000
 _BEGINNING = 2_000  # number of leading characters of an article that are used to determine its subject
 _MAX_CHARS = 12_000  # maximum length of an article in a prompt, about 3,000 words; the main facts come first
-_SHOWN_CHARS = 100  # maximum length of the excerpt that the reason quotes from an invalid response
+_SHOWN_CHARS = 100  # maximum number of characters that a rejection reason quotes from an invalid response
 _MAX_BY_RULES = 8  # maximum number of questions that the rules write about an article, regardless of per_article
 _MIN_BATCH = 8  # minimum number of articles per batch; otherwise, the last few drafts would take one round each
 # Minimum share of common words for two questions with the same answer to count as duplicates. Paraphrases share half of
@@ -68,7 +68,7 @@ class SimilarArticles:
                 self._by_term[term].append(place)
 
     def nearest(self, draft: Draft) -> Article | None:
-        """Return the nearest article, other than the question's own, that does not contain the answer, or None."""
+        """Return the most similar article, other than the question's own, that does not contain the answer, or None."""
         scores: defaultdict[int, float] = defaultdict(float)
         for term in set(to_terms(draft.question)):
             places = self._by_term.get(term, ())
@@ -135,8 +135,8 @@ def make_questions(build: Build) -> Iterator[Draft | Reject]:
             language = _Language(build, lang, index, [offset for _, own, offset in order if own == lang])
             yield from _from_articles(language)
             yield from _from_siblings(language)
-            # Without a web search, only base questions that the generator can answer are used, because the documents
-            # contain no other facts that it knows.
+            # Without a web search, counterfactual items can use only base questions that the generator can answer,
+            # because no document covers the rest of its knowledge.
             if wanted_of(build.recipe, "counterfactual", lang) and asks_outside(build):
                 yield from _from_knowledge(language)
 

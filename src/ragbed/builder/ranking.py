@@ -1,4 +1,4 @@
-"""Encode passages on an engine's workers, and rank the passages for each question. Its search snippets come last."""
+"""Encode passages on an engine's workers, and rank the passages for each question. Search snippets come last."""
 
 from __future__ import annotations
 

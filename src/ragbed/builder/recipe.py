@@ -60,7 +60,7 @@ class RecipeGate(_Part, frozen=True, kw_only=True):
     """Requirements for models' prior knowledge. For counterfactual items, models must know the answer."""
 
     models: tuple[str, ...] = ()  # reference models for closed-book calls; by default, the generator
-    samples: int = 1  # responses per model; the majority decides
+    samples: int = 1  # number of responses per model and question; the majority decides
     cutoffs: dict[str, str] = {}  # knowledge cut-off date per model; events must be later than all of them
     margin_days: int = 30  # days to add to a cut-off, because announced events are known before they happen
     # Files or folders with training data; no questions are written about articles found in them.
@@ -86,7 +86,7 @@ class RecipeSearch(_Part, frozen=True, kw_only=True):
 class RecipeRanking(_Part, frozen=True, kw_only=True):
     """The settings for selecting passages."""
 
-    encoder: str = "e5"  # the weights of e5 come in a Python package, so nothing is downloaded
+    encoder: str = "e5"  # the weights of e5 are part of a Python package, so nothing is downloaded
     encoders: dict[Lang, str] = {}  # encoders by language; the paper uses one for each
     top: int = 30  # passages per question, as in the paper
     tokens: int = 300  # maximum length of a passage, as in the paper

@@ -15,7 +15,7 @@ class Draft(Question, frozen=True, kw_only=True):
     kind: str  # answer type: name, quantity or date
     event: str = ""  # the event as the generator describes it
     date: str | None = None  # ISO date of the event
-    by_rules: bool = False  # written by the rules, because the generator's question failed or the sentence is unclear
+    by_rules: bool = False  # whether the rules replaced a missing or unusable question from the generator
 
 
 class Probe(Record, frozen=True, kw_only=True):
@@ -88,7 +88,7 @@ class Edited(Record, frozen=True, kw_only=True):
 
     of: int
     text: str
-    spans: tuple[tuple[int, int], ...]  # positions of the false answer
+    spans: tuple[tuple[int, int], ...]  # start and end offsets of each occurrence of the false answer
 
 
 class Falsehood(Record, frozen=True, kw_only=True):
@@ -102,7 +102,7 @@ class Falsehood(Record, frozen=True, kw_only=True):
 class ScoredItem(Record, frozen=True, kw_only=True):
     """An item that passed every check. Its score is the mean of its signals, each from 0 to 1."""
 
-    kind: str  # base, int, fact or fluent
+    kind: str  # item kind: base, int, fact or fluent
     item: Item
     signals: dict[str, float]
     score: float

@@ -22,7 +22,7 @@ WAYS: dict[Way, str] = {
 # If a passage has different labels for the parts of an answer, the label that comes first in this list is used.
 _ORDER: tuple[Label, ...] = ("positive", "mention", "contradicting", "partial", "outdated", "related", "random")
 _SHOWN = 60  # maximum number of characters to show from a passage
-_STANCES: tuple[Stance, ...] = ("supports", "contradicts", "distracts")  # in the order of RGB's records
+_STANCES: tuple[Stance, ...] = ("supports", "contradicts", "distracts")  # in the order of the passages in RGB's items
 
 
 class LabelDisagreement(Struct, frozen=True):
@@ -95,7 +95,7 @@ def rebuild(item: Item) -> Item:
 
 
 def label_again(item: Item, passage: Passage, way: Way) -> Labelling:
-    """Relabel an item's passage for its question or, in an integration item, for the part that it fits best."""
+    """Relabel a passage for its item's question or, in an integration item, for the part that the passage fits best."""
     fake = item.fake if passage.stance == "contradicts" else None
     if way == "plain":
         return _label_plainly(item, passage.text, needs_all=kind_of(item) != "integration", is_edit=fake is not None)

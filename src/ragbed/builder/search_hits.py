@@ -95,7 +95,8 @@ def _index(build: Build) -> LocalIndex:
     encoder = open_once(name) if name else None
     if encoder is not None and not isinstance(encoder, Encoder):
         raise UsageError(
-            f'search.encoder {name!r} produces token-level embeddings only; choose another encoder, or "" for none.'
+            f"search.encoder {name!r} produces token-level embeddings only; "
+            'choose another encoder, or "" to search by words only.'
         )
     versions = (VERSION, SPLITTER_VERSION, MAX_TOKENS)
     parts = (*map(str, versions), hash_file(build.file_of("articles")), name, encoder.identity() if encoder else "")

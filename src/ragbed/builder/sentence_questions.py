@@ -1,4 +1,4 @@
-"""Have a model write questions about sentences and values that rules select, so that it need not find facts itself.
+"""Have a model write questions about values that rules select, so that the model need not find facts itself.
 
 The question must keep the words of the sentence. It names the title of the text, which says what the sentence is about.
 """
@@ -17,7 +17,7 @@ from ragbed.builder.rules.facts import BLANK, Fact, leave_out_quotation, name_so
 from ragbed.schema import Article, Case, Lang
 
 TASK = "sentence"
-# Words that refer to another sentence, and relative times. A question can keep neither.
+# Words that refer to another sentence, and relative times. A question must contain neither.
 _UNCLEAR: dict[Lang, re.Pattern[str]] = {
     "en": re.compile(
         r"\b(?:it|its|he|she|they|them|him|her|his|their|this|these|those|such|another|others?|latter|former|we|our|us|I"
@@ -82,7 +82,7 @@ _NUMERAL = re.compile(r"^(?:[\d.,]+|[一二两三四五六七八九十百千零]
 
 
 def select_facts(article: Article, most: int) -> list[Fact]:
-    """Return the facts of an article to ask about, starting with sentences that are clear together with the title."""
+    """Return an article's facts to ask about, starting with those whose sentences do not refer to other sentences."""
     found = find_facts(article, _ENOUGH, per_sentence=_PER_SENTENCE)
     facts = (fact for fact in found if BLANK in fact.question and _kind(fact) in _WORDS)
     titled = (fact for fact in facts if leave_out_quotation(fact.question) != fact.question)
@@ -90,7 +90,7 @@ def select_facts(article: Article, most: int) -> list[Fact]:
 
 
 def is_clear(fact: Fact, lang: Lang) -> bool:
-    """Check that a sentence does not refer to another sentence, so that a model can ask about it."""
+    """Check that a fact's sentence does not refer to another sentence, so that a model can ask about the fact."""
     return _UNCLEAR[lang].search("".join(_split(fact))) is None
 
 
@@ -117,7 +117,7 @@ def _question_words(fact: Fact) -> str:
 
 
 def read_question(article: Article, fact: Fact, reply: str) -> dict[str, str] | Problem:
-    """Return the fields of a question in a model's response, or the outcome and reason if it changes the fact.
+    """Return the question's fields in a model's response, or the outcome and reason if the question changes the fact.
 
     Args:
         article: The article.
@@ -136,7 +136,7 @@ def read_question(article: Article, fact: Fact, reply: str) -> dict[str, str] | 
 
 
 def _find_changes(question: str, fact: Fact, lang: Lang) -> Iterator[Problem]:
-    """Yield the outcome and the reason for each way in which a question differs from its sentence."""
+    """Yield the outcome and the reason for each difference between a question and its sentence."""
     if not question.endswith(("?", "？")):
         yield "no-question", f"the generator returned no question: {question!r}"
     if not re.search(_WORDS[_kind(fact)], question, re.IGNORECASE):

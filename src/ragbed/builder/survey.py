@@ -30,7 +30,7 @@ _UNKNOWN_TOKENS = 1_000  # assumed number of tokens in a document that is not pl
 _PROMPT, _REPLY, _SHORT = 500, 250, 60  # tokens in a prompt without its document, in two drafts, and in an answer
 _MAX_TEXT = 3_000  # maximum number of tokens per document in a prompt
 _CALL_S, _AT_ONCE = 2.0, 16  # typical duration of a call in seconds, and number of concurrent calls
-_PAGE_S = 0.1  # seconds per document without models: reading, search, ranking and checks
+_PAGE_S = 0.1  # processing time in seconds per document, without model calls: reading, search, ranking and checks
 
 
 class Survey(Struct, frozen=True, kw_only=True):
@@ -67,7 +67,7 @@ class Forecast(Struct, frozen=True, kw_only=True):
 
 
 def survey_folder(folder: Path) -> Survey:
-    """Survey the documents in a folder from the names of all files and the beginnings of some."""
+    """Survey the documents in a folder, based on all file names and the beginnings of some files."""
     found = sorted(path for path, _ in _walk(folder) if not _problem(path))
     skipped = Counter(reason for path, _ in _walk(folder) if (reason := _problem(path)))
     plain = [path for path in found if path.suffix.lower() in _PLAIN]
@@ -102,7 +102,7 @@ def forecast_build(recipe: Recipe, survey: Survey) -> Forecast:
     tokens_in = generator * (_PROMPT + text) + drafts * _PROMPT + short * (_PROMPT // 2 + passages)
     tokens_out = generator * _REPLY + (drafts + short) * _SHORT
     prices = [find_price(model) for model in models]
-    usage = {"in": tokens_in // calls, "out": tokens_out // calls}  # usage of an average call
+    usage = {"in": tokens_in // calls, "out": tokens_out // calls}  # average number of tokens per call
     amounts = [calls * float(price(usage)) for price in prices if price]
     dollars = max(amounts) if len(amounts) == len(models) else None
     minutes = (calls * _CALL_S / _AT_ONCE + reading_s) / 60

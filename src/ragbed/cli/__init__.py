@@ -37,7 +37,7 @@ COMMANDS = tuple(name for names in GROUPS.values() for name in names)
 
 
 class _Group(click.Group):
-    """A command group that loads a command's module on first use and lists its commands in sections."""
+    """A command group that loads a command's module on first use and whose help lists the commands in sections."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return list(self.commands)
@@ -102,7 +102,7 @@ def main() -> None:
     """Run the command-line interface; a user error is printed as a single line and sets the exit code."""
     _handle_termination()
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # a terminal without UTF-8 shows escapes instead of failing
+        if isinstance(stream, io.TextIOWrapper):  # without UTF-8, print escapes instead of raising an error
             stream.reconfigure(encoding="utf-8" if os.name == "nt" else None, errors="backslashreplace")
     try:
         if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
@@ -123,14 +123,14 @@ def main() -> None:
     except MemoryError:
         say("ragbed: out of memory. Stored results are kept; rerun the same command with more memory to resume.")
         sys.exit(1)
-    except OSError as error:  # an error that is not reported elsewhere, e.g. because standard output is on a full disk
+    except OSError as error:  # an error that no command handles, e.g. if standard output is a file on a full disk
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         say(f"ragbed: {explain_failed_write(error)}.")
         sys.exit(1)
 
 
 def _suggest_current(error: click.ClickException) -> click.ClickException:
-    """Return an error that suggests only the best current option, because former options are also registered."""
+    """Return an error that suggests only the closest current option, and never a former option name."""
     if not isinstance(error, click.NoSuchOption):
         return error
     guessed = renames.GUESSED_OPTIONS.get(error.option_name, "")
@@ -153,12 +153,12 @@ def _end(*_: object) -> None:
 
 
 def _repeat_ignored_signal(ignored: UnraisableHookArgs) -> None:
-    """Send a signal again if Python ignored the exception it raised, as happens in finalizers and weakref callbacks."""
+    """Resend a signal if Python ignored its handler's exception, as happens in finalizers and weakref callbacks."""
     if ignored.exc_type not in {KeyboardInterrupt, SystemExit}:
         sys.__unraisablehook__(ignored)
         return
     number = signal.SIGINT if ignored.exc_type is KeyboardInterrupt else signal.SIGTERM
     main = threading.main_thread().ident
-    again = threading.Timer(0.05, signal.pthread_kill, [main, number])  # after 0.05 s, the callback has returned
+    again = threading.Timer(0.05, signal.pthread_kill, [main, number])  # wait 0.05 s for the callback to return
     again.daemon = True
     again.start()

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class _Group(click.Group):
-    """The subcommands. The old form, `build RECIPE`, is rejected with a message that gives the new form."""
+    """The subcommands of `build`. The former syntax, `build RECIPE`, is rejected, and the message gives the new one."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return list(self.commands)
@@ -210,7 +210,7 @@ def _explain_resuming(*, locked: bool) -> Iterator[None]:
 
 
 def _finish(result: BuildResult, *, locked: bool) -> None:
-    """Print what is missing and the next steps; exit with code 3 if a build that is not locked is incomplete."""
+    """Print the missing items and the next steps; exit with code 3 if the build is incomplete and not locked."""
     if result.unfinished:
         steps = ", ".join(result.unfinished)
         say(f"Incomplete: some requests in {steps} failed. Rerun the same command to retry them.")

@@ -18,7 +18,7 @@ from ragbed.text import printable, storable_name
 if TYPE_CHECKING:
     from rich.console import Console
 
-_PIPE_WIDTH = 1_000  # Width of output to a pipe, large enough that tables are never wrapped.
+_PIPE_WIDTH = 1_000  # Width in characters of output to a pipe, large enough that tables are never wrapped.
 
 
 def say(message: str) -> None:
@@ -33,7 +33,7 @@ def with_options(message: str, command: click.Command | None = None) -> str:
         message: The message.
         command: The command whose options are shown; by default, the running command.
     """
-    if "`" not in message and "=" not in message:  # compiling the pattern takes longer than all other steps
+    if "`" not in message and "=" not in message:  # skip compiling the pattern, which is the slowest step
         return message
     context = click.get_current_context(silent=True)
     if command is None and context is not None:
@@ -105,7 +105,7 @@ def _with_storable_names(value: object) -> object:
 
 
 def console(*, to_stderr: bool = False) -> Console:
-    """Return a rich console whose colours and width depend on the terminal, NO_COLOR and pipes."""
+    """Return a Rich console whose colours and width depend on the terminal, NO_COLOR and pipes."""
     from rich.console import Console
 
     return Console(stderr=to_stderr, highlight=False, emoji=False, markup=False)

@@ -11,8 +11,8 @@ from ragbed.cli.console import console, say
 from ragbed.cli.run_progress import RunProgress
 from ragbed.errors import Stopped
 
-_QUICK_S = 0.5  # Shorter tasks end before anyone could read a progress bar.
-_LINE_EVERY_S = 10.0  # Seconds between lines if there is no terminal, so that a CI log shows that the process is alive.
+_QUICK_S = 0.5  # Delay in seconds before a progress bar appears; shorter tasks do not show a bar.
+_LINE_EVERY_S = 10.0  # Seconds between progress lines if there is no terminal, e.g. in a CI log.
 
 
 class ConsoleProgress(RunProgress):

@@ -91,5 +91,5 @@ def _figures(cells: Sequence[ConditionCounts]) -> dict[str, str]:
 
 
 def _kind(data: str) -> str:
-    """Return the kind of a dataset: base, int or fact."""
+    """Return a dataset's kind: base, int or fact."""
     return data.rpartition("_")[2]

@@ -1,4 +1,4 @@
-"""Options that determine where the work runs."""
+"""Options that select and configure the execution engine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Print the examples in the paper's Figure 1, reworded, for `ragbed demo`."""
+"""Print reworded versions of the examples in the paper's Figure 1 for `ragbed demo`."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _table(case: Case) -> Table:
 
 
 def expected_answer(case: Case) -> str:
-    """Return a perfect model's response, in the words prescribed by the instruction."""
+    """Return a perfect model's response, worded as the instruction prescribes."""
     from ragbed.testbeds.prompts import FLAG, REFUSAL
 
     gold = (" and " if case.lang == "en" else "、").join(aliases[0] for aliases in case.answer)

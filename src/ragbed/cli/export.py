@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ragbed.api.sharing import ExportResult
     from ragbed.api.spec import LayoutKeywords
 
-_SHOWN = 5  # Maximum number of trials without a response to print; --json contains all of them.
+_SHOWN = 5  # Maximum number of printed trials that have no response; --json contains all of them.
 
 
 @help_groups.command()

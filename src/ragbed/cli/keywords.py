@@ -22,7 +22,7 @@ def call_keywords(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def given(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options that the user has set on the command line, in the environment or in a file."""
+    """Return the options that the user has set on the command line, in the environment or in a configuration file."""
     return {name: value for name, value in options.items() if _source(name) is not ParameterSource.DEFAULT}
 
 

@@ -106,7 +106,7 @@ def _print_counts(out: Console, counts: list[RuleCount]) -> None:
 
 
 def _is_informative(counts: list[RuleCount]) -> Callable[[RuleCount], bool]:
-    """Return a row filter that omits the per-definition row of rules that have only one definition."""
+    """Return a row filter that omits the per-definition row of each rule with only one definition."""
     definitions = Counter(count.rule for count in counts if count.definition is not None)
     return lambda count: count.definition is None or definitions[count.rule] > 1
 
@@ -124,7 +124,7 @@ def _print_findings(out: Console, count: RuleCount, samples: Samples) -> None:
         shown += 1
         item = None if finding.item is None else f"item {finding.item}"
         place = ", ".join(part for part in (item, f"line {finding.line}", finding.where) if part)
-        repeats_place = finding.definitions == (finding.where,)  # the `mix` rule gives its condition in both fields
+        repeats_place = finding.definitions == (finding.where,)  # the `mix` rule sets both fields to the condition
         names = f" ({', '.join(finding.definitions)})" if finding.definitions and not repeats_place else ""
         line = Text.assemble((f"  {printable(place)}: ", "dim"), printable(finding.message), (names, "dim"))
         out.print(line, soft_wrap=True)

@@ -22,7 +22,7 @@ Command: TypeAlias = Callable[..., Any]
 Decorator: TypeAlias = Callable[[Command], Command]
 
 
-_MOST = 2**53 - 1  # Integers up to this limit are exact in JSON and fit into a database.
+_MOST = 2**53 - 1  # Maximum integer that is exact in JSON and fits into a database column.
 
 
 class _Bounded(click.ParamType[Any]):
@@ -92,7 +92,7 @@ def _variable(long: str) -> str:
 
 
 def former_option(old: str) -> Decorator:
-    """Return a hidden option that rejects a former name, or its environment variable, and gives the new name."""
+    """Return a hidden option that rejects a former option name or environment variable and names its replacement."""
 
     def refuse(context: click.Context, param: click.Parameter, value: str | None) -> None:
         if value is None:
@@ -106,7 +106,7 @@ def former_option(old: str) -> Decorator:
 
 
 class LocalPath(click.Path):
-    """An option type for local paths. URLs are rejected; otherwise, a folder with that name would be created."""
+    """An option type for local paths. URLs are rejected; otherwise, a folder named after the URL would be created."""
 
     def __init__(self) -> None:
         super().__init__(path_type=Path)
@@ -126,7 +126,7 @@ class LocalPath(click.Path):
 
 
 class FileName(click.types.StringParamType):
-    """An option type for values that may be paths, e.g. a file, a URL or a run's model. The shell completes paths."""
+    """An option type for strings that can be paths, e.g. a file, a URL or a model. The shell completes paths."""
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002
         """Let the shell complete a path."""
@@ -156,7 +156,7 @@ def to_place(typed: str) -> Place:
 
 
 def together(*decorators: Decorator) -> Decorator:
-    """Combine several options into one decorator; the help lists them in this order."""
+    """Combine several options into one decorator; the help lists them in the given order."""
 
     def decorate(command: Command) -> Command:
         for decorator in reversed(decorators):
@@ -195,7 +195,7 @@ def read_config(context: click.Context, _: click.Parameter, path: Path | None) -
         except (
             ValueError,
             RecursionError,
-        ) as error:  # also raised for numbers with 5,000 digits and for deeply nested lists
+        ) as error:  # caused by invalid TOML, integers that are too long, or deeply nested lists
             raise UsageError(f"--config {path} is not valid TOML: {error}.") from error
         known = {
             name.removeprefix("--"): param
@@ -223,7 +223,7 @@ def read_config(context: click.Context, _: click.Parameter, path: Path | None) -
 
 
 def _as_typed(option: click.Option, value: object, place: str) -> object:
-    """Return a value as a user would type it, so that it is validated in the same way. Lists are comma-separated."""
+    """Return a value as a user would type it, so that it is validated like typed input. Lists are comma-separated."""
     if option.is_flag:
         if isinstance(value, bool):
             return value
@@ -265,12 +265,12 @@ supporting_option: Decorator = option(
     type=int,
     metavar="N",
     group=help_groups.CONTEXT,
-    help="Number of supporting documents per question, instead of --noise; the remaining documents are distractors.",
+    help="Number of supporting documents per question (replaces --noise); the remaining documents are distractors.",
 )
 noise_option: Decorator = option(
     "--noise",
     metavar="RATIOS",
-    show_default="the paper's",
+    show_default="the paper's ratios",
     group=help_groups.CONTEXT,
     help="Fractions of the documents that are distractors, e.g. 0,0.2,2/3.",
 )
@@ -354,7 +354,7 @@ layout_options: Decorator = together(
 
 
 def share(value: str | float) -> float:
-    """Parse a fraction between 0 and 1, e.g. `0.03` or `3%`. This is used as an option type.
+    """Parse a fraction between 0 and 1, e.g. `0.03` or `3%`. This function is used as an option type.
 
     Raises:
         click.BadParameter: The value is not a fraction between 0 and 1.

@@ -73,7 +73,7 @@ def _print_tables(tables: Tables, out: _Printer) -> None:
     out.tell(tables.source, _NOTES)
     for name, title in _TITLES.items():
         table: PaperTable = getattr(tables, name)
-        # Show two decimals for rates over 300 questions and for correction rates, but none for shares of 100 questions.
+        # Show two decimals for rates based on 300 questions and for correction rates, and none for other rates.
         exact = name in ("noise", "rejection")
         rows = [
             (model, lang, *(f"{value:.2f}" if exact or column == "CR" else f"{value:.0f}" for column, value in pairs))

@@ -1,4 +1,4 @@
-"""Former names of commands and options with their new names for error messages, and names that users may guess."""
+"""Former names of commands and options, and names that users may guess, each with the current name."""
 
 from __future__ import annotations
 

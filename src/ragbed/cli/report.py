@@ -141,7 +141,7 @@ def _print_errors(report: Report, words: Locale) -> None:
     from ragbed.reporting.error_texts import COUNT_COLUMNS, error_columns, tell_errors
 
     if report.errors:
-        columns = error_columns(words)[:COUNT_COLUMNS]  # examples do not fit in a terminal
+        columns = error_columns(words)[:COUNT_COLUMNS]  # omit the examples, which do not fit in a terminal
         rows = [row[:COUNT_COLUMNS] for row in tell_errors(report.errors, words)]
         print_table("\nError types by the paper's table (a wrong answer can have several types)", columns, rows)
         say("`ragbed diagnose RUN --show TYPE` and -f html show examples.")
@@ -153,7 +153,7 @@ def _print_summary(report: Report, words: Locale) -> None:
     out = console()
     for summary in summarise(report.shown, report.track, words):
         text = printable(f"{summary.model}{f' ({summary.lang})' if summary.lang else ''}: {summary.text}")
-        out.print(text, end="\n\n", soft_wrap=not out.is_terminal)  # lines are not wrapped in a pipe
+        out.print(text, end="\n\n", soft_wrap=not out.is_terminal)  # do not wrap lines in a pipe
 
 
 def print_tables(tables: Sequence[ReportTable], *, to_stderr: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""Print the results of a run: its overview table, its conditions, and the forecast of `--dry-run`."""
+"""Print the overview table and the conditions of a run, and the forecast for `--dry-run`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def read_rest(folder: Path) -> tuple[int, str | None]:
 
 
 def exit_if_incomplete(folder: Path, cells: Sequence[ConditionCounts], limit: str, *, may_stop: bool) -> None:
-    """Exit with code 3 if a case failed, was truncated, or has no result in a run that may not stop early.
+    """Exit with code 3 if a case failed or was truncated, or if a run without a stopping condition has pending cases.
 
     Episodes of the `search` testbed that end at a limit are only counted.
 

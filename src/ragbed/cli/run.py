@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     metavar="N",
     group=help_groups.REQUESTS,
     show_default="what the server or the weights report",
-    help="Context length of the models in tokens. Longer cases are not sent and are recorded as error: too-long.",
+    help="Context length of the models in tokens. Longer prompts are not sent; their cases end in a too-long error.",
 )
 @options.option(
     "--strategies",
@@ -146,9 +146,9 @@ if TYPE_CHECKING:
     metavar="CONDITION",
     group=help_groups.REQUESTS,
     help=(
-        "Stop as soon as one of these is known: a rate to a given precision, e.g. 'noise.accuracy@0.8 ± 10' "
-        "(percentage points on each side); whether a rate dropped, e.g. 'compare:runs/base:drop 5%'; or, with "
-        "'decided', the result of every gate. Repeatable."
+        "Stop when all conditions are decided. A condition is a rate with a target precision, e.g. "
+        "'noise.accuracy@0.8 ± 10' (percentage points on each side); a drop from another run, e.g. "
+        "'compare:runs/base:drop 5%'; or 'decided' (all gates). Repeatable."
     ),
 )
 @options.option(

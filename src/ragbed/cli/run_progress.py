@@ -14,7 +14,7 @@ from ragbed.text import counted
 if TYPE_CHECKING:
     from ragbed.runs.call_loop import CallProgress
 
-_LINE_EVERY_S = 10.0  # Seconds between lines if there is no terminal, e.g. in a CI log.
+_LINE_EVERY_S = 10.0  # Seconds between progress lines if there is no terminal, e.g. in a CI log.
 _ANNOUNCE_AFTER = 3  # Number of finished cases after which to announce the expected duration.
 _WORTH_ANNOUNCING_S = 60.0
 

@@ -92,7 +92,7 @@ def _lines(found: Status) -> list[str]:
 
 
 def _notes(found: Status) -> Iterator[str]:
-    """Yield notes on anything unusual: a server that changed models, adjusted requests, truncated responses."""
+    """Yield notes on unusual events: a server switched models, requests were adjusted, or responses were truncated."""
     for model in found.models:
         if len(model.served) > 1:
             yield f"The server for {model.name} served several models: {', '.join(model.served)}."

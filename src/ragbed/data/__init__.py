@@ -31,7 +31,7 @@ class Format(Protocol):
     SIGN: str
 
     def read_item(self, path: Place, number: int, line: bytes) -> Item:
-        """Read one line."""
+        """Read one line as an item."""
 
     def to_line(self, item: Item) -> bytes:
         """Return an item as one line."""
@@ -59,7 +59,7 @@ class Dataset:
 
     name: str
     path: Place
-    # The hash of a URL's first download. It is a list because the dataclass is frozen.
+    # The hash of a URL's first download, stored in a list because the dataclass is frozen.
     _first: list[str] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def items(self) -> Iterator[Item]:
@@ -75,7 +75,7 @@ class Dataset:
             yield from read_file(here, self.path)
 
     def resolve_limit(self, limit: int | Fraction | None) -> int | None:
-        """Resolve a limit to a number of items: the limit itself, the fraction rounded up, or None for all items."""
+        """Convert a limit to a number of items; a fraction is rounded up, and None means all items."""
         return ceil(limit * self.count()) if isinstance(limit, Fraction) else limit
 
     def count(self) -> int:
@@ -105,7 +105,7 @@ class Dataset:
 
 
 def hash_file(path: Path) -> str:
-    """Return the SHA-256 of a file."""
+    """Return the SHA-256 hash of a file."""
     with open(path, "rb") as source:
         return hashlib.file_digest(source, "sha256").hexdigest()
 

@@ -20,7 +20,7 @@ from ragbed.text import bears_answer, squeezed
 # Whether to include all passages, or only those that contain neither a true nor a false answer.
 Edition: TypeAlias = Literal["corpus", "withheld-corpus"]
 EDITIONS: dict[str, Edition] = {"corpus": "corpus", "withheld-corpus": "withheld-corpus"}
-_ID_DIGITS = 16  # 64 bits: among a million passages, the chance of a collision is 1 in 37 million
+_ID_DIGITS = 16  # number of hexadecimal digits; for a million passages, the collision probability is 1 in 37 million
 _MAX_NAME_CHARS = 80  # maximum length of the name given to a passage that is not in the corpus
 _PRIORITY: tuple[Stance, ...] = (
     "supports",
@@ -107,7 +107,7 @@ def passage_id(text: str) -> str:
 
 
 def _stance(pooled: _Pooled, case: Case) -> tuple[Stance, int | None]:
-    """Return a passage's label in the case's item or, if it has the answer, in another item about the same event."""
+    """Return a passage's label in the case's item or, if the passage has the answer, in an item on the same event."""
     own = [use for use in pooled.uses if use.item == case.item]
     if own:
         use = min(own, key=lambda use: _PRIORITY.index(use.stance))

@@ -20,7 +20,7 @@ from ragbed.io.locations import Place
 from ragbed.schema import Item
 
 ENDING = ".parquet"
-_BATCH_ROWS = 500  # rows to read at a time, about 10 MB of passages
+_BATCH_ROWS = 500  # number of rows to read at a time, about 10 MB of passages
 _ITEM = inspect.type_info(Item)
 
 
@@ -43,7 +43,7 @@ def read_rows(path: Path, shown: Place) -> Iterator[tuple[int, bytes]]:
                 for row in batch.to_pylist():
                     number += 1
                     yield number, msgspec.json.encode(_unpacked(_ITEM, row))
-    except (arrow.ArrowException, OSError, UnicodeDecodeError) as error:  # a damaged page can raise any of these
+    except (arrow.ArrowException, OSError, UnicodeDecodeError) as error:  # can be caused by a damaged page
         message = " ".join(str(error).split())
         raise DataError(shown, f"the file is not a valid Parquet file ({message})", line=number + 1) from None
 

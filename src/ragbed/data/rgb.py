@@ -173,7 +173,7 @@ class _Location:
 
 
 def to_slots(raw: RawAnswer) -> Answer:
-    """Convert an answer from an RGB file to slots of aliases."""
+    """Convert an answer from an RGB file to a tuple of slots, each with its aliases."""
     if isinstance(raw, str):
         return ((raw,),)
     return tuple((slot,) if isinstance(slot, str) else tuple(slot) for slot in raw)

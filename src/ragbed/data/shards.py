@@ -1,4 +1,4 @@
-"""Read a dataset in parts: a folder or URL with `part-00000.jsonl`, … and `shards.json`, which lists the parts.
+"""Read a dataset stored in parts: a folder or URL with `part-00000.jsonl`, … and `shards.json`, which lists the parts.
 
 The hash of an item's ID determines its part, so equal IDs are in the same part, and checking IDs needs memory for only
 one part. Each part is downloaded completely, and its hash is checked before it is used.
@@ -26,7 +26,7 @@ WHAT = "items"
 
 
 class ShardPart(Struct, frozen=True, forbid_unknown_fields=True):
-    """One part of a dataset. Its name must be a file in the same folder, because the list may be untrusted."""
+    """One part of a dataset. Its name must refer to a file in the same folder, because the list may be untrusted."""
 
     name: Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*\Z")]
     records: int
@@ -43,7 +43,7 @@ class Shards(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def open_shards(name: str, folder: Place) -> ShardedDataset:
-    """Open the dataset whose parts are in a folder.
+    """Open a dataset whose parts are in a folder.
 
     Raises:
         UsageError: The folder has no parts, or their records are not items.
@@ -76,7 +76,7 @@ def read_shards(folder: Place) -> Shards:
 
 @contextmanager
 def checked(place: Place, part: ShardPart) -> Iterator[Path]:
-    """Download a part if necessary and check its bytes.
+    """Download a part if necessary, and check its hash.
 
     Raises:
         DataError: The part is missing, or its bytes do not match the list.

@@ -25,7 +25,7 @@ from ragbed.runs.store import open_store
 
 @dataclass(frozen=True)
 class ExportTarget:
-    """The format and location of an export; `shards` is the number of parts if it is split."""
+    """The format and location of an export; `shards` is the number of parts if the export is split."""
 
     to: str
     place: Place | BinarySink
@@ -41,7 +41,7 @@ class ExportTarget:
         return self.place
 
     def write_shards(self, formats: Mapping[str, InParts], source: object) -> Written:
-        """Write a folder of parts with checksums."""
+        """Write the export to a folder, as several parts with checksums."""
         if self.to not in formats:
             raise UsageError(f"`shards`: the format {self.to} cannot be split into parts. Use {' or '.join(formats)}.")
         if isinstance(self.place, BinarySink):
@@ -54,7 +54,7 @@ class ExportTarget:
         return written
 
     def write_file(self, datasets: Sequence[Dataset], write: Callable[[IO[bytes]], Written]) -> Written:
-        """Write a single file, which must not be one of the input datasets."""
+        """Write the export to a single file, which must not be one of the input datasets."""
         with open_output(self.place, datasets) as sink:
             return write(sink)
 
@@ -75,7 +75,7 @@ def export_run(folder: Path, target: ExportTarget, model: str | None, *, canonic
 
 
 def is_item_format(to: str) -> bool:
-    """Return whether a format contains the items of one dataset rather than test cases.
+    """Return whether a format is for the items of one dataset rather than for test cases.
 
     Raises:
         UnknownName: There is no such format for datasets.

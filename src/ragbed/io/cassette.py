@@ -29,7 +29,7 @@ _DIGITS = 8
 _LEVEL = 6
 _END = b"end "
 _HEAD_1 = b'{"cassette":1,'  # start of a version 1 file, in which outcomes have different names
-# Maximum compression ratio beyond the first 64 MiB. Runs reach about 50; gzip allows 1,000.
+# Maximum compression ratio after the first 64 MiB, which prevents zip bombs. Runs reach about 50; gzip allows 1,000.
 _MAX_RATIO = 250
 
 
@@ -70,7 +70,7 @@ class FilePart(Record, frozen=True, kw_only=True, tag="lines", tag_field="part")
 
 
 class CassetteResult(Record, frozen=True, kw_only=True, tag="result", tag_field="part"):
-    """A response with the hash of its request and the indexes of its model and case in the run part."""
+    """A response with the hash of its request and the indexes of its model and case in the run."""
 
     model: Count
     case: Count
@@ -84,7 +84,7 @@ class CassetteWriter:
     """Writes the lines of a cassette; `close` adds the checksum."""
 
     def __init__(self, sink: IO[bytes]) -> None:
-        # Omit the file name and the time, so that equal cassettes are byte-identical.
+        # Omit the file name and the time, so that cassettes with equal contents are byte-identical.
         self._zip = gzip.GzipFile("", "wb", _LEVEL, sink, mtime=0)
         self._digest = hashlib.sha256()
 

@@ -36,12 +36,12 @@ class DownloadLimits:
     tries: int = 4  # maximum number of consecutive attempts without progress
     pause_s: float = 0.5  # pause before the second attempt; doubled before each further attempt
     redirects: int = 5
-    at_once: int = 3  # maximum concurrent downloads; enough to saturate a connection without straining one host
+    at_once: int = 3  # maximum number of concurrent downloads; enough to saturate a connection
 
 
 @dataclass(frozen=True)
 class DownloadRequest:
-    """A file to download into an existing folder; `size` is in bytes, and `pin` has a format from `ragbed.io.pins`."""
+    """A file to download into an existing folder; `size` is in bytes, and `pin` is a hash as in `ragbed.io.pins`."""
 
     url: str
     path: Path
@@ -147,7 +147,7 @@ class _Download:
             if total is None and body.length is not None:
                 total = done + body.length
                 self._check_size(total)
-            # Unbuffered, so that nothing is lost on an interrupt.
+            # The file is unbuffered, so that no bytes are lost if the download is interrupted.
             with open(self.part, "ab" if done else "wb", buffering=0) as sink:
                 async for chunk in body.response.content.iter_chunked(_CHUNK_BYTES):
                     done += len(chunk)
@@ -172,7 +172,7 @@ class _Download:
         return await asyncio.to_thread(matches_pin, self.part, self.request.pin, self.request.size)
 
     def _discard_wrong(self, *, final: bool) -> None:
-        """Delete an invalid partial file. The first one may be outdated; after the second, the source is at fault."""
+        """Delete an invalid partial file. The first one may be outdated; with a second, the source is at fault."""
         found, size = pin_of(self.part, self.request.pin), self._size()
         self.part.unlink()
         problem = (

@@ -11,9 +11,9 @@ import aiohttp
 from yarl import URL
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
-# Temporary error statuses, which are retried; all others are final.
+# Status codes of temporary errors, which are retried; all other errors are final.
 PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
-# Maximum pause that a server may request (Retry-After), because a person is waiting.
+# Maximum pause, in seconds, after a Retry-After header. Longer pauses are shortened, because a person is waiting.
 _MAX_PAUSE_S = 60.0
 _CONTENT_RANGE = re.compile(r"bytes (\d+)-\d+/(?:\d+|\*)")
 
@@ -53,7 +53,7 @@ class TransferInterrupted(Exception):
 
 @dataclass(frozen=True)
 class Body:
-    """A response with a file's content from an offset onwards, or the whole file if ranges are not supported."""
+    """A response with a file's content from an offset onwards, or with the whole file if the server ignores ranges."""
 
     response: aiohttp.ClientResponse
     start: int

@@ -66,7 +66,7 @@ Place: TypeAlias = Path | Url
 
 
 def parse_place(text: str) -> Place:
-    """Parse a location as typed by the user; text with a scheme is a URL."""
+    """Parse a location as typed by the user; a location with a scheme is a URL."""
     return Url(text) if "://" in text else Path(text)
 
 
@@ -204,7 +204,7 @@ def remove(url: Url) -> None:
 
 @contextmanager
 def _filesystem(url: Url, done: str) -> Iterator[tuple[Any, str]]:
-    """Yield the fsspec file system for a URL and the path within it, and report errors."""
+    """Yield the fsspec file system for a URL and the path within that file system, and report errors."""
     with report_errors(url, done):
         try:
             import fsspec  # noqa: PLC0415 - an extra

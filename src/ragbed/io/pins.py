@@ -1,4 +1,4 @@
-"""Check files against pins: `git:<blob id>` or `sha256:<hex>`.
+"""Check files against pinned hashes of the form `git:<blob id>` or `sha256:<hex>`.
 
 Git's blob ID is the SHA-1 of `blob <size>`, a NUL byte and the file's content. Public repositories show it for each
 file in a commit, so anyone can check a pin.

@@ -1,4 +1,4 @@
-"""Call language models; the first part of a model string names the provider.
+"""Open language models by model string; the part before the first slash names the provider.
 
 To add a provider, write a class with the methods of `Model` and a function that creates it from a `ModelConfig`, and
 add the function to PROVIDERS. Other packages register such functions in the entry point group `ragbed.models`
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from ragbed.models.providers.dialects import CompatibleProvider
     from ragbed.models.providers.http_model import ServiceConfig
 
-# Maximum number of concurrent connections. Each one takes a file descriptor, a task and a connection on the server, and
-# no server benefits from more.
+# Maximum number of concurrent connections. Each connection uses a file descriptor, a task and resources on the server,
+# and no server is faster with more connections.
 _MAX_CONNECTIONS = 4_096
 # Default maximum number of connections per server; adaptive concurrency determines how many are useful.
 _DEFAULT_CONNECTIONS = 64
@@ -122,7 +122,7 @@ class ModelConfig:
 
 
 def _compatible(name: str) -> Callable[[ModelConfig], Model]:
-    """Return a function that opens models of a provider listed in `dialects.py`."""
+    """Return a function that opens models from the named provider, which must be listed in `dialects.py`."""
 
     def open_compatible(config: ModelConfig) -> Model:
         from ragbed.models.providers.dialects import COMPATIBLE
@@ -157,7 +157,7 @@ def _open_compatible(config: ModelConfig, provider: CompatibleProvider, name: st
     service = config.service(name, remote, find_urls(provider, config.environ), key, variable)
     is_official = name.startswith("openai/") and not is_custom
     if name.startswith("openai/") and is_custom:
-        # With a custom base URL, the server is not OpenAI's and may support only the older parameter name.
+        # With a custom base URL, the server is not OpenAI's and may support only the older parameter `max_tokens`.
         provider = replace(provider, max_tokens="max_tokens")
     return OpenAIModel(service, provider, preset=config.preset, official=is_official)
 
@@ -210,7 +210,7 @@ def _llamacpp(config: ModelConfig, provider: str = "llamacpp") -> Model:
 
 
 def _http(config: ModelConfig) -> Model:
-    """Open the RAG system at a URL: `http/https://…` or `http/localhost:8080/ask`."""
+    """Open the RAG system at the URL in a model string, e.g. `http/https://…` or `http/localhost:8080/ask`."""
     from ragbed.models.systems import HttpSystem
 
     url = config.model if "://" in config.model else f"http://{config.model}"
@@ -292,7 +292,7 @@ def parse_model(spec: str) -> tuple[str, str, Callable[[ModelConfig], Model]]:
         raise UsageError(_describe_unknown(spec, provider, unknown.known)) from None
     if not slash or not model:
         raise UsageError(f"model={spec}: the model name is missing after the provider. Use {provider}/<model>.")
-    # llama.cpp and transformers can open only files with UTF-8 names, and servers accept only UTF-8.
+    # llama.cpp and transformers can open only files with UTF-8 names, and servers accept only UTF-8 text.
     if provider != "cassette" and storable_name(spec) != spec:
         raise UsageError(f"model={spec}: the model name is not valid UTF-8. Check its spelling, or rename the file.")
     return provider, model, open_provider
@@ -348,7 +348,10 @@ def open_model(spec: str, make_config: Callable[[str], ModelConfig]) -> Model:
     config = make_config(model)
     _check_options(provider, config)
     if config.preset is not None and provider not in _WITH_PRESETS:
-        raise UsageError(f"`preset` is not supported by {provider}/{model}, only by {', '.join(_WITH_PRESETS)}.")
+        raise UsageError(
+            f"`preset` is not supported by {provider}/{model}. Remove it, or use one of these providers: "
+            f"{', '.join(_WITH_PRESETS)}."
+        )
     if provider in PROVIDERS:
         return open_provider(config)
     from ragbed.models.plugin_guard import open_contained

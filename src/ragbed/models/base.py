@@ -1,4 +1,4 @@
-"""The model protocol: one call per case."""
+"""The protocol that all models implement, and protocols for optional features."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ragbed.models.providers.negotiation import Learned, Negotiation
     from ragbed.models.token_limit import TokenLimit
 
-_MAX_NAME = 200  # maximum number of characters in a served model's name, its provider, fingerprint or response ID
+_MAX_NAME = 200  # maximum number of characters in a name or ID that a server reports; longer ones are truncated
 # Language codes used in model cards.
 _CODES: dict[Lang, frozenset[str]] = {
     "en": frozenset({"en", "eng", "multilingual"}),
@@ -54,7 +54,7 @@ class Sampling(msgspec.Struct, frozen=True, kw_only=True):
     logprobs: bool = False
 
     def key(self) -> str:
-        """Return a string for use in folder names; settings that give the same responses have the same string.
+        """Return a string for use in folder names; settings that produce the same responses have the same string.
 
         `raises_limit` is not included, because a complete response is the same with any limit.
         """
@@ -121,12 +121,12 @@ class Model(Protocol):
         """Release all resources."""
 
 
-# The attributes and methods of `Model`, to check objects from users and plug-ins.
+# The attributes and methods of `Model`, used to check objects that users and plug-ins supply.
 MODEL_ATTRIBUTES = ("name", "concurrency", "advice", "complete", "request", "identity", "close")
 
 
 class StatelessModel:
-    """Base class for models without resources, e.g. baselines."""
+    """Base class for models that have no resources to release, e.g. baselines."""
 
     concurrency = 64
     advice = ""
@@ -155,10 +155,10 @@ class Parking(Protocol):
 
 @runtime_checkable
 class Posting(Protocol):
-    """A model that sends the bytes from `request` unchanged, so that the request is built only once."""
+    """A model that sends the bytes returned by `request` unchanged, so that the request is built only once."""
 
     async def complete_request(self, request: bytes, case: Case) -> Completion:
-        """Call the model with the bytes from `request`; the runner prefers this method to `complete`."""
+        """Call the model with the bytes that `request` returned; the runner prefers this method to `complete`."""
 
 
 @runtime_checkable
@@ -209,12 +209,12 @@ class ToolCalling(Protocol):
 
     @property
     def calls_tools(self) -> bool:
-        """Whether tools can be used with the model's settings."""
+        """Whether the model can use tools with its current settings."""
 
 
 @runtime_checkable
 class ForLanguages(Protocol):
-    """A model that declares its language codes, e.g. `en`; the list is empty if its languages are unknown."""
+    """A model that lists the codes of its languages, e.g. `en`; the list is empty if the languages are unknown."""
 
     languages: tuple[str, ...]
 
@@ -232,7 +232,7 @@ def canonical(body: object) -> bytes:
 
 
 def read_served(**values: object) -> Served | None:
-    """Return what a server reported about a call, or None if no value is a non-empty text."""
+    """Return the details that a server reported about a call, or None if all values are empty or not strings."""
     texts = {name: storable(value)[:_MAX_NAME] for name, value in values.items() if isinstance(value, str) and value}
     return Served(**texts) if texts else None
 

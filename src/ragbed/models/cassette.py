@@ -53,8 +53,8 @@ class Recording:
         if len(run.models) != 1:
             names = ", ".join(name for name, _ in run.models)
             raise UsageError(
-                f"{self.path} contains responses from several models: {names}. Export one of them: ragbed export "
-                "RUN --to cassette --model MODEL."
+                f"{self.path} contains responses from several models: {names}. Export the responses of one model: "
+                "ragbed export RUN --to cassette --model MODEL."
             )
         decoder, encoder = msgspec.json.Decoder(_Prompt), msgspec.json.Encoder()
         prompts = [prompt_hash(decoder.decode(next(lines, b"")).messages) for _ in range(run.cases)]
@@ -88,7 +88,7 @@ def _responses(completion: Completion, prompt: str) -> Iterator[tuple[str, Compl
     *earlier, last = completion.steps
     for step in earlier:
         yield prompt_hash(step.messages), _response(step)
-    # The case has the outcome of its last call, because no more calls are made after a failed one.
+    # A case has the outcome of its last call, because a failed call is not followed by another call.
     changes = {"reply": last.reply, "usage": last.usage, "latency_s": last.latency_s, "attempts": 1, "steps": ()}
     yield prompt_hash(last.messages), structs.replace(completion, **changes)
 

@@ -51,7 +51,7 @@ def _key(variable: str, environ: Environ) -> BackendCheck:
 
 
 def _compatible(name: str, environ: Environ) -> BackendCheck:
-    """Check a provider in `dialects.py`: whether its variables are set, or whether its local server is reachable."""
+    """Check that a `dialects.py` provider's environment variables are set, or that its local server is reachable."""
     provider = COMPATIBLE[name]
     if provider.command:
         return _local_server(provider.base, provider.url, provider.command, environ)
@@ -79,7 +79,7 @@ def _openai_api(environ: Environ) -> BackendCheck:
 
 
 def _local_server(variable: str, default: str, command: str, environ: Environ) -> BackendCheck:
-    """Check that a server accepts connections, without sending anything."""
+    """Check that a server accepts connections, without sending a request."""
     try:
         url = urlsplit((environ.get(variable) or default).split(",")[0].strip())
         host, port = url.hostname or "localhost", url.port or 80

@@ -45,7 +45,7 @@ def _describe(value: object, seen: set[int]) -> Iterator[str]:
         yield from sorted(" ".join(_describe(part, seen)) for part in value)
     elif isinstance(value, CodeType):
         yield from _describe_code(value, seen)
-    elif id(value) in seen:  # functions may call each other
+    elif id(value) in seen:  # prevent infinite recursion, because functions may call each other
         yield "recursion"
     elif callable(value):
         seen.add(id(value))
@@ -60,7 +60,7 @@ def _describe_callable(value: Callable[..., object], seen: set[int]) -> Iterator
         for part in (value.func, value.args, tuple(sorted(value.keywords.items()))):
             yield from _describe(part, seen)
         return
-    # A function decorated in Python has the original in its closure; a functools.lru_cache object does not.
+    # A decorator written in Python keeps the original function in a closure; functools.lru_cache does not.
     function = value if isinstance(value, FunctionType) else inspect.unwrap(value)
     if not inspect.isroutine(function) and not inspect.isclass(function):
         yield from _describe_state(function, seen)

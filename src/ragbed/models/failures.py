@@ -44,13 +44,13 @@ Kind: TypeAlias = Literal[
     "too-long", "protocol", "empty", "filter", "exception",
 ]  # fmt: skip
 
-# Every other case would fail in the same way, e.g. because the key or a setting is wrong, or the credit is used up.
+# Failures that would affect all other cases too, e.g. because the key or a setting is wrong, or the credit is used up.
 FATAL: frozenset[Kind] = frozenset({"auth", "missing", "tls", "quota", "settings", "connect", "protocol"})
-# The server does not accept the request in its current form.
+# Failures in which the server does not accept the request in its current form.
 REJECTED: frozenset[Kind] = frozenset({"settings", "request"})
-# The server generated a response, which may be billed.
+# Failures in which the server generated an unusable response, which may be billed.
 PAID: frozenset[Kind] = frozenset({"protocol", "empty"})
-# Maximum number of characters of a server's message to keep; the messages of all providers are shorter.
+# Maximum number of characters to store from a server's error message; known providers send shorter messages.
 _MAX_DETAIL = 300
 
 
@@ -134,8 +134,8 @@ _AMBIGUOUS = frozenset({400, 402, 403, 404, 413, 422, 429, 451, 500})
 _BY_WORDS: tuple[tuple[Kind, frozenset[int], tuple[str, ...]], ...] = (
     ("quota", frozenset({400, 403, 429}), ("credit balance is too low", "insufficient balance", "billing_hard_limit")),
     ("filter", frozenset({403, 451}), ("input was flagged", "flagged by moderation")),
-    # Older versions of llama.cpp send 500 for a prompt that is too long. OpenAI sends 429 for a prompt that exceeds
-    # the limit on tokens per minute.
+    # Older versions of llama.cpp send status 500 for a prompt that is too long. OpenAI sends status 429 for a prompt
+    # that exceeds the limit on tokens per minute.
     ("too-long", frozenset({400, 413, 422, 500}), (
         "context length", "context_length", "context size", "context window", "maximum context", "too many tokens",
         "too long", "request too large", "exceeds the limit of", "input length", "must have less than",
@@ -179,7 +179,7 @@ def _kind(status: int, error: ServerError) -> Kind:
             return "filter"
         if status == 429 and error.is_daily:
             return "quota"
-        for found in (error.codes, frozenset(_WORD.findall(lower))):  # some proxies put the code in the message
+        for found in (error.codes, frozenset(_WORD.findall(lower))):  # some proxies put the error code in the message
             for kind, codes in _BY_CODE.items():
                 if not codes.isdisjoint(found):
                     return kind

@@ -15,7 +15,8 @@ from ragbed.models.base import StatelessModel, canonical
 from ragbed.schema import Case, Completion
 from ragbed.text import to_terms
 
-# BM25's b, at the low end of the usual range of 0.5 to 0.75, because sentences in one prompt differ little in length.
+# The BM25 parameter b, set to the low end of its usual range (0.5 to 0.75), because sentences in one prompt differ
+# little in length.
 LENGTH_SHARE = 0.5
 _SENTENCE_END = re.compile(r"(?<=[。！？])|(?<=[.!?])(?=\s)|\n+")
 

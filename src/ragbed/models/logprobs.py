@@ -14,7 +14,7 @@ NO_LOGPROBS, OTHER_TOKENS, INVALID = "no-logprobs", "other-tokens", "invalid-log
 
 
 def mean_probability(logprobs: Sequence[float]) -> float | str:
-    """Return the geometric mean of token probabilities, or the name of the problem if they cannot be used."""
+    """Return the geometric mean of token probabilities, or an error code if they are missing or invalid."""
     if not logprobs:
         return NO_LOGPROBS
     if not all(math.isfinite(value) and value <= 1e-6 for value in logprobs):
@@ -23,7 +23,7 @@ def mean_probability(logprobs: Sequence[float]) -> float | str:
 
 
 def read_confidence(logprobs: object, reply: str) -> float | str:
-    """Return the confidence of a response from OpenAI's `logprobs`, or the name of the problem if they cannot be used.
+    """Return a response's confidence from OpenAI's `logprobs` field, or an error code if the field is unusable.
 
     Only the answer's tokens count, not those of the reasoning before it.
 
@@ -47,7 +47,7 @@ def read_confidence(logprobs: object, reply: str) -> float | str:
 
 
 def _tokens(logprobs: object) -> Iterator[tuple[bytes, float]]:
-    """Yield the bytes and the log-probability of every token, or nothing if the field has an unknown form."""
+    """Yield the bytes and the log-probability of every token, or nothing if the field has an unknown format."""
     fields: dict[str, Any] = logprobs if isinstance(logprobs, dict) else {}
     content, tokens, values = (fields.get(name) for name in ("content", "tokens", "token_logprobs"))
     if isinstance(content, list):

@@ -22,7 +22,7 @@ Form: TypeAlias = Callable[[str, str], str]
 _LOCAL = Sampling(temperature=0.7, top_p=0.8, max_tokens=256)
 _API = Sampling(temperature=0.7, top_p=1.0, max_tokens=256)
 
-# Only the prompts are tested; the presets have not been run with the actual weights.
+# Only the prompts have been tested; the presets have not been run with the actual weights.
 TESTED = "prompt-tested only"
 
 _VICUNA_SYSTEM = (
@@ -102,13 +102,14 @@ _GLM_PROBLEM = (
     "version or as GGUF, and use -m openai-api/<name>/<model>"
 )
 
-# Presets by name. Those marked "5 included" have been tested on transformers 5 with small random models.
+# Presets by name. Those marked "5 included" have been tested with transformers 5 and small, randomly initialised
+# models.
 PRESETS: dict[str, Preset] = {
     "chatgpt": Preset("gpt-3.5-turbo", "an API", sampling=_API, served_by="chat"),
     "chatglm-6b": Preset(
         "THUDM/chatglm-6b",
         "transformers 4.27.1",
-        code=_prepend,  # the model's own code does not change the first turn
+        code=_prepend,  # the model's own code adds nothing to the first turn
         own=_prepend,
         served_by="chat",
         hf_problem=_GLM_PROBLEM.format("4.27.1"),

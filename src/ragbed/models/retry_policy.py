@@ -12,14 +12,14 @@ class RetryPolicy:
     connect_s: float = 10  # time limit for DNS lookup, connection and TLS handshake
     silence_s: float = 30  # maximum pause within a response; before the first byte, only `attempt_s` applies
     attempt_s: float = 120
-    item_s: float = 600  # time limit for all attempts and pauses of a case, excluding time in the queue
+    item_s: float = 600  # time limit per case for all attempts and the pauses between them, excluding queueing time
     attempts: int = 6
     paid_attempts: int = 3  # maximum number of attempts if responses are unusable, since each may be billed
-    # The pause before the second attempt. It triples before each further attempt, and half of it is random. Six
-    # attempts take long enough to outlast a server restart of half a minute.
+    # Pause in seconds before the second attempt. The pause triples before each further attempt, and half of it is
+    # random. Six attempts take long enough to outlast a server restart of half a minute.
     first_pause_s: float = 0.5
     longest_pause_s: float = 60
-    max_bytes: int = 4 << 20  # maximum size of a decoded response, a thousand times the size of 256 tokens
+    max_bytes: int = 4 << 20  # maximum size of a decoded response in bytes, a thousand times the size of 256 tokens
 
     def __post_init__(self) -> None:
         if self.attempts < 1 or self.paid_attempts < 1:

@@ -51,7 +51,7 @@ class ScriptedModel(StatelessModel):
         return Completion(outcome="ok", reply=self._write(case), finish="stop")
 
     def request(self, case: Case) -> bytes:
-        """Return all parts of the case that a script uses."""
+        """Return all fields of the case that a script may use."""
         return canonical({"documents": case.documents, "answer": case.answer, "fake": case.fake, "lang": case.lang})
 
     async def identity(self) -> str:

@@ -19,7 +19,7 @@ from ragbed.testbeds.search.protocol import TOOL
 from ragbed.testbeds.search.settings import DEFAULT_K, MAX_K
 from ragbed.text import bears_answer
 
-_CHARS_PER_TOKEN = 4  # used for the token counts that agents report
+_CHARS_PER_TOKEN = 4  # assumed number of characters per token, for the token counts that agents report
 # The malformed calls that `search-malformed` makes one after another: the tool's name and its arguments.
 MALFORMED = (
     (TOOL, "not JSON"),
@@ -29,7 +29,7 @@ MALFORMED = (
     (TOOL, '{"query": ""}'),
     (TOOL, "[]"),
 )
-Act: TypeAlias = tuple[str, str] | str  # a call, or the final answer
+Act: TypeAlias = tuple[str, str] | str  # a tool call (name and arguments), or the final answer
 
 
 def _search(query: str, k: int = DEFAULT_K) -> Act:
@@ -108,7 +108,7 @@ class SearchAgent(StatelessModel):
         return Completion(outcome="ok", reply=reply, finish="stop", usage=usage, calls=calls)
 
     def request(self, case: Case) -> bytes:
-        """Return all parts of the case that a script uses."""
+        """Return all fields of the case that a script may use."""
         known: dict[str, object] = {"answer": case.answer, "fake": case.fake, "lang": case.lang, "tools": case.tools}
         known |= {"documents": case.documents}
         return canonical({"messages": case.messages, "question": case.question} | known)

@@ -55,7 +55,7 @@ class SearchTool:
                 self._is_over = True
                 raise SearchLimitReached(f"the limit of {self._corpus.max_calls} searches has been reached")
             self._executed += 1
-        # The search runs outside the locked section, because `add_to` takes the lock in the event loop.
+        # The search runs outside the locked section, because `add_to` acquires the lock in the event loop.
         found = tuple(self._corpus.search(self._case, search.query, search.k))
         with self._lock:
             self._searches.append(structs.replace(search, found=found))
@@ -64,7 +64,7 @@ class SearchTool:
     def _record_invalid(self, search: Search) -> None:
         with self._lock:
             self._invalid += 1
-            if self._invalid <= self._corpus.max_calls:  # a system may repeat an invalid call endlessly
+            if self._invalid <= self._corpus.max_calls:  # do not record an endless series of invalid calls
                 self._searches.append(search)
 
     def add_to(self, completion: Completion) -> Completion:
@@ -89,6 +89,6 @@ async def open_tool(case: Case, corpora: object) -> SearchTool | None:
         return None
     corpus = corpora.get(case.corpus) if isinstance(corpora, dict) else None
     if not isinstance(corpus, SearchCorpus):
-        raise Failure("request", f"the corpus {case.corpus} of this case is not available")
+        raise Failure("request", f"the corpus {case.corpus}, which this case requires, is not available")
     await asyncio.to_thread(corpus.prepare)
     return SearchTool(case, corpus)

@@ -19,7 +19,7 @@ _MIN_PIECE = 8
 _NUMBER = re.compile(r"[\d./:-]{,15}")
 # Minimum number of letters and digits for a fragment to be recognised as part of an API key.
 _MIN_ALPHANUMERIC = 6
-# A word long enough to contain a fragment of a key.
+# Matches a word that is long enough to contain a fragment of a key.
 _LONG_WORD = re.compile(r"[!-~]{8,}")
 # Random character sequences match this pattern, but most words do not.
 _RANDOM_LOOKING = re.compile(r"\d|[a-z][A-Z]|[A-Z]{2}[a-z]")
@@ -27,10 +27,11 @@ _TO_URL_SAFE = str.maketrans("+/", "-_")
 _HIDDEN = "[key]"
 _COVERED = re.compile(rb"\x01+")
 _HIDDEN_VALUE = "***"
-# In a longer text, numpy first finds the spans to scan, because scanning in Python takes 0.3 µs per character.
+# In a text with more characters than this, numpy first finds the spans to scan, because scanning in Python takes 0.3 µs
+# per character.
 _LONG_TEXT = 1 << 18
-# Maximum number of characters to scan. A response with more suspicious characters is not an answer, so all of it is
-# hidden, which limits the work.
+# Maximum number of characters to scan. A response with more suspicious characters is not an answer, so the entire
+# response is hidden, which limits the work.
 _MAX_SCANNED = 1 << 18
 _MAX_MESSAGE = 4096
 
@@ -51,14 +52,14 @@ class ApiKey:
 
 
 class Scrubber:
-    """Removes API keys from text sent by a server, which may quote a key, a fragment of it or an encoded form."""
+    """Removes API keys from text sent by a server, which may quote a key, a fragment of a key or an encoded key."""
 
     def __init__(self, keys: Iterable[ApiKey]) -> None:
         self._forms: dict[str, int] = {}
         for key in keys:
             self._forms |= _forms(key.reveal())
         self.has_keys = bool(self._forms)
-        self._pieces: dict[int, set[str]] = {}  # fragments by length
+        self._pieces: dict[int, set[str]] = {}  # key fragments by length
         self._distinctive, self._samples = set[str](), set[str]()
         self._other_forms: list[str] = []
         for form, size in self._forms.items():
@@ -66,7 +67,8 @@ class Scrubber:
             self._pieces.setdefault(size, set()).update(pieces)
             distinctive = {start: piece for start, piece in enumerate(pieces) if _is_distinctive(piece)}
             self._distinctive.update(distinctive.values())
-            # Every distinctive fragment contains at least one sample, and there are far fewer samples than fragments.
+            # Every distinctive fragment contains a sample, and samples are few, so searching for samples first is
+            # faster.
             half, stride = size // 2, size - size // 2 + 1
             starts = {-(-start // stride) * stride for start in distinctive}
             self._samples.update(form[start : start + half] for start in starts)
@@ -96,7 +98,7 @@ class Scrubber:
         return "".join([*parts, text[end:]])
 
     def contains_key(self, text: str) -> bool:
-        """Return whether a response contains an API key or part of a key. This must be fast: every response is checked.
+        """Return whether a response contains an API key or part of a key, quickly enough to check every response.
 
         A fragment that looks like a word or a number does not count, because an answer may contain it.
         """
@@ -154,7 +156,7 @@ def _is_distinctive(piece: str) -> bool:
 
 def secrets_in(url: URL) -> list[ApiKey]:
     """Return the secrets in a URL: the password, the encoded user information and the query values."""
-    # If a URL contains a user name but no password, the user name is an access token.
+    # If a URL contains a user name but no password, the user name is treated as an access token.
     user_info = (url.password or url.user, encode_user_info(url).rstrip("="))
     return [ApiKey(value) for value in (*user_info, *url.query.values()) if value]
 

@@ -108,7 +108,7 @@ def _param(part: dict[str, Any]) -> str | None:
 
 
 def _wait(part: dict[str, Any]) -> float | None:
-    """Return the number of seconds in a `retryDelay`, e.g. "1.2s"."""
+    """Return the number of seconds in a `retryDelay` value, e.g. "1.2s"."""
     delay = part.get("retryDelay")
     found = _DURATION.fullmatch(delay) if isinstance(delay, str) else None
     try:

@@ -40,7 +40,7 @@ _MAX_PASSAGES = 1_000
 Corpora: TypeAlias = Mapping[str, Corpus]  # corpora by ID
 
 _DECODER: msgspec.json.Decoder[object] = msgspec.json.Decoder()
-# The keyword arguments passed to a system: with given documents, with a corpus to search, and with a search tool.
+# The keyword arguments passed to a system that receives documents, searches a corpus, or uses a search tool.
 _READING = ("question", "documents", "lang")
 _SEARCHING = ("question", "corpus", "k", "lang")
 _WITH_TOOL = ("question", "search", "lang")
@@ -56,7 +56,7 @@ def to_arguments(case: Case) -> dict[str, Any]:
 
 
 def read_answer(value: object, case: Case, corpora: Corpora) -> Completion:
-    """Convert a system's return value, a string or an object with `answer`, to an outcome.
+    """Convert a system's return value, a string or an object with an `answer` field, to an outcome.
 
     If the system searches a corpus, the outcome includes the passages that it retrieved.
 
@@ -166,7 +166,7 @@ class PythonSystem(StatelessModel):
         _check_signature(self.name.removeprefix("python/"), self._function, _READING)
 
     async def complete(self, case: Case, repeat: int = 0) -> Completion:  # noqa: ARG002  # a system samples by itself
-        """Call the function; if it raises an exception, only this case gets an error."""
+        """Call the function; if it raises an exception, only this case fails."""
         tool = await open_tool(case, self._corpora)
         started = time.monotonic()
         arguments = to_arguments(case) | ({} if tool is None else {"search": tool})
@@ -241,7 +241,7 @@ def _load(spec: str) -> Callable[..., Any]:
 
 @contextmanager
 def _current_folder_first() -> Iterator[None]:
-    """Import modules from the current folder first, as Python does for a script; on exit, put the folder last.
+    """Put the current folder first on `sys.path`, as Python does for scripts, and move it to the end on exit.
 
     The user's function may import modules from this folder when it is called, but they must not take precedence over
     the installed packages that ragbed imports.

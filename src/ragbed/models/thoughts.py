@@ -74,7 +74,7 @@ _CHANNEL_END = re.compile(r"<\|(?:end|return|call)\|>")
 # Matches the harmony format if the tokenizer has removed the special tokens.
 _BARE_CHANNELS = re.compile(r"(\s*analysis)(?=\S)(.*?)(assistantfinal|assistant\s*final\s*message)", re.DOTALL)
 _SENTENCES = re.compile(r"(\s*(?:Here is|Here's) my thought process:)(.*?)((?:Here is|Here's) my response:)", re.DOTALL)
-_HEADS = re.compile(r"\s*(?:analysis|Here(?: is|'s) my)")  # how the two layouts without tags begin
+_HEADS = re.compile(r"\s*(?:analysis|Here(?: is|'s) my)")  # matches the start of the two layouts without tags
 _SPACE = re.compile(r"\s*")
 _MARK = re.compile(r"[<\[【＜◁〈]")  # a response without these characters need not be searched for tags
 _MAX_THOUGHTS = 1_000  # maximum number of reasoning blocks per response; a genuine response has far fewer
@@ -98,7 +98,7 @@ def split_response(text: str, *, has_ended: bool = False) -> SplitResponse:
         text: The response.
         has_ended: Whether the model ended the response itself; False if this is unknown.
     """
-    if _MARK.search(text) is None and not _HEADS.match(text):  # most responses have no reasoning
+    if _MARK.search(text) is None and not _HEADS.match(text):  # most responses contain no reasoning
         return SplitResponse(None, text, is_complete=True)
     segments = split_segments(text, has_ended=has_ended)
     thoughts = [segment.text for segment in segments if segment.kind == "thought"]
@@ -212,7 +212,7 @@ def _find_opening(text: str, at: int, *, has_thought: bool) -> re.Match[str] | N
 
 
 def _may_be_heading(opening: re.Match[str]) -> bool:
-    """Return whether an opening tag may be a heading in an answer. `[THINK]` may not, because it is a Mistral token."""
+    """Return whether an opening tag could be a heading in an answer; `[THINK]` could not, as it is a Mistral token."""
     return opening["left"] in ("[", "【", "〈") and opening[0] != "[THINK]"
 
 

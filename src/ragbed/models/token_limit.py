@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from ragbed.models.base import Sampling
 from ragbed.schema import Completion
 
-THINKING_LIMIT = 4_096  # the initial limit once a response from the model has contained reasoning
-MAX_LIMIT = 16_384  # maximum value to which the limit is raised
+THINKING_LIMIT = 4_096  # the initial token limit once a response from the model has contained reasoning
+MAX_LIMIT = 16_384  # the highest value, in tokens, to which the limit is raised
 # Error kinds for a request whose token limit is higher than the server or the context allows.
 _NOT_ALLOWED = ("settings", "request", "too-long")
 _LIMIT_PARAMETER = re.compile(r"max_?(?:completion_|new_|output_)?tokens|num_predict", re.IGNORECASE)
@@ -41,7 +41,7 @@ class TokenLimit:
 
     @property
     def raised(self) -> tuple[int, ...]:
-        """The raised limits with which a response may have been requested."""
+        """The values to which the initial token limit may be raised."""
         return tuple(limit for limit in (THINKING_LIMIT, MAX_LIMIT) if self.first < limit <= self._highest)
 
     @property
@@ -93,7 +93,7 @@ class TokenLimit:
 
 
 def join_attempts(first: Completion, second: Completion) -> Completion:
-    """Return the second response, with the token usage and attempts of both."""
+    """Return the second response, with the total token usage and number of attempts of both responses."""
     usage = Counter[str]()
     for done in (first, second):
         usage.update(done.usage or {})

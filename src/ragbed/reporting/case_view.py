@@ -28,7 +28,7 @@ class TextSpan(Struct, frozen=True, omit_defaults=True):
 
     start: int
     end: int
-    kind: str  # gold, fake, predicted or cue
+    kind: str  # type of span: gold, fake, predicted or cue
     title: str | None = None
 
 
@@ -151,7 +151,7 @@ def _predicted(reply: str, document: str, question: str) -> list[TextSpan]:
     return [TextSpan(start, end, "predicted") for start, end in find_repeated(reply, document, question)]
 
 
-@lru_cache(maxsize=1_024)  # A document occurs in many cases of its question.
+@lru_cache(maxsize=1_024)  # A document occurs in many cases of the same question.
 def _answers_in(text: str, gold: Gold, lang: Lang) -> tuple[TextSpan, ...]:
     folded = fold(text, lang)
     reading = FoldedResponse(folded, (text,))

@@ -1,4 +1,4 @@
-"""Texts for claim findings, which the terminal, Markdown and HTML share."""
+"""Texts for claim findings, shared by the terminal, Markdown and HTML output."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def tell_finding(finding: ClaimFinding, words: Locale) -> tuple[str, str, str, s
 def split_findings(
     findings: Sequence[ClaimFinding],
 ) -> tuple[list[ClaimFinding], list[ClaimFinding], list[ClaimFinding]]:
-    """Split findings into decided ones, inconclusive ones, and those without enough data."""
+    """Split findings into decided findings, inconclusive findings, and findings without enough data."""
     unclear = [one for one in findings if one.verdict == "inconclusive"]
     missing = [one for one in findings if one.verdict == "not_enough_data"]
     return [one for one in findings if one not in (*unclear, *missing)], unclear, missing

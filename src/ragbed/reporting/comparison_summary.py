@@ -126,7 +126,7 @@ def _numbers(row: Comparison, *, with_p: bool) -> str:
 
 
 def tell_repeated(counts: Sequence[tuple[int, int]]) -> str:
-    """Explain why n is below the number of items, or return an empty string if it is not.
+    """Explain why n is smaller than the number of items, or return an empty string if the two are equal.
 
     Args:
         counts: The numbers of items and of distinct questions, for each comparison.
@@ -151,7 +151,7 @@ def _of(name: str, detail: str) -> str:
 
 
 def _name(one: Summary, among: Sequence[Summary]) -> str:
-    """Return a name that distinguishes a comparison from all the others."""
+    """Return a name that distinguishes a comparison from all other comparisons."""
     condition = one.comparison.condition
     others = [other.comparison.condition for other in among]
     name = ABILITIES.get(condition.testbed, condition.testbed)

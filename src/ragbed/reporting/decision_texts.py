@@ -1,4 +1,4 @@
-"""Texts for the outcomes of stopping conditions (`--until`), which the terminal, Markdown and HTML share."""
+"""Texts for the outcomes of stopping conditions (`--until`), shared by the terminal, Markdown and HTML output."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _place(name: str, value: str | float | None) -> str | float | None:
 
 
 def as_record(one: DecidedInterval) -> dict[str, object]:
-    """Return an outcome as a record for a CSV or JSON report, with all columns of a cell and some additional ones."""
+    """Return an outcome as a record for a CSV or JSON report, with all columns of a cell and some extra columns."""
     last = one.last
     return {
         "table": "until", "model": one.model,

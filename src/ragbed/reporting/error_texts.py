@@ -1,4 +1,4 @@
-"""Texts for the error table, which the terminal, Markdown and HTML share."""
+"""Texts for the error table, shared by the terminal, Markdown and HTML output."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ragbed.analysis.locale import Locale
 from ragbed.reporting.pages.charts.layout import format_share
 
 COUNT_COLUMNS = 6  # Number of leading columns that contain counts; the remaining columns contain the example.
-_LONGEST = 160  # Maximum number of characters of a question or response to show; the case browser shows all.
+_LONGEST = 160  # Maximum number of characters of a question or response to show; the case browser shows the full text.
 
 
 def error_columns(words: Locale) -> tuple[str, ...]:

@@ -113,14 +113,14 @@ def _curves(cells: Sequence[Cell], table: str, words: Locale) -> Iterator[Chart]
             level = closed.get(own[0].key)
             if points:
                 series.append(Series(model, tuple(points), None if level is None else _point(0.0, level)))
-        if any(len(one.points) > 1 for one in series):  # A single point is not a curve; the tables show it.
+        if any(len(one.points) > 1 for one in series):  # A single point is shown only in the tables.
             names = {"across": "noise_ratio", "up": "accuracy", "level": "closed_book"}
             axes = {axis: words(f"figures.{name}") for axis, name in names.items()}
             yield curves(_name(table, panel), _texts(words, table, panel, **axes), series)
 
 
 def _abstention(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:
-    """Draw each model's outcomes on documents without the answer and, if noise was evaluated, with the answer."""
+    """Draw each model's outcomes for documents without the answer and, if noise was evaluated, with the answer."""
     hues = {"refused": 6, "right": 1, "wrong": 2, "failed": 8}
     parts = [StackSegment(words(f"figures.abstention.{name}"), hue) for name, hue in hues.items()]
     noise = _panels(cells, "noise")

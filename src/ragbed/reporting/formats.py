@@ -19,7 +19,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def write_csv(report: Report) -> str:
-    """Return the cells of all tracks as CSV, with one line per cell and per stopping condition."""
+    """Return the cells of all tracks as CSV, with one line for each cell and each stopping condition."""
     lines = report.records()
     sink = io.StringIO()
     writer = csv.writer(sink, lineterminator="\n")

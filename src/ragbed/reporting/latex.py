@@ -31,7 +31,7 @@ _ESCAPES = str.maketrans(
         "ρ": r"$\rho$",
     }
 )
-_LONG_HEADING = 12  # Maximum length of a heading on one line, about the width of a number with its interval.
+_LONG_HEADING = 12  # Maximum number of characters in a one-line heading, about the width of a value and its interval.
 
 
 def write(report: Report) -> str:
@@ -60,7 +60,7 @@ def _table(table: ReportTable, note: str) -> Iterator[str]:
 
 
 def _ours(row: TableRow, table: ReportTable) -> Iterator[str]:
-    """Yield two lines: the values and, below them, the data and the intervals."""
+    """Yield two lines: the values and, below them, the dataset and the intervals."""
     data = row.data + (f", {row.docs} documents" if row.docs else "")
     cells = list(zip(row.cells, table.columns, strict=True))
     yield _line(

@@ -17,7 +17,7 @@ from ragbed.reporting.tables import PAPER_DATA, PAPER_DOCS, PAPER_PROFILE, PAPER
 from ragbed.schema import Estimate
 
 _LANGS = {"en": "English", "zh": "Chinese"}
-# The start of a table that is scaled down if it is too wide; a closing brace ends it.
+# The start of a table that is scaled down if it is too wide; a closing brace ends the table.
 FIT = r"\setlength{\tabcolsep}{4pt}\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
 SPACE = r"\addlinespace[2pt]"  # Inserted between our rows, which have two lines each.
 _HOW = (
@@ -45,7 +45,7 @@ def _accuracy(table: str, columns: Sequence[str]) -> dict[str, tuple[str, str, f
 
 
 def shapes() -> list[TableShape]:
-    """Return the shapes of the paper's four tables."""
+    """Return the layouts of the paper's four tables."""
     printed = read_tables()
     return [
         TableShape(
@@ -183,7 +183,7 @@ def _stem(data: str, lang: str) -> str:
 def _write(shape: TableShape, rows: dict[_Ours, _Row], judge: str, text: Callable[[str], str]) -> Iterator[str]:
     printed: PaperTable = getattr(read_tables(), shape.table)
     langs = [lang for lang in _LANGS if getattr(printed, lang)]
-    # Closed-book cells have a different n from the rest of the row.
+    # The n of closed-book cells differs from the n of the other cells in the row.
     counting = [
         place for place, column in enumerate(printed.columns) if shape.cells.get(column, ("",))[0] == shape.table
     ]
@@ -231,7 +231,7 @@ def _printed(printed: PaperTable, langs: Sequence[str], shape: TableShape, text:
 def _ours(
     ours: _Ours, mark: str, langs: list[list[Estimate | None]], counting: list[int], text: Callable[[str], str]
 ) -> Iterator[str]:
-    """Yield two lines: the values with n for each language and, below them, the data and the intervals."""
+    """Yield two lines: the values with n for each language and, below them, the dataset and the intervals."""
     values, under = [f"{text(ours.model)}{mark}"], [small(text(_data(ours)))]
     for found in langs:
         counts = count_cases(found[place] for place in counting)

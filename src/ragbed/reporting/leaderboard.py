@@ -12,7 +12,7 @@ from ragbed.schema import Estimate
 
 
 class LeaderboardColumn(NamedTuple):
-    """A leaderboard column. `end` selects the `first` or `last` noise ratio if the metric is measured at several."""
+    """A leaderboard column. For metrics with several noise ratios, `end` selects the `first` or `last` ratio."""
 
     name: str
     table: str

@@ -22,7 +22,7 @@ from ragbed.reporting.summary import summarise
 from ragbed.reporting.tables import Report, ReportTable
 from ragbed.text import printable
 
-_MOST_EVIDENCE = 6  # Maximum number of rows per claim; the HTML report shows all of them.
+_MOST_EVIDENCE = 6  # Maximum number of evidence rows per claim; the HTML report shows all rows.
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|#~])")
 
 

@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from ragbed.schema import Estimate
 
 PAIRED = ("_gap", "_gain", "_tax")  # Suffixes of metrics that compare two conditions question by question.
-# Metrics that combine several conditions, so their n differs from that of the rates beside them.
+# Metrics that combine several conditions, so that their n differs from the n of the other rates in a row.
 _COMBINED = (*PAIRED, "auc", "first_decline", "refusal_f1", "balanced_accuracy")
-_LARGE = 100  # Numbers from here on, e.g. token counts, are shown without decimals.
-FEW = 30  # Minimum number of cases; rates based on fewer are marked, because their intervals are wide.
+_LARGE = 100  # Numbers from this value upwards, e.g. token counts, are shown without decimals.
+FEW = 30  # Rates based on fewer cases than this are marked, because their intervals are wide.
 
 
 def show(cell: Estimate | Rate | None, column: TableColumn | None = None, few: str = "*") -> str:
@@ -46,7 +46,7 @@ def show_number(number: float | None, column: TableColumn | None = None) -> str:
     if number is None:
         return ""
     if column is not None and column.metric.startswith("cost"):
-        return f"{number:.2f}" if number >= 1 else f"{number:.3g}"  # In dollars: a case costs under a cent.
+        return f"{number:.2f}" if number >= 1 else f"{number:.3g}"  # In dollars; many amounts are below one cent.
     scaled, digits = (100 * number, 1) if column is None or column.is_share else (number, 2)
     if column is not None and not column.is_share and abs(number) >= _LARGE:
         return f"{number:,.0f}"
@@ -54,7 +54,7 @@ def show_number(number: float | None, column: TableColumn | None = None) -> str:
 
 
 class CountRange(NamedTuple):
-    """The smallest and the largest count of cases among the rates in a table row."""
+    """The smallest and the largest number of cases among the rates in a table row."""
 
     low: int
     high: int
@@ -64,7 +64,7 @@ class CountRange(NamedTuple):
 
 
 class RowCounts(NamedTuple):
-    """How many cases the rates in a table row are based on, and how many of them failed or were truncated."""
+    """The numbers of cases, failed cases and truncated responses behind the rates in a table row."""
 
     n: CountRange
     errors: CountRange
@@ -72,7 +72,7 @@ class RowCounts(NamedTuple):
 
 
 def count_cases(cells: Iterable[Estimate | None]) -> RowCounts:
-    """Return the counts for a row. Rates that combine several conditions are ignored, unless the row has no others."""
+    """Return the counts for a row, ignoring rates that combine several conditions unless the row has no other rates."""
     known = [cell for cell in cells if cell is not None]
     rates = [cell for cell in known if not cell.metric.endswith(_COMBINED)] or known
     counts = ([getattr(cell, name) for cell in rates] for name in RowCounts._fields)

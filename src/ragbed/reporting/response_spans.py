@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import islice
 
-LONGEST_READ = 2_000  # Maximum number of characters of a response to search; answers come at the beginning.
+LONGEST_READ = 2_000  # Maximum number of characters of a response to search; answers are usually at the beginning.
 _MOST_SPANS = 64
 # A word, a number or a Chinese character. Chinese particles end a run of tokens, as punctuation does.
 _TOKEN = re.compile(r"(?![的了是在])[\u3400-\u9fff]|[^\W_\u3400-\u9fff]+(?:[.,'’-][^\W_\u3400-\u9fff]+)*")
@@ -21,12 +21,12 @@ _PLAIN_WORDS = (
     "the their there these they this to was we were what when where which who with yes you your"
 )
 _PLAIN = frozenset(_PLAIN_WORDS.split())  # Words that are capitalised at the start of a sentence, but are not names.
-# Words that occur in responses but are not part of an answer.
+# Words that are common in responses but are not part of an answer.
 _PLAIN_HAN = frozenset(("年度", "根据", "文档", "资料", "信息", "显示", "提到", "分别", "可知", "因此", "以及", "其中"))
 _NUMERALS = frozenset("零〇一二两三四五六七八九十百千万亿点")
 
 
-@lru_cache(maxsize=8_192)  # Many conditions share responses and documents.
+@lru_cache(maxsize=8_192)  # The same responses and documents occur under many conditions.
 def find_repeated(reply: str, document: str, question: str) -> tuple[tuple[int, int], ...]:
     """Return the spans of a document that a response repeats, in order. Consecutive words form one span."""
     text = _small(document)
@@ -61,7 +61,7 @@ class _Response:
         ]
 
     def runs_in(self, document: str) -> Iterator[str]:
-        """Yield the longest runs of whole tokens from the document that start and end with informative tokens."""
+        """Yield the longest token runs that occur in the document and that start and end with informative tokens."""
         after = 0
         for place, is_telling in enumerate(self._tells):
             if not is_telling or place < after:

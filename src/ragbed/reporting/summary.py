@@ -73,7 +73,7 @@ def _sentences(row: LeaderboardRow, noise: Sequence[Cell], words: Locale) -> Ite
         yield words("summary.refuses_wrongly", rate=_percent(needless.value))
     yield from _rate(row, "integration", words)
     yield from _rate(row, "misled", words)
-    rates = [cell for cell in row.cells.values() if cell.metric != "auc" and cell.asked]  # auc covers many conditions
+    rates = [cell for cell in row.cells.values() if cell.metric != "auc" and cell.asked]  # auc combines many conditions
     for name in ("errors", "truncated"):
         worst = max(rates, key=lambda cell: getattr(cell, name) / cell.asked, default=None)
         if worst is not None and getattr(worst, name):

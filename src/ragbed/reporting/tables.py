@@ -136,7 +136,7 @@ class Report:
         return is_shown and is_condition and cell.estimate.asked > cell.estimate.n
 
     def records(self) -> list[dict[str, object]]:
-        """Return one record per cell, and one per stopping condition in the table `until`."""
+        """Return one record per cell, and one per stopping condition, with `until` as its table."""
         return [*(cell.as_json() for cell in self.cells), *map(as_record, self.conditions)]
 
     @property
@@ -187,7 +187,7 @@ def make_report(
         for name, columns in _layout(shown)
     ]
     tables.append(_arrange_judged(_with_judges_named(named)))
-    # Claims are checked with model strings, which distinguish language models from baselines.
+    # Claims are checked using model strings, which distinguish language models from baselines.
     findings = [
         replace(finding, evidence=tuple(_renamed(row, names) for row in finding.evidence))
         for finding in check_claims(ClaimInputs(cells, causes))
@@ -349,13 +349,13 @@ _RGB_FILES = frozenset(f"{lang}{end}" for lang in ("en", "zh") for end in ("", "
 
 
 def beside_paper(table: ReportTable) -> ReportTable:
-    """Add the paper's values below our rows, for the languages in which our rows use RGB's files."""
+    """Add the paper's values below our rows, for each language in which our rows are based on RGB's files."""
     langs = {row.key.lang for row in table.rows if row.key.data in _RGB_FILES}
     if table.name not in _PRINTED or not langs:
         return table
     source, metrics = _PRINTED[table.name]
     printed: PaperTable = getattr(read_tables(), source)
-    if source == "counterfactual":  # the paper has no closed-book runs on other files
+    if source == "counterfactual":  # the paper has closed-book results only for its counterfactual files
         langs = {row.key.lang for row in table.rows if row.key.data in PAPER_DATA[source]}
     rows = []
     for lang, model, values in printed.rows():

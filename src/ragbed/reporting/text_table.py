@@ -17,7 +17,7 @@ _NUMBER = re.compile(r"–|[\d.,]+ ?[%$]?")
 _INTERVAL = re.compile(r" \[([^\s\]]+), ([^\s\]]+)\]")
 _NO_BREAK = "\N{NO-BREAK SPACE}"
 _NARROW = 8  # Minimum column width when words and names are broken to fit a narrow terminal.
-_LONG_NAME = 24  # Names longer than this are broken, so that the table needs to be split less often.
+_LONG_NAME = 24  # Maximum width of a name that is not broken; breaking longer names avoids splitting the table.
 _GAP = 2  # Number of spaces between columns.
 
 
@@ -72,7 +72,7 @@ def _stack(interval: re.Match[str]) -> str:
 def _split(
     columns: Sequence[str], rows: Sequence[Sequence[str]], room: float, has_interval: Sequence[bool]
 ) -> list[list[int]]:
-    """Return the columns of each part. The columns before the first one with intervals are repeated in every part."""
+    """Split the columns into parts. The columns before the first one with intervals are repeated in every part."""
     every = list(range(len(columns)))
     keys = every[: has_interval.index(True)] if True in has_interval else every
     least = [max(map(cell_len, words)) for words in _words(columns, rows)]
@@ -88,7 +88,7 @@ def _split(
 
 
 def rule(heading: Sequence[str]) -> str:
-    """Return the line below a heading."""
+    """Return the horizontal line below a heading."""
     return "─" * max(map(cell_len, heading))
 
 
@@ -119,7 +119,7 @@ def _wrap(text: str, width: int) -> list[str]:
 
 
 def _share_out(room: int, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
-    """Return column widths that break no numbers and as few words as possible; the widest cells get the spare room."""
+    """Return column widths that break no numbers and few words; any remaining width is given to the widest cells."""
     words = _words(columns, rows)
     widths = [max(map(_least_width, column)) for column in words]
     unbroken = [max(map(cell_len, column)) for column in words]
@@ -149,13 +149,13 @@ def _full_widths(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[
 
 
 def _least_width(word: str) -> int:
-    """Return the minimum width to which a word can be broken; numbers and their brackets are kept whole."""
+    """Return the minimum column width for a word, which may be broken unless it is a number or part of an interval."""
     is_number = word[:1] == "[" or any(character.isdigit() for character in word[:2])
     return cell_len(word) if is_number else min(cell_len(word), _NARROW)
 
 
 def _without_empty(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[list[str], list[list[str]]]:
-    """Remove columns in which every cell is empty or a dash, except percentages, where a missing value is a result."""
+    """Remove columns that contain no values, except percentages, because a missing percentage is also a result."""
     kept = [
         at
         for at, column in enumerate(columns)

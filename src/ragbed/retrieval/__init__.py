@@ -1,4 +1,4 @@
-"""Encode texts as vectors. Encoders are selected by name.
+"""Encode texts as vectors with encoders that are selected by name.
 
 To add an encoder, write a class with the methods of `Encoder` or `TokenEncoder`, and add a line to ENCODERS. Other
 packages register a function that opens their encoder in the entry point group `ragbed.encoders`
@@ -19,7 +19,8 @@ from ragbed.plugins import find_part
 if TYPE_CHECKING:
     from ragbed.retrieval.base import Encoder, TokenEncoder
 
-# The best encoder in both languages among those whose weights come with a package (see docs/project/encoders.md).
+# The default encoder: the best in both languages among the encoders whose weights come with a Python package (see
+# docs/project/encoders.md).
 DEFAULT = "e5"
 
 
@@ -36,7 +37,7 @@ def _sentence(name: str, source: str) -> Encoder:
     return SentenceEncoder(name, source)
 
 
-# Besides these names, `st/<repository or folder>` opens any sentence-transformers model.
+# Functions that open encoders, by name. In addition, `st/<repository or folder>` opens any sentence-transformers model.
 ENCODERS: dict[str, Callable[[], Encoder | TokenEncoder]] = {
     "e5": lambda: _e5("e5"),
     "e5-tokens": lambda: _e5("e5-tokens"),

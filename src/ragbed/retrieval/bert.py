@@ -25,7 +25,7 @@ class Norm:
     epsilon: float
 
     def __call__(self, states: Matrix) -> Matrix:
-        """Normalise each row."""
+        """Apply layer normalisation to each row."""
         centred: Matrix = states - states.mean(axis=1, keepdims=True)
         variance = np.einsum("ij,ij->i", centred, centred) / np.float32(states.shape[1])
         centred *= (1 / np.sqrt(variance + np.float32(self.epsilon)))[:, None]

@@ -25,7 +25,7 @@ from ragbed.retrieval.bert import Bert
 from ragbed.retrieval.e5_file import E5File
 from ragbed.retrieval.unigram import Unigram
 
-# Part of the encoder's identity; increase it whenever a code change alters the vectors.
+# Revision number in the encoder's identity; increase it whenever a code change alters the vectors.
 REVISION = 1
 # The prefixes that the model was trained with.
 PREFIX: dict[Role, str] = {"question": "query:", "passage": "passage:"}
@@ -34,7 +34,7 @@ PREFIX: dict[Role, str] = {"question": "query:", "passage": "passage:"}
 BATCH_TOKENS = 1024
 # The parameter a in Arora et al. (2017), who propose 1e-3 to 1e-4: a word with this probability gets half the weight.
 COMMON = 1e-4
-# The mean embedding is computed from this many of the most frequent pieces; the others would change it by under 1%.
+# The mean embedding is computed from this many of the most frequent pieces; rarer ones would change it by under 1%.
 FREQUENT_PIECES = 20_000
 
 
@@ -76,7 +76,7 @@ class E5Weights:
             yield from self._compute(batch)
 
     def _windows(self, texts: Sequence[str], head: list[int]) -> Iterator[tuple[int, list[int]]]:
-        """Yield each text's index and tokens, split into several windows if the text exceeds the model's context."""
+        """Yield each text's index and tokens; a text that exceeds the model's context is split into several windows."""
         room = self.file.positions - len(head) - 1
         for index, text in enumerate(texts):
             tokens = self.vocabulary.encode(text)

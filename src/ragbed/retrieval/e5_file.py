@@ -31,7 +31,7 @@ _Bytes: TypeAlias = NDArray[np.uint8]
 
 
 class E5File:
-    """The memory-mapped weights file, whose parts are unpacked on demand."""
+    """The memory-mapped weights file, whose contents are unpacked on demand."""
 
     def __init__(self, path: Path) -> None:
         self._path, self._at = path, 0

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from itertools import chain
 
 GRAM_CHARS = 5  # number of characters per n-gram, not counting white space
-# Near duplicates share at least four fifths of the shorter text's n-grams. An integer avoids rounding errors.
+# Near duplicates share at least four fifths of the shorter text's n-grams. Integer arithmetic avoids rounding errors.
 _FIFTHS = 4
-# Maximum number of characters of a text to compare, to limit memory; RGB's longest text has 1,745 characters.
+# Maximum number of characters to compare in each text, to limit memory use; RGB's longest text has 1,745 characters.
 _MAX_CHARS = 100_000
 
 
 def find_near(texts: Sequence[str]) -> list[set[int]]:
-    """Return, for each text, the indexes of its near duplicates. The result is exact.
+    """Return, for each text, the indexes of all of its near duplicates.
 
     An n-gram that occurs in only one text cannot be shared, so a text that consists mostly of such n-grams needs no
     comparison. For the other texts, shared n-grams are counted with an index from n-grams to texts.
@@ -40,7 +40,7 @@ def find_near(texts: Sequence[str]) -> list[set[int]]:
 
 
 class Distinct:
-    """A filter that drops texts from a stream if they are near duplicates of earlier texts."""
+    """A filter that drops a text if it is a near duplicate of an earlier text."""
 
     def __init__(self) -> None:
         self._kept: list[set[str]] = []

@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
     from ragbed.retrieval.base import Encoder, TokenEncoder
 
-# The usual values of BM25's parameters k1 (saturation) and b (length).
+# The usual values for the BM25 parameters k1 (term saturation) and b (length normalisation).
 SATURATION = 1.2
 LENGTH_SHARE = 0.75
 _CHUNK = 50_000  # number of passages that are sorted together, to limit the memory needed to build the index
 _MAX_TERMS = 64  # maximum number of query words to use
-# Maximum total length of the posting lists for a query. Its words are used from the rarest to the most common, because
-# common words have long lists but little weight. With up to about 10,000 passages, all words are used.
+# Maximum total length of the posting lists for a query. The query words are used from the rarest to the most common,
+# because common words have long lists but little weight. With up to about 10,000 passages, all words are used.
 _MAX_POSTINGS = 100_000
 
 
@@ -107,7 +107,7 @@ class LexicalIndex:
         return _Postings(used, np.append(starts, len(order)), columns[1][order], columns[2][order])
 
     def text(self, number: int) -> str:
-        """Return the passage with the given number."""
+        """Return the passage with the given index."""
         return self._texts.read(number)
 
     def search(self, query: str, k: int) -> list[int]:
@@ -163,7 +163,7 @@ class DenseIndex:
         self._vectors = encoder.encode(self._passages, "passage").vectors
 
     def text(self, number: int) -> str:
-        """Return the passage with the given number."""
+        """Return the passage with the given index."""
         return self._passages[number]
 
     def search(self, query: str, k: int) -> list[int]:

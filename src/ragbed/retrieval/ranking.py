@@ -12,7 +12,7 @@ from ragbed.retrieval.base import Encoded, EncodedTokens, Encoder, Matrix, Token
 
 @dataclass(frozen=True)
 class RankedPassages:
-    """The best passages, best first.
+    """The passages that are most similar to a question, best first.
 
     Attributes:
         places: Indexes of the passages among all passages.

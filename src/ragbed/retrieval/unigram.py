@@ -10,9 +10,9 @@ import re
 from collections.abc import Collection, Mapping
 from functools import lru_cache
 
-# The word-boundary marker, which can only be the first character of a piece.
+# The word-boundary marker, which can occur only as the first character of a piece.
 SPACE = "\u2581"
-# The log-probability of an unknown character is this much lower than that of the rarest piece, as in SentencePiece.
+# Difference between the log-probabilities of the rarest piece and of an unknown character, as in SentencePiece.
 UNKNOWN_PENALTY = 10.0
 # Maximum number of words in the cache. Words repeat often, but web pages also contain many rare words.
 CACHED_WORDS = 65536
@@ -38,7 +38,7 @@ class Unigram:
         self._fold, self._unknown = fold, unknown
         self._scores = {piece: (score, at) for at, (piece, score) in enumerate(pieces.items()) if at not in special}
         self._unknown_score = min(pieces.values()) - UNKNOWN_PENALTY
-        self._longest: dict[str, int] = {}  # by the first two characters, which rule out most longer pieces
+        self._longest: dict[str, int] = {}  # maximum length of a piece by its first two characters
         for piece in self._scores:
             self._longest[piece[:2]] = max(self._longest.get(piece[:2], 0), len(piece))
         self._encode_cached = lru_cache(CACHED_WORDS)(self._encode_word)

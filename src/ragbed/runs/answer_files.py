@@ -1,4 +1,4 @@
-"""Read answer files: the original code's result files, and plain JSON Lines."""
+"""Read answer files: result files from RGB's original code, and JSON Lines files."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class _Reply(msgspec.Struct):
 
 
 class RgbFile(AnswerSource):
-    """A result file written by the original code; its name gives the model, the dataset and the condition."""
+    """A result file written by RGB's original code; the file name specifies the model, dataset and condition."""
 
     @cached_property
     def _by_item(self) -> dict[str, Case]:
@@ -74,7 +74,7 @@ class RgbFile(AnswerSource):
 
 
 class PlainFiles(AnswerSource):
-    """Files from one model with lines of the form `{"case", "reply"}` or `{"item", "noise", "reply"}`."""
+    """One model's JSON Lines files; a line has the fields `case` and `reply`, or `item`, `noise` and `reply`."""
 
     @cached_property
     def _by_item(self) -> dict[tuple[str, float | None], list[Case]]:
@@ -132,7 +132,7 @@ def _split(rest: str, path: Path, datasets: Sequence[Dataset]) -> tuple[Dataset,
     by_name = {dataset.name: dataset for dataset in datasets}
     for name in sorted({*by_name, *_PUBLISHED}, key=len, reverse=True):
         if rest.startswith(f"{name}_") and len(rest) > len(name) + 1:
-            # The original code accepts only six names, so `en_refine` has to be run as `en`.
+            # The original code accepts only six dataset names, so users have to run `en_refine` under the name `en`.
             dataset = by_name.get(name) or by_name.get(f"{name}_refine")
             if dataset is not None:
                 return dataset, rest[len(name) + 1 :]

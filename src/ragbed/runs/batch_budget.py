@@ -31,7 +31,7 @@ class BatchBudget:
     _reserved: dict[str, list[Usage]] = field(default_factory=dict)
 
     def reserve(self, key: str, body: bytes, *, is_first: bool) -> bool:
-        """Reserve the cost of a request, and return whether it fits in the budget.
+        """Try to reserve the cost of a request, and return whether the budget is sufficient.
 
         Args:
             key: The key of the batch that will contain the request.
@@ -61,7 +61,7 @@ class BatchBudget:
                 self.budget.release(self.model, usage)
 
     def abandon(self) -> None:
-        """Keep the reservations for batches that this session does not collect."""
+        """Keep the amounts reserved for batches whose results this session does not collect."""
         for usage in (usage for reserved in self._reserved.values() for usage in reserved):
             if self.budget is not None:
                 self.budget.abandon(self.model, usage)

@@ -1,4 +1,4 @@
-"""Call a model through provider batches.
+"""Call a model through its provider's batch API.
 
 A batch is stored before it is submitted, with a key that is also sent to the provider. If the process is killed, the
 next session looks up the batch by its key, so no batch is created twice. Each case still has its own result, cache
@@ -32,15 +32,14 @@ from ragbed.schema import Completion
 _FIRST_POLL_S, _LONGEST_POLL_S = 0.5, 60.0
 _MAX_EXPIRED = 3  # maximum number of batches in which a case may expire before it counts as an error
 _MAX_CREATIONS = 3  # maximum number of attempts to create a batch that is not found at the provider
-# Pauses between lookups of a batch after an ambiguous failure, because new batches may be listed with a delay.
+# Pauses, in seconds, between lookups of a batch that may have been created; providers may list new batches late.
 _FIND_PAUSES_S = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
-# Age below which an earlier session's batch may be missing from the provider's list, and the pause between lookups of
-# such a batch.
+# Seconds after its creation for which a batch may be missing from the provider's list, and seconds between lookups.
 _LISTED_AFTER_S, _LISTING_PAUSE_S = 120.0, 5.0
-# First and longest pause before the next batch if the provider's queue is full and the run has no batch in progress.
+# First and longest pause, in seconds, before the next batch if the provider's queue is full and no batch is open.
 _FIRST_FULL_PAUSE_S, _LONGEST_FULL_PAUSE_S = 30.0, 600.0
 _DOWNLOADS = 3  # maximum number of attempts to download results if lines are missing
-_FIRST_MONITORED = 64  # requests in the first batch of a monitored run, which checks its results between batches
+_FIRST_MONITORED = 64  # maximum number of requests in the first batch of a run with a stopping rule
 
 
 @dataclass
@@ -139,7 +138,7 @@ class BatchLoop(CallLoop):
             await self._create(batch)
 
     async def _next_batch(self) -> _OpenBatch | None:
-        """Return a batch of the next requests, up to the limits of the provider and the budget.
+        """Return a batch of the next requests that complies with the provider's limits and the budget.
 
         Requests with cached responses or prompts that are too long are not included; their results are stored
         immediately.
@@ -172,7 +171,7 @@ class BatchLoop(CallLoop):
         return _OpenBatch(stored, requests)
 
     async def _fitting_limit(self, request: CallRequest) -> int | None:
-        """Return the token limit for a call's next request, or None if its prompt is too long, which ends the call."""
+        """Return the token limit for a call's next request; if the prompt is too long, end the call and return None."""
         call = (request.number, request.repeat)
         while True:
             limit = self._follow_ups.limit_of(call)
@@ -237,7 +236,7 @@ class BatchLoop(CallLoop):
                 return
 
     def _sent(self, batch: _OpenBatch, place: int) -> SentCall:
-        """Return a call as it was sent. In batches stored by earlier versions, calls used the initial token limit."""
+        """Return a call as it was sent. In batches from earlier versions, all calls have the initial token limit."""
         request, stored = batch.requests[place], batch.stored
         limit = stored.limits[place] if stored.limits else self._batching.limit.first
         body = self._batching.batch_request(request.case, limit, stored.learned)
@@ -267,7 +266,7 @@ class BatchLoop(CallLoop):
         await self._fail(batch, failure)
 
     async def _fail(self, batch: _OpenBatch, failure: Failure) -> None:
-        """Record an error for each open case in a batch, so that a rerun retries it, and close the batch."""
+        """Record an error for each open case in a batch, so that a rerun retries the case, and close the batch."""
         done = failed(failure)
         for place, request in enumerate(batch.requests):
             sent = self._sent(batch, place)
@@ -283,7 +282,7 @@ class BatchLoop(CallLoop):
             if found is None or found[0] != number:
                 raise self.session.store.damaged(f"batch {stored.key}")
             requests.append(CallRequest(self.number, number, repeat, found[1]))
-            if self.session.store.has_response(self.number, number, repeat):  # stored before the session ended
+            if self.session.store.has_response(self.number, number, repeat):  # stored before that session ended
                 self._ended.add((number, repeat))
         batch = _OpenBatch(stored, requests)
         self._budget.restore(stored.key, [self._sent(batch, place).body for place in range(len(requests))])
@@ -341,7 +340,7 @@ class BatchLoop(CallLoop):
             return
         if remote.problem is not None:
             self._open.remove(batch)
-            # Too many tokens are queued, so smaller batches are submitted later.
+            # Too many tokens are queued at the provider, so smaller batches are submitted later.
             if "token_limit" in remote.problem and len(batch.requests) > 1:
                 self._max_lines = min(self._max_lines, len(batch.requests) // 2)
                 self._is_full = True
@@ -379,7 +378,7 @@ class BatchLoop(CallLoop):
         return found
 
     async def _take(self, request: CallRequest, sent: SentCall, result: LineResult | None) -> None:
-        """Store the outcome of a request, or note that its call has to be resent."""
+        """Store the outcome of a request, or record that its call has to be resent."""
         if result is None:
             response: bytes | Failure = Failure("protocol", "the batch results contain no line for this case")
         elif result.is_expired:

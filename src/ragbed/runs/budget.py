@@ -16,7 +16,7 @@ class BudgetSpent(RagbedError):
 
 
 class Budget:
-    """Adds up the cost of responses and denies calls beyond the limit.
+    """Adds up the cost of responses and denies further calls once the limit is reached.
 
     Args:
         limit: Maximum cost of this run in dollars, including earlier sessions.
@@ -68,7 +68,7 @@ class Budget:
     def reserve(
         self, model: str, usage: dict[str, int], *, is_last_chance: bool = False, is_forced: bool = False
     ) -> bool:
-        """Reserve the maximum cost of a request in a batch, and return whether it fits in the budget.
+        """Try to reserve the maximum cost of a batch request, and return whether the budget is sufficient.
 
         Args:
             model: The model's name.
@@ -105,7 +105,7 @@ class Budget:
         return {model: (dollars, self._calls[model]) for model, dollars in self._cost.items()}
 
     def suspect(self, model: str, calls: int) -> bool:
-        """Charge calls without a response, which may have been billed, at the average cost of the model's calls.
+        """Charge the model's average cost per call for calls that have no response but may have been billed.
 
         Return False if the model has no other calls, in which case the cost is unknown.
         """

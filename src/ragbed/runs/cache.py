@@ -25,7 +25,7 @@ from ragbed.schema import Completion
 
 # Finish reasons of incomplete responses, for model objects that do not report truncation as an outcome.
 _INCOMPLETE = frozenset({"length", "max_tokens", "content_filter"})
-_FLUSH_AT = 64  # number of responses per commit; losing an entry costs only one call
+_FLUSH_AT = 64  # number of unsaved responses that triggers a commit; a lost response costs only one call
 _VERSION = 1
 _TABLE = """CREATE TABLE replies (
   key TEXT PRIMARY KEY, model TEXT NOT NULL, at REAL NOT NULL, seal INTEGER NOT NULL, completion BLOB NOT NULL)
@@ -59,7 +59,7 @@ def key_of(model: str, identity: str, request: bytes, repeat: int, max_tokens: i
 
 
 def is_whole(completion: Completion) -> bool:
-    """Return whether a response may be cached; errors and filtered or truncated responses may not."""
+    """Return whether to cache a response; errors and filtered or truncated responses are not cached."""
     return completion.outcome == "ok" and completion.finish not in _INCOMPLETE
 
 
@@ -92,7 +92,7 @@ class Cache:
         return self._select(keys, prefetched) or self._select(keys, self._read(keys))
 
     def prefetch(self, keys: Sequence[str]) -> None:
-        """Read the entries of the next calls in one query; `find` uses each of them once.
+        """Read the cache entries for the next calls in one query; `find` uses each entry once.
 
         For keys without an entry, `find` runs another query, since other processes may have written one by then.
         """
@@ -117,7 +117,7 @@ class Cache:
             return {}
 
     def keep(self, key: str, model: str, completion: Completion) -> None:
-        """Store a complete response."""
+        """Store a response if it is complete."""
         if self._writer is None or not is_whole(completion):
             return
         encoded, now = msgspec.json.encode(completion), time.time()

@@ -16,7 +16,7 @@ from ragbed.runs.cache import open_cache
 
 @dataclass(frozen=True)
 class CachedModel:
-    """The cached responses of one model."""
+    """The number, size and dates of one model's cached responses."""
 
     model: str
     entries: int
@@ -52,7 +52,7 @@ def look(path: Path) -> Contents:
 
 
 def prune(path: Path, older_than_s: float) -> int:
-    """Remove responses of at least the given age (0 removes all) and return how many were removed."""
+    """Remove responses that have at least the given age (0 removes all), and return the number removed."""
     if not path.is_file():
         return 0
     with _open(path) as connection:

@@ -82,7 +82,7 @@ class _NotAllowed(Exception):
 
 
 class _PreparedRequest(msgspec.Struct, frozen=True):
-    """A request's body and its cache keys, for the original token limit and the raised ones."""
+    """A request's body, and its cache keys for the original and the raised token limits."""
 
     body: bytes
     keys: list[str]
@@ -180,7 +180,7 @@ class CallLoop:
         while requests := list(itertools.islice(pending, _LOOK_AHEAD)):
             for request in requests:
                 if flow_of(request.case) is None:
-                    with suppress(Exception):  # `_call` raises the error after the calls for the preceding cases
+                    with suppress(Exception):  # `_call` will raise the error when it makes this call
                         self._prepared[request.number, request.repeat] = self._prepare(request.case, request.repeat)
             cache.prefetch([key for prepared in self._prepared.values() for key in prepared.keys])
             yield from requests
@@ -196,7 +196,7 @@ class CallLoop:
                 return
 
     def _concurrency(self) -> int:
-        """Return the maximum number of concurrent cases, including parked cases, which wait out a server's pause."""
+        """Return the maximum number of concurrent cases, including those parked while the server requires a pause."""
         return self.model.concurrency + (0 if self._parking is None else self._parking.parked)
 
     async def _work(self, pending: Iterator[CallRequest]) -> None:
@@ -239,7 +239,7 @@ class CallLoop:
         return await run_episode(several, lambda case: self._call(request, case), earlier, partial(self._keep, request))
 
     def _was_rejected(self, request: CallRequest) -> bool:
-        """Return whether the server rejected an episode's last request, which makes resending it pointless."""
+        """Return whether the server rejected an episode's last request, in which case resending it is pointless."""
         failed = self.session.store.error_of(request.model, request.number, request.repeat)
         kind = "" if failed is None else (failed.error or "").partition(":")[0]
         return kind == "too-long" or kind in REJECTED
@@ -259,7 +259,7 @@ class CallLoop:
         return []
 
     async def _keep(self, request: CallRequest, turn: int, called: Called) -> None:
-        """Store an episode's turn, so that it is not sent again if the run is interrupted."""
+        """Store an episode's turn, so that its request is not sent again if the run is interrupted."""
         stored = StoredTurn(called.completion, called.key, called.cached)
         try:
             line = msgspec.json.encode(stored)
@@ -296,7 +296,7 @@ class CallLoop:
                 last = error
                 await self.session.writer.put(LOSE, self._intent(request))
             else:
-                # Some model objects report truncation only as the finish reason.
+                # Some model objects report truncation only in the finish reason.
                 if completion.outcome == "ok" and completion.finish == "length":
                     completion = msgspec.structs.replace(completion, outcome="truncated")
                 return msgspec.structs.replace(completion, attempts=completion.attempts + lost) if lost else completion

@@ -8,7 +8,8 @@ from ragbed.errors import RagbedError
 from ragbed.models.failures import FATAL
 from ragbed.schema import Completion
 
-# Maximum number of consecutive errors that would also affect every other case, e.g. because of an invalid key.
+# Maximum number of consecutive errors with a cause that affects every case, e.g. an invalid key: before the first
+# response, and after it.
 _MAX_FATAL_BEFORE_RESPONSE = 3
 _MAX_FATAL = 10
 _RESUME = "The remaining cases are pending. Rerun the same command with the same output folder to resume."
@@ -21,7 +22,7 @@ _FIXES = {
     "quota": f"Add credit or wait until the quota is renewed. {_RESUME}",
 }
 _VARIABLE = re.compile(r"[\w-]*\d[\w-]*")  # numbers, and identifiers that contain digits
-_MAX_ERRORS = 128  # maximum consecutive errors of any kind: twice the maximum concurrency
+_MAX_ERRORS = 128  # maximum number of consecutive errors of any kind: twice the maximum concurrency
 
 
 class CircuitOpen(RagbedError):

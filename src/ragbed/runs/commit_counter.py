@@ -1,4 +1,4 @@
-"""Count the commits to a run's file in a second file, the note, to detect lost commits.
+"""Count a run's commits both in its file and in a separate note file, to detect lost commits.
 
 If the write-ahead log is damaged, SQLite silently ignores the rest of it, and the run falls back to an earlier state.
 Each commit therefore increases a count in the file and, afterwards, a count in the note. A file with a lower count than
@@ -29,12 +29,12 @@ class CommitCounter:
     def __init__(self, folder: Path, connection: sqlite3.Connection) -> None:
         self._connection, self._count = connection, _stored(connection)
         self._note: IO[bytes] | None = None
-        with suppress(OSError):  # the run does not depend on this file
+        with suppress(OSError):  # the run works without the note file
             self._note = _open_note(folder / _NAME)
         self.acknowledge()
 
     def count(self) -> None:
-        """Count the next commit, as part of the same transaction."""
+        """Count the next commit, as part of its own transaction."""
         self._count += 1
         self._connection.execute("INSERT OR REPLACE INTO meta VALUES ('commits', ?)", (str(self._count),))
 

@@ -19,8 +19,8 @@ NAME = "run.sqlite"
 _ENDINGS = ("", "-wal", "-shm", "-journal")  # suffixes of the files that SQLite opens for a database
 _APPLICATION = 0x52414742  # "RAGB"; the application ID prevents us from writing to another program's database
 SCHEMA_VERSION = 2
-# Scripts that migrate a file from each version to the next, each in one transaction. A new file starts at version 1
-# and is migrated by all scripts, so that all files of a version have the same schema.
+# Migration scripts by old version; each one upgrades a file to the next version in one transaction. A new file starts
+# at version 1 and is migrated by all scripts, so that all files of a version have the same schema.
 MIGRATIONS: dict[int, str] = {
     1: """UPDATE results SET outcome = CASE outcome WHEN 'ok' THEN 'truncated' ELSE 'filtered' END,
       seal = upgraded_seal(model, item, repeat, session, request, outcome, cached, seal, completion),
@@ -31,7 +31,7 @@ _DISTRUST = ("trusted_schema = OFF", "cell_size_check = ON")  # the file may com
 _MAX_OBJECTS = 100  # maximum number of schema rows to compare; our schema has about 15
 _STEPS = 1_000_000  # SQLite virtual machine instructions between calls to the progress handler: about 10 ms
 _FREE_CALLS = 5  # number of progress handler calls that any query may use, regardless of the file size
-_BYTES_PER_CALL = 50_000  # bytes per additional call: 20 instructions per byte; our queries need about two
+_BYTES_PER_CALL = 50_000  # file size per additional call: 20 instructions per byte; our queries need about two
 
 # A ledger holds the number of rows and the sum of their checksums, so that rows lost in a damaged page are detected.
 _TABLES = """
@@ -96,7 +96,7 @@ def open_for_reading(path: Path) -> sqlite3.Connection:
     with naming(path, "opened"), _closed_on_error(_connect_reading(path)) as connection:
         version = _check_version(connection, path)
         if version == 0:
-            raise EmptyRun(f"{path.parent} contains no run ({NAME} is empty).")
+            raise EmptyRun(f"{path.parent} contains no run ({NAME} is empty). Choose the folder of a run.")
         return connection if version == SCHEMA_VERSION else _migrated_copy(connection, path)
 
 
@@ -118,12 +118,12 @@ def _migrated_copy(connection: sqlite3.Connection, path: Path) -> sqlite3.Connec
 
 
 def close_written(connection: sqlite3.Connection) -> None:
-    """Close the last writing connection and remove the log, so that readers need only a single file."""
+    """Close the last writing connection and remove the write-ahead log, so that readers need only one file."""
     with suppress(sqlite3.Error):  # a full disk has already been reported; the next writer will process the log
         connection.execute("PRAGMA busy_timeout = 0")
         try:
             connection.execute("PRAGMA journal_mode = DELETE")
-        except sqlite3.OperationalError:  # another process is reading
+        except sqlite3.OperationalError:  # another process is reading the file
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     connection.close()
 
@@ -159,7 +159,7 @@ class StepLimit:
         connection.set_progress_handler(self._count, _STEPS)
 
     def restart(self) -> None:
-        """Restart the count for another query."""
+        """Reset the step count before another query."""
         self._calls = 0
 
     def _count(self) -> bool:
@@ -175,7 +175,8 @@ class StepLimit:
 def _why_no_run(folder: Path) -> str:
     if folder.is_file():
         return (
-            f"{folder} is a file, but a run is a folder; only `ragbed report` and `ragbed merge` read aggregate files."
+            f"{folder} is a file, but a run must be a folder; only `ragbed report` and `ragbed merge` read aggregate "
+            "files."
         )
     problem = f"contains no run ({NAME} is missing)" if folder.exists() else "does not exist"
     return f"{folder} {problem}. Choose the folder of a run (`ragbed run … --out RUN`)."
@@ -185,8 +186,8 @@ def connect(path: Path) -> sqlite3.Connection:
     """Return a connection that can be used in another thread and whose commits are durable."""
     _check_files(path)
     connection = sqlite3.connect(path, check_same_thread=False)
-    # The busy timeout comes first, because switching to the write-ahead log takes a lock. The 16 MB page cache has room
-    # for a plan of a few thousand cases, so it is written in one step rather than page by page as it grows.
+    # The busy timeout is set first, because switching to the write-ahead log requires a lock. A plan of a few thousand
+    # cases fits into the 16 MB page cache, so SQLite writes the plan in one step rather than page by page.
     settings = ("busy_timeout = 10000", "journal_mode = WAL", "synchronous = FULL", "cache_size = -16000")
     _read_schema(connection, path, settings)
     connection.set_progress_handler(None, 0)
@@ -194,7 +195,7 @@ def connect(path: Path) -> sqlite3.Connection:
 
 
 def _read_schema(connection: sqlite3.Connection, path: Path, settings: Sequence[str]) -> None:
-    """Read the schema with a step limit, because a malicious schema may be endless."""
+    """Read the schema with a step limit, because reading a malicious schema may take forever."""
     with _closed_on_error(connection):
         StepLimit(path, connection)
         for pragma in (*_DISTRUST, *settings):
@@ -203,7 +204,7 @@ def _read_schema(connection: sqlite3.Connection, path: Path, settings: Sequence[
 
 
 def _check_files(path: Path) -> None:
-    """Reject links, pipes and devices in place of the files that SQLite opens."""
+    """Raise an error if one of the files that SQLite opens is a link, a pipe or a device."""
     for ending in _ENDINGS:
         check_regular(path.with_name(f"{NAME}{ending}"))
 

@@ -1,4 +1,4 @@
-"""Store the intervals that decided the conditions of a monitored run (`--until`).
+"""Store the intervals that decided the stopping conditions of a monitored run (`--until`).
 
 More responses may arrive after a decision, e.g. those in flight, and they may widen the interval again. Reports show
 the intersection of both intervals, which is valid: a confidence sequence guarantees that all its intervals together
@@ -21,20 +21,20 @@ from msgspec.structs import asdict, replace
 from ragbed.runs.condition import Condition
 from ragbed.runs.store import NOTE, RunStore
 
-COMPARISON = "compare"  # the table name of a comparison with another run
+COMPARISON = "compare"  # value of `table` for a comparison with another run
 Place: TypeAlias = dict[str, str | float | None]
 _PREFIX = "decided."
 # The score from which each metric is computed.
 _SCORE_OF = {"accuracy": "correct", "refusal_recall": "refused", "refusal": "refused", "error_detection": "flagged"}
 DecisionState: TypeAlias = Literal["decided", "inconclusive"]
-# Why a condition is decided: the interval is narrow enough, a rate is below its minimum or not, or a run is worse than
-# its baseline or not. It is empty in runs from earlier versions.
+# The reason why a condition was decided: the interval is narrow enough, a rate is below its minimum or not, or a run is
+# worse than its baseline or not. The reason is empty in runs from earlier versions.
 Conclusion: TypeAlias = Literal["", "narrow", "below", "not-below", "worse", "no-drop"]
 _FIND = "SELECT value FROM meta WHERE key = ?"
 
 
 class LastInterval(msgspec.Struct, frozen=True):
-    """The value and interval of a stopping condition's cell or comparison at the end of a session."""
+    """The value and interval of the cell or comparison in a stopping condition, at the end of a session."""
 
     value: float
     low: float
@@ -43,7 +43,7 @@ class LastInterval(msgspec.Struct, frozen=True):
 
 
 class DecidedInterval(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The interval of a cell or comparison when a stopping condition was decided, or the latest one if inconclusive.
+    """The interval that decided a stopping condition or, if the condition is inconclusive, the latest interval.
 
     Attributes:
         table: The cell's table, or `compare`.
@@ -85,7 +85,7 @@ def keep_decided(store: RunStore, decided: Iterable[DecidedInterval]) -> None:
 def copy_decided(store: RunStore, decided: Iterable[DecidedInterval]) -> None:
     """Store the outcomes of a run's stopping conditions as part of the open transaction."""
     for outcome in decided:
-        # A stored number of documents is read back as a float, which must give the same key.
+        # Numbers of documents are floats when they are read back, so convert integers to get the same key.
         place = {name: float(value) if isinstance(value, int) else value for name, value in outcome.place.items()}
         unit = (outcome.condition, outcome.model, outcome.base, outcome.table, outcome.metric, place, outcome.alpha)
         key = f"{_PREFIX}{hashlib.blake2b(msgspec.json.encode(unit, order='sorted'), digest_size=8).hexdigest()}"
@@ -130,7 +130,7 @@ def _decode(store: RunStore, key: object, text: object) -> DecidedInterval:
 def narrow(
     interval: tuple[float, float, float], decided: Iterable[DecidedInterval], alpha: float
 ) -> tuple[float, float]:
-    """Return the bounds of the intersection of an interval with the intervals of earlier decisions.
+    """Intersect an interval with the intervals of earlier decisions, and return the bounds.
 
     Args:
         interval: The current value and its bounds.

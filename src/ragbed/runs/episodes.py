@@ -80,7 +80,7 @@ async def run_episode(
 
 
 def _explain(called: Called, request: Case) -> Called:
-    """Return a failed call, with the fix added to its error if the server may have rejected the search tool."""
+    """Return a failed call, with a fix added to its error if the server may have rejected the search tool."""
     error = called.completion.error or ""
     if not request.tools or not error.startswith("request:") or "tool" not in error.lower():
         return called

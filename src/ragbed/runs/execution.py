@@ -37,15 +37,16 @@ from ragbed.runs.writer import PlaceCheck, RunGone, WriteFailed, Writer
 from ragbed.schema import Case
 from ragbed.testbeds.settings import show_setting
 
-# Suffixes for the folder in which a deleted run is saved if the first name is taken.
+# Suffixes for the name of the folder to which a deleted run is saved, if the name without a suffix is taken.
 _COPIES = tuple(f"-{number}" for number in range(2, 1_000))
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _REST_S = 0.02
+_IDLE_S = 0.000_2  # maximum duration, in seconds, of an event-loop iteration that runs no other task
 _CLOSE_S = 2.0  # maximum time to close connections, so that an interrupted run exits within five seconds
 
 
 class Follower(Protocol):
-    """Processes results while the run waits for more."""
+    """Processes results while the run waits for more responses."""
 
     def begin(self, store: RunStore) -> None:
         """Start with the results of earlier sessions, which are already in the store."""
@@ -79,7 +80,7 @@ class Job:
     cache: Path | None = None
     budget: Budget | None = None
     follower: Follower | None = None
-    batch: bool = False  # whether to make the calls in provider batches
+    batch: bool = False  # whether to call the models through provider batches
     rule: StoppingRule | None = None  # decides when to stop before all cases have a result
     episodes: EpisodeFactory | None = None  # starts the episodes of the `search` testbed
     tell: Callable[[str], None] = field(default=logging.getLogger("ragbed").warning)
@@ -155,8 +156,8 @@ def _opened(job: Job) -> Iterator[tuple[RunStore, RunLock]]:
 
 
 # Name, old value and new value of settings that earlier versions stored differently. Both values are treated as equal,
-# so that runs from earlier versions can be resumed. The `length` testbed has a different default, but did not exist in
-# those versions.
+# so that runs from earlier versions can be resumed. This does not apply to `docs` with the `length` testbed, which has
+# another default and did not exist in those versions.
 _SAME_SETTING = {("docs", "5", "default"), ("max_tokens", "256", "auto")}
 
 
@@ -266,7 +267,7 @@ def _loop_maker(job: Job, store: RunStore) -> Callable[..., CallLoop]:
     if cases := sum(batch.count for batch in store.batches()) + len(store.follow_ups()):
         raise UsageError(
             f"{job.folder} has batches in progress that contain {cases:,} cases, and sending these cases "
-            "again would bill them twice. Set `batch` to collect the results of the batches."
+            "again would incur their cost twice. Set `batch` to collect the results of the batches."
         )
     return CallLoop
 
@@ -294,10 +295,14 @@ async def _close_models(models: Sequence[Model]) -> None:
 
 
 async def _follow(follower: Follower, store: RunStore) -> None:
-    """Let the follower work in short steps between other tasks, so that responses are handled without delay."""
+    """Let the follower work in short steps while no other task is ready, so that requests are sent without delay."""
     follower.begin(store)
+    clock = asyncio.get_running_loop().time
     while True:
-        await asyncio.sleep(0 if follower.go_on() else _REST_S)
+        started = clock()
+        await asyncio.sleep(0)
+        if clock() - started < _IDLE_S and not follower.go_on():
+            await asyncio.sleep(_REST_S)
 
 
 async def _run_model(loop: CallLoop, job: Job, opened: list[CircuitOpen]) -> None:
@@ -346,7 +351,7 @@ class ShutdownHandler:
         self._is_over = self._is_cancelled = False
 
     def listen(self) -> None:
-        """Handle signals while the loop runs; only the main thread receives signals."""
+        """Handle signals while the event loop runs; only the main thread receives signals."""
         self._task = asyncio.current_task()
         if self._is_over:
             self._cancel()

@@ -21,7 +21,7 @@ from ragbed.runs.store import FollowUp
 from ragbed.schema import Case, Completion
 
 Call: TypeAlias = tuple[int, int]  # case number and repeat
-_MAX_REJECTIONS = 4  # maximum number of rejections of a call; each reveals at most one parameter
+_MAX_REJECTIONS = 4  # maximum number of rejections per call; each one reveals at most one unsupported parameter
 
 
 class SentCall(NamedTuple):

@@ -33,13 +33,13 @@ class Forecast:
     minutes: float
     dollars_low: float | None = None  # lower bound of the 95% interval for the cost
     dollars_high: float | None = None
-    truncated: int = 0  # number of evaluated cases whose responses were truncated
+    truncated: int = 0  # number of probe cases whose responses were truncated
 
 
 async def forecast(
     model: Model, cases: Sequence[Case], repeats: int, *, batch: bool = False, episodes: EpisodeFactory | None = None
 ) -> Forecast:
-    """Call the model with a few cases from all parts of the plan, and extrapolate using the lengths of all prompts.
+    """Call the model with a few cases spread across the plan, and extrapolate to all cases by prompt length.
 
     Args:
         model: The model.

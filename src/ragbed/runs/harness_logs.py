@@ -1,4 +1,4 @@
-"""Read logs from other harnesses (Inspect AI and lm-evaluation-harness) that evaluated an exported testbed."""
+"""Read logs of exported testbeds from other evaluation harnesses: Inspect AI and lm-evaluation-harness."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ragbed.schema import Case, Completion
 from ragbed.testbeds.prompts import prompt_hash
 
 FAILED = "harness-error"  # the error kind for a sample without a response
-_FINISH = {"max_tokens": "length", "model_length": "length"}  # Inspect's finish reasons and ours
+_FINISH = {"max_tokens": "length", "model_length": "length"}  # maps Inspect's stop reasons to our finish reasons
 
 
 class _Document(msgspec.Struct):

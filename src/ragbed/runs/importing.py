@@ -88,7 +88,7 @@ class Imported:
 
 
 def import_answers(sources: Sequence[AnswerSource], settings: dict[str, str], folder: Path) -> Imported:
-    """Write a run from answer files in one transaction.
+    """Create a run from answer files in one transaction.
 
     Raises:
         UsageError: The folder already has a run, or two files contain one model's answer to the same case.

@@ -58,7 +58,7 @@ def hold(folder: Path) -> Iterator[RunLock]:
     """
     path = folder / _NAME
     if folder.is_file():
-        raise UsageError(f"{folder} is a file, but a run is a folder. Choose another `out`.")
+        raise UsageError(f"{folder} is a file, but a run must be a folder. Choose another `out`.")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         is_new = not path.exists()
@@ -91,7 +91,7 @@ def check_run_folder(folder: Path) -> None:
         return
     try:
         names = {path.name for path in folder.iterdir() if not path.name.startswith(".")}
-    except OSError:  # `hold` reports a folder that cannot be used
+    except OSError:  # `hold` will report that the folder cannot be used
         return
     if NAME not in names and (other := min(names - {_NAME}, default=None)) is not None:
         raise UsageError(
@@ -101,5 +101,5 @@ def check_run_folder(folder: Path) -> None:
 
 
 def holder(folder: Path) -> str | None:
-    """Return the ID of the process that is writing to a run, or None if no process is."""
+    """Return the ID of the process that is writing to a run, or None if there is none."""
     return find_owner(folder / _NAME)

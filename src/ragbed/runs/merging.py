@@ -23,7 +23,7 @@ _SESSION = 1  # session number of all results in a merged run, because the parts
 
 @dataclass
 class Merged:
-    """The counts from a merge; `twice` counts identical results that were in more than one part."""
+    """The counts from a merge; `twice` counts identical results that occur in more than one run."""
 
     cases: int = 0
     results: int = 0
@@ -102,8 +102,8 @@ def _new_cases(source: RunStore, target: RunStore, merged: Merged) -> Iterator[C
             yield case
         elif not _is_same(msgspec.json.decode(known[0][0], type=Case), case):
             raise UsageError(
-                f"the case {case.case} in {source.path.parent} differs from the same case in another run: "
-                "the documents or the prompt are not the same."
+                f"the case {case.case} in {source.path.parent} differs from the same case in another run: the "
+                "documents or the prompt are not the same. Merge only runs that were created from the same data."
             )
 
 
@@ -129,7 +129,7 @@ def _add(target: RunStore, model: int, result: StoredResult, merged: Merged) -> 
             return
     else:
         merged.results += 1
-    # RECORD replaces an existing result only if it is an error.
+    # RECORD replaces an existing result only if that result is an error.
     call = CallRequest(model, number, result.repeat, result.case)
     row = target.row(call, _SESSION, result.request, result.completion, result.cached)
     target.connection.execute(RECORD, row)

@@ -21,9 +21,9 @@ TokenUsage: TypeAlias = Mapping[str, int]
 Price: TypeAlias = Callable[[TokenUsage], Decimal]  # computes the price of one call's usage in dollars
 
 COST_UNIT = Decimal("1e-12")  # the unit of reported costs, in dollars
-# Provider names in the price list that differ from the first part of a model string.
+# The price list's names for providers that have a different name in model strings.
 _LISTED_AS = {"gemini": "google", "bedrock": "aws", "xai": "x-ai", "moonshot": "moonshotai", "zhipu": "zhipuai"}
-# Substrings of the provider names in the price list. Hard-coded because loading the list takes half a second.
+# Substrings of the provider names in the price list, hard-coded because loading the list takes half a second.
 _LISTED = (
     *("amazon", "anthropic", "arcee", "avian", "aws", "azure", "baseten", "bedrock", "cerebras", "cloudflare"),
     *("cohere", "copilot", "cursor", "databricks", "deepseek", "doubleword", "elevenlabs", "fireworks"),
@@ -31,7 +31,7 @@ _LISTED = (
     *("openai", "openrouter", "ovhcloud", "perplexity", "quicksilver", "together", "typesafe", "vertex"),
     *("voyage", "x-ai", "xai", "zai", "zhipu"),
 )
-_HALVED = ("openai", "azure", "anthropic")  # providers with half-price batches that the price list may omit
+_HALVED = ("openai", "azure", "anthropic")  # providers with half-price batches, which the price list may omit
 _TOKENS = {
     "in": "input_tokens",
     "cached": "cache_read_tokens",
@@ -43,7 +43,7 @@ _TOKENS = {
 
 
 def find_price(model: str, at: datetime | None = None) -> Price | None:
-    """Return a model's price from the price list, or None if it is free or unknown.
+    """Return a model's price from the price list, or None if the model is free or its price is unknown.
 
     Args:
         model: The model string.
@@ -105,7 +105,7 @@ def need_price(model: str) -> Price:
 
 
 def cost_of(completion: Completion, price: Price | None) -> Decimal | None:
-    """Return the cost of a result's calls that were not cached, or None if it is unknown.
+    """Return the cost of a result's calls that were not cached, or None if the cost is unknown.
 
     Each call is priced separately, because prices may depend on the prompt length.
     """

@@ -1,4 +1,4 @@
-"""Order a monitored run's cases by question, in a seeded random order that is balanced across groups."""
+"""Shuffle a monitored run's questions with a seed, in an order that is balanced across groups of cases."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ class Rows:
     def case(self, name: object, feasible: object, seal: object, line: object) -> Case:
         """Validate and decode a case."""
         columns = (name, feasible, seal, line)
-        if self._last is not None and columns == self._last[0]:  # the repeats of a case follow each other
+        if self._last is not None and columns == self._last[0]:  # consecutive rows are often repeats of one case
             return self._last[1]
         if not isinstance(line, bytes) or seal_of(line, name, feasible) != seal:
             raise self.damaged(f"case {name}")

@@ -16,13 +16,13 @@ from ragbed.runs.rows import Rows, StoredResult
 from ragbed.runs.store import RunStore, open_store
 
 _RESULTS = 500  # results per job: about 250 ms of work, so that the overhead is negligible
-_SHIPPED = 1_000  # results per job if the rows are sent to workers: about 5 MB, which takes 20 ms on a cluster
+_SHIPPED = 1_000  # results per job if the rows are sent to workers: about 5 MB, sent within 20 ms on a cluster
 
 Found = TypeVar("Found")
 
 
 class _Stretch(NamedTuple):
-    """A part of a run that the worker opens itself: a range of one model's cases."""
+    """A range of one model's cases in a run that the worker opens itself."""
 
     folder: Path
     model: int
@@ -31,7 +31,7 @@ class _Stretch(NamedTuple):
 
 
 class _Shipment(NamedTuple):
-    """The rows of some results, sent to a worker that cannot open the run itself."""
+    """Rows of results that are sent to a worker, because it cannot open the run itself."""
 
     path: Path
     model: str
@@ -66,7 +66,7 @@ def open_scored(folder: Path) -> RunStore:
 def spread_results(
     store: RunStore, folder: Path, engine: Engine, work: Callable[[Iterable[StoredResult]], Found]
 ) -> Iterator[ScoredBatch[Found]]:
-    """Apply a module-level function to a run's results in batches, on an engine's workers.
+    """Apply a module-level function to a run's results in batches, using an engine's workers.
 
     The caller compares the batches with the ledger to check that they are complete.
     """

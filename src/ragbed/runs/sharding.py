@@ -15,11 +15,11 @@ from ragbed.errors import UsageError
 from ragbed.io.jsonl import part_of
 from ragbed.schema import Case
 
-SETTING = "shard of questions"  # the name of the setting in a run that is a shard
+SETTING = "shard of questions"  # name of the setting that identifies a run as a shard
 
 
 class Shard(Struct, frozen=True):
-    """Shard `index` of `count`, counted from 1."""
+    """Shard number `index` of `count`, where the first shard has number 1."""
 
     index: int
     count: int
@@ -46,7 +46,7 @@ def parse_shard(text: str) -> Shard:
 
 
 def check_shards(settings: Sequence[str | None]) -> None:
-    """Check that all shards of one split are present; None stands for a complete run, which needs no other shards.
+    """Check that all shards of one split are present; None represents a complete run, which needs no other shards.
 
     Raises:
         UsageError: A shard is missing, or the shards belong to different splits.
@@ -57,7 +57,7 @@ def check_shards(settings: Sequence[str | None]) -> None:
     counts = sorted({shard.count for shard in shards})
     if len(counts) > 1:
         raise UsageError(
-            "these shards were created with different numbers of parts: "
+            "these shards come from splits with different numbers of shards: "
             f"{', '.join(f'n = {count}' for count in counts)}. Merge only shards of the same split."
         )
     missing = sorted(set(range(1, counts[0] + 1)) - {shard.index for shard in shards})

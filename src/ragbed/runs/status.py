@@ -72,7 +72,7 @@ class TrialId:
 
 @dataclass
 class Status:
-    """The status of a run; `process` is the ID of the process writing to it, and `an_error` the run's first error."""
+    """The status of a run; `process` is the ID of the process writing to it, and `an_error` is its first error."""
 
     run: str
     process: str | None
@@ -84,7 +84,7 @@ class Status:
     an_error: str | None = None
     batches: list[BatchStatus] = field(default_factory=list)
     until: str | None = None  # the run's stopping rule
-    conditions: list[DecidedInterval] = field(default_factory=list)  # state of each condition after the last session
+    conditions: list[DecidedInterval] = field(default_factory=list)  # stopping conditions after the last session
     in_flight: int = 0
     maybe_paid_twice: int = 0
     maybe_paid_twice_first: list[TrialId] = field(default_factory=list)

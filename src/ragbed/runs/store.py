@@ -52,10 +52,10 @@ __all__ = [
     "open_store",
 ]
 
-# Number of cases to generate, write or read in one step. Planning is a quarter faster than case by case, because the
-# code and data of each step stay in the CPU cache.
+# Number of cases to generate, write or read in one step. Planning is a quarter faster than with one case per step,
+# because the code and data of each step stay in the CPU cache.
 _BATCH = 32
-_MAX_DIGITS = 9  # maximum number of digits in a number in the settings
+_MAX_DIGITS = 9  # maximum number of digits in a stored integer
 # Maximum size of the cases to keep in memory between planning and calling: about 1,000 cases with RGB's documents.
 _MAX_FRESH_BYTES = 10_000_000
 _ADD_CASE = "INSERT INTO cases (name, feasible, seal, line) VALUES (?, ?, ?, ?)"
@@ -105,7 +105,7 @@ _OF_CASE = _RESULTS.format(_CASES_FIRST, "c.name = ? AND r.model = ?", "r.model"
 
 
 TURN = "turn."  # prefix of the keys under which the turns of unfinished episodes are stored
-# Removes the intent of a call whose response is stored as a turn, and the turns of a finished episode.
+# ANSWERED removes the intent of a call whose response is stored as a turn. FORGET_TURNS removes an episode's turns.
 ANSWERED = """DELETE FROM intents WHERE rowid = (SELECT rowid FROM intents
   WHERE model = ? AND item = ? AND repeat = ? ORDER BY rowid DESC LIMIT 1)"""
 FORGET_TURNS = "DELETE FROM meta WHERE key > ? AND key < ?"
@@ -128,7 +128,7 @@ class StoredBatch(msgspec.Struct, frozen=True, omit_defaults=True):
     remote: str | None = None  # the provider's ID for the batch
     state: str = "intended"
     limits: list[int] = []  # token limit of each call; empty once all results are stored
-    learned: dict[str, dict[str, Any] | None] = {}  # changed parameters, including those learned from results
+    learned: dict[str, dict[str, Any] | None] = {}  # parameter changes, including those learned from results
     thinks: bool = False  # whether a response has contained reasoning
 
 
@@ -215,7 +215,7 @@ class RunStore:
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """Run a transaction: either all changes inside it are written, or none."""
+        """Run a transaction: either all of its changes are written, or none."""
         with naming(self.path, "written"):
             self.connection.execute("BEGIN IMMEDIATE")
             try:
@@ -527,7 +527,7 @@ class RunStore:
         return list(self.read(_BETWEEN, (model, first, end)))
 
     def results_after(self, row: int, limit: int) -> Iterator[tuple[int, StoredResult, int]]:
-        """Yield up to `limit` results after a row number, with their row numbers and checksums, in the order written.
+        """Yield up to `limit` results after a row, in the order written, each with its row number and checksum.
 
         The ledger is not checked.
         """

@@ -79,5 +79,5 @@ def without_billing(usage: dict[str, int] | None) -> dict[str, int] | None:
 
 
 def kind_of_error(completion: Completion) -> str | None:
-    """Return the kind of a result's error, which is stored as `kind: message`, or None if there is no error."""
+    """Return the error kind from a result's error (`kind: message`), or None if there is no error."""
     return None if completion.error is None else completion.error.partition(":")[0]

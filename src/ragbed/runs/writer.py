@@ -1,4 +1,4 @@
-"""Write to a run from an event loop; rows that arrive during a commit are included in the next one.
+"""Write to a run from an event loop; rows that arrive during a commit are included in the next commit.
 
 Statements run in the loop's thread. Only the commit, which waits for the disk, runs in another thread. If the
 statements ran there too, both threads would compete for the interpreter at every row, which was 1.6 times slower.
@@ -21,7 +21,7 @@ from ragbed.runs.commit_counter import CommitCounter
 from ragbed.runs.lock import RunLock, is_same_file
 
 _Row: TypeAlias = tuple[str, tuple[object, ...], asyncio.Future[None]]
-_CHECK_EVERY_S = 0.5  # seconds between two checks that the file still exists
+_CHECK_EVERY_S = 0.5  # minimum seconds between two checks that the file still exists
 
 
 class WriteFailed(RagbedError):
@@ -89,7 +89,7 @@ class Writer:
         self._waiting.append((statement, values, durable))
         if self._idle.is_set():
             self._idle.clear()
-            self._loop.call_soon(self._begin)  # the transaction includes all rows from this iteration of the loop
+            self._loop.call_soon(self._begin)  # the transaction includes all rows from this iteration of the event loop
         return durable
 
     async def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Score responses by mapping a case and its response to named scores, with one module or package per track.
+"""Score responses. Each track is a module or package that maps a case and its response to named scores.
 
 A track is a pure function that returns all its values for one response. Cases without a response are not scored. To add
 a track, write a function and add it to TRACKS. Other packages add tracks in the entry point group `ragbed.scoring`
@@ -62,9 +62,9 @@ def open_tracks(names: Iterable[str]) -> Track:
     def score_all(case: Case, reply: str) -> dict[str, Value]:
         values = score(case, reply)
         for name, track in others.items():
-            try:  # the prefix distinguishes the plug-in's values from the built-in ones
+            try:  # the prefix distinguishes the plug-in's scores from the built-in ones
                 values |= {f"{name}.{score}": value for score, value in track(case, reply).items()}
-            except Exception as error:  # a plug-in can raise anything
+            except Exception as error:  # a plug-in can raise any exception
                 problem = f"{type(error).__name__}: {error}"
                 raise PluginFailed(f"track {name!r} failed on case {case.case}: {problem}") from error
         return values

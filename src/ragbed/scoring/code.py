@@ -26,7 +26,7 @@ def score(case: Case, reply: str) -> dict[str, Value]:
 
 
 def label(case: Case, reply: str) -> tuple[int, ...]:
-    """Return 1 or 0 for each part of the answer, depending on whether it is found, or a single -1 for a refusal."""
+    """Return 1 for each part of the answer that is found and 0 for each missing part, or a single -1 for a refusal."""
     text = _compared_text(case, reply)
     if _REFUSAL in text or _REFUSAL_ZH in text:
         return (-1,)
@@ -35,7 +35,7 @@ def label(case: Case, reply: str) -> tuple[int, ...]:
 
 
 def flagged(case: Case, reply: str) -> bool:
-    """Return whether the response contains the phrase that the original code treats as error detection."""
+    """Return whether the response contains the phrase that the original code counts as error detection."""
     text = _compared_text(case, reply)
     return _FLAG in text or _FLAG_ZH in text
 

@@ -17,7 +17,7 @@ from ragbed.text import to_terms
 
 
 def score_confidence(case: Case, completion: Completion, *, refused: bool) -> dict[str, Value]:
-    """Return the confidence of an answer, or an empty dict for a refusal or if no confidence was requested."""
+    """Return an answer's confidence scores, or an empty dict if the model refused or no confidence was requested."""
     found: float | str | None = completion.confidence
     if case.profile.endswith(MARK + STATED) and completion.outcome == "ok" and completion.steps:
         found = parse_confidence(completion.steps[-1].reply or "")
@@ -25,14 +25,14 @@ def score_confidence(case: Case, completion: Completion, *, refused: bool) -> di
 
 
 def confidence_scores(found: float | str) -> dict[str, Value]:
-    """Return the scores for a confidence, or for the name of the problem that makes the confidence unknown."""
+    """Return the scores for a confidence value or, if the confidence is unknown, for the name of the problem."""
     if isinstance(found, str) or not 0 <= found <= 1:
         return {"no_confidence": True, "confidence_problem": found if isinstance(found, str) else "out-of-range"}
     return {"no_confidence": False, "confidence": float(found)}
 
 
 def add_agreement(completions: Sequence[Completion]) -> list[Completion]:
-    """Return copies of a case's responses, with each one's agreement with the others as its confidence."""
+    """Return copies of a case's responses in which the confidence is the agreement with the other responses."""
     answered = [completion.reply or "" for completion in completions if completion.outcome == "ok"]
     shares = iter(measure_agreement(answered) if answered[1:] else [])
     return [

@@ -14,7 +14,7 @@ from ragbed.schema import Case
 from ragbed.scoring import score
 from ragbed.scoring.robust import VerdictEvidence, explain
 
-SCORES = ("correct", "refused", "flagged")  # the scores that all tracks have
+SCORES = ("correct", "refused", "flagged")  # names of the scores that all tracks have
 
 
 @dataclass(frozen=True)

@@ -27,13 +27,13 @@ class OriginalRate:
 
 
 def original_rate(labels: Sequence[Label], noise: float) -> OriginalRate:
-    """Return the original code's `all_rate`: correct answers or, at noise ratio 1, refusals plus correct answers."""
+    """Return the original code's `all_rate`: the share of correct answers; at noise ratio 1, refusals also count."""
     hits = [(0 not in label and 1 in label) or (noise == 1 and label[0] == -1) for label in labels]
     return OriginalRate(sum(hits), len(labels))
 
 
 def original_detection(flags: Sequence[bool]) -> OriginalRate:
-    """Return the original code's `fact_check_rate`: responses that contain the phrase for factual errors."""
+    """Return the original code's `fact_check_rate`: the share of responses that contain the error phrase."""
     return OriginalRate(sum(flags), len(flags))
 
 

@@ -80,7 +80,7 @@ def _find_errors(
 
 
 def has_support(case: Case) -> bool:
-    """Return whether the corpus contains any passage that supports the answer; all of them may have been edited."""
+    """Return whether the corpus contains a supporting passage that has not been edited."""
     return case.expect != "correct" or case.correct > 0
 
 

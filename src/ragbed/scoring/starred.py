@@ -37,7 +37,7 @@ def read_ed_star(judgement: str) -> bool:
 
 
 def prompt_hash(name: str) -> str:
-    """Return a short hash of a prompt file, which is stored with its judgements."""
+    """Return a short hash of a prompt file, to be stored with the judgements."""
     return hashlib.sha256(_text(name).encode()).hexdigest()[:8]
 
 

@@ -32,7 +32,7 @@ def score_conflict(case: Case) -> dict[str, Value]:
 
 
 def score_length(case: Case, completion: Completion) -> dict[str, Value]:
-    """Return the prompt tokens (reported or an upper estimate), or an empty dict for testbeds other than `length`.
+    """Return the reported or estimated number of prompt tokens, or an empty dict for testbeds other than `length`.
 
     If a call was repeated, the model reports the tokens of all attempts together, so the number is also an estimate.
     """

@@ -12,7 +12,7 @@ from ragbed.synth.language import LanguageRules
 Attributes: TypeAlias = dict[str, int | float | str | bool]
 
 _KINDS = ("hedge", "sibling", "outdated", "partial", "contradiction", "random", "refusal")
-NO_DISTANCE = -1  # recorded for a document that contains no value of the relation
+NO_DISTANCE = -1  # recorded for a document that contains no value for the relation
 
 
 class Trace(NamedTuple):
@@ -23,7 +23,7 @@ class Trace(NamedTuple):
     value_words: str
 
 
-Line: TypeAlias = tuple[str, Trace | None]  # a sentence and its statement; None for padding
+Line: TypeAlias = tuple[str, Trace | None]  # a sentence and its statement, which is None for padding
 
 
 class ValueLocation(NamedTuple):

@@ -136,7 +136,7 @@ class _Writer:
         return self._banks.rules.sentence(self._write(template, slots, draw))
 
     def _pad(self, lines: list[str], draw: HashRandom) -> list[str]:
-        """Pad a document to a random length with filler sentences; the first one sometimes opens the document."""
+        """Pad a document to a random length with filler sentences; the first filler sometimes opens the document."""
         length = draw.between(*self._spec.padding_ends)
         at = draw.below(len(self._fillers))
         goes_first = draw.chance(40)

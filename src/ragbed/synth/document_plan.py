@@ -84,7 +84,7 @@ class ArticlePlan(NamedTuple):
         return self._replace(statements=tuple(kept))
 
     def moved(self, family: int, kind: str) -> ArticlePlan:
-        """Return the same plan for another family of events."""
+        """Return a copy of the plan for another family of events."""
         statements = tuple(statement._replace(family=family) for statement in self.statements)
         return self._replace(statements=statements, kind=kind)
 
@@ -143,7 +143,7 @@ _OPENINGS = {
 
 
 def draw_form(brief: DocumentBrief, draw: HashRandom) -> str:
-    """Draw the form of a document, independently of its relevance label."""
+    """Choose the form of a document at random, independently of its relevance label."""
     has_early_values = brief.family.domain.relations[brief.relation].wording[STALE]
     return draw.pick(_FORMS + _EARLY_FORMS if has_early_values else _FORMS)
 

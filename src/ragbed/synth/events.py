@@ -94,7 +94,7 @@ def _draw_number(low: str, high: str, step: str, draw: HashRandom, level: HashRa
 
 
 def _draw_amount(low: str, high: str, draw: HashRandom, level: HashRandom) -> int:
-    """Return a number with two or three significant digits, then zeros; the bounds limit how many digits it has."""
+    """Return a number with two or three significant digits followed by zeros; the bounds limit its number of digits."""
     scale: int = 10 ** max(level.between(len(low) - 1, len(high) - 1) - 1, 0)
     amount = _draw_near(11, 99, draw, level) * scale
     if draw.chance(40):
@@ -109,7 +109,7 @@ def _draw_near(low: int, high: int, draw: HashRandom, level: HashRandom) -> int:
 
 
 class Event(NamedTuple):
-    """One event in a family, identified by its year, counted from the family's first year, and its division."""
+    """One event in a family, identified by its year (counted from the family's first year) and its division."""
 
     edition: int
     variant: int

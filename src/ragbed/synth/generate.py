@@ -23,9 +23,9 @@ from ragbed.synth.items import make_base, make_integration
 from ragbed.synth.spec import SynthSpec
 
 MANIFEST = "manifest.json"
-GENERATOR = 3  # increase whenever a change makes the same settings produce different bytes
+GENERATOR = 3  # generator version; increase it whenever the same settings produce different bytes
 
-# The function that makes the items of a file, by the suffix of the file's name.
+# Functions that generate items, by the kind in the file name `{lang}_{kind}.jsonl`.
 _MAKERS: dict[str, Callable[[SynthSpec, int], Item]] = {
     "base": make_base,
     "int": make_integration,
@@ -52,7 +52,7 @@ class SynthFile(Struct, frozen=True):
 
 
 class SynthManifest(Struct, frozen=True):
-    """The manifest of a folder of generated files: versions, settings per language, and a list of the files."""
+    """The manifest in a folder of generated files: versions, settings per language, and a list of the files."""
 
     ragbed: str
     generator: int

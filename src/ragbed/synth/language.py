@@ -115,7 +115,7 @@ class _Chinese:
         return (f"{day.year}年{short}", short, f"{numeral(day.month)}月{numeral(day.day)}日")
 
     def name_aliases(self, name: str) -> tuple[str, ...]:
-        """Return a name and, if it is foreign, its last part, unless that is too short to be unambiguous."""
+        """Return a name and, if it is foreign, its last part, unless this part is too short to be unambiguous."""
         last = name.rsplit("·", 1)[-1]
         return (name, last) if last != name and len(last) >= 3 else (name,)
 

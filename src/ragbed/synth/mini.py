@@ -19,7 +19,8 @@ PREFIX = "ragbed-mini-"
 SEED = 2024
 COUNTS = {"base": 60, "int": 20, "fact": 20}
 
-# Just enough documents for prompts with five documents, which keeps the files smaller than two megabytes.
+# Each item has just enough documents for prompts with five documents, so that the files stay smaller than two
+# megabytes.
 SPECS = tuple(
     SynthSpec(SEED, lang, supports=6, distractors=6, part_supports=3, true_documents=5, tokens=65)
     for lang in get_args(Lang)

@@ -42,12 +42,12 @@ PERTURBATIONS: tuple[str, ...] = (
 # by up to one sentence, so documents have at most 2,000 tokens.
 _LONG_TOKENS = (600, 1950)
 
-# Minimum length of a document under the distance perturbation. The name and the answer are then much further apart than
-# 60 tokens, the threshold for long-distance errors in the diagnosis.
+# Minimum length in tokens of a document under the distance perturbation. The name and the answer are then much further
+# apart than 60 tokens, the threshold for long-distance errors in the diagnosis.
 _FAR_TOKENS = 200
 
-# Minimum length of a document that itself contains the perturbation. All such documents in an item report the same two
-# events. When they were shorter, one pair in 200,000 documents shared more than 60% of its 8-grams.
+# Minimum length in tokens of a document that itself contains the perturbation. All such documents in an item report the
+# same two events. With shorter documents, one pair in 200,000 documents shared more than 60% of its 8-grams.
 _PERTURBED_TOKENS = 100
 
 _GUESSES = 100  # number of possible early or guessed values per event, so that reports from different hours differ

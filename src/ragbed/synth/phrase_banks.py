@@ -23,7 +23,7 @@ ASK, FACT, HEDGE, STALE = "?", "!", "~", "<"
 
 @dataclass
 class Section:
-    """A section in a bank file."""
+    """A section in a phrase bank file."""
 
     title: str
     arguments: list[str]
@@ -92,7 +92,7 @@ class Banks:
 
 
 def read_sections(text: str) -> list[Section]:
-    """Return the sections of a bank, in order."""
+    """Return the sections of a phrase bank, in order."""
     sections: list[Section] = []
     for line in text.splitlines():
         if line.startswith("@"):

@@ -17,7 +17,7 @@ _SLOT = re.compile(r"\{([^}]*)\}")
 
 
 class TemplateSlot(NamedTuple):
-    """A position that the caller fills."""
+    """A position in a template that the caller fills with text."""
 
     name: str
 
@@ -52,7 +52,7 @@ class Template:
         self.source = source
         self.parts, end = _parse_parts(source, 0, "]")
         if end != len(source):
-            raise ValueError(f"unmatched {source[end]!r} in template {source!r}")
+            raise ValueError(f"the template {source!r} contains {source[end]!r} without a matching '['")
         self.slots = frozenset(_SLOT.findall(source))
 
     def expansions(self) -> list[str] | None:
@@ -92,7 +92,7 @@ def _parse_parts(source: str, at: int, stops: str) -> tuple[tuple[Part, ...], in
         if slot := _SLOT.match(source, at):
             part, at = TemplateSlot(slot[1]), slot.end()
         elif source[at] == "{":
-            raise ValueError(f"'{{' without '}}' in template {source!r}")
+            raise ValueError(f"the template {source!r} contains '{{' without a matching '}}'")
         elif source[at] == "[":
             part, at = _parse_choice(source, at)
         else:

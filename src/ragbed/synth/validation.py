@@ -13,7 +13,7 @@ from ragbed.schema import Answer, Item, Lang
 from ragbed.text import holds_slot, spaceless
 
 GRAM = 8  # number of terms in an n-gram; terms are words or single Han characters
-ENOUGH = 0.6  # share of n-grams in common above which two documents are too similar
+ENOUGH = 0.6  # share of common n-grams above which two documents are too similar
 
 T = TypeVar("T")
 Grams: TypeAlias = set[tuple[str, ...]]
@@ -98,7 +98,7 @@ def is_varied(item: Item) -> bool:
 
 
 def _repeated(grams: list[set[T]], share: float) -> list[int]:
-    """Return the indexes of documents in which more than the given share of n-grams occurs in other documents."""
+    """Return the indexes of documents that have more than the given share of their n-grams in common with others."""
     seen: set[T] = set()
     repeated: set[T] = set()
     for own in grams:
@@ -108,7 +108,7 @@ def _repeated(grams: list[set[T]], share: float) -> list[int]:
 
 
 def _approximate_grams(text: str, lang: Lang) -> set[object]:
-    """Return approximate n-grams, which are faster to compute.
+    """Return approximate n-grams, which are faster to compute than exact ones.
 
     They consist of three words from each n-gram, including punctuation or, for Chinese, of Han characters only.
     """

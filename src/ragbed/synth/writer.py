@@ -92,7 +92,7 @@ class ItemContext:
 
 
 class ArticleWriter:
-    """The writer of one document.
+    """Writes the text of one document.
 
     Args:
         context: The state shared by the item's documents.
@@ -224,7 +224,7 @@ class ArticleWriter:
         return statement, self._context.rotate(options, (statement.act, statement.event, statement.relation), draw)
 
     def _choose_detail(self, statement: Statement, domain: Domain, reserved: frozenset[str]) -> Statement:
-        """Give a statement a relation that the question is not about, or make it an introduction if none is left."""
+        """Give a statement a relation that is not in the question; if none is left, write an introduction instead."""
         relations = [name for name in domain.asked if name not in reserved | self._details]
         if not relations:
             return statement._replace(act=Act.INTRO)

@@ -26,7 +26,7 @@ from ragbed.testbeds.settings import Settings
 
 
 class Testbed(Protocol):
-    """A way to turn a dataset into cases."""
+    """The interface of a testbed, which generates cases from a dataset."""
 
     @property
     def name(self) -> str:
@@ -66,7 +66,7 @@ DEFAULT_TESTBEDS = ("noise", "rejection", "integration", "counterfactual", "clos
 
 
 def headline_score(testbed: str, arm: str = "") -> ScoreName:
-    """Return the score whose rate is a testbed's headline metric, which is `correct` for plug-in testbeds.
+    """Return the score whose rate is a testbed's headline metric; for plug-in testbeds, this score is `correct`.
 
     The `withheld` condition of `search` is the only condition whose headline metric differs from its testbed's.
     """
@@ -101,6 +101,6 @@ def find_testbed(name: str) -> Testbed:
     testbed = find_part(plugins.TESTBEDS, name, TESTBEDS)
     if testbed.name != name:
         raise PluginFailed(
-            f"the testbed registered as {name!r} is named {testbed.name!r} in its code; the two names must be the same."
+            f"the testbed registered as {name!r} is named {testbed.name!r} in its code; the two names must match."
         )
     return testbed

@@ -1,4 +1,4 @@
-"""Testbeds that provide documents; each item becomes one case per condition."""
+"""Testbeds that provide documents; they generate one case per item and condition."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ragbed.testbeds.document_plan import ChooseOriginal, DocumentPlan, DrawEvid
 from ragbed.testbeds.names import name_case
 from ragbed.testbeds.settings import DEFAULT_DOCS, Arm, CaseCondition, Settings
 
-_FIXED_DISTRACTORS = (0, 1, 2, 4, 9)  # numbers of distractors beside one supporting document in the `fixed` condition
+_FIXED_DISTRACTORS = (0, 1, 2, 4, 9)  # numbers of distractors added to one supporting document in `fixed`
 _MAX_SAMPLED = 1_000  # maximum number of items used to choose a dataset's default conditions
 
 # Keep the default conditions if at least half of them are feasible for at least this share of items. For RGB's en_fact,
@@ -31,7 +31,7 @@ class Supply(NamedTuple):
     """The number of documents of each type that an item has for a testbed."""
 
     bearing: int  # number of documents that contain an answer
-    fewest: int  # minimum number of documents with an answer that a case needs
+    fewest: int  # minimum number of documents with an answer per case
     distracting: int
 
     def mixes(self, docs: int) -> range:
@@ -59,7 +59,7 @@ class Ability:
     spreads_positions: bool = False
 
     def allows(self, noise: Fraction, original: bool) -> bool:
-        """Return whether the testbed accepts a noise ratio: rejection accepts only 1, the others only ratios below 1.
+        """Return whether the testbed accepts a noise ratio: only 1 for `rejection`, otherwise only ratios below 1.
 
         The original code also accepts 1 for integration and counterfactual items.
         """
@@ -94,14 +94,14 @@ class Ability:
         return conditions
 
     def _ratios(self, settings: Settings, docs: int) -> list[Fraction]:
-        """Return the noise ratios that the settings request for a number of documents and that the testbed accepts."""
+        """Return the requested noise ratios for a number of documents, omitting any that the testbed rejects."""
         ratios = self.noise if settings.noise is None else settings.noise
         if settings.supporting is not None:
             ratios = (Fraction(docs - settings.supporting, docs),) if settings.supporting <= docs else ()
         return [noise for noise in ratios if self.allows(noise, settings.original is not None)]
 
     def cases(self, dataset: Dataset, settings: Settings) -> Iterator[Case]:
-        """Yield a case for every item of the testbed's kind and every condition."""
+        """Yield a case for every condition and every item of the kind that the testbed uses."""
         return (case for _, case in self.cases_with_items(dataset, settings))
 
     def cases_with_items(self, dataset: Dataset, settings: Settings) -> Iterator[tuple[Item, Case]]:

@@ -18,7 +18,7 @@ from ragbed.testbeds.settings import Settings
 
 
 class ClosedBook(Struct, frozen=True):
-    """A testbed without documents, for all kinds of items; `documents` is passed to the prompt."""
+    """A testbed without documents, for all kinds of items; `documents` is None (closed-book prompt) or empty."""
 
     name: str
     documents: Sequence[str] | None

@@ -35,7 +35,7 @@ class Conflict(Ability):
         return "only the ratio 0"
 
     def requested(self, settings: Settings) -> list[CaseCondition]:
-        """Return the conditions with only false and only true documents, and the requested mixes."""
+        """Return one condition with only false documents, one with only true documents, and the requested mixes."""
         shares = sorted({Fraction(0), Fraction(1), *settings.correct})
         if Fraction(0) not in (settings.noise or (Fraction(0),)) or settings.supporting is not None:
             return []

@@ -12,7 +12,7 @@ from ragbed.testbeds.settings import CaseCondition, show_ratio
 
 
 def _draw(ordered: Ordered, condition: CaseCondition, count: int) -> tuple[int, ...]:
-    """Draw edited passages from the front and true passages from the back, never both versions of a passage."""
+    """Draw edited passages from the front of the list and true ones from the back, never both versions of a passage."""
     true = condition.correct * condition.docs
     if true.denominator != 1:
         raise Infeasible(
@@ -26,8 +26,8 @@ def _draw(ordered: Ordered, condition: CaseCondition, count: int) -> tuple[int, 
     used = {ordered.item.passages[index].edit_of for index in front}
     if true and None in used:
         raise Infeasible("an edited document does not name the true document that it edits (`edit_of`)")
-    # The edited documents are read in reverse order, so that the true documents for one share include those for any
-    # smaller share.
+    # True documents are drawn in reverse order, so that those drawn for one ratio include those drawn for any smaller
+    # ratio.
     originals = [ordered.item.passages[index].edit_of for index in reversed(ordered.contradicts)]
     available = dict.fromkeys([index for index in originals if index is not None] + list(ordered.supports))
     back = [index for index in available if index not in used][: int(true)]

@@ -1,4 +1,4 @@
-"""Draw documents from other questions, for the `random` condition and the length-matched `control` of `fixed`.
+"""Draw documents from other questions, for the `random` condition and the length-matched `control` condition.
 
 They are drawn from a limited number of neighbouring items, so datasets of any size can be streamed. An item draws from
 the items before it, in an order that depends on its content; the first few items also draw from the items after them,
@@ -23,7 +23,7 @@ from ragbed.text import mentions_answer
 # maximum, the first 30 of 300 items provide a third of all documents. With 32, they provide a sixth, and all later
 # items provide equal numbers.
 BEFORE = 32
-AFTER = 64  # maximum number of later items to draw from, enough to fill the largest prompt for the first item of a file
+AFTER = 64  # maximum number of later items to draw from, enough to fill the longest prompt for a file's first item
 
 
 class NearbyItems(NamedTuple):

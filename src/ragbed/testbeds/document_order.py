@@ -24,7 +24,7 @@ _GOLDEN, _ONE = 618_033_988_749_895, 10**15
 
 
 def digest(*parts: object) -> bytes:
-    """Return a hash that is the same on every machine and in every process."""
+    """Return a hash of the given values, which is the same on every machine and in every process."""
     return _hash(b"".join(map(_framed, parts)))
 
 
@@ -33,7 +33,7 @@ def _hash(data: bytes) -> bytes:
 
 
 def _framed(part: object) -> bytes:
-    """Return a part prefixed with its length, so that different lists of parts give different bytes."""
+    """Return a part prefixed with its length, so that different lists of parts produce different bytes."""
     encoded = str(part).encode("utf-8", "surrogatepass")
     return len(encoded).to_bytes(8, "big") + encoded
 
@@ -135,7 +135,7 @@ class PositionTurns:
         used = self._used.setdefault((lang, docs), [])
         if not used:
             used += ([0] * docs for _ in range(docs + 2))
-        # The last row of `used` is for items that have too few documents and therefore use documents of other
+        # The last row of `used` is for items that have too few documents and therefore use documents from other
         # questions.
         rows = [used[distracting] for distracting in mixes] or used[-1:]
         times = [sum(column) for column in zip(*rows, strict=True)]

@@ -37,7 +37,7 @@ ChooseOriginal = Callable[[Item, CaseCondition, int], Chosen]
 def plan_ours(
     ordered: Ordered, bank: DocumentBank, condition: CaseCondition, draw: DrawEvidence, turn: int
 ) -> DocumentPlan:
-    """Plan the documents for a condition: either the exact mix, or the reason why it is infeasible.
+    """Plan the documents for a condition: either the exact mix, or the reason why the mix is infeasible.
 
     Documents with an answer get the first ranks, and distractors get the last ranks in reverse order. Therefore, adding
     a distractor replaces one document and leaves all others in their positions.

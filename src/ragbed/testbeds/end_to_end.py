@@ -46,7 +46,7 @@ def open_corpora(datasets: Iterable[Dataset], testbeds: Iterable[object]) -> dic
     return {corpus.id: corpus for corpus in corpora}
 
 
-# The testbeds in which a system finds the documents itself.
+# The testbeds in which a system retrieves the documents itself.
 WITHOUT_DOCUMENTS = ("own-retrieval", "own-rejection", "search")
 OWN_RETRIEVAL = EndToEnd("own-retrieval", "corpus", "answer", headline="correct")
 OWN_REJECTION = EndToEnd("own-rejection", "withheld-corpus", "refuse", headline="refused")

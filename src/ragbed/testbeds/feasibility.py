@@ -35,7 +35,7 @@ class FeasibilityCounts:
         self._rows: dict[tuple[object, ...], FeasibilityRow] = {}
         self._noise: dict[tuple[object, ...], list[float]] = defaultdict(
             lambda: [0.0, 0]
-        )  # sum and number of the noise ratios
+        )  # sum and count of the noise ratios per condition
 
     def add(self, case: Case) -> None:
         """Count a case under its condition."""

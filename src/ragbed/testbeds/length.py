@@ -22,7 +22,7 @@ class Length(Ability):
 
     @property
     def accepted_noise(self) -> str:
-        """A description of the accepted noise ratios: there are none, as `supporting` sets the mix of documents."""
+        """A description of the accepted noise ratios: none, because `supporting` sets the mix of documents."""
         return "no ratio; use `supporting`"
 
     def allows(self, noise: Fraction, original: bool) -> bool:  # noqa: ARG002  # the same for all profiles
@@ -36,7 +36,7 @@ class Length(Ability):
         return super().requested(replace(settings, supporting=settings.supporting or 1))
 
     def fit(self, default: Sequence[CaseCondition], supplies: Sequence[Supply]) -> list[CaseCondition]:
-        """Return the default conditions for which most items have enough documents, or all of them if none qualify."""
+        """Return the default conditions for which most items have enough documents; if there are none, return all."""
         kept = [one for one in default if supplies and feasible_share(one, supplies) >= _MIN_FEASIBLE]
         return kept or list(default)
 

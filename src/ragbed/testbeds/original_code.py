@@ -61,7 +61,8 @@ def choose_integration(item: Item, condition: CaseCondition, year: int) -> Chose
         for positives in lists
         if depth < len(positives)
     ]
-    # The 2023 code stops only if the count exactly equals the target after an append; if it overshoots, it never stops.
+    # The 2023 code stops only when the count equals the target right after an append. If the count has already reached
+    # the target, the code therefore adds all remaining documents.
     if len(drawn) < wanted:
         drawn += further[: wanted - len(drawn)]
     elif year == 2023:

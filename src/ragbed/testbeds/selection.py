@@ -34,7 +34,7 @@ def choose_testbeds(names: Sequence[str] | None, settings: Settings) -> list[Tes
             )
     if len(settings.num_docs or ()) > 1 and any(isinstance(testbed, EndToEnd) for testbed in chosen):
         raise UsageError(
-            "the own-retrieval and own-rejection testbeds accept only one value for `num_docs`. Remove the others."
+            "the own-retrieval and own-rejection testbeds accept only one value for `num_docs`. Use a single value."
         )
     unused = [testbed for testbed in abilities if not testbed.conditions(settings)]
     if names and unused:
@@ -48,7 +48,7 @@ def choose_testbeds(names: Sequence[str] | None, settings: Settings) -> list[Tes
 
 
 def stored_options(settings: Settings, testbeds: Sequence[Testbed]) -> dict[str, str]:
-    """Return all settings that affect the testbeds' cases, by the names under which a run stores them."""
+    """Return all settings that affect the testbeds' cases, keyed by the names under which a run stores them."""
     has_other_default = any(isinstance(testbed, Ability) and testbed.docs != (DEFAULT_DOCS,) for testbed in testbeds)
     is_default = settings.num_docs is None and has_other_default
     return settings.as_options() | ({"docs": "default"} if is_default else {})

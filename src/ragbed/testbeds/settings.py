@@ -73,7 +73,7 @@ class Settings:
 
     noise: tuple[Fraction, ...] | None = None  # shares of distractors, or None for the testbed's default
     num_docs: tuple[int, ...] | None = None  # numbers of documents, or None for the testbed's default
-    supporting: int | None = None  # number of documents with an answer, instead of `noise`
+    supporting: int | None = None  # number of documents with an answer; replaces `noise`
     fits_defaults: bool = False  # whether to replace default conditions if the dataset has too few documents
     correct: tuple[Fraction, ...] = (Fraction(0),)  # shares of true documents in counterfactual cases
     distractors: tuple[Arm, ...] = ("related",)
@@ -99,11 +99,11 @@ class Settings:
 
     @cached_property
     def original(self) -> int | None:
-        """The year of the original code that the profile reproduces, or None if it reproduces none."""
+        """The year of the original code version that the profile reproduces, or None if there is none."""
         return PROFILES[self.profile].original
 
     def as_options(self) -> dict[str, str]:
-        """Return all settings that affect the cases, by the names under which a run stores them; see `show_setting`."""
+        """Return all settings that affect the cases, keyed by their names in a run; see `show_setting`."""
         return {
             "noise": "default" if self.noise is None else ",".join(map(show_ratio, self.noise)),
             "docs": "default" if self.fits_defaults else ",".join(map(str, self.num_docs or (DEFAULT_DOCS,))),

@@ -1,4 +1,4 @@
-"""Allow access to a local server only from a browser on this machine that has the token.
+"""Restrict access to a local server to browsers on this machine that have the token.
 
 The printed URL has the token after a `#`, so it never reaches a log or another site. The page sends the token once and
 gets a cookie. All paths under /api/ are protected. A GET needs the cookie and changes nothing. A POST also needs a
@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-LONGEST_BODY: Final = 65_536  # Maximum size of a request body in bytes; a label takes a few hundred.
+LONGEST_BODY: Final = 65_536  # Maximum size of a request body in bytes; a label takes a few hundred bytes.
 ENTER: Final = "/api/enter"
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; "

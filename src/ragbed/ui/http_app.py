@@ -38,10 +38,10 @@ def json_routes(reading: dict[str, Handler], changing: dict[str, Handler]) -> li
 
 
 def read_number(given: QueryParams, name: str) -> int:
-    """Parse a query parameter as an integer; return 0 if it is not given."""
+    """Parse a query parameter as an integer; return 0 if the parameter is missing."""
     text = given.get(name, "0")
     if not text.isdecimal() or len(text) > _MOST_DIGITS:
-        raise UsageError(f"{name}={text!r} is not an integer with at most {_MOST_DIGITS} digits.")
+        raise UsageError(f"{name}={text!r} is not valid. Use a number with at most {_MOST_DIGITS} digits.")
     return int(text)
 
 

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     import uvicorn
     from starlette.types import ASGIApp
 
-USUAL_PORT = 7717  # Default port, used if it is free, so that URLs do not change from day to day.
+USUAL_PORT = 7717  # Default port, used whenever it is free, so that the URL stays the same.
 _SHUTDOWN_S = 1
 
 
 @dataclass(frozen=True)
 class LocalAddress:
-    """A listening socket on 127.0.0.1, and the token that gives access."""
+    """A listening socket on 127.0.0.1, and its access token."""
 
     socket: socket.socket
     token: str
@@ -44,7 +44,7 @@ def need_serve() -> None:
 
 
 def open_port(port: int | None = None) -> LocalAddress:
-    """Listen on 127.0.0.1 on the given port or, if it is None, on the default port or else any free port."""
+    """Listen on the given port of 127.0.0.1; if the port is None, try the default port and then any free port."""
     try:
         return _listen(USUAL_PORT if port is None else port)
     except OSError as error:

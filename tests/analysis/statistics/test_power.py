@@ -40,5 +40,5 @@ def test_impossible_designs_are_refused(drop: float, discordance: float) -> None
 
 
 def test_a_drop_below_zero_is_refused() -> None:
-    with pytest.raises(ValueError, match="gives a rate outside the range from 0 to 1"):
+    with pytest.raises(ValueError, match="would give a rate outside the range from 0 to 1"):
         unpaired_size(0.1, 0.2)

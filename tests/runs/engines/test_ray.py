@@ -215,7 +215,7 @@ def test_a_worker_without_the_package_is_reported_with_the_install_command(nodes
     ("found", "told"),
     [
         (_NO_RAGBED, "ragbed is not installed on the workers"),
-        (_OTHER_RAGBED, f"a worker has ragbed 0.0.1, but this machine has {__version__}"),
+        (_OTHER_RAGBED, f"a worker runs ragbed 0.0.1, but this machine runs {__version__}"),
     ],
 )
 def test_no_score_comes_from_a_worker_without_this_very_version(found: str, told: str, tmp_path: Path) -> None:
@@ -319,7 +319,7 @@ def test_workers_that_hold_different_models_do_not_mix(nodes: Nodes) -> None:
                 await crew.close()
 
         assert asyncio.run(asyncio.wait_for(work(), 60)) == [0, 1, 4, 9, 16]
-    assert "the workers have different models" in told[0]
+    assert "the workers run different models" in told[0]
 
 
 def _open(nodes: Nodes) -> Engine:

@@ -77,7 +77,7 @@ class ClaimInputs:
         return found
 
     def of(self, table: str, metric: str, track: str = "robust") -> list[Cell]:
-        """Return a metric's cells for language models, without cells that have no value or too few questions."""
+        """Return a metric's cells for language models, excluding cells with no value or too few questions."""
         cells = self._by_metric.get((track, table, metric), [])
         return [cell for cell in cells if cell.estimate.value is not None]
 

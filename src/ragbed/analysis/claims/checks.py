@@ -106,7 +106,7 @@ def _judge_ratio(inputs: ClaimInputs, cell: Cell, p: float) -> Verdict:
 
 
 def several_parts_suffer_more(inputs: ClaimInputs) -> ClaimFinding:
-    """Check C6: at noise ratio 0.4, multi-part questions lose more accuracy than others (z test on the changes)."""
+    """Check C6: at noise ratio 0.4, accuracy drops more for multi-part questions than for others (z test)."""
     simple = {_pairing(cell): cell.estimate for cell in _early_changes(inputs, "noise")}
     pairs = [
         (cell, gap_between(cell.estimate, simple[_pairing(cell)]))

@@ -24,14 +24,14 @@ NONE = "none"  # the type of unclassified errors, whose share is always shown
 
 
 class _StoredDiagnosis(Struct, frozen=True):
-    """The fields of a diagnosis that reports need. The evidence is passed on unchanged."""
+    """The fields of a diagnosis that are used in reports. The evidence is passed on unchanged."""
 
     case: str
     model: str
     types: tuple[str, ...]
     repeat: int = 0
-    event: str | None = None  # also None in older files, whose intervals are clustered by item
-    # False if only the paper's scoring counts the response as wrong; such responses are not counted here.
+    event: str | None = None  # also None in older files; without events, intervals are clustered by item
+    # False if only the paper's scoring counts the response as wrong; reports do not count such responses as errors.
     wrong: bool = True
     evidence: tuple[dict[str, object], ...] = ()
 

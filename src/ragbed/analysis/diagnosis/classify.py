@@ -64,7 +64,7 @@ _TRIALS = 64  # number of trials per job; a job takes half a second if all answe
 
 @dataclass
 class DiagnosisCounts:
-    """The numbers of trials in a run, by result.
+    """The numbers of trials in a run, by category.
 
     Attributes:
         asked: Trials with documents, and episodes of the `search` testbed.
@@ -84,7 +84,7 @@ class DiagnosisCounts:
     outcomes: dict[str, int] = field(default_factory=lambda: dict.fromkeys(get_args(Outcome), 0))
 
     def add(self, part: DiagnosisCounts) -> None:
-        """Add the counts from another part of the trials."""
+        """Add the counts from another batch of trials."""
         for name in ("asked", "right", "without", "remedied", "untold"):
             setattr(self, name, getattr(self, name) + getattr(part, name))
         for outcome, count in part.outcomes.items():
@@ -102,7 +102,7 @@ def _read_closed_book(results: Iterable[StoredResult]) -> Known:
 
 
 def diagnose(results: Iterable[StoredResult], known: Known, tally: DiagnosisCounts) -> Iterator[tuple[Case, Diagnosis]]:
-    """Yield the case and diagnosis of each trial that is wrong on the robust or paper track; count all in `tally`."""
+    """Yield the case and diagnosis of each trial that is wrong on the robust or paper track, and count all trials."""
     for stored in results:
         if not stored.case.documents and stored.case.testbed != SEARCH:
             tally.without += 1
@@ -185,7 +185,7 @@ def _key(stored: StoredResult) -> tuple[str, str, str, str, int]:
 
 
 def _parts(results: Iterator[StoredResult], known: Known) -> Iterator[_Part]:
-    # Each part includes only the closed-book responses that it needs, because it may be sent to another process.
+    # Include only the closed-book responses that a batch needs, because the batch may be sent to another process.
     while part := list(islice(results, _TRIALS)):
         keys = {_key(stored) for stored in part}
         yield part, {key: known[key] for key in keys if key in known}

@@ -53,7 +53,7 @@ class Difference(NamedTuple):
 
 
 def find_confusion(trial: TrialContext) -> Iterator[Evidence]:
-    """Yield evidence for the first wrong answer whose sentence has a different subject from the question."""
+    """Yield evidence for the first wrong answer in a sentence whose subject differs from that of the question."""
     if trial.judged is None:
         return
     for answer, places in trial.origins:
@@ -101,7 +101,7 @@ def _other_year(terms: QuestionTerms, place: AnswerLocation) -> Difference | Non
 
 
 def _year_for(folded: str, start: int, end: int) -> str | None:
-    """Return the year that applies to a span: the nearest in its clause, else the last before it, else the first."""
+    """Return the year for a span: the nearest in its clause, otherwise the last before it, otherwise the first."""
     years = list(YEAR.finditer(folded))
     borders = [match.span() for match in _CLAUSE.finditer(folded)]
     first = max((after for _, after in borders if after <= start), default=0)
@@ -140,7 +140,7 @@ def _other_name(terms: QuestionTerms, place: AnswerLocation) -> Difference | Non
 
 
 def _find_other_kind(trial: TrialContext, place: AnswerLocation) -> tuple[str, str] | None:
-    """Return a noun phrase from the question, and the different kind of thing that the sentence names instead."""
+    """Return a noun phrase from the question, and the variant of the noun that the sentence contains instead."""
     if trial.case.lang == "en":
         return _other_kind_en(trial, place)
     question, sentence = trial.terms.folded, _without_answer(place)
@@ -174,7 +174,7 @@ def _pairs(sentence: str) -> Iterator[tuple[str, str]]:
 
 
 def _is_kind(word: str, terms: QuestionTerms) -> bool:
-    """Return whether a word may name a kind of thing. Function words, verbs and words from the question may not."""
+    """Return whether a word can name a variant of a noun. Function words, verbs and words from the question cannot."""
     if word in STOP or word in _NEUTRAL or stem(word) in terms.content or word.removesuffix("'s") in terms.content:
         return False
     return not word.endswith(("ed", "ly", "ing", "s")) or word.endswith(("men's", "ss", "us"))

@@ -49,7 +49,7 @@ class AnswerLocation(NamedTuple):
 
 @dataclass(frozen=True)
 class ClosedBookAnswers:
-    """The same model's response to the same item without documents."""
+    """The model's response to the trial's item without documents."""
 
     correct: bool | None
     page: ParsedText
@@ -142,11 +142,11 @@ class TrialContext:
         return self.case.documents[place.document].stance
 
     def is_of_relation(self, answer: GivenAnswer, place: AnswerLocation) -> bool:
-        """Return whether a sentence may concern the question: they share terms, or the answer is a date or quantity."""
+        """Return whether a sentence shares terms with the question, or the answer is a date or quantity."""
         return bool(answer.slot.dates or answer.slot.quantities or self.terms.coverage(place.sentence.folded))
 
     def terms_of(self, part: int) -> QuestionTerms:
-        """Return the terms of a sub-question, or those of the question if its parts are unknown."""
+        """Return the terms of a sub-question, or the terms of the question if its sub-questions are unknown."""
         return take_apart(self.parts[part].text, self.case.lang) if self.parts else self.terms
 
     def places(self, slot: GoldSlot) -> list[AnswerLocation]:

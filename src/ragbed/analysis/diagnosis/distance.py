@@ -23,7 +23,7 @@ PRONOUN = re.compile(r"\b(?:he|him|his|she|her|hers|they|them|their|theirs)\b|[ä
 
 
 def find_distance(trial: TrialContext) -> Iterator[Evidence]:
-    """Yield each wrongly answered part for which all supporting documents name the subject only far from the answer.
+    """Yield each wrongly answered part whose supporting documents all name the subject only far from the answer.
 
     Distance is not the cause if the response uses the sentence with the right answer, uses a sentence that clearly
     gives the wrong answer for the subject, or only copies a document.
@@ -45,7 +45,7 @@ def find_distance(trial: TrialContext) -> Iterator[Evidence]:
 
 
 def _is_plain(trial: TrialContext, place: AnswerLocation) -> bool:
-    """Return whether a non-supporting document's sentence has the question's years and at least half of its names."""
+    """Return whether a non-supporting document's sentence contains the question's years and at least half its names."""
     terms, folded = trial.terms, place.sentence.folded
     if trial.stance(place) == "supports":
         return False
@@ -53,7 +53,7 @@ def _is_plain(trial: TrialContext, place: AnswerLocation) -> bool:
 
 
 def _far(terms: QuestionTerms, place: AnswerLocation) -> Evidence | None:
-    """Return evidence that an answer is far from the subject, or None if it is not."""
+    """Return evidence that an answer is far from the subject, or None if the answer is near it."""
     sentence = place.sentence
     if not (terms.names or terms.years) or terms.anchors_in(sentence.folded):
         return None

@@ -18,7 +18,7 @@ _MAX_SHOWN = 300  # maximum number of characters to store from a passage, or fro
 
 
 def with_found_passages(stored: StoredResult) -> StoredResult:
-    """Return an episode as if the passages that its searches found had been given as documents."""
+    """Return an episode whose case has the passages found by its searches as documents."""
     found = {passage.id: passage for passage in found_passages(stored.completion)}
     documents = [
         Document(text=passage.text, stance=passage.stance or "distracts", kind=SEARCH, source=number, part=passage.part)

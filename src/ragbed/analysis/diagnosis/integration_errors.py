@@ -17,7 +17,7 @@ from ragbed.scoring.robust.gold import GoldSlot
 from ragbed.scoring.robust.match import Mention
 from ragbed.testbeds.integration import INTEGRATION
 
-# Matches the end of the text about an answer. A comma also ends it, unless a pronoun follows.
+# Matches the end of the text about an answer, e.g. a full stop, or a comma that is not followed by a pronoun.
 _NEXT_CLAUSE = re.compile(r"[.。;；!?\n]|[,，](?!\s?(?:[他她它其]|(?:he|she|they|it)\b))|\bwhile\b|而")
 
 
@@ -25,7 +25,8 @@ def find_merging(trial: TrialContext) -> Iterator[Evidence]:
     """E4: the response gives one answer to several sub-questions of the same kind."""
     if not _answers_in_part(trial):
         return
-    reported: set[int] = set()  # an answer may be found twice: as a name, and as a longer name that starts with it
+    # Sub-questions already reported. An answer may be found twice: as a name, and as a longer name that starts with it.
+    reported: set[int] = set()
     for slot, mentions in _answers(trial):
         around = " ".join(_alone_around(trial, mention) for mention in mentions)
         shared = [part for part in _spoken_of(trial, around) if is_alike(trial.gold.slots[part], slot)]
@@ -139,12 +140,12 @@ def _without_answered(trial: TrialContext, parts: list[int]) -> list[int]:
 
 
 def _can_be_mixed_up(trial: TrialContext, part: int, other: int) -> bool:
-    # Answers of different types, such as a date and a name, are never mixed up.
+    # Answers of different types, such as a date and a name, are never confused with each other.
     return part != other and is_alike(trial.gold.slots[part], trial.gold.slots[other])
 
 
 def _is_in_turn(trial: TrialContext, part: int, mention: Mention) -> bool:
-    """Return whether an answer is at its sub-question's position in a list. True if the response is not a list."""
+    """Return whether an answer is at its sub-question's position in a list, or True if the response is not a list."""
     one_kind = all(is_alike(slot, trial.gold.slots[0]) for slot in trial.gold.slots)
     if _spoken_of(trial, trial.reply.page.folded) or not one_kind or _answer_count(trial) != len(trial.gold.slots):
         return True

@@ -146,11 +146,11 @@ def _names_zh(question: str) -> tuple[str, ...]:
         asking = _ASKING.search(part)
         runs = _runs_zh(part if asking is None else part[: asking.start()])
         after = [] if asking is None else _runs_zh(part[asking.end() :])
-        if asking is not None:  # the relation comes before 是多少, but after 谁 or 哪部电影
+        if asking is not None:  # drop the words for the relation, which precede 是多少 but follow 谁 or 哪部电影
             runs, after = (runs[:-1], after) if runs and not after else (runs, after[1:])
         names += runs + after
     names = [name for name in names if not _DOING_ZH.fullmatch(name)]
-    long = [name for name in names if len(name) > 2]  # 法国 is a name, but 线路 next to 霖阜港区铁路 is not
+    long = [name for name in names if len(name) > 2]  # two-character names, e.g. 法国, count only if none is longer
     return tuple(dict.fromkeys(fold(name, "zh") for name in long or names))
 
 

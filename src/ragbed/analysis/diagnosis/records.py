@@ -17,7 +17,7 @@ ErrorType: TypeAlias = Literal[
 # answer, or `none` if the answer is found nowhere.
 Source: TypeAlias = Literal["supports", "distracts", "contradicts", "parametric", "none"]
 
-# The paper's terms for E1 to E6, and ours for the others. All are defined in docs/reference/error-types.md.
+# The paper's terms for E1 to E6, and ours for the other types. All are defined in docs/reference/error-types.md.
 NAMES: dict[ErrorType, str] = {
     "E1": "long-distance information",
     "E2": "evidence uncertainty",
@@ -58,7 +58,7 @@ class Evidence(Record, frozen=True, kw_only=True):
     found: str | None = None  # the word that replaces the qualifier in the sentence
     distance: int | None = None  # number of words (characters in Chinese) between the question's subject and the answer
     part: int | None = None  # index of the sub-question that the evidence is about
-    bound_to: int | None = None  # index of the sub-question that was wrongly given this part's answer
+    bound_to: int | None = None  # index of the sub-question to which the response wrongly assigns this part's answer
     confirmed: bool | None = None  # whether removing the suspected cause fixed the response; None if not tested
 
 

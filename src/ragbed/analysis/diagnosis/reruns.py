@@ -59,7 +59,8 @@ def interventions(diagnoses: Iterable[Diagnosis], cases: Mapping[str, Case]) -> 
 
 def intervene(case: Case, evidence: Evidence) -> Case | None:
     """Return the case without the cause of the error, or None if the error type cannot be confirmed."""
-    change = None if case.testbed == "search" else INTERVENTIONS.get(evidence.type)  # an episode is not a single call
+    # An episode of the `search` testbed consists of several calls, so it cannot be rerun as one case.
+    change = None if case.testbed == "search" else INTERVENTIONS.get(evidence.type)
     return None if change is None else change(case, evidence)
 
 
@@ -190,7 +191,7 @@ def _ask_part(case: Case, evidence: Evidence) -> Case | None:
 
 
 def _drop_false(case: Case, evidence: Evidence) -> Case | None:
-    """E9: remove all false documents. Return None if no documents remain; the closed-book case already tests this."""
+    """E9: remove all false documents. Return None if none remain, because the closed-book case already covers that."""
     rest = [document for document in case.documents if document.stance != "contradicts"]
     return _with_documents(case, rest, f"cause={evidence.type}") if rest else None
 
@@ -208,7 +209,7 @@ INTERVENTIONS: dict[ErrorType, Callable[[Case, Evidence], Case | None]] = {
 
 
 def _with_documents(case: Case, documents: Sequence[Document], purpose: str) -> Case | None:
-    """Return the case with other documents, or None if the prompt does not contain its documents as one block."""
+    """Return the case with other documents, or None if the prompt does not contain the documents as one block."""
     old, new = ("\n".join(document.text for document in some) for some in (case.documents, documents))
     messages = _replace(case.messages, old, new)
     return None if messages is None or not old else _rename(case, purpose, messages, documents=tuple(documents))

@@ -25,16 +25,16 @@ from ragbed.text import bears_answer
 MOST = 8  # maximum number of wrong answers to extract from one response
 _LONGEST_NAME = {"en": 80, "zh": 24}  # maximum length of a name in characters; longer texts are sentences
 _COPIED = {"en": 60, "zh": 20}  # minimum length of a copied text in characters; shorter matches may be titles or names
-_BEGUN = 4  # minimum number of characters needed to recognise the start of a sentence
+_BEGUN = 4  # minimum length of a truncated sentence, in characters, for finding the complete sentence in a document
 _MARKER = re.compile(r"\banswer(?: to (?:this|the|your) question)?(?: is|:)|答案(?:应?(?:是|为)|：|:)", re.IGNORECASE)
 _NAME = r"(?<![\w-])[A-Z0-9][\w&]*(?:[-'’.][A-Za-z]\w*|-[0-9]\w*)*"
 _NAME_EN = re.compile(
     rf"[\"“]([^\"”\n]{{2,80}})[\"”]|{_NAME}(?: (?:(?:of|the|de|del|la|for|in|on|at|to|and|a|an) ){{0,2}}{_NAME})*"
 )
 _CUT_ZH = re.compile(rf"[^\u3400-\u9fff·A-Za-z0-9]+|{FRAME_ZH}")
-_INSIDE_ZH = re.compile("[\u3400-\u9fff]{1,3}")  # characters from the question that may also be part of a name
+_INSIDE_ZH = re.compile("[\u3400-\u9fff]{1,3}")  # a word from the question that can also be part of a name
 _TITLE_ZH = re.compile("《([^》]+)》")
-_TELLING = 100  # smallest count that may match with a different unit, e.g. 331张 for 331票
+_TELLING = 100  # smallest count that also matches with a different unit, e.g. 331张 for 331票
 _SHARED_ZH = 2  # minimum number of adjacent characters that must be in the question to count as repeated from it
 
 
@@ -109,7 +109,7 @@ def _distinct(case: Case, text: str, spans: Iterable[tuple[int, int]]) -> Iterat
 
 
 def to_slot(case: Case, answer: str) -> GoldSlot:
-    """Prepare an answer for matching. Dates also match without their year, and large counts match with any noun."""
+    """Prepare an answer for matching. Dates also match without their year, and large counts match with any unit."""
     slot = prepare(case.question, ((answer,),), None, case.lang).slots[0]
     if all(quantity.unit in LOOSE and quantity.value >= _TELLING for quantity in slot.quantities):
         slot = slot._replace(nouns=frozenset())
@@ -177,7 +177,7 @@ def is_alike(first: GoldSlot, other: GoldSlot) -> bool:
 
 
 def _is_idle(folded: str, quantity: Quantity) -> bool:
-    # A year does not count as a quantity, and neither does the 一 in 一台, which means "a".
+    # A year does not count as a quantity, and neither does 一 in 一台, where it means "a".
     text = folded[quantity.start : quantity.end]
     return YEAR.fullmatch(text) is not None or (text[:1] == "一" and quantity.value == 1)
 

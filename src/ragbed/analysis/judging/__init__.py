@@ -7,4 +7,4 @@ corrected rates).
 To add a criterion, write two prompt files and add a line to CRITERIA.
 """
 
-FOLDER = "judge"  # inside the folder of the judged run
+FOLDER = "judge"  # name of the folder for judgements, inside the judged run's folder

@@ -17,7 +17,7 @@ from ragbed.runs.database import NAME, EmptyRun
 from ragbed.runs.store import open_store
 from ragbed.schema import Estimate
 
-THEN = "_then_correct"  # suffix of a criterion's metric for the share of yes verdicts with the right answer (CR)
+THEN = "_then_correct"  # suffix of the metric for the share of correct answers among the yes verdicts (CR)
 
 
 def read_judged_cells(runs: Sequence[Path]) -> list[Cell]:
@@ -50,7 +50,7 @@ def _rate_cell(counts: JudgedCell) -> Cell:
         interval = clustered_wilson(
             [cluster["yes"] for cluster in clusters], [cluster["trials"] for cluster in clusters]
         )
-    # Failed calls and empty responses count as decided, although no judge is needed.
+    # Failed calls and empty responses count towards n, although no judge rates them.
     n = counts.judged + counts.empty + counts.errors
     return _cell(counts, counts.criterion, interval, (n, len(clusters), counts.asked, counts.unanswered))
 

@@ -58,7 +58,7 @@ class Scope:
                     yield case
 
     def folder(self, sampling: Sampling, code: str = "") -> Path:
-        """Return the folder for the judgements. It depends on the judge's instructions, settings and code."""
+        """Return the folder for the judgements. Its name depends on the judge's instructions, settings and code."""
         part = " unsure" if self.only_unsure else ""
         digest = hashlib.sha256(f"{self.criterion.prompt} {sampling.key()}{code}{part}".encode()).hexdigest()
         return place_inside(self.run, FOLDER, f"{self.criterion.name}-{digest[:8]}")

@@ -9,7 +9,7 @@ from ragbed.runs.store import StoredResult
 from ragbed.schema import Case, Message
 from ragbed.testbeds.prompts.requests import case_of
 
-LONGEST = 64_000  # maximum length of a prompt in characters; with longer prompts, responses are counted but not judged
+LONGEST = 64_000  # maximum length of a prompt in characters; responses with longer prompts are counted but not judged
 
 
 def judge_case(criterion: Criterion, stored: StoredResult) -> Case:

@@ -16,7 +16,7 @@ from ragbed.runs.condition import Condition, condition_of
 from ragbed.runs.store import StoredResult
 
 TRUSTED = 0.8  # minimum lower bound of Cohen's kappa for reporting a judge's rates without correction
-MIN_LABELS = 150  # minimum number of labels; with fewer, the lower bound itself is too uncertain
+MIN_LABELS = 150  # minimum number of labels for trusting a judge; with fewer, the lower bound of kappa is unreliable
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Rules for gold answers that are misspelled or that substring matching misjudges."""
+"""Rules for gold answers that are misspelled, or for which substring matching gives wrong scores."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _HAN_NAME = re.compile(r"(?!.*[零〇一二三四五六七八九十两])[\u4e00-
 _DIGITS_ONLY = re.compile(r"[\d.,]+")
 _DIGIT = re.compile(r"\d")
 _EDGE_MARKS = "。，；：、！？,;:!?"  # the Western full stop is omitted, because abbreviations end with one
-# Separators of a list within one string. Commas are not included, because English uses them in dates and places, and
-# Chinese in titles.
+# Separators of a list within one string. Commas are not included, because English uses them in dates and place names,
+# and Chinese in titles.
 _SEPARATORS: dict[Lang, re.Pattern[str]] = {
     "en": re.compile(r"[;|]"),
     "zh": re.compile(r"[;；|、]|(?<!\d),|,(?!\d)"),
@@ -184,7 +184,7 @@ def repeated_alias(view: View) -> Iterator[Fault]:
 
 
 def _has_single_form(item: Item) -> bool:
-    # Generated documents record how they spell the answer. If that matches the alias, no other alias is needed.
+    # Generated documents record how they spell the answer. If that spelling is the alias, no other alias is needed.
     if any(len(aliases) > 1 for aliases in item.answer):
         return False
     evidence = [passage for passage in item.passages if passage.stance == "supports"]

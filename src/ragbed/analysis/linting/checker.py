@@ -83,7 +83,7 @@ class DatasetCheck:
         return finding
 
     def _duplicates(self) -> dict[str, object]:
-        # Edited documents are excluded, because they repeat the true ones by design.
+        # Edited documents are excluded, because they repeat their originals by design.
         rates = {}
         for rule in self._rules:
             if rule.name in ("exact-duplicate", "near-duplicate", "cross-label-duplicate"):

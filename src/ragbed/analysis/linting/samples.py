@@ -12,7 +12,7 @@ from ragbed.analysis.linting.rules import LintFinding
 
 _IN_MEMORY_BYTES = (
     256 * 1024
-)  # maximum per rule; further findings are written to a file, so that `--all` works for a million items
+)  # maximum memory per rule; further findings are written to a file, so that `--all` works for a million items
 _DECODER = msgspec.json.Decoder(LintFinding)
 
 

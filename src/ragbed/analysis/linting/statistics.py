@@ -1,4 +1,4 @@
-"""Dataset statistics: shapes, sizes, lengths, answer types and label accuracy."""
+"""Dataset statistics: field shapes, sizes, lengths, answer types and label accuracy."""
 
 from __future__ import annotations
 

@@ -20,8 +20,8 @@ from ragbed.analysis.statistics.sequential import difference_sequence, rate_sequ
 from ragbed.runs.decided import DecidedInterval, Place, narrow
 from ragbed.schema import Estimate
 
-# The questions of a cell: all questions, those that the model knows or does not know without documents, or those that
-# are common to all models.
+# The questions of a cell: all questions, those that the model can or cannot answer without documents, or those that are
+# common to all models.
 Scope: TypeAlias = Literal["all", "known", "unknown", "common"]
 
 JUDGED = "judge "  # the name of a judge's track is this prefix followed by the judge's name
@@ -155,7 +155,7 @@ class CellBuilder:
     def resampled(
         self, metrics: Sequence[str], parts: Sequence[tuple[Mask, Floats]], statistic: Statistic
     ) -> list[Cell]:
-        """Return statistics of the parts' totals (all sums, then all trial counts) with bootstrap intervals."""
+        """Return statistics of the totals over all parts (first sums, then trial counts), with bootstrap intervals."""
         rows, counts = self.trials.sums(*parts)
         intervals = [UNDEFINED] * len(metrics)
         if len(rows):

@@ -21,7 +21,7 @@ from ragbed.testbeds.conflict import STRENGTHS
 
 PRIORS = ("right", "wrong", "none")
 _UNKNOWN = -1  # prior of a question without closed-book responses
-_BEYOND = 1.0  # how far beyond the ratios an undefined flip point is placed, so that resamples are ordered correctly
+_BEYOND = 1.0  # distance of an undefined flip point from the nearest ratio, so that resamples are ordered correctly
 
 
 def priors(trials: TrialColumns, track: str) -> NDArray[np.int64]:

@@ -103,9 +103,9 @@ def _slopes(builder: CellBuilder, mask: Mask) -> Iterator[Cell]:
 
 
 def _gate(builder: CellBuilder) -> Iterator[Cell]:
-    """Yield whether the paper's accuracy gate is passed, and the accuracy of the other samples on known questions.
+    """Yield whether the paper's accuracy gate is passed, and the accuracy of held-out samples on known questions.
 
-    The other samples are those that were not used to choose the known questions.
+    The held-out samples are those that were not used to choose the known questions.
     """
     trials, correct = builder.trials, builder.score("correct")
     closed = trials.of("closed-book")

@@ -72,7 +72,7 @@ def area(ratios: Floats, curve: Floats) -> Floats:
 
 
 def ratio_of_loss(ratios: Floats, curve: Floats) -> Floats:
-    """Return the first ratio with a relative loss of `LOSS` (interpolated linearly), or a value past the last ratio."""
+    """Return the first ratio (interpolated linearly) with a relative loss of `LOSS`, or a value past the last ratio."""
     wanted = (1 - LOSS) * curve[..., :1]
     before, after = curve[..., :-1], curve[..., 1:]
     crossed = after <= wanted

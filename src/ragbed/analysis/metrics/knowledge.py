@@ -24,7 +24,7 @@ def gate_samples(trials: TrialColumns) -> Mask:
 
 
 def gate_accuracy(trials: TrialColumns, track: str) -> Floats:
-    """Return each question's accuracy over its gate samples, or NaN without any. Above 0.5, the question is known."""
+    """Return each question's accuracy on its gate samples, or NaN if it has none. Above 0.5, the question is known."""
     return trials.per_item(gate_samples(trials), trials.score("correct", track))
 
 

@@ -14,9 +14,9 @@ from ragbed.analysis.statistics.rates import clustered_mean
 from ragbed.analysis.statistics.trend import clustered_slope
 from ragbed.analysis.statistics.unpaired import combine_rates
 
-PARTS = 5  # number of equal parts into which the positions in a prompt are grouped
+PARTS = 5  # number of equal parts into which a prompt's document positions are divided
 _FIRST, _MIDDLE, _LAST = 0, 2, 4
-MIDDLE_WEIGHTS = (0.5, 0.5, -1.0)  # weights of the first, last and middle part
+MIDDLE_WEIGHTS = (0.5, 0.5, -1.0)  # weights of the accuracies in the first, last and middle part of the prompt
 
 
 def measure(builder: CellBuilder) -> Iterator[Cell]:
@@ -77,7 +77,7 @@ def _measure_tokens(builder: CellBuilder, mask: Mask) -> Iterator[Cell]:
 
 
 def _measure_trend(builder: CellBuilder, mask: Mask, points: dict[int, Mask], correct: Floats) -> Iterator[Cell]:
-    """Yield the accuracy slope per doubling of documents, the retention, and the document count for a 10% loss."""
+    """Yield the accuracy slope per doubling of the documents, the retention, and the document count at a 10% loss."""
     trials, scored = builder.trials, np.logical_or.reduce(list(points.values())) & np.isfinite(correct)
     doublings = np.log2(np.maximum(trials.k, 1))
     counts = trials.count[scored]

@@ -35,7 +35,7 @@ def _delivered(builder: CellBuilder, mask: Mask, k: int) -> Iterator[Cell]:
 
 
 def _gap(builder: CellBuilder, related: Mask, k: int) -> Iterator[Cell]:
-    """Yield the difference between related and random distractors at the same ratio: the effect of related content."""
+    """Yield the difference in accuracy between related and random distractors at the same noise ratio."""
     trials, correct = builder.trials, builder.score("correct")
     for ratio, random in trials.split(trials.of("noise", "random") & (trials.k == k), "noise"):
         yield builder.at(noise=ratio, k=k, arm="random").rate("accuracy", random, correct)
@@ -45,7 +45,7 @@ def _gap(builder: CellBuilder, related: Mask, k: int) -> Iterator[Cell]:
 
 
 def _fixed(builder: CellBuilder) -> Iterator[Cell]:
-    """Yield the effects of noise and of length alone, compared with a single supporting document."""
+    """Yield the effects of noise and of prompt length alone, compared with a single supporting document."""
     trials, correct = builder.trials, builder.score("correct")
     fixed, control = trials.of("noise", "fixed"), trials.of("noise", "control")
     alone = fixed & (trials.k == 1)

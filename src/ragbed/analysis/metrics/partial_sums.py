@@ -78,7 +78,7 @@ class QuestionCounts:
         return [_DECODER.decode(pattern) for pattern in self.patterns]
 
     def add(self, other: QuestionCounts) -> None:
-        """Add the questions from another part."""
+        """Add the questions from another part of the trials."""
         numbers = np.array(
             [self.patterns.setdefault(pattern, len(self.patterns)) for pattern in other.patterns], np.uint32
         )

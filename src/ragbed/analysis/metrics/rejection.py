@@ -1,4 +1,4 @@
-"""Negative rejection, paired: the same questions with documents that do and do not contain the answer.
+"""Negative rejection: paired refusal metrics for the same questions, with and without the answer in the documents.
 
 A model that always refuses has perfect refusal recall, so recall must be read together with the false refusals.
 """

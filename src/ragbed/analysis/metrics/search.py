@@ -55,7 +55,7 @@ def _per_question(builder: CellBuilder, mask: Mask) -> Iterator[Cell]:
 
 
 def _per_correct(builder: CellBuilder, metric: str, mask: Mask, spent: Floats, right: Floats) -> Iterator[Cell]:
-    """Yield the amount spent on all questions, divided by the number of right answers."""
+    """Yield the tokens or dollars spent on all questions, divided by the number of right answers."""
     known = mask & np.isfinite(spent)
     if known.any() and (right[known] > 0).any():
         parts = [(known, spent), (known, right)]

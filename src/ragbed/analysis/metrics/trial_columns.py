@@ -42,7 +42,7 @@ class TrialColumns:
     item: Ints
     cluster: Ints
     kind: Ints
-    noise: Floats  # NaN if there are no documents
+    noise: Floats  # requested noise ratio; NaN if there are no documents
     noise_real: Floats  # actual noise ratio, rounded to three digits
     correct: Floats  # share of true documents, for counterfactual trials
     k: Ints
@@ -103,11 +103,11 @@ class TrialColumns:
         return self.largest * len(conditions.T)
 
     def size(self, mask: Mask) -> int:
-        """Return the number of trials in a mask."""
+        """Return the number of trials that a mask selects."""
         return int(self.count @ mask)
 
     def questions(self, mask: Mask) -> int:
-        """Return the number of distinct questions in a mask."""
+        """Return the number of distinct questions that a mask selects."""
         present = np.zeros(len(self.items), np.bool_)
         present[self.item[mask]] = True
         return int(self._item_counts[present].sum())
@@ -132,7 +132,7 @@ class TrialColumns:
 
     @cached_property
     def cluster_counts(self) -> Ints:
-        """Return how many clusters each cluster represents."""
+        """Return the number of identical clusters that each cluster represents."""
         return self._count_groups(self.cluster, self.clusters)
 
     @cached_property
@@ -161,7 +161,7 @@ class TrialColumns:
         return _means(self.cluster, mask, values, self.clusters)
 
     def complete(self, *parts: tuple[Mask, Floats]) -> Mask:
-        """Return the trials that have a score in every part whose mask contains them."""
+        """Return the trials that are in at least one part, and that have a score in each of their parts."""
         complete = [~mask | np.isfinite(values) for mask, values in parts]
         return np.asarray(np.logical_or.reduce([mask for mask, _ in parts]) & np.logical_and.reduce(complete))
 

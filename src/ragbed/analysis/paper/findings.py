@@ -67,7 +67,7 @@ class Correction:
 
 @dataclass(frozen=True)
 class Resolution:
-    """The smallest drop between two groups of questions that can be detected with a power of 80%."""
+    """The smallest drop that can be detected between two groups of questions with a power of 80%."""
 
     n: int
     base: float
@@ -87,7 +87,7 @@ class Lost:
 
 @dataclass(frozen=True)
 class Decline:
-    """A table whose columns are compared with its first column."""
+    """The comparisons of a table's columns with its first column."""
 
     verdicts: list[DeclineCounts]
     comparisons: list[PaperComparison]
@@ -161,13 +161,13 @@ def _count_declines(comparisons: Sequence[PaperComparison]) -> Iterator[DeclineC
 
 
 def _certain(comparisons: Sequence[PaperComparison]) -> list[PaperComparison]:
-    """Return the comparisons that are significant for every possible pairing of questions after Holm's adjustment."""
+    """Return the comparisons that, after Holm's adjustment, are significant for every possible pairing of questions."""
     adjusted = holm([row.mcnemar.most for row in comparisons]).tolist()
     return [row for row, p in zip(comparisons, adjusted, strict=True) if p < ALPHA]
 
 
 def _correction_rates(table: PaperTable) -> Iterator[Correction]:
-    """Yield the correction rates from Table 7 as counts out of the errors that the judge detected (ED*)."""
+    """Yield the correction rates from Table 7 as counts out of the number of detected errors (ED*)."""
     detected, corrected = table.columns.index("ED*"), table.columns.index("CR")
     for lang, model, values in table.rows():
         count = count_behind(values[corrected], int(values[detected]))
@@ -201,7 +201,7 @@ def _least_drop(n: int, base: float) -> float | None:
 
 
 def _mcnemar_bounds(clean: CountOf, noisy: CountOf) -> McNemarBounds:
-    """Return McNemar bounds over every possible choice of the questions that the noisy run lost."""
+    """Return bounds on McNemar's p value over every possible set of questions that have no result in the noisy run."""
     lost = clean.n - noisy.n
     ways = [
         mcnemar_bounds(hits, noisy.hits, noisy.n)

@@ -11,7 +11,7 @@ from msgspec import Struct, json
 
 from ragbed.schema import Lang
 
-_FEWEST = 0.9  # minimum share of questions with a result; a run that lost more would not have been published
+_FEWEST = 0.9  # assumed minimum share of questions with a result in a published run
 
 
 class PaperTable(Struct, frozen=True, forbid_unknown_fields=True):
@@ -81,7 +81,7 @@ def count_behind(percent: float, n: int, places: int = 2) -> CountOf:
 
 @cache
 def inferred_rows(name: str) -> frozenset[tuple[Lang, str]]:
-    """Return the rows of Table 1, 3 or 5 whose n is inferred: a percentage in them is not a share of all questions."""
+    """Return the rows of Table 1, 3 or 5 with an inferred n, because a percentage is not a share of all questions."""
     tables = read_tables()
     if name not in ("noise", "rejection", "integration"):
         return frozenset()

@@ -20,7 +20,7 @@ from ragbed.analysis.statistics.rates import LEVEL, Interval, student
 Statistic = Callable[[Floats], Floats]
 
 REPLICATES = 10_000
-_CHUNK_CELLS = 4_000_000  # limits a matrix of weights to about 32 MB
+_CHUNK_CELLS = 4_000_000  # maximum number of elements in a matrix of weights, about 32 MB
 
 
 def bootstrap(

@@ -19,7 +19,7 @@ _MAX_STEPS, _TOLERANCE = 1_000, 1e-4  # maximum number of EM steps, and toleranc
 _REACH, _NODES_A, _NODES_B = 3.5, 15, 29
 _TENTH = 1.2816  # distance between the median and the 90th percentile of a normal distribution, in standard deviations
 _PRIOR_ITEMS = 10  # weight of the priors on the spreads; without them, five items would give a spread of 0
-_STRETCH = 2.0  # maximum change of scale per step; without a limit, equal models would drift apart indefinitely
+_STRETCH = 2.0  # maximum factor by which the scale changes per step; without it, equal models would drift apart
 _FAR_A, _FAR_B = 5.0, 10.0  # limits for log a and b; beyond them, all models give the same answer to an item
 
 Numbers = NDArray[np.float64]
@@ -113,7 +113,7 @@ def _weigh_items(chance: Numbers, prior: Numbers, correct: Numbers, answered: ND
 
 
 def _update_ability(ability: Numbers, nodes: tuple[Numbers, Numbers], hits: Numbers, tries: Numbers) -> Numbers:
-    """Take a Newton step for each ability. The standard normal prior keeps it finite for a model without errors."""
+    """Take a Newton step for each ability. The normal prior keeps the abilities of models without errors finite."""
     chance, a = _chance(ability, nodes), nodes[0]
     slope = ((hits - tries * chance) * a).sum(axis=1) - ability
     bend = (tries * chance * (1 - chance) * a**2).sum(axis=1) + 1

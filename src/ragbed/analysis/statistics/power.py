@@ -39,7 +39,7 @@ def unpaired_size(base: float, drop: float, power: float = POWER, alpha: float =
     """Return the number of questions per group for detecting a drop with the z test, using the normal approximation."""
     low = base - drop
     if not 0 < drop <= base <= 1:
-        raise ValueError(f"a drop of {drop} from {base} gives a rate outside the range from 0 to 1")
+        raise ValueError(f"a drop of {drop} from {base} would give a rate outside the range from 0 to 1")
     middle = (base + low) / 2
     reach = two_sided(1 - alpha) * math.sqrt(2 * middle * (1 - middle)) + quantile(power) * math.sqrt(
         base * (1 - base) + low * (1 - low)

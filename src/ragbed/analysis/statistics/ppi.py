@@ -15,9 +15,9 @@ from numpy.typing import ArrayLike, NDArray
 from ragbed.analysis.statistics.binomial import Floats
 from ragbed.analysis.statistics.rates import LEVEL, Interval, wilson
 
-# Number of disagreements added to the observed ones, because a judge that makes no errors in a hundred labels may still
-# have an error rate of one per cent. The value was chosen by simulation (`python -m benches stats_coverage`). Without
-# it, intervals for a near-perfect judge have a coverage of only 86%.
+# Number of disagreements to add to the observed ones, because a judge that agrees with a hundred labels may still have
+# an error rate of one per cent. The number was chosen by simulation (`python -m benches stats_coverage`). Without this
+# addition, intervals for a near-perfect judge have a coverage of only 86%.
 _UNSEEN = 0.4
 
 

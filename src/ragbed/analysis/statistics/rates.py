@@ -12,7 +12,9 @@ from typing import NamedTuple
 
 LEVEL = 0.95
 ALPHA = 0.05
-_SATTERTHWAITE = 2.5  # chosen by simulation; with 4, gates fail too often if two or three events have many questions
+# Factor for the degrees of freedom, chosen by simulation. With 4, gates fail too often if two or three events have many
+# questions.
+_SATTERTHWAITE = 2.5
 
 
 class Interval(NamedTuple):
@@ -77,7 +79,10 @@ def check_rate(hits: float, n: float) -> None:
         ValueError: There are no trials, or the number of hits is negative or exceeds the number of trials.
     """
     if not 0 <= hits <= n or n == 0:
-        raise ValueError(f"{hits} hits in {n} trials is not a valid rate")
+        raise ValueError(
+            f"{hits} hits in {n} trials is not a valid rate: the number of hits must be between 0 and the number of "
+            "trials, which must be positive"
+        )
 
 
 def clustered_mean(totals: Sequence[float], counts: Sequence[float], level: float = LEVEL) -> Interval:

@@ -23,8 +23,8 @@ from ragbed.analysis.statistics.simultaneous import clustered_bands
 Statistic: TypeAlias = Callable[[Floats], Floats]  # a function from rows of weights to values
 
 _MOST_POINTS = 50  # maximum number of thresholds with an interval
-_ALMOST_NONE = 1e-6  # keeps the log odds of 0 and 1 finite
-_CHUNK_CELLS = 4_000_000  # limits a matrix of weights to about 32 MB
+_ALMOST_NONE = 1e-6  # minimum distance of a value from 0 and 1, so that its log odds are finite
+_CHUNK_CELLS = 4_000_000  # maximum number of elements in a matrix of weights, about 32 MB
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ _DRAWS = 20_000  # number of random draws, which gives a standard error of about
 
 
 def clustered_bands(rows: ArrayLike, counts: Sequence[int], level: float = LEVEL) -> list[Interval]:
-    """Return intervals that hold jointly at the confidence level, for several rates over the same clusters.
+    """Return simultaneous intervals, at the given confidence level, for several rates over the same clusters.
 
     Each is a `clustered_wilson` interval at a higher level, which is computed from the maximum of correlated normal
     deviates (max-t). The more strongly the rates are correlated, the less the level is raised.

@@ -60,7 +60,7 @@ class Quality(Struct, frozen=True, kw_only=True):
     passages: int
     families: dict[str, tuple[Measure, ...]]
     steps: dict[str, tuple[int, int]] = {}  # numbers of input and output records of each build step
-    samples: tuple[tuple[str, str, str], ...] = ()  # for a build: check, question, and either the answer or the reason
+    samples: tuple[tuple[str, str, str], ...] = ()  # for a build: check, question, and answer or reason for rejection
 
     @property
     def failed(self) -> list[Measure]:

@@ -46,7 +46,7 @@ _PAIRS = MeasureSpec(
     "en_fact 38%; zh_fact 41%",
     QualityGate("=", 1),
 )
-_ENOUGH = 5  # minimum number of passages: the number of documents per question in the paper
+_ENOUGH = 5  # minimum number of passages, because the paper uses five documents per question
 
 
 class AbilityMeasures:

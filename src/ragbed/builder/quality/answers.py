@@ -13,7 +13,7 @@ from ragbed.builder.topic_terms import find_anchors
 from ragbed.schema import Lang
 from ragbed.scoring.robust.gold import prepare
 
-# Number of answers of each type in zh_refine, determined by digits and by 年, 月 and 日 (docs/reference/build.md).
+# Number of answers of each type in zh_refine; digits, 年, 月 and 日 determine the type (docs/reference/build.md).
 _RGB = {"name": 158, "quantity": 90, "date": 52}
 _YES_NO = re.compile(
     r"^(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should)\b|是否|是不是|吗[？?]?$", re.IGNORECASE
@@ -66,7 +66,7 @@ class AnswerMeasures:
         self._types: Counter[str] = Counter()
         self._counts: Counter[str] = Counter()
         self._topics: dict[Lang, Counter[str]] = {}
-        self._seen: set[int] = set()  # hashes of the questions and events seen so far, to save memory
+        self._seen: set[int] = set()  # questions and events seen so far, stored as hashes to save memory
 
     def add(self, view: ItemView) -> None:
         """Add one item."""
@@ -74,7 +74,7 @@ class AnswerMeasures:
         gold = prepare(item.question, item.answer, None, item.lang)
         self._types[gold.slots[0].kind.split()[0]] += 1
         self._topics.setdefault(item.lang, Counter()).update(find_anchors(item.question, item.lang))
-        # A counterfactual item and its fluent variant have the same question, which is not a repetition.
+        # A counterfactual item and its fluent variant have the same question, which does not count as a repetition.
         variant = "fluent" if any(passage.kind == "rewritten" for passage in item.passages) else ""
         self._counts.update(
             {

@@ -15,7 +15,8 @@ from ragbed.schema import Answer
 from ragbed.text import squeezed
 
 _LEVEL = 0.05
-# Minimum relative change to report for numbers that are not shares. They cannot be tested without their variance.
+# Minimum relative change to report for numbers other than shares, whose significance cannot be tested without their
+# variance.
 _LARGE_CHANGE = 0.2
 
 
@@ -35,7 +36,7 @@ class Drift(Struct, frozen=True):
     shared: int
     added: int
     removed: int
-    changed: tuple[str, ...]  # questions in both editions whose answers differ
+    changed: tuple[str, ...]  # questions that are in both editions but have different answers
     shifts: tuple[Shift, ...]
 
 
@@ -61,7 +62,7 @@ def _questions(datasets: Iterable[Dataset]) -> dict[str, Answer]:
 
 
 def _is_same(before: Answer, now: Answer) -> bool:
-    """Check that two answers have the same number of parts, and that corresponding parts share an alias."""
+    """Return whether two answers have the same number of parts and corresponding parts share an alias."""
     forms = [[set(map(squeezed, aliases)) for aliases in answer] for answer in (before, now)]
     return len(before) == len(now) and all(first & second for first, second in zip(*forms, strict=True))
 

@@ -26,13 +26,13 @@ class Measure(Struct, frozen=True, kw_only=True):
     value: float | None  # None if the value cannot be measured; the note states why
     hits: int | None = None  # numerator of a share
     n: int  # denominator, or sample size
-    low: float | None = None  # lower limit of the 95% Wilson interval of a share
+    low: float | None = None  # lower limit of the 95% Wilson interval for a share
     high: float | None = None
     reference: str  # RGB's value, or the reason why there is none (docs/reference/build.md)
     gate: str | None = None
     passed: Passed = "no gate"
     note: str = ""
-    # Language, if the measure covers only one, because counts of words and of characters are not comparable.
+    # Language, if the measure covers only one language, because word and character counts are not comparable.
     lang: Lang | None = None
 
     @property
@@ -124,6 +124,6 @@ def entropy(counts: Mapping[str, float]) -> float:
 
 
 def concentration(counts: Mapping[str, float]) -> float:
-    """Return the Herfindahl–Hirschman index: the probability that two random draws are the same."""
+    """Return the Herfindahl–Hirschman index: the probability that two random draws yield the same value."""
     total = sum(counts.values())
     return sum((count / total) ** 2 for count in counts.values())

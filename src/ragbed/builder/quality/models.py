@@ -13,8 +13,8 @@ from ragbed.builder.quality.measure import Measure, MeasureSpec
 
 Way: TypeAlias = Literal["with documents", "closed book"]
 _MAX_EXACT = 1_000  # maximum number of items for which the exact test is used
-_MIN_MODELS = 5  # minimum number of models for estimating a and b; fewer do not determine a scale
-_MIN_SPLIT = 30  # minimum number of discriminating items for estimating a and b; with fewer, the priors dominate
+_MIN_MODELS = 5  # minimum number of models for estimating item parameters; fewer do not determine a scale
+_MIN_SPLIT = 30  # minimum number of discriminating items for estimating parameters; with fewer, the priors dominate
 
 _SPLIT = MeasureSpec(
     "discrimination",
@@ -42,7 +42,7 @@ class Answered(NamedTuple):
 
 
 class ModelMeasures:
-    """Measures that need model runs.
+    """Quality measures that require model runs.
 
     Args:
         answers: Responses from all runs. A model counts as correct on an item if most of its trials are correct.
@@ -98,7 +98,7 @@ class ModelMeasures:
 
     def _discrimination(self) -> Iterator[Measure]:
         by_model = (self._right(way, model) for way, model in sorted(self._trials) if way == "with documents")
-        right = [correct for correct in by_model if correct]  # skip models that were not run on this data
+        right = [correct for correct in by_model if correct]  # skip models that were not run on this dataset
         items = [item for item in self._dates if sum(item in correct for correct in right) > 1]
         by_item = [[correct[item] for correct in right if item in correct] for item in items]
         every, none = sum(map(all, by_item)), sum(not any(correct) for correct in by_item)

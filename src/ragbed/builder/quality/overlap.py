@@ -20,7 +20,7 @@ _SEEN = MeasureSpec(
 
 
 class ContaminationMeasures:
-    """Measures of contamination by training corpora.
+    """Quality measures for contamination through training corpora.
 
     Args:
         corpora: See `find_seen`.

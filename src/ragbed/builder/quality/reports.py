@@ -24,7 +24,7 @@ from ragbed.scoring import open_tracks
 from ragbed.testbeds.prompts.strategies import MARK
 
 SUFFIXES = (".html", ".json")
-_SHOWN = 10  # maximum number of accepted questions, and of rejected questions, to show
+_SHOWN = 10  # maximum number of accepted and of rejected questions to show
 # The testbeds in which every response is either right or wrong.
 _WAYS: dict[str, Way] = {"noise": "with documents", "integration": "with documents", "closed-book": "closed book"}
 

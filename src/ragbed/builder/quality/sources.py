@@ -45,7 +45,7 @@ class SourceMeasures:
         self._per_item: list[int] = []
         self._counts: Counter[str] = Counter()
         self._sentences: Counter[int] = Counter()  # number of pages per sentence, keyed by hash to save memory
-        self._seen: set[int] = set()  # pairs of page and sentence, because items often use passages from the same page
+        self._seen: set[int] = set()  # hashes of the pairs of page and sentence counted so far; items often share pages
 
     def add(self, view: ItemView) -> None:
         """Add one item."""

@@ -65,7 +65,7 @@ class _Text:
         return text
 
     def _has_rival(self, noun: str, name: str) -> bool:
-        """Check whether the text before the current sentence mentions something else of the same kind."""
+        """Check whether the title or the preceding text mentions something else that the noun could refer to."""
         others = f"{self.title}。{self.before}".replace(name, "")
         return (
             re.search(
@@ -149,7 +149,7 @@ _FRONT = re.compile(rf"^(?P<time>(?:{_DAY}|{_MONTH}|{_YEAR}|截至[12]\d{{3}}年
 
 
 def _clauses(sentence: str, read: _Text) -> Iterator[_Clause]:
-    """Yield the clauses with a known subject. A clause without a subject inherits that of the preceding clause."""
+    """Yield the clauses with a known subject. A clause without a subject inherits the preceding subject."""
     if "“" in sentence and re.search("[说称道]", sentence):
         return
     if re.match("根据|据|到|按照|如果", sentence):
@@ -200,7 +200,7 @@ def _dates(clause: _Clause, sentence: str) -> Iterator[Fact]:
 
 
 def _happened(rest: str) -> str:
-    """Return the event that follows a clause's time expression, without its place, or an empty string."""
+    """Return the event after a clause's time expression, without the place where it happened, or an empty string."""
     verbs = "通车|成立|开业|开馆|投产|启用|竣工|落成|建成|开工|去世|逝世|开通|开播"
     found = re.fullmatch(rf"(?:在{_HAN}{{2,8}}?)?(?:因病)?(?P<event>(?:正式|建成)?(?:{verbs}))", rest)
     return found["event"] if found else ""

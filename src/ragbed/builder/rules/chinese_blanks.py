@@ -21,10 +21,10 @@ _MONTH = r"[12]\d{3}年\d{1,2}月(?!\d)"
 _YEAR = r"[12]\d{3}年(?!\d|代|间|来|前|初|度|级|版|年|末|底|以|至|到|—|-|起)"
 _TIME = rf"(?:{_DAY}|{_MONTH}|{_YEAR})"
 _FRONT = re.compile(rf"(?P<time>{_TIME})(?:，|(?={_HAN}))")
-_INNER = str.maketrans("《》“”", "〈〉‘’")  # quotation marks inside a quoted title
+_INNER = str.maketrans("《》“”", "〈〉‘’")  # replaces quotation marks inside a quoted title
 _SIZES = (14, 90)  # minimum and maximum length of a sentence in characters
-_MAX_TITLE = 40  # maximum length of a title that a question can contain
-_NAMED = r"(?:(?![有是为于由在被的和与及向把将从至了以对或等])[\u4e00-\u9fff])"  # a character in a name
+_MAX_TITLE = 40  # maximum number of characters in a title that a question can contain
+_NAMED = r"(?:(?![有是为于由在被的和与及向把将从至了以对或等])[\u4e00-\u9fff])"  # a character allowed in a name
 _PLACE = "镇市县村山河湖岛省区寺塔桥窑"
 # Words at the start of a clause whose subject is in another sentence.
 ACTION = re.compile(
@@ -57,7 +57,7 @@ _COUNT = re.compile(
     rf"(?<![\d.,第年月届号、:：/／一二两三四五六七八九十百千几数或—~～-])(?<!\d[分时米元点])(?<!\d\s)(?<!小时|男子|女子|零下)"
     rf"(?P<value>\d{{1,3}}(?:,\d{{3}})+[万亿]?|\d+(?:\.\d+)?[万亿]?|{_NUMERAL}(?!块))(?P<unit>{_COUNTED})(?![多余来半几出上起或\d次级村镇乡县市街路巷桥沟湾山岭河])(?!（[^）]*\d|[/／]\d|（[组套件只个份台人][）、/])(?!置信)"
 )
-# Words for the past, and a day without a year that is not the start or end of a period.
+# Words that refer to the past, and days without a year that neither start nor end a period.
 _PAST = re.compile("了|已|曾|才|发生|去世|逝世|通过|揭晓|落幕|闭幕|启用|通车|施行|正式|倒|塌")
 _DAYS = re.compile(r"(?<![\d年至到前—–-])\d{1,2}月\d{1,2}日(?![前至到—–-]|之前|以前|左右|上下)")
 _MONEY = frozenset({"元", "万元", "欧元", "美元", "英镑", "日元"})
@@ -70,7 +70,7 @@ _PERSON = re.compile(
 _INSTRUCTION = (
     "(?:取(?!得|消)|加入|放入|倒入|把|先|拨打|服用|每[次日]服|按[下住]|插入|切[成勿]|静置|保持|注意|避免|勿|不要)"
 )
-# Matches sentences without agency or photographer lines that do not start with a fragment.
+# Matches sentences that contain no news agency or photo credit and do not start with a fragment.
 _FORM = re.compile(
     r"(?!.*(?:[ \u3000]{2}|[\u4e00-\u9fff）][ \u3000]+[\u4e00-\u9fff]|记者[｜（ ]|摄 |图片来源|日电|讯[ （])"
     r"|[\d.]+[%％]，)"
@@ -78,7 +78,7 @@ _FORM = re.compile(
 )
 _SHORT_QUOTE = re.compile("“([^“”，。？！；：]{1,12})”(?!的?(?:他|她|[\u4e00-\u9fff]{0,4}说))")  # a name or a term
 _LABEL = re.compile(r"(?!问|时间|地点|电话)[\u4e00-\u9fff]{1,6}：")  # a heading before a sentence
-_EXCERPT = (14, 80)  # minimum and maximum length of a quoted sentence that may refer to other sentences
+_EXCERPT = (14, 80)  # minimum and maximum number of characters in a sentence that may refer to others
 _MIN_DIGITS = 3  # minimum number of digits in a number that is hard to guess
 _MIN_HAN = 9  # minimum number of Han characters in a quoted sentence, not counting the value
 _MIN_TITLE_HAN = 4  # minimum number of Han characters in a title that identifies a text
@@ -185,7 +185,7 @@ def _in_title(body: str, title: str) -> str:
 
 
 def _is_about_title(body: str, title: str, full: str) -> bool:
-    """Check that a sentence starts with a word from the title, or with a noun such as 大桥 for a name in the title."""
+    """Check that a sentence starts with a word from the title, or with a noun (大桥) that refers to a title word."""
     noun = re.match(rf"(?:{NOUNS})", body)
     named = re.search(rf"{_HAN}{{2,10}}{noun[0]}", title) if noun else None
     if _in_title(body, title) or (named is not None and is_distinctive(named[0])):
@@ -225,7 +225,7 @@ def _find_values(sentence: str) -> Iterator[_Blank]:
 
 
 def _is_price(found: re.Match[str], sentence: str) -> bool:
-    """Check that 块 is a colloquial word for money: 一场收2600块, 花了260块置办."""
+    """Check that 块 is used as a colloquial word for money: 一场收2600块, 花了260块置办."""
     is_paid = re.search("(?:[花收卖付赚值罚赔]|工资|价|票)了?$", sentence[: found.start()])
     return found["unit"] == "块" and bool(is_paid or re.match("钱|[，。；、）]", sentence[found.end() :]))
 
@@ -247,7 +247,7 @@ def _is_certain(sentence: str, blank: _Blank) -> bool:
 
 
 def _quote(sentence: str, blank: _Blank, title: str) -> Fact | None:
-    """Ask for a blank in the sentence, and name the title of the text."""
+    """Write a question that names the title and quotes the sentence with a blank in place of the value."""
     if not _is_certain(sentence, blank) or blank.answer[:5] in title:
         return None
     if re.search("[|_]", title) or not 2 < len(title) <= _MAX_TITLE:

@@ -32,7 +32,7 @@ _DENIED = re.compile(
     rf"|[他她你您这那]{_HAN}{{0,8}}?(?:不对|不准|不正确|不属实|不是这样|不是这么|错|胡说|瞎说))"
 )
 _MAX_BEFORE = 400  # maximum number of characters to read before a sentence
-_NEXT = 2  # number of paragraphs after a statement in which it may be contradicted
+_NEXT = 2  # number of paragraphs after a statement to search for a contradiction
 _SPEAKER = re.compile(rf"(?P<who>{_HAN}{{1,6}}?)(?:（[^）]*）|\([^)]*\))?(?:[：:][\s\u3000]*|[\s\u3000]+)(?=\S)")
 _ASKING = re.compile("记者|主持|采访|受访|受访者|提问|旁白")
 _FIRST_PERSON = re.compile("我|咱|俺")
@@ -46,7 +46,7 @@ def is_fragment(sentence: str, full: str) -> bool:
 
 
 def is_planned(sentence: str, full: str) -> bool:
-    """Check whether the text between the previous full stop and a sentence says that it is a plan or a claim."""
+    """Check whether the text between the previous full stop and a sentence marks the sentence as a plan or a claim."""
     before = full.partition(sentence)[0].rstrip(" \u3000")
     if not before.endswith(("；", ";", "：", ":")):
         return False

@@ -31,7 +31,7 @@ SURNAMES = frozenset(
     "阚那简饶空曾沙养鞠须丰关相查后荆红游竺权逯盖益桓公涂昆布浅"
 )
 
-# Generic words for kinds and qualities. A name that consists only of such words, e.g. 培训中心, is not specific.
+# Generic words that occur in many names. A name that consists only of such words, e.g. 培训中心, is not specific.
 _COMMON = re.compile(
     "有限|股份|责任|公司|集团|中心|总部|分部|培训|轮渡|旅游|水上|公益|慈善|科技|科学|技术|实验|研究|服务|国家|全国|国际|世界|人民|中央"
     "|第[一二三四五六七八九十\\d]+|自然|保护|管理|文化|艺术|体育|音乐|美术|历史|民俗|地方|省级|市级|公共|社区|城市|农业|工业|商业|交通"
@@ -47,7 +47,7 @@ _COMMON = re.compile(
 
 
 def is_distinctive(name: str) -> bool:
-    """Check that a name contains more than generic words for kinds and qualities."""
+    """Check that a name contains more than generic words such as 公司 and 中心, which occur in many names."""
     if name.startswith("《"):
         return True
     return len(_COMMON.sub("", re.sub(rf"(?:{NOUNS})$", "", name))) > 1 or "·" in name

@@ -1,4 +1,4 @@
-"""Check whether the numbers in a question give its answer away, e.g. as their sum."""
+"""Check whether an answer can be computed from the numbers in its question, e.g. as their sum."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MAX_NUMBERS = 8  # maximum number of the question's numbers to combine
 _WHOLE = Decimal(100)
 _QUOTED = re.compile(f"“([^“”]*{BLANK}[^“”]*)”")  # the sentence that a question quotes
 _SHARE = re.compile(r"%|％|\bper ?cent\b")
-# A duration as an answer, and the times of day or durations in a question of which it may be the difference.
+# A duration as an answer, and times of day or durations in a question; the answer may be their difference.
 _DURATION = re.compile(r"[\d.]+ ?(?:秒|分钟|小时|s\b|sec|min|h\b|hours?\b)")
 _TIMES = re.compile(
     r"\d{1,2}[:：]\d{2}|\d+小时\d+分|\d+分(?:钟)?\d+秒|\d+[时点]\d+分"
@@ -26,7 +26,7 @@ _TIMES = re.compile(
 
 
 def is_computable(question: str, answer: str, lang: Lang) -> bool:
-    """Check whether an answer follows from a question's numbers.
+    """Check whether an answer can be computed from a question's numbers.
 
     It may be their sum, difference, product or ratio, a change by a share, the difference of two times, or the year
     before or after a year in the question.
@@ -85,7 +85,7 @@ def _products(numbers: list[Decimal]) -> set[Decimal]:
 
 
 def _is_ratio(share: Decimal, numbers: list[Decimal]) -> bool:
-    """Check whether a share, or a change by that share, follows from two of the numbers."""
+    """Check whether a percentage is the ratio of two of the numbers or the relative change between them."""
     pairs = [(one, other) for one, other in permutations(numbers, 2) if min(one, other) > 0]
     parts = (one / other for one, other in pairs if other > one)
     changes = (abs(one - other) / other for one, other in pairs)

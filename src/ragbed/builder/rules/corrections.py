@@ -6,7 +6,7 @@ import re
 
 from ragbed.schema import Lang
 
-# Words in a sentence that corrects or denies a statement of the same text or of an earlier version.
+# Words in a sentence that corrects or denies a statement in the same text or in an earlier version.
 _CORRECTION: dict[Lang, re.Pattern[str]] = {
     "en": re.compile(
         r"\b(?:corrections?|corrected|errat(?:um|a)|corrigend\w+|misprint\w*|typos?|typing error|in error|incorrect\w*"
@@ -60,7 +60,7 @@ def leave_out_sections(text: str, lang: Lang) -> str:
 
 
 class Corrections:
-    """The sentences of a text that correct or deny something, and the sentences around those without numbers.
+    """A text's sentences that correct or deny something, plus the adjacent sentences if a correction has no number.
 
     Args:
         text: The text.
@@ -77,7 +77,7 @@ class Corrections:
             self._numbers = frozenset(_NUMBER.findall(self._text))
 
     def contain(self, answer: str, sentence: str) -> bool:
-        """Check whether the corrections mention an answer, a number in it, or a longer number in its sentence."""
+        """Check whether the corrections mention an answer, one of its numbers, or a longer number from its sentence."""
         if not self._text:
             return False
         if answer.lower() in self._text.lower():
@@ -92,5 +92,5 @@ def _size(number: str) -> int:
 
 
 def _reach(sentence: str) -> tuple[int, ...]:
-    """Return the relative places of the sentences that a correction may be about: its own if it contains a number."""
+    """Return the offsets of the sentences that a correction may concern: only 0 if the correction contains a number."""
     return (0,) if _NUMBER.search(sentence) else (-1, 0, 1)

@@ -114,7 +114,7 @@ def _dates(clause: Clause, sentence: str, names: Names) -> Iterator[Fact]:
 
 
 def _repeats(verb: str, clause: Clause, names: Names) -> bool:
-    """Check whether the text may give more than one date for the event, e.g. because of a reopening."""
+    """Check whether the text may state more than one date for the event, e.g. because of a reopening."""
     stem = verb.rsplit(maxsplit=1)[-1].removeprefix("re")
     same = re.findall(rf"\b(?:re-?)?{stem} (?:[\w’'-]+ ){{0,6}}?(?:in|on) (?:\d|{MONTH})", names.full)
     own = [sentence for sentence in names.sentences if re.search(rf"\b(?:re-?|first ){stem}\b", sentence)]

@@ -125,7 +125,7 @@ def _ask(sentence: str, blank: Blank, names: Names, title: str) -> Fact | None:
 
 
 def _usable_title(names: Names) -> str:
-    """Return the title, or an empty string if it is missing, too long for a question or without a specific name."""
+    """Return the title, or an empty string if it is missing, too long for a question or contains no specific name."""
     title = names.title
     if re.search(r"[|“”\"?!<>{}\[\]_]|\.\w|https?:", title) or len(title.split()) > _MAX_TITLE:
         return ""
@@ -148,7 +148,7 @@ def quotable_title(title: str) -> str:
 
 
 def content_words(text: str) -> list[str]:
-    """Return the longer words in a text, without function words."""
+    """Return the words of at least three letters in a text, without function words."""
     words = re.findall(r"[^\W\d_][\w’'-]{2,}", _NO_CONTENT.sub(" ", text))
     return [word for word in words if word not in NOT_NAMES]
 
@@ -201,7 +201,7 @@ def _is_definite(found: re.Match[str], sentence: str, known: set[str], has_title
         if bare != word:
             break
     if not words:
-        return True  # a name or a number follows
+        return True  # a name or a number follows the article
     after = rest[len(" ".join(words)) :]
     if re.match(
         rf" of | (?:{_ENDING})\b(?! (?:early |late )?(?:\d|{MONTH}))| [A-Z“]|, (?:(?:an?|the|one) |{NAME},)", after
@@ -216,7 +216,7 @@ def _is_definite(found: re.Match[str], sentence: str, known: set[str], has_title
         re.search(r"[a-z]", re.sub(rf"^in \d+,?|^on [^,]*\d{{4}},?|^in {MONTH.lower()} \d+,?", "", before)) is not None
     )
     if has_title and is_object and (len(words) > 1 or stem not in GENERAL):
-        return True  # a part of the subject, e.g. "the receiver" of a telescope
+        return True  # the phrase denotes a part of the subject, e.g. "the receiver" of a telescope
     return stem in known or any(word.startswith(stem) for word in before.split())
 
 

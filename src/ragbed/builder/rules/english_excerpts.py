@@ -1,4 +1,4 @@
-"""Ask for a value omitted from any English sentence that states a fact, and name the title of its text.
+"""Ask for a value omitted from an English sentence that states a fact, in a question that names the text's title.
 
 The title and the quotation identify the sentence, so that it may contain pronouns and need not name its subject.
 """
@@ -17,7 +17,7 @@ from ragbed.builder.rules.facts import BLANK, Fact, is_balanced
 
 _WORDS = (6, 40)  # minimum and maximum number of words in a sentence
 _FORM = re.compile(r"(?!.*(?:\.\.|·))[A-Z£$€0-9‘](?:[^\[\]|:?!•…*_“”\"<>{}#=~^\\]|:(?= )(?!.*:))*[\w)%’]\.")
-_SHORT_QUOTE = re.compile(r"(?<![,:] )[“\"]([^“”\",.?!]{1,30})[”\"]")  # a name or a term, not direct speech
+_SHORT_QUOTE = re.compile(r"(?<![,:] )[“\"]([^“”\",.?!]{1,30})[”\"]")  # a quoted name or term, not direct speech
 _INSTRUCTION = re.compile(
     r"(?:Add|Allow|Apply|Ask|Avoid|Bake|Boil|Book|Bring|Brush|Buy|Call|Charge|Check|Choose|Clean|Click|Come"
     r"|Consult|Contact|Cook|Cover|Cut|Dial|Dig|Divide|Do|Drain|Draw|Drink|Drive|Dry|Eat|Enclose|Ensure|Enter|Fill|Find"
@@ -48,7 +48,7 @@ def _ask(sentence: str, blank: Blank, names: Names, title: str) -> Fact | None:
     answer = sentence[blank.start : blank.end]
     before, after = sentence[: blank.start], sentence[blank.end :].rstrip(".")
     clause = re.split(r"[,;](?!\d)", after)[0]
-    if not before and re.match(r" [a-z]+[,;]", after):  # e.g. "54 names; last year five plots fell vacant"
+    if not before and re.match(r" [a-z]+[,;]", after):  # a fragment: "54 names; last year five plots fell vacant"
         return None
     if is_range(before, after) or UNSURE.search(f"{_last_clause(before)} {clause}"):
         return None

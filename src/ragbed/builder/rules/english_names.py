@@ -89,7 +89,7 @@ _JOINED = "\N{WORD JOINER}"  # replaces a space at which a text must not be spli
 
 
 def split_english(text: str) -> Iterator[str]:
-    """Yield the sentences of a text without markup, one line each; full stops in quoted titles do not end sentences."""
+    """Yield a text's sentences without markup, each on one line; full stops in quoted titles do not end sentences."""
     bare = strip_markup(_INSIDE.sub(lambda found: re.sub(r"(?<=[.?!]) ", _JOINED, found[0]), text))
     pending = ""
     for start, end in split_sentences(bare):
@@ -103,7 +103,7 @@ def split_english(text: str) -> Iterator[str]:
 
 
 def _continues(part: str, after: str) -> bool:
-    """Check whether a part of a text ends with an abbreviation instead of the end of a sentence."""
+    """Check whether the full stop at the end of `part` marks an abbreviation instead of the end of a sentence."""
     if _UNIT.search(part):
         return re.match(r"\d|[“\"‘(]?[a-z]", after) is not None
     if re.match(r"[#£$€]?\d", after):
@@ -121,7 +121,7 @@ _DENIED = re.compile(
 )
 _SPEAKER = re.compile(r"(?P<who>[A-Z][\w.’'-]*(?: [A-Z][\w.’'-]*){0,2})(?: \([^)]*\))?: ")
 _FIRST_PERSON = re.compile(r"\b(?:I|we|We|my|My|our|Our|me|us)\b")
-_NEXT = 3  # number of sentences after a statement in which it may be contradicted
+_NEXT = 3  # number of sentences after a statement to search for a contradiction
 
 
 class Names:
@@ -208,7 +208,7 @@ class Names:
         return found[1] if found and is_distinctive(found[1]) and found[1] not in NOT_NAMES else ""
 
     def display(self, name: str) -> str:
-        """Return a name as written in a question, with its kind or place if needed, or an empty string if unclear."""
+        """Return a name as written in a question, with its kind or place if needed, or an empty string if ambiguous."""
         if not self.is_name(name):
             return ""
         if name in self.persons:

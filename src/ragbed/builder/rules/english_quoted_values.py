@@ -21,7 +21,7 @@ class Blank(NamedTuple):
     value: str
 
     def is_in(self, text: str) -> bool:
-        """Check whether a text contains the value, or one of the longer words in a name."""
+        """Check whether a text contains the value or, if the value is a name, one of its longer words."""
         is_number = self.value[0] in "£$€¥" or self.value[0].isdigit() or self.ask == "Which number"
         parts = [self.value] if is_number else [word for word in self.value.split() if len(word) > 3]
         return any(re.search(rf"(?<![\w.,]){re.escape(part)}(?![\w]|[.,]\d)", text) for part in parts)
@@ -73,12 +73,12 @@ _LABELS = re.compile(
     r"|\b(?:pp?|nos?|vols?|figs?|ch|arts?|secs?|paras?|op|ext|tel|ref)\. $|\b(?:\d|one|two|three|out) (?:in|of) $",
     re.IGNORECASE,
 )
-_ROUGH = re.compile(r"(?:\b(?:some|say|circa|c\.|ca\.)|[~≈±]) ?$", re.IGNORECASE)  # before an approximate value
-# A number that is the name of a model: "replaced the 340, which".
+_ROUGH = re.compile(r"(?:\b(?:some|say|circa|c\.|ca\.)|[~≈±]) ?$", re.IGNORECASE)  # precedes an approximate value
+# A number that is the name of a product model: "replaced the 340, which".
 _MODEL = re.compile(rf"\b[Tt]he {BLANK}(?:[,;.]| (?:was|is|are|has|had|were|costs?|weighs?|uses|can|and|or)\b)")
-# The noun that a number counts, which is missing in "a loss of 0.3 million".
+# A noun after a number, which says what is counted; there is none in "a loss of 0.3 million".
 _NOUN = re.compile(r" (?!(?:is|was|were|are|has|had|in|of|to|by|and|or|for|from|at|on|with|as|than|but)\b)[a-z]")
-# Words before the hour of an opening or a departure.
+# Words before the time of an opening or a departure.
 _OPENS = re.compile(
     r"\b(?:opens?|closes?|starts?|ends?|begins?|leaves?|arrives?|departs?|runs?|goe?s?) (?:at|until|till|from) $"
 )
@@ -154,7 +154,7 @@ def _is_past(sentence: str, found: re.Match[str]) -> bool:
 
 
 def _is_person(found: re.Match[str], names: Names) -> bool:
-    """Check that a name is a person's, based on a role or title, or on how the text uses the name."""
+    """Check that a name is that of a person, based on a role or title, or on how the text uses the name."""
     has_role = re.match(r"(?:[Bb]y|[Aa]fter|[Uu]nder) ", found[0]) is None or found["role"] is not None
     is_titled = re.match(rf"{TITLES} ", found["value"]) is not None
     if _COMPANY.search(found["value"]) or ORGANISATION.search(found["value"]):

@@ -10,7 +10,7 @@ from ragbed.builder.rules.english_names import Names
 from ragbed.builder.rules.english_words import NAME, NUMBER, ORGANISATION, WORKS, YEAR
 from ragbed.builder.rules.facts import Fact
 
-# Past forms with the base forms that are used after "did" in questions.
+# Past forms of verbs, and the base forms that follow "did" in questions.
 _BASE = {
     "produced": "produce", "sold": "sell", "carried": "carry", "had": "have", "employed": "employ", "handled": "handle",
     "lent": "lend", "delivered": "deliver", "transported": "transport", "exported": "export", "recorded": "record",
@@ -35,7 +35,7 @@ _WORK_VERBS = (
 
 
 def fits(clause: Clause, what: str) -> bool:
-    """Check that a clause's subject is specific enough for a question with the verb or noun `what`."""
+    """Check that a clause's subject is specific enough for a question with the given verb or noun."""
     if what in _WORK_VERBS:
         return any(f" {work} " in f" {clause.subject} " for work in WORKS)
     is_known = clause.is_thing or ORGANISATION.search(clause.name) is not None

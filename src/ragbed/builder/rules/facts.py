@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ragbed.schema import Lang
 
-# Minimum length of a line in a wrapped paragraph; shorter lines without a full stop are headings.
+# Minimum number of characters in a line of a wrapped paragraph; shorter lines without a full stop are headings.
 _WRAPPED: dict[Lang, int] = {"en": 45, "zh": 25}
 
 
@@ -96,8 +96,8 @@ class Fact(NamedTuple):
     question: str
     answer: str
     sentence: str
-    # 0: a complete question; 1: a quotation that is clear on its own; 2: a quotation that is clear with its title; 3: a
-    # quotation that refers to other sentences of its text.
+    # Form of the question: 0 for a complete question, 1 for a quotation that is clear on its own, 2 for one that is
+    # clear with its title, and 3 for one that refers to other sentences in the text.
     rank: int = 0
 
 

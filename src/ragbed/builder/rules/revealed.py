@@ -1,4 +1,4 @@
-"""Check whether a question reveals its answer in other words, e.g. by a regnal year, two dates or a known count."""
+"""Check whether a question reveals its answer in another form, e.g. as a regnal year, two dates or a known count."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _DURATION: dict[Lang, re.Pattern[str]] = {
     "en": re.compile(r" (?:\w+ )?(?:days?|nights?|weeks?|months?|years?|minutes?|hours?)\b"),
 }
 _CLOCK = re.compile(r"(?<![\d.:])([01]?\d|2[0-4])[:：.]([0-5]\d)(?![\d%])(?! ?(?:%|million|metres|km|m\b))")
-_MAX_DATES = 6  # maximum number of dates or times in a sentence to compare
+_MAX_DATES = 6  # maximum number of dates or times to compare per sentence
 _NO_YEAR = (2023, 2024)  # a common year and a leap year, for dates without a year
 
 

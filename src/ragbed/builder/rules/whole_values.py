@@ -30,7 +30,7 @@ _CHINESE_SMALLER = (
     "(?:个?月|周|天|日|个?小时|分钟?|刻钟?|秒钟?|里|米|尺|寸|厘米|公分|毫米|公斤|斤|两|钱|克|元|角|毛|分|亩"
     "|平方米|毫升|升|斗|合)"
 )
-# The rest of a value with a smaller unit, or a fraction, after the value; and a larger unit before it.
+# A number with a smaller unit or a fraction after a value, and a number with a larger unit before it.
 _REST: dict[Lang, re.Pattern[str]] = {
     "en": re.compile(
         rf" ?{_LARGER}{_JOINED}{_COUNT}(?: ?{_SMALLER}\b|[,.;)]|$)"
@@ -74,7 +74,7 @@ def is_whole_value(answer: str, sentence: str) -> bool:
 
 
 def _is_part_of_number(answer: str, before: str, after: str) -> bool:
-    """Check whether more digits or another dimension belong to a number."""
+    """Check whether a number is only one group of digits in a longer number, or one of several dimensions."""
     if not re.match(r"[£$€¥]? ?\d", answer):
         return False
     is_rest = re.match(r"\d{3}(?!\d)", answer) and _DIGITS_BEFORE.search(before)

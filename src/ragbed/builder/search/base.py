@@ -92,7 +92,7 @@ class Query(Struct, frozen=True, kw_only=True):
     before: str | None = None  # ISO date of the newest allowed result
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
-    count: int = 10  # maximum number of hits: pages per question, as in the paper
+    count: int = 10  # maximum number of hits; the paper uses ten pages per question
 
     def __post_init__(self) -> None:
         for day in (self.after, self.before):

@@ -12,7 +12,7 @@ from ragbed.builder.search.served import SearchRequest, SearchService
 
 _LANGUAGES = {"en": "lang_en", "zh": "lang_zh-CN|lang_zh-TW"}
 _COUNT = 10
-_DATES = ("article:published_time", "og:published_time", "publishdate", "date")  # meta tags with the date
+_DATES = ("article:published_time", "og:published_time", "publishdate", "date")  # meta tags with the publication date
 
 
 class _PageMap(Struct):

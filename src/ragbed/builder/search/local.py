@@ -26,7 +26,7 @@ _DEPTH = 200  # number of passages per ranking: twenty per hit, because a docume
 _RRF = 60  # the constant k of reciprocal rank fusion (Cormack et al., 2009)
 _MAX_TERMS = 64  # maximum number of query words to use
 _BLOCK = 8_192  # number of vectors to read and multiply at a time, to avoid a second copy of all vectors in memory
-_CHECKED = 1_000  # number of passages to filter in one query
+_CHECKED = 1_000  # number of passages to filter per database query
 _SNIPPET = 160  # maximum length of a snippet in characters
 _OF = "FROM passages JOIN documents ON documents.id = document"
 
@@ -37,7 +37,7 @@ class _LocalSearchEngine:
     def __init__(self, index: LocalIndex) -> None:
         self._index = index
         self._vectors: dict[Lang, tuple[array[int], list[np.ndarray]]] = {}
-        self._read: dict[Lang, int | None] = {}  # the last passage in the file when the vectors were read
+        self._read: dict[Lang, int | None] = {}  # ID of the last passage when the vectors were read
 
     async def search(self, query: Query) -> list[Hit]:
         terms = list(dict.fromkeys(words_of(query.text)))[:_MAX_TERMS]
@@ -65,7 +65,7 @@ class _LocalSearchEngine:
         return self._first_allowed(query, self._rank_by_words(" OR ".join(f'"{term}"' for term in terms)))
 
     def _rank_by_words(self, match: str) -> Iterator[int]:
-        # Most searches need only the first passages, and sorting the others takes longer than finding them.
+        # Most searches need only the first passages. The others are sorted only on demand, because sorting is slow.
         for limit, offset in ((_CHECKED, 0), (-1, _CHECKED)):
             for (number,) in self._index.rows(
                 "SELECT rowid FROM words WHERE words MATCH ? ORDER BY rank, rowid LIMIT ? OFFSET ?",
@@ -91,7 +91,7 @@ class _LocalSearchEngine:
 
         vector = np.frombuffer(packed, np.float16).astype(np.float32)
         numbers, blocks = self._load(query.lang)
-        # `einsum` uses one thread; the threads of a matrix product wait actively for the next one.
+        # `einsum` uses one thread; a matrix product would use several, which busy-wait for the next product.
         products = (np.einsum("ij,j->i", block.astype(np.float32), vector) for block in blocks)
         scores = np.concatenate([np.zeros(0, np.float32), *products])
         return self._first_allowed(query, (numbers[at] for at in np.argsort(-scores, kind="stable").tolist()))
@@ -164,5 +164,5 @@ def _snippet(text: str, terms: list[str]) -> str:
 def open_local(setting: SearchContext) -> SearchEngine:
     """Open an engine that searches the context's index."""
     if setting.index is None:
-        raise UsageError("The `local` search engine requires a document index.")
+        raise UsageError("The `local` search engine requires a document index; set `index` in the search context.")
     return _LocalSearchEngine(setting.index)

@@ -163,7 +163,7 @@ class HttpSearchEngine:
                 return await read_body(response, _MAX_BYTES)
         except (aiohttp.ClientError, TimeoutError, FetchFailed, ValueError) as error:
             failed = _failure(self.name, error)
-        raise failed  # raised outside the handler, because the error's text may contain the URL with the key
+        raise failed  # raised outside the handler, because the original error may contain the URL with the key
 
 
 def _failure(name: str, error: Exception) -> SearchFailed:

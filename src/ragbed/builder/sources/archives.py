@@ -50,7 +50,7 @@ class _Decompressed(gzip.GzipFile):
     """A decompressed archive. warcio would read only the first record of a file that is compressed as a whole."""
 
     def read(self, size: int | None = -1) -> bytes:
-        """Return the next bytes; convert EOFError to another error, as warcio would treat it as the end of the file."""
+        """Return the next bytes, but never raise EOFError, which warcio would treat as the end of the file."""
         try:
             return self.read1(-1 if size is None else size)
         except EOFError as error:

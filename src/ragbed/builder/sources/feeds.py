@@ -13,7 +13,7 @@ from ragbed.errors import RagbedError
 from ragbed.io.locations import read_regular
 from ragbed.schema import Reject
 
-_MAX_LEVELS = 3  # maximum nesting of sitemaps; the standard allows one level
+_MAX_LEVELS = 3  # maximum nesting depth of sitemaps; the standard allows one level
 _WEB = ("http://", "https://")
 
 

@@ -57,7 +57,7 @@ class HostPacer:
 
     @asynccontextmanager
     async def turn(self, host: str, interval_s: float = 0.0) -> AsyncIterator[None]:
-        """Wait for permission to send a request to a host; `interval_s` is the pause that the host requires."""
+        """Wait until a request to a host is allowed; `interval_s` is the pause that the host requires."""
         lane = self._lanes[host]
         async with lane.lock:
             await asyncio.sleep(max(0.0, lane.free_at - self._clock()))

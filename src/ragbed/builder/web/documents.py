@@ -28,7 +28,7 @@ _ISO_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _FRONT_MATTER = re.compile(r"\A---\n(.*?)\n---\n", re.DOTALL)
 
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
-# The elements of a paragraph that contain text, and functions that return it.
+# The elements of a paragraph that contain text, and functions that return the text.
 _WORD_TEXT: dict[str, Callable[[Any], str]] = {
     f"{_WORD}t": lambda node: node.text or "",
     f"{_WORD}tab": lambda _: "\t",
@@ -58,7 +58,7 @@ class ExtractedText(Struct, frozen=True, kw_only=True):
 
 
 class Unreadable(Exception):
-    """A document has no readable text. Any other exception means that the document is broken."""
+    """Raised if a document has no readable text. Any other exception means that the document is broken."""
 
 
 def _read_html(job: ReadJob) -> ExtractedText:

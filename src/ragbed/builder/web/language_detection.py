@@ -24,7 +24,8 @@ _SCRIPTS = {
     "latin": re.compile(r"[A-Za-z\u00c0-\u024f]+"),
 }
 _OTHER_LETTERS = re.compile(r"[\u0370-\u1fff\ua000-\uabff]+")
-# Matches only words that are not names, because news may be full of names and titles such as The Voice of Germany.
+# Matches only words that are not names, because news articles may contain many names and titles such as The Voice of
+# Germany.
 _SMALL = re.compile(r"\bThe(?= [a-z\d])|\b[a-z\u00df-\u00f6\u00f8-\u00ff][A-Za-z\u00c0-\u024f]*")
 # English words that do not occur in related languages, with rare exceptions ("and" means "duck" in Danish).
 _ENGLISH = _words(
@@ -46,18 +47,18 @@ _FOREIGN = _words(
     "aan als auch auf aus bei bij dan dass dat dem den der des deur dit door durch een eine einem einen einer er"
     " es geen haar heeft het hij hy ihr ist kein maar met mit naar nach nicht nie niet noch nog ook op sich sie"
     " sind sy te uit und van vom von voor vor werd wird wordt zijn zu zum zur für"
-    # Words of Danish, Norwegian and Swedish.
+    # Danish, Norwegian and Swedish words.
     " af att av ble blev de det eller en ett fra från ha han har hun i ikke inte med mot og och også om på seg sig"
     " som til till var ved är"
-    # Words of Romance languages.
+    # Words from Romance languages.
     " au aux avec che con da dans del della di din du e el est et gli il la las le les los mais não o os ou para"
     " pas por pour que qui se si sur un una une um uma y à è și"
-    # Words of Polish and Czech.
+    # Polish and Czech words.
     " jak jest je na od po się są v w z za ze že że"
 )
 _MIN_ENGLISH = 2  # minimum number of different English words in an English text
-# Minimum share of English words among lower-case words. In English texts, about half of these are in the list; in short
-# news items, only an eighth.
+# Minimum share of English words among lower-case words. In English texts, about half of the lower-case words are in the
+# list; in short news items, only an eighth.
 _ENGLISH_SHARE = 0.1
 _KANA_SHARE = 0.05  # maximum ratio of kana to Han characters; Japanese has more, Chinese uses kana only in brand names
 

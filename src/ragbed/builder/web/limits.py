@@ -11,7 +11,7 @@ from ragbed.errors import UsageError
 
 NAME = "ragbed"  # the user agent matched in robots.txt
 USER_AGENT = f"{NAME}/{__version__}"
-MAX_PAGE_BYTES = 20 << 20  # maximum size after decoding; text pages take 0.1 to 2 MB
+MAX_PAGE_BYTES = 20 << 20  # maximum size of a page after decompression; most text pages are between 0.1 and 2 MB
 
 FetchOutcome: TypeAlias = Literal[
     "ok",
@@ -26,7 +26,7 @@ FetchOutcome: TypeAlias = Literal[
     "protocol",  # the response is not valid HTTP
     "status",  # the server refused the request
     "redirect",  # too many redirects, or a redirect to an unsupported URL
-    "type",  # documents of this type are not read
+    "type",  # documents of this type are not supported
     "size",  # the page is larger than allowed
     "encoding",  # the content cannot be decompressed
     "empty",  # the response is empty
@@ -39,7 +39,7 @@ class FetchLimits:
 
     per_host_s: float = 1.0  # pause between requests to the same host; different hosts are fetched in parallel
     longest_delay_s: float = 60.0  # maximum pause; hosts whose robots.txt requires a longer one are skipped
-    connect_s: float = 10  # time limit for connecting, including the name lookup
+    connect_s: float = 10  # time limit for connecting, including the DNS lookup
     idle_s: float = 15  # maximum pause between two parts of a response
     total_s: float = 60  # time limit for one response, however slowly it arrives
     max_bytes: int = MAX_PAGE_BYTES

@@ -24,11 +24,11 @@ from ragbed.schema import Lang
 
 ReadOutcome: TypeAlias = Literal[
     "ok",
-    "type",  # there is no reader for this type
+    "type",  # there is no reader for this type of document
     "size",  # the page is larger than allowed
     "charset",  # the content cannot be decoded
     "encrypted",
-    "broken",  # the file is not valid for its type
+    "broken",  # the file is not a valid document of its type
     "empty",  # the document has no text
     "time",  # reading took too long
     "memory",  # reading needed too much memory
@@ -90,7 +90,7 @@ def _serve(source: BinaryIO, sink: BinaryIO, allow_time: Callable[[], None]) -> 
             answer = read(decoder.decode(frame))
         except MemoryError:
             answer = ReadResult(outcome="memory", reason="reading the document requires too much memory")
-        except Exception as error:  # libraries may raise anything on hostile input
+        except Exception as error:  # libraries may raise any exception for hostile input
             answer = ReadResult(outcome="broken", reason=f"the document cannot be read ({type(error).__name__})")
         packed = encoder.encode(answer)
         sink.write(len(packed).to_bytes(LENGTH_BYTES, "big") + packed)

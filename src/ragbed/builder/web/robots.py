@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from protego import Protego
 
 _MAX_BYTES = 512 << 10  # RFC 9309, 2.5: read at least 500 KiB
-_MAX_REDIRECTS = 5  # RFC 9309, 2.3.1.2
+_MAX_REDIRECTS = 5  # RFC 9309, 2.3.1.2: follow at least five redirects
 _VALID_S = 86_400  # RFC 9309, 2.4: use a cached file for at most a day
 _FAILED_S = 300  # seconds to skip a host after a failure
 # Maximum number of rules multiplied by the number of agents. Parsing this many takes half a second and 25 MB; large
@@ -43,7 +43,7 @@ class _Rules:
     valid_until: float
     parser: Protego | None = None
     problem: FetchFailed | None = None
-    # Number of characters in wildcard rules, each of which may be compared with every character of a URL.
+    # Number of characters in wildcard rules, each of which may be compared with every character in a URL.
     wild_chars: int = 0
 
 

@@ -42,11 +42,11 @@ class CatalogEntry(Struct, frozen=True):
     licence: str
     files: tuple[CatalogFile, ...]
     megabytes: float  # total size, rounded
-    terms: str = ""  # the licence's requirements, in one line
+    terms: str = ""  # a one-line summary of the licence's requirements
     cite: str = ""
     source: str | None = None  # URL of the folder with the files; None for bundled datasets
     version: str = ""  # the pinned version of the source; each version has its own folder
-    package: str = ""  # a Python package that includes the files
+    package: str = ""  # name of a Python package that includes the files
 
 
 _SMOLLM2_COMMIT = "ab810cf68114990406fdf996510dd3d3c6adbdf5"
@@ -124,7 +124,7 @@ _FILES = (".jsonl", ".json", ".ndjson", ".parquet")  # dataset file suffixes; a 
 _MAX_SHOWN = 5  # maximum number of a folder's files to list in a message
 _UNKNOWN_LICENCE = "unknown licence; state this when you redistribute the data"
 _PACKAGE = Path(__file__).parent.parent
-# Folders in the ragbed package that other programs read.
+# Folders in the ragbed package that other programs use, by name.
 PLACES = {"lm-eval": str(_PACKAGE.parent / "interop" / "harnesses" / "lm_eval_tasks")}
 
 
@@ -142,7 +142,7 @@ def files_here(entry: CatalogEntry, root: Path) -> list[Path]:
 
 
 def package_folders(entry: CatalogEntry) -> list[Path]:
-    """Return the folders of the package that contains an entry's files, or an empty list if it is not installed."""
+    """Return the folders of the package with an entry's files, or an empty list if the package is not installed."""
     # Locate the package without importing it, because its code may need libraries that are not installed.
     package = importlib.util.find_spec(entry.package) if entry.package else None
     return [Path(folder) for folder in (package and package.submodule_search_locations) or ()]
@@ -169,7 +169,7 @@ def licence_of(dataset: Dataset) -> str:
 
 
 def open_data(specs: list[str], root: Path | None = None) -> list[Dataset]:
-    """Open datasets by path, URL, `NAME=PATH`, or a name that `ragbed data list` shows.
+    """Open datasets by path, URL, `NAME=PATH`, or a name listed by `ragbed data list`.
 
     A file takes precedence over a catalogue name.
 
@@ -233,7 +233,7 @@ def _check_file(path: Path) -> None:
 def find_dataset(spec: str, root: Path) -> Path:
     """Return the file for a path or a catalogue name."""
     path, names = Path(spec), dataset_names()
-    # A folder cannot be a dataset, so a folder with the same name does not hide a dataset.
+    # A folder that has the name of a known dataset does not hide the dataset.
     if _exists(path) and not (path.is_dir() and spec in names):
         return path
     if spec not in names:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Arrival:
-    """The result of installing one file. `set_aside` is the new name of an invalid file that was in the way."""
+    """The result of installing one file. `set_aside` is the new name of an invalid file that was replaced."""
 
     file: str
     state: Literal["here", "brought", "missing", "failed"]

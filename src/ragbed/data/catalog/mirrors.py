@@ -1,4 +1,4 @@
-"""Mirrors of the servers that data is downloaded from. They need not be trusted, because checksums are pinned."""
+"""Mirrors of the download servers. Mirrors need not be trusted, because the checksums are pinned."""
 
 from __future__ import annotations
 

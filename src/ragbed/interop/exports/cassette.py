@@ -43,13 +43,13 @@ from ragbed.schema import Case
 _RUNS = (f"{JUDGES}/*", f"{DIAGNOSES}/**")
 _FILES = ("labels.jsonl", f"{DIAGNOSES}/*.jsonl")
 
-# The paths that a cassette may write to, i.e. those matched by `_RUNS` and `_FILES`.
+# The paths that may occur in a cassette, i.e. those matched by `_RUNS` and `_FILES`.
 _WORD = r"(?!\.)[\w.,=@+-]+"
 _RUN_PATH = re.compile(rf"{JUDGES}/{_WORD}|{DIAGNOSES}(/{_WORD})+(?<!\.jsonl)")
 _FILE_PATH = re.compile(rf"labels\.jsonl|{DIAGNOSES}/{_WORD}\.jsonl")
 
 _SESSION = 1
-# Maximum number of runs: the run itself, one per judge criterion and settings, and one per intervention.
+# Maximum number of runs: the run itself, one per judge criterion and judge settings, and one per intervention.
 _MAX_RUNS = 100
 
 
@@ -91,7 +91,7 @@ def _write_attached(cassette: CassetteWriter, run: ExportedRun) -> None:
 
 
 def _find_files(folder: Path, patterns: Sequence[str]) -> list[Path]:
-    """Return the matching files in a run's folder.
+    """Return the files in a run's folder that match any of the patterns.
 
     Raises:
         UsageError: A file or one of its folders is a link. A cassette must not contain files from elsewhere.
@@ -106,7 +106,7 @@ def _write_run(cassette: CassetteWriter, run: ExportedRun, folder: str, written:
     known = [model for model in store.models().values() if run.model in (None, model[0])]
     models = tuple(sorted(known) if run.canonical else known)
     model_numbers = {name: number for number, (name, _) in enumerate(models)}
-    # Keep the order of the cases so that the run can be resumed, unless equal runs must give identical bytes.
+    # Keep the order of the cases so that the run can be resumed, unless equal runs must produce identical bytes.
     case_numbers = {case.case: number for number, case in enumerate(store.cases(by_name=run.canonical))}
     sent = {name: body for name, body in store.sent().items() if name in model_numbers}
     served = {name: names for name, names in store.served().items() if name in model_numbers}
@@ -154,13 +154,13 @@ class Replayed:
 
 
 def replay(path: Path, folder: Path) -> Replayed:
-    """Restore a cassette's run to a new folder, either completely or not at all.
+    """Restore a cassette's run to a new folder, which is created only if the complete run can be restored.
 
     Raises:
         UsageError: The folder exists, or the file does not.
         DataError: The cassette is damaged or was changed.
     """
-    deque(read_cassette(path), maxlen=0)  # verifies the checksum before any line is used
+    deque(read_cassette(path), maxlen=0)  # read all lines to verify the checksum before any of them is used
     make_folder(folder.parent)
     with write_whole_folder(folder) as inside:
         return _Reader(path, inside).restore()
@@ -259,7 +259,7 @@ class _Reader:
         try:
             return None if line is None else self._decoder.decode(line)
         except MALFORMED_JSON as error:
-            raise self._error(f"the line is not a valid part of a cassette: {error}") from error
+            raise self._error(f"the line is not a valid cassette line: {error}") from error
 
     def _error(self, problem: str) -> DataError:
         return DataError(self._path, problem, line=self._number)

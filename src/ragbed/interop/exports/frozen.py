@@ -150,7 +150,7 @@ class PartCounts:
         return line
 
     def part(self) -> TestbedPart:
-        """Return the part with the cases added so far."""
+        """Return the part, with the counts, hash and conditions of the cases added so far."""
         found = sorted(self.conditions)
         varying = [name for at, name in enumerate(_Condition._fields) if len({each[at] for each in found}) > 1]
         return TestbedPart(
@@ -228,7 +228,7 @@ def read_frozen(folder: Path) -> Frozen:
 
 
 def read_part(folder: Path, part: TestbedPart) -> Iterator[Case]:
-    """Yield the cases of a part.
+    """Yield the cases in a part of a frozen testbed.
 
     Raises:
         DataError: A line is not a case, or the file does not match its hash, which is checked after the last case.

@@ -47,7 +47,7 @@ from ragbed.interop.harnesses.lm_eval import load_frozen
 def load(part, condition="", **_):
     return load_frozen(Path(__file__).parent, part, condition)
 '''
-# The metrics that the harnesses average.
+# The scores that the harnesses average.
 METRICS = (
     *("correct", "refused", "flagged", "misled"),
     *("paper.correct", "paper.refused", "paper.flagged", "code.correct", "code.refused", "code.flagged"),

@@ -27,7 +27,7 @@ _IMPORTED = re.compile(r"temp ([0-9.]+|none)")  # matches the identity of a mode
 
 @dataclass
 class _Condition:
-    """The predictions file for one condition, and the labels and flags from which its totals are computed."""
+    """The predictions file for one condition, with the labels and flags from which the totals are computed."""
 
     path: Path
     sink: IO[bytes]
@@ -98,7 +98,7 @@ class _FileNames:
     """Builds file names as the original code does; imported files keep their names."""
 
     settings: dict[str, str]
-    identities: dict[str, str]  # identities by model; an imported model's identity is its temperature
+    identities: dict[str, str]  # identity strings by model; an imported model's identity is its temperature
 
     def of(self, result: StoredResult) -> str:
         case = result.case

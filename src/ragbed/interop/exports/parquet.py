@@ -18,7 +18,7 @@ from ragbed.scoring.retrieval import RANK_SCORES
 from ragbed.scoring.search import SEARCH_ERRORS, SEARCH_SCORES
 from ragbed.testbeds.prompts import prompt_hash
 
-_GROUP_ROWS = 1_000  # number of rows to hold in memory, about 10 MB of documents
+_GROUP_ROWS = 1_000  # number of rows to keep in memory, with about 10 MB of documents
 
 
 def write_trials(run: ExportedRun, sink: IO[bytes]) -> Written:
@@ -48,7 +48,7 @@ def case_row(case: Case) -> dict[str, object]:
 
 
 def _row(fields: dict[str, object], case: Case) -> dict[str, object]:
-    # All rows are feasible, stored cases, so fields about infeasibility and requests are left out.
+    # All rows are feasible cases that have been stored, so fields about infeasibility and requests are left out.
     kept = {name: value for name, value in fields.items() if name not in ("feasible", "reason", "tools")}
     return kept | {"prompt": prompt_hash(case.messages)}
 
@@ -104,7 +104,7 @@ class RowWriter:
 
 
 def _need_columns(rows: list[dict[str, Any]], schema: Any) -> None:  # noqa: ANN401 - pyarrow has no types
-    """Raise an error if a row has a field without a column, because pyarrow would drop it silently."""
+    """Raise an error if a row has a field without a column, because pyarrow would drop the field silently."""
     scores = {field.name for field in schema.field("scores").type} if "scores" in schema.names else set()
     for row in rows:
         if lost := {*row} - {*schema.names} | {*(row.get("scores") or ())} - scores:

@@ -78,7 +78,7 @@ class ExportedRun:
         return [name for name, _ in self.store.models().values()]
 
     def results(self, written: Written) -> Iterator[StoredResult]:
-        """Yield the selected results, and record those without a response; some formats leave these out."""
+        """Yield the selected results, and record the results without a response, which some formats leave out."""
         for result in self.store.results(by_name=self.canonical):
             if self.model not in (None, result.model):
                 continue
@@ -91,7 +91,7 @@ class ExportedRun:
             yield result
 
     def need_one_model(self, to: str) -> None:
-        """Reject a run with several models if the format holds only one model's responses.
+        """Reject a run with several models if the format can contain only one model's responses.
 
         Raises:
             UsageError: The run has several models, and none of them is selected.

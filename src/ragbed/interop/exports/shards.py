@@ -68,7 +68,7 @@ def write_shards(
         _fill(folder, what, names, records, kind)
     except BaseException:
         for name in (LIST, *names):
-            with suppress(RagbedError):  # the original error is reported instead
+            with suppress(RagbedError):  # the original error is reported instead of this one
                 remove(folder / name)
         raise
 

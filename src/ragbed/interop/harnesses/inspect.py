@@ -104,7 +104,7 @@ def ragbed_scorer() -> Scorer:
 
 @modelapi(name="cassette")
 class CassetteAPI(ModelAPI):  # type: ignore[misc]  # Inspect is not installed where types are checked
-    """Looks up responses by prompt; a recorded error or a missing response becomes a sample error."""
+    """Looks up recorded responses by prompt; a recorded error or a missing response becomes a sample error."""
 
     def __init__(
         self,

@@ -63,7 +63,7 @@ SHIPPED = {
 
 
 def make_shipped_cases(name: str) -> tuple[TestbedPart, list[Case]]:
-    """Generate the feasible cases of a built-in testbed; the result is deterministic.
+    """Generate the feasible cases of a built-in testbed deterministically.
 
     Raises:
         UsageError: The name is unknown, or the data has not been downloaded.

@@ -19,7 +19,7 @@ from ragbed.errors import UsageError
 _MAGIC = b"GGUF"
 _STRING, _ARRAY = 8, 9
 _NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
-_CONTROL = 3  # the type of a control token, e.g. the token that ends a turn
+_CONTROL = 3  # the GGUF token type for control tokens, e.g. the token that ends a turn
 _PART = re.compile(r"-(\d{5})-of-(\d{5})\.gguf$")
 _CACHE_BYTES = 2  # bytes per number in the KV cache (16-bit floats)
 
@@ -63,12 +63,12 @@ def read_weights(path: Path) -> Weights:
         UsageError: The file is missing, not a valid GGUF file, or not a chat model.
     """
     if not path.is_file():
-        problem = "is a folder" if path.is_dir() else "no such file"
+        problem = "the path is a folder" if path.is_dir() else "no such file"
         raise UsageError(f"llamacpp/{path}: {problem}. Choose a .gguf file, e.g. llamacpp/models/qwen.gguf.")
     for part in _parts(path):
         if not part.is_file():
             raise UsageError(
-                f"{part} is missing; {path.name} is one of several parts, which must all be in the same folder."
+                f"{part} is missing. Put all files of the split model in the folder that contains {path.name}."
             )
     try:
         with open(path, "rb") as file:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 # Default number of concurrent cases. Two cases could be decoded in one batch, but common prefixes would be prefilled
 # twice.
 _SLOTS = 1
-# Maximum number of consecutive processes that may exit without a response before the run stops.
+# Maximum number of consecutive llama.cpp processes that may exit without a response before the run stops.
 _MAX_RESTARTS = 3
 # An invisible character that breaks up the text of a control token in a document.
 _BREAK = "\u200c"
@@ -74,7 +74,7 @@ class LlamaModel:
             "messages": [self._escape(message) for message in case.messages],
             "max_tokens": max_tokens,
             "top_p": sampling.top_p,
-            # Disable llama.cpp's default filters, which would exclude tokens.
+            # Disable llama.cpp's default sampling filters, which would exclude improbable tokens.
             "top_k": 0,
             "min_p": 0,
         }
@@ -99,7 +99,7 @@ class LlamaModel:
 
     @property
     def raised_limits(self) -> tuple[int, ...]:
-        """The raised token limits with which a response may have been requested."""
+        """The values to which the initial token limit may be raised."""
         return self._limit.raised
 
     async def _call(self, body: bytes, max_tokens: int) -> Completion:
@@ -166,7 +166,7 @@ class LlamaModel:
             async with self._session.post(f"{engine.url}/{path}", data=body, headers=headers) as response:
                 content = await response.read()
         except aiohttp.ClientError as error:
-            await asyncio.sleep(0.1)  # an exiting process closes its connections before it ends
+            await asyncio.sleep(0.1)  # wait until the process has exited, because it closes its connections first
             reason = str(error) if engine.is_running else engine.last_words()
             raise Failure("server", f"llama.cpp stopped: {reason}") from None
         if response.status != 200:

@@ -78,7 +78,7 @@ class AnthropicModel(HttpModel):
             tool = {"name": TOOL, "description": read_texts(case.lang)["tool"]}
             body["tools"] = [tool | {"input_schema": tool_parameters(case.lang)}]
             body["messages"] = _write_messages(case.messages)
-        if sampling.top_p != 1:  # newer models accept either a temperature or top_p
+        if sampling.top_p != 1:  # newer models accept a temperature or top_p, but not both
             body["top_p"] = sampling.top_p
         return body | self._fields
 
@@ -96,7 +96,7 @@ class AnthropicModel(HttpModel):
 
     @property
     def calls_tools(self) -> bool:
-        """Whether tools can be used (see `ToolCalling`), which requires that thinking is not enabled."""
+        """Whether tools can be used (see `ToolCalling`), which requires thinking to be disabled."""
         return self._service.sampling.thinking in (None, False)
 
     def _parser(self, case: Case) -> Callable[[bytes], Completion]:
@@ -193,7 +193,8 @@ def _fields(service: ServiceConfig) -> dict[str, Any]:
     elif sampling.thinking is not None:
         if sampling.thinking < _MIN_BUDGET:
             raise UsageError(
-                f"thinking=budget={sampling.thinking} is too small: {service.name} requires at least {_MIN_BUDGET:,}."
+                f"thinking=budget={sampling.thinking} is too small: {service.name} requires at least "
+                f"{_MIN_BUDGET:,} tokens."
             )
         fields["thinking"] = {"type": "enabled", "budget_tokens": sampling.thinking}
     if sampling.reasoning_effort is not None:

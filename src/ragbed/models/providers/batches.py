@@ -1,4 +1,4 @@
-"""Submit and collect provider batches: many requests at half the price, with results within a day.
+"""Submit batches of requests, which providers process within a day at half the price, and collect the results.
 
 `OpenAIBatches` uses the file and batch endpoints of OpenAI, Azure and compatible servers, and `AnthropicBatches` uses
 Message Batches. Both can find a batch whose creation was not confirmed.
@@ -22,7 +22,7 @@ from ragbed.models.failures import Failure, from_status, retry_after_s
 from ragbed.models.retry_policy import RetryPolicy
 from ragbed.models.secrets import Scrubber
 
-_CLOCK_SKEW_S = 300  # maximum difference between the provider's clock and ours
+_CLOCK_SKEW_S = 300  # maximum difference between the provider's clock and the local clock, in seconds
 _MAX_PAGES = 100  # maximum number of pages to read from a list of batches
 _MAX_PAUSE_S = 60.0
 
@@ -155,7 +155,7 @@ class BatchService(ABC):
 
     @abstractmethod
     async def find(self, key: str, since: float, count: int, known: Collection[str]) -> str | None:
-        """Return the ID of the batch with the given key, or None if no batch has it, waiting if necessary.
+        """Find the batch with the given key, waiting if necessary. Return its ID, or None if there is no such batch.
 
         Args:
             key: The key.
@@ -266,7 +266,7 @@ class AnthropicBatches(BatchService):
         """Find batches by creation time and number of requests, wait for them to finish, and compare result IDs."""
         for candidate in await self._candidates(since, count, known):
             batch, pause = await self.look(candidate), 1.0
-            while not batch.is_over:  # the request IDs are visible only in the results
+            while not batch.is_over:  # the request IDs are available only in the results
                 await asyncio.sleep(pause)
                 batch, pause = await self.look(candidate), min(_MAX_PAUSE_S, 1.5 * pause)
             if any(result.id.startswith(f"{key}-") for result in await self.results(batch)):
@@ -372,7 +372,7 @@ def _decode(content: bytes) -> dict[str, Any]:
 def _text(row: Mapping[str, Any], name: str) -> str:
     value = row.get(name)
     if not isinstance(value, str) or not re.fullmatch(r"[\w.:-]{1,200}", value):
-        raise Failure("protocol", f"the batch status response has no valid {name!r}")
+        raise Failure("protocol", f"the batch status response has no valid {name!r} field")
     return value
 
 

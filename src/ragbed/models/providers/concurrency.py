@@ -6,18 +6,18 @@ kept if throughput hardly drops, because the additional calls would only wait in
 
 from __future__ import annotations
 
-# The initial concurrency: half of the default maximum, so that one trial shows whether the other half helps.
+# The initial concurrency: half of the default maximum, so that a single trial shows whether the maximum is better.
 START = 32
 _UP, _DOWN = 2.0, 0.7
 # Throughput must grow by this factor to justify higher concurrency; smaller differences are noise.
 _MIN_GAIN = 1.1
-# Minimum share of the throughput that must remain for a lower concurrency to be kept.
+# A lower concurrency is kept if at least this share of the previous throughput remains.
 _MAX_LOSS = 0.95
 # At first, throughput is measured over as many responses as there are concurrent calls, for a quick start. After the
 # first failed trial, it is measured over twice as many responses and at least one second, because responses come in
 # bursts.
 _LONG_ROUND, _LONG_ROUND_S = 2, 1.0
-# Maximum share of timeouts that is attributed to the server; a larger share means that there are too many calls.
+# If at least this share of the calls time out, the server is considered overloaded, and the concurrency is reduced.
 _MAX_LATE = 0.1
 # Initial and maximum number of measurements between a failed trial and the next trial. The number doubles after each
 # failed trial, so that trials become rarer.
@@ -70,7 +70,8 @@ class ConcurrencyControl:
         return responses >= self.open and span > 0
 
     def _start_round(self, now: float, *, settle: bool) -> None:
-        # The first responses after a change are ignored, because their calls were sent before the change.
+        # The first responses after a change in concurrency are ignored, because their calls were sent before the
+        # change.
         self._count, self._settle, self._started = 0, self.open if settle else 1, now
 
     def _judge(self, rate: float) -> None:

@@ -14,7 +14,8 @@ from msgspec import Struct
 from ragbed.errors import UsageError
 from ragbed.models.base import Sampling
 
-# A function that maps on, off or a token budget to request fields, or returns None if the provider has no such field.
+# A function that converts a thinking setting (on, off or a token budget) to request fields, or returns None if the
+# provider does not support the setting.
 ThinkingFields: TypeAlias = Callable[[bool | int], Mapping[str, Any] | None]
 
 
@@ -124,7 +125,7 @@ class CompatibleProvider(Struct, frozen=True):
 
 
 def _merge(fields: dict[str, Any], more: Mapping[str, Any]) -> None:
-    """Add fields, combining objects with the same name."""
+    """Add fields to a request body, merging objects with the same name."""
     for name, value in more.items():
         both = isinstance(value, dict) and isinstance(fields.get(name), dict)
         fields[name] = fields[name] | value if both else value

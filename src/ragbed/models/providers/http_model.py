@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ragbed.models.providers.batches import BatchClient
 
 _SECRET_HEADER = re.compile("auth|key|token|cookie|secret|password", re.IGNORECASE)
-_PROMPT_FIELDS = ("messages", "prompt", "system")  # fields that differ from case to case
+_PROMPT_FIELDS = ("messages", "prompt", "system")  # request fields that differ from case to case
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class HttpModel(ABC):
         return await self.complete_request(self.request(case), case)
 
     async def complete_request(self, request: bytes, case: Case) -> Completion:
-        """Call the server with the bytes from `request`; see `Posting`."""
+        """Call the server with the bytes that `request` returned; see `Posting`."""
 
         async def call(max_tokens: int) -> Completion:
             try:
@@ -159,7 +159,7 @@ class HttpModel(ABC):
 
     @property
     def raised_limits(self) -> tuple[int, ...]:
-        """The raised token limits with which a response may have been requested."""
+        """The values to which the initial token limit may be raised."""
         return self.limit.raised
 
     def request(self, case: Case) -> bytes:
@@ -228,7 +228,7 @@ class HttpModel(ABC):
 
 
 def _header_secrets(headers: Mapping[str, str]) -> list[ApiKey]:
-    """Return header values as secrets; unless its name suggests a secret, a header is hidden only in error messages."""
+    """Return header values as secrets; unless a header's name suggests a secret, hide its value only in messages."""
     return [ApiKey(value, in_messages_only=not _SECRET_HEADER.search(name)) for name, value in headers.items()]
 
 
@@ -240,7 +240,7 @@ def below(base: URL, path: str) -> URL:
 def _read_url(text: str, model: str) -> URL:
     url = valid_url(text)
     if url is None or url.scheme not in ("http", "https"):
-        # The message omits the URL, because it may contain a password.
+        # The URL may contain a password, so it is omitted from the message.
         raise UsageError(
             f"the URL of {model} is not valid because it lacks a host or does not start with http:// or https://. "
             "Correct the model string or the base URL variable, e.g. http://host:8000/v1."

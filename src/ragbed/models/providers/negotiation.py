@@ -106,7 +106,7 @@ class Negotiation:
         if name in self._fixed or name in self.learned:
             return False
         former = None if change is None else change.get("as")
-        if former in self.learned:  # the server has changed, and now accepts the former name
+        if former in self.learned:  # the server now accepts the former parameter name again
             del self.learned[former]
         else:
             self.learned[name] = change

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ragbed.models.providers.batches import OpenAIBatches
 
 _HINT = "check that the base URL belongs to an OpenAI-compatible API, e.g. http://host:8000/v1"
-# Values of finish_reason that indicate a content filter.
+# Values of finish_reason for a response that was blocked by a content filter.
 _FILTERED = frozenset({"content_filter", "sensitive", "safety"})
 
 # A billed response must not be discarded because of a field that is not needed, so such fields may have any type.
@@ -64,12 +64,12 @@ class _ChatCompletion(msgspec.Struct):
 
 
 _DECODER = msgspec.json.Decoder(_ChatCompletion)
-# Values of finish_reason that indicate the token limit; OpenAI uses `length`.
+# Values of finish_reason for a response that reached the token limit; OpenAI uses `length`.
 _LENGTH = frozenset({"length", "max_tokens", "model_length", "max_length"})
 # Types of content parts that contain reasoning.
 _THOUGHTS = frozenset({"thinking", "reasoning", "reasoning_content", "thought"})
-# Fields of a listed model that change only if the model does: weights and context length in vLLM, sizes in llama.cpp.
-# Other fields, such as times and permissions, change on every start or request.
+# Fields in a server's model list that change only if the model changes: weights and context length in vLLM, model sizes
+# in llama.cpp. Other fields, such as times and permissions, change on every start or request.
 _FIXED = ("id", "object", "owned_by", "root", "parent", "max_model_len", "meta", "digest")
 
 
@@ -136,7 +136,7 @@ class OpenAIModel(HttpModel):
         return hashlib.sha256(canonical(fields)).hexdigest()[:16] if fields else ""
 
     async def _learn_context(self, base: URL, entry: dict[str, Any]) -> None:
-        """Use the server's tokenizer if it has one, and its context length unless the user has set another."""
+        """Use the server's tokenizer, if available, and the server's context length, unless the user has set one."""
         is_llama = entry.get("owned_by") == "llamacpp"
         props = _read_object(await self._transport.look_up(base.with_path("/props")) if is_llama else None)
         context = reported_context(entry, props)
@@ -193,7 +193,7 @@ def _read_calls(calls: object) -> tuple[ToolCall, ...]:
         function = fields.get("function")
         function = function if isinstance(function, dict) else {}
         arguments = function.get("arguments")
-        if not isinstance(arguments, str):  # some servers send an object
+        if not isinstance(arguments, str):  # some servers send an object instead of a JSON string
             arguments = msgspec.json.encode(arguments).decode()
         extra = {name: value for name, value in fields.items() if name not in ("id", "type", "function", "index")}
         name = _text(function.get("name")) or ""
@@ -212,7 +212,7 @@ def _read_object(page: bytes | None) -> dict[str, Any]:
 
 
 def _find(page: bytes | None, field: str, key: str, values: tuple[str, ...]) -> dict[str, Any]:
-    """Return the first object in a JSON list whose `key` has one of the given values, or an empty dict."""
+    """Return the first object in a JSON list that has one of the given values for `key`, or an empty dict."""
     try:
         entries = _read_object(page).get(field, [])
         return next((entry for entry in entries if entry.get(key) in values), {})

@@ -17,8 +17,7 @@ from msgspec import Struct
 from ragbed.models.providers.concurrency import ConcurrencyControl
 from ragbed.models.providers.rate_limit import RateLimiter
 
-# The pause of a server's lane after its first failure, and the maximum pause. The pause doubles after each further
-# failure.
+# Initial and maximum length of a pause, in seconds, after a server fails. The pause doubles after each further failure.
 _PAUSE_S, _MAX_PAUSE_S = 1.0, 30.0
 # Initial estimate of the number of tokens per byte of a request: English has about four bytes per token, and Chinese
 # has three bytes per character.

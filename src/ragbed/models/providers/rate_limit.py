@@ -7,27 +7,29 @@ longer no call is refused, because the limit may have been lifted.
 
 from __future__ import annotations
 
-# The share of the accepted rate to use after a refusal, so that the rate stays below the limit for the first seconds.
+# After a refusal, the rate is set to this share of the accepted rate, so that it stays below the limit for a few
+# seconds.
 _CUT = 0.96
-# Initial growth of the rate per second. The rate reaches an unchanged limit again after four seconds, which costs one
-# or two refusals, about 1% of the calls at 50 per second. Lower rates grow by 1/2,500 per call, so that refusals are
-# equally rare.
+# Initial relative growth of the rate per second. The rate reaches an unchanged limit again after four seconds, which
+# costs one or two refusals, about 1% of the calls at 50 per second. Lower rates grow by 1/2,500 per call, so that
+# refusals are equally rare.
 _GROW, _GROW_CALLS = 0.01, 2500
 # The growth doubles every time this many seconds pass without a refusal, so that the request rate is ten times as high
 # 18 s after a limit is lifted.
 _DOUBLE_S = 3.0
 _MAX_GROW = 0.5
-# Growth per second while the rate is below half of its level before the refusals.
+# Relative growth of the rate per second while the rate is below half of its level before the refusals.
 _CATCH_UP = 1.0
 # After each further refusal, the stored rate from before the refusals is multiplied by this factor.
 _FORGET = 0.8
-# Calls per second to send while all calls are refused, so that a recovery of the server is noticed.
+# Minimum rate, in calls per second. It applies even if all calls are refused, so that the server's recovery is
+# detected.
 _MIN_RATE = 1.0
 # A limit that exceeds the actual rate by more than this factor has no effect, so it is removed.
 _LOOSE = 4.0
-# Maximum number of refusals that may be due to chance.
+# Maximum number of refusals that are attributed to chance.
 _CHANCE = 1
-# Refusals within this time count as one, because their calls had already been sent.
+# Refusals within this many seconds count as one, because the refused calls were sent before the rate was reduced.
 _SAME_REFUSAL_S = 0.5
 # Calls are counted over three seconds: long enough for a stable rate, short enough to follow changes. At the start, at
 # least half a second is used, because the first calls are sent together.

@@ -19,15 +19,16 @@ from ragbed.models.retry_policy import RetryPolicy
 from ragbed.models.secrets import ApiKey, Scrubber, secrets_in
 from ragbed.schema import Completion
 
-# A server that takes longer than this is assumed to be generating a response, because rejections arrive sooner.
+# A server that does not respond within this many seconds is assumed to be generating a response, because rejections
+# arrive sooner.
 _SLOW_S = 2.0
 _LOOK_UP_S = 5.0
 # Maximum number of attempts if no connection has ever succeeded, because the URL is then probably wrong.
 _FIRST_CONNECT_ATTEMPTS = 3
-# A case that has to wait longer than this is parked, and another one is sent in the meantime.
+# A case that has to wait for at least this many seconds is parked, and another case is sent in the meantime.
 _PARK_S = 2.0
-# Maximum number of parked cases, as a multiple of the concurrency. It is limited because after a crash, these cases
-# count as sent.
+# Maximum number of parked cases, as a multiple of the concurrency. The number is limited, because parked cases count as
+# sent after a crash.
 _MAX_PARKED = 8
 # Safety margin in seconds, because timers may fire early and no call may be sent before the time set by the server.
 _MARGIN_S = 0.01
@@ -107,7 +108,7 @@ class Transport:
         parse: Callable[[bytes], Completion],
         renew: Callable[[Failure], Awaitable[bytes | None]] = _keep_body,
     ) -> Completion:
-        """Post a body until a response can be parsed or the retries run out; every call gets an outcome.
+        """Post a body until a response can be parsed or no retries are left; every call returns an outcome.
 
         Args:
             body: The body of the request.
@@ -147,7 +148,7 @@ class Transport:
                 return replace(completion, latency_s=latency_s, attempts=attempt, usage=_total(completion, usage))
 
     async def look_up(self, url: URL, body: bytes | None = None) -> bytes | None:
-        """Return a small metadata page from a server, or None if there is none. A body, if given, is posted."""
+        """Return the body of a metadata response, or None if the request fails. If a body is given, post it."""
         limits = self._limits(_LOOK_UP_S)
         try:
             response = await self._servers[url.origin()].send(url, self._headers(), body, limits)

@@ -22,7 +22,7 @@ from ragbed.runs.store import StoredResult
 
 MOST_BYTES = 8_000_000  # Maximum total size of the blocks, so that a report stays below 10 MB.
 MOST_TRIALS = 20_000  # Maximum number of trials to read into memory.
-_BLOCK_TRIALS = 200  # Trials per block, which a browser unpacks in a few milliseconds.
+_BLOCK_TRIALS = 200  # Number of trials per block; a browser unpacks a block in a few milliseconds.
 
 
 # A function that returns the judgements on a response in the form that `case.js` draws.
@@ -86,7 +86,7 @@ class _Group:
         return fields | {"documents": documents, "messages": messages}
 
     def _pieces(self, content: str, documents: Iterable[str]) -> Iterator[str | int]:
-        """Yield the pieces of a prompt as text, with document numbers in place of the documents."""
+        """Yield the segments of a prompt as text, with document numbers in place of the documents."""
         start = 0
         for text in documents:
             found = content.find(text, start) if text else -1
@@ -105,7 +105,7 @@ def pack_cases(
     *,
     names: Mapping[str, str] | None = None,
 ) -> Packed:
-    """Pack the trials from runs. If not all trials fit, pack those of a fixed random sample of questions."""
+    """Pack the trials from runs. If not all trials fit, pack only the trials for a fixed random sample of questions."""
     known = {(cause.run, cause.name, cause.model, cause.repeat): cause for cause in causes}
     chosen, questions = _choose(runs)
     groups: dict[PackedQuestion, _Group] = {question: _Group() for question in chosen}

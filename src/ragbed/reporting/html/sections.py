@@ -17,7 +17,7 @@ from ragbed.reporting.summary import Paragraph
 from ragbed.reporting.tables import Report, ReportTable, TableColumn, TableRow
 from ragbed.schema import Estimate
 
-_SHORT = 8  # Maximum number of characters in a cell that is not wrapped.
+_SHORT = 8  # Maximum number of characters in a table cell whose text is not wrapped.
 _TONES = {"supported": "good", "contradicted": "bad", "inconclusive": "warn"}
 
 

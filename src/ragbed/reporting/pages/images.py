@@ -8,7 +8,7 @@ from types import ModuleType
 from ragbed.errors import UsageError
 from ragbed.reporting.pages.charts import Chart
 
-_DOTS = 3.0  # Pixels per point; an image is about 1,600 pixels wide, which is enough for print.
+_DOTS = 3.0  # Pixels per SVG unit; an image is about 1,600 pixels wide, which is enough for print.
 
 
 PICTURES: dict[str, Callable[[Chart], bytes]] = {

@@ -1,4 +1,4 @@
-"""Build HTML and SVG as trees. Only `write` creates markup, and it escapes all text, e.g. from models or documents."""
+"""Build HTML and SVG as trees. Only `write` creates markup, and it escapes all text from models and documents."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def raw(tag: str, content: str, **attributes: str) -> RawMarkup:
         ValueError: The content would end the element.
     """
     if f"</{tag}" in content.lower() or "<!--" in content:
-        raise ValueError(f"the content of <{tag}> contains its closing tag or the start of a comment")
+        raise ValueError(f"the content of <{tag}> must not contain its closing tag or the start of a comment")
     return RawMarkup(tag, el(tag, **attributes).attributes, (content,))
 
 

@@ -1,4 +1,4 @@
-"""Engines, which run long tasks either on this machine or on a cluster, with byte-identical results.
+"""Engines, which run long tasks on this machine or on a cluster and produce byte-identical results.
 
 To add an engine, write a module with a class that has the methods of `Engine`, and add it to ENGINES.
 """

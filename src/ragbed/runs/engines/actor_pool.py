@@ -24,7 +24,7 @@ _MAX_ENDS = 5  # maximum number of times in a row that a worker may die without 
 _RETRY_S, _WARN_AFTER_S = 0.5, 60.0
 _HOLD_S = 0.02  # seconds to hold back a job for a busy worker, so that it can be sent together with other jobs
 _MAX_CALLS = 100  # maximum concurrent calls to a worker's process: one waits for results, the others send jobs
-_MAX_MESSAGE = 300  # maximum number of characters of a Ray message to show
+_MAX_MESSAGE = 300  # maximum number of characters shown from a Ray message
 
 
 @dataclass(eq=False)
@@ -125,7 +125,7 @@ class ActorPool:
 
     @property
     def spare(self) -> int:
-        """How many of the jobs in `room` are only queued, summed over all workers."""
+        """The number of jobs in `room` that are queued rather than running, summed over all workers."""
         return sum(member.spare for member in self._members)
 
     async def begin(self) -> str:
@@ -179,7 +179,7 @@ class ActorPool:
 
     def _give(self, member: _Member, job: object) -> asyncio.Future[Any]:
         loop = asyncio.get_running_loop()
-        if not member.outbox:  # the first job schedules sending; jobs added before then are sent with it
+        if not member.outbox:  # the first job starts a timer; jobs added before it expires are sent together
             loop.call_later(_HOLD_S if member.is_busy else 0, member.send)
         self._given += 1
         member.outbox.append((self._given, job))
@@ -223,7 +223,7 @@ class ActorPool:
         check_version(ready.version, __version__)
         if self._what and ready.what and ready.what != self._what:  # some models do not always report an identity
             raise RagbedError(
-                f"the workers have different models: one has {ready.what}, another has {self._what}. Use the same "
+                f"the workers run different models: one runs {ready.what}, another runs {self._what}. Use the same "
                 "model on all nodes."
             )
         member.room, member.spare, self._what = ready.room, ready.spare, self._what or ready.what
@@ -280,7 +280,7 @@ def check_version(worker: str, driver: str) -> None:
     """
     if worker != driver:
         raise RagbedError(
-            f"a worker has ragbed {worker}, but this machine has {driver}. Install the same version on "
+            f"a worker runs ragbed {worker}, but this machine runs {driver}. Install the same version on "
             f"all machines: pip install 'ragbed[ray]=={driver}'"
         )
 

@@ -22,11 +22,11 @@ class Worker(Protocol[Job_contra, Result_co]):
 
     @property
     def room(self) -> int:
-        """The maximum number of concurrent jobs, which may grow."""
+        """The maximum number of concurrent jobs, which may increase over time."""
 
     @property
     def spare(self) -> int:
-        """How many of the jobs in `room` are only queued, to keep the worker busy while results are sent."""
+        """The number of jobs in `room` that are queued, so that the worker stays busy while results are sent."""
 
     async def begin(self) -> str:
         """Prepare the worker and return its identity, which must be the same for all workers in a pool."""
@@ -75,7 +75,7 @@ class Engine(Protocol):
         """
 
     def open_model(self, spec: str, wish: ModelConfig) -> Model:
-        """Open the model named by a model string; limits apply to all of its replicas together."""
+        """Open the model specified by a model string; limits apply to all of its replicas together."""
 
     def close(self) -> None:
         """Release all resources."""

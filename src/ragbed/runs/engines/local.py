@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from ragbed.models import ModelConfig
     from ragbed.models.base import Model
 
-_ALONE_S = 1.0  # approximate start-up time of a process; shorter work finishes sooner without more processes
+_ALONE_S = 1.0  # approximate start-up time of a process in seconds; shorter tasks finish sooner in this process
 _AHEAD = 3  # maximum number of running and queued jobs per process, to limit memory
 Job = TypeVar("Job")
 Result = TypeVar("Result")
 
 
 class LocalEngine:
-    """The default engine.
+    """The default engine, which uses only this machine.
 
     Args:
         workers: Number of processes, or None for the number of cores. It does not affect the results.
@@ -92,7 +92,7 @@ def _start_pool(workers: int) -> ProcessPoolExecutor:
 
 
 def _begin_worker() -> None:
-    """Ignore Ctrl-C, which the parent handles (else workers would print tracebacks), and exit when the parent exits."""
+    """Ignore Ctrl-C, so that workers print no tracebacks, and exit when the parent process exits."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 

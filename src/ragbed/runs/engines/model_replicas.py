@@ -14,7 +14,7 @@ from ragbed.schema import Case, Completion
 if TYPE_CHECKING:
     from ragbed.runs.engines.actor_pool import ActorPool
 
-# Suffixes of the environment variables to send to the workers: keys and URLs. Workers use their own values for all
+# Name suffixes of the environment variables to send to the workers: keys and URLs. Workers use their own values for all
 # other variables.
 _CARRIED = (
     "_API_KEY",
@@ -29,7 +29,7 @@ _FLAGS = ("reuses_prefixes", "answers_afresh")
 
 
 class WorkerResponse(NamedTuple):
-    """A completion, and the parameters that the worker sent to its server unless they have already been reported."""
+    """A completion and, unless already reported, the parameters that the worker sent to its server."""
 
     completion: Completion
     sent: Mapping[str, Any] | None
@@ -37,7 +37,7 @@ class WorkerResponse(NamedTuple):
 
 
 class ModelWorker:
-    """A model on a worker. A finished case makes room for another at once, so no extra jobs are queued."""
+    """A model on a worker. A new case can start as soon as another finishes, so no extra jobs are queued."""
 
     spare = 0
 
@@ -67,7 +67,7 @@ class ModelWorker:
 
 
 def share_wish(wish: ModelConfig, count: int) -> ModelConfig:
-    """Return the configuration of each replica, with its share of the user's limits."""
+    """Return the configuration for each replica, with its share of the user's limits."""
     carried = {name: value for name, value in wish.environ.items() if name.endswith(_CARRIED)}
     return replace(
         wish,

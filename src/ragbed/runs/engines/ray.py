@@ -32,7 +32,7 @@ from ragbed.runs.engines.model_replicas import ModelWorker, ReplicatedModel, sha
 
 INSTALL = "pip install 'ragbed[ray]'"
 _AHEAD = 3  # maximum number of running and queued jobs per core
-_RETRIES = 20  # maximum number of workers that may die during one job; more would not be a coincidence
+_RETRIES = 20  # maximum number of retries if workers die during a job, which is then the likely cause
 _CONNECT_S = 5.0
 _OWN = "local"  # Ray's address for a new cluster
 _RUNNING = "auto"  # Ray's address for the cluster that `ray start` started on this machine
@@ -231,7 +231,7 @@ def _find_running(ray: Any) -> str:
 
 
 def _check_address(address: str, own_ip: str) -> str:
-    """Return the head node's address after checking, within seconds, that it responds; Ray would take minutes."""
+    """Check within seconds that the head node responds (Ray would take minutes), and return its address."""
     host, _, port = address.rpartition(":")
     if "://" in address or not host or not port.isdigit():
         raise UsageError(
@@ -239,7 +239,7 @@ def _check_address(address: str, own_ip: str) -> str:
             "the command on a machine in the cluster, e.g. with `ray job submit`."
         )
     if host in ("localhost", "127.0.0.1"):
-        host = own_ip  # like Ray, because a head node listens on this address instead of localhost
+        host = own_ip  # as in Ray, because a head node listens on this address instead of localhost
     try:
         line = socket.create_connection((host.strip("[]"), int(port)), _CONNECT_S)
     except (OSError, OverflowError) as error:  # OverflowError: the port number is too large
@@ -256,7 +256,7 @@ def _check_address(address: str, own_ip: str) -> str:
 
 
 def _is_grpc(line: socket.socket) -> bool:
-    """Return whether the server speaks gRPC, as head nodes do. With TLS, return True and let Ray check it."""
+    """Return whether the server speaks gRPC, as head nodes do. With TLS, return True and let Ray check the server."""
     if environment.variables().get("RAY_USE_TLS", "0").lower() in ("1", "true"):
         line.close()
         return True

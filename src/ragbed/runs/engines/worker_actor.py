@@ -1,4 +1,4 @@
-"""Run a pool's worker as a cluster actor that takes jobs and returns results in batches.
+"""Run a pool's worker as a cluster actor that receives jobs and returns results in batches.
 
 A call between two processes takes nearly a millisecond, but each additional job in a call takes almost no time. Jobs
 that arrive together are therefore sent together, and so are results that are ready at the same time.
@@ -17,9 +17,9 @@ from ragbed import __version__
 from ragbed.errors import RagbedError
 from ragbed.runs.engines.base import Worker
 
-_GATHER_S = 0.005  # seconds to wait for more results after the first, because results often come in bursts
-_GATHER_SPARE_S = 0.5  # seconds to wait if jobs are queued; the wait ends early once half as many have finished
-_QUIET_S = 20.0  # seconds without a result after which a worker reports the jobs that it still has
+_GATHER_S = 0.005  # seconds to wait for more results after the first, because results often arrive in bursts
+_GATHER_SPARE_S = 0.5  # seconds to wait if jobs can be queued, or until half as many jobs have finished
+_QUIET_S = 20.0  # seconds without a result after which a worker reports its unfinished jobs
 
 
 class WorkerReady(NamedTuple):
@@ -45,7 +45,7 @@ class FinishedJob(NamedTuple):
 
 
 class WorkerUpdate(NamedTuple):
-    """A report from a running worker. After a quiet period, `held` lists its jobs, so that lost jobs are detected."""
+    """A running worker's report. If no job finishes for a while, `held` lists its jobs, to detect lost jobs."""
 
     room: int
     ended: list[FinishedJob]
@@ -94,7 +94,7 @@ class WorkerActor:
             self._tasks[number] = asyncio.create_task(self._do(number, job))
 
     async def take(self, opened: int) -> WorkerUpdate:
-        """Return finished jobs as soon as there are any or, after a quiet period, the numbers of the jobs still held.
+        """Return finished jobs as soon as there are any or, if none finishes for a while, the numbers of all jobs.
 
         Args:
             opened: The number of the latest opening known to the caller; results from earlier openings are discarded.

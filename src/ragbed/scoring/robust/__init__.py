@@ -18,7 +18,7 @@ _read = attrgetter(*_NAMES)
 # Verdicts by a hash of their inputs. Repeats often give the same response, and a report judges each response twice: for
 # its tables and for its cases.
 _JUDGED: dict[int, RobustVerdict] = {}
-_MOST_JUDGED = 8_192  # Maximum number of verdicts to keep, which take about 5 MB.
+_MOST_JUDGED = 8_192  # Maximum number of verdicts to cache; together, they take about 5 MB.
 
 
 def score(case: Case, reply: str) -> dict[str, Value]:

@@ -1,4 +1,4 @@
-"""Check whether each part of an answer is assigned to its own part of the question.
+"""Check whether each part of an answer is assigned to the part of the question that it answers.
 
 Only answers of the same kind can be confused: a date is never taken for a name. Two parts are in place if the
 distinctive words of their own sub-questions are closer to them than those of the other; without such words, if they are
@@ -24,16 +24,16 @@ BREAK = {"en": lazy(rf",? and (?={_ASKING})|[,;] (?={_ASKING})"), "zh": lazy("[,
 _WORD = lazy(r"[\u4e00-\u9fff]|[a-z]{3,}|[0-9]+")
 _AND = {"en": lazy(r",? and (?:the )?|, (?:the )?"), "zh": lazy("以及|[、和与及跟]")}
 _LIMIT_ZH = lazy("[的是在有,。?:;]|分别|各|什么|哪|谁|多少")
-_LONGEST_ITEM = 8  # characters of the first and the last item that a Chinese question lists
-_STEM = 4  # letters that related words share, e.g. melting and melts
-_NEAR = 8  # a word at this distance counts half
+_LONGEST_ITEM = 8  # maximum number of characters in the first and the last item of a list in a Chinese question
+_STEM = 4  # number of leading letters that related words share, e.g. melting and melts
+_NEAR = 8  # distance in characters at which a word counts half
 _FAR = 10_000
 _FUNCTION_WORDS = words(
     "the and was were are did does who what when where which how many much with from has had have that this for its "
     "his her their they she him them whose whom been being year date name named called"
 )
 _FUNCTION_CHARACTERS = frozenset("的是在有了谁哪什么多少各分别年月日之为和与及")
-# Words that mean the same in a question and in a response but start with other letters.
+# Groups of related words that do not start with the same letters.
 _STEMS = {
     word: group.split()[0]
     for group in (
@@ -89,7 +89,7 @@ def _is_in_place(
 
 
 def _closeness(key: frozenset[str], mentions: Sequence[Mention], every: Sequence[Mention], text: str) -> float:
-    """Return how close the words of a sub-question are to the mentions of an answer. Shared numbers count most."""
+    """Return how close a sub-question's words are to the mentions of an answer. Numbers count more than words."""
     best = 0.0
     for mention in mentions:
         before, after = sides_of(text, mention, every)
@@ -109,7 +109,7 @@ def text_around(text: str, mention: Mention, mentions: Sequence[Mention]) -> str
 
 
 def sides_of(text: str, mention: Mention, mentions: Sequence[Mention]) -> tuple[str, str]:
-    """Return the parts of `text_around` before and after a mention."""
+    """Return the text before a mention and the text after it, with the same limits as `text_around`."""
     previous = start = max((other.end for other in mentions if other.end <= mention.start), default=0)
     if start and (stop := _CLAUSE.search(text, start, mention.start)):
         start = stop.start()  # skip the rest of the clause that contains the previous mention
@@ -130,7 +130,7 @@ def _distinctive_words(question: str, lang: Lang, count: int) -> tuple[frozenset
     """Return the words that distinguish each sub-question, or an empty tuple if the question cannot be split."""
     folded = fold_question(question, lang)
     parts = [part for part in BREAK[lang].split(folded) if part.strip()]
-    if lang == "en" and len(parts) > count:  # an introduction, e.g. 'In the divorce, who got the house and …'
+    if lang == "en" and len(parts) > count:  # skip an introduction, e.g. 'In the divorce, who got the house and …'
         parts = parts[-count:]
     if len(parts) != count:
         parts = _listed(folded, lang, count)
@@ -139,7 +139,7 @@ def _distinctive_words(question: str, lang: Lang, count: int) -> tuple[frozenset
 
 
 def _listed(question: str, lang: Lang, count: int) -> list[str]:
-    """Return what a question lists, e.g. 'captain' and 'coach' for 'the captain and the coach of the team'."""
+    """Return the items listed in a question, e.g. 'captain' and 'coach' for 'the captain and coach of the team'."""
     parts = _AND[lang].split(question)
     if len(parts) != count or count == 1:
         return []
@@ -151,7 +151,7 @@ def _listed(question: str, lang: Lang, count: int) -> list[str]:
 
 
 def _words(text: str) -> Iterator[tuple[str, int, int]]:
-    """Yield the beginnings of the English words, the numbers and the Chinese characters of a text with their spans."""
+    """Yield the English word stems, the numbers and the Chinese characters in a text, each with its span."""
     for match in _WORD.finditer(text):
         word = match[0]
         if word.isascii() and word not in _FUNCTION_WORDS:

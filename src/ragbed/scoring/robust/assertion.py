@@ -219,7 +219,7 @@ def only_negates(text: str, mention: Mention) -> bool:
 
 
 def is_correcting(text: str, mention: Mention) -> bool:
-    """Return whether a response presents a mention as the correct answer instead of another."""
+    """Return whether a response presents a mention as the correct answer in place of a wrong one."""
     return _CORRECTING.search(sentence_around(text, mention)[0]) is not None
 
 
@@ -270,7 +270,7 @@ def _is_alternative(text: str, before: str, after: str, mention: Mention, same: 
     if _MIGHT_NOT.match(after) or _OR_WAS.match(text, mention.end):
         return True
     following = _OR_AFTER.match(after)
-    if following:  # 'ESA, or European Space Agency' names the same thing twice
+    if following:  # 'ESA, or European Space Agency' names one agency twice
         end = mention.end + following.end()
         return not any(end <= other.start <= end + 4 for other in same)
     if len(_MAYBE.findall(before)) + len(_MAYBE.findall(after)) > 1:  # 'maybe A, maybe B'

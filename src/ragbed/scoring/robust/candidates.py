@@ -46,7 +46,7 @@ _STARTERS = words(
     "just even still yet once given considering looking going early late later next last several other such same "
     "please let although whether whereas early final short official officials newspapers reports experts people someone"
 )
-# Words that deny knowledge, such as Unknown and Insufficient; at the start of a sentence, they are not names.
+# Words for missing information, such as Unknown and Insufficient; at the start of a sentence, they are not names.
 _NEGATIVE = lazy(
     "^(?:(?!united$)(?:un|in|im|non)[a-z-]*(?:ed|able|ible|ain|ive|ete|ate|ent|own|sure|clear|told)|none|nothing"
     "|nobody|nowhere|neither|cannot|unable|null|nil|zero|absent|beyond|silent|pass|missing|impossible)$"
@@ -100,7 +100,7 @@ def _quantities(slot: GoldSlot, asked: Asked, response: FoldedResponse) -> Itera
     units = {wanted.unit for wanted in slot.quantities}
     for found in response.quantities:
         written = response.text[found.start : found.end]
-        # 一 in 一条 is an article here.
+        # In words such as 一条, 一 is an article unless the answer has the same unit.
         is_article = written[:1] == "一" and len(written) == 2 and found.unit not in units
         if found.value in values or is_article or written in asked.text:
             continue

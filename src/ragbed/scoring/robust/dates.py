@@ -20,7 +20,7 @@ class Date(NamedTuple):
     end: int
 
     def matches(self, wanted: Date, known: Date | None = None) -> bool:
-        """Return whether the date is at least as precise as the wanted one and agrees with it.
+        """Return whether the date agrees with the wanted date and is at least as precise.
 
         Args:
             wanted: The expected date.
@@ -60,7 +60,7 @@ _DAYS = {word: number for number, word in enumerate(_ORDINALS, start=1)} | {
     "thirtieth": 30,
     "thirty-first": 31,
 }
-# Patterns start with a character instead of a lookbehind, because the regex engine finds characters faster.
+# Each pattern starts with a character instead of a lookbehind, which makes the search faster.
 _FREE = r"(?<![0-9a-z].)(?<![0-9][.,/-].)"
 
 
@@ -96,7 +96,7 @@ _CHINESE_PATTERNS = [
         rf"(?P<year>民国(?:[0-9]{{1,2}}|{_HAN}{{1,3}}))年"
         rf"(?:(?P<month>[0-9]{{1,2}}|{_HAN}{{1,2}}){_MONTH_AND_DAY})?"
     ),
-    # A year of two digits counts only after 于 or 在 or before a season: 90年 and 七八年 are mostly durations.
+    # A two-digit year counts only after 于 or 在 or before a season, because 90年 and 七八年 are usually durations.
     lazy(
         r"(?P<year>[05-9零〇五六七八九](?:(?<=[于在][0-9])[0-9]|(?<=[于在][零〇五六七八九])[零〇一二三四五六七八九]))年"
         r"(?![前后以来间内多代级的时之里])"
@@ -170,7 +170,7 @@ def find_dates(text: str, terms: Terms) -> tuple[list[Date], str]:
 
 
 def lone_years(text: str) -> list[Date]:
-    """Return the four-digit numbers that may be years."""
+    """Return the four-digit numbers that could be years."""
     years = [(int(match[1]), match.span()) for match in _LONE_YEAR.finditer(text)]
     written = _WORD_YEAR.finditer(text) if "teen" in text or "twenty" in text else ()
     if "m" in text:

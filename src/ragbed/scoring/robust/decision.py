@@ -15,7 +15,7 @@ from ragbed.scoring.robust.tokens import FALSE, TRUE, Token
 
 # Thresholds for the log odds of the true answer. Between them, a response with another candidate is `unsure`.
 ACCEPTED, REJECTED = 0.5, -0.3
-MIN_CHANCE = 0.1  # A response with both answers in the same words is unsure if the true one is at least this likely.
+MIN_CHANCE = 0.1  # minimum probability of the true answer at which a response that gives both answers is unsure
 
 
 class Decision(NamedTuple):

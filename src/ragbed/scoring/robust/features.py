@@ -24,7 +24,7 @@ _NEXT = 4  # number of tokens from the next sentence that are used as features o
 _BETWEEN = 14  # maximum number of tokens to read between two candidates
 _CLAUSE = words(", ; : ( ) 、 but while whereas although though")
 _STOPS = frozenset({".", "。", "!", "$"})
-# Token classes; every pair of them that occurs in a response is a feature.
+# Token classes; each pair of them that a response contains is a feature.
 _PAIRED = words(
     "evidence claim error conflict negation inability finding absence saying first-person truth contrast hedge choice "
     "G F R E"
@@ -104,7 +104,7 @@ def mention_features(tokens: Sequence[Token]) -> list[tuple[str, set[str]]]:
 
 
 def _classes_by_sentence(tokens: Sequence[Token], wanted: set[int]) -> dict[int, tuple[str, ...]]:
-    """Return the classes of the wanted sentences and of the other sentences, as features of their mentions."""
+    """Return each wanted sentence's classes and those of all other sentences, as features of its mentions."""
     classes: dict[int, set[str]] = {}
     for token in tokens:
         if token.classes:
@@ -144,7 +144,7 @@ def _word(token: Token, candidate: str) -> str:
 
 
 def _around(tokens: Sequence[Token], number: int, sides: tuple[list[Token], list[Token]]) -> Iterator[str]:
-    """Yield the words and classes before and after a mention, in its clause and in the rest of the sentence."""
+    """Yield features for the words and classes around a mention, in its clause and in the rest of the sentence."""
     candidate = tokens[number].candidate
     nearest, years = [], set[str]()
     for near, side, edge in ((sides[0], "<", "^"), (sides[1], ">", "$")):
@@ -185,7 +185,7 @@ def _bag(near: Sequence[Token], words: Sequence[str], side: str) -> Iterator[str
 
 
 def _position(tokens: Sequence[Token], at: Sequence[int], order: int) -> Iterator[str]:
-    """Yield the position of a mention in the response and among the candidates."""
+    """Yield features for the position of a mention in the response and among the candidates."""
     number, own, sentence = at[order], tokens[at[order]].candidate, tokens[at[order]].sentence
     others = [other for other in at if tokens[other].candidate != own]
     before, after = [other for other in others if other < number], [other for other in others if other > number]

@@ -58,7 +58,7 @@ class GoldSlot(NamedTuple):
 
 
 class Gold(NamedTuple):
-    """The prepared answers of a case.
+    """The prepared true and false answers for a case.
 
     Attributes:
         question_date: The parts of a date that the question gives.
@@ -99,11 +99,11 @@ def prepare(
     return gold._replace(rivals=tuple([rival for rival in rivals if rival.forms and rival.forms.isdisjoint(known)]))
 
 
-@lru_cache(maxsize=16_384)  # Does not depend on the documents, which differ between the cases of a question.
+@lru_cache(maxsize=16_384)  # The result does not depend on the documents, which differ between cases.
 def _read_answers(
     question: str, answer: Answer, fake: Answer | None, lang: Lang
 ) -> tuple[Gold, str, frozenset[object]]:
-    """Return the prepared answers without rivals, the folded question and all forms of the answers."""
+    """Return the prepared answers (still without rivals), the folded question, and all forms of the answers."""
     folded = fold_question(question, lang)
     slots = tuple(_slot(aliases, folded, lang) for aliases in answer)
     fakes = tuple(_slot(aliases, folded, lang) for aliases in fake or ())
@@ -175,7 +175,7 @@ def asked_unit(question: str) -> str:
 
 
 def _variants(aliases: tuple[str, ...]) -> list[str]:
-    """Return the aliases, other spellings, both parts of 'A (B)', and variants in one alias ('J·K·罗琳,J.K.罗琳')."""
+    """Return the aliases, their other spellings, and the parts of aliases such as 'A (B)' or 'J·K·罗琳,J.K.罗琳'."""
     found = list(aliases)
     for alias in aliases:
         if match := _PARENTHESIS.match(alias):

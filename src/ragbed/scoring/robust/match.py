@@ -27,20 +27,20 @@ _TITLES = words(
 _GIVEN = re.compile(r"\b((?:[A-Z]|[^\W\d_A-Za-z])\w+)[ ·・•]$")
 _MEASURES = frozenset(BASES) | {base for base, _ in BASES.values()}
 _DIGITS = re.compile("[0-9]+")
-# Words and characters of numbers without their usual digits: a dozen, two and a half million, 1 1/2, 10^5, 肆拾捌.
+# Words and characters in numbers without the usual digits: a dozen, two and a half million, 1 1/2, 10^5, 肆拾捌.
 _OTHER_FORMS = FORMAL_SIGNS | {"dozen", "hundred", "half", "quarter", "quarters", "/", "^"}
 _APPROXIMATELY = re.compile(
     r"(?:\b(?:about|around|roughly|approximately|approx\.|some|circa|close to"
     r"|(?P<above>just over))|(?P<below>\b(?:nearly|almost|just (?:under|below))|近)|[~≈约]|差不多|大概) ?[$€£¥]?$"
 )
 _APPROXIMATE = words("about around roughly approximately approx nearly almost some circa just close ~ ≈ 约 近 差 概")
-_ROUNDED_DIGITS = range(3, 16)  # Fewer digits are too imprecise; no real count has more.
+_ROUNDED_DIGITS = range(3, 16)  # allowed numbers of significant digits in a rounded number; fewer are too imprecise
 _LOOSEST = 2
-_MIN_ROUNDED = 1000  # A smaller number is not rounded.
+_MIN_ROUNDED = 1000  # smallest gold number that a response may round
 _YEAR_TO_DAY = re.compile(r", ?(?:on (?:the )?)?| on (?:the )?")  # text between a year and a day of that year
 _SAME_YEAR_BEFORE = re.compile(r"(?:同|当|该)年的?$|\b(?:that|the same) (?:same )?year,? (?:on )?$")
 _SAME_YEAR_AFTER = re.compile(r",? (?:of |in )?(?:that|the same) (?:same )?year\b")
-# The end of a sentence, or words for a year other than the one that was named.
+# Matches the end of a sentence, or words that refer to a year other than the last one named.
 _OTHER_YEAR = re.compile(
     r"[.!?;。\n]|\b(?:next|following|previous|preceding) year|\byears? (?:later|earlier|after|before|ago)"
     r"|[次翌明去前后隔]年|第.{1,2}年|年[前后]"
@@ -48,7 +48,7 @@ _OTHER_YEAR = re.compile(
 _OTHER_YEAR_AFTER = re.compile(
     r",? (?:(?:of |in )?(?:the )?(?:next|following|previous|preceding) year|\w+ years? (?:later|earlier))"
 )
-_JOINED = re.compile(r",? (?:and )?|[又零]?")  # text between the parts of a measure, e.g. '2 hours and 5 minutes'
+_JOINED = re.compile(r",? (?:and )?|[又零]?")  # text between the parts of a quantity, e.g. '2 hours and 5 minutes'
 
 
 class Mention(NamedTuple):
@@ -60,7 +60,7 @@ class Mention(NamedTuple):
 
 
 class FoldedResponse:
-    """A folded response with its dates and quantities, which are found on first use.
+    """A folded response with its dates and quantities, which are extracted on first use.
 
     Args:
         text: The folded response.
@@ -81,7 +81,7 @@ class FoldedResponse:
 
     @cached_property
     def years(self) -> list[Date]:
-        """All four-digit numbers in the response that may be years."""
+        """All four-digit numbers in the response that could be years."""
         return lone_years(self._dated[1])
 
     @cached_property
@@ -89,7 +89,7 @@ class FoldedResponse:
         return sorted((each for each in self.dates + self.years if each.year), key=lambda each: each.end)
 
     def with_year(self, date: Date) -> Date:
-        """Return a date with the year before it ('in 1985, on May 3'; 'May 3 of that year'; 同年), if it has none."""
+        """Return a date with the preceding year if it has none, as in 'in 1985, on May 3' or 'May 3 of that year'."""
         at = bisect_right(self._named_years, date.start, key=lambda each: each.end)
         if not at or not date.month:
             return date
@@ -128,7 +128,7 @@ def find_mentions(slot: GoldSlot, gold: Gold, response: FoldedResponse) -> list[
 
 
 def _may_contain(slot: GoldSlot, response: FoldedResponse) -> bool:
-    """Return whether a response may contain one of the answer's numbers in digits, words or Chinese numerals."""
+    """Return whether a response could contain one of the answer's numbers in digits, words or Chinese numerals."""
     terms = response.terms
     # A response may use a different unit, e.g. 2,400 metres for 2.4 km.
     if _is_measure(slot) and (response.digits or not terms.isdisjoint(WORDS) or not terms.isdisjoint(SIGNS)):
@@ -172,7 +172,7 @@ def drop_contained(by_answer: list[list[Mention]]) -> list[list[Mention]]:
 
 
 def _looseness(rule: str) -> int:
-    """Return 0 for exact mentions, 1 for variants and the highest value for rounded numbers."""
+    """Return 0 for a rule that finds exact mentions, 1 for variants and 2 for rounded numbers."""
     return _LOOSEST if rule == "number.rounded" else int("." in rule)
 
 
@@ -210,7 +210,7 @@ def _bearers(text: str, name: Name) -> Iterator[str]:
 def _dates(slot: GoldSlot, gold: Gold, response: FoldedResponse) -> Iterator[Mention]:
     only_year = any(wanted[1:3] == (None, None) for wanted in slot.dates)
     for date in response.dates + response.years if only_year else response.dates:
-        if date.contradicts(slot.fullest_date):  # 30 May 2018 is not '30 May' if another alias is 30 May 2017
+        if date.contradicts(slot.fullest_date):  # e.g. 30 May 2018 for the aliases '30 May' and '30 May 2017'
             continue
         if any(date.matches(wanted) for wanted in slot.dates):
             yield Mention(date.start, date.end, "date")
@@ -240,7 +240,7 @@ def _quantities(slot: GoldSlot, gold: Gold, response: FoldedResponse) -> Iterato
 
 
 def _is_rounded(found: Quantity, wanted: set[tuple[Decimal, str]], gold: Gold, response: FoldedResponse) -> bool:
-    """Return whether a number is called approximate and is one of the wanted ones, rounded to three digits or more."""
+    """Return whether a number is marked as approximate and equals a wanted number rounded to at least three digits."""
     about = _APPROXIMATELY.search(response.text, max(0, found.start - 16), found.start)
     digits = len(found.value.normalize().as_tuple().digits) if about else 0
     if about is None or digits not in _ROUNDED_DIGITS:
@@ -258,7 +258,7 @@ def _is_rounded(found: Quantity, wanted: set[tuple[Decimal, str]], gold: Gold, r
 
 
 def _sums(measures: set[tuple[Decimal, str]], response: FoldedResponse) -> Iterator[Mention]:
-    """Yield mentions of a measure that is written in two units, e.g. '42 km and 195 m'."""
+    """Yield mentions of a quantity that is written in two units, e.g. '42 km and 195 m'."""
     for first, second in pairwise(sorted(response.quantities, key=lambda each: each.start)):
         if first.end <= second.start and _JOINED.fullmatch(response.text, first.end, second.start):
             value, base = to_base(first.value, first.unit)

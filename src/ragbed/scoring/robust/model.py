@@ -41,7 +41,7 @@ class Weights(msgspec.Struct, frozen=True):
 
 
 class Phrases(NamedTuple):
-    """The log odds that a response flags an error and that it refuses, with the sentences that show it most clearly.
+    """The log odds that a response flags an error and that it refuses, with the clearest sentence for each.
 
     Attributes:
         flag: The log odds of an error flag.
@@ -64,7 +64,7 @@ def load_weights(lang: Lang) -> Weights:
 
 
 def read_phrases(tokens: Sequence[Token], lang: Lang) -> Phrases:
-    """Return the log odds that a response flags an error and that it refuses, with the clearest sentences."""
+    """Return the log odds that a response flags an error and that it refuses, with the clearest sentence for each."""
     weights = load_weights(lang)
     sentences = by_sentence(tokens)
     scores = [_score_sentence(sentence, lang) for sentence in sentences] or [(0.0, 0.0)]
@@ -95,15 +95,15 @@ def _score_sentence(sentence: Sequence[Token], lang: Lang) -> tuple[float, float
 
 
 def sentence_length(sentence: Sequence[Token]) -> float:
-    """Return the number by which the scores of a sentence are divided."""
+    """Return the number by which a sentence's scores are divided to normalise them."""
     return math.sqrt(max(1, len(sentence)))
 
 
-@lru_cache(maxsize=65_536)  # Most neighbours occur in many responses, and most of their features have no weight.
+@lru_cache(maxsize=65_536)  # Most word pairs occur in many responses, and most of their features have no weight.
 def known_features(
     lang: Lang, before: str, classes_before: tuple[str, ...], word: str, classes: tuple[str, ...]
 ) -> dict[str, tuple[float, float]]:
-    """Return the weights of a word and its predecessor, by feature, without the features that have no weight."""
+    """Return the weights for the features of a word and its predecessor, omitting features without a weight."""
     weights = load_weights(lang).sentence
     features = word_features(before, classes_before, word, classes)
     return {feature: weights[feature] for feature in features if feature in weights}

@@ -1,4 +1,4 @@
-"""Build the patterns that find a name in a response: phrases, scores, yes and no, people with or without all names."""
+"""Build the patterns that find a name in a response: phrases, scores, yes and no, and full or shortened names."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _LAST_WORD = lazy(r"(?:^|[ -])([a-z]{3,})(?<!ss)$")
 # Words whose plural means something else.
 _NO_PLURAL = words("arm custom draw force good mean new saving spectacle wood")
 _ONLY_HAN = lazy("[\u4e00-\u9fff]+")
-_MIN_PHRASE_ZH = 6  # characters
-_LONGEST = 15  # digits of a number that is also written in words
-_MAX_STEMS = 5  # The time to search a text grows exponentially with the number of stems.
+_MIN_PHRASE_ZH = 6  # minimum number of characters in a Chinese phrase that is matched with gaps
+_LONGEST = 15  # maximum number of digits in a number that is also matched in words
+_MAX_STEMS = 5  # maximum number of stems in a phrase; the search time grows exponentially with it
 _NOT_NEGATED = r"(?!(?:not|no|never|without)\b|[a-z]+n't)"
 _NEGATION = lazy(r"\b(?:not|no|never|without|nor|neither)\b|n't|[不未非没无]")
 _COMMON = frozenset({"that", "with", "from", "were", "have", "been", "into", "than", "this", "their", "there"})
@@ -30,7 +30,7 @@ _ASKS_WHO = lazy(
     r"|minister|general|scientist|historian|actor|actress|singer|writer|poet"
     r"|composer|painter|politician|athlete|swimmer|driver|coach|chef|judge|executive|president|mayor|officer|explorer|engineer|professor|journalist)\b|谁|哪位|哪一位|人是"
 )
-# A yes or a no at the start of a response, in other words.
+# Expressions that mean yes or no at the start of a response.
 _VERBS = "is are was were does do did has have had can could will"
 _HE_IS = rf"(?:it|they|he|she|that|there) (?:{'|'.join(_VERBS.split())})"
 # Nothing else may follow in the clause: 'It is.' means yes, but 'It is unclear.' does not.
@@ -59,8 +59,8 @@ ORGANISATIONS = words(
 )
 _HEAD = lazy(r"^(?:[Tt]he )?(\S.*\S) ([A-Za-z]{3,})$")
 _WATERS = frozenset({"sea", "ocean", "river", "desert", "mountains", "canal", "strait"})
-_CITIES = frozenset({"city", "town"})  # Mexico is not Mexico City.
-_MIN_HEADLESS = 3  # letters of a name without its last word
+_CITIES = frozenset({"city", "town"})  # words that are never dropped from a name: Mexico is not Mexico City
+_MIN_HEADLESS = 3  # minimum number of letters in a name without its last word
 _AFTER_SHORT = r"(?=[.,;!?)\n]|\Z| (?:is|was|has|had|in|on|at|to|from|for|by)\b)"
 # Adjectives that do not identify anything without their noun.
 _ADJECTIVES = words(
@@ -74,7 +74,7 @@ _NO_MIDDLE_NAME = (
     r"(?!(?:an?|and|or|but|the|of|in|on|at|to|for|by|with|from|as|is|was|were|are|has|had|who|that|not|nor|vs?|versus|over"
     r"|than|then|beats?|met|won|lost|led|told|said|says|[a-z]+ed|[a-z]+ing|[a-z]+ly)\b)"
 )
-# Forms of an auxiliary verb inside an answer such as 'deposits were counted twice', whose tense may differ.
+# Auxiliary verbs whose tense may differ in an answer such as 'deposits were counted twice'.
 _AUXILIARIES = frozenset({"was", "were", "is", "are"})
 EDGES = " \n\"'.,;:!?。、《》〈〉()[]<>"
 
@@ -99,7 +99,7 @@ class Name(NamedTuple):
 
 
 def as_name(alias: str, folded: str, lang: Lang) -> Name | None:
-    """Return the pattern of an alias, or None if it has no letters and no digits."""
+    """Return the pattern for an alias, or None if the alias contains no letters or digits."""
     if score := SCORE.fullmatch(folded):
         first, second = (_any_script(number) for number in score.groups())
         return Name("", rf"(?<![0-9.十-]){first} ?(?:-|:|比|(?:goals? )?to) ?{second}(?![0-9十]|\.[0-9])")
@@ -119,17 +119,17 @@ def as_name(alias: str, folded: str, lang: Lang) -> Name | None:
         parts += [r"[\W_]{1,3}" if are_separate else r"[\W_]{0,3}", _escape(run[0])]
     key = max((run[0] for run in runs if run[0] != "and"), key=len, default=runs[0][0])
     last = _LAST_WORD.search(alias) if lang == "en" else None
-    if last and not alias.endswith("s"):  # oaks for oak
+    if last and not alias.endswith("s"):  # also match 'oaks' for 'oak'
         parts.append("" if last[1] in _NO_PLURAL else "s?")
-    elif last and len(runs) > 1:  # red apple for red apples; a single word may have another meaning (news, goods)
+    elif last and len(runs) > 1:  # also match 'red apple' for 'red apples', but not 'good' for 'goods'
         parts.append("?")
         key = key.removesuffix("s")
-    is_year = alias.endswith("年")  # 3至5年 is not 3至5年级
+    is_year = alias.endswith("年")  # 3至5年 must not match 3至5年级
     return Name(key, _bounded("".join(parts), runs[0][0][0], runs[-1][0][-1]) + ("(?!级)" if is_year else ""))
 
 
 def with_gaps(alias: str, folded: str, lang: Lang, *, is_person: bool) -> list[Name]:
-    """Return a phrase with other words between its own ('missing his pit stop'), or a person with a middle name."""
+    """Return patterns for a phrase with extra words ('missing his pit stop') or a person with a middle name."""
     if lang == "zh":
         if len(folded) < _MIN_PHRASE_ZH or not _ONLY_HAN.fullmatch(folded):
             return []
@@ -153,7 +153,7 @@ def _variant(key: str, pattern: str) -> Name:
 
 
 def _with_middle_name(first: str, *rest: str) -> Name:
-    """Return a person with a middle initial or without the middle name; an initial may be written out."""
+    """Return a pattern for a person with a middle initial, with the initial written out, or without a middle name."""
     *middle, last = rest
     initial = re.escape(middle[0][0]) if middle else "[a-z]"
     forms = rf"{initial}\.?"
@@ -164,7 +164,7 @@ def _with_middle_name(first: str, *rest: str) -> Name:
 
 
 def without_head(alias: str, question: str) -> list[Name]:
-    """Return a name without its last word if the question has that word: 'Ortega' for 'Ortega map' (which map?).
+    """Return patterns for a name without its last word if the question contains that word: 'Ortega' for 'Ortega map'.
 
     The names of waters and deserts can be shortened after any question, but only after an article: the Nile.
     """
@@ -194,7 +194,7 @@ def _any_script(number: str) -> str:
 
 
 def find_surname(alias: str, folded: str, question: str) -> list[Name]:
-    """Return the surname (the last of two or three words) if the question asks for a person."""
+    """Return a pattern for the surname (the last of two or three words) if the question asks for a person."""
     parts = re.split(r"[ ·]", folded)
     is_name = all(part.replace(".", "").replace("-", "").isalpha() for part in parts)
     if len(parts) not in (2, 3) or not is_name or not _ASKS_WHO.search(question):
@@ -214,7 +214,7 @@ def _escape(run: str) -> str:
 
 def _bounded(pattern: str, first: str, last: str) -> str:
     """Add boundaries to Latin words and numbers; Chinese has no word boundaries."""
-    # The lookbehinds follow the first character, because the regex engine finds characters faster.
+    # The lookbehinds follow the first character, which makes the search faster.
     head = pattern[:1] if pattern[:1].isalnum() else ""
     any_character = "." if head else ""
     before = head + (rf"(?<![a-z0-9]{any_character})" if first.isascii() else "")

@@ -50,7 +50,7 @@ _TITLE_BEFORE = lazy(
 _TITLE_AFTER = lazy(r"\"|'(?!s\b)|》|〉")
 _LINK_BEFORE = lazy(r"(?:\b(?:is|was|were|are|just|only|exactly)|:|是|为) ?$")
 _ENDS = lazy(r"[.!。]?\s*(?:$|\n)")
-# 'Just one.' gives a number.
+# After these words, 'one' is a number, as in 'Just one.'
 _COUNTED_BEFORE = lazy(r"\b(?:just|only|exactly)(?: the)? $")
 _CLAUSE_ENDS = lazy(r"[.;!:]|,(?! (?:no|not|or|but|sorry|wait|rather|actually|in fact)\b)|\s*(?:$|\n| -)")
 
@@ -58,7 +58,7 @@ _CLAUSE_ENDS = lazy(r"[.;!:]|,(?! (?:no|not|or|but|sorry|wait|rather|actually|in
 def is_part_of_name(
     original: str, span: tuple[int, int], asked: Asked, lang: Lang, initials: frozenset[str] | None
 ) -> bool:
-    """Return whether a name in the original response is a part of a longer one, e.g. Baku in 'Baku Air'.
+    """Return whether a name in the original response is part of a longer name, e.g. Baku in 'Baku Air'.
 
     Args:
         original: The response.
@@ -93,7 +93,7 @@ def _is_part_zh(text: str, start: int, end: int, asked: Asked) -> bool:
 
 
 def _is_part_of_title(text: str, start: int, end: int) -> bool:
-    """Return whether a mention is in 《…》 with other words before or after it."""
+    """Return whether a mention is only part of a title in 《…》."""
     opening, closing = text.rfind("《", max(0, start - 30), start), text.find("》", end, end + 30)
     if opening < 0 or closing < 0 or "》" in text[opening:start]:
         return False
@@ -111,7 +111,7 @@ def _extends(word: str, asked: Asked, *, is_single: bool) -> bool:
     lowered = word.lower().removesuffix("'s").removesuffix("’s")
     if lowered in _INSTITUTIONS:
         return lowered not in asked.text
-    is_longer_name = asked.asks_who and not is_single  # a single given name may be followed by its surname
+    is_longer_name = asked.asks_who and not is_single  # a surname may follow a single given name
     return is_longer_name and lowered not in COMMON and lowered not in asked.text
 
 

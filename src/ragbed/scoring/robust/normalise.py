@@ -22,7 +22,7 @@ _ALIKE = {
     **dict.fromkeys("‐‑‒–—―−﹣－", "-"),
     **dict.fromkeys("‘’‛′`´", "'"),
     **dict.fromkeys("“”„‟″「」『』", '"'),
-    **dict.fromkeys("\r\t\x0b\x0c*_#", " "),  # the last three are Markdown
+    **dict.fromkeys("\r\t\x0b\x0c*_#", " "),  # the last three characters are Markdown markup
     **dict.fromkeys("\n\x85\u2028\u2029", "\n"),
     "，": ", ",  # unlike an ASCII comma (1,313), this comma is never part of a number
     # Parts of numbers: 1½ becomes 1 1/2, and 10⁵ becomes 10^5.
@@ -30,7 +30,7 @@ _ALIKE = {
     "¼": " 1/4",
     "¾": " 3/4",
     **{character: f"^{digit}" for character, digit in zip("⁰¹⁴⁵⁶⁷⁸⁹⁻", "01456789-", strict=True)},
-    # Squares and cubes are units (km²). In numbers (10²) these unassigned characters stand for them.
+    # The characters ² and ³ are kept for units (km²). In numbers (10²), these unassigned characters replace them.
     "\u2072": "^2",
     "\u2073": "^3",
     # Letters whose stroke Unicode does not treat as an accent.
@@ -44,7 +44,7 @@ _ALIKE = {
     "ı": "i",
 }
 _GAPS: dict[Lang, re.Pattern[str]] = {
-    # Both patterns start with a space instead of a lookbehind, because the regex engine finds characters faster.
+    # Both patterns start with a space instead of a lookbehind, which makes the search faster.
     "en": re.compile(r" (?<=  ) *"),
     "zh": re.compile(r" (?:(?<![a-z0-9,] ) *| *(?![a-z0-9]))"),
 }
@@ -54,7 +54,7 @@ _ASCII = frozenset(map(chr, [*range(0x20, 0x7F), *b"\t\n\r"]))  # each of these 
 _HAN = range(0x3400, 0xA000)
 # Characters that OpenCC replaces although they are in GB2312, the standard set of simplified characters.
 REPLACED_IN_GB2312 = "乾吒夥後徵拚捱摺於榘菸薹袷醣麴麽"
-# The characters of simplified texts that can change: all except most of printable ASCII, the rest of GB2312,
+# The characters that folding can change in simplified texts: all except most printable ASCII, the rest of GB2312,
 # full stops and most brackets.
 _CHANGED = lazy(rf"[#*A-Z_`{REPLACED_IN_GB2312}\x00-\x1f\x7f-\u3000\u300c-\u300f\u3020-\u33ff\ua000-\U0010ffff]")
 
@@ -91,7 +91,7 @@ def _fold_simplified(text: str) -> str:
 
     Replacing the few characters that change takes less time than translating each character.
     """
-    text = text.replace("，", _ALIKE["，"])  # the most frequent change
+    text = text.replace("，", _ALIKE["，"])  # the most frequent replacement
     folded = _CHANGED.sub(lambda match: _TABLE[ord(match[0])], text)
     try:
         folded.encode("gb2312")
@@ -100,7 +100,7 @@ def _fold_simplified(text: str) -> str:
     return folded
 
 
-# Cached, because several modules use the folded questions.
+# The folded questions are cached, because several modules use them.
 fold_question = lru_cache(maxsize=16_384)(fold)
 
 

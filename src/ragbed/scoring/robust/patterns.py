@@ -28,12 +28,12 @@ def words(text: str) -> frozenset[str]:
 
 
 def any_of(text: str) -> str:
-    """Return a pattern for one of the words listed in a string. Underscores stand for spaces; words may be patterns."""
+    """Return a pattern that matches any word or pattern listed in a string. Underscores stand for spaces."""
     return alternatives([word.replace("_", " ") for word in text.split()])
 
 
 def alternatives(options: list[str]) -> str:
-    """Return a pattern for one of the options, which are grouped by their first letter to make the search faster."""
+    """Return a pattern that matches any of the options, grouped by their first letter to make the search faster."""
     groups: list[dict[str, list[str]]] = [{}]
     for option in options:
         if option[:1].isalpha() and option[1:2] not in _QUANTIFIERS:

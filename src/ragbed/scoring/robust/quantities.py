@@ -36,11 +36,11 @@ class Quantity(NamedTuple):
 
 _SCALE = "|".join(sorted(SCALES, key=len, reverse=True))
 _DIGITS = lazy(
-    # Starting with a character instead of a lookbehind is faster. The lookbehinds exclude matches inside 170, 12.3,
+    # The search is faster if the pattern starts with a character. The lookbehinds exclude matches inside 170, 12.3,
     # 10^5 and covid-19.
     r"(?P<number>[0-9](?<![a-z0-9^].)(?<![0-9][.,].)(?<![a-z]-.)"
     r"(?:[0-9]{0,2}(?:(?:,[0-9]{3})+|(?: [0-9]{3})+(?![0-9]))|[0-9]*)(?:\.[0-9]+)?)"
-    r"(?![0-9]|[.,][0-9])(?![十万亿]|百(?!分)|千(?![米克瓦卡]))"  # digits before these are Chinese numerals
+    r"(?![0-9]|[.,][0-9])(?![十万亿]|百(?!分)|千(?![米克瓦卡]))"  # excludes Chinese numerals such as 440亿
     rf"(?:[ -]?(?P<scale>{_SCALE})(?![a-z2]))?"
 )
 _MONEY_BEFORE = frozenset("$€£¥ ")
@@ -62,7 +62,7 @@ _NOT_COUNTED = lazy(
 )
 _LISTED = lazy(r", | and (?!a half|a quarter|three quarters)")
 _LIST_MARK = lazy(r"[.)、]\s*\S")
-_INDENT = 12  # maximum number of characters before a list mark to examine
+_INDENT = 12  # maximum number of characters to examine before a list number
 # Superscripts fold one by one, so that 10¹⁰ becomes 10^1^0.
 _POWER = lazy(
     r"(?<![0-9.,^])(?:([0-9]{1,3}(?:\.[0-9]{1,9})?) ?[×x·] ?)?(?<![0-9.,])10(\^-?(?:\^?[0-9]){1,2})(?![0-9^])"
@@ -186,7 +186,7 @@ def _in_chinese(text: str) -> Iterator[Quantity]:
         if text.endswith("百分之", max(0, start - 3), start):
             name, first = "%", start - 3
         sign, first = _sign_before(text, first)
-        # 一 and 百 occur in many words, so a single numeral counts only with a unit or alone.
+        # 一 and 百 occur in many words, so a single numeral counts only if it has a unit or stands alone.
         if end - start > 1 or name or _stands_alone(text, first, end):
             yield Quantity(sign * chinese_value(match[0]), name, first, stop)
 
@@ -215,11 +215,11 @@ def _is_counted(text: str, start: int, end: int) -> bool:
         return True
     return (
         start == 0 and end == 2 and text[0] != "0" and text[end] == "."
-    )  # No list starts with a number of two digits.
+    )  # The first number of a list never has two digits.
 
 
 def _unit_after(text: str, end: int) -> tuple[str, int] | None:
-    """Return the unit after a number and the unit's end, or None if attached letters make it a name (747s, 3rd)."""
+    """Return the unit after a number and the unit's end, or None if letters are attached to the number (747s, 3rd)."""
     if text[end : end + 1] >= "\u4e00":
         known = _known_length(text[end : end + 5])
         return UNITS.get(text[end : end + known], ""), end + known
@@ -241,7 +241,7 @@ def _unit_after(text: str, end: int) -> tuple[str, int] | None:
 
 
 def _square_or_cubic_unit(phrase: str) -> str:
-    """Return the unit of 'square kilometres' or 'cubic metres', or nothing."""
+    """Return the unit for a phrase such as 'square kilometres', or an empty string if the unit is unknown."""
     first, _, last = phrase.partition(" ")
     unit = UNITS.get(last)
     return f"{unit}{3 if first == 'cubic' else 2}" if unit else ""

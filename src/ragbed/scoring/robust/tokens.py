@@ -13,10 +13,10 @@ from ragbed.scoring.robust.match import Mention
 from ragbed.scoring.robust.normalise import fold_question
 from ragbed.scoring.robust.patterns import lazy, words
 
-# Candidates: the true answer, the false answer, any other value of the same type, and a possible value that the
-# documents do not record although they record values.
+# Types of candidates: the true answer, the false answer, another value of the same type and, if the values in the
+# documents are known, a value that is not one of them.
 TRUE, FALSE, RIVAL, UNRECORDED = "G", "F", "R", "E"
-ASKED, ASKED_YEAR, OTHER_YEAR = "Q", "Y=", "Y"  # tokens for a word in the question, a year in it, and another year
+ASKED, ASKED_YEAR, OTHER_YEAR = "Q", "Y=", "Y"  # tokens for a word or a year in the question, and for any other year
 
 _TOKEN = lazy(r"[a-z][a-z']*(?:-[a-z']+)*|[0-9]+(?:[.,:][0-9]+)*|[.!?](?![0-9])|[,;:()\"\n-]")
 _YEAR = lazy(r"(?:1[5-9]|20)[0-9]{2}")
@@ -47,7 +47,7 @@ class Token(NamedTuple):
 
 
 class AskedWords(NamedTuple):
-    """A question's words, as English word beginnings or pairs of Chinese characters, and its years."""
+    """The words of a question, as English word stems or pairs of Chinese characters, and the years in the question."""
 
     stems: frozenset[str]
     years: frozenset[str]
@@ -92,7 +92,7 @@ def _classes_en(word: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=1)
 def _entries_zh() -> tuple[dict[str, list[int]], dict[str, tuple[str, ...]]]:
-    """Return the lengths of the Chinese words by their first character, longer ones first, and the classes of each."""
+    """Return the lengths of the Chinese words by first character, longest first, and the classes of each word."""
     lengths: dict[str, set[int]] = {}
     for word in _lexicon("zh"):
         lengths.setdefault(word[0], set()).add(len(word))
@@ -111,7 +111,7 @@ def tokenize(text: str, mentions: Sequence[tuple[Mention, str]], asked: AskedWor
     """
     split = _split_zh if lang == "zh" else _split_en
     tokens: list[Token] = []
-    new = tuple.__new__  # twice as fast as calling the class, for every word of every response
+    new = tuple.__new__  # twice as fast as calling the class; used for every word of every response
     at = sentence = 0
     for mention, candidate in [*mentions, (Mention(len(text), len(text), ""), "")]:
         for word, classes, start in split(text, at, mention.start, asked):

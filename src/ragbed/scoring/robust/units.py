@@ -131,11 +131,11 @@ SCALES: Final = {
     "crore": 10**7,
 }
 
-# Units that writers interchange or omit. Any other difference in units makes a response wrong.
+# Units that writers often omit or use interchangeably. Any other difference in units makes a response wrong.
 LOOSE: Final = frozenset({"person", "vote", "ticket", "item", "time", "thing", ""})
 
 
 def to_base(value: Decimal, unit: str) -> tuple[Decimal, str]:
-    """Return a measure in its base unit, e.g. 2.4 km as 2400 m."""
+    """Convert a quantity to its base unit, e.g. 2.4 km to 2400 m."""
     base, factor = BASES.get(unit, (unit, "1"))
     return value * Decimal(factor), base

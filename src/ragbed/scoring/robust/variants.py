@@ -25,8 +25,8 @@ _ABOUT = lazy(
     r"^(?:about|approximately|approx\.|around|roughly|nearly|almost|circa|some|~|≈|大约|约|将近|接近|近) ?"
     r"(?=[0-9$€£¥a-z零一二两三四五六七八九十])"
 )
-_MIN_CENTURY = 12  # '100s' and '1000s' are also indefinite numbers.
-_MAX_RANGE = 64  # characters; the search for the two ends of longer aliases takes too long
+_MIN_CENTURY = 12  # earliest century to write as '1100s'; '100s' and '1000s' can also be indefinite numbers
+_MAX_RANGE = 64  # maximum number of characters in an alias that is searched for a range; longer searches take too long
 _CENTURY = lazy(r"^(?:the )?([0-9]{1,2})(?:st|nd|rd|th) century$")
 _RANGE = lazy(r"^([^至到~-]*[0-9][^至到~-]*?) ?(?:至|到|~|-|–|—| to ) ?([^至到~-]*[0-9][^至到~-]*)$")
 _RANGE_FORMATS = ("{}至{}", "{}到{}", "{}-{}", "{}~{}", "{} to {}")
@@ -39,7 +39,7 @@ _BRITISH = {
 _SPELLINGS = _BRITISH | {american: british for british, american in _BRITISH.items()}
 _WORD = lazy("[A-Za-z]+")
 _ORDINALS = ("", "First", "Second", "Third", "Fourth", "Fifth", "Sixth", "Seventh", "Eighth", "Ninth", "Tenth")
-# Without a number before them, 'third' and the like are ordinals.
+# Words such as 'third' are ordinals unless a number precedes them.
 _SHARES_IN_WORDS = lazy(r"^(?:half|(?:an?|one|two|three|four|five) (?:half|third|quarter|fifth|sixth|eighth|tenth)s?)$")
 _PERCENT = lazy(r"^([0-9]+(?:\.[0-9]+)?) ?(?:%|per ?cent|percent)$")
 _FRACTION = lazy(r"^([1-9]) ?/ ?([2-9]|10)$|^([二三四五六七八九十])分之([一二三四五六七八九])$")
@@ -114,7 +114,7 @@ def _phrases(alias: str) -> Iterator[str]:
 
 
 def _swap_spelling(found: re.Match[str]) -> str:
-    """Return the British spelling of an American word and the other way round; other words stay the same."""
+    """Return the British spelling of an American word or vice versa; other words are returned unchanged."""
     other = _SPELLINGS.get(found[0].lower(), found[0])
     return other.capitalize() if found[0][0].isupper() and other != found[0] else other
 

@@ -30,8 +30,8 @@ _ANNOUNCED = lazy(
     r"\banswer(?: is|:) \"?(?!I\b|The\b|That\b|Not?\b|None\b|N/A|Un|In|Cannot|Can't)(?:[A-Z]\w|[0-9])"
     r"|答案(?:是|为|:|：) ?(?![未不无沒没信暂尚并資资文:：])[\w《]"
 )
-_MIN_FLAG_TOKENS = 2  # a single English word, e.g. 'nonsense', does not say that a document is wrong
-_MIN_COPIED_LENGTH = 40  # a shorter document that a response contains verbatim does not count as copied
+_MIN_FLAG_TOKENS = 2  # minimum number of tokens in an English response that flags an error; one word is too vague
+_MIN_COPIED_LENGTH = 40  # minimum number of characters in a document that counts as copied if a response contains it
 
 
 class VerdictEvidence(NamedTuple):

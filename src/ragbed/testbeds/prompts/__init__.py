@@ -102,7 +102,7 @@ def prompt_hash(messages: Sequence[Message]) -> str:
 
 
 def _calls_of(message: Message) -> str:
-    """Return the tool calls in a message as text, which is empty for most messages."""
+    """Return the tool calls in a message as text; for most messages, the text is empty."""
     return "".join(f"\0{call.id}\0{call.name}\0{call.arguments}" for call in message.calls) + (
         "" if message.call is None else f"\0{message.call}"
     )
@@ -143,5 +143,5 @@ def _read_own_text(path: Path) -> str:
                 "prompt. Add the placeholder."
             )
     for placeholder in set(_PLACEHOLDER.findall(text)) - set(needed):
-        raise UsageError(f"{path} contains {placeholder}, which is replaced only in user.md. Remove it.")
+        raise UsageError(f"{path} contains {placeholder}, which is replaced only in user.md. Remove the placeholder.")
     return text

@@ -21,7 +21,7 @@ _SQUARE = rf"\s?[\[［【〔]\s*({_NUMBERS})\s*[\]］】〕]"
 _ROUND = rf"(?<=\S)\s?[(（]\s*({_NUMBERS})\s*[)）](?=\s*(?:[.,;:!?。，；：！？(（]|$))"
 _RANGE = rf"(\d+)(?:\s*[篇份号]?\s*{_TO}\s*\D{{0,12}}?(\d+))?"
 _WORD = re.compile(r"\w")
-_MAX_RANGE = 200  # maximum length of a range such as [1-5]; a longer range counts as one fabricated citation
+_MAX_RANGE = 200  # maximum number of documents in a range such as [1-5]; of a longer range, only the ends are cited
 
 
 class CitedSentence(NamedTuple):
@@ -62,7 +62,7 @@ def _marks(reply: str) -> re.Pattern[str]:
 
 @cache
 def _compiled(pattern: str) -> re.Pattern[str]:
-    """Compile a pattern on first use, because few runs ask for citations."""
+    """Compile a pattern on first use, because few runs request citations."""
     return re.compile(pattern, re.IGNORECASE | re.MULTILINE)
 
 

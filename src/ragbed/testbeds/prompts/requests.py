@@ -1,4 +1,4 @@
-"""Create cases for prompts that do not belong to a testbed, such as a judge's or the dataset builder's."""
+"""Create cases for prompts that do not belong to a testbed, such as those of a judge or the dataset builder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Select the passages in each corpus of the `search` testbed, and search them."""
+"""Select the passages for each corpus of the `search` testbed, and search the corpora."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Index(Protocol):
 
 # A function that builds an index from passages.
 MakeIndex: TypeAlias = Callable[[Iterable[str]], Index]
-# A function that returns sentences in a language, from which passages unrelated to any question are generated.
+# A function that returns sentences in a given language, used to generate passages unrelated to any question.
 Sentences: TypeAlias = Callable[[Lang], Sequence[str]]
 
 
@@ -146,7 +146,7 @@ class SearchCorpus(Corpus):
         with self._lock:
             if self._index is None:
                 if self._make_index is None:
-                    raise RuntimeError("the corpus has not been opened")
+                    raise RuntimeError("the corpus has not been opened; call `open` first")
                 self._index = self._make_index(self.passages())
             return self._index
 

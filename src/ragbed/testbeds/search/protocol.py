@@ -152,7 +152,7 @@ def show_results(search: Search, lang: Lang) -> str:
         return str(texts["problems"][search.problem])
     if not search.found:
         return str(texts["nothing"])
-    # Each passage is on one line, so that a text cannot imitate a passage.
+    # Each passage is on one line, so that its text cannot imitate the start of another passage.
     passages = (f"[{number}] {' '.join(passage.text.split())}" for number, passage in enumerate(search.found, 1))
     return "\n".join([texts["results"], *passages])
 

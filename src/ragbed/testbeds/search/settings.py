@@ -18,7 +18,7 @@ MAX_QUERY_CHARS = 1_000
 MAX_INVALID_IN_TURN = 16  # number of invalid searches in one response after which an episode ends
 MAX_INVALID = 3  # number of consecutive responses without a valid search after which an episode ends
 _MAX_SIZE = 1_000_000  # maximum number of passages in a corpus (time and memory: docs/project/benchmarks.md)
-_MAX_DENSE = 10_000  # the maximum for a dense index; it is lower, because encoding takes milliseconds per passage
+_MAX_DENSE = 10_000  # maximum number of passages in a dense index; encoding takes milliseconds per passage
 _LARGEST = {"turns": 100, "calls": 1_000, "tokens": 100_000_000, "seconds": 86_400}
 
 

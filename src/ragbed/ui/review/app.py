@@ -19,7 +19,7 @@ from ragbed.ui.review.records import PointDecision
 from ragbed.ui.review.session import ReviewSession
 
 PAGE = 50
-# The list filters, and the states that each one shows.
+# The list filters, and the item states that each filter shows.
 SHOWN: dict[str, frozenset[str]] = {
     "all": frozenset({"open", "begun", "waiting", "disagreed", "accepted", "fixed", "rejected"}),
     "todo": frozenset({"open", "begun"}),
@@ -79,7 +79,7 @@ async def _items(session: ReviewSession, request: Request) -> bytes:
     rater, given = _check_seat(session, request), request.query_params
     show, data, offset = given.get("show", "all"), given.get("data", ""), read_number(given, "offset")
     if show not in SHOWN:
-        raise UsageError(f"show={show!r} is not one of {', '.join(SHOWN)}.")
+        raise UsageError(f"show={show!r} is not valid. Use one of {', '.join(SHOWN)}.")
     words = given.get("q", "").casefold()
     rows = []
     for place, key in enumerate(session.order):
@@ -129,7 +129,7 @@ async def _undo(session: ReviewSession, request: Request) -> bytes:
 
 
 def _check_seat(session: ReviewSession, request: Request) -> str:
-    """Return the rater's name after checking that the browser window may use it, without reserving the name."""
+    """Check that the browser window may use the rater's name, and return the name without reserving it."""
     rater, window = (request.query_params.get(name, "") for name in ("rater", "window"))
     session.seats.check(rater, window)
     return rater

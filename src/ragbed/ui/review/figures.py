@@ -36,7 +36,7 @@ class ReviewCounts(Struct, frozen=True, kw_only=True):
 
 
 class RaterAgreement(Struct, frozen=True, kw_only=True):
-    """The agreement between two raters on which points need no change, with confidence intervals.
+    """The agreement between two raters on whether points need changes, with confidence intervals.
 
     `kind` is the type of point, or `item`. Cohen's kappa is undefined if both raters give the same verdict everywhere;
     Gwet's AC1 is stable even if nearly everything is accepted.
@@ -93,7 +93,7 @@ def concord(review: ReviewState) -> list[RaterAgreement]:
 
 
 def _pairs(review: ReviewState) -> Iterator[tuple[str, int, bool, bool]]:
-    """Yield, for each item and point, whether each of the two raters would leave it unchanged."""
+    """Yield, for each item and each of its points, whether each of the two raters would leave it unchanged."""
     names = review.raters[:2]
     if review.settings.raters == 1 or len(names) < 2:
         return

@@ -48,7 +48,7 @@ def fix_item(item: Item, sheet: Mapping[str, PointDecision]) -> Fixed:
 
 
 def doubt_fixes(item: Item, decisions: Iterable[PointDecision]) -> list[str]:
-    """Return the builder's warnings about false answers and edits that a rater has fixed; raters may overrule them."""
+    """Return the builder's warnings about a rater's fixes to false answers and edits. Raters may overrule warnings."""
     sheet = {one.point: one for one in decisions}
     fixes = {point: one for point, one in sheet.items() if one.verdict == "fix"}
     gone = {point.partition(".")[0] for point, one in sheet.items() if one.verdict == "reject"}
@@ -83,7 +83,7 @@ def _fix_texts(item: Item, sheet: Mapping[str, PointDecision], done: Fixed) -> I
 
 
 def _fix_passages(item: Item, sheet: Mapping[str, PointDecision], done: Fixed) -> tuple[Passage, ...]:
-    """Return the passages to keep, with fixes applied; each edit still refers to its original passage."""
+    """Return the passages to keep, with fixes applied; each edited passage still refers to its original."""
     points: dict[int, list[ReviewPoint]] = {}
     for point in points_of(item):
         if point.kind not in FATAL:
@@ -152,7 +152,7 @@ def _replace_span(passage: Passage, number: int, words: str) -> Passage:
 
 def _set_stance(passage: Passage, name: str, part: int | None) -> Passage:
     stance: Stance = "supports" if name == "supports" else "contradicts" if name == "contradicts" else "distracts"
-    # Reset the kind, because it was a more detailed version of the old label.
+    # Reset the kind, because it was a subtype of the old label.
     return replace(passage, stance=stance, part=part, support=None, kind="related", reviewed=True)
 
 

@@ -19,7 +19,7 @@ from ragbed.io.locations import check_regular, open_regular
 from ragbed.schema import Item
 from ragbed.ui.review.points import is_edit
 
-# The `ragbed lint` rules that a reviewer can confirm or overrule; the others concern the file format.
+# The `ragbed lint` rules that a reviewer can confirm or overrule; all other rules concern the file format.
 LINTED = (
     "gold-in-negative", "gold-part-in-negative", "negatives-hold-gold", "positive-without-gold",
     "slot-without-positive", "question-holds-gold", "one-document-holds-all", "fake-equals-gold", "fake-holds-gold",
@@ -44,7 +44,7 @@ class _CachedFlags(Struct, frozen=True):
 
 
 def find_flags(datasets: Sequence[Dataset], folder: Path, watch: Callable[[str, int], None]) -> dict[str, list[Flag]]:
-    """Return all flags by item key. They are stored in the folder, so that they are computed only once.
+    """Return all flags by item key. The flags are stored in the folder, so that they are computed only once.
 
     Args:
         datasets: Datasets to check.

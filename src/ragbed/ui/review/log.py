@@ -1,4 +1,4 @@
-"""The decision log, to which lines are only ever appended; each line is durable before it is confirmed."""
+"""The append-only decision log; each line is durable before it is confirmed."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from ragbed.ui.review.records import Line
 
 _DECODER: msgspec.json.Decoder[Line] = msgspec.json.Decoder(Line)
 _ENCODER = msgspec.json.Encoder()
-_START = b'{"line":"'  # Every line starts with these bytes.
+_START = b'{"line":"'  # The bytes at the start of every line.
 
 
 class Log:
-    """A review's log. Reading it changes nothing; only one process at a time may append to it.
+    """A review's log. Any process can read it, but only one process at a time may append to it.
 
     After `read`, `torn` is the size of an incomplete last line left by a crash; such a line was never confirmed.
 
@@ -95,7 +95,7 @@ def _decode(path: Path, number: int, packed: bytes) -> Line:
 
 
 def pack(lines: Iterable[Line]) -> bytes:
-    """Encode lines in the stored format."""
+    """Encode lines in the format of the log file."""
     return b"".join(_ENCODER.encode(line) + b"\n" for line in lines)
 
 

@@ -56,9 +56,9 @@ def open_review(
         before = session.state.settings
         if raters not in (None, before.raters) and session.state.has_decisions():
             raise UsageError(
-                f"raters={raters}: {log.path} contains decisions made with raters={before.raters}, and the two "
-                f"cannot be combined. Continue with raters={before.raters}, or start again in a copy of the data "
-                "without this log."
+                f"raters={raters}: {log.path} contains decisions made with raters={before.raters}. Decisions made "
+                f"with different values cannot be combined. Continue with raters={before.raters}, or start again in a "
+                "copy of the data without this log."
             )
         settings = replace(before, data=queue.data, raters=raters or before.raters, target=target or before.target)
         if before is default or settings != before:
@@ -84,5 +84,5 @@ def _make_room(folder: Path) -> None:
         problem = error.strerror
     if problem is not None:
         raise RagbedError(
-            f"{folder}: {problem}. Decisions are stored beside the data. Copy the data to a writable folder."
+            f"{folder}: {problem}. Decisions are stored next to the data. Copy the data to a writable folder."
         )

@@ -30,7 +30,7 @@ class Origin(Struct, frozen=True):
 
 
 class _Hashes(Struct, frozen=True):
-    """The fields used from a build's lock file; reading the whole file would import the entire builder."""
+    """The required fields of a build's lock file; decoding all fields would require importing the entire builder."""
 
     sources: dict[str, str]
     pages: dict[str, str]

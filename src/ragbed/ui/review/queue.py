@@ -78,7 +78,7 @@ class ReviewQueue:
             raise UsageError(f"item {key!r} does not exist.") from None
 
     def order(self, seed: int) -> list[QueueEntry]:
-        """Return the review order: all flagged items, then random items, taking one from each dataset in turn.
+        """Return the review order: all flagged items, followed by random items, one from each dataset in turn.
 
         A dataset's random order depends only on its own items. Its first n items are a simple random sample of
         the unflagged items, as the bound on wrong items requires.

@@ -26,7 +26,7 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+00:00")
 
 @dataclass
 class Seats:
-    """Tracks which browser window uses each rater's name, so that no two windows decide under the same name."""
+    """Tracks which browser window uses each rater's name, so that no two windows use the same name."""
 
     clock: Callable[[], float] = time.monotonic
     _taken: dict[str, tuple[str, float]] = field(default_factory=dict)
@@ -118,7 +118,7 @@ class ReviewSession:
         self._store([line])
 
     def undo(self, rater: str) -> str:
-        """Withdraw a rater's last decision, and return the item that it was about.
+        """Withdraw a rater's last decision, and return the item concerned.
 
         Raises:
             UsageError: There is no decision, or the other rater can already see it.
@@ -229,7 +229,7 @@ def now() -> str:
 
 
 def _refuse_other_data(queue: ReviewQueue, path: Path, lines: Sequence[Line]) -> None:
-    """Reject a log whose decisions are all about other items."""
+    """Reject a log whose decisions all concern items that are not in this review."""
     decided = [line for line in lines if isinstance(line, Decided)]
     fits = any(line.item in queue.entries and queue.entries[line.item].digest == line.digest for line in decided)
     if decided and not fits:

@@ -85,7 +85,7 @@ class ReviewState:
         return act in self._acts
 
     def has_decisions(self) -> bool:
-        """Return whether there is a decision that has not been withdrawn."""
+        """Return whether the log contains a decision that has not been withdrawn."""
         return any(act not in self._undone for act in self._acts)
 
     def is_undone(self, act: str) -> bool:

@@ -20,8 +20,8 @@ from ragbed.ui.viewer.labelling import LabelQuestion, asked_of, read_all
 from ragbed.ui.viewer.queries import RunQueries, TrialRow, light_row, read_row
 from ragbed.ui.viewer.run_reader import RunReader
 
-MOST_BYTES = 1_000_000  # Maximum size in bytes of a response to the browser.
-MOST_BESIDE = 7  # Maximum number of responses to show next to the first response.
+MOST_BYTES = 1_000_000  # Maximum size of an HTTP response in bytes.
+MOST_BESIDE = 7  # Maximum number of other responses to show next to the first response.
 _MOST_OTHERS = 120  # Maximum number of a question's other trials to list.
 _PER_MODEL = 3  # Maximum number of repeats per model to show next to the case.
 # Limits on the total number of characters of all texts of one type, tried in order until the page is small enough.
@@ -58,7 +58,7 @@ class CasePage(Struct, frozen=True, kw_only=True):
     beside: list[TrialRow]  # Other responses to the same case.
     others: list[TrialRow]  # Trials of the same question under other conditions.
     names: dict[str, str]  # Display names by model string.
-    pair: TrialRow | None = None  # The same call for the other item of a minimal pair.
+    pair: TrialRow | None = None  # The same model's trial for the other item of a minimal pair.
     is_cut: bool = False  # Whether texts were shortened.
 
 
@@ -84,7 +84,7 @@ def make_page(queries: RunQueries, call: ShownCall, beside: Sequence[ShownCall],
 
 
 def find_trial(queries: RunQueries, call: ShownCall) -> tuple[RunReader, StoredResult]:
-    """Return the run and the trial that a page refers to."""
+    """Return the run and the trial for a page."""
     reader = queries.readers.get(call.run)
     place = None if reader is None else reader.of_call(call.model, call.case, call.repeat)
     if reader is None or place is None:

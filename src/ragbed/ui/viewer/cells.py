@@ -1,4 +1,4 @@
-"""Cells: the groups in which the viewer counts and filters trials. A million trials fall into a few thousand cells.
+"""Group trials into cells, by which the viewer counts and filters them. A million trials form a few thousand cells.
 
 A filter selects cells, which are in memory, and the index stores a cell's trials together, so filters, pages and
 counts take the same time regardless of the number of trials.
@@ -32,7 +32,7 @@ MOST_VALUES = 200  # Maximum number of values to offer for a facet (the most fre
 _MASK = {name: 1 << position for position, name in enumerate(COUNTED)}
 _ORDER = {name: position for position, name in enumerate(TESTBEDS)}
 _WITH_TRUE = ("counterfactual", "conflict")  # Testbeds with a share of true documents.
-_LAST = 99  # Sort position of unknown values.
+_LAST = 99  # Sort position of unknown values, after all known values.
 
 
 class TrialCell(Condition, frozen=True, array_like=True):
@@ -95,7 +95,7 @@ def _differing(bits: int, is_unscored: bool) -> tuple[str, ...]:
     return tuple(track for track, pair in pairs.items() if any(bool(bits & a) != bool(bits & b) for a, b in pair))
 
 
-# The filters, each with a function that returns a cell's values. To add a filter, add a line.
+# The filters, each with a function that returns a cell's values for that filter.
 FACETS: Mapping[str, Callable[[TrialCell], tuple[str, ...]]] = {
     "model": lambda cell: (cell.model,),
     "data": lambda cell: (cell.data,),

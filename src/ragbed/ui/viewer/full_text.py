@@ -16,13 +16,13 @@ _HAN_RUN = re.compile(rf"[{_HAN}]+")
 _QUOTED = re.compile(r'"([^"]*)"|“([^”]*)”|(\S+)')
 _LETTER = rf"[^\W_{_HAN}]"
 _WORD = re.compile(rf"[{_HAN}]|{_LETTER}+")
-_BEFORE, _AFTER = 60, 140  # Characters to show before and after a match in an excerpt.
+_BEFORE, _AFTER = 60, 140  # Numbers of characters to show before and after a match in an excerpt.
 # Matches partial words at the edges of an excerpt.
 _PIECE_BEFORE, _PIECE_AFTER = re.compile(rf"^{_LETTER}*\s*"), re.compile(rf"\s*{_LETTER}*$")
 
 
 class _Phrase(NamedTuple):
-    """Adjacent words; the last word of an open phrase can be incomplete."""
+    """A phrase of adjacent words; the last word of an open phrase can be incomplete."""
 
     words: list[str]
     is_open: bool

@@ -18,8 +18,8 @@ from ragbed.scoring.version import scorer_hash
 _FOLDER = "view"
 _UNUSED_S = 30 * 86_400
 _VERSION = 6
-# `clusters` has the counts of each question or event under each condition: its trials, its unscored trials and its hits
-# by score (see `COUNTED`). `patterns` has the number of clusters by hits and trials, from which intervals are computed.
+# `clusters` contains, for each question or event and each condition, the numbers of trials, unscored trials and hits
+# by score (see `COUNTED`). `patterns` counts the clusters by hits and trials, from which intervals are computed.
 # `passages` and `shown` record which cases show a document, so that each text is indexed only once.
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -57,7 +57,7 @@ def index_path(run: Path, cache_folder: Path) -> Path:
 
 
 def remove_unused(cache_folder: Path) -> None:
-    """Delete indexes that no viewer has opened for a month, including those of deleted runs."""
+    """Delete indexes that no viewer has opened for a month, including indexes of deleted runs."""
     oldest = time.time() - _UNUSED_S
     for file in (cache_folder / _FOLDER).glob("*.sqlite*"):
         with suppress(OSError):  # Another viewer may delete the index at the same time.
@@ -107,7 +107,7 @@ def write_meta(connection: sqlite3.Connection, **notes: object) -> None:
 
 def _connect(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path)
-    # A power failure can lose the last batches, which are then indexed again. Readers never wait for the writer.
+    # After a power failure, the last batches may be lost and are indexed again. Readers never wait for the writer.
     for pragma in ("busy_timeout = 10000", "journal_mode = WAL", "synchronous = NORMAL", "cache_size = -32000"):
         connection.execute(f"PRAGMA {pragma}")
     return connection

@@ -31,7 +31,7 @@ from ragbed.ui.viewer.diagnosis import read_diagnosed, stamp_of
 from ragbed.ui.viewer.full_text import spaced
 from ragbed.ui.viewer.index import open_index, read_meta, write_meta
 
-PIECE = 2_000  # Trials per transaction, which takes a few tenths of a second; afterwards, pages show these trials.
+PIECE = 2_000  # Number of trials per transaction, which takes a few tenths of a second.
 _LOOK_EVERY_S = 0.5
 _AGAIN_AFTER_S = 5.0  # Seconds before retrying a run that could not be read.
 # Maximum number of characters to index, so that an endless response or a book-length document does not fill the disk.
@@ -62,7 +62,7 @@ class Indexer:
         self._index.close()
 
     def step(self) -> bool:
-        """Index a batch and return whether there was anything to do."""
+        """Index a batch and return whether there was anything to index."""
         done = self._count_plan() or self._add_results() or self._replace_errors()
         done = done or self._add_documents() or self._add_types()
         if done and self._note("problem"):
@@ -111,7 +111,7 @@ class Indexer:
         return bool(found)
 
     def _passage(self, text: str) -> int:
-        """Return a document's number; the document is indexed only once, even if many cases contain it."""
+        """Return a document's ID in the index; the document is indexed only once, even if many cases contain it."""
         hashed = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).digest()
         found = self._index.execute("SELECT id FROM passages WHERE hash = ?", (hashed,)).fetchone()
         if found is not None:
@@ -175,7 +175,7 @@ class Indexer:
         return self._numbers[cell]
 
     def _asked(self, result: int, case: Case) -> int:
-        """Return the number of a trial's case, and add the case and its item to the index if they are new."""
+        """Return the ID of a trial's case, and add the case and its item to the index if they are new."""
         ((number,),) = self._store.read("SELECT item FROM results WHERE rowid = ?", (result,))
         if not self._index.execute("SELECT 1 FROM asked WHERE id = ?", (number,)).fetchone():
             name = item_name(case.data, case.item)
@@ -187,7 +187,7 @@ class Indexer:
         return int(number)
 
     def _add_types(self) -> bool:
-        """Move trials from outdated cells to the cells for their diagnosed error types."""
+        """Move trials to the cells for their diagnosed error types."""
         stamp = stamp_of(self._run)
         if stamp == (self._note("diagnosed") or ""):
             return False
@@ -206,7 +206,7 @@ class Indexer:
         return True
 
     def _with_types(self, cell: str, types: tuple[str, ...]) -> int:
-        """Return the number of the cell that has these error types but otherwise equals the given cell."""
+        """Return the ID of the cell that has these error types but otherwise equals the given cell."""
         return self._number(msgspec.structs.replace(msgspec.json.decode(cell, type=TrialCell), types=types))
 
     def _trials_of(self, case: str, model: str, repeat: int) -> list[tuple[int, str]]:
@@ -232,19 +232,19 @@ class Indexer:
             self._index.commit()
         except BaseException:
             self._index.rollback()
-            self._numbers.clear()  # The rollback also removed the numbers of new cells.
+            self._numbers.clear()  # The rollback also removed the IDs of new cells.
             raise
 
 
 class ClusterCounts:
-    """Collects the count changes from a batch of trials; `write` adds them to the index."""
+    """Collects the changes in the counts for a batch of trials; `write` adds the changes to the index."""
 
     def __init__(self) -> None:
         self._changes: dict[tuple[str, str], list[int]] = {}
 
     def add(self, cell: TrialCell, case: Case, times: int = 1) -> None:
         """Add a trial, or remove it if `times` is −1."""
-        # An event may have the same name as an unrelated item.
+        # The prefix is needed because an event can have the same name as an unrelated item.
         cluster = f"item {case.item}" if case.event is None else f"event {case.event}"
         found = (1, cell.verdict == "unscored", *(cell.has(name) for name in COUNTED))
         key = (msgspec.json.encode(cell.condition).decode(), cluster)
@@ -307,7 +307,7 @@ def keep_indexes(inbox: Connection, parent: int) -> None:
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is handled by the parent, which terminates this process.
     if hasattr(os, "nice"):  # not available on Windows
-        os.nice(5)  # Serving pages has priority.
+        os.nice(5)  # Give priority to the process that serves pages.
     wanted: list[Kept] = []
     opened: dict[Kept, Indexer] = {}
     resting: dict[Kept, float] = {}
@@ -318,7 +318,7 @@ def keep_indexes(inbox: Connection, parent: int) -> None:
                 wanted = inbox.recv()
                 for gone in opened.keys() - set(wanted):
                     opened.pop(gone).close()
-        except (EOFError, BrokenPipeError):  # Windows raises BrokenPipeError, and its getppid does not change.
+        except (EOFError, BrokenPipeError):  # On Windows, the error is BrokenPipeError, and getppid does not change.
             return
         due = [kept for kept in wanted if resting.get(kept, 0.0) <= time.monotonic()]
         worked = sum(_advance(kept, opened, resting) for kept in due) > 0

@@ -1,4 +1,4 @@
-"""Labels that people give to responses, stored with the run in the format of `ragbed judge --labels`."""
+"""Labels that people assign to responses, stored with the run in the format of `ragbed judge --labels`."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def asked_of(stored: StoredResult, labels: Sequence[Label], rater: str) -> list[
     """Return all criteria for which a response can be labelled."""
     questions = []
     for criterion in CRITERIA.values():
-        # Skip the paper's judge prompts, which have no fixed list of labels; our criteria are clearer.
+        # Skip the paper's criteria, because they have no fixed list of labels.
         if not criterion.applies(stored.case) or not needs_judge(criterion, stored) or not criterion.words:
             continue
         here = [label for label in labels if _unit(label) == _unit_of(stored, criterion.name)]
@@ -82,7 +82,7 @@ def put_label(run: Path, stored: StoredResult, criterion: str, value: bool | Non
 
 
 def _changed(lines: list[Label], unit: LabelledUnit, value: bool | None, rater: str) -> list[Label]:
-    """Return the lines of a label file after a rater has labelled a response."""
+    """Return the lines of a label file, updated with a rater's label for a response."""
     here = [line for line in lines if _unit(line) == unit]
     mine = [line for line in here if line.rater == rater and line.label is not None]
     drawn = [line for line in here if line.label is None]
@@ -98,7 +98,7 @@ def _changed(lines: list[Label], unit: LabelledUnit, value: bool | None, rater: 
 
 @contextmanager
 def _locked(run: Path) -> Iterator[None]:
-    """Hold the label file's lock, which other viewers hold only while they write a label.
+    """Hold the label file's lock while writing a label, and wait for other viewers to release the lock.
 
     Raises:
         RagbedError: Another process still holds the lock after the wait.

@@ -1,4 +1,4 @@
-"""Keep the runs in the given folders open for reading, even if runs are added or deleted."""
+"""Keep the runs in the given folders open for reading while runs are added or deleted."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ragbed.ui.viewer.run_reader import RunReader
 # Minimum interval between two searches of the folders, in seconds and, for large folder trees, as a multiple of the
 # search time.
 _REST_S, _REST_TIMES = 1.0, 20
-_PATIENCE_S = 5.0  # Seconds for which a new run may be unreadable while it is being planned.
+_PATIENCE_S = 5.0  # Maximum number of seconds for which a new run may be unreadable while its cases are being planned.
 _READ_ERRORS = (RagbedError, sqlite3.Error, OSError)
 
 
@@ -95,7 +95,7 @@ class OpenRuns:
                 self._forget([name])
 
     def _open(self, name: str, run: Path) -> None:
-        """Open a run. A run that is not planned yet has nothing to show and is retried later."""
+        """Open a run. If its cases are not planned yet, do nothing, so that the run is opened later."""
         index, file = index_path(run, self._cache_folder), _file(run)
         with closing(Indexer(run, index)) as indexer:
             if not indexer.is_planned:

@@ -107,7 +107,7 @@ class TrialRow(Struct, frozen=True, kw_only=True):
 
 
 class ResultPage(Struct, frozen=True, kw_only=True):
-    """A page of a list; `is_exact` is False if a search timed out or had more hits than it counts."""
+    """A page in a list of trials; `is_exact` is False if a search timed out or had too many hits to count."""
 
     total: int
     is_exact: bool
@@ -219,7 +219,7 @@ def _overview_rows(reader: RunReader, totals: Sequence[_Sum], track: str, limit:
         )
 
 
-@lru_cache(maxsize=65_536)  # a page is requested again and again while a run is in progress
+@lru_cache(maxsize=65_536)  # pages are requested repeatedly while a run is in progress
 def _rate(patterns: Patterns, largest: int) -> ShownRate:
     """Return a rate; `largest` is 0 if the run is not monitored (see `rate_interval`)."""
     hits, trials, counts = zip(*patterns, strict=True)
@@ -300,7 +300,7 @@ def _search(
 
 
 def _labelled(reader: RunReader, state: str) -> dict[int, TrialLocation]:
-    """Return, by number, the trials that still need a label (if `state` is `wanted`) or those that have one."""
+    """Return the trials, by ID, that still need a label (if `state` is `wanted`) or that already have one."""
     labels = [label for label in read_all(reader.folder) if (label.label is None) == (state == "wanted")]
     places = (reader.of_call(label.model, label.case, label.repeat) for label in labels)
     return {place.id: place for place in places if place is not None}

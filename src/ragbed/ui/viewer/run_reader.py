@@ -21,7 +21,7 @@ from ragbed.ui.viewer.diagnosis import ShownEvidence
 from ragbed.ui.viewer.index import open_for_reading, read_meta
 from ragbed.ui.viewer.indexing import item_name
 
-_CHECK_EVERY = 10_000  # SQLite instructions between two time checks: a few tenths of a millisecond.
+_CHECK_EVERY = 10_000  # Number of SQLite instructions between two time checks, i.e. a few tenths of a millisecond.
 # CROSS JOIN makes SQLite look up the words first; contentless tables return their rows in order.
 _IN_TRIALS = "words w CROSS JOIN trials t ON t.id = w.rowid WHERE w.text MATCH ?"
 _IN_DOCUMENTS = """documents d CROSS JOIN shown s ON s.passage = d.rowid CROSS JOIN trials t ON t.asked = s.asked
@@ -50,7 +50,7 @@ class RunReadProgress(NamedTuple):
 
 
 class RunReader:
-    """A reader for one run and its index. It reads on demand, so the data is always current.
+    """Reads one run and its index on demand, so that the data is always current.
 
     Args:
         name: The run's name on the pages.
@@ -85,7 +85,7 @@ class RunReader:
 
     @property
     def cells(self) -> list[tuple[int, TrialCell, int]]:
-        """Return each cell with its number and trial count, in list order, cached until the index changes."""
+        """Return each cell with its ID and trial count, in list order, cached until the index changes."""
         self._forget_outdated()
         return self._cells
 
@@ -193,13 +193,13 @@ class RunReader:
         )
 
     def perturbed(self, case: Case) -> tuple[str, str] | None:
-        """Return the perturbed counterpart of a case's item and its perturbation, or None if there is none."""
+        """Return the perturbed counterpart of a case's item and the perturbation, or None if there is none."""
         query = "SELECT item, dial FROM items WHERE twin = ? AND dial IS NOT NULL ORDER BY id LIMIT 1"
         found = self._index.execute(query, (item_name(case.data, case.item),)).fetchone()
         return None if found is None else (found[0], found[1])
 
     def of_call(self, model: str, case: str, repeat: int) -> TrialLocation | None:
-        """Return the trial for a call, or None if the trial is not indexed."""
+        """Return the trial for a model, case and repeat, or None if the trial is not indexed."""
         rows = self.store.read(
             """SELECT r.rowid FROM cases c JOIN models m ON m.name = ? JOIN results r
             ON r.model = m.id AND r.item = c.id AND r.repeat = ? WHERE c.name = ?""",

@@ -42,7 +42,7 @@ class PrefillBatch:
 
 @dataclass(frozen=True)
 class DecodeBatch:
-    """A batch with one new token per sequence; without the kernel, `spans` holds each sequence's start and end."""
+    """A batch with one new token per sequence; `spans` lists each sequence's start and end if no kernel is used."""
 
     cache: KVCache
     slots: torch.Tensor

@@ -21,7 +21,7 @@ _TOP_K = 1024
 
 
 class BatchEngine:
-    """Completes sequences and calls `done` for each; a sequence without a finish reason or failure was abandoned.
+    """Completes sequences and calls `done` for each one; those without a finish reason or failure were abandoned.
 
     Args:
         open_runner: A function that loads the model in the thread. If it raises an exception, `broken` is set to it.
@@ -72,7 +72,7 @@ class BatchEngine:
             self._abandon()
 
     def _receive(self) -> bool:
-        """Add new sequences, sorted by length, and wait for one if idle. Return False if the engine is closing."""
+        """Queue new sequences by length, waiting for one if there is no work. Return False if the engine is closing."""
         with suppress(Empty):
             while not self._closing:
                 idle = not self._waiting and not self._running
@@ -89,7 +89,7 @@ class BatchEngine:
             self._fail(self._waiting.pop(0), failure)
             return
         fits = self._step(batch or self._running, self._runner.read if batch else self._runner.write)
-        if batch:  # done after the step, so that every sequence is still in a list if the step raises an exception
+        if batch:  # dequeue only after the step, so that no sequence is lost if the step raises an exception
             admitted = set(batch)
             self._waiting = [sequence for sequence in self._waiting if sequence not in admitted]
         if not fits:
@@ -119,7 +119,7 @@ class BatchEngine:
         for sequence in affected:
             self._runner.release(sequence)
         self._running = []
-        gc.collect()  # the error may still refer to tensors from the step
+        gc.collect()  # the exception may still hold references to tensors from the step
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
         if len(affected) == 1:

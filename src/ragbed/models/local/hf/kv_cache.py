@@ -10,7 +10,7 @@ from bisect import bisect_left
 
 import torch
 
-# A slot that belongs to no sequence; the padding rows of a batch write to it.
+# Index of the cache slot that belongs to no sequence; padding rows in a batch write to this slot.
 SPARE = 0
 
 
@@ -50,7 +50,7 @@ class KVCache:
     def put(
         self, layer: int, keys: torch.Tensor, values: torch.Tensor, at: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Write keys and values, shaped (heads, tokens, width), to the given slots, and return the whole layer."""
+        """Write keys and values, shaped (heads, tokens, width), to the given slots, and return the entire layer."""
         if layer not in self._layers:
             self._layers[layer] = (_allocate(keys, self.slots), _allocate(values, self.slots))
         kept_keys, kept_values = self._layers[layer]

@@ -69,7 +69,7 @@ def load_tokenizer(folder: Path, source: WeightSource) -> LoadedTokenizer:
         "input_ids"
     ]:  # if the files are missing, the library creates an empty tokenizer
         raise RagbedError(f"{source.name} has no valid tokenizer. Download the model again.")
-    try:  # only the end tokens are used, because the user sets the sampling parameters
+    try:  # only the end tokens in this config are used, because the user sets the sampling parameters
         generation = transformers.GenerationConfig.from_pretrained(folder).to_dict()
     except OSError:
         generation = {}
@@ -155,7 +155,7 @@ def _try_ragged(model: Any) -> KVCache | None:
 
 
 def _agree(expected: torch.Tensor, found: torch.Tensor) -> bool:
-    # Results may differ within numerical precision, because the order of summation differs.
+    # The logits may differ within numerical precision, because the order of summation differs.
     allowed = 1e-3 if expected.dtype == torch.float32 else 5e-2
     return bool((expected - found).abs().max() <= allowed * expected.abs().max().clamp(min=1e-3))
 

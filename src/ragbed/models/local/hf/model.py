@@ -66,7 +66,7 @@ class HFModel:
             sampling = structs.replace(sampling, temperature=1.0)
         self._context = context_length
         self._source, self._environ, self._sampling, self._preset = source, environ, sampling, preset
-        self._encoding = ThreadPoolExecutor(1)  # a tokenizer is not thread-safe
+        self._encoding = ThreadPoolExecutor(1)  # use a single thread, because tokenizers are not thread-safe
         self._engine: BatchEngine | None = None
         self._limit = TokenLimit(sampling, only_thoughts=True)
 
@@ -81,7 +81,7 @@ class HFModel:
         return canonical(body | {"sampling": sampling | seed | logprobs, "stop": stop})
 
     async def identity(self) -> str:
-        """Return the hash or revision of the files, the precision and the library versions."""
+        """Return the precision, the library versions, and the hash or revision of the model's files."""
         weights = await in_daemon_thread(lambda: fingerprint(self._prepare()))
         numbers = str(loading.precision()).removeprefix("torch.")
         return f"{weights};{numbers};torch={torch.__version__};transformers={transformers.__version__}"
@@ -102,7 +102,7 @@ class HFModel:
 
     @property
     def raised_limits(self) -> tuple[int, ...]:
-        """The raised token limits with which a response may have been requested."""
+        """The values to which the initial token limit may be raised."""
         return self._limit.raised
 
     async def _generate(self, engine: BatchEngine, tokens: list[int], max_tokens: int, seed: bytes) -> Completion:

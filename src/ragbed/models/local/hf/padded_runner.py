@@ -27,7 +27,7 @@ class PaddedRunner:
         self._mask = torch.empty((0, 0))
 
     def admit(self, waiting: Several[Sequence], running: int) -> list[Sequence]:
-        """Return sequences of similar length, as all are padded to the longest, or none if a batch is running."""
+        """Return sequences of similar length, to limit padding, or an empty list if a batch is running."""
         if running or not waiting:
             return []
         rows = max(1, self._batching.tokens // waiting[0].length)

@@ -29,7 +29,7 @@ class PromptEncoder:
         self._controls = re.compile("|".join(map(re.escape, longest_first)) if longest_first else r"(?!)")
 
     def check_template(self) -> None:
-        """Check that there is a chat template.
+        """Check that the model has a chat template.
 
         Raises:
             RagbedError: There is no chat template.
@@ -43,7 +43,7 @@ class PromptEncoder:
             )
 
     def encode_messages(self, messages: Sequence[Message]) -> list[int]:
-        """Encode messages with the chat template; without a system role, prepend the system text to the user's."""
+        """Encode messages with the chat template; without a system role, put the system text in the user message."""
         found: list[str] = []
         turns = [{"role": turn.role, "content": self._mark(turn.content, found)} for turn in messages]
         return self._encode(self._render(turns), found, has_start=True)
@@ -67,7 +67,7 @@ class PromptEncoder:
         except TemplateError as error:
             if turns[0]["role"] != "system":
                 raise RagbedError(
-                    f"the chat template of {self._name} does not accept a user message: {error}."
+                    f"the chat template of {self._name} cannot format a user message: {error}."
                 ) from error
             system, user, *others = turns
             merged = {"role": "user", "content": f"{system['content']}\n\n{user['content']}"}

@@ -15,12 +15,13 @@ from ragbed.models.local.hf.attention import DecodeBatch, PrefillBatch, has_kern
 from ragbed.models.local.hf.kv_cache import SPARE, KVCache, KVSlots
 from ragbed.models.local.hf.sequence import Batching, Sequence
 
-# Decoding batches are padded to a multiple of this size, or to a power of two below it, to limit the number of CUDA
-# graphs.
+# Decoding batches are padded to a multiple of this many rows, and smaller batches to a power of two, to limit the
+# number of CUDA graphs.
 _GRAPH_STEP = 64
-# Minimum size of a prefill batch, as a share of a full one; smaller batches are dominated by kernel launch time.
+# Minimum size of a prefill batch, as a share of the maximum size; smaller batches spend most of their time on kernel
+# launches.
 _MIN_BATCH = 0.25
-# Maximum number of steps for which a small batch waits for more sequences to join.
+# Maximum number of steps for which a small prefill batch waits for more prompts.
 _MAX_STEPS = 16
 # cuDNN is excluded because it builds an execution plan for every new sequence length, which doubled the prefill time on
 # an H200.
@@ -155,7 +156,7 @@ class _Graphs:
         with torch.cuda.stream(side):
             self._step(numbers)  # compile the kernels first, because a CUDA graph cannot record compilation
         torch.cuda.current_stream().wait_stream(side)
-        gc.collect()  # deleting a graph while another is being recorded breaks the recording
+        gc.collect()  # delete unused graphs now, because deleting one later would break the recording
         graph = torch.cuda.CUDAGraph()
         try:
             with torch.cuda.graph(graph, pool=self._pool, capture_error_mode="thread_local"):

@@ -29,8 +29,8 @@ class StopCondition:
         """Return whether the last token ends the response."""
         if written[-1] in self.tokens or not self.texts:
             return written[-1] in self.tokens
-        # A token has at least one byte, so a stop string fits into as many tokens as it has bytes. Four more tokens are
-        # decoded, because the first one may start inside a character.
+        # A token has at least one byte, so a stop string spans at most as many tokens as the string has bytes. Four
+        # more tokens are decoded, because the first one may start inside a character.
         count = max(len(text.encode()) for text in self.texts) + 4
         tail = self.decode(written[-count:])
         return any(text in tail for text in self.texts)
@@ -77,7 +77,7 @@ class Sequence:
         return self.prompt + self.written
 
     def random_number(self) -> int:
-        """Return the random number for the next token. It changes only with a new token, so steps can be retried."""
+        """Return the random number for the next token. It stays the same if the step is retried."""
         if self._number is None:
             self._number = self.rng.getrandbits(62)
         return self._number

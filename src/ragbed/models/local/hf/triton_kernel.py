@@ -11,11 +11,12 @@ import torch
 import triton
 import triton.language as tl
 
-# Target number of programs: about thirty per multiprocessor on a large GPU, so that differences in sequence length even
-# out.
+# Target number of kernel programs: about thirty per multiprocessor on a large GPU, so that differences in sequence
+# length even out.
 _PROGRAMS = 4096
 _MAX_PARTS = 16
-# Number of tokens per step: 32 kB of keys and values at a head dimension of 128, with two steps in flight.
+# Number of tokens per step. At a head dimension of 128, the keys and values take 32 kB per step, and two steps are in
+# flight.
 _BLOCK = 64
 # Minimum number of rows in a matrix product; with fewer query heads, rows are padded.
 _MIN_ROWS = 16

@@ -17,13 +17,13 @@ _REVISION = re.compile(r"[0-9a-f]{40}")
 _REPOSITORY = re.compile(r"[\w.-]+(/[\w.-]+)?", re.ASCII)
 _TEXT_FILES = ["*.json", "*.txt", "*.jinja", "*.model", "*.tiktoken"]
 _PICKLED = "pytorch_model*.bin"
-# Files that duplicate the weights in another format.
+# Patterns for files that contain the same weights in another format.
 _DUPLICATES = ["consolidated*", "original/*"]
 
 
 @dataclass(frozen=True)
 class WeightSource:
-    """A folder, or a repository with an optional revision; `trusts_code` allows Python code from it to run."""
+    """A model folder, or a repository with an optional revision; `trusts_code` allows its Python code to run."""
 
     name: str
     revision: str | None = None
@@ -107,7 +107,7 @@ def read_config(folder: Path) -> dict[str, Any]:
     except (OSError, ValueError, RecursionError) as error:
         raise DataError(path, f"cannot be read ({error}); download the model again.") from None
     if not isinstance(config, dict):
-        raise DataError(path, "is not a JSON object; download the model again.")
+        raise DataError(path, "does not contain a JSON object; download the model again.")
     return config
 
 

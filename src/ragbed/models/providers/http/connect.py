@@ -25,10 +25,10 @@ from ragbed.models.secrets import encode_user_info, without_secrets
 from ragbed.models.threads import in_daemon_thread
 
 _Addresses: TypeAlias = list[AddrInfoType]
-# The delay before trying the other address family (IPv4 or IPv6), as recommended in RFC 8305.
+# Delay in seconds before trying the other address family (IPv4 or IPv6), as recommended in RFC 8305.
 _HAPPY_EYEBALLS_S = 0.25
 _MAX_PROXY_BYTES = 16 << 10
-# Maximum idle time of a connection that is reused; a server may be closing connections that were idle for longer.
+# A connection is not reused if it has been idle for more than this many seconds, because the server may be closing it.
 _KEEP_S = 15.0
 _TUNNEL_OPEN = re.compile(rb"HTTP/1\.[01] 200[ \r]")
 
@@ -67,7 +67,7 @@ def proxy_for(url: URL, environ: Mapping[str, str]) -> URL | None:
 
 
 def _matches(pattern: str, url: URL) -> bool:
-    """Return whether a `no_proxy` entry (`*`, a domain, an IP or a network, with or without a port) matches a URL."""
+    """Return whether a URL matches a `no_proxy` entry: `*` or a domain, IP address or network with an optional port."""
     host = (url.host or "").lower()
     with suppress(ValueError):  # the `no_proxy` entry is not a network, or the host is not an IP address
         return ip_address(host) in ip_network(pattern.strip("[]"), strict=False)
@@ -97,10 +97,10 @@ class _Connector:
             raise Failure("connect", f"timed out while connecting to {server}", again=True) from None
         except ssl.SSLCertVerificationError as error:
             problem = f"the certificate of {server} is not valid: {error.verify_message}"
-            raise Failure("tls", f"{problem}; to use your own certificate authority, set SSL_CERT_FILE") from None
+            raise Failure("tls", f"{problem}; to trust a private certificate authority, set SSL_CERT_FILE") from None
         except ssl.SSLError as error:
             raise Failure("tls", f"the TLS handshake with {server} failed ({error.reason or error})") from None
-        except (OSError, UnicodeError) as error:  # the resolver raises UnicodeError for some names
+        except (OSError, UnicodeError) as error:  # the resolver raises UnicodeError for some host names
             self._addresses = None  # the server's address may have changed
             number = getattr(error, "errno", None) or 0
             reason = os.strerror(number) if number > 0 else getattr(error, "strerror", None) or error
@@ -169,7 +169,7 @@ class Server:
         self._idle: list[Connection] = []
         self._all: set[Connection] = set()
         self._is_relayed = proxy is not None and origin.scheme == "http"
-        # Compression is not requested, because responses are short and it would cost more than it saves.
+        # Compression is not requested, because with short responses it would take more time than it saves.
         self._head = (
             f"Host: {origin.host_port_subcomponent}\r\nUser-Agent: ragbed/{__version__}\r\n"
             "Accept: application/json\r\nAccept-Encoding: identity\r\n"

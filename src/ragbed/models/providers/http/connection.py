@@ -21,7 +21,7 @@ from ragbed.models.failures import Failure, Kind
 _READ_BYTES = 16 << 10
 # Maximum number of bytes received without any body data: headers, trailers or the extensions of one chunk.
 _MAX_HEAD_BYTES = 64 << 10
-# Maximum number of bytes received per byte of the body; a one-byte chunk takes six.
+# Maximum number of bytes received per byte of the body; a one-byte chunk takes six bytes.
 _MAX_FRAMING = 8
 # Maximum size of an error body, both compressed and uncompressed; error messages are short.
 _MAX_ERROR_BYTES = 64 << 10

@@ -22,7 +22,7 @@ _LEFT, _RIGHT, _TOP, _BAR, _GAP = 200, 110, 36, 16, 10
 
 
 class Bar(NamedTuple):
-    """A bar in a group: a share with its interval, if it has one."""
+    """A bar in a group: a share with an optional interval."""
 
     series: str
     value: float

@@ -1,4 +1,4 @@
-"""Curve charts with interval bands: one line per series, with the label at its end."""
+"""Line charts with interval bands; each series is one line with a label at its end."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from ragbed.reporting.pages.charts.layout import (
 from ragbed.reporting.pages.markup import Node, el
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 48, 200, 56, 48
-_LINE = 15  # Height of a label.
-_LABEL = 24  # Minimum distance between two labels on the horizontal axis.
+_LINE = 15  # Height of a label in pixels.
+_LABEL = 24  # Minimum distance in pixels between two labels on the horizontal axis.
 _INNER = 240
 
 
@@ -38,7 +38,7 @@ class CurvePoint(NamedTuple):
 
 
 class Series(NamedTuple):
-    """One curve. `level` is a share that is drawn as a dotted line."""
+    """One curve. `level` is a reference share that is drawn as a dotted line."""
 
     name: str
     points: tuple[CurvePoint, ...]

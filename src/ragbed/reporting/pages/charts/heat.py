@@ -1,4 +1,4 @@
-"""Heat maps, in which the share for every row and column is shown as a number and a shade."""
+"""Heat maps, which show the share for each row and column as a number and a shade."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ragbed.reporting.pages.markup import Node, el
 
 _LEFT, _TOP, _ROW, _HEAD, _LINE = 170, 40, 30, 22, 13
 _WIDEST = 96
-_DARK = 0.8  # Numbers in cells darker than this are drawn in the background colour.
+_DARK = 0.8  # Minimum share in cells whose numbers are drawn in the background colour, because the cells are dark.
 
 
 class HeatRow(NamedTuple):
@@ -33,7 +33,7 @@ class HeatRow(NamedTuple):
 
 
 def heat(name: str, texts: ChartTexts, columns: Sequence[str], rows: Sequence[HeatRow]) -> Chart:
-    """Draw the heat map, with a dash in cells that have no number."""
+    """Draw the heat map, with a dash in cells without a number."""
     width = min(_WIDEST, (WIDTH - _LEFT - 8) / max(1, len(columns)))
     marks: list[Node] = [el("text", fit(texts.rows, _LEFT - 16), class_="faint", x=8, y=_TOP + 14)]
     for number, column in enumerate(columns):

@@ -14,9 +14,9 @@ from zlib import crc32
 from ragbed.reporting.pages.charts.theme import HUES, written_rules
 from ragbed.reporting.pages.markup import Child, Node, el, raw, write
 
-WIDTH = 540  # Width of a chart; when a phone scales it down, letters are still eight pixels high.
-CHARACTER = 6.4  # Approximate width of a Latin letter at 12 pixels; a Chinese character is twice as wide.
-_NAME = 7.2  # Approximate width of a Latin letter in names, which are 13.5 pixels high on a phone.
+WIDTH = 540  # Width of a chart in pixels; when a phone scales the chart down, letters are still eight pixels high.
+CHARACTER = 6.4  # Approximate width in pixels of a Latin letter at font size 12; a Chinese character is twice as wide.
+_NAME = 7.2  # Approximate width in pixels of a Latin letter in names, whose font size on a phone is 13.5.
 _LONGEST_NAME = 80
 _PART = re.compile(r"(?<=[-_/:\s])")  # the boundary between two parts of a model name
 _DASHES = (None, "7 3", "2 2", "9 3 2 3")
@@ -57,7 +57,7 @@ class ChartTexts(NamedTuple):
     rows: str
     across: str = ""
     up: str = ""
-    level: str = ""  # Meaning of the dotted line.
+    level: str = ""  # Label that explains the dotted line.
 
 
 def make_chart(name: str, texts: ChartTexts, height: float, marks: Iterable[Child], grid: Grid) -> Chart:
@@ -94,12 +94,12 @@ def hue(number: int) -> str:
 
 
 def dash(number: int) -> str | None:
-    """Return a series' dash pattern, which distinguishes series of the same colour, even in print."""
+    """Return the dash pattern for a series, which distinguishes series of the same colour, even in print."""
     return _DASHES[(number + number // HUES) % len(_DASHES)]
 
 
 def measure(text: str, letter: float = CHARACTER) -> float:
-    """Return the approximate width of a text."""
+    """Return the approximate width of a text in pixels."""
     return sum(letter * (2 if east_asian_width(character) in "WF" else 1) for character in text)
 
 

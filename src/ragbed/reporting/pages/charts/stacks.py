@@ -1,4 +1,4 @@
-"""Stacked bar charts with one bar per row, in which each part is a percentage of the whole."""
+"""Stacked bar charts with one bar per row, in which each segment is a percentage of the bar."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ragbed.reporting.pages.markup import Node, el
 
 _LEFT, _TOP, _ROW, _BAR, _LEGEND = 170, 36, 30, 20, 20
 _RIGHT = 64
-_LEAST = 26  # Minimum width of a segment that shows its number.
+_LEAST = 26  # Minimum width in pixels of a segment that shows its number.
 
 
 class StackSegment(NamedTuple):

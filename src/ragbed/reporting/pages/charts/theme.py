@@ -12,7 +12,7 @@ from ragbed.reporting.pages import read_static
 
 Theme: TypeAlias = Literal["light", "dark"]
 
-HUES = 8  # Number of colours for series; further series reuse them with a different dash pattern.
+HUES = 8  # Number of colours for series; further series reuse the colours with a different dash pattern.
 
 _COLOUR = re.compile(r"--([\w-]+): light-dark\((#\w+), (#\w+)\)")
 _VARIABLE = re.compile(r"var\(--([\w-]+)\)")

@@ -1,4 +1,4 @@
-"""Prompting strategies, which are compared with the plain prompt (claim C10).
+"""Prompting strategies, which are compared with the plain prompt to check the paper's claim C10.
 
 Some only change the prompt (`numbered`, `unwarned`); others parse the response or make several calls. The latter are
 generators, which yield the messages for a call, receive the response, and return the answer. They do not call models
@@ -26,7 +26,7 @@ Flow: TypeAlias = Generator[Messages, str, str]
 MARK = "+"  # separates the profile from the strategy in a case's `profile` field
 STATED = "stated"  # the strategy used for `confidence="stated"`
 _MAX_PARTS = 4  # maximum number of sub-questions, as stated in `split.md`
-# Responses for a document that does not contain an answer; `each.md` requests the first and the third form.
+# Responses for a document that does not contain an answer; `each.md` requests "nothing" or "无".
 _NOTHING = re.compile(r"\W*(?:nothing|none|无|没有)?\W*", re.IGNORECASE)
 _ENUMERATED = re.compile(r"^\s*(?:[-*•]|\(?\d{1,2}[.)、．：:]|[（(]\d{1,2}[）)])\s*")
 _PLACEHOLDER = re.compile(r"\{(SYSTEM|DOCS|DOC|QUERY|NOTES|NUMBER)\}")
@@ -95,7 +95,7 @@ def stated(given: StrategyInput) -> Flow:
     return strip_confidence(reply) or reply
 
 
-# The strategies that do more than change the prompt.
+# The strategies that make several calls or postprocess the response.
 FLOWS: dict[str, Callable[[StrategyInput], Flow]] = {
     "quote": quote,
     "decompose": decompose,
@@ -107,7 +107,7 @@ STRATEGIES = ("quote", "numbered", "unwarned", "decompose", "isolate", "cite")
 
 
 def flow_of(case: Case) -> Flow | None:
-    """Return a generator for a case's calls, or None if the case takes a single call with its own messages."""
+    """Return a generator for a case's calls, or None if the case requires only a single call with its own messages."""
     make = FLOWS.get(case.profile.partition(MARK)[2])
     if make is None:
         return None

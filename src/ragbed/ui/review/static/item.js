@@ -71,7 +71,7 @@ function drawFacts(page) {
   add("Event date", page.date);
   add("Models that know the answer", page.known_by.join(", ") || say("none of the evaluated models"));
   add("Source article", page.origin ? [page.origin.title, page.origin.url, page.origin.date, page.origin.licence].filter(Boolean).join(" · ") : null);
-  page.sub_questions.forEach((one, part) => add(`${say("Part")} ${part + 1}`, one));
+  page.sub_questions.forEach((one, part) => add(`${say("Sub-question")} ${part + 1}`, one));
   return el("dl", { class: "facts" }, facts);
 }
 
@@ -87,7 +87,7 @@ function drawPassage(shown, index, page, draw) {
     el("header", {}, el("strong", {}, String(index + 1)), tag(passage.stance),
       [...new Set(page.flags.filter((flag) => indexOf(flag) === index).map((flag) => flag.rule))].map(flagTag),
       passage.kind && passage.kind !== "related" ? el("span", {}, passage.kind) : null,
-      passage.part === undefined ? null : el("span", {}, `${say("Part")} ${passage.part + 1}`),
+      passage.part === undefined ? null : el("span", {}, `${say("Sub-question")} ${passage.part + 1}`),
       el("span", { class: "why", title: shown.label.rule }, `${shown.label.label} (${shown.label.rule}): ${shown.label.reason}`)),
     quote(page.lang, marked(passage.text, [...named(shown.spans.filter((one) => one.kind !== "fake" || !edited.length)), ...edited])),
     original ? el("details", { class: "small" }, el("summary", {}, say("Original passage ({0})", passage.edit_of + 1)),

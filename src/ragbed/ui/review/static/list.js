@@ -13,7 +13,7 @@ const FLAGS = {
   "positive-without-gold": "supporting passage lacks the answer",
   "slot-without-positive": "part of the answer has no supporting passage",
   "question-holds-gold": "question contains the answer",
-  "one-document-holds-all": "one passage contains all parts",
+  "one-document-holds-all": "one passage contains all parts of the answer",
   "fake-equals-gold": "false answer equals the true answer",
   "fake-holds-gold": "false answer contains the true answer",
   "gold-holds-fake": "true answer contains the false answer",
@@ -29,7 +29,7 @@ const FLAGS = {
   "label": "questionable label",
 };
 const PAGE = 50;
-const ONLY = { all: "all", todo: "to do", done: "done", disagreed: "disagreement", accepted: "accepted", fixed: "fixed", rejected: "rejected" };
+const ONLY = { all: "all", todo: "to review", done: "done", disagreed: "disagreement", accepted: "accepted", fixed: "fixed", rejected: "rejected" };
 const TONE = { accepted: "good", fixed: "warn", rejected: "bad", disagreed: "other" };
 
 /** Draw an item's state. */

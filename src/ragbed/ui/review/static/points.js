@@ -52,7 +52,7 @@ function openField(field, content) {
 function statement(point, page) {
   if (point.kind === "stance") {
     const { stance, part } = page.passages[point.index].passage;
-    return say(STATEMENTS[stance]) + (part === undefined ? "" : ` (${say("Part")} ${part + 1})`);
+    return say(STATEMENTS[stance]) + (part === undefined ? "" : ` (${say("Sub-question")} ${part + 1})`);
   }
   if (point.kind === "known") return say(STATEMENTS[page.kind === "counterfactual" ? "known" : "unknown"]);
   if (point.kind === "edit") return say(STATEMENTS.edit, editedWords(point, page));
@@ -81,7 +81,7 @@ function drawSaid(point, page) {
 
 function shownFix(point, said) {
   const text = Array.isArray(said.fix) ? said.fix.join(" / ") : point.kind === "stance" ? say(said.fix) : said.fix;
-  return said.part === undefined ? text : `${text} (${say("Part")} ${said.part + 1})`;
+  return said.part === undefined ? text : `${text} (${say("Sub-question")} ${said.part + 1})`;
 }
 
 function drawReject(point, decide, close) {
@@ -126,6 +126,6 @@ function drawStances(point, page, decide, close) {
   const others = all.filter(([stance, part]) => stance !== now.stance || part !== now.part);
   return el("div", { class: "row", onkeydown: (event) => event.key === "Escape" && close() }, others.map(([fix, part]) =>
     el("button", { onclick: () => decide([{ point: point.name, verdict: "fix", fix, ...(part === undefined ? {} : { part }) }]) },
-      say(STATEMENTS[fix]), part === undefined ? "" : ` (${say("Part")} ${part + 1})`)),
+      say(STATEMENTS[fix]), part === undefined ? "" : ` (${say("Sub-question")} ${part + 1})`)),
     el("button", { onclick: close }, say("Cancel")));
 }

@@ -10,7 +10,7 @@ import { say } from "./words.js";
 const PAGE = 50;
 const AT_ONCE = 12; // Number of rows needed to fill a window.
 const TITLES = {
-  run: "Run", model: "Model", data: "Data", lang: "Language", testbed: "Testbed", noise: "Noise", docs: "Number of documents", arm: "Distractors", true: "True documents",
+  run: "Run", model: "Model", data: "Data", lang: "Language", testbed: "Testbed", noise: "Noise", docs: "Number of documents", arm: "Distractors", true: "Share of true documents",
   outcome: "Outcome", error: "Error type", verdict: "Verdict", confidence: "Confidence", misled: "Misled", type: "Error types", differs: "Track disagreement", label: "Labels",
 };
 const VALUES = { lang: { en: "English", zh: "Chinese" }, noise: { none: "no documents" }, differs: { code: "code track differs", paper: "paper track differs" } };

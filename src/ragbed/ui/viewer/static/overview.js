@@ -54,7 +54,7 @@ function drawRow(row, rates) {
   const filter = { run: row.run, model: row.model, data: row.data, testbed: row.testbed, noise: row.noise === null ? "none" : String(Number(row.noise.toPrecision(3))), arm: row.arm, ...(row.testbed === "length" ? { docs: String(row.k) } : {}) };
   const unasked = row.planned > row.asked ? ` / ${row.planned.toLocaleString("en")}` : "";
   return el("tr", {},
-    el("td", {}, el("a", { href: listLink(filter) }, row.testbed), row.arm === "related" ? null : [" ", tag(row.arm)], row.correct ? ` ${say("true documents: {0}", row.correct)}` : null,
+    el("td", {}, el("a", { href: listLink(filter) }, row.testbed), row.arm === "related" ? null : [" ", tag(row.arm)], row.correct ? ` ${say("share of true documents: {0}", row.correct)}` : null,
       row.testbed === "length" ? ` ${say(row.k === 1 ? "1 document" : "{0} documents", row.k)}` : null),
     el("td", { class: "number" }, row.noise === null ? "–" : String(Number(row.noise.toFixed(3)))),
     rates.map((name) => drawRate(row.rates[name], row.wanted.includes(name))),
