@@ -41,6 +41,7 @@ from ragbed.testbeds.settings import show_setting
 _COPIES = tuple(f"-{number}" for number in range(2, 1_000))
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _REST_S = 0.02
+_IDLE_S = 0.000_2  # an iteration of the event loop that runs another task usually takes longer
 _CLOSE_S = 2.0  # maximum time to close connections, so that an interrupted run exits within five seconds
 
 
@@ -294,10 +295,14 @@ async def _close_models(models: Sequence[Model]) -> None:
 
 
 async def _follow(follower: Follower, store: RunStore) -> None:
-    """Let the follower work in short steps between other tasks, so that responses are handled without delay."""
+    """Let the follower work in short steps while no other task is ready, so that requests are sent without delay."""
     follower.begin(store)
+    clock = asyncio.get_running_loop().time
     while True:
-        await asyncio.sleep(0 if follower.go_on() else _REST_S)
+        started = clock()
+        await asyncio.sleep(0)
+        if clock() - started < _IDLE_S and not follower.go_on():
+            await asyncio.sleep(_REST_S)
 
 
 async def _run_model(loop: CallLoop, job: Job, opened: list[CircuitOpen]) -> None:

@@ -139,11 +139,14 @@ _SEPARATED = lazy("[0-9][-/.][0-9]")
 # A pattern is applied only to texts that contain one of its words or characters.
 _MONTH_NAMES = frozenset(_MONTHS)
 _CHINESE = tuple(zip(("民", "年", "年", "月", "月", "月", "月", "年", "日号"), _CHINESE_PATTERNS, strict=True))
+_SIGNS = _DIGITS | _MONTH_NAMES | frozenset("民年月日号")  # a text without any of them contains no date
 
 
 def find_dates(text: str, terms: Terms) -> tuple[list[Date], str]:
     """Return all dates in a text, with both readings of ambiguous ones (3/4/2023), and the text with dates masked."""
     found: list[Date] = []
+    if terms.isdisjoint(_SIGNS):
+        return found, text
 
     def mask(match: re.Match[str]) -> str:
         date = _read(match)
@@ -156,7 +159,8 @@ def find_dates(text: str, terms: Terms) -> tuple[list[Date], str]:
     is_numeric = not terms.isdisjoint(_DIGITS) and _SEPARATED.search(text) is not None
     patterns = [] if terms.isdisjoint(_MONTH_NAMES) else [*_MONTH_NAME_PATTERNS]
     patterns += _DIGIT_PATTERNS if is_numeric else ()
-    patterns += (pattern for signs, pattern in _CHINESE if not terms.isdisjoint(signs))
+    if not text.isascii():
+        patterns += [pattern for signs, pattern in _CHINESE if not terms.isdisjoint(signs)]
     for pattern in patterns:
         text = pattern.sub(mask, text)
     if not is_numeric:
@@ -171,7 +175,9 @@ def find_dates(text: str, terms: Terms) -> tuple[list[Date], str]:
 
 def lone_years(text: str) -> list[Date]:
     """Return the four-digit numbers that may be years."""
-    years = [(int(match[1]), match.span()) for match in _LONE_YEAR.finditer(text)]
+    years = []
+    if "1" in text or "2" in text:
+        years = [(int(match[1]), match.span()) for match in _LONE_YEAR.finditer(text)]
     written = _WORD_YEAR.finditer(text) if "teen" in text or "twenty" in text else ()
     if "m" in text:
         years += [(_read_roman(match[0]), match.span()) for match in _ROMAN_YEAR.finditer(text) if len(match[0]) > 3]
