@@ -93,7 +93,7 @@ _DIGIT_PATTERNS = [
 _MONTH_AND_DAY = rf"月份?(?:(?P<day>[0-9]{{1,2}}|{_HAN}{{1,3}})[日号])?"
 _CHINESE_PATTERNS = [
     lazy(  # the first year of 民国 was 1912
-        rf"(?P<year>民国(?:[0-9]{{1,2}}|{_HAN}{{1,3}}))年"
+        rf"(?P<year>民国(?:[0-9]{{1,2}}|{_HAN}{{1,3}}|元))年"
         rf"(?:(?P<month>[0-9]{{1,2}}|{_HAN}{{1,2}}){_MONTH_AND_DAY})?"
     ),
     # A year of two digits counts only after 于 or 在 or before a season: 90年 and 七八年 are mostly durations.
@@ -125,7 +125,7 @@ _CHINESE_PATTERNS = [
     ),
 ]
 _NUMERIC = lazy(rf"([0-9]{_FREE}[0-9]?)([-/.])([0-9]{{1,2}})\2([12][0-9]{{3}}|(?<=/)[0-9]{{2}})(?![0-9]|[-/.][0-9])")
-_ROMAN_YEAR = lazy(r"\bm(?:cm|d?c{0,3}|cd)(?:x[cl]|l?x{0,3})(?:i[xv]|v?i{0,3})\b")
+_ROMAN_YEAR = lazy(r"\bm{1,2}(?:cm|d?c{0,3}|cd)(?:x[cl]|l?x{0,3})(?:i[xv]|v?i{0,3})\b")
 _ROMAN = {"m": 1000, "d": 500, "c": 100, "l": 50, "x": 10, "v": 5, "i": 1}
 _LONE_YEAR = lazy(
     r"([12](?<![0-9a-z$€£¥].)(?<!(?<![0-9]{4})-.)(?<![0-9][.,].)[0-9]{3})(?![0-9a-z%])(?![.,][0-9])(?! ?年)"
@@ -180,7 +180,8 @@ def lone_years(text: str) -> list[Date]:
         years = [(int(match[1]), match.span()) for match in _LONE_YEAR.finditer(text)]
     written = _WORD_YEAR.finditer(text) if "teen" in text or "twenty" in text else ()
     if "m" in text:
-        years += [(_read_roman(match[0]), match.span()) for match in _ROMAN_YEAR.finditer(text) if len(match[0]) > 3]
+        numerals = [match for match in _ROMAN_YEAR.finditer(text) if len(match[0].removeprefix("m")) > 2]
+        years += [(_read_roman(match[0]), match.span()) for match in numerals]
     in_words = ((year_in_words(match[0]), match.span()) for match in written)
     years += [(year, span) for year, span in in_words if year is not None]
     return [Date(year, None, None, *span) for year, span in years if year < 2100]
@@ -205,7 +206,7 @@ def _read(match: re.Match[str]) -> Date | None:
 
 def _read_year(text: str) -> int | None:
     if text.startswith("民国"):
-        return 1911 + _read_number(text[2:])
+        return 1912 if text == "民国元" else 1911 + _read_number(text[2:])
     text = text.removeprefix("'")
     if not text.isascii() or text.isdigit():
         return _read_number(text)
