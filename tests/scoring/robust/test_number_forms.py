@@ -38,6 +38,69 @@ def test_a_duration_or_another_calendar_is_not_a_year(gold: str, reply: str) -> 
 
 
 @pytest.mark.parametrize(
+    ("question", "gold", "reply", "is_correct"),
+    [
+        (_HOW_MANY["en"], "10", "They counted 5 to 10 animals.", False),
+        (_HOW_MANY["en"], "5", "They counted 5 to 10 animals.", False),
+        (_HOW_MANY["en"], "10", "Between 5 and 10 animals were counted.", False),
+        (_HOW_MANY["en"], "10", "There were 5-10 animals.", False),
+        (_HOW_MANY["en"], "5 to 10", "They counted 5 to 10 animals.", True),
+        (_HOW_MANY["en"], "10", "The number rose from 5 to 10.", True),
+        ("How many goals did they score?", "3", "They won 3-2.", True),
+        ("What does it cost?", "€75", "The price went up from €60 to €75.", True),
+        (_HOW_MANY["zh"], "10只", "5到10只。", False),
+        (_HOW_MANY["zh"], "10只", "五至十只。", False),
+        (_HOW_MANY["zh"], "10只", "从5只增加到10只。", True),
+        ("奖金是多少？", "68万元", "2019年度文学奖的得主拿到68万元。", True),
+    ],
+)
+def test_one_end_of_a_range_is_not_the_number(question: str, gold: str, reply: str, is_correct: bool) -> None:
+    assert _is_correct(question, gold, reply, "en" if question.isascii() else "zh") is is_correct
+
+
+@pytest.mark.parametrize(
+    ("gold", "reply", "is_correct"),
+    [
+        ("3 years", "It lasted 3 years and a half.", False),
+        ("3 years", "It lasted 3 years and 6 months.", False),
+        ("6 months", "It lasted 3 years and 6 months.", False),
+        ("3 years", "It lasted 3 years and cost 6 million.", True),
+        ("3年", "用了3年半。", False),
+        ("3年", "用了三年零六个月。", False),
+        ("3年", "用了三年。", True),
+        ("5年", "5年级。", False),
+    ],
+)
+def test_one_part_of_a_duration_is_not_the_duration(gold: str, reply: str, is_correct: bool) -> None:
+    lang: Lang = "en" if gold.isascii() else "zh"
+    question = "How long did it take?" if lang == "en" else "用了多久？"
+    assert _is_correct(question, gold, reply, lang) is is_correct
+
+
+@pytest.mark.parametrize(
+    ("gold", "reply", "is_correct"),
+    [
+        ("40 °C", "It was 40 degrees Fahrenheit.", False),
+        ("40 °C", "It was 40 ° F.", False),
+        ("40 °F", "It was 40 degrees Fahrenheit.", True),
+        ("40 °C", "It was 40 degrees Celsius.", True),
+        ("40 °C", "It was 40 degrees.", True),
+    ],
+)
+def test_degrees_fahrenheit_are_not_degrees_celsius(gold: str, reply: str, is_correct: bool) -> None:
+    assert _is_correct("How hot was it?", gold, reply, "en") is is_correct
+
+
+@pytest.mark.parametrize(("gold", "reply"), [("2015", "It opened in MMXV."), ("1999", "It opened in MCMXCIX.")])
+def test_a_year_can_have_roman_numerals(gold: str, reply: str) -> None:
+    assert _is_correct(_WHEN["en"], gold, reply, "en")
+
+
+def test_the_first_year_of_the_chinese_republic_is_1912() -> None:
+    assert _is_correct(_YEAR_ZH, "1912年", "民国元年开业。", "zh")
+
+
+@pytest.mark.parametrize(
     ("gold", "reply"), [("1998年", "于98年开业。"), ("1989年", "在八九年开业。"), ("1974年", "七四年春天开业。")]
 )
 def test_a_year_can_have_two_digits(gold: str, reply: str) -> None:

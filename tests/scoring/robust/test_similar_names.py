@@ -13,6 +13,8 @@ from tests.scoring.robust.cases import make_case
     ("question", "gold", "reply", "lang"),
     [
         ("Who was the president?", "John Adams", "John Quincy Adams was the president.", "en"),
+        ("这本书是谁写的？", "王建", "王建国写的。", "zh"),
+        ("作者是谁？", "李明", "李明华是作者。", "zh"),
         ("Who was the president?", "Martin Paul Smith", "It was Martin Peter Smith.", "en"),
         ("Who was the president?", "Paul Anderson", "It was Paul Thomas Anderson.", "en"),
         ("Who was the president?", "James Jones", "The actor is James Earl Jones.", "en"),

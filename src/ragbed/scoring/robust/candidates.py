@@ -11,6 +11,7 @@ from ragbed.scoring.robust.match import FoldedResponse, Mention
 from ragbed.scoring.robust.name_patterns import ORGANISATIONS
 from ragbed.scoring.robust.normalise import fold
 from ragbed.scoring.robust.patterns import lazy, words
+from ragbed.scoring.robust.quantities import is_partial
 from ragbed.scoring.robust.question import Asked
 from ragbed.scoring.robust.units import LOOSE
 
@@ -102,7 +103,8 @@ def _quantities(slot: GoldSlot, asked: Asked, response: FoldedResponse) -> Itera
         written = response.text[found.start : found.end]
         # In words such as 一条, 一 is an article unless the answer has the same unit.
         is_article = written[:1] == "一" and len(written) == 2 and found.unit not in units
-        if found.value in values or is_article or written in asked.text:
+        is_answer = found.value in values and not is_partial(response.text, found)
+        if is_answer or is_article or written in asked.text:
             continue
         is_announced = not found.unit and response.text[: found.start].endswith(_ANNOUNCING)
         if is_announced or any(_is_rival(found.unit, wanted.unit or asked.unit) for wanted in slot.quantities):

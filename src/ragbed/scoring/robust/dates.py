@@ -93,7 +93,7 @@ _DIGIT_PATTERNS = [
 _MONTH_AND_DAY = rf"月份?(?:(?P<day>[0-9]{{1,2}}|{_HAN}{{1,3}})[日号])?"
 _CHINESE_PATTERNS = [
     lazy(  # the first year of 民国 was 1912
-        rf"(?P<year>民国(?:[0-9]{{1,2}}|{_HAN}{{1,3}}))年"
+        rf"(?P<year>民国(?:[0-9]{{1,2}}|{_HAN}{{1,3}}|元))年"
         rf"(?:(?P<month>[0-9]{{1,2}}|{_HAN}{{1,2}}){_MONTH_AND_DAY})?"
     ),
     # A two-digit year counts only after 于 or 在 or before a season, because 90年 and 七八年 are usually durations.
@@ -125,7 +125,7 @@ _CHINESE_PATTERNS = [
     ),
 ]
 _NUMERIC = lazy(rf"([0-9]{_FREE}[0-9]?)([-/.])([0-9]{{1,2}})\2([12][0-9]{{3}}|(?<=/)[0-9]{{2}})(?![0-9]|[-/.][0-9])")
-_ROMAN_YEAR = lazy(r"\bm(?:cm|d?c{0,3}|cd)(?:x[cl]|l?x{0,3})(?:i[xv]|v?i{0,3})\b")
+_ROMAN_YEAR = lazy(r"\bm{1,2}(?:cm|d?c{0,3}|cd)(?:x[cl]|l?x{0,3})(?:i[xv]|v?i{0,3})\b")
 _ROMAN = {"m": 1000, "d": 500, "c": 100, "l": 50, "x": 10, "v": 5, "i": 1}
 _LONE_YEAR = lazy(
     r"([12](?<![0-9a-z$€£¥].)(?<!(?<![0-9]{4})-.)(?<![0-9][.,].)[0-9]{3})(?![0-9a-z%])(?![.,][0-9])(?! ?年)"
@@ -139,11 +139,14 @@ _SEPARATED = lazy("[0-9][-/.][0-9]")
 # A pattern is applied only to texts that contain one of its words or characters.
 _MONTH_NAMES = frozenset(_MONTHS)
 _CHINESE = tuple(zip(("民", "年", "年", "月", "月", "月", "月", "年", "日号"), _CHINESE_PATTERNS, strict=True))
+_SIGNS = _DIGITS | _MONTH_NAMES | frozenset("民年月日号")  # a text without any of them contains no date
 
 
 def find_dates(text: str, terms: Terms) -> tuple[list[Date], str]:
     """Return all dates in a text, with both readings of ambiguous ones (3/4/2023), and the text with dates masked."""
     found: list[Date] = []
+    if terms.isdisjoint(_SIGNS):
+        return found, text
 
     def mask(match: re.Match[str]) -> str:
         date = _read(match)
@@ -156,7 +159,8 @@ def find_dates(text: str, terms: Terms) -> tuple[list[Date], str]:
     is_numeric = not terms.isdisjoint(_DIGITS) and _SEPARATED.search(text) is not None
     patterns = [] if terms.isdisjoint(_MONTH_NAMES) else [*_MONTH_NAME_PATTERNS]
     patterns += _DIGIT_PATTERNS if is_numeric else ()
-    patterns += (pattern for signs, pattern in _CHINESE if not terms.isdisjoint(signs))
+    if not text.isascii():
+        patterns += [pattern for signs, pattern in _CHINESE if not terms.isdisjoint(signs)]
     for pattern in patterns:
         text = pattern.sub(mask, text)
     if not is_numeric:
@@ -171,7 +175,9 @@ def find_dates(text: str, terms: Terms) -> tuple[list[Date], str]:
 
 def lone_years(text: str) -> list[Date]:
     """Return the four-digit numbers that could be years."""
-    years = [(int(match[1]), match.span()) for match in _LONE_YEAR.finditer(text)]
+    years = []
+    if "1" in text or "2" in text:
+        years = [(int(match[1]), match.span()) for match in _LONE_YEAR.finditer(text)]
     written = _WORD_YEAR.finditer(text) if "teen" in text or "twenty" in text else ()
     if "m" in text:
         years += [(_read_roman(match[0]), match.span()) for match in _ROMAN_YEAR.finditer(text) if len(match[0]) > 3]
@@ -199,7 +205,7 @@ def _read(match: re.Match[str]) -> Date | None:
 
 def _read_year(text: str) -> int | None:
     if text.startswith("民国"):
-        return 1911 + _read_number(text[2:])
+        return 1912 if text == "民国元" else 1911 + _read_number(text[2:])
     text = text.removeprefix("'")
     if not text.isascii() or text.isdigit():
         return _read_number(text)

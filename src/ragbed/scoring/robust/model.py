@@ -84,7 +84,8 @@ def _score_sentence(sentence: Sequence[Token], lang: Lang) -> tuple[float, float
     known: dict[str, tuple[float, float]] = {}  # a feature counts once per sentence
     previous = START
     for token in sentence:
-        known.update(known_features(lang, previous.text, previous.classes, token.text, token.classes))
+        if found := known_features(lang, previous.text, previous.classes, token.text, token.classes):
+            known.update(found)
         previous = token
     flag = refusal = 0.0
     for pair in known.values():

@@ -34,6 +34,11 @@ _PREFIXES = words(
 _NAMING = frozenset("是为叫由给")
 # Matches a character directly after a name if it ends the clause and is not a particle.
 _LAST_CHARACTER = lazy("[\u4e00-\u9fff](?<![的了吧呢啊吗等说着过队和与])(?=[,。;!\n]|$)")
+# The third character of many names, before a verb or a particle that follows a name: 王建国写的.
+_THIRD_CHARACTER = lazy(
+    "[国华伟芳娜敏静丽强磊军洋艳杰娟涛超霞刚英斌玲梅辉鹏飞波兰峰健俊凯婷雪琳倩莹颖燕萍宇浩轩涵怡欣佳豪博瑞琴洁云林海]"
+    "(?=写|著|获|夺|赢|担任|出任|当选|执导|导演|创作|创办|创立|设计|发现|发明|提出|击败|战胜|的|是)"
+)
 _PLACES_ZH = lazy(
     "大学|学院|银行|日报|晚报|早报|时报|集团|公司|基金会|出版社|电视台|医院|俱乐部|博物馆|航空|铁路|杯|中学"
     "|小学|研究院|研究所|协会|分行|大桥|大道|机场(?!举)"
@@ -104,6 +109,8 @@ def _is_part_of_person(text: str, start: int, end: int) -> bool:
     """Return whether a name such as 王建 (surname plus one character) is the start of a longer name (王建国)."""
     if end - start != 2 or text[start] not in SURNAMES:
         return False
+    if _THIRD_CHARACTER.match(text, end):
+        return True
     return text[start - 1 : start] in _NAMING and _LAST_CHARACTER.match(text, end) is not None
 
 

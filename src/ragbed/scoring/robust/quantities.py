@@ -46,7 +46,7 @@ _DIGITS = lazy(
 _MONEY_BEFORE = frozenset("$€£¥ ")
 _CURRENCY = lazy(r"(?:us\$|[$€£¥]) ?$")
 _AFTER = lazy(
-    r"[ -]{0,2}(per cent|percentage points?|years? old|"
+    r"[ -]{0,2}(per cent|percentage points?|years? old|degrees? (?:fahrenheit|f)(?![a-z])|° f(?![a-z])|"
     rf"(?:{'|'.join(map(re.escape, DOLLARS))}) dollars?(?![a-z])|(?:square|sq\.?|cubic) [a-z]+|"
     r"[a-z]+2?|[%°℃$€£¥][cf]?|[\u4e00-\u9fff]{1,5})"
 )
@@ -76,8 +76,36 @@ _STOP = words(
     "including respectively also only each a an according votes"
 )
 # Units written as phrases, by their first eight characters.
-_PHRASES = {"per cent": "%", "percenta": "%", "year old": "year", "years ol": "year"}
+_PHRASES = {
+    "per cent": "%",
+    "percenta": "%",
+    "year old": "year",
+    "years ol": "year",
+    "degree f": "fahrenheit",
+    "degrees ": "fahrenheit",
+    "° f": "fahrenheit",
+}
 _FIRST_CHARACTERS = frozenset(unit[0] for unit in UNITS)
+_NUMBER = r"[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?|[一二两三四五六七八九十百千万亿]+"
+# The other end of a range, before or after a number: '5 to 10', 'between 5 and 10', 五至十.
+_RANGE_BEFORE = lazy(
+    rf"(?<![0-9.,])(?:({_NUMBER})(?: [a-z]{{1,12}}|[%人名个只元岁天次米吨位件票]|个月|小时|美元)?(?: ?[-~至到] ?| to )"
+    rf"|\bbetween ({_NUMBER})(?: [a-z]+)? and )[$€£¥]?$"
+)
+_RANGE_AFTER = lazy(rf"(?: ?[-~至到] ?| to |(?P<both> and ))[$€£¥]?(?P<number>{_NUMBER})")
+# In a change ('from 5 to 10') or the result of a match ('won 5-10'), each number is a separate statement.
+_NO_RANGE = lazy(
+    r"(?:\bfrom|[从由胜负平战败]|比分.{0,3}"
+    r"|\b(?:w[io]ns?|los[et]s?|beats?|scored?|voted?|by|defeat\w*|drew|draw|ratio)(?: \w+){0,3}) ?[$€£¥]?$"
+)
+_RANGE_REACH = 40  # maximum number of characters to examine before a number
+# The rest of a duration after one of its units (3年半, 三年零六个月, '3 years and 6 months'), and the units before it.
+_DURATIONS = frozenset({"year", "week", "day", "hour", "minute", "month", "second"})
+_SMALLER_AFTER = lazy(
+    rf"半(?![数年月夜天径])|[零又]?(?:{_NUMBER})(?:个月|天|小时|分钟|秒)"
+    rf"|(?: and)? (?:{_NUMBER}) (?:month|week|day|hour|minute|second)s?\b"
+)
+_LARGER_BEFORE = lazy(rf"(?:{_NUMBER})(?: (?:year|week|day|hour|minute)s?(?: and)? |(?:年|天|小时|分)[零又]?)$")
 _LONE_BEFORE = lazy(r"(?:是|为|共|有|达|[,:(\"。\n]|^)$")
 _LONE_AFTER = lazy(r"[,.。;!?\n)\"]|$")
 
@@ -94,9 +122,10 @@ def find_quantities(text: str, terms: Terms) -> list[Quantity]:
     if not terms.isdisjoint(FORMAL_SIGNS):
         text = plain_numerals(text)
         terms |= SIGNS
-    found += _in_digits(text)
     if "half" in terms:
         found += _with_half(text)
+        text = _HALF.sub(lambda match: _mask(match) if match[2] in UNITS else match[0], text)
+    found += _in_digits(text)
     if "half" in terms or not terms.isdisjoint(WORDS):
         found += _in_english(text)
     if not terms.isdisjoint(SIGNS):
@@ -104,12 +133,36 @@ def find_quantities(text: str, terms: Terms) -> list[Quantity]:
     return found
 
 
+def is_partial(text: str, found: Quantity) -> bool:
+    """Return whether a quantity is only one end of a range ('5 to 10') or one part of a duration (三年零六个月)."""
+    before = max(0, found.start - _RANGE_REACH)
+    if found.unit in _DURATIONS and (
+        _SMALLER_AFTER.match(text, found.end) or _LARGER_BEFORE.search(text, before, found.start)
+    ):
+        return True
+    lower = _RANGE_BEFORE.search(text, before, found.start)
+    if lower:
+        return _read(lower[1] or lower[2]) < found.value and not _NO_RANGE.search(text, before, lower.start())
+    upper = _RANGE_AFTER.match(text, found.end)
+    if upper is None or _read(upper["number"]) <= found.value:
+        return False
+    return (
+        text.endswith("between ", before, found.start)
+        if upper["both"]
+        else not _NO_RANGE.search(text, before, found.start)
+    )
+
+
+def _read(number: str) -> Decimal:
+    return Decimal(number.replace(",", "")) if number.isascii() else chinese_value(number)
+
+
 def _in_digits(text: str) -> list[Quantity]:
     found: list[Quantity] = []
     for match in _DIGITS.finditer(text):
         start, end = match.span()
         unit = _unit_after(text, end)
-        if unit is None or not _is_counted(text, start, match.end("number")):
+        if unit is None or text.startswith("年级", end) or not _is_counted(text, start, match.end("number")):
             continue
         name, stop = unit
         if text[start - 1 : start] in _MONEY_BEFORE and (currency := _CURRENCY.search(text, max(0, start - 4), start)):

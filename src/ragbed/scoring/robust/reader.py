@@ -14,6 +14,7 @@ from ragbed.scoring.robust.match import FoldedResponse, Mention, drop_contained,
 from ragbed.scoring.robust.names import is_ordinary_word, is_part_of_name, locate
 from ragbed.scoring.robust.normalise import origins
 from ragbed.scoring.robust.patterns import lazy
+from ragbed.scoring.robust.quantities import is_partial
 from ragbed.scoring.robust.question import Asked
 from ragbed.scoring.robust.tokens import FALSE, RIVAL, TRUE, UNRECORDED, Token, asked_words, tokenize
 
@@ -124,6 +125,9 @@ class ResponseReader:
         """Return why a mention does not name the answer, or an empty string if it does."""
         if only_negates(self.text, mention):
             return "denied"
+        if mention.rule.startswith("number"):
+            spans = (found for found in self.response.quantities if (found.start, found.end) == mention[:2])
+            return "partial" if any(is_partial(self.text, found) for found in spans) else ""
         is_alone = self.text[mention.end : mention.end + 1] in _ENDS
         if not mention.rule.startswith("name") or (is_alone and not self.text[: mention.start].strip(_QUOTES)):
             return ""

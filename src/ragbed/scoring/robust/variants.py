@@ -20,6 +20,7 @@ _TENS = ("", "", "twenties", "thirties", "forties", "fifties", "sixties", "seven
 _TIME = lazy(r"^([01]?[0-9]|2[0-3]):([0-5][0-9])(?: ?([ap])\.?m\.?)?$")
 _PARTS_OF_DAY = (("凌晨", "清晨", "早上", "早晨", "上午"), ("中午", "午后", "下午", "傍晚", "晚上", "晚", "夜里"))
 _HOUR = lazy(r"^(凌晨|早上|上午|中午|下午|傍晚|晚上)([1-9]|1[0-2])[点时]$")
+_HOURS = frozenset("点时")
 _OF = lazy(r"^(?:the )?([A-Z][a-z]+) of ([A-Z][a-z]+?)s?$")
 _ABOUT = lazy(
     r"^(?:about|approximately|approx\.|around|roughly|nearly|almost|circa|some|~|≈|大约|约|将近|接近|近) ?"
@@ -43,6 +44,7 @@ _ORDINALS = ("", "First", "Second", "Third", "Fourth", "Fifth", "Sixth", "Sevent
 _SHARES_IN_WORDS = lazy(r"^(?:half|(?:an?|one|two|three|four|five) (?:half|third|quarter|fifth|sixth|eighth|tenth)s?)$")
 _PERCENT = lazy(r"^([0-9]+(?:\.[0-9]+)?) ?(?:%|per ?cent|percent)$")
 _FRACTION = lazy(r"^([1-9]) ?/ ?([2-9]|10)$|^([二三四五六七八九十])分之([一二三四五六七八九])$")
+_ENDS_OF_SHARES = frozenset("%tfdrhs0123456789一二三四五六七八九")  # last characters of percentages and fractions
 _PARTS = {
     2: "half",
     3: "third",
@@ -80,19 +82,19 @@ _HAN = "零一二三四五六七八九十"
 
 
 def spellings(alias: str) -> Iterator[str]:
-    """Yield other spellings of an alias."""
+    """Yield other spellings of an alias. The last character rules out most patterns, which saves their searches."""
+    last = alias.rstrip()[-1:]
     yield from _SHORT_NAMES.get(alias, ())
     if found := _ABOUT.match(alias):
         yield alias[found.end() :]
-    swapped = _WORD.sub(_swap_spelling, alias)
-    if swapped != alias:
-        yield swapped
-    yield from _times_and_numbers(alias)
-    if (plain := alias.translate(_TRANSLITERATED)) != alias:
+    if not _SPELLINGS.keys().isdisjoint(_WORD.findall(alias.lower())):
+        yield _WORD.sub(_swap_spelling, alias)
+    yield from _times_and_numbers(alias, last)
+    if not alias.isascii() and (plain := alias.translate(_TRANSLITERATED)) != alias:
         yield plain
-    if found := _NUMBERED.match(alias):
+    if last.isdigit() and (found := _NUMBERED.match(alias)):
         yield f"{found[1].rstrip(' -')} {_ROMAN[int(found[2])]}"
-    elif (found := _IN_ROMAN.match(alias)) and found[2] in _ROMAN:
+    elif last in _ROMAN and (found := _IN_ROMAN.match(alias)) and found[2] in _ROMAN:
         number = _ROMAN.index(found[2])
         yield f"{found[1]}{number}"
         if number < len(_ORDINALS):
@@ -101,13 +103,13 @@ def spellings(alias: str) -> Iterator[str]:
 
 
 def _phrases(alias: str) -> Iterator[str]:
-    if found := _SAINT.match(alias):
+    if alias.startswith("S") and (found := _SAINT.match(alias)):
         yield from (f"{title} {alias[found.end() :]}" for title in ("Saint", "St"))
-    if found := _DECADE.match(alias):
+    if "0s" in alias and (found := _DECADE.match(alias)):
         yield from (_TENS[int(found[1])], f"{found[1]}0s")
-    if found := _OF.match(alias):
+    if " of " in alias and (found := _OF.match(alias)):
         yield f"{found[2]} {found[1]}"
-    if (found := _CENTURY.match(alias)) and int(found[1]) >= _MIN_CENTURY:
+    if "century" in alias and (found := _CENTURY.match(alias)) and int(found[1]) >= _MIN_CENTURY:
         yield f"{int(found[1]) - 1}00s"
     if not alias.isascii() and len(alias) <= _MAX_RANGE and (found := _RANGE.match(alias)):
         yield from (form.format(found[1], found[2]) for form in _RANGE_FORMATS)
@@ -119,15 +121,16 @@ def _swap_spelling(found: re.Match[str]) -> str:
     return other.capitalize() if found[0][0].isupper() and other != found[0] else other
 
 
-def _times_and_numbers(alias: str) -> Iterator[str]:
-    if found := _TIME.match(alias):
+def _times_and_numbers(alias: str, last: str) -> Iterator[str]:
+    if ":" in alias and (found := _TIME.match(alias)):
         yield from _times(int(found[1]) % 12 + 12 * (found[3] == "p") if found[3] else int(found[1]), int(found[2]))
-    if found := _HOUR.match(alias):
+    if last in _HOURS and (found := _HOUR.match(alias)):
         hours = (found[2], _in_han(int(found[2])))
         yield from (f"{part}{hour}点" for part in (found[1], found[1][0]) for hour in hours)
-    if found := _SPEED.match(alias):
+    if "/" in alias and (found := _SPEED.match(alias)):
         yield from _speeds(found[1], found[2])
-    yield from _fractions(alias)
+    if last in _ENDS_OF_SHARES:
+        yield from _fractions(alias)
 
 
 def _speeds(number: str, unit: str) -> Iterator[str]:
