@@ -36,10 +36,11 @@ class Unigram:
         self, pieces: Mapping[str, float], unknown: int, fold: Mapping[int, str], special: Collection[int]
     ) -> None:
         self._fold, self._unknown = fold, unknown
-        self._scores = {piece: (score, at) for at, (piece, score) in enumerate(pieces.items()) if at not in special}
+        self._ids = {piece: at for at, piece in enumerate(pieces) if at not in special}
+        self._scores = list(pieces.values())
         self._unknown_score = min(pieces.values()) - UNKNOWN_PENALTY
         self._longest: dict[str, int] = {}  # maximum length of a piece by its first two characters
-        for piece in self._scores:
+        for piece in self._ids:
             self._longest[piece[:2]] = max(self._longest.get(piece[:2], 0), len(piece))
         self._encode_cached = lru_cache(CACHED_WORDS)(self._encode_word)
 
@@ -54,18 +55,19 @@ class Unigram:
         return tokens
 
     def _encode_word(self, word: str) -> tuple[int, ...]:
-        find, longest = self._scores.get, self._longest.get
+        find, scores, longest = self._ids.get, self._scores, self._longest.get
         best = [0.0] + [-float("inf")] * len(word)
         came_from: list[tuple[int, int]] = [(0, 0)] * (len(word) + 1)
         for start, first in enumerate(word):
             so_far, end = best[start], start + 1
-            score, token = find(first) or (self._unknown_score, self._unknown)
-            if so_far + score > best[end]:
-                best[end], came_from[end] = so_far + score, (start, token)
+            token = find(first, -1)
+            score = so_far + (self._unknown_score if token < 0 else scores[token])
+            if score > best[end]:
+                best[end], came_from[end] = score, (start, self._unknown if token < 0 else token)
             for end in range(start + 2, min(start + longest(word[start : start + 2], 0), len(word)) + 1):
-                found = find(word[start:end])
-                if found and so_far + found[0] > best[end]:
-                    best[end], came_from[end] = so_far + found[0], (start, found[1])
+                token = find(word[start:end], -1)
+                if token >= 0 and so_far + scores[token] > best[end]:
+                    best[end], came_from[end] = so_far + scores[token], (start, token)
         tokens: list[int] = []
         at = len(word)
         while at:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _DEPTH = 200  # number of passages per ranking: twenty per hit, because a document may have many passages
 _RRF = 60  # the constant k of reciprocal rank fusion (Cormack et al., 2009)
 _MAX_TERMS = 64  # maximum number of query words to use
-_BLOCK = 8_192  # number of vectors to read and multiply at a time, to avoid a second copy of all vectors in memory
+_BLOCK = 4_096  # number of vectors to read and multiply at a time, to avoid a second copy of all vectors in memory
 _CHECKED = 1_000  # number of passages to filter per database query
 _SNIPPET = 160  # maximum length of a snippet in characters
 _OF = "FROM passages JOIN documents ON documents.id = document"
@@ -94,7 +94,7 @@ class _LocalSearchEngine:
         # `einsum` uses one thread; a matrix product would use several, which busy-wait for the next product.
         products = (np.einsum("ij,j->i", block.astype(np.float32), vector) for block in blocks)
         scores = np.concatenate([np.zeros(0, np.float32), *products])
-        return self._first_allowed(query, (numbers[at] for at in np.argsort(-scores, kind="stable").tolist()))
+        return self._first_allowed(query, (numbers[at] for at in np.argsort(-scores, kind="stable")))
 
     def _first_allowed(self, query: Query, ranked: Iterator[int]) -> list[int]:
         """Return the first passages in a ranking that meet the query's conditions."""
