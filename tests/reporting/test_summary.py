@@ -62,7 +62,7 @@ def test_closed_book_accuracy_is_about_the_questions_of_the_noise_testbed() -> N
     cells += [replace(cell, place=CellKey()) for cell in closed]
     assert _say(cells) == (
         "Accuracy stays at 90% when half of the documents are noise. Without documents, the model answers none of "
-        "these questions correctly. The model always follows false documents."
+        "the questions correctly. The model always follows false documents."
     )
 
 

@@ -48,6 +48,9 @@ def test_a_duration_or_another_calendar_is_not_a_year(gold: str, reply: str) -> 
         (_HOW_MANY["en"], "10", "The number rose from 5 to 10.", True),
         ("How many goals did they score?", "3", "They won 3-2.", True),
         ("What does it cost?", "€75", "The price went up from €60 to €75.", True),
+        ("How much revenue did it report?", "$10 million", "Revenue rose 5% to $10 million.", True),
+        ("How many units were sold?", "359,500 units", "Sales of the model of 2018 came to 359,500 units.", True),
+        ("How many goals did they score?", "3", "They lost 2-3.", True),
         (_HOW_MANY["zh"], "10只", "5到10只。", False),
         (_HOW_MANY["zh"], "10只", "五至十只。", False),
         (_HOW_MANY["zh"], "10只", "从5只增加到10只。", True),
@@ -68,6 +71,7 @@ def test_one_end_of_a_range_is_not_the_number(question: str, gold: str, reply: s
         ("3年", "用了3年半。", False),
         ("3年", "用了三年零六个月。", False),
         ("3年", "用了三年。", True),
+        ("6个月", "2018年6个月建成。", True),
         ("5年", "5年级。", False),
     ],
 )

@@ -89,14 +89,16 @@ _FIRST_CHARACTERS = frozenset(unit[0] for unit in UNITS)
 _NUMBER = r"[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?|[一二两三四五六七八九十百千万亿]+"
 # The other end of a range, before or after a number: '5 to 10', 'between 5 and 10', 五至十.
 _RANGE_BEFORE = lazy(
-    rf"(?<![0-9.,])(?:({_NUMBER})(?: [a-z]{{1,12}}|[%人名个只元岁天次米吨位件票]|个月|小时|美元)?(?: ?[-~至到] ?| to )"
-    rf"|\bbetween ({_NUMBER})(?: [a-z]+)? and )[$€£¥]?$"
+    rf"(?P<between>\bbetween )?(?<![0-9.,])(?P<number>{_NUMBER})"
+    r" ?(?P<unit>[a-z]{1,12}|[%人名个只元岁天次米吨位件票年]|个月|小时|美元)??"
+    r"(?: ?[-~至到] ?| to |(?P<both> and ))[$€£¥]?$"
 )
 _RANGE_AFTER = lazy(rf"(?: ?[-~至到] ?| to |(?P<both> and ))[$€£¥]?(?P<number>{_NUMBER})")
 # In a change ('from 5 to 10') or the result of a match ('won 5-10'), each number is a separate statement.
 _NO_RANGE = lazy(
     r"(?:\bfrom|[从由胜负平战败]|比分.{0,3}"
-    r"|\b(?:w[io]ns?|los[et]s?|beats?|scored?|voted?|by|defeat\w*|drew|draw|ratio)(?: \w+){0,3}) ?[$€£¥]?$"
+    r"|\b(?:w[io]ns?|los[et]s?|beats?|scored?|voted?|by|defeat\w*|drew|draw|ratio|r[io]se|fell|grew|up|down"
+    r"|(?:increas|climb|dropp|jump|gain|add|fall|declin)[a-z]*)(?: \w+){0,3}) ?[$€£¥]?$"
 )
 _RANGE_REACH = 40  # maximum number of characters to examine before a number
 # The rest of a duration after one of its units (3年半, 三年零六个月, '3 years and 6 months'), and the units before it.
@@ -105,7 +107,10 @@ _SMALLER_AFTER = lazy(
     rf"半(?![数年月夜天径])|[零又]?(?:{_NUMBER})(?:个月|天|小时|分钟|秒)"
     rf"|(?: and)? (?:{_NUMBER}) (?:month|week|day|hour|minute|second)s?\b"
 )
-_LARGER_BEFORE = lazy(rf"(?:{_NUMBER})(?: (?:year|week|day|hour|minute)s?(?: and)? |(?:年|天|小时|分)[零又]?)$")
+_LARGER_BEFORE = lazy(
+    r"(?<![0-9])(?:[0-9]{1,2}|[一二两三四五六七八九十]+)"
+    r"(?: (?:year|week|day|hour|minute)s?(?: and)? |(?:年|天|小时|分)[零又]?)$"
+)
 _LONE_BEFORE = lazy(r"(?:是|为|共|有|达|[,:(\"。\n]|^)$")
 _LONE_AFTER = lazy(r"[,.。;!?\n)\"]|$")
 
@@ -141,16 +146,16 @@ def is_partial(text: str, found: Quantity) -> bool:
     ):
         return True
     lower = _RANGE_BEFORE.search(text, before, found.start)
-    if lower:
-        return _read(lower[1] or lower[2]) < found.value and not _NO_RANGE.search(text, before, lower.start())
+    if lower and bool(lower["both"]) == bool(lower["between"]):
+        is_same_unit = not lower["unit"] or UNITS.get(lower["unit"]) == found.unit
+        is_less = _read(lower["number"]) < found.value
+        return is_same_unit and is_less and not _NO_RANGE.search(text, before, lower.start())
     upper = _RANGE_AFTER.match(text, found.end)
     if upper is None or _read(upper["number"]) <= found.value:
         return False
-    return (
-        text.endswith("between ", before, found.start)
-        if upper["both"]
-        else not _NO_RANGE.search(text, before, found.start)
-    )
+    if upper["both"]:
+        return text.endswith("between ", before, found.start)
+    return not _NO_RANGE.search(text, before, found.start)
 
 
 def _read(number: str) -> Decimal:
