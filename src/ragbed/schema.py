@@ -203,7 +203,7 @@ class Case(Record, frozen=True, kw_only=True):
     testbed: str
     question: str
     noise: Share | None  # requested fraction of distractors; None for a testbed without documents
-    noise_real: Share | None  # actual fraction of distractors, or the nearest possible one if infeasible
+    noise_real: Share | None  # actual fraction of distractors, or the nearest possible one if the case is infeasible
     k: Count  # requested number of documents
     correct: Share  # counterfactual: requested fraction of true documents
     arm: str  # distractor condition: related, random, fixed or control

@@ -336,8 +336,8 @@ NO_CASES = [
     ),
     Mistake(
         "run -m scripted/oracle -d ragbed-mini-en_fact --true-ratio 0.3 --testbeds counterfactual",
-        "No case can be built. Most frequent reason (20 of 20 cases): a ratio of 0.3 true documents would require "
-        "1.5 true documents out of 5, which is not a whole number. Choose other values for --noise, "
+        "No case can be built. Most frequent reason (20 of 20 cases): a true-document ratio of 0.3 would require "
+        "1.5 of 5 documents to be true, which is not a whole number. Choose other values for --noise, "
         "--num-docs, --true-ratio or --distractors, or another dataset; `ragbed cases` counts the feasible cases.",
     ),
     Mistake(

@@ -177,7 +177,7 @@ def _independent_trials(estimate: Estimate) -> float | None:
 
 
 def _reach(estimate: Estimate, least: float) -> float:
-    """Return the one-sided width of an estimate's interval, on the side that faces the minimum."""
+    """Return the distance from an estimate to the bound of its interval on the side of the required minimum."""
     value, low, high = interval_of(estimate)
     return high - value if value < least else value - low
 

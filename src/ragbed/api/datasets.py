@@ -269,8 +269,8 @@ def synthesize(
             distractors on a similar topic.
         parts: Maximum number of sub-answers per integration item, from 2 to 5.
         tokens: Approximate document length in tokens: 60, or 80 to 1500.
-        perturbations: Perturbations to add: "mix" (a mixture, applied to 20% of the items), "none", or a list of names,
-            which turns every item into a minimal pair.
+        perturbations: Perturbations to add: "none", "mix" (all types, in 20% of the items), or a list of names. With a
+            list, all items form minimal pairs.
         workers: Number of worker processes; by default, one per core.
         progress: Show progress, or an object that receives it.
 

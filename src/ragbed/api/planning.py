@@ -143,8 +143,8 @@ def _check_batch(spec: RunSpec, models: Sequence[Model]) -> None:
     for model in models:
         if not isinstance(model, Batching):
             raise UsageError(
-                f"`batch`: {model.name} does not support batches. Batches require the local engine and openai/…, "
-                "anthropic/… or a compatible server."
+                f"`batch`: {model.name} does not support batches. Batches require engine=local and a model "
+                "from openai/…, anthropic/… or a compatible server."
             )
 
 

@@ -152,7 +152,7 @@ class RunSpec:
         shard: Evaluate only the I-th of N parts of the questions, as `I/N`.
         fail_under: Gates such as `noise.accuracy@0.8:en=0.6`; the results are in `Run.gates`.
         junit: File to write the gate results to, as JUnit XML.
-        until: Stop once these conditions are decided, e.g. `noise.accuracy@0.8 ± 10` (percentage points on each side),
+        until: Stop once these conditions are met, e.g. `noise.accuracy@0.8 ± 10` (in percentage points),
             `compare:runs/base:drop 5%`, or `decided` for the gates; the results are in `Run.conditions`.
         batch: Send the requests through the provider's batch API (OpenAI, Anthropic), at half the price and with
             results within a day.

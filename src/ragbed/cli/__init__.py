@@ -102,7 +102,7 @@ def main() -> None:
     """Run the command-line interface; a user error is printed as a single line and sets the exit code."""
     _handle_termination()
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # without UTF-8, print escapes instead of raising an error
+        if isinstance(stream, io.TextIOWrapper):  # escape unencodable characters instead of raising an error
             stream.reconfigure(encoding="utf-8" if os.name == "nt" else None, errors="backslashreplace")
     try:
         if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:

@@ -272,7 +272,7 @@ noise_option: Decorator = option(
     metavar="RATIOS",
     show_default="the paper's ratios",
     group=help_groups.CONTEXT,
-    help="Fractions of the documents that are distractors, e.g. 0,0.2,2/3.",
+    help="Noise ratios (fraction of distractor documents), e.g. 0,0.2,2/3.",
 )
 true_ratio_option: Decorator = option(
     "--true-ratio",

@@ -146,9 +146,9 @@ if TYPE_CHECKING:
     metavar="CONDITION",
     group=help_groups.REQUESTS,
     help=(
-        "Stop when all conditions are decided. A condition is a rate with a target precision, e.g. "
-        "'noise.accuracy@0.8 ± 10' (percentage points on each side); a drop from another run, e.g. "
-        "'compare:runs/base:drop 5%'; or 'decided' (all gates). Repeatable."
+        "Stop once every condition is met. A condition is a target precision for a rate, e.g. "
+        "'noise.accuracy@0.8 ± 10' (in percentage points); a test for a drop from another run, e.g. "
+        "'compare:runs/base:drop 5%'; or 'decided' (every gate passed or failed). Repeatable."
     ),
 )
 @options.option(

@@ -15,7 +15,7 @@ from ragbed.cli import options
     "--port",
     type=click.IntRange(0, 65_535),
     show_default="7717, or any free port",
-    help="Port to listen on (127.0.0.1).",
+    help="Port to use on 127.0.0.1.",
 )
 @options.option("--rater", metavar="NAME", show_default="your user name", help="Name to store with your labels.")
 @options.option("--open", "open_", is_flag=True, help="Open the page in the browser.")

@@ -117,7 +117,7 @@ class E5(_E5Encoder):
 
 
 class E5Tokens(_E5Encoder):
-    """The `e5-tokens` encoder, which returns the state of each token in a text, except prefix and special tokens."""
+    """The `e5-tokens` encoder, which returns the final hidden state of each token except prefix and special tokens."""
 
     name = "e5-tokens"
 

@@ -109,7 +109,7 @@ TURN = "turn."  # prefix of the keys under which the turns of unfinished episode
 ANSWERED = """DELETE FROM intents WHERE rowid = (SELECT rowid FROM intents
   WHERE model = ? AND item = ? AND repeat = ? ORDER BY rowid DESC LIMIT 1)"""
 FORGET_TURNS = "DELETE FROM meta WHERE key > ? AND key < ?"
-# Records that the turns of a failed episode were discarded. The session of the episode's result identifies the attempt.
+# Marks the turns of a failed episode as discarded. The session number in the failed result identifies the attempt.
 _DISCARDED = "discarded"
 DISCARD = "INSERT OR REPLACE INTO meta SELECT ?, session FROM results WHERE model = ? AND item = ? AND repeat = ?"
 BATCH = "batch."  # prefix of the keys under which batches are stored

@@ -1,6 +1,6 @@
 """Score a response's confidence, taken from log-probabilities, agreement between repeats or the response itself.
 
-These values belong to no track. If the confidence of a response is unknown, the name of the problem is recorded.
+These values belong to no track. If the confidence of a response is unknown, the reason is recorded.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def score_confidence(case: Case, completion: Completion, *, refused: bool) -> di
 
 
 def confidence_scores(found: float | str) -> dict[str, Value]:
-    """Return the scores for a confidence value or, if the confidence is unknown, for the name of the problem."""
+    """Return the scores for a confidence value, or for the reason why there is none."""
     if isinstance(found, str) or not 0 <= found <= 1:
         return {"no_confidence": True, "confidence_problem": found if isinstance(found, str) else "out-of-range"}
     return {"no_confidence": False, "confidence": float(found)}

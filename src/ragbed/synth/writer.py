@@ -25,7 +25,7 @@ _GUESSING_VOICES = (
 _OPENINGS = {"feature": "scene", "obituary": "obituary", "release": "release", "blog": "blog"}
 _ENDINGS = {"release": "release-end", "blog": "blog-end", "snippet": "snippet"}
 _GENERAL_FILLERS = ("background", "quote", "scene")
-_SHORT_NAME_PERCENT = 75  # percentage of repeated mentions that omit the family's name
+_SHORT_NAME_PERCENT = 75  # percentage of repeated mentions of an event that omit the name of its event family
 
 # Minimum numbers of sentences in ordinary and in short documents. In a document of two sentences, one shared sentence
 # would make up most of the text. Therefore, only short documents may have two sentences, and only sentences that name

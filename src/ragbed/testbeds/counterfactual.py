@@ -16,8 +16,8 @@ def _draw(ordered: Ordered, condition: CaseCondition, count: int) -> tuple[int, 
     true = condition.correct * condition.docs
     if true.denominator != 1:
         raise Infeasible(
-            f"a ratio of {show_ratio(condition.correct)} true documents would require {float(true):.6g} true documents "
-            f"out of {condition.docs}, which is not a whole number"
+            f"a true-document ratio of {show_ratio(condition.correct)} would require {float(true):.6g} of "
+            f"{condition.docs} documents to be true, which is not a whole number"
         )
     edited = count - int(true)
     if edited < 0:
@@ -25,7 +25,7 @@ def _draw(ordered: Ordered, condition: CaseCondition, count: int) -> tuple[int, 
     front = ordered.contradicts[:edited]
     used = {ordered.item.passages[index].edit_of for index in front}
     if true and None in used:
-        raise Infeasible("an edited document does not name the true document that it edits (`edit_of`)")
+        raise Infeasible("an edited document does not name the true document it was derived from (`edit_of`)")
     # True documents are drawn in reverse order, so that those drawn for one ratio include those drawn for any smaller
     # ratio.
     originals = [ordered.item.passages[index].edit_of for index in reversed(ordered.contradicts)]

@@ -26,7 +26,7 @@ _SHARE = 0.01  # maximum share of matching documents; 24 of RGB's zh_refine item
     optional=True,
 )
 def accidental_match(context: DatasetContext) -> Find:
-    """Find items whose slots all occur in documents for other items, compared as in the original scorer.
+    """Find items whose slots all occur in documents for other items, matching text as the original scorer does.
 
     Edited documents are excluded.
     """

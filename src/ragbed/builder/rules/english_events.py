@@ -1,4 +1,4 @@
-"""Ask when something happened, for any common verb: "In 1884 the Alder Society bought the mill of Orsa"."""
+"""Make "when" questions from sentences with a common verb, e.g. "In 1884 the Alder Society bought the mill of Orsa"."""
 
 from __future__ import annotations
 

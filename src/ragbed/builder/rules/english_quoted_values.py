@@ -84,7 +84,7 @@ _OPENS = re.compile(
 )
 _SHARES = re.compile(r"(?<![\w£$€¥.,–/:-])(?P<value>\d+(?:\.\d+)?(?:%| per ?cent\b))(?!age|-)")
 _AMOUNTS = re.compile(rf"(?<![\w.,–-])(?P<value>{MONEY})(?![\w–-]|[.,]\d)")
-# Last words of company names that the text may treat like a person: "led by Corvane Capital".
+# Final words of company names that can be mistaken for names of people, e.g. in "led by Corvane Capital".
 _COMPANY = re.compile(
     r"\b(?:Capital|Ventures|Media|Studios?|Records|Design|Construction|Builders|Engineering|Consulting|Architects"
     r"|Associates|Solutions|Labs?|Materials|Renewables|Estates|Dairy|Creamery|Farms?|Lighting|Ferries|Water|Cement)$"

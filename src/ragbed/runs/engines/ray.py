@@ -32,7 +32,7 @@ from ragbed.runs.engines.model_replicas import ModelWorker, ReplicatedModel, sha
 
 INSTALL = "pip install 'ragbed[ray]'"
 _AHEAD = 3  # maximum number of running and queued jobs per core
-_RETRIES = 20  # maximum number of retries if workers die during a job, which is then the likely cause
+_RETRIES = 20  # maximum number of retries of a job whose workers die; after that, the job is the likely cause
 _CONNECT_S = 5.0
 _OWN = "local"  # Ray's address for a new cluster
 _RUNNING = "auto"  # Ray's address for the cluster that `ray start` started on this machine

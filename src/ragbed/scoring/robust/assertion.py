@@ -159,7 +159,7 @@ _CONTRADICTS = (
 
 
 def is_plain(terms: Terms) -> bool:
-    """Return whether a response contains no denying or qualifying words, so that all its mentions are asserted."""
+    """Return whether a response contains no negation, hedging or attribution, so that all mentions are assertions."""
     return terms.isdisjoint(_SIGNALS)
 
 

@@ -333,7 +333,7 @@ def _advance(kept: Kept, opened: dict[Kept, Indexer], resting: dict[Kept, float]
     except (RagbedError, sqlite3.Error, OSError) as error:
         resting[kept] = time.monotonic() + _AGAIN_AFTER_S
         if kept in opened:
-            with suppress(sqlite3.Error):  # The index may not be writable, which may also be the original error.
+            with suppress(sqlite3.Error):  # The index might be read-only, which could also have caused `error`.
                 opened[kept].note_problem(storable_name(str(error)))
         return False
 

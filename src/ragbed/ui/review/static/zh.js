@@ -72,7 +72,7 @@ export const ZH = {
   "integration": "信息整合",
   "counterfactual": "反事实",
   "Flagged": "规则标记",
-  "Pages found by {1}: {0}": "{1} 找到 {0} 个网页",
+  "Pages found by {1}: {0}": "通过 {1} 找到 {0} 个网页",
   "Event date": "事件日期",
   "Models that know the answer": "知道答案的模型",
   "none of the evaluated models": "受测模型都不知道答案",
