@@ -104,9 +104,9 @@ class OnnxE5:
 
     def __init__(self, weights: E5Weights) -> None:
         onnxruntime, tokenizers = (import_module(name) for name in ("onnxruntime", "tokenizers"))
-        self._file, scores = weights.file, weights.vocabulary._scores
-        self._ids = [at for _, at in scores.values()]
-        pieces = [(piece, score) for piece, (score, _) in scores.items()]
+        self._file, vocabulary = weights.file, weights.vocabulary
+        self._ids = list(vocabulary._ids.values())
+        pieces = [(piece, vocabulary._scores[at]) for piece, at in vocabulary._ids.items()]
         self._tokenizer = tokenizers.Tokenizer(tokenizers.models.Unigram(pieces, 0))
         self._tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Metaspace()
         options = onnxruntime.SessionOptions()

@@ -295,14 +295,21 @@ async def _close_models(models: Sequence[Model]) -> None:
 
 
 async def _follow(follower: Follower, store: RunStore) -> None:
-    """Let the follower work in short steps while no other task is ready, so that requests are sent without delay."""
+    """Let the follower work in short steps while no other task is ready, so that requests are sent without delay.
+
+    If other tasks are always ready, the follower still gets a step every `_REST_S` seconds.
+    """
     follower.begin(store)
     clock = asyncio.get_running_loop().time
+    worked = clock()
     while True:
         started = clock()
         await asyncio.sleep(0)
-        if clock() - started < _IDLE_S and not follower.go_on():
-            await asyncio.sleep(_REST_S)
+        now = clock()
+        if now - started < _IDLE_S or now - worked > _REST_S:
+            if not follower.go_on():
+                await asyncio.sleep(_REST_S)
+            worked = clock()
 
 
 async def _run_model(loop: CallLoop, job: Job, opened: list[CircuitOpen]) -> None:

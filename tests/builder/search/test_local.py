@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -166,6 +167,28 @@ def test_what_is_added_while_an_engine_is_open_is_found(tmp_path: Path) -> None:
         assert asyncio.run(engine.search(query))[0].url != "notes/market.md"
         index.add(ENTRIES[2:])
         assert asyncio.run(engine.search(query))[0].url == "notes/market.md"
+
+
+def test_a_document_that_takes_the_id_of_a_replaced_one_is_found(tmp_path: Path) -> None:
+    with PageCache(tmp_path / "kept.db") as keep, LocalIndex(tmp_path / "dense.db", letters) as index:
+        index.add([ENTRIES[0], ENTRIES[-1]])  # the last one has the highest IDs
+        engine = open_engine("local", SearchContext(keep, date(2026, 11, 15), index=index))
+        query = Query(text="ohueb horrat arem ktt de mveo", lang="en", count=1)  # found by vectors only
+        assert asyncio.run(engine.search(query))[0].url == ENTRIES[0].url
+        index.add([ENTRIES[3], replace(ENTRIES[-1], passages=("学校停课。",))])
+        assert asyncio.run(engine.search(query))[0].url == "notes/market.md"
+
+
+def test_filters_reach_passages_after_the_first_thousand(tmp_path: Path) -> None:
+    with LocalIndex(tmp_path / "many.db") as index:
+        others = (
+            IndexedPassage(f"http://bay.test/{number}", "Rain", "en", ["Heavy rain, rain and rain."])
+            for number in range(1_200)
+        )
+        index.add(others)
+        index.add([IndexedPassage("http://news.test/rain", "Rain", "en", ["A little rain fell on the long road."])])
+        index.add(IndexedPassage(f"http://x.test/{number}", "Sun", "en", ["Sun."]) for number in range(1_500))
+    assert urls(tmp_path / "many.db", "rain", include=("news.test",)) == ["http://news.test/rain"]
 
 
 def test_an_index_without_vectors_is_not_searched_with_an_encoder(path: Path) -> None:

@@ -80,6 +80,8 @@ def test_a_different_name_is_not_credited(question: str, gold: str, reply: str, 
     ("question", "gold", "reply", "lang"),
     [
         ("Who was the president?", "John Smith", "John A. Smith won it.", "en"),
+        ("谁获得了冠军？", "李娜", "李娜刚获得冠军。", "zh"),
+        ("哪国军队获胜？", "韩国", "韩国军击败了对手。", "zh"),
         ("Who was the president?", "Franklin D. Roosevelt", "Franklin Delano Roosevelt.", "en"),
         ("Who was the president?", "Franklin D. Roosevelt", "It was Franklin Roosevelt.", "en"),
         ("Who was the president?", "John Fitzgerald Kennedy", "It was John F. Kennedy.", "en"),

@@ -37,7 +37,7 @@ class _LocalSearchEngine:
     def __init__(self, index: LocalIndex) -> None:
         self._index = index
         self._vectors: dict[Lang, tuple[array[int], list[np.ndarray]]] = {}
-        self._read: dict[Lang, int | None] = {}  # ID of the last passage when the vectors were read
+        self._read: dict[Lang, tuple[int, int]] = {}  # the state of the index file when the vectors were read
 
     async def search(self, query: Query) -> list[Hit]:
         terms = list(dict.fromkeys(words_of(query.text)))[:_MAX_TERMS]
@@ -117,8 +117,9 @@ class _LocalSearchEngine:
         import numpy as np  # noqa: PLC0415 - slow to import
 
         numbers, blocks = self._vectors.setdefault(lang, (array("q"), []))
-        ((last,),) = self._index.rows("SELECT max(id) FROM passages")
-        while last != self._read.get(lang) and (
+        ((version,),) = self._index.rows("PRAGMA data_version")  # counts changes by other connections
+        state = (version, self._index.file.total_changes)
+        while state != self._read.get(lang) and (
             rows := self._index.rows(
                 f"SELECT passages.id, vector {_OF} WHERE lang = ? AND passages.id > ? "
                 f"ORDER BY passages.id LIMIT {_BLOCK}",
@@ -127,7 +128,7 @@ class _LocalSearchEngine:
         ):
             numbers.extend(number for number, _ in rows)
             blocks.append(np.frombuffer(b"".join(vector for _, vector in rows), np.float16).reshape(len(rows), -1))
-        self._read[lang] = last
+        self._read[lang] = state
         return numbers, blocks
 
 

@@ -11,9 +11,8 @@ from ragbed.scoring.robust.match import FoldedResponse, Mention
 from ragbed.scoring.robust.name_patterns import ORGANISATIONS
 from ragbed.scoring.robust.normalise import fold
 from ragbed.scoring.robust.patterns import lazy, words
-from ragbed.scoring.robust.quantities import is_partial
 from ragbed.scoring.robust.question import Asked
-from ragbed.scoring.robust.units import LOOSE
+from ragbed.scoring.robust.units import LOOSE, are_same
 
 MAX_CANDIDATES = 8
 _ANNOUNCING = ("answer is ", "answer: ", "答案是", "答案为", "答案:")
@@ -103,7 +102,7 @@ def _quantities(slot: GoldSlot, asked: Asked, response: FoldedResponse) -> Itera
         written = response.text[found.start : found.end]
         # In words such as 一条, 一 is an article unless the answer has the same unit.
         is_article = written[:1] == "一" and len(written) == 2 and found.unit not in units
-        is_answer = found.value in values and not is_partial(response.text, found)
+        is_answer = found.value in values and (found.start, found.end) not in response.partial
         if is_answer or is_article or written in asked.text:
             continue
         is_announced = not found.unit and response.text[: found.start].endswith(_ANNOUNCING)
@@ -112,7 +111,7 @@ def _quantities(slot: GoldSlot, asked: Asked, response: FoldedResponse) -> Itera
 
 
 def _is_rival(unit: str, wanted: str) -> bool:
-    return unit == wanted or (unit in LOOSE and wanted in LOOSE and bool(unit))
+    return are_same(unit, wanted) or (unit in LOOSE and wanted in LOOSE and bool(unit))
 
 
 def _names_en(response: FoldedResponse, asked: Asked, own: Sequence[Mention]) -> Iterator[Mention]:

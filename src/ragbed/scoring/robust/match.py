@@ -15,8 +15,8 @@ from ragbed.scoring.robust.gold import Gold, GoldSlot, compiled
 from ragbed.scoring.robust.name_patterns import Name
 from ragbed.scoring.robust.numerals import FORMAL_SIGNS, SIGNS, WORDS
 from ragbed.scoring.robust.patterns import terms_of, words
-from ragbed.scoring.robust.quantities import Quantity, find_quantities
-from ragbed.scoring.robust.units import BASES, LOOSE, to_base
+from ragbed.scoring.robust.quantities import Quantity, find_partial, find_quantities
+from ragbed.scoring.robust.units import BASES, LOOSE, are_same, to_base
 
 MAX_MENTIONS = 64  # maximum number of mentions of an answer to examine
 
@@ -112,6 +112,11 @@ class FoldedResponse:
     def quantities(self) -> list[Quantity]:
         """All quantities in the response that are not part of a date."""
         return find_quantities(self._dated[1], self.terms)
+
+    @cached_property
+    def partial(self) -> set[tuple[int, int]]:
+        """The spans of the quantities that are only an end of a range or a part of a duration."""
+        return find_partial(self.text, self.quantities) if len(self.quantities) > 1 or "半" in self.terms else set()
 
 
 def find_mentions(slot: GoldSlot, gold: Gold, response: FoldedResponse) -> list[Mention]:
@@ -271,7 +276,7 @@ def _are_compatible(found: str, wanted: str, gold: Gold) -> bool:
     """Return whether two units are compatible, so that the same number in either unit is a match."""
     if "%" in (found, wanted):
         return found == wanted or (gold.asks_percentage and "" in (found, wanted))
-    if not found or not wanted or found == wanted:
+    if not found or not wanted or are_same(found, wanted):
         return True
     if found.startswith("~") and wanted.startswith("~"):
         return False

@@ -36,8 +36,8 @@ _NAMING = frozenset("是为叫由给")
 _LAST_CHARACTER = lazy("[\u4e00-\u9fff](?<![的了吧呢啊吗等说着过队和与])(?=[,。;!\n]|$)")
 # The third character of many names, before a verb or a particle that follows a name: 王建国写的.
 _THIRD_CHARACTER = lazy(
-    "[国华伟芳娜敏静丽强磊军洋艳杰娟涛超霞刚英斌玲梅辉鹏飞波兰峰健俊凯婷雪琳倩莹颖燕萍宇浩轩涵怡欣佳豪博瑞琴洁云林海]"
-    "(?=写|著|获|夺|赢|担任|出任|当选|执导|导演|创作|创办|创立|设计|发现|发明|提出|击败|战胜|的|是)"
+    "[国华伟芳娜敏静丽强磊洋艳杰娟涛霞英斌玲梅辉鹏波兰峰健俊凯婷雪琳倩莹颖燕萍宇浩轩涵怡欣佳豪博瑞琴洁云]"
+    "(?=写|著|编写|出版|获|夺|赢|担任|出任|当选|执导|导演|创作|创办|创立|设计|发现|发明|提出|击败|战胜|的|是)"
 )
 _PLACES_ZH = lazy(
     "大学|学院|银行|日报|晚报|早报|时报|集团|公司|基金会|出版社|电视台|医院|俱乐部|博物馆|航空|铁路|杯|中学"
@@ -91,7 +91,7 @@ def is_part_of_name(
 
 
 def _is_part_zh(text: str, start: int, end: int, asked: Asked) -> bool:
-    if _is_part_of_title(text, start, end) or _is_part_of_person(text, start, end):
+    if _is_part_of_title(text, start, end) or _is_part_of_person(text, start, end, asks_who=asked.asks_who):
         return True
     found = _PLACES_ZH.match(text, end)
     return found is not None and found[0] not in asked.text and found[0] not in text[start:end]
@@ -105,11 +105,11 @@ def _is_part_of_title(text: str, start: int, end: int) -> bool:
     return (opening + 1, closing) != (start, end)
 
 
-def _is_part_of_person(text: str, start: int, end: int) -> bool:
+def _is_part_of_person(text: str, start: int, end: int, *, asks_who: bool) -> bool:
     """Return whether a name such as 王建 (surname plus one character) is the start of a longer name (王建国)."""
     if end - start != 2 or text[start] not in SURNAMES:
         return False
-    if _THIRD_CHARACTER.match(text, end):
+    if asks_who and _THIRD_CHARACTER.match(text, end):
         return True
     return text[start - 1 : start] in _NAMING and _LAST_CHARACTER.match(text, end) is not None
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
+from itertools import pairwise
 from typing import NamedTuple
 
 from ragbed.scoring.robust.numerals import (
@@ -46,7 +47,8 @@ _DIGITS = lazy(
 _MONEY_BEFORE = frozenset("$€£¥ ")
 _CURRENCY = lazy(r"(?:us\$|[$€£¥]) ?$")
 _AFTER = lazy(
-    r"[ -]{0,2}(per cent|percentage points?|years? old|degrees? (?:fahrenheit|f)(?![a-z])|° f(?![a-z])|"
+    r"[ -]{0,2}(per cent|percentage points?|years? old|"
+    r"(?:degrees?|deg|°) (?:fahrenheit|celsius|centigrade|[cf])(?![a-z])|"
     rf"(?:{'|'.join(map(re.escape, DOLLARS))}) dollars?(?![a-z])|(?:square|sq\.?|cubic) [a-z]+|"
     r"[a-z]+2?|[%°℃$€£¥][cf]?|[\u4e00-\u9fff]{1,5})"
 )
@@ -69,48 +71,48 @@ _POWER = lazy(
 )
 _MIXED = lazy(r"(?<![0-9/.,^])(?:([0-9]{1,3}) )?(1/2|1/4|3/4)(?![0-9/])")
 _FRACTIONS = {"1/2": Decimal("0.5"), "1/4": Decimal("0.25"), "3/4": Decimal("0.75")}
-_HALF = lazy(r"\b([a-z]+|[0-9]{1,4}) ([a-z]+) and a half\b")
+_HALF = lazy(
+    r"(?<![0-9.,])\b([a-z]+|[0-9]{1,4}) ([a-z]+) and a half\b"
+    r"(?![ -](?:an? )?(?:dozen|hour|million|billion|century|day|mile|year|month|[a-z]+s\b))"
+)
 _STOP = words(
     "in at on by of the and or to for from with was were is are has had have as per it its this that these those "
     "which who when where while but so than then there after before during since until up down over under between "
     "including respectively also only each a an according votes"
 )
 # Units written as phrases, by their first eight characters.
-_PHRASES = {
-    "per cent": "%",
-    "percenta": "%",
-    "year old": "year",
-    "years ol": "year",
-    "degree f": "fahrenheit",
-    "degrees ": "fahrenheit",
-    "° f": "fahrenheit",
-}
+_PHRASES = {"per cent": "%", "percenta": "%", "year old": "year", "years ol": "year"}
+_DEGREES = frozenset({"degree", "degrees", "deg", "°"})
 _FIRST_CHARACTERS = frozenset(unit[0] for unit in UNITS)
-_NUMBER = r"[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?|[一二两三四五六七八九十百千万亿]+"
-# The other end of a range, before or after a number: '5 to 10', 'between 5 and 10', 五至十.
-_RANGE_BEFORE = lazy(
-    rf"(?P<between>\bbetween )?(?<![0-9.,])(?P<number>{_NUMBER})"
-    r" ?(?P<unit>[a-z]{1,12}|[%人名个只元岁天次米吨位件票年]|个月|小时|美元)??"
-    r"(?: ?[-~至到] ?| to |(?P<both> and ))[$€£¥]?$"
+# Text between the ends of a range, and words before a change or the result of a match.
+_TO = lazy(r" to | ?[~至到] ?|(?P<both> and )")
+_CHANGED = lazy(
+    r"(?:\b(?:from|won|wins?|lost|loses?|beats?|scored?|voted?|by|defeat\w*|drew|draw|ratio|tally)\b[^.;]{0,24}"
+    r"|\b(?:r[io]se|rais|fell|fall|gr[eo]w|sl[io]d|shrank|sank|up|down|cut|increas|climb|dropp|jump|gain|add|declin|surg"
+    r"|soar|slipp|plung|tumbl|advanc|edg|ralli|expand|swell|improv|narrow|widen|reduc|lower|boost)[a-z]* (?:\w+ )?"
+    r"|[从由自].{0,6}|(?:[涨跌升降增减调胜负平战败]|扩大|缩[小短]|延长|提高).{0,2}|比分.{0,3})$"
 )
-_RANGE_AFTER = lazy(rf"(?: ?[-~至到] ?| to |(?P<both> and ))[$€£¥]?(?P<number>{_NUMBER})")
-# In a change ('from 5 to 10') or the result of a match ('won 5-10'), each number is a separate statement.
-_NO_RANGE = lazy(
-    r"(?:\bfrom|[从由胜负平战败]|比分.{0,3}"
-    r"|\b(?:w[io]ns?|los[et]s?|beats?|scored?|voted?|by|defeat\w*|drew|draw|ratio|r[io]se|fell|grew|up|down"
-    r"|(?:increas|climb|dropp|jump|gain|add|fall|declin)[a-z]*)(?: \w+){0,3}) ?[$€£¥]?$"
-)
-_RANGE_REACH = 40  # maximum number of characters to examine before a number
-# The rest of a duration after one of its units (3年半, 三年零六个月, '3 years and 6 months'), and the units before it.
-_DURATIONS = frozenset({"year", "week", "day", "hour", "minute", "month", "second"})
-_SMALLER_AFTER = lazy(
-    rf"半(?![数年月夜天径])|[零又]?(?:{_NUMBER})(?:个月|天|小时|分钟|秒)"
-    rf"|(?: and)? (?:{_NUMBER}) (?:month|week|day|hour|minute|second)s?\b"
-)
-_LARGER_BEFORE = lazy(
-    r"(?<![0-9])(?:[0-9]{1,2}|[一二两三四五六七八九十]+)"
-    r"(?: (?:year|week|day|hour|minute)s?(?: and)? |(?:年|天|小时|分)[零又]?)$"
-)
+_RANGE_REACH = 40  # maximum number of characters to examine before a range
+_MAX_RATIO = 10  # maximum ratio of the ends of a range
+_FIRST_YEAR, _LAST_YEAR = 1000, 2100
+# Durations: units, the maximum count of a smaller unit inside a larger one, and the text between and around them.
+_DURATIONS = frozenset({"year", "month", "week", "day", "hour", "minute"})
+_SIZES = {
+    ("year", "month"): 12,
+    ("year", "week"): 52,
+    ("year", "day"): 365,
+    ("month", "week"): 5,
+    ("month", "day"): 31,
+    ("week", "day"): 7,
+    ("day", "hour"): 24,
+    ("hour", "minute"): 60,
+    ("minute", "second"): 60,
+}
+_MIN_REST = Decimal("0.05")  # minimum share of a duration that its smaller unit must have
+_JOINED = lazy("(?: and)? |[零又]?")
+_PER = frozenset("每第满")
+_RATE_AFTER = lazy(r" (?:an?|per|each|of|old|was|were|longer|shorter|earlier|later)\b|[工制年]")
+_HALF_AFTER = lazy("半(?:[。,;!?了多的]|$)")
 _LONE_BEFORE = lazy(r"(?:是|为|共|有|达|[,:(\"。\n]|^)$")
 _LONE_AFTER = lazy(r"[,.。;!?\n)\"]|$")
 
@@ -138,28 +140,47 @@ def find_quantities(text: str, terms: Terms) -> list[Quantity]:
     return found
 
 
-def is_partial(text: str, found: Quantity) -> bool:
-    """Return whether a quantity is only one end of a range ('5 to 10') or one part of a duration (三年零六个月)."""
-    before = max(0, found.start - _RANGE_REACH)
-    if found.unit in _DURATIONS and (
-        _SMALLER_AFTER.match(text, found.end) or _LARGER_BEFORE.search(text, before, found.start)
+def find_partial(text: str, quantities: Sequence[Quantity]) -> set[tuple[int, int]]:
+    """Return the spans of quantities that are an end of a range ('5 to 10') or a part of a duration (三年零六个月)."""
+    found = set()
+    for first, second in pairwise(sorted(quantities, key=lambda each: each.start)):
+        if first.end <= second.start and (_are_range(text, first, second) or _are_duration(text, first, second)):
+            found |= {(first.start, first.end), (second.start, second.end)}
+    found |= {
+        (each.start, each.end) for each in quantities if each.unit in _DURATIONS and _HALF_AFTER.match(text, each.end)
+    }
+    return found
+
+
+def _are_range(text: str, first: Quantity, second: Quantity) -> bool:
+    """Return whether two numbers are the ends of a range.
+
+    The condition is strict, because 'to' also separates a change from its result ('rose 5% to 10 million').
+    """
+    link = _TO.fullmatch(text, first.end, second.start)
+    if (
+        link is None
+        or first.unit not in ("", second.unit)
+        or not first.value < second.value <= _MAX_RATIO * first.value
     ):
-        return True
-    lower = _RANGE_BEFORE.search(text, before, found.start)
-    if lower and bool(lower["both"]) == bool(lower["between"]):
-        is_same_unit = not lower["unit"] or UNITS.get(lower["unit"]) == found.unit
-        is_less = _read(lower["number"]) < found.value
-        return is_same_unit and is_less and not _NO_RANGE.search(text, before, lower.start())
-    upper = _RANGE_AFTER.match(text, found.end)
-    if upper is None or _read(upper["number"]) <= found.value:
         return False
-    if upper["both"]:
-        return text.endswith("between ", before, found.start)
-    return not _NO_RANGE.search(text, before, found.start)
+    is_year = not first.unit and _FIRST_YEAR <= first.value <= _LAST_YEAR
+    before = text[max(0, first.start - _RANGE_REACH) : first.start]
+    return before.endswith("between ") if link["both"] else not is_year and _CHANGED.search(before) is None
 
 
-def _read(number: str) -> Decimal:
-    return Decimal(number.replace(",", "")) if number.isascii() else chinese_value(number)
+def _are_duration(text: str, first: Quantity, second: Quantity) -> bool:
+    """Return whether two quantities are one duration ('3 years and 6 months'), which 一天8小时 is not.
+
+    A small rest is ignored, because it only makes the answer more precise ('63 years and 7 months').
+    """
+    size = _SIZES.get((first.unit, second.unit), 0)
+    if not _MIN_REST * first.value * size < second.value < size:
+        return False
+    if not _JOINED.fullmatch(text, first.end, second.start):
+        return False
+    is_joined = text[first.end : second.start] in ("零", "又") or text[first.end] == " " or first.value > 1
+    return is_joined and text[first.start - 1 : first.start] not in _PER and _RATE_AFTER.match(text, second.end) is None
 
 
 def _in_digits(text: str) -> list[Quantity]:
@@ -237,7 +258,8 @@ def _spans_en(text: str) -> Iterator[tuple[int, int]]:
 def _in_chinese(text: str) -> Iterator[Quantity]:
     for match in CHINESE.finditer(text):
         start, end = match.span()
-        if match[0][0] in "万亿" or text[start - 1 : start] == "第" or text[start - 1 : start].isdigit():
+        before = text[start - 1 : start]
+        if match[0][0] in "万亿" or before == "第" or before.isdigit() or text.startswith("年级", end):
             continue
         name, stop = _unit_after(text, end) or ("", end)
         first = start
@@ -289,7 +311,11 @@ def _unit_after(text: str, end: int) -> tuple[str, int] | None:
         known = _known_length(word)
         return UNITS.get(word[:known], ""), (match.start(1) + known if known else end)
     unit = (
-        UNITS.get(word) or _PHRASES.get(word[:8]) or DOLLARS.get(word.rpartition(" ")[0]) or _square_or_cubic_unit(word)
+        UNITS.get(word)
+        or _PHRASES.get(word[:8])
+        or DOLLARS.get(word.rpartition(" ")[0])
+        or _degrees(word)
+        or _square_or_cubic_unit(word)
     )
     if unit:
         return unit, match.end()
@@ -303,6 +329,12 @@ def _square_or_cubic_unit(phrase: str) -> str:
     first, _, last = phrase.partition(" ")
     unit = UNITS.get(last)
     return f"{unit}{3 if first == 'cubic' else 2}" if unit else ""
+
+
+def _degrees(phrase: str) -> str:
+    """Return the unit of 'degrees Fahrenheit' or '° C', or nothing."""
+    first, _, scale = phrase.partition(" ")
+    return UNITS.get(scale, "") if first in _DEGREES else ""
 
 
 def _known_length(word: str) -> int:

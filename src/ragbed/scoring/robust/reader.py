@@ -14,7 +14,6 @@ from ragbed.scoring.robust.match import FoldedResponse, Mention, drop_contained,
 from ragbed.scoring.robust.names import is_ordinary_word, is_part_of_name, locate
 from ragbed.scoring.robust.normalise import origins
 from ragbed.scoring.robust.patterns import lazy
-from ragbed.scoring.robust.quantities import is_partial
 from ragbed.scoring.robust.question import Asked
 from ragbed.scoring.robust.tokens import FALSE, RIVAL, TRUE, UNRECORDED, Token, asked_words, tokenize
 
@@ -22,6 +21,7 @@ _WORD = lazy("[a-z]{2}")
 _PLACE = lazy(r"(?i)\b(?:where|city|town|village|place|venue|location|capital)\b")
 _LISTED = lazy(r",? (?:and|or) |, (?!in |on |by |at )")  # continues a list of places, unlike 'Munich, Germany'
 _HAN = lazy("[\u4e00-\u9fff]")
+_RESULT = lazy(r"\b(?:goals?|points?|votes?|voters?|seats?|scored?|runs?|sets?|games?)\b|[球票席比]|分(?!钟)")
 _MIN_SHARE_ZH = 6  # in a Chinese response, at least one in six characters is Chinese
 _ENDS = ("", ".", "。", "\n", "!")
 _QUOTES = " \n\"'(《"
@@ -126,8 +126,7 @@ class ResponseReader:
         if only_negates(self.text, mention):
             return "denied"
         if mention.rule.startswith("number"):
-            spans = (found for found in self.response.quantities if (found.start, found.end) == mention[:2])
-            return "partial" if any(is_partial(self.text, found) for found in spans) else ""
+            return "partial" if mention[:2] in self.response.partial and not self._asks_for_result else ""
         is_alone = self.text[mention.end : mention.end + 1] in _ENDS
         if not mention.rule.startswith("name") or (is_alone and not self.text[: mention.start].strip(_QUOTES)):
             return ""
@@ -148,6 +147,11 @@ class ResponseReader:
     def _positions(self) -> Sequence[int] | None:
         """The original position of each folded character, or None if folding did not move any characters."""
         return None if len(self.original) == len(self.text) else origins(self.original, self.gold.lang)
+
+    @cached_property
+    def _asks_for_result(self) -> bool:
+        """Whether the question asks for one side of a result, e.g. 3 in '2 to 3'."""
+        return _RESULT.search(self.asked.text) is not None
 
     @cached_property
     def _initials(self) -> frozenset[str]:

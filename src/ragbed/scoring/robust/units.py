@@ -47,8 +47,9 @@ _FORMS: Final = {
     "litre": "litre litres liter liters 升 公升",
     "hectare": "hectare hectares ha 公顷",
     "acre": "acre acres 英亩",
-    "degree": "degree degrees °c c ℃ celsius 摄氏度",
-    "fahrenheit": "°f fahrenheit 华氏度",
+    "degree": "degree degrees deg",
+    "celsius": "°c c ℃ celsius centigrade 摄氏度",
+    "fahrenheit": "°f f fahrenheit 华氏度",
     "second": "second seconds 秒 秒钟",
     "minute": "minute minutes min mins 分钟",
     "hour": "hour hours hr hrs 小时 个小时",
@@ -133,6 +134,11 @@ SCALES: Final = {
 
 # Units that writers often omit or use interchangeably. Any other difference in units makes a response wrong.
 LOOSE: Final = frozenset({"person", "vote", "ticket", "item", "time", "thing", ""})
+
+
+def are_same(unit: str, other: str) -> bool:
+    """Return whether two units are the same; the scale of a temperature may be omitted ('40 degrees')."""
+    return unit == other or {unit, other} in ({"degree", "celsius"}, {"degree", "fahrenheit"})
 
 
 def to_base(value: Decimal, unit: str) -> tuple[Decimal, str]:

@@ -126,7 +126,7 @@ async function begin() {
   window.addEventListener("popstate", () => draw());
   try {
     await enter();
-    await readProgress(); // Before the first draw, so that results indexed during it are noticed.
+    await readProgress().catch(() => {}); // Before the first draw, so that results indexed during it are noticed.
   } catch (error) {
     fill(page, drawProblem(error));
     return;
