@@ -116,7 +116,7 @@ class FoldedResponse:
     @cached_property
     def partial(self) -> set[tuple[int, int]]:
         """The spans of the quantities that are only an end of a range or a part of a duration."""
-        return find_partial(self.text, self.quantities) if len(self.quantities) > 1 or "半" in self.terms else set()
+        return find_partial(self.text, self.quantities) if len(self.quantities) > 1 else set()
 
 
 def find_mentions(slot: GoldSlot, gold: Gold, response: FoldedResponse) -> list[Mention]:

@@ -85,13 +85,15 @@ _PHRASES = {"per cent": "%", "percenta": "%", "year old": "year", "years ol": "y
 _DEGREES = frozenset({"degree", "degrees", "deg", "°"})
 _FIRST_CHARACTERS = frozenset(unit[0] for unit in UNITS)
 # Text between the ends of a range, and words before a change or the result of a match.
-_TO = lazy(r" to | ?[~至到] ?|(?P<both> and )")
+_TO = lazy(r" to | ?[~至到] ?|(?P<dash>-)|(?P<both> and )")
 _CHANGED = lazy(
     r"(?:\b(?:from|won|wins?|lost|loses?|beats?|scored?|voted?|by|defeat\w*|drew|draw|ratio|tally)\b[^.;]{0,24}"
     r"|\b(?:r[io]se|rais|fell|fall|gr[eo]w|sl[io]d|shrank|sank|up|down|cut|increas|climb|dropp|jump|gain|add|declin|surg"
     r"|soar|slipp|plung|tumbl|advanc|edg|ralli|expand|swell|improv|narrow|widen|reduc|lower|boost)[a-z]* (?:\w+ )?"
     r"|[从由自].{0,6}|(?:[涨跌升降增减调胜负平战败]|扩大|缩[小短]|延长|提高).{0,2}|比分.{0,3})$"
 )
+_SCALE_VALUES = SCALES | {"万": 10**4, "亿": 10**8}
+_SCALE_AFTER = lazy("thousand|million|billion|万|亿")
 _RANGE_REACH = 40  # maximum number of characters to examine before a range
 _MAX_RATIO = 10  # maximum ratio of the ends of a range
 _FIRST_YEAR, _LAST_YEAR = 1000, 2100
@@ -109,7 +111,7 @@ _SIZES = {
     ("minute", "second"): 60,
 }
 _MIN_REST = Decimal("0.05")  # minimum share of a duration that its smaller unit must have
-_JOINED = lazy("(?: and)? |[零又]?")
+_JOINED = lazy(",?(?: and)? |[零又]?")
 _PER = frozenset("每第满")
 _RATE_AFTER = lazy(r" (?:an?|per|each|of|old|was|were|longer|shorter|earlier|later)\b|[工制年]")
 _HALF_AFTER = lazy("半(?:[。,;!?了多的]|$)")
@@ -137,7 +139,14 @@ def find_quantities(text: str, terms: Terms) -> list[Quantity]:
         found += _in_english(text)
     if not terms.isdisjoint(SIGNS):
         found += _in_chinese(text)
-    return found
+    return [_add_half(text, each) for each in found] if "半" in terms else found
+
+
+def _add_half(text: str, found: Quantity) -> Quantity:
+    """Return a duration with the half after its unit, e.g. 三年半."""
+    if found.unit not in _DURATIONS or not _HALF_AFTER.match(text, found.end):
+        return found
+    return found._replace(value=found.value + Decimal("0.5"), end=found.end + 1)
 
 
 def find_partial(text: str, quantities: Sequence[Quantity]) -> set[tuple[int, int]]:
@@ -146,9 +155,6 @@ def find_partial(text: str, quantities: Sequence[Quantity]) -> set[tuple[int, in
     for first, second in pairwise(sorted(quantities, key=lambda each: each.start)):
         if first.end <= second.start and (_are_range(text, first, second) or _are_duration(text, first, second)):
             found |= {(first.start, first.end), (second.start, second.end)}
-    found |= {
-        (each.start, each.end) for each in quantities if each.unit in _DURATIONS and _HALF_AFTER.match(text, each.end)
-    }
     return found
 
 
@@ -158,11 +164,11 @@ def _are_range(text: str, first: Quantity, second: Quantity) -> bool:
     The condition is strict, because 'to' also separates a change from its result ('rose 5% to 10 million').
     """
     link = _TO.fullmatch(text, first.end, second.start)
-    if (
-        link is None
-        or first.unit not in ("", second.unit)
-        or not first.value < second.value <= _MAX_RATIO * first.value
-    ):
+    if link is None or first.unit not in ("", second.unit) or (link["dash"] and not second.unit):
+        return False
+    scale = _SCALE_AFTER.search(text, second.start, second.end)
+    least = first.value * _SCALE_VALUES[scale[0]] if scale and not first.unit else first.value  # '40 to 50 million'
+    if not any(lower < second.value <= _MAX_RATIO * lower for lower in (first.value, least)):
         return False
     is_year = not first.unit and _FIRST_YEAR <= first.value <= _LAST_YEAR
     before = text[max(0, first.start - _RANGE_REACH) : first.start]
@@ -179,7 +185,8 @@ def _are_duration(text: str, first: Quantity, second: Quantity) -> bool:
         return False
     if not _JOINED.fullmatch(text, first.end, second.start):
         return False
-    is_joined = text[first.end : second.start] in ("零", "又") or text[first.end] == " " or first.value > 1
+    # 一天8小时 means eight hours a day.
+    is_joined = text[first.end] in "零又 ," or text[first.start] != "一"
     return is_joined and text[first.start - 1 : first.start] not in _PER and _RATE_AFTER.match(text, second.end) is None
 
 

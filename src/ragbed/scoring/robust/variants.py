@@ -30,7 +30,7 @@ _MIN_CENTURY = 12  # earliest century to write as '1100s'; '100s' and '1000s' ca
 _MAX_RANGE = 64  # maximum number of characters in an alias that is searched for a range; longer searches take too long
 _CENTURY = lazy(r"^(?:the )?([0-9]{1,2})(?:st|nd|rd|th) century$")
 _RANGE = lazy(r"^([^至到~-]*[0-9][^至到~-]*?) ?(?:至|到|~|-|–|—| to ) ?([^至到~-]*[0-9][^至到~-]*)$")
-_RANGE_FORMATS = ("{}至{}", "{}到{}", "{}-{}", "{}~{}", "{} to {}")
+_RANGE_FORMATS = ("{}至{}", "{}到{}", "{}-{}", "{}~{}", "{} to {}", "between {} and {}")
 # Pairs of British and American spellings.
 _BRITISH = {
     "theatre": "theater", "centre": "center", "harbour": "harbor", "colour": "color", "honour": "honor",
@@ -111,7 +111,7 @@ def _phrases(alias: str) -> Iterator[str]:
         yield f"{found[2]} {found[1]}"
     if "century" in alias and (found := _CENTURY.match(alias)) and int(found[1]) >= _MIN_CENTURY:
         yield f"{int(found[1]) - 1}00s"
-    if not alias.isascii() and len(alias) <= _MAX_RANGE and (found := _RANGE.match(alias)):
+    if len(alias) <= _MAX_RANGE and (found := _RANGE.match(alias)):
         yield from (form.format(found[1], found[2]) for form in _RANGE_FORMATS)
 
 
