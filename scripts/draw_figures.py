@@ -57,8 +57,8 @@ Figure 2 shows the [steps of `ragbed build`](../reference/build.md#steps).
 _INSTRUCTIONS = """
 ## Figure 3: the instructions
 
-`--profile paper` sends the paper's exact text, including its typos (`’…‘`, “提供文档的文档”). `{DOCS}` is replaced
-by the documents, one per line, and `{QUERY}` by the question.
+`--profile paper` sends the paper's exact instructions, including typos (`’…‘`, “提供文档的文档”). `{DOCS}` is
+replaced by the documents, one per line, and `{QUERY}` by the question.
 """.strip()
 
 

@@ -49,7 +49,7 @@ class _Group(click.Group):
 @click.group(cls=_Group)
 @options.together(*map(options.former_option, renames.BUILD_OPTIONS))
 def build() -> None:
-    """Build a benchmark from feeds, pages or your own documents.
+    """Build a benchmark from feeds, web pages or documents.
 
     A recipe names the sources, the model that writes the questions, and how many items of each kind to build.
 
@@ -77,7 +77,7 @@ def build() -> None:
     "-m",
     metavar="MODEL",
     default="rules",
-    help="Model that writes the questions, or `rules`, which needs no model.",
+    help="Model that writes the questions, or `rules` to write them without a model.",
 )
 @options.config_option
 def init(documents: Path, brief: str, out: Path | None, model: str) -> None:
@@ -122,7 +122,7 @@ def init(documents: Path, brief: str, out: Path | None, model: str) -> None:
     help="Output folder for the build.",
 )
 @options.option("--model", "-m", metavar="MODEL", help="Model to use instead of the recipe's generator.")
-@options.option("--from", "from_", metavar="STEP", help="Step to rerun, together with all later steps.")
+@options.option("--from", "from_", metavar="STEP", help="Rerun this step and all later steps.")
 @options.option(
     "--since",
     metavar="DATE",
@@ -133,8 +133,8 @@ def init(documents: Path, brief: str, out: Path | None, model: str) -> None:
     type=float,
     metavar="SHARE",
     help=(
-        "Target share of correct items, e.g. 0.95. Items are dropped until the lower confidence bound reaches this "
-        "share."
+        "Target share of correct items, e.g. 0.95. Items are dropped until the lower confidence bound on the share "
+        "reaches this value."
     ),
 )
 @options.option(
@@ -154,7 +154,7 @@ def run(
     json: bool,
     **chosen: Unpack[CallKeywords],
 ) -> None:
-    """Build the benchmark that a recipe describes.
+    """Build a benchmark from a recipe.
 
     DIR receives the files {lang}_base.jsonl, {lang}_int.jsonl and {lang}_fact.jsonl; a build.lock with the hashes of
     all inputs; quality.html and quality.json; and, in steps/, the output and the rejected records of every step, with

@@ -27,11 +27,11 @@ def demo(model: str, lang: str, out: Path) -> None:
     """Evaluate a small model on this machine, without an API key.
 
     The first part prints one example for each of the four abilities (the paper's Figure 1, reworded): the model's
-    input and the expected response. The second part evaluates a small language model on this machine, without an API
-    key: about eighty cases from all testbeds, in a few minutes. Rerun the command to resume it after an interruption.
-    The third part explains the result and writes an HTML report.
+    input and the expected response. The second part evaluates the model on about eighty cases from all testbeds, in a
+    few minutes. Rerun the command to resume it after an interruption. The third part explains the result and
+    writes an HTML report.
 
-    The model's weights (98 MB) are downloaded if they are missing. The model also requires the extra llamacpp.
+    The model's weights (98 MB) are downloaded if missing. The model also requires the extra llamacpp.
 
     DIR gets one run for each language, DIR/en and DIR/zh. The default model reads English only, so Chinese is shown
     with a baseline that selects the best-matching sentence.

@@ -34,7 +34,7 @@ _MOST_SHOWN = 20  # Maximum number of errors to print; the file contains all of 
 @options.option(
     "--intervene",
     is_flag=True,
-    help="Call the run's models again with the suspected cause removed, to confirm error types.",
+    help="Confirm error types by calling the run's models again with the suspected cause of each error removed.",
 )
 @options.option(
     "--knock-out",
@@ -54,8 +54,8 @@ def diagnose(
 
     Every wrong trial gets the error types that apply, with the sentence, cue or difference that shows it, and the
     source of the wrong answer. Errors that match no type are counted as unclassified. All diagnoses are written to
-    RUN/diagnose/diagnosis.jsonl. Models are called only with --intervene or --knock-out; these calls are stored in
-    RUN/diagnose; rerun the same command to resume them.
+    RUN/diagnose/diagnosis.jsonl. Models are called only with --intervene or --knock-out; rerun the command to resume
+    these calls.
 
     \b
     Types:

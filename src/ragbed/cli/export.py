@@ -43,7 +43,7 @@ _SHOWN = 5  # Maximum number of printed trials that have no response; --json con
     "--shards",
     type=click.IntRange(1, 512),
     metavar="N",
-    help="Number of parts to split the output into (native, parquet, jsonl and records only). Also writes checksums.",
+    help="Number of files to split the output into (native, parquet, jsonl and records only), with checksums.",
 )
 @options.option(
     "--canonical",
@@ -63,7 +63,7 @@ def export(
     json: bool,
     **layout: Unpack[LayoutKeywords],
 ) -> None:
-    """Export a dataset, test cases or a run for another tool.
+    """Export a dataset, test cases or a run for other tools.
 
     Exported test cases have fixed documents, order and prompts, and checksums. Inspect AI and lm-evaluation-harness
     score them with ragbed's scorers. A run is written one trial per line, or as a cassette: one file with a checksum

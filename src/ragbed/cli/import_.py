@@ -25,14 +25,17 @@ _SHOWN = 20  # Maximum number of problems to print; --json contains all of them.
     "from_",
     required=True,
     metavar="FORMAT",
-    help="Format: rgb (result files of the original RGB code), jsonl, inspect (logs), lm-eval (samples) or cassette.",
+    help=(
+        "Input format: rgb (result files of the original RGB code), jsonl, inspect (logs), lm-eval (samples) or "
+        "cassette."
+    ),
 )
 @options.option(
     "--data",
     "-d",
     type=options.DataName(),
     multiple=True,
-    help="Dataset that the answers belong to, as in `ragbed run`, or an exported testbed. Repeatable.",
+    help="Dataset (as in `ragbed run`) or exported testbed that the answers belong to. Repeatable.",
 )
 @options.option("--out", "-o", required=True, type=options.LocalPath(), metavar="RUN", help="New folder for the run.")
 @options.option(
@@ -40,7 +43,7 @@ _SHOWN = 20  # Maximum number of problems to print; --json contains all of them.
     "-m",
     help=(
         "For jsonl and lm-eval: name of the model that generated the answers. For inspect: name to use instead of the "
-        "logged model."
+        "logged model name."
     ),
 )
 @options.layout_options

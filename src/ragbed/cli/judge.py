@@ -33,13 +33,13 @@ if TYPE_CHECKING:
     "--criteria",
     metavar="NAMES",
     default="refusal,flag,correct",
-    help="Criteria to judge: refusal, flag, correct, sufficient, supported, code.rej_star, code.ed_star.",
+    help="Criteria to judge by: refusal, flag, correct, sufficient, supported, code.rej_star or code.ed_star.",
 )
 @options.option(
     "--testbeds",
     metavar="NAMES",
     show_default="those that the criterion applies to",
-    help="Testbeds whose responses are judged.",
+    help="Judge only responses in these testbeds.",
 )
 @options.option(
     "--votes", type=click.IntRange(1), default=1, help="Number of judgements per response; the majority decides."
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     "--labels",
     type=options.LocalPath(),
     metavar="FILE",
-    help="File with human labels, to validate the judge and correct its rates.",
+    help="File with human labels, used to validate the judge and correct judged rates.",
 )
 @options.option(
     "--sample",
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     help="Number of responses per criterion to write to --out, for human labelling.",
 )
 @options.option("--out", "-o", type=options.LocalPath(), metavar="FILE", help="Output file for --sample.")
-@options.option("--unsure", is_flag=True, help="Judge only the responses whose rule-based verdict is uncertain.")
+@options.option("--unsure", is_flag=True, help="Judge only responses with the verdict `unsure` on the robust track.")
 @asking_options
 @options.json_option
 @options.config_option
@@ -76,7 +76,7 @@ def judge(
     json: bool,
     **chosen: Unpack[CallKeywords],
 ) -> None:
-    """Use a model to judge the responses of a run.
+    """Use a model to judge the responses in a run.
 
     The judge sees the question and the response, fenced so that a response cannot give it instructions, and answers
     with one word from a closed list; anything else counts as unparsed. Judgements are stored in the run's folder.

@@ -242,7 +242,7 @@ config_option: Decorator = option(
     expose_value=False,
     callback=read_config,
     group=help_groups.OUTPUT,
-    help="TOML file with options, keyed by their long names.",
+    help="TOML file with option values, keyed by long option name.",
 )
 
 
@@ -272,14 +272,14 @@ noise_option: Decorator = option(
     metavar="RATIOS",
     show_default="the paper's ratios",
     group=help_groups.CONTEXT,
-    help="Noise ratios (fraction of distractor documents), e.g. 0,0.2,2/3.",
+    help="Noise ratios (fraction of documents that are distractors), e.g. 0,0.2,2/3.",
 )
 true_ratio_option: Decorator = option(
     "--true-ratio",
     metavar="RATIOS",
     default="0",
     group=help_groups.CONTEXT,
-    help="Fractions of the documents that contain the true answer, in the counterfactual and conflict testbeds.",
+    help="True-document ratios (fraction of documents with the true answer) for counterfactual and conflict testbeds.",
 )
 mix_options: Decorator = together(noise_option, num_docs_option, supporting_option, true_ratio_option)
 
@@ -300,7 +300,7 @@ _selection_options: Decorator = together(
         "--limit",
         metavar="N|0.x",
         group=help_groups.WHAT,
-        help="Use only the first N items of each dataset, or this fraction of the items.",
+        help="Number or fraction of items to use from each dataset, starting with the first.",
     ),
     option(
         "--profile",
@@ -321,7 +321,7 @@ _context_options: Decorator = together(
         default="related",
         group=help_groups.CONTEXT,
         help=(
-            "Distractor conditions: related (as in the paper), random (documents from other questions), fixed (one "
+            "Distractor conditions: related (as in the paper), random (documents from other questions) or fixed (one "
             "supporting document, a growing number of distractors, and a length-matched control)."
         ),
     ),
@@ -332,9 +332,8 @@ _context_options: Decorator = together(
         default="balanced",
         group=help_groups.CONTEXT,
         help=(
-            "Positions of the supporting documents: balanced (evenly distributed over the items) or all (every "
-            "position "
-            "for every item)."
+            "Positions of the supporting documents: balanced (evenly distributed over the items) or all (every item at "
+            "every position)."
         ),
     ),
     option("--seed", type=int, default=0, group=help_groups.CONTEXT, help="Seed for document selection and order."),

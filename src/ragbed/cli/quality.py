@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("data", type=DataName())
 @option("--out", "-o", type=LocalPath(), metavar="FILE", help="Report file to write (.html or .json).")
-@option("--against", metavar="DATA", help="Earlier edition of the dataset to compare with.")
+@option("--against", metavar="DATA", help="Earlier edition of the dataset, for comparison.")
 @option(
     "--runs",
     metavar="RUN",
     type=LocalPath(),
     multiple=True,
-    help="Evaluation run on this dataset, used to measure how well the items discriminate between models. Repeatable.",
+    help="Folder of a run on this dataset, used to measure how well the items discriminate between models. Repeatable.",
 )
 @option(
     "--cutoff",

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     "--port",
     type=click.IntRange(0, 65_535),
     show_default="7717, or any free port",
-    help="Port to use on 127.0.0.1.",
+    help="Local port to listen on.",
 )
 @options.option("--open", "open_", is_flag=True, help="Open the page in the browser.")
 @options.option("--export", type=options.LocalPath(), metavar="FILE", help="Write all decisions to a file and exit.")

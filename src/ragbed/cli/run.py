@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     "--preset",
     metavar="NAME",
     group=help_groups.WHAT,
-    help=("Prompt format and sampling settings of one of the paper's systems; `ragbed doctor` lists the presets."),
+    help="Prompt format and sampling settings of a system evaluated in the paper; `ragbed doctor` lists the presets.",
 )
 @options.layout_options
 @options.option(
@@ -64,14 +64,14 @@ if TYPE_CHECKING:
     metavar="N",
     group=help_groups.REQUESTS,
     show_default="what the server or the weights report",
-    help="Context length of the models in tokens. Longer prompts are not sent; their cases end in a too-long error.",
+    help="Context length of the models in tokens. Cases with longer prompts are not sent and end in a too-long error.",
 )
 @options.option(
     "--strategies",
     metavar="NAMES",
     group=help_groups.SAMPLING,
     help=(
-        "Additional prompting strategies to run on cases with documents: quote, numbered, unwarned, decompose, "
+        "Additional prompting strategies to evaluate on cases with documents: quote, numbered, unwarned, decompose, "
         "isolate, cite, or all."
     ),
 )
@@ -89,7 +89,7 @@ if TYPE_CHECKING:
     metavar="NAME",
     group=help_groups.SAMPLING,
     help=(
-        "Method for measuring the confidence of answers: logprobs, agreement (over --repeats) or stated (requested in "
+        "Method for measuring confidence in answers: logprobs, agreement (between --repeats) or stated (requested in "
         "the prompt)."
     ),
 )
@@ -98,7 +98,7 @@ if TYPE_CHECKING:
     metavar="N|none",
     show_default="0",
     group=help_groups.SAMPLING,
-    help="Sampling temperature, or none to leave it out of the requests.",
+    help="Sampling temperature; 'none' omits it from the requests.",
 )
 @options.option(
     "--top-p",
@@ -114,7 +114,7 @@ if TYPE_CHECKING:
     group=help_groups.SAMPLING,
     help=(
         "Maximum number of tokens per response. 'auto' starts at 256 (4,096 for reasoning models) and retries "
-        "truncated responses once with up to 16,384."
+        "truncated responses once with a limit of up to 16,384."
     ),
 )
 @options.option(
@@ -128,7 +128,7 @@ if TYPE_CHECKING:
     "--shard",
     metavar="I/N",
     group=help_groups.DISTRIBUTED,
-    help="Evaluate only part I of N of the questions; `ragbed merge` combines the resulting runs.",
+    help="Evaluate only shard I of N (a subset of the questions); `ragbed merge` combines the shards.",
 )
 @options.option(
     "--fail-under",
@@ -136,7 +136,8 @@ if TYPE_CHECKING:
     metavar="GATE",
     group=help_groups.OUTPUT,
     help=(
-        "Exit with code 4 if a score is significantly below its threshold, e.g. noise.accuracy@0.8:en=0.6. Repeatable."
+        "Score and threshold, e.g. noise.accuracy@0.8:en=0.6; exit with code 4 if the score is significantly lower. "
+        "Repeatable."
     ),
 )
 @junit_option
@@ -172,7 +173,7 @@ def run(
     dry_run: bool,
     **chosen: Unpack[RunOptions],
 ) -> None:
-    """Evaluate models on every test case and store every response.
+    """Evaluate models on test cases and store every response.
 
     To resume a run that was stopped, rerun the same command with its --out. Cases that ended in an error are
     retried; finished cases are not.

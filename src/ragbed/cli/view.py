@@ -15,12 +15,12 @@ from ragbed.cli import options
     "--port",
     type=click.IntRange(0, 65_535),
     show_default="7717, or any free port",
-    help="Port to use on 127.0.0.1.",
+    help="Local port to listen on.",
 )
 @options.option("--rater", metavar="NAME", show_default="your user name", help="Name to store with your labels.")
 @options.option("--open", "open_", is_flag=True, help="Open the page in the browser.")
 def view(paths: tuple[Path, ...], port: int | None, rater: str | None, open_: bool) -> None:
-    """Browse every case of one or more runs in the browser.
+    """View every case of one or more runs in the browser.
 
     The page has filters, full-text search in English and Chinese, several models side by side, and a page for each
     case: the prompt as sent, documents with their relevance labels, marked answers, verdicts of all tracks with their
