@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import time
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
@@ -13,12 +12,11 @@ import pytest
 
 from ragbed.errors import RagbedError, Stopped, UsageError
 from ragbed.models.base import WorkerLost
-from ragbed.runs import execution
 from ragbed.runs.budget import Budget, BudgetSpent
 from ragbed.runs.execution import ShutdownHandler, run
 from ragbed.runs.lock import hold, holder
 from ragbed.runs.status import read_status
-from ragbed.runs.store import RunStore, StoredResult, open_store
+from ragbed.runs.store import open_store
 from ragbed.schema import Case, Completion
 from tests.runs.harness import TalkingModel, agree, ask_nobody, canonical, make_case, make_job, replies
 
@@ -265,35 +263,3 @@ def test_a_run_that_has_no_memory_left_ends_as_such_and_is_gone_on_with(tmp_path
         run(make_job(tmp_path, 10, Hungry(agree)), ask_nobody)
     run(make_job(tmp_path, 10, TalkingModel(agree)), ask_nobody)
     assert len(replies(tmp_path)) == 10
-
-
-class _CountingFollower:
-    steps = 0
-
-    def begin(self, store: RunStore) -> None:
-        pass
-
-    def take(self, result: StoredResult, seal: int) -> None:
-        pass
-
-    def go_on(self) -> bool:
-        self.steps += 1
-        return True
-
-
-def test_a_follower_works_even_if_other_tasks_are_always_ready(tmp_path: Path) -> None:
-    follower = _CountingFollower()
-
-    async def stay_busy() -> None:
-        while follower.steps < 3:
-            time.sleep(0.001)  # longer than an idle iteration of the event loop
-            await asyncio.sleep(0)
-
-    async def both(store: RunStore) -> None:
-        following = asyncio.create_task(execution._follow(follower, store))
-        async with asyncio.timeout(10):
-            await stay_busy()
-        following.cancel()
-
-    with hold(tmp_path / "run"), open_store(tmp_path / "run", create=True) as store:
-        asyncio.run(both(store))

@@ -41,7 +41,6 @@ from ragbed.testbeds.settings import show_setting
 _COPIES = tuple(f"-{number}" for number in range(2, 1_000))
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _REST_S = 0.02
-_IDLE_S = 0.000_2  # maximum duration, in seconds, of an event-loop iteration that runs no other task
 _CLOSE_S = 2.0  # maximum time to close connections, so that an interrupted run exits within five seconds
 
 
@@ -55,7 +54,7 @@ class Follower(Protocol):
         """Receive a stored result with its checksum."""
 
     def go_on(self) -> bool:
-        """Work for about a millisecond, and return whether there was any work to do."""
+        """Work for a few milliseconds, and return whether there was any work to do."""
 
 
 @dataclass(frozen=True)
@@ -295,21 +294,10 @@ async def _close_models(models: Sequence[Model]) -> None:
 
 
 async def _follow(follower: Follower, store: RunStore) -> None:
-    """Let the follower work in short steps while no other task is ready, so that requests are sent without delay.
-
-    If other tasks are always ready, the follower still gets a step every `_REST_S` seconds.
-    """
+    """Let the follower work in short steps between other tasks, so that responses are handled without delay."""
     follower.begin(store)
-    clock = asyncio.get_running_loop().time
-    worked = clock()
     while True:
-        started = clock()
-        await asyncio.sleep(0)
-        now = clock()
-        if now - started < _IDLE_S or now - worked > _REST_S:
-            if not follower.go_on():
-                await asyncio.sleep(_REST_S)
-            worked = clock()
+        await asyncio.sleep(0 if follower.go_on() else _REST_S)
 
 
 async def _run_model(loop: CallLoop, job: Job, opened: list[CircuitOpen]) -> None:
