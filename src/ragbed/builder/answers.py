@@ -129,7 +129,7 @@ def _find_shortage(passages: Sequence[Passage], required: RecipePools) -> Proble
         ("one-sided", len(set(map(source_of, passages))), required.spread, "sources in total"),
     )
     return next(
-        ((outcome, f"{count} {name}; at least {least} are required") for outcome, count, least, name in checks
+        ((outcome, f"{count} {name}; the minimum is {least}") for outcome, count, least, name in checks
          if count < least), None,
     )  # fmt: skip
 

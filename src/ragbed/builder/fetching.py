@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from typing import TypeVar
 
@@ -157,9 +157,26 @@ def drain(stream: AsyncGenerator[Thing, None]) -> Iterator[Thing]:
                     runner.run(receive())
                 except StopAsyncIteration:
                     return
+                except (SystemExit, KeyboardInterrupt):
+                    _end_tasks(runner)
+                    raise
                 yield received.pop()
         finally:
             runner.run(stream.aclose())
+
+
+def _end_tasks(runner: asyncio.Runner) -> None:
+    """Cancel the tasks of an event loop that a signal handler interrupted, so that the loop can close resources."""
+
+    async def cancel_others() -> None:
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
+
+    with suppress(RuntimeError):  # a callback of the interrupted task may stop the loop once
+        runner.run(asyncio.sleep(0))
+    runner.run(cancel_others())
 
 
 def _key(*parts: bytes) -> str:

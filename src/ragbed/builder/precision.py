@@ -134,7 +134,10 @@ def describe_promise(promise: Promise) -> str:
     text = f"{promise.share:.1%} of the {promise.items:,} items are expected to be correct"
     text += f" (95% interval {promise.low:.1%} to {promise.high:.1%}, {promise.labels} calibration labels)."
     if promise.wanted is not None and promise.bound is not None:
-        text += f" The lower bound is {promise.bound:.1%}; the requested precision was {promise.wanted:.0%}."
+        text += (
+            f" With 95% confidence, at least {promise.bound:.1%} of all such items are correct; the requested "
+            f"precision was {promise.wanted:.0%}."
+        )
     return text + dropped
 
 

@@ -220,7 +220,7 @@ def _finish(result: BuildResult, *, locked: bool) -> None:
         if file.reason:
             say(f"{file.file}: {file.made} of {file.wanted}. {file.reason}")
     for text, names in group_promises(result).items():
-        say(f"{', '.join(names)}: {text}")
+        say(f"{', '.join(names)}{' (each)' if len(names) > 1 else ''}: {text}")
     say(f"The build is in {result.folder}. steps/*.rejects.jsonl list the rejected records with reasons.")
     if first := next((file.file for file in result.files if file.made), None):
         say(f"Next: ragbed review {quoted(result.folder)}, then ragbed run -m MODEL -d {quoted(result.folder / first)}")

@@ -118,7 +118,7 @@ def test_search_episodes_are_the_same_bytes_as_here(protocol: str, nodes: Nodes,
     asked += ["--search", f"turns=3,sizes=500,protocol={protocol}"]
     for name, engine in {"here": [], "there": [*_on(nodes), *_copies(2)]}.items():
         done = type_command("run", *asked, "--out", str(tmp_path / name), *engine)
-        assert "15 episodes of search" in done.err
+        assert "15 search episodes" in done.err
     assert canonical(tmp_path / "here") == canonical(tmp_path / "there")
     results = canonical(tmp_path / "there")
     assert results.count(b"turn-limit") == 15
