@@ -30,7 +30,8 @@ _UNKNOWN_TOKENS = 1_000  # assumed number of tokens in a document that is not pl
 _PROMPT, _REPLY, _SHORT = 500, 250, 60  # tokens in a prompt without its document, in two drafts, and in an answer
 _MAX_TEXT = 3_000  # maximum number of tokens per document in a prompt
 _CALL_S, _AT_ONCE = 2.0, 16  # typical duration of a call in seconds, and number of concurrent calls
-_PAGE_S = 0.1  # processing time in seconds per document, without model calls: reading, search, ranking and checks
+# Processing time in seconds, without model calls: reading and indexing a document; ranking and checks for a draft.
+_PAGE_S, _DRAFT_S = 0.1, 0.3
 
 
 class Survey(Struct, frozen=True, kw_only=True):
@@ -90,10 +91,10 @@ def forecast_build(recipe: Recipe, survey: Survey) -> Forecast:
     drafts = ceil(wanted * recipe.questions.surplus)
     articles = min(survey.documents, ceil(drafts / recipe.questions.per_article))
     text = min(survey.tokens or _UNKNOWN_TOKENS, _MAX_TEXT)
-    reading_s = survey.documents * _PAGE_S
+    processing_s = survey.documents * _PAGE_S + drafts * _DRAFT_S
     models = models_of(recipe)
     if not models:
-        return Forecast(calls=0, tokens_in=0, tokens_out=0, dollars=0.0, minutes=reading_s / 60)
+        return Forecast(calls=0, tokens_in=0, tokens_out=0, dollars=0.0, minutes=processing_s / 60)
     passages = 5 * min(recipe.ranking.tokens, text)
     generator = 0 if recipe.generator == GENERATOR else articles
     # Each draft needs a probe, an answer from passages, two answers to rephrased questions and one without passages.
@@ -105,7 +106,7 @@ def forecast_build(recipe: Recipe, survey: Survey) -> Forecast:
     usage = {"in": tokens_in // calls, "out": tokens_out // calls}  # average number of tokens per call
     amounts = [calls * float(price(usage)) for price in prices if price]
     dollars = max(amounts) if len(amounts) == len(models) else None
-    minutes = (calls * _CALL_S / _AT_ONCE + reading_s) / 60
+    minutes = (calls * _CALL_S / _AT_ONCE + processing_s) / 60
     return Forecast(calls=calls, tokens_in=tokens_in, tokens_out=tokens_out, dollars=dollars, minutes=minutes)
 
 
