@@ -13,10 +13,12 @@ from contextlib import closing
 from functools import partial
 from pathlib import Path
 
-import psutil  # type: ignore[import-untyped]
 import pytest
 import ray
 from ray._raylet import GcsClient  # type: ignore[attr-defined]  # compiled
+
+# isort: split
+import psutil  # type: ignore[import-untyped]  # Ray adds its copy to the import path
 
 from ragbed import __version__
 from ragbed.builder.fetching import documents_at_once
