@@ -155,7 +155,7 @@ class BatchService(ABC):
 
     @abstractmethod
     async def find(self, key: str, since: float, count: int, known: Collection[str]) -> str | None:
-        """Find the batch with the given key, waiting if necessary. Return its ID, or None if there is no such batch.
+        """Find the batch with the given key, waiting if necessary. Return its ID, or None if the batch does not exist.
 
         Args:
             key: The key.

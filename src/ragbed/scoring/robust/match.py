@@ -15,7 +15,7 @@ from ragbed.scoring.robust.gold import Gold, GoldSlot, compiled
 from ragbed.scoring.robust.name_patterns import Name
 from ragbed.scoring.robust.numerals import FORMAL_SIGNS, SIGNS, WORDS
 from ragbed.scoring.robust.patterns import terms_of, words
-from ragbed.scoring.robust.quantities import Quantity, find_partial, find_quantities
+from ragbed.scoring.robust.quantities import JOINED, Quantity, find_partial, find_quantities
 from ragbed.scoring.robust.units import BASES, LOOSE, are_same, to_base
 
 MAX_MENTIONS = 64  # maximum number of mentions of an answer to examine
@@ -48,7 +48,6 @@ _OTHER_YEAR = re.compile(
 _OTHER_YEAR_AFTER = re.compile(
     r",? (?:(?:of |in )?(?:the )?(?:next|following|previous|preceding) year|\w+ years? (?:later|earlier))"
 )
-_JOINED = re.compile(r",? (?:and )?|[又零]?")  # text between the parts of a quantity, e.g. '2 hours and 5 minutes'
 
 
 class Mention(NamedTuple):
@@ -265,7 +264,7 @@ def _is_rounded(found: Quantity, wanted: set[tuple[Decimal, str]], gold: Gold, r
 def _sums(measures: set[tuple[Decimal, str]], response: FoldedResponse) -> Iterator[Mention]:
     """Yield mentions of a quantity that is written in two units, e.g. '42 km and 195 m'."""
     for first, second in pairwise(sorted(response.quantities, key=lambda each: each.start)):
-        if first.end <= second.start and _JOINED.fullmatch(response.text, first.end, second.start):
+        if first.end <= second.start and JOINED.fullmatch(response.text, first.end, second.start):
             value, base = to_base(first.value, first.unit)
             more, same = to_base(second.value, second.unit)
             if base == same and first.unit != second.unit and (value + more, base) in measures:

@@ -111,7 +111,7 @@ _SIZES = {
     ("minute", "second"): 60,
 }
 _MIN_REST = Decimal("0.05")  # minimum share of a duration that its smaller unit must have
-_JOINED = lazy(",?(?: and)? |[零又]?")
+JOINED = lazy(",?(?: and)? |[零又]?")  # text between the parts of a measure, e.g. '2 hours and 5 minutes'
 _PER = frozenset("每第满")
 _RATE_AFTER = lazy(r" (?:an?|per|each|of|old|was|were|longer|shorter|earlier|later)\b|[工制年]")
 _HALF_AFTER = lazy("半(?:[。,;!?了多的]|$)")
@@ -183,7 +183,7 @@ def _are_duration(text: str, first: Quantity, second: Quantity) -> bool:
     size = _SIZES.get((first.unit, second.unit), 0)
     if not _MIN_REST * first.value * size < second.value < size:
         return False
-    if not _JOINED.fullmatch(text, first.end, second.start):
+    if not JOINED.fullmatch(text, first.end, second.start):
         return False
     # 一天8小时 means eight hours a day.
     is_joined = text[first.end] in "零又 ," or text[first.start] != "一"
