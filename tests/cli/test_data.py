@@ -240,7 +240,7 @@ def test_path_prints_the_folder_or_the_file_and_nothing_else(root: Path, tmp_pat
     type_data(root, "get", "tiny", "--from", str(tmp_path))
     done = type_data(root, "path", "tiny")
     assert (done.code, done.out) == (0, f"{root / 'tiny' / 'v1'}\n")
-    assert "1 of 2 files are downloaded. Download the others with: ragbed data get tiny" in done.err
+    assert "1 of 2 files are downloaded. Download the missing files with: ragbed data get tiny" in done.err
     assert type_data(root, "path", "one").out == f"{root / 'tiny' / 'v1' / 'one.json'}\n"
     assert type_data(root, "path", "two").code == 1
     assert json.loads(type_data(root, "path", "one", "--json").out)["path"].endswith("one.json")

@@ -126,7 +126,7 @@ class LintResult(TableResult):
     _files: ExitStack = field(default_factory=ExitStack)
 
     def __post_init__(self) -> None:
-        finalize(self, self._files.close)  # closes the temporary files for findings that do not fit in memory
+        finalize(self, self._files.close)  # closes the temporary files with findings on garbage collection
 
     @property
     def totals(self) -> dict[str, int]:
@@ -255,7 +255,7 @@ def synthesize(
     workers: int | None = None,
     progress: bool | Progress = True,
 ) -> SyntheticData:
-    """Generate fictional news articles that no model has seen, with known facts.
+    """Generate fictional news articles that state known facts and that no model has seen.
 
     Args:
         out: Folder for the files.

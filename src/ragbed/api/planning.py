@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from ragbed.runs.sharding import Shard
     from ragbed.schema import Case
 
-# Prefixes of models that do not return log-probabilities.
+# Prefixes of the model strings for models that do not return log-probabilities.
 _WITHOUT_LOGPROBS = ("anthropic/", "http/", "https/", "python/", "scripted/", "baseline/")
 _LOGGER = logging.getLogger("ragbed")
 
@@ -247,7 +247,7 @@ def _sampling(preset: Preset | None, spec: RunSpec) -> Sampling:
 
 
 def _stored_sampling(sampling: Sampling, spec: RunSpec) -> dict[str, str]:
-    """Return the request settings. Unset ones are omitted, as in runs from earlier versions."""
+    """Return the request settings. Unset settings are omitted, as in runs from earlier versions."""
     limit = AUTO if sampling.raises_limit else str(sampling.max_tokens)
     temperature = NONE if sampling.temperature is None else str(sampling.temperature)
     stored = {"temperature": temperature, "top_p": str(sampling.top_p), "max_tokens": limit}

@@ -1,4 +1,4 @@
-"""The parameters of a run, which are validated on construction."""
+"""The parameters of a run, validated when a `RunSpec` is created."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class RunOptions(LayoutKeywords, CallKeywords, total=False):
 class RunSpec:
     """The specification of a run: the models, the data, and the options of `ragbed run` under the same names.
 
-    Parameters that take several values accept a single value, a list, or a comma-separated string.
+    Multi-value parameters accept a single value, a list, or a comma-separated string.
 
     Attributes:
         model: Model string such as `openai/gpt-4o-mini`, an object that implements the `Model` protocol, a function
