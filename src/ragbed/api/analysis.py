@@ -63,8 +63,8 @@ def compare(
         b: The run to compare with the baseline.
         track: Scoring track, as in `Run.tables`.
         least: Smallest drop that counts as a decline, e.g. 0.03 or "3%".
-        fail_if_worse: Gate that fails if B is significantly worse than A by more than this margin. The margin also sets
-            `least`.
+        fail_if_worse: Gate that fails if B is significantly worse than A by more than this margin, which
+            also replaces `least`.
         junit: File to write the gate results to, as JUnit XML.
 
     Example:
@@ -343,8 +343,8 @@ def power(
 ) -> Records:
     """Compute the sample size, the smallest detectable drop or the power of a comparison.
 
-    With `drop`, the rows give the number of questions needed; with `items`, the smallest detectable drop; with both,
-    the power.
+    With `drop`, each row has the number of questions needed; with `items`, the smallest detectable drop; with both, the
+    power.
 
     Args:
         drop: Drops in accuracy to detect, e.g. 0.05 or "5%"; by default, 0.03, 0.05 and 0.1.

@@ -177,7 +177,7 @@ def lint(
         skip: Do not run these rules.
         all_: Keep all findings, not just the first few for each rule.
         progress: Show progress, or an object that receives it.
-        mix: Numbers and ratios of documents that each item must be able to supply, as in `cases`.
+        mix: Numbers of documents and noise ratios for which each item must have enough documents, as in `cases`.
 
     Example:
         >>> result = ragbed.lint("ragbed-mini-en_base")

@@ -55,7 +55,7 @@ def demo(
         progress: Whether to show progress bars, or a `Progress` object that receives updates.
 
     Returns:
-        The runs, keyed by language.
+        A dictionary of the runs, keyed by language.
 
     Example:
         >>> runs = ragbed.demo("baseline/lexical", lang="en", out="runs/demo")

@@ -43,7 +43,7 @@ class DownloadResult(TableResult):
     Attributes:
         name: Name in the catalogue.
         folder: Folder of the files.
-        files: The state of each file: here (already present), brought (just downloaded), missing or failed.
+        files: The state of each file: present, downloaded, missing or failed.
     """
 
     name: str
@@ -83,7 +83,7 @@ def download(
     check_source(source, mirror)
     with open_progress(progress) as shown:
         if entry.source is None:
-            arrivals = [install.Arrival(file.name, "here") for file in entry.files]
+            arrivals = [install.Arrival(file.name, "present") for file in entry.files]
         elif source is not None:
             arrivals = install.take(entry, data_dir(), source)
         else:

@@ -184,7 +184,7 @@ def _open_models(
 
 
 def read_floors(gates: Sequence[str]) -> list[Floor]:
-    """Return the gates given by `fail_under`."""
+    """Return the gates that `fail_under` defines."""
     if not gates:
         return []
     from ragbed.analysis.gates import parse_floor
@@ -193,7 +193,7 @@ def read_floors(gates: Sequence[str]) -> list[Floor]:
 
 
 def _read_conditions(spec: RunSpec, floors: Sequence[Floor]) -> list[Condition]:
-    """Return the conditions given by `until`."""
+    """Return the stopping conditions that `until` defines."""
     if not spec.until:
         return []
     if spec.shard is not None:

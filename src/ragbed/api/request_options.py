@@ -144,7 +144,9 @@ def read_headers(value: object) -> dict[str, str]:
                 f"`header`: the value for {name.strip()} must not contain line breaks or non-ASCII characters."
             )
         if name.strip().lower() in _OWN_HEADERS:
-            raise UsageError(f"`header`: {name.strip()} is set automatically and cannot be overridden. Remove it.")
+            raise UsageError(
+                f"`header`: {name.strip()} is set automatically and cannot be overridden. Remove this header."
+            )
         headers[name.strip()] = content.strip()
     return headers
 

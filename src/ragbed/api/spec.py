@@ -245,12 +245,12 @@ class RunSpec:
 
     @property
     def gates(self) -> tuple[str, ...]:
-        """Return the gates given by `fail_under`."""
+        """Return the gates that `fail_under` defines."""
         return (self.fail_under,) if isinstance(self.fail_under, str) else tuple(self.fail_under)
 
     @property
     def conditions(self) -> tuple[str, ...]:
-        """Return the conditions given by `until`."""
+        """Return the stopping conditions that `until` defines."""
         return (self.until,) if isinstance(self.until, str) else tuple(self.until)
 
 

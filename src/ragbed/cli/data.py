@@ -143,15 +143,15 @@ def _print_result(entry: CatalogEntry, result: DownloadResult, *, is_copy: bool,
 
 
 def _summarise(entry: CatalogEntry, result: DownloadResult, *, is_copy: bool) -> list[str]:
-    brought = f"{'Copied' if is_copy else 'Downloaded'} and verified"
-    states = {"brought": brought, "here": "Already complete", "missing": "Not found"}
+    arrived = f"{'Copied' if is_copy else 'Downloaded'} and verified"
+    states = {"downloaded": arrived, "present": "Already complete", "missing": "Not found"}
     lines = [""]
     for state, words in states.items():
         if names := [arrival.file for arrival in result.files if arrival.state == state]:
             lines.append(f"{words}: {', '.join(names)}")
     if renamed := [arrival.set_aside for arrival in result.files if arrival.set_aside]:
         lines.append(f"Files with wrong checksums were renamed: {', '.join(renamed)}")
-    good = [arrival.file for arrival in result.files if arrival.state in ("here", "brought")]
+    good = [arrival.file for arrival in result.files if arrival.state in ("present", "downloaded")]
     lines.append(f"{len(good)} of {len(result.files)} files in {result.folder}")
     if good and entry.kind == "dataset":
         lines.append(f"Use a dataset by its name: {program()} cases {Path(good[0]).stem}")

@@ -76,7 +76,7 @@ class Model(Protocol):
 
     Attributes:
         name: The model string, `provider/model`.
-        concurrency: Maximum number of concurrent cases, which may grow during a run; see `Parking.make_room`.
+        concurrency: Maximum number of concurrent cases, which may grow during a run.
         advice: A sentence that tells the user what to check if no call succeeds.
 
     Example:
