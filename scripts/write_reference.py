@@ -265,7 +265,7 @@ def _prose(documented: object) -> str:
             elif match[1] == _RUN_OPTIONS[-1]:
                 lines.append(
                     "* `model` and `data` are the same as in `ragbed.run`. All other attributes are options of "
-                    "[`ragbed run`](cli.md#ragbed-run), with `_` for `-`."
+                    "[`ragbed run`](cli.md#ragbed-run), with `_` instead of `-`."
                 )
         else:
             lines.append(line.strip())

@@ -39,7 +39,7 @@ def cache_file() -> Path:
 
 
 def required() -> dict[str, str]:
-    """Return the variables without which a process cannot start; only Windows requires one."""
+    """Return the environment variables that a process needs in order to start; only Windows requires one."""
     return {name: os.environ[name] for name in ("SYSTEMROOT",) if name in os.environ}
 
 

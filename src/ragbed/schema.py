@@ -230,8 +230,8 @@ class Case(Record, frozen=True, kw_only=True):
 class Retrieved(Record, frozen=True, kw_only=True):
     """A passage that a RAG system retrieved or cited."""
 
-    id: str  # ID in the corpus, or the start of the text if the corpus does not contain the passage
-    stance: Stance | None = None  # None if the corpus does not contain the passage
+    id: str  # ID in the corpus; if no passage there matches, the start of the ID or text that the system reported
+    stance: Stance | None = None  # None if the passage does not match any passage in the corpus
     part: int | None = None  # integration: index, from 0, of the answer part that the passage supports
     text: str = ""
 
@@ -299,7 +299,7 @@ class Completion(Record, frozen=True, kw_only=True):
 
 
 class Estimate(Record, frozen=True, kw_only=True):
-    """One table cell: a value with its interval and counts."""
+    """One table cell: a value with its confidence interval and counts."""
 
     metric: str
     value: float | None

@@ -125,7 +125,7 @@ _ABBREVIATION = (
 _CONTINUES = r"\s*[a-z,;]"
 # Words that are assumed to start a sentence after an abbreviation: "in the U.S. The …" is split, "U.S. Army" is not.
 _STARTS = r"\s+(?:The|A|An|It|He|She|They|We|In|On|At|But|And|This|That)\b"
-# Number of characters to check before a full stop, slightly more than the longest abbreviation.
+# Number of characters to check before a full stop, slightly more than the length of the longest abbreviation.
 _BEFORE = 12
 
 
@@ -172,12 +172,12 @@ def bounded(alias: str) -> re.Pattern[str]:
 
 
 def all_stand_alone(folded_text: str, answer: Answer) -> bool:
-    """Return whether a folded text has, for every part of the answer, an alias outside longer numbers and words."""
+    """Return whether `stands_alone` is true for the aliases of every part of the answer."""
     return all(stands_alone(folded_text, aliases) for aliases in answer)
 
 
 def stands_alone(folded_text: str, aliases: tuple[str, ...]) -> bool:
-    """Return whether a folded text contains one of the aliases outside longer numbers and words."""
+    """Return whether a folded text contains an alias that is not part of a longer number or word."""
     return any(bounded(alias).search(folded_text) for alias in aliases)
 
 

@@ -53,7 +53,7 @@ def test_what_cannot_be_compared_with_is_named(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"contains no \.txt, \.jsonl, .* files"):
         find_seen(texts, [tmp_path])  # type: ignore[arg-type]
     (tmp_path / "bad.jsonl").write_text('{"text": "fine"}\n{"body": 1}\n')
-    with pytest.raises(DataError, match=r"bad\.jsonl:2: the line must be an object with a `text` field"):
+    with pytest.raises(DataError, match=r"bad\.jsonl:2: the line is not a JSON object with a `text` field"):
         find_seen(texts, [tmp_path / "bad.jsonl"])  # type: ignore[arg-type]
     (tmp_path / "cut.txt.gz").write_bytes(gzip.compress(ENGLISH.encode())[:60])
     with pytest.raises(RagbedError, match=r"corpus .*cut\.txt\.gz cannot be read"):

@@ -29,7 +29,7 @@ def _run(out: Path, model: Any, **options: Any) -> ragbed.Run:
 @pytest.mark.parametrize(
     ("options", "outcome", "note"),
     [
-        ({"until": "noise.accuracy ± 30"}, "interval is narrow enough", "tables show the intersection"),
+        ({"until": "noise.accuracy ± 30"}, "confidence interval is narrow enough", "tables show the intersection"),
         (
             {"until": "decided", "fail_under": "noise.accuracy@0.4=0.4"},
             "below the minimum",

@@ -16,8 +16,8 @@ from ragbed.errors import UnknownName, UsageError
 from ragbed.schema import Case
 from ragbed.testbeds.prompts.strategies import MARK
 
-# Scores of a hypothetical trial in which every score is 1. No real response gets 1 on all scores, but if any of them
-# were 0, metrics over a subset of responses would be empty.
+# Scores of a hypothetical trial in which every score is 1. No real response gets 1 on all scores, but if any score were
+# 0, metrics over a subset of responses would be empty.
 _SCORES: dict[str, ScoreValue] = dict.fromkeys(
     ("correct", "partial", "aligned", "refused", "flagged", "misled", "paper.refused"), 1.0
 )

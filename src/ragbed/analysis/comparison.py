@@ -42,7 +42,7 @@ class ComparedCondition(NamedTuple):
     k: int
     arm: str
     remedy: str = ""  # the prompting strategy; empty for the plain prompt
-    against: str = ""  # for `search` only: the testbed that `search` is compared with, if it is not `search` itself
+    against: str = ""  # for `search` only: the testbed that it is compared with; empty if both sides use `search`
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Side:
     scores: dict[ComparedCondition, dict[ComparedQuestion, float]]
     failed: dict[ComparedCondition, int] = field(default_factory=dict)
     is_monitored: bool = False
-    decided: Sequence[DecidedInterval] = ()  # intervals that decided comparisons with this run (`--until compare:…`)
+    decided: Sequence[DecidedInterval] = ()  # confidence intervals that decided `--until compare:…` for this run
 
 
 @dataclass(frozen=True, order=True)
@@ -100,7 +100,7 @@ class Comparison:
 
     @property
     def odds(self) -> Interval | None:
-        """Return the ratio of questions won to questions lost with its interval, or None if both counts are 0."""
+        """Return the ratio of questions won to lost with its confidence interval, or None if both counts are 0."""
         return flip_odds(self.won, self.lost) if self.won + self.lost else None
 
 
@@ -215,7 +215,7 @@ def hash_scores(scores: dict[ComparedQuestion, float]) -> str:
 
 
 def _narrow(row: Comparison, first: Side, second: Side) -> Comparison:
-    """Return the comparison with its interval narrowed to match the second run's decisions (see `runs.decided`)."""
+    """Narrow a comparison's confidence interval to match the second run's decisions (see `runs.decided`)."""
     decided = [
         interval
         for interval in second.decided

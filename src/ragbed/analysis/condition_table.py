@@ -40,7 +40,7 @@ _STEP = 8  # Number of results to score in one step between responses; a step ta
 
 
 class Rate(NamedTuple):
-    """The mean of a score with its interval. `n` includes failed calls, which count as 0."""
+    """The mean of a score with its confidence interval. `n` includes failed calls, which count as 0."""
 
     value: float | None
     low: float | None
@@ -204,8 +204,8 @@ class _Tally:
             sums = self._sums_of.setdefault(marks, _sums_of(marks)) if known is None else known
         condition = condition_of(split_by_served(result, split), case)
         self._outcomes[condition][completion.outcome] += 1
-        # Items about the same event are not independent, so they share a key. Its first part is empty, because an event
-        # may have the same name as an unrelated item.
+        # Items about the same event are not independent, so they share a key. Its first part is empty, so that an event
+        # never shares a key with an unrelated item of the same name.
         self._add(condition, ("", case.event) if case.event is not None else (case.item, None), sums)
 
     def merge(self, other: _Tally) -> None:
@@ -264,7 +264,7 @@ def _rate(found: list[tuple[float, float, int]], largest: int) -> Rate:
 
 
 def rate_interval(hits: Sequence[float], trials: Sequence[float], counts: Sequence[int], largest: int) -> Interval:
-    """Return a rate with its interval.
+    """Return a rate with its confidence interval.
 
     Args:
         hits: The sum of the score for a question.
@@ -310,7 +310,7 @@ def _add_planned(tally: _Tally, store: RunStore) -> list[ConditionCounts]:
 
 
 def _narrow(rows: Mapping[Condition, ConditionCounts], decided: Sequence[DecidedInterval]) -> None:
-    """Narrow the intervals to agree with a monitored run's decisions (see `runs.decided`)."""
+    """Narrow the confidence intervals to agree with a monitored run's decisions (see `runs.decided`)."""
     for (condition, name), found in decided_by_score(rows, decided).items():
         rate = rows[condition].rates.get(name)
         if rate is not None and rate.value is not None and rate.low is not None and rate.high is not None:

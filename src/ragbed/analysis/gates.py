@@ -177,13 +177,13 @@ def _independent_trials(estimate: Estimate) -> float | None:
 
 
 def _reach(estimate: Estimate, least: float) -> float:
-    """Return the distance from an estimate to the bound of its interval on the side of the required minimum."""
+    """Return the distance from an estimate to its confidence bound on the side of the required minimum."""
     value, low, high = interval_of(estimate)
     return high - value if value < least else value - low
 
 
 def _has_interval(estimate: Estimate) -> bool:
-    # If the data do not vary, resampling gives no upper bound.
+    # If the data do not vary, resampling gives no upper confidence bound.
     return None not in (estimate.value, estimate.high) and estimate.high != estimate.value
 
 

@@ -55,7 +55,7 @@ class Summed(Struct, frozen=True, omit_defaults=True):
     trials: int
     is_monitored: bool = False  # whether the run was monitored (`--until`)
     largest: int = 0  # for a monitored run, the maximum number of planned trials per question or event in a condition
-    decided: tuple[DecidedInterval, ...] = ()  # intervals that decided the run's `--until` conditions
+    decided: tuple[DecidedInterval, ...] = ()  # confidence intervals that decided the run's `--until` conditions
 
 
 class _Head(Struct, tag="sums", tag_field="is"):

@@ -195,7 +195,7 @@ def _rank(group: _Group, scores: dict[str, _Pooled], pairs: Sequence[PairedModel
 
 
 def _interval(scores: _Pooled, times: Counter[ComparedQuestion], *, is_monitored: bool) -> Interval:
-    """Return the mean over distinct questions with its interval.
+    """Return the mean over distinct questions with its confidence interval.
 
     Items about the same event, and items with the same question but different documents, count as one question. The
     conditions of a question are not independent trials.

@@ -161,7 +161,7 @@ class _ModelMonitor:
         return not any(map(self._is_open, range(len(self.conditions))))
 
     def decided(self) -> Iterator[DecidedInterval]:
-        """Yield the outcome of every condition that has been measured, with its interval over all trials."""
+        """Yield the outcome of every condition that has been measured, with its confidence interval over all trials."""
         last = self._last_intervals()
         for key, look in self._open.items():
             ended = self._ended.get(key)

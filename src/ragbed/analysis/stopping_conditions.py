@@ -69,7 +69,7 @@ class Look(NamedTuple):
     decided: DecidedInterval  # the outcome to store
 
     def describe(self) -> str:
-        """Describe the interval and the number of questions so far."""
+        """Describe the confidence interval and the number of questions so far."""
         value, low, high = (f"{100 * bound:.1f}" for bound in self.interval)
         unit, after = " points" if self.interval.low < 0 else " %", "after 1 question"
         if self.questions != 1:
@@ -116,20 +116,20 @@ class Condition(ABC):
 
 @dataclass
 class Width(Condition):
-    """A condition that is met when a metric's interval extends at most `width` to each side of its value."""
+    """A condition that is met when a metric's confidence interval extends at most `width` to each side of its value."""
 
     text: str
     selector: CellSelector
     width: float
 
     def check(self, plan: Plan) -> list[object]:
-        """Raise an error if a metric has no interval or a width cannot be reached."""
+        """Raise an error if a metric has no confidence interval or if a width cannot be reached."""
         selected = _planned(self, self.selector, plan.planned.cells(ALPHA))
         for cell in selected:
             if cell.estimate.low is None:
                 raise UsageError(
-                    f"until={self.text}: {self.selector.metric} has no interval that can be monitored. Use a rate "
-                    "or a difference, e.g. accuracy or change. No model was called."
+                    f"until={self.text}: {self.selector.metric} has no confidence sequence, so it cannot be a stopping "
+                    "condition. Use a rate or a difference, e.g. accuracy or change. No model was called."
                 )
             clusters = plan.clusters(cell)
             fits = partial(_fits, self.width, clusters, is_difference=cell.estimate.low < 0)
@@ -137,7 +137,7 @@ class Width(Condition):
         return [_key(cell) for cell in selected]
 
     def look(self, evidence: Evidence) -> Iterator[Look]:
-        """Compare the half-width of each selected interval with `width`."""
+        """Compare the half-width of each selected confidence interval with `width`."""
         limit = EXCESS * unpaired_size(_BASE, min(self.width, _BASE))
         for cell in _cells(self.selector, evidence, ALPHA):
             interval = interval_of(cell.estimate)
@@ -166,7 +166,7 @@ class Gates(Condition):
         return [(floor.text, _key(cell)) for floor, cell in selected]
 
     def look(self, evidence: Evidence) -> Iterator[Look]:
-        """Compare the intervals selected by each gate with the gate's minimum rate."""
+        """Compare the confidence intervals that each gate selects with the gate's minimum rate."""
         for floor in self.floors:
             limit = EXCESS * _floor_size(floor.least)
             for cell in _cells(floor, evidence, self._alpha):
@@ -342,7 +342,7 @@ def _fits(width: float, clusters: PlannedClusters, n: int, *, is_difference: boo
 
 
 def _half_width(interval: Interval) -> float:
-    """Return the length of the longer side of an interval; the sides differ for rates near 0 or 1."""
+    """Return the larger distance from an estimate to a confidence bound; the two differ for rates near 0 or 1."""
     return max(interval.high - interval.value, interval.value - interval.low)
 
 

@@ -63,8 +63,8 @@ def compare(
         b: The run to compare with the baseline.
         track: Scoring track, as in `Run.tables`.
         least: Smallest drop that counts as a decline, e.g. 0.03 or "3%".
-        fail_if_worse: Gate that fails if B is significantly worse than A by more than this margin, which
-            also replaces `least`.
+        fail_if_worse: Gate that fails if B is significantly worse than A by more than this margin.
+            The margin also replaces `least`.
         junit: File to write the gate results to, as JUnit XML.
 
     Example:
@@ -175,7 +175,7 @@ def judge(
     progress: bool | Progress = True,
     **calls: Unpack[CallKeywords],
 ) -> JudgeResult:
-    """Have a model judge the responses in a run. Judgements are stored, so that a second call can resume.
+    """Have a model judge the responses in a run. Judgements are stored, so an interrupted call can be resumed.
 
     Args:
         run: The run to judge.

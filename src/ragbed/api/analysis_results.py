@@ -68,7 +68,7 @@ class ComparisonResult(TableResult):
         )
 
     def values(self) -> list[dict[str, Any]]:
-        """Return the rows with nested intervals, as `ragbed compare --json` prints them."""
+        """Return the rows with nested confidence intervals, as `ragbed compare --json` prints them."""
         return [
             row.condition._asdict()
             | {"n": row.n, "items": row.items, "unpaired": row.unpaired, "first": row.first, "second": row.second}
@@ -168,7 +168,8 @@ class DiagnosisResult(TableResult):
         diagnoses: One diagnosis for each trial with a wrong answer, with evidence.
         cases: The cases of the diagnosed trials, by name.
         failed: Number of additional model calls that failed; call `diagnose` again to retry them.
-        is_monitored: Whether the run had a stopping condition (`until`), in which case shares have no intervals.
+        is_monitored: Whether the run had a stopping condition (`until`), in which case shares have no confidence
+            intervals.
     """
 
     run: Path

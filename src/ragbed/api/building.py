@@ -62,7 +62,7 @@ class BuildResult(TableResult):
 
     @property
     def unfetched(self) -> list[str]:
-        """Steps in which pages could not be fetched. Such pages count as rejected; the next build retries them."""
+        """Steps in which pages could not be fetched. Unfetched pages count as rejected; the next build retries them."""
         return [name for name, done in self.steps.items() if not done.stamp and name in _PAGE_STEPS]
 
     @property
@@ -254,7 +254,7 @@ class QualityResult(TableResult):
         return not self.quality.failed
 
     def records(self) -> Records:
-        """Return one row per measure: value with its interval, gate, result, and RGB's value."""
+        """Return one row per measure: value with its confidence interval, gate, result, and RGB's value."""
         names = ("name", "lang", "value", "low", "high", "n", "gate", "passed", "note", "reference")
         rows = [
             {"family": family} | {name: getattr(measure, name) for name in names}

@@ -126,7 +126,7 @@ class LintResult(TableResult):
     _files: ExitStack = field(default_factory=ExitStack)
 
     def __post_init__(self) -> None:
-        finalize(self, self._files.close)  # closes the temporary files with findings on garbage collection
+        finalize(self, self._files.close)  # on garbage collection, close the temporary files that contain the findings
 
     @property
     def totals(self) -> dict[str, int]:
@@ -255,7 +255,7 @@ def synthesize(
     workers: int | None = None,
     progress: bool | Progress = True,
 ) -> SyntheticData:
-    """Generate fictional news articles that state known facts and that no model has seen.
+    """Generate fictional news articles that no model has seen, with known answers and labels.
 
     Args:
         out: Folder for the files.

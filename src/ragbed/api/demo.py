@@ -51,7 +51,7 @@ def demo(
     Args:
         model: Model to evaluate.
         lang: Languages to include: en, zh.
-        out: Folder for one run per language. An interrupted demo is resumed.
+        out: Folder for one run per language. If the demo is interrupted, run it again to resume it.
         progress: Whether to show progress bars, or a `Progress` object that receives updates.
 
     Returns:

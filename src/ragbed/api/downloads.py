@@ -67,7 +67,8 @@ def download(
         name: A name listed by `ragbed.datasets()`.
         from_: Folder, file or wheel to copy from, instead of downloading.
         mirror: Name of a mirror (hf-mirror, jsdelivr), or URL of a folder with the files. Mirrored
-            files are also verified. Without a mirror, `HF_ENDPOINT` replaces https://huggingface.co.
+            files are also verified. If no mirror is set, the URL in `HF_ENDPOINT` is used instead of
+            https://huggingface.co.
         progress: Show progress, or an object that receives it.
 
     Raises:

@@ -35,7 +35,7 @@ class Records(Sequence[dict[str, Any]]):
     Args:
         rows: Rows as dictionaries. Missing keys are shown as empty cells.
         title: Heading of the printed table.
-        shown: Rows to print instead of `rows`, e.g. with intervals next to the values.
+        shown: Rows to print instead of `rows`, e.g. with confidence intervals next to the values.
         columns: Columns to show even if there are no rows.
 
     Example:
@@ -129,7 +129,7 @@ def _text(value: object) -> str:
 
 
 def _markup(cell: str) -> str:
-    """Return a cell as HTML, with any interval in a lighter colour."""
+    """Return a cell as HTML, with any confidence interval in a lighter colour."""
     number, bracket, interval = _escape(cell).partition(" [")
     return f"{number} <span style='{_FAINT}'>[{interval}</span>" if bracket else number
 
@@ -209,7 +209,7 @@ class Run:
     def tables(self, track: str = "robust") -> dict[str, Records]:
         """Return the report's tables by name, e.g. noise, rejection, integration, counterfactual and closed-book.
 
-        Rates are fractions from 0 to 1; printed tables show percentages with 95% intervals.
+        Rates are fractions from 0 to 1; printed tables show percentages with 95% confidence intervals.
 
         Args:
             track: Scoring track: robust, code, paper, or a plug-in's track.
@@ -247,7 +247,7 @@ class Run:
         return tables[name]
 
     def metrics(self, track: str = "robust") -> Records:
-        """Return every number in the report: one row per metric and condition, with its interval, n and errors.
+        """Return every number in the report: one row per metric and condition, with confidence interval, n and errors.
 
         Example:
             >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", testbeds="noise", noise=0.4, limit=5)
@@ -372,7 +372,7 @@ def _flat(trial: dict[str, Any]) -> dict[str, Any]:
 
 
 def _to_records(table: ReportTable) -> Records:
-    """Convert a report table to records that contain plain numbers but print as percentages with intervals."""
+    """Convert a report table to records with plain numbers that print as percentages with confidence intervals."""
     from ragbed.reporting.numbers import show, show_asked
 
     rows, shown = [], []

@@ -106,7 +106,7 @@ class CacheContents(TableResult):
     contents: Contents
 
     def records(self) -> Records:
-        """Return one row per model: number of responses, megabytes, and dates of the oldest and newest response."""
+        """Return one row per model: number of responses, size in MB, and dates of the oldest and newest response."""
         return Records(map(asdict, self.contents.parts), f"{self.contents.path}: {self.contents.entries:,} responses")
 
 

@@ -29,7 +29,7 @@ MIN_TOKENS = 40
 
 
 def make_articles(build: Build) -> Iterator[Article | Reject]:
-    """Yield the articles from all sources that match the recipe's languages and dates, without duplicate URLs."""
+    """Yield the articles that match the recipe's languages and dates, from all sources and without duplicate URLs."""
     urls: set[str] = set()
     for number, found in enumerate(drain(_collect(build))):
         build.watch(STEP, number, None)

@@ -94,7 +94,7 @@ def _records(file: Path, source: IO[str]) -> Iterator[str]:
             if not line.isspace():
                 yield decoder.decode(line).text
         except MALFORMED_JSON as error:
-            raise DataError(file, f"the line must be an object with a `text` field: {error}", line=number) from error
+            raise DataError(file, f"the line is not a JSON object with a `text` field: {error}", line=number) from error
 
 
 def _blocks(source: IO[str]) -> Iterator[str]:

@@ -22,9 +22,8 @@ from ragbed.text import to_terms
 
 STEP = "falsehoods"
 REWRITE_STEP = "rewrites"
-_MAX_TOKENS = (
-    700  # maximum number of tokens per response; a Chinese passage of 300 tokens has up to 600 in some tokenizers
-)
+# Maximum number of tokens per response; some tokenizers need 600 for a Chinese passage that ragbed counts as 300.
+_MAX_TOKENS = 700
 # Maximum number of similar questions whose answers are tried; answers to less similar ones are not plausible.
 _MAX_OTHERS = 50
 

@@ -107,7 +107,7 @@ class _StoringExtractor:
         stored = self._memory.find_answer(key)
         if stored is not None:
             result = msgspec.msgpack.decode(stored, type=ReadResult)
-            if result.outcome == "ok" or self._locked:  # retry failures, because the machine may have been busy
+            if result.outcome == "ok" or self._locked:  # failures are retried, because the machine may have been busy
                 return result
         result = await self._hand.do(job)
         self._memory.keep_answer(key, msgspec.msgpack.encode(result))
@@ -133,7 +133,7 @@ async def open_fetcher(build: Build) -> AsyncIterator[DocumentFetcher]:
 
 
 def documents_at_once(engine: Engine) -> int:
-    """Return the maximum number of documents in progress.
+    """Return the maximum number of documents to process concurrently.
 
     On this machine, most documents in progress are waiting for hosts. Remote readers get as many as they can hold,
     plus the same number in transit. There is a maximum because each document takes memory and may need a connection.

@@ -64,7 +64,7 @@ def _forms(question: Question, text: str) -> Iterator[str]:
 
 
 def _says_as_much(form: str, answer: str, lang: Lang) -> bool:
-    """Check that a form of the answer has the answer's unit, and a day only if the answer has one."""
+    """Check that a form of the answer contains the answer's unit, and a day only if the answer contains one."""
     if any(map(str.isalpha, answer)) and not any(map(str.isalpha, form)):
         return False
     days = [any(date.day for date in FoldedResponse(fold(text, lang)).dates) for text in (form, answer)]

@@ -112,7 +112,7 @@ def _figures(
 
 @lru_cache(maxsize=4096)
 def _values(alias: str, lang: Lang) -> frozenset[Decimal]:
-    """Return the possible values of an initial number in an alias, or an empty set if the number has too few digits."""
+    """Return the possible values of the number that starts an alias, or an empty set if it has too few digits."""
     first = (quantity.value for quantity in FoldedResponse(fold(alias, lang)).quantities if quantity.start == 0)
     return frozenset(value for value in first if len(value.normalize().as_tuple().digits) >= _MIN_DIGITS)
 

@@ -25,7 +25,7 @@ from ragbed.io.jsonl import write_whole
 from ragbed.io.locations import read_regular
 
 PROMISES = "precision.json"
-MIN_LABELS = 60  # minimum number of labels; 59 labels without an error give a lower bound of 0.95
+MIN_LABELS = 60  # minimum number of labels; even without errors, a lower confidence bound of 0.95 requires 59 labels
 _LEVEL = 0.95
 _THIRDS = (3, 2, 1)  # each tested threshold keeps this many thirds of the labelled items
 _TESTED_LEVEL = 1 - (1 - _LEVEL) / len(_THIRDS)  # confidence level of each bound (Bonferroni correction)

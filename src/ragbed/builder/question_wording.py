@@ -27,7 +27,7 @@ _ARTICLES = frozenset({"the", "a", "an"})
 _DO = frozenset({"do", "does", "did"})
 _AUXILIARIES = frozenset({"is", "are", "was", "were", "has", "have", "had"})
 _OPENING = frozenset({"when", "and", "but"})  # words at the start of a sentence that a question may omit
-# Words at the start of a phrase that limits the statement; a question must contain such a phrase.
+# Words at the start of a phrase that limits the statement; a question must not omit such a phrase.
 _LIMIT = re.compile(
     r"\s*(?:including|excluding|except|plus|without|with|if|unless|only|at|in|on|by|to|during|for|per|from|after|before"
     r"|as|since|until|among|not|compared|under|over|between|within)\b",
@@ -177,7 +177,7 @@ def _compare(rest: list[str], parts: list[_Part], own: int) -> Iterator[str]:
 
 
 def _find_left_out(parts: list[_Part], own: int) -> Iterator[str]:
-    """Yield the words wrongly left out of a question; it may omit only complete parts that do not contain the value."""
+    """Yield the words wrongly left out of a question, which may omit only complete sentence parts without the value."""
     for number, part in enumerate(parts):
         left = part.left_out()
         if number == own:

@@ -135,8 +135,8 @@ def make_questions(build: Build) -> Iterator[Draft | Reject]:
             language = _Language(build, lang, index, [offset for _, own, offset in order if own == lang])
             yield from _from_articles(language)
             yield from _from_siblings(language)
-            # Without a web search, counterfactual items can use only base questions that the generator can answer,
-            # because no document covers the rest of its knowledge.
+            # Without a web search, there are no documents for questions from the generator's own knowledge, so
+            # counterfactual items can use only base questions that the generator can answer.
             if wanted_of(build.recipe, "counterfactual", lang) and asks_outside(build):
                 yield from _from_knowledge(language)
 

@@ -71,7 +71,7 @@ class RecipeSearch(_Part, frozen=True, kw_only=True):
     """The settings for finding documents for a question."""
 
     engine: str = "local"
-    # The local engine's encoder for semantic search, or an empty string to search by words only. It encodes every page,
+    # The local engine's encoder for semantic search, or an empty string for lexical search only. It encodes every page,
     # so it should be faster than the ranking encoder, which encodes only the search results.
     encoder: str = "e5-static"
     hits: int = 10  # maximum number of pages per question, as in the paper
@@ -115,7 +115,7 @@ class Recipe(_Part, frozen=True, kw_only=True):
     about: str = ""  # topic of the questions
     since: str | None = None  # ISO date; older and undated articles are excluded
     seed: int = 0
-    # Share of correct items to guarantee; items are dropped until the lower bound reaches this share.
+    # Share of correct items to guarantee; items are dropped until the lower confidence bound reaches this share.
     precision: float | None = None
     wanted: RecipeCounts = RecipeCounts()
     questions: RecipeModels = RecipeModels()

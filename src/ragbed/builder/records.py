@@ -84,7 +84,7 @@ class Combination(Record, frozen=True, kw_only=True):
 
 
 class Edited(Record, frozen=True, kw_only=True):
-    """A supporting passage with the false answer. `of` is the index of the original passage in its pool."""
+    """A supporting passage edited to state the false answer. `of` is the index of the original passage in its pool."""
 
     of: int
     text: str

@@ -24,7 +24,7 @@ from ragbed.schema import Article, Hit, Reject
 STEP = "hits"
 # The key or URL is invalid, or the engine is unreachable, so every other search would fail too.
 _FATAL = frozenset({"auth", "connect", "protocol"})
-_MAX_FATAL = 3  # maximum number of consecutive fatal failures; each search has already been retried
+_MAX_FATAL = 3  # number of consecutive searches with a fatal failure after which the build stops
 
 
 def make_hits(build: Build) -> Iterator[Hit | Reject]:
@@ -80,14 +80,14 @@ def _open(build: Build, stack: ExitStack, questions: Mapping[str, str]) -> Searc
     search = build.recipe.search
     keep = stack.enter_context(PageCache(build.kept / "pages.db"))
     index = stack.enter_context(_index(build)) if search.engine == "local" else None
-    # A locked build makes no calls, because earlier results are stored.
+    # A locked build makes no calls and uses only stored results.
     quota = 0 if build.outside.locked else search.quota
     setting = SearchContext(keep, build.today, build.outside.environ, quota, index, build.recorded, questions)
     return open_engine(search.engine, setting)
 
 
 def _index(build: Build) -> LocalIndex:
-    """Index the build's articles by words and by meaning.
+    """Build the lexical and semantic indexes of the build's articles.
 
     The file name contains a hash of the inputs. An index left by a killed build is completed, and others are deleted.
     """
@@ -96,7 +96,7 @@ def _index(build: Build) -> LocalIndex:
     if encoder is not None and not isinstance(encoder, Encoder):
         raise UsageError(
             f"search.encoder {name!r} produces token-level embeddings only; "
-            'choose another encoder, or "" to search by words only.'
+            'choose another encoder, or "" for lexical search only.'
         )
     versions = (VERSION, SPLITTER_VERSION, MAX_TOKENS)
     parts = (*map(str, versions), hash_file(build.file_of("articles")), name, encoder.identity() if encoder else "")

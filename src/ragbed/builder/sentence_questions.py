@@ -77,7 +77,7 @@ _ASKED = {
 }
 _NOUN = re.compile(
     r" ((?:(?!(?:of|in|on|at|by|and|to|is|was|are|were|has|had|have|for|from|with|a|per)\b)[a-z-]+))"
-)  # the noun after an English number
+)  # matches the noun after an English number
 _NUMERAL = re.compile(r"^(?:[\d.,]+|[一二两三四五六七八九十百千零]+)[万亿]?(?:[一二两三四五六七八九]千)?")
 
 
@@ -104,7 +104,7 @@ def make_sentence_case(article: Article, fact: Fact) -> Case:
 
 
 def _question_words(fact: Fact) -> str:
-    """Return the words with which a question should ask for a value: "How many tonnes", 多少吨."""
+    """Return the words with which a question should ask for a value, e.g. "How many tonnes" or 多少吨."""
     kind, link = _kind(fact), _LINK.search(_split(fact)[0])
     if kind in ("Which year", "Which date") and link:
         return f"{link[1].capitalize()} {kind.lower()}"

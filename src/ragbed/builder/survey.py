@@ -97,7 +97,7 @@ def forecast_build(recipe: Recipe, survey: Survey) -> Forecast:
         return Forecast(calls=0, tokens_in=0, tokens_out=0, dollars=0.0, minutes=processing_s / 60)
     passages = 5 * min(recipe.ranking.tokens, text)
     generator = 0 if recipe.generator == GENERATOR else articles
-    # Each draft needs a probe, an answer from passages, two answers to rephrased questions and one without passages.
+    # Each draft needs a probe, one answer with passages, one without, and two answers to rephrased questions.
     short = drafts * (1 + 4)
     calls = generator + drafts + short
     tokens_in = generator * (_PROMPT + text) + drafts * _PROMPT + short * (_PROMPT // 2 + passages)

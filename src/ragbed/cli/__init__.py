@@ -159,6 +159,6 @@ def _repeat_ignored_signal(ignored: UnraisableHookArgs) -> None:
         return
     number = signal.SIGINT if ignored.exc_type is KeyboardInterrupt else signal.SIGTERM
     main = threading.main_thread().ident
-    again = threading.Timer(0.05, signal.pthread_kill, [main, number])  # wait 0.05 s for the callback to return
+    again = threading.Timer(0.05, signal.pthread_kill, [main, number])  # resend the signal after 0.05 s
     again.daemon = True
     again.start()

@@ -127,7 +127,7 @@ def _print_summary(result: DiagnosisResult, names: Mapping[str, str], *, to_stde
 
 
 def _percent(row: Mapping[str, Any]) -> str:
-    if row["low"] is None:  # the run was monitored, so an interval for a fixed sample size would not be valid
+    if row["low"] is None:  # the run was monitored, so a fixed-sample confidence interval would be invalid
         return f"{100 * row['share']:.1f}"
     return f"{100 * row['share']:.1f} [{100 * row['low']:.1f}, {100 * row['high']:.1f}]"
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     "--cutoff",
     metavar="MODEL=DATE",
     multiple=True,
-    help="Knowledge cutoff of a model in --runs, to report accuracy on items before and after it. Repeatable.",
+    help="Knowledge cutoff of a model in --runs, to report accuracy on items dated before and after it. Repeatable.",
 )
 @option(
     "--corpus",

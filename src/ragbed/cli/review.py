@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     "--target",
     metavar="SHARE",
     show_default="0.05",
-    help="Review until the upper bound on the share of wrong items is below this value.",
+    help="Review until the upper confidence bound on the share of incorrect items is below this value.",
 )
 @options.option(
     "--port",
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     help="Local port to listen on.",
 )
 @options.option("--open", "open_", is_flag=True, help="Open the page in the browser.")
-@options.option("--export", type=options.LocalPath(), metavar="FILE", help="Write all decisions to a file and exit.")
+@options.option("--export", type=options.LocalPath(), metavar="FILE", help="Write review decisions to FILE and exit.")
 @options.option(
-    "--import", "import_", type=options.LocalPath(), metavar="FILE", help="Import the decisions from a file and exit."
+    "--import", "import_", type=options.LocalPath(), metavar="FILE", help="Import review decisions from FILE and exit."
 )
 @options.option(
     "--apply", type=options.LocalPath(), metavar="DIR2", help="Write the reviewed dataset to a new folder and exit."

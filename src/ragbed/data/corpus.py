@@ -21,7 +21,7 @@ from ragbed.text import bears_answer, squeezed
 Edition: TypeAlias = Literal["corpus", "withheld-corpus"]
 EDITIONS: dict[str, Edition] = {"corpus": "corpus", "withheld-corpus": "withheld-corpus"}
 _ID_DIGITS = 16  # number of hexadecimal digits per ID; for a million IDs, the collision probability is 1 in 37 million
-_MAX_NAME_CHARS = 80  # maximum length of the name given to a passage that is not in the corpus
+_MAX_NAME_CHARS = 80  # maximum length of the stored ID or text if a system returns a passage from outside the corpus
 _PRIORITY: tuple[Stance, ...] = (
     "supports",
     "contradicts",
@@ -107,7 +107,7 @@ def passage_id(text: str) -> str:
 
 
 def _stance(pooled: _Pooled, case: Case) -> tuple[Stance, int | None]:
-    """Look up a passage's label for a case in the case's own item, or else in other items on the same event."""
+    """Look up a passage's label for a case in the case's own item, or else in other items about the same event."""
     own = [use for use in pooled.uses if use.item == case.item]
     if own:
         use = min(own, key=lambda use: _PRIORITY.index(use.stance))

@@ -64,7 +64,7 @@ def match_frozen(
     parts = [part for part in frozen.parts if part.lang in langs and (names is None or part.testbed in names)]
     if not parts:
         raise UsageError(
-            f"{folder} does not contain the requested part. Available parts: "
+            f"{folder} contains no cases for the requested testbeds and languages. Available parts: "
             f"{', '.join(part.name for part in frozen.parts)}."
         )
 

@@ -89,7 +89,7 @@ class CassetteWriter:
         self._digest = hashlib.sha256()
 
     def write(self, line: bytes) -> None:
-        """Add a line, given without its newline."""
+        """Add a line, which must be passed without its newline."""
         self._digest.update(line + b"\n")
         self._zip.write(self._digest.hexdigest()[:_DIGITS].encode() + b" " + line + b"\n")
 

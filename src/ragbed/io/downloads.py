@@ -56,7 +56,7 @@ class Watcher(Protocol):
         """Handle progress: `done` bytes of a file have been downloaded, out of `total` if the size is known."""
 
     def stumble(self, name: str, problem: str, pause_s: float) -> None:
-        """Handle a failed attempt; the next attempt starts after the pause."""
+        """Handle a failed attempt; the next attempt starts after `pause_s` seconds."""
 
 
 async def download_all(
@@ -172,7 +172,7 @@ class _Download:
         return await asyncio.to_thread(matches_pin, self.part, self.request.pin, self.request.size)
 
     def _discard_wrong(self, *, final: bool) -> None:
-        """Delete an invalid partial file. The first may be outdated; a second means that the source is at fault."""
+        """Delete a partial file that does not match its pin, and report it or, if `final` is set, raise an error."""
         found, size = pin_of(self.part, self.request.pin), self._size()
         self.part.unlink()
         problem = (

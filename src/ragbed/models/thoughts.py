@@ -74,7 +74,7 @@ _CHANNEL_END = re.compile(r"<\|(?:end|return|call)\|>")
 # Matches the harmony format if the tokenizer has removed the special tokens.
 _BARE_CHANNELS = re.compile(r"(\s*analysis)(?=\S)(.*?)(assistantfinal|assistant\s*final\s*message)", re.DOTALL)
 _SENTENCES = re.compile(r"(\s*(?:Here is|Here's) my thought process:)(.*?)((?:Here is|Here's) my response:)", re.DOTALL)
-_HEADS = re.compile(r"\s*(?:analysis|Here(?: is|'s) my)")  # matches the start of either layout without tags
+_HEADS = re.compile(r"\s*(?:analysis|Here(?: is|'s) my)")  # matches the start of reasoning without tags
 _SPACE = re.compile(r"\s*")
 _MARK = re.compile(r"[<\[【＜◁〈]")  # a response without these characters need not be searched for tags
 _MAX_THOUGHTS = 1_000  # maximum number of reasoning blocks per response; a genuine response has far fewer

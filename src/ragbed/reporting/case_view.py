@@ -74,7 +74,7 @@ class ShownTrial(Struct, frozen=True, omit_defaults=True, kw_only=True):
 
 
 class ShownCase(Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """A case for an item. In a minimal pair, `dial` names the perturbation, and `twin` is the paired item."""
+    """A case and its item. In a minimal pair, `dial` names the perturbation, and `twin` is the paired item."""
 
     case: str
     data: str

@@ -33,7 +33,7 @@ def tell_claims(key: str, findings: Sequence[ClaimFinding], words: Locale) -> st
 
 
 def evidence_columns(words: Locale) -> tuple[str, ...]:
-    """Return the headings for the rows from `tell_evidence`."""
+    """Return the column headings for the rows that `tell_evidence` returns."""
     headings = [words(f"claims.{name}") for name in ("measured", "model", "data", "noise", "value")]
     return (*headings, "n", "p", words("claims.verdict"))
 

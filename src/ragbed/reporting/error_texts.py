@@ -13,7 +13,7 @@ _LONGEST = 160  # Maximum number of characters of a question or response to show
 
 
 def error_columns(words: Locale) -> tuple[str, ...]:
-    """Return the headings for the rows from `tell_errors`."""
+    """Return the column headings for the rows that `tell_errors` returns."""
     names = ("table", "model", "data", "type", "share", "wrong", "question", "answer", "reply", "why")
     return tuple(words(f"error_table.{name}") for name in names)
 

@@ -60,7 +60,7 @@ def _table(table: ReportTable, note: str) -> Iterator[str]:
 
 
 def _ours(row: TableRow, table: ReportTable) -> Iterator[str]:
-    """Yield two lines: the values and, below them, the dataset and the intervals."""
+    """Yield two lines: the values and, below them, the dataset and confidence intervals."""
     data = row.data + (f", {row.docs} documents" if row.docs else "")
     cells = list(zip(row.cells, table.columns, strict=True))
     yield _line(

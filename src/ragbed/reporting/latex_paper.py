@@ -231,7 +231,7 @@ def _printed(printed: PaperTable, langs: Sequence[str], shape: TableShape, text:
 def _ours(
     ours: _Ours, mark: str, langs: list[list[Estimate | None]], counting: list[int], text: Callable[[str], str]
 ) -> Iterator[str]:
-    """Yield two lines: the values with n for each language and, below them, the dataset and the intervals."""
+    """Yield two lines: the values with n for each language and, below them, the dataset and confidence intervals."""
     values, under = [f"{text(ours.model)}{mark}"], [small(text(_data(ours)))]
     for found in langs:
         counts = count_cases(found[place] for place in counting)

@@ -14,11 +14,11 @@ PAIRED = ("_gap", "_gain", "_tax")  # Suffixes of metrics that compare two condi
 # Metrics that combine several conditions, so that their n differs from the n of the other rates in a row.
 _COMBINED = (*PAIRED, "auc", "first_decline", "refusal_f1", "balanced_accuracy")
 _LARGE = 100  # Numbers from this value upwards, e.g. token counts, are shown without decimals.
-FEW = 30  # Rates based on fewer cases than this are marked, because their intervals are wide.
+FEW = 30  # Rates based on fewer cases than this are marked, because their confidence intervals are wide.
 
 
 def show(cell: Estimate | Rate | None, column: TableColumn | None = None, few: str = "*") -> str:
-    """Format a value with its interval and mark it if it is based on few cases; return a dash if there is no value.
+    """Format a value with its confidence interval, marking values based on few cases; return a dash if there is none.
 
     Args:
         cell: Estimate to show.
@@ -54,7 +54,7 @@ def show_number(number: float | None, column: TableColumn | None = None) -> str:
 
 
 class CountRange(NamedTuple):
-    """The smallest and the largest number of cases among the rates in a table row."""
+    """The smallest and the largest number of cases on which a rate in a table row is based."""
 
     low: int
     high: int

@@ -77,7 +77,7 @@ class _Response:
         """Return the end index (exclusive) of the longest run that starts at the given position."""
         found, end = 0, place
         while end < len(self._starts) and (end == place or self._goes_on(place, end)):
-            # Search from the last match, because a longer run cannot occur before the first match of its beginning.
+            # Search from the previous match, because the extended run cannot occur any earlier.
             found = document.find(self._text[self._starts[place] : self._ends[end]], found)
             if found < 0:
                 break

@@ -63,7 +63,7 @@ class TableRow:
 
     @property
     def data(self) -> str:
-        """Return the dataset with the profile and the condition."""
+        """Return the name of the dataset, followed by the profile and the condition."""
         return ", ".join(filter(None, (self.key.data, self.key.profile, self.condition)))
 
     @property
@@ -320,7 +320,7 @@ def _arrange(name: str, columns: tuple[TableColumn, ...], cells: Sequence[Cell],
         if cell.table == source and (place := _place(cell, name)) is not None:
             metric = cell.estimate.metric.partition(_PRIOR)[0] if name == "conflict prior" else cell.estimate.metric
             found.setdefault((cell.key, *place), {})[metric, _column_of(cell, name)] = cell.estimate
-    if name not in PAPER_DATA:  # Omit columns without measurements.
+    if name not in PAPER_DATA:  # Tables that are not in the paper omit columns without measurements.
         metrics = {metric for row in found.values() for metric, _ in row}
         columns = tuple(column for column in columns if column.metric in metrics)
     rows = []

@@ -14,7 +14,7 @@ from ragbed.retrieval.base import Encoded, Matrix, Role, to_unit
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
-# Names of the prompts to put before a text, for models that define such prompts.
+# Names of the prompts to prepend to texts, for models that define such prompts.
 _PROMPT: dict[Role, str] = {"question": "query", "passage": "document"}
 
 

@@ -39,7 +39,7 @@ class Unigram:
         self._ids = {piece: at for at, piece in enumerate(pieces) if at not in special}
         self._scores = list(pieces.values())
         self._unknown_score = min(pieces.values()) - UNKNOWN_PENALTY
-        self._longest: dict[str, int] = {}  # maximum length of a piece by its first two characters
+        self._longest: dict[str, int] = {}  # maximum length of the pieces, keyed by their first two characters
         for piece in self._ids:
             self._longest[piece[:2]] = max(self._longest.get(piece[:2], 0), len(piece))
         self._encode_cached = lru_cache(CACHED_WORDS)(self._encode_word)

@@ -100,7 +100,7 @@ class PlainFiles(AnswerSource):
         ]
         if len(found) != 1:
             which = f"{len(found)} cases (specify data and testbed, or the case)" if found else "no case"
-            raise Unmatched(f"item {line.item} with noise {line.noise} matches {which} with these settings")
+            raise Unmatched(f"with these settings, item {line.item} (noise {line.noise}) matches {which}")
         return Answer(found[0], completion)
 
 

@@ -31,7 +31,7 @@ from ragbed.schema import Completion
 
 _FIRST_POLL_S, _LONGEST_POLL_S = 0.5, 60.0
 _MAX_EXPIRED = 3  # maximum number of batches in which a case may expire before it counts as an error
-_MAX_CREATIONS = 3  # maximum number of attempts to create a batch that the provider then does not list
+_MAX_CREATIONS = 3  # maximum number of attempts to create a batch if it does not appear in the provider's list
 # Pauses, in seconds, between lookups of a batch that may have been created; providers may list new batches late.
 _FIND_PAUSES_S = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
 # Maximum number of seconds for which a new batch may be missing from the provider's list, and seconds between lookups.
@@ -282,7 +282,7 @@ class BatchLoop(CallLoop):
             if found is None or found[0] != number:
                 raise self.session.store.damaged(f"batch {stored.key}")
             requests.append(CallRequest(self.number, number, repeat, found[1]))
-            if self.session.store.has_response(self.number, number, repeat):  # stored in the earlier session
+            if self.session.store.has_response(self.number, number, repeat):  # stored in an earlier session
                 self._ended.add((number, repeat))
         batch = _OpenBatch(stored, requests)
         self._budget.restore(stored.key, [self._sent(batch, place).body for place in range(len(requests))])

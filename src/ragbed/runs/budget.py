@@ -26,7 +26,7 @@ class Budget:
     def __init__(self, limit: float, prices: dict[str, Price]) -> None:
         self._limit, self._spent, self._denied = Decimal(str(limit)), Decimal(0), False
         self._reserved = Decimal(0)  # the maximum cost of the batches in progress
-        self._abandoned = Decimal(0)  # the maximum cost of batches that this session does not collect
+        self._abandoned = Decimal(0)  # the maximum cost of batches whose results this session does not collect
         self._cost: defaultdict[str, Decimal] = defaultdict(Decimal)
         self._calls: defaultdict[str, int] = defaultdict(int)
         self._prices: dict[str, Price | None] = {**prices}

@@ -52,7 +52,7 @@ def look(path: Path) -> Contents:
 
 
 def prune(path: Path, older_than_s: float) -> int:
-    """Remove responses that have at least the given age (0 removes all), and return the number removed."""
+    """Remove responses of at least the given age (0 removes all), and return the number removed."""
     if not path.is_file():
         return 0
     with _open(path) as connection:

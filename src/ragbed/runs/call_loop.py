@@ -270,7 +270,7 @@ class CallLoop:
         await self.session.writer.put(NOTE, (request.turn_key(turn), line.decode()))
 
     def _calls_of(self, request: CallRequest) -> Callable[[Case], Awaitable[Called]]:
-        """Return the function that makes a case's calls. After the first billed call, the budget allows all others.
+        """Return the function that makes a case's calls; once one is billed, the budget does not block the rest.
 
         Otherwise, a spent budget would stop cases halfway, and their cost would not be recorded.
         """

@@ -119,7 +119,7 @@ def _migrated_copy(connection: sqlite3.Connection, path: Path) -> sqlite3.Connec
 
 def close_written(connection: sqlite3.Connection) -> None:
     """Close the last writing connection and remove the write-ahead log, so that readers need only one file."""
-    with suppress(sqlite3.Error):  # a full disk has already been reported; the next writer will process the log
+    with suppress(sqlite3.Error):  # a full disk has already been reported; the next writer will checkpoint the log
         connection.execute("PRAGMA busy_timeout = 0")
         try:
             connection.execute("PRAGMA journal_mode = DELETE")

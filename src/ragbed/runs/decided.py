@@ -27,14 +27,14 @@ _PREFIX = "decided."
 # The score from which each metric is computed.
 _SCORE_OF = {"accuracy": "correct", "refusal_recall": "refused", "refusal": "refused", "error_detection": "flagged"}
 DecisionState: TypeAlias = Literal["decided", "inconclusive"]
-# The reason for a stopping condition's outcome: the interval is narrow enough, a rate is below its minimum or not, or a
-# run is worse than its baseline or not. The reason is empty in runs from earlier versions of ragbed.
+# The reason for a stopping condition's outcome: the confidence interval is narrow enough, a rate is below its minimum
+# or not, or a run is worse than its baseline or not. The reason is empty in runs from earlier versions of ragbed.
 Conclusion: TypeAlias = Literal["", "narrow", "below", "not-below", "worse", "no-drop"]
 _FIND = "SELECT value FROM meta WHERE key = ?"
 
 
 class LastInterval(msgspec.Struct, frozen=True):
-    """The value and interval of the cell or comparison in a stopping condition, at the end of a session."""
+    """The value and confidence interval of a stopping condition's cell or comparison at the end of a session."""
 
     value: float
     low: float
@@ -43,7 +43,7 @@ class LastInterval(msgspec.Struct, frozen=True):
 
 
 class DecidedInterval(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The interval that determined a stopping condition's outcome or, if it is inconclusive, the latest interval.
+    """The confidence interval that determined a stopping condition's outcome or, if inconclusive, the latest interval.
 
     Attributes:
         table: The cell's table, or `compare`.
@@ -96,7 +96,7 @@ def copy_decided(store: RunStore, decided: Iterable[DecidedInterval]) -> None:
 
 
 def read_decided(store: RunStore) -> list[DecidedInterval]:
-    """Return the intervals that determined the outcomes of stopping conditions with this version of the scorer.
+    """Return the confidence intervals that determined stopping conditions' outcomes with this version of the scorer.
 
     Raises:
         DataError: A stored interval is damaged.
@@ -150,7 +150,7 @@ def narrow(
 def decided_by_score(
     conditions: Collection[Condition], decided: Iterable[DecidedInterval]
 ) -> dict[tuple[Condition, str], list[DecidedInterval]]:
-    """Return the stored intervals for the rates of single conditions, by condition and score.
+    """Return the stored confidence intervals for the rates of single conditions, by condition and score.
 
     A decision about a rate over several conditions says nothing about one of them, and is omitted.
     """

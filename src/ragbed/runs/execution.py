@@ -37,7 +37,7 @@ from ragbed.runs.writer import PlaceCheck, RunGone, WriteFailed, Writer
 from ragbed.schema import Case
 from ragbed.testbeds.settings import show_setting
 
-# Suffixes for the name of the folder to which a deleted run is saved, if the name without a suffix is taken.
+# Suffixes to try for the folder name of a recovered run if the name without a suffix is taken.
 _COPIES = tuple(f"-{number}" for number in range(2, 1_000))
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _REST_S = 0.02
@@ -156,7 +156,7 @@ def _opened(job: Job) -> Iterator[tuple[RunStore, RunLock]]:
 
 # Name, old value and new value of settings that earlier versions stored differently. Both values are treated as equal,
 # so that runs from earlier versions can be resumed. This does not apply to `docs` with the `length` testbed, which has
-# another default and did not exist in those versions.
+# a different default and did not exist in those versions.
 _SAME_SETTING = {("docs", "5", "default"), ("max_tokens", "256", "auto")}
 
 

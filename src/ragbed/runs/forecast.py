@@ -31,7 +31,7 @@ class Forecast:
     tokens_out: int
     dollars: float | None  # None if the price is unknown or the model is free
     minutes: float
-    dollars_low: float | None = None  # lower bound of the 95% interval for the cost
+    dollars_low: float | None = None  # lower bound of the 95% confidence interval for the cost
     dollars_high: float | None = None
     truncated: int = 0  # number of probe cases whose responses were truncated
 

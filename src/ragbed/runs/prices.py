@@ -84,7 +84,7 @@ def find_price(model: str, at: datetime | None = None) -> Price | None:
 
 
 def _consistent(usage: TokenUsage) -> dict[str, int]:
-    """Return a call's token usage, with partial counts that exceed the corresponding total reduced to that total."""
+    """Return a call's token usage; a partial count that exceeds its total is reduced to the total."""
     whole = {"cached": "in", "written": "in", "written_1h": "written", "reasoning": "out"}
     counts = {key: min(count, usage.get(whole.get(key, key), 0)) for key, count in usage.items() if key in _TOKENS}
     if counts.get("cached", 0) + counts.get("written", 0) > counts.get("in", 0):

@@ -19,7 +19,7 @@ SETTING = "shard of questions"  # name of the setting that identifies a run as a
 
 
 class Shard(Struct, frozen=True):
-    """Shard number `index` of `count`, where the first shard has number 1."""
+    """Shard number `index` of `count`, counting from 1."""
 
     index: int
     count: int

@@ -72,7 +72,7 @@ class TrialId:
 
 @dataclass
 class Status:
-    """The status of a run; `process` is the ID of the process writing to it, and `an_error` is its first error."""
+    """The status of a run; `process` is the ID of the process writing to it, and `an_error` is the first error."""
 
     run: str
     process: str | None

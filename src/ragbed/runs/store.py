@@ -63,7 +63,7 @@ _ADD_CASE = "INSERT INTO cases (name, feasible, seal, line) VALUES (?, ?, ?, ?)"
 COUNT_CASES = "SELECT COUNT(id) FROM cases"
 INTEND = "INSERT INTO intents VALUES (?, ?, ?, ?, ?)"
 NOTE = "INSERT OR REPLACE INTO meta VALUES (?, ?)"
-# This statement records a lost call, e.g. one whose worker died. It may have been billed, and will be repeated.
+# This statement records a lost call, e.g. one whose worker died. The call may have been billed and will be repeated.
 LOSE = "INSERT INTO orphans VALUES (?, ?, ?, ?, ?)"
 # A result may replace an error, because later sessions retry errors. It never replaces another result.
 RECORD = """INSERT INTO results (model, item, repeat, session, request, outcome, cached, seal, completion)
@@ -109,7 +109,8 @@ TURN = "turn."  # prefix of the keys under which the turns of unfinished episode
 ANSWERED = """DELETE FROM intents WHERE rowid = (SELECT rowid FROM intents
   WHERE model = ? AND item = ? AND repeat = ? ORDER BY rowid DESC LIMIT 1)"""
 FORGET_TURNS = "DELETE FROM meta WHERE key > ? AND key < ?"
-# The mark for a failed episode's discarded turns. The session number in the failed result identifies the attempt.
+# Suffix of the key that marks the turns of a failed episode as discarded. The value stored under this key is the
+# session number of the failed result, which identifies the attempt.
 _DISCARDED = "discarded"
 DISCARD = "INSERT OR REPLACE INTO meta SELECT ?, session FROM results WHERE model = ? AND item = ? AND repeat = ?"
 BATCH = "batch."  # prefix of the keys under which batches are stored
@@ -303,7 +304,7 @@ class RunStore:
         return int(number)
 
     def add_models(self, models: Sequence[tuple[str, str]]) -> list[int]:
-        """Add models, given as pairs of name and identity, within the open transaction, and return their numbers.
+        """Add models, given as pairs of name and identity, within the open transaction, and return the model numbers.
 
         Raises:
             UsageError: A model's identity has changed, so its new responses must not be mixed with the old ones.
@@ -428,7 +429,7 @@ class RunStore:
         return found
 
     def models(self) -> dict[int, tuple[str, str]]:
-        """Return the name and identity of every model, by number."""
+        """Return the name and identity of every model, by model number."""
         models = {}
         for number, name, identity, seal in self.read("SELECT id, name, identity, seal FROM models ORDER BY id"):
             if not isinstance(number, int) or seal_of(name, number, identity) != seal:

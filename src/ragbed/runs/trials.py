@@ -13,7 +13,7 @@ from ragbed.scoring.value import Value
 _BILLING = ("cached", "written", "written_1h", "cost", "batch")
 # The encoders for canonical and for ordinary output.
 _ENCODERS = {True: msgspec.json.Encoder(order="sorted"), False: msgspec.json.Encoder()}
-# Fields that are omitted if they have these values, as in case files.
+# Fields with these values are omitted, as they are in case files.
 _OMITTED_DEFAULTS = {
     "rotation": 0,
     "tools": False,

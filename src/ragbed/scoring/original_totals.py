@@ -38,6 +38,6 @@ def original_detection(flags: Sequence[bool]) -> OriginalRate:
 
 
 def original_correction(labels: Sequence[Label], flags: Sequence[bool]) -> OriginalRate:
-    """Return the original code's `correct_rate`: the share of flagged responses that are correct or refusals."""
+    """Return the original code's `correct_rate`: the share of correct answers and refusals among flagged responses."""
     flagged = [label for label, flag in zip(labels, flags, strict=True) if flag]
     return OriginalRate(sum(0 not in label for label in flagged), len(flagged))

@@ -11,7 +11,8 @@ from ragbed.schema import Case, Completion, Retrieved, Search
 from ragbed.scoring.value import Value
 from ragbed.text import squeezed
 
-# Errors in an episode, besides stopping too early or searching too long; all are False if the answer is right.
+# Scores for errors in an episode other than stopping too early or searching too long. All are False if the answer is
+# right.
 SEARCH_ERRORS = ("poor_query", "found_but_ignored", "trusted_false")
 HOPS = 3  # recall is reported after each of the first three searches
 RATES = (

@@ -25,8 +25,8 @@ _Slots: TypeAlias = dict[str, str | tuple[str, ...]]
 _ATTEMPTS = 200
 _EVENT_SLOTS = {"F", "E", "Q"}
 
-# Length in tokens that padding assumes for a sentence with an answer. It is fixed because a longer false answer must
-# not make the edited document one sentence shorter than the true one.
+# Assumed length, in tokens, of a sentence with an answer when a document is padded. The length is fixed, so that a
+# longer false answer does not make the edited document one sentence shorter than the true one.
 _CORE_TOKENS = 25
 
 

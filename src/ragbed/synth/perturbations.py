@@ -50,7 +50,7 @@ _FAR_TOKENS = 200
 # same two events. With shorter documents, one pair in 200,000 documents shared more than 60% of its 8-grams.
 _PERTURBED_TOKENS = 100
 
-_GUESSES = 100  # number of possible early or guessed values per event, so that reports from different hours differ
+_GUESSES = 100  # number of early or guessed values to draw from per event, so that documents rarely state the same one
 _CLEAR_FORMS = ("report", "feature")  # document forms that do not mention other events
 _FOREIGN = "foreign"  # kind assigned to unperturbed documents about another event family in the same domain
 _INSERTS = {"refusal": Act.REFUSAL, "overlap": Act.ECHO}

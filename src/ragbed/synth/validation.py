@@ -13,7 +13,7 @@ from ragbed.schema import Answer, Item, Lang
 from ragbed.text import holds_slot, spaceless
 
 GRAM = 8  # number of terms in an n-gram; terms are words or single Han characters
-ENOUGH = 0.6  # share of common n-grams above which two documents are too similar
+ENOUGH = 0.6  # fraction of shared n-grams above which two documents are too similar
 
 T = TypeVar("T")
 Grams: TypeAlias = set[tuple[str, ...]]
@@ -21,8 +21,9 @@ Grams: TypeAlias = set[tuple[str, ...]]
 _TERM = re.compile(r"[a-z0-9]+|[\u3400-\u4dbf\u4e00-\u9fff]")
 _HAN = re.compile(r"[\u3400-\u9fff]+")
 
-# Share of repeated approximate n-grams above which exact n-grams are compared. In a test with 120 items of 100 short
-# documents each, all pairs above ENOUGH shared at least 0.55 of their approximate n-grams.
+# If a document shares more than this fraction of its approximate n-grams with other documents, exact n-grams are
+# compared. In a test with 120 items of 100 short documents each, all pairs above ENOUGH shared at least 55% of their
+# approximate n-grams.
 _DOUBTFUL = 0.5
 
 # Minimum length of an alias in characters; shorter aliases occur in texts by chance (see `ragbed lint`).

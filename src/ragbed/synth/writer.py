@@ -224,7 +224,7 @@ class ArticleWriter:
         return statement, self._context.rotate(options, (statement.act, statement.event, statement.relation), draw)
 
     def _choose_detail(self, statement: Statement, domain: Domain, reserved: frozenset[str]) -> Statement:
-        """Give a statement a relation that is not in the question; if none is left, write an introduction instead."""
+        """Add a relation that the question does not ask about; if none is left, make the statement an introduction."""
         relations = [name for name in domain.asked if name not in reserved | self._details]
         if not relations:
             return statement._replace(act=Act.INTRO)
@@ -273,7 +273,7 @@ class ArticleWriter:
         return sentence, Trace(self._statement, self._event_words, self._value_words)
 
     def _draw_date(self, guesses: bool) -> date:
-        """Return a date a few days after the latest reported event or, for a guess, a date in the winter before it."""
+        """Return a date a few days after the last event or, if the document guesses, in the winter before the event."""
         first = self._plan.statements[0]
         family = self._item.families[first.family]
         if guesses:

@@ -17,7 +17,7 @@ from ragbed.testbeds.document_plan import ChooseOriginal, DocumentPlan, DrawEvid
 from ragbed.testbeds.names import name_case
 from ragbed.testbeds.settings import DEFAULT_DOCS, Arm, CaseCondition, Settings
 
-_FIXED_DISTRACTORS = (0, 1, 2, 4, 9)  # numbers of distractors with one supporting document, for distractors=fixed
+_FIXED_DISTRACTORS = (0, 1, 2, 4, 9)  # numbers of distractors added to one supporting document, for distractors=fixed
 _MAX_SAMPLED = 1_000  # maximum number of items used to choose a dataset's default conditions
 
 # Keep the default conditions if at least half of them are feasible for at least this share of items. For RGB's en_fact,
@@ -28,7 +28,7 @@ _REPLACEMENT_DISTRACTORS = (0, 1, 2, 4)  # numbers of distractors in replacement
 
 
 class Supply(NamedTuple):
-    """An item's document counts for a testbed."""
+    """The numbers of documents, by type, that an item provides for a testbed."""
 
     bearing: int  # number of documents that contain an answer
     fewest: int  # minimum number of documents with an answer that a case requires

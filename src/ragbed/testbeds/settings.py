@@ -51,7 +51,7 @@ class CaseCondition:
 
     @cached_property
     def distracting(self) -> Fraction:
-        """The exact number of distractors, which may not be an integer."""
+        """The exact number of distractors, which can be fractional."""
         return self.noise * self.docs
 
     @cached_property

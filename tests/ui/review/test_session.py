@@ -259,7 +259,7 @@ def test_decisions_of_a_third_rater_are_not_imported(folder: Path, tmp_path: Pat
     [
         (("en-base-0", "en-base-77"), "item 'a/en-base-77' does not exist"),
         (('"digest":"', '"digest":"0'), "has changed since this decision"),
-        (('"point":"question"', '"point":"quest"'), "has no point 'quest'"),
+        (('"point":"question"', '"point":"quest"'), "has no review point 'quest'"),
         (('"rater":"bo"', '"rater":"bo\\u202e"'), "is not a valid name: use 1 to 40 visible characters"),
         (("+00:00", "+01:00"), "is not a valid time, e.g."),
     ],

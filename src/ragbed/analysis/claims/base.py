@@ -19,8 +19,8 @@ from ragbed.testbeds.prompts.strategies import MARK
 Verdict: TypeAlias = Literal["supported", "contradicted", "inconclusive", "not_enough_data"]
 
 # Minimum number of questions per model and condition for a measurement to count as evidence. With fewer, the 95%
-# interval of a rate near one half extends at least 17 points to each side, and one more question can reverse the
-# verdict.
+# confidence interval for a rate near one half extends at least 17 points to each side, and one more question can
+# reverse the verdict.
 MIN_QUESTIONS = 30
 _NOT_LANGUAGE_MODELS = ("baseline", "scripted")  # rule-based providers, whose results say nothing about language models
 
@@ -110,7 +110,7 @@ def evidence(cell: Cell, measure: str, verdict: Verdict, *, p: float | None = No
 
 
 def is_below(estimate: Estimate, bound: float) -> Verdict:
-    """Return `supported` if an interval is below a bound, `contradicted` if it is above, otherwise `inconclusive`."""
+    """Return `supported` if a confidence interval is below a bound, `contradicted` if above, else `inconclusive`."""
     if estimate.low is None or estimate.high is None:
         return "inconclusive"
     return "supported" if estimate.high < bound else "contradicted" if estimate.low > bound else "inconclusive"
@@ -146,7 +146,7 @@ class Gap(NamedTuple):
 
 
 def gap_between(first: Estimate, second: Estimate) -> Gap:
-    """Return `first` minus `second`, with a z test that uses the standard errors implied by their intervals."""
+    """Return `first` minus `second`, with a z test based on standard errors derived from their confidence intervals."""
     widths = [(estimate.high or 0.0) - (estimate.low or 0.0) for estimate in (first, second)]
     error = math.hypot(*(width / (2 * two_sided(LEVEL)) for width in widths))
     gap, reach = (first.value or 0.0) - (second.value or 0.0), two_sided(LEVEL) * error

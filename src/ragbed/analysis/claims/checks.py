@@ -165,7 +165,7 @@ def refuse_in_other_words(inputs: ClaimInputs) -> ClaimFinding:
 
 
 def stay_below_the_papers_best(inputs: ClaimInputs) -> ClaimFinding:
-    """Check C5: no model beats the paper's best results: 60% (en) and 67% (zh); at noise ratio 0.4, 43% and 55%."""
+    """Check C5: no model beats the paper's best results (60% en and 67% zh without noise, 43% and 55% at noise 0.4)."""
     table = read_tables().integration
     return conclude(
         "C5",
@@ -204,7 +204,7 @@ def err_as_the_paper_counts(inputs: ClaimInputs) -> ClaimFinding:
 
 
 def _contains(interval: Interval, share: float) -> Verdict:
-    if math.isnan(interval.low):  # the run was monitored, so the share has no interval
+    if math.isnan(interval.low):  # the run was monitored (`--until`), so the share has no confidence interval
         return "inconclusive"
     return "supported" if interval.low <= share <= interval.high else "contradicted"
 

@@ -30,7 +30,7 @@ class _StoredDiagnosis(Struct, frozen=True):
     model: str
     types: tuple[str, ...]
     repeat: int = 0
-    event: str | None = None  # None without an event or in older files; intervals are then clustered by item
+    event: str | None = None  # None without an event or in older files; confidence intervals are then clustered by item
     # False if only the paper's scoring counts the response as wrong; reports do not count such responses as errors.
     wrong: bool = True
     evidence: tuple[dict[str, object], ...] = ()
@@ -63,7 +63,7 @@ def read_causes(folders: Sequence[Path]) -> list[Cause]:
 
 
 def share_types(causes: Iterable[Cause]) -> dict[str, int]:
-    """Return the number of wrong answers for each error type and for unclassified answers."""
+    """Return the number of wrong answers of each error type, and the number of unclassified ones."""
     return dict(Counter(name for cause in causes for name in dict.fromkeys(cause.types or (NONE,))))
 
 

@@ -20,7 +20,7 @@ from ragbed.analysis.diagnosis.question_terms import FRAME_ZH, STOP, YEAR, Quest
 from ragbed.analysis.diagnosis.records import Evidence
 
 _NAME = re.compile(r"(?<=[a-z0-9,] )[A-Z][a-z]\w*")  # a capitalised word within a sentence; Chinese has no capitals
-_SAME = "other"  # key of the evidence text for a sentence about a different subject
+_SAME = "other"  # key of the evidence text for a difference in the sentence that contains the answer
 _CLAUSE = re.compile(r"[,;:、。]|\band\b|\bwhile\b|而")
 _WORD = re.compile(r"[A-Za-z][A-Za-z'’-]*")
 # Words that do not change the meaning of the noun that follows them.
@@ -77,7 +77,7 @@ def _difference(trial: TrialContext, place: AnswerLocation) -> Difference | None
 
 
 def _scopes(place: AnswerLocation) -> Iterator[tuple[str, str]]:
-    """Yield the sentence with its answer blanked out, then the earlier sentences (last first), with evidence keys."""
+    """Yield the sentence with its answer blanked out, then earlier sentences (nearest first), with evidence keys."""
     yield _without_answer(place), _SAME
     for earlier in reversed(place.page.sentences[: place.sentence.number]):
         yield earlier.folded, "other.earlier"

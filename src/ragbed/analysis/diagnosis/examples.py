@@ -11,7 +11,7 @@ from ragbed.analysis.diagnosis.records import NAMES
 from ragbed.analysis.statistics.rates import Interval
 from ragbed.runs.store import StoredResult, open_store
 
-# The number of the paper's table that shows each testbed's errors.
+# For each testbed, the number of the paper's table that shows its errors.
 PAPER_TABLES = {"noise": 2, "rejection": 4, "integration": 6}
 
 

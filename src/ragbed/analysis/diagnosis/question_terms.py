@@ -146,7 +146,7 @@ def _names_zh(question: str) -> tuple[str, ...]:
         asking = _ASKING.search(part)
         runs = _runs_zh(part if asking is None else part[: asking.start()])
         after = [] if asking is None else _runs_zh(part[asking.end() :])
-        if asking is not None:  # drop the words for the relation, which precede 是多少 but follow 谁 or 哪部电影
+        if asking is not None:  # drop the words that name the relation; they precede 是多少 but follow 谁 or 哪部电影
             runs, after = (runs[:-1], after) if runs and not after else (runs, after[1:])
         names += runs + after
     names = [name for name in names if not _DOING_ZH.fullmatch(name)]

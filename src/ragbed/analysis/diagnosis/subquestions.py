@@ -26,7 +26,7 @@ _TAIL_ZH = re.compile("分别|各自|各|在|的|是|于|都|获|赢|由|为|是
 
 
 class SubQuestion(NamedTuple):
-    """A sub-question as a complete question.
+    """A sub-question, written as a complete question.
 
     `anchors` are the normalised words (characters in Chinese) that no other part contains, or only the numbers if every
     part contains some.

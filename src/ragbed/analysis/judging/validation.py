@@ -15,8 +15,8 @@ from ragbed.analysis.statistics.ppi import Corrected, prediction_powered, rogan_
 from ragbed.runs.condition import Condition, condition_of
 from ragbed.runs.store import StoredResult
 
-TRUSTED = 0.8  # minimum lower bound of Cohen's kappa for reporting a judge's rates without correction
-MIN_LABELS = 150  # minimum number of labels for trusting a judge; with fewer, the lower bound of kappa is unreliable
+TRUSTED = 0.8  # minimum lower confidence bound of Cohen's kappa for reporting a judge's rates without correction
+MIN_LABELS = 150  # minimum number of labels for trusting a judge; with fewer, kappa's confidence bounds are unreliable
 
 
 @dataclass(frozen=True)

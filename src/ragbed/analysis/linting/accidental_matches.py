@@ -1,4 +1,4 @@
-"""A rule for gold answers that match by chance: documents for *other* questions would be scored as correct."""
+"""A rule for gold answers that may match by chance, because they also occur in documents for *other* questions."""
 
 from __future__ import annotations
 

@@ -184,7 +184,8 @@ def repeated_alias(view: View) -> Iterator[Fault]:
 
 
 def _has_single_form(item: Item) -> bool:
-    # Generated documents record how they spell the answer. If that spelling is the alias, no other alias is needed.
+    # Generated documents record the form of the answer that they state. If all supporting documents state the item's
+    # only alias, no other alias is needed.
     if any(len(aliases) > 1 for aliases in item.answer):
         return False
     evidence = [passage for passage in item.passages if passage.stance == "supports"]

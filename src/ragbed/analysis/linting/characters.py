@@ -26,7 +26,7 @@ WORDS, TEMPLATE = "words", "template"
     fix="Remove them: they are invisible to people, but models read them and they break matching.",
 )
 def odd_characters(view: View) -> Iterator[Fault]:
-    """Find characters of the categories Cc and Cf (except tab and line feed), and U+FFFD."""
+    """Find characters in the Unicode categories Cc and Cf (except tab and line feed), and U+FFFD."""
     for index, passage in enumerate(view.item.passages):
         if odd := _odd(passage.text):
             yield view.fault(index, odd)
@@ -69,7 +69,7 @@ def braces(view: View) -> Iterator[Fault]:
 def prompt_words(view: View) -> Iterator[Fault]:
     """Find 'question', 'document', 问题 or 文档 before colons (`words`), and template tokens or fences (`template`)."""
     for index, (passage, lowered) in enumerate(zip(view.item.passages, view.folded[PLAIN], strict=True)):
-        # Most texts contain none of the words, and a substring search is faster than a regular expression.
+        # Search for substrings first, because most texts contain no match and a regular expression is slower.
         words = any(word in lowered for word in _WORDS) and _PROMPT_WORDS.search(passage.text)
         template = any(mark in lowered for mark in _MARKS) and _TEMPLATE.search(passage.text)
         if hits := {name: match for name, match in ((WORDS, words), (TEMPLATE, template)) if match}:

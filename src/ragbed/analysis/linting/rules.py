@@ -18,7 +18,7 @@ from ragbed.text import plain, spaceless
 # error: scores will be wrong; warning: scores may be wrong; note: for information only.
 Severity: TypeAlias = Literal["error", "warning", "note"]
 
-PLAIN = "plain"  # both texts are lower-cased, as when RGB's documents were labelled
+PLAIN = "plain"  # the text and the gold answer are lower-cased, as they were when RGB's documents were labelled
 SPACELESS = (
     "spaceless"  # as the original scorer reads Chinese: spaces are removed from the text but not from the gold answer
 )
@@ -170,7 +170,7 @@ def dataset_rule(
     fix="Correct the line; docs/reference/file-formats.md lists the fields.",
 )
 def record(_: DatasetContext) -> Find:
-    """Represent the errors from `Dataset.lines`. Reading already checks all records, so this rule does nothing."""
+    """Do nothing, because `Dataset.lines` has already checked the records; this rule only gives their errors a name."""
     return lambda _: ()
 
 

@@ -70,7 +70,7 @@ def full_place(cell: Cell) -> Place:
 
 
 def decided_for(cell: Cell, decided: Iterable[DecidedInterval]) -> list[DecidedInterval]:
-    """Return the intervals of the `--until` decisions that apply to a cell."""
+    """Return the confidence intervals of the `--until` decisions that apply to a cell."""
     return [
         interval
         for interval in decided
@@ -137,13 +137,13 @@ class CellBuilder:
         return self.cell(metric, interval, int(counts.sum()), first | second)
 
     def paired(self, moved: ArrayLike, counts: ArrayLike | None = None) -> Interval:
-        """Return the mean of paired differences with its interval."""
+        """Return the mean of paired differences with its confidence interval."""
         if self.alpha is None:
             return paired_difference(moved, counts=counts)
         return difference_sequence(moved, counts, self.alpha)
 
     def fixed(self, interval: Interval) -> Interval:
-        """Return an interval, without its bounds if the run was monitored: they assume a fixed number of questions."""
+        """Return an interval; in a monitored run, omit the bounds, because they assume a fixed number of questions."""
         return interval if self.alpha is None else Interval(interval.value, math.nan, math.nan)
 
     def moved(self, first: Mask, second: Mask, values: Floats) -> tuple[Floats, Ints]:
@@ -181,7 +181,7 @@ class CellBuilder:
         return self.cell(metric, interval, int(trials @ counts), mask)
 
     def number(self, metric: str, value: float, n: int, mask: Mask) -> Cell:
-        """Return a number without an interval, e.g. a p value."""
+        """Return a number without a confidence interval, e.g. a p value."""
         if self.alpha is not None and metric.endswith("_p"):
             value = math.nan
         return self.cell(metric, Interval(value, math.nan, math.nan), n, mask)
@@ -192,7 +192,7 @@ class CellBuilder:
         return self.trials.size(mask & (self.trials.score("unsure", self.track) == 1))
 
     def cell(self, metric: str, interval: Interval, n: int, mask: Mask, *, scored: Mask | None = None) -> Cell:
-        """Return a cell with a given interval and the counts of its trials."""
+        """Return a cell with the given confidence interval and the counts of its trials."""
         value, low, high = (float(number) if math.isfinite(number) else None for number in interval)
         asked = mask & self.trials.asked
         estimate = Estimate(

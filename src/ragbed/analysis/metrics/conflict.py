@@ -21,7 +21,7 @@ from ragbed.testbeds.conflict import STRENGTHS
 
 PRIORS = ("right", "wrong", "none")
 _UNKNOWN = -1  # prior of a question without closed-book responses
-_BEYOND = 1.0  # assumed distance of an undefined flip point from the nearest ratio; keeps resamples in order
+_BEYOND = 1.0  # assumed distance of an undefined flip point from the nearest ratio, so that resamples can be ordered
 
 
 def priors(trials: TrialColumns, track: str) -> NDArray[np.int64]:

@@ -103,7 +103,7 @@ def _slopes(builder: CellBuilder, mask: Mask) -> Iterator[Cell]:
 
 
 def _gate(builder: CellBuilder) -> Iterator[Cell]:
-    """Yield the result of the paper's accuracy gate, and the accuracy of held-out samples for known questions.
+    """Yield the result of the paper's accuracy gate, and the accuracy on held-out samples of known questions.
 
     The held-out samples are those that were not used to choose the known questions.
     """

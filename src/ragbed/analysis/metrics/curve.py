@@ -57,7 +57,7 @@ def measure_bands(builders: Sequence[CellBuilder], points: Sequence[Mask], corre
     """
     scored = [point & np.isfinite(correct) for point in points]
     known = [number for number, point in enumerate(scored) if point.any()]
-    if len(known) < 2 or builders[0].alpha is not None:  # bands assume a fixed number of questions
+    if len(known) < 2 or builders[0].alpha is not None:  # confidence bands assume a fixed number of questions
         return
     trials = builders[0].trials
     rows, counts = trials.sums(*((scored[number], correct) for number in known))

@@ -24,7 +24,7 @@ def gate_samples(trials: TrialColumns) -> Mask:
 
 
 def gate_accuracy(trials: TrialColumns, track: str) -> Floats:
-    """Return each question's accuracy on its gate samples (above 0.5 if it is known), or NaN if it has no samples."""
+    """Return each question's accuracy on its gate samples (above 0.5 for known questions), or NaN without samples."""
     return trials.per_item(gate_samples(trials), trials.score("correct", track))
 
 

@@ -36,8 +36,8 @@ class TrialColumns:
     """Columns with one entry per trial. Items, clusters and kinds are numbered from 0."""
 
     key: TrialGroup
-    items: tuple[str, ...]  # item names by number
-    kinds: tuple[tuple[str, str], ...]  # testbed and distractor condition of each kind, by number
+    items: tuple[str, ...]  # item names, indexed by item number
+    kinds: tuple[tuple[str, str], ...]  # testbed and distractor condition of each kind, indexed by kind number
     scores: dict[str, Floats]  # scores by full name; NaN if there is no verdict
     item: Ints
     cluster: Ints

@@ -57,7 +57,7 @@ class DeclineCounts:
 
 @dataclass(frozen=True)
 class Correction:
-    """A correction rate from Table 7, with its counts and interval."""
+    """A correction rate from Table 7, with its counts and confidence interval."""
 
     lang: Lang
     model: str

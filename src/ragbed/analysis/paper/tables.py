@@ -74,8 +74,8 @@ def count_behind(percent: float, n: int, places: int = 2) -> CountOf:
         if round(100 * hits / asked, places) == percent:
             return CountOf(hits, asked)
     raise ValueError(
-        f"{percent}% is not possible: no number of correct answers out of {int(n * _FEWEST) + 1} to {n} questions "
-        "gives this percentage"
+        f"{percent}% is not possible for {int(n * _FEWEST) + 1} to {n} questions: no number of correct answers gives "
+        "this percentage"
     )
 
 

@@ -1,4 +1,4 @@
-"""Exact intervals, bounds and tests for the binomial distribution."""
+"""Exact confidence intervals, confidence bounds and tests for the binomial distribution."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Floats = NDArray[np.float64]
 
 
 def clopper_pearson(hits: int, n: int, level: float = LEVEL) -> Interval:
-    """Return the exact interval for a number of hits in n trials. It is conservative: its coverage is at least `level`.
+    """Return the exact confidence interval for a number of hits in n trials. Its coverage is at least `level`.
 
     Raises:
         ValueError: The counts do not form a valid rate.
@@ -35,7 +35,7 @@ def upper_bound(hits: int, n: int, level: float = LEVEL) -> float:
 
 
 def trials_for_bound(hits: int, share: float, level: float = LEVEL) -> int:
-    """Return the minimum number of trials for an upper bound of at most `share`, e.g. 59 for 0 hits and 0.05."""
+    """Return the fewest trials that give an upper confidence bound of at most `share`, e.g. 59 for 0 hits and 0.05."""
     low, high = hits, 2 * hits + 2
     while upper_bound(hits, high, level) > share:
         low, high = high, 2 * high

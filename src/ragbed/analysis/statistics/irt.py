@@ -20,7 +20,7 @@ _REACH, _NODES_A, _NODES_B = 3.5, 15, 29
 _TENTH = 1.2816  # distance between the median and the 90th percentile of a normal distribution, in standard deviations
 _PRIOR_ITEMS = 10  # weight of the priors on the spreads, in items; without priors, five items would give a spread of 0
 _STRETCH = 2.0  # maximum factor by which the scale changes per step; without a limit, equal models would drift apart
-_FAR_A, _FAR_B = 5.0, 10.0  # limits for log a and b; beyond them, an item no longer distinguishes models
+_FAR_A, _FAR_B = 5.0, 10.0  # maximum absolute means of log(a) and b; beyond them, items no longer distinguish models
 
 Numbers = NDArray[np.float64]
 

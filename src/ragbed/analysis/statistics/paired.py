@@ -16,8 +16,9 @@ from ragbed.analysis.statistics.rates import LEVEL, Interval, two_sided
 _EXACT_SUMS = 1_000_000  # maximum number of distinct sums to enumerate
 _EXACT_STEPS = 20_000_000  # maximum number of additions for the exact distribution on a lattice, about 20 ms
 _DENOMINATOR = 10_000  # maximum common denominator of the differences, e.g. 60 for means of 2 to 6 verdicts
-# Number of changes by ±1 that are added to the observed changes to estimate the squared change of an added question. It
-# was chosen by simulation: with 1, coverage drops to 83% if only a few ten-question events change.
+# Number of hypothetical changes of ±1 that are pooled with the observed changes to estimate the squared change of the
+# two added questions (see `_moments`). It was chosen by simulation: with 1, coverage drops to 83% if only a few
+# ten-question events change.
 _FULL_CHANGES = 16
 _BISECTIONS = 80  # number of bisection steps, which makes the saddlepoint exact to the last digit
 _CENTRAL = 0.01  # deviate below which the normal approximation is used
@@ -32,7 +33,7 @@ class McNemarBounds(NamedTuple):
 
 
 def flip_odds(won: int, lost: int, level: float = LEVEL) -> Interval:
-    """Return the odds ratio for matched pairs (questions won per question lost) with its exact interval.
+    """Return the odds ratio for matched pairs (questions won per question lost) with its exact confidence interval.
 
     The ratio is infinite if no question is lost.
 
@@ -77,8 +78,8 @@ def sign_flips(differences: ArrayLike, counts: ArrayLike | None = None) -> float
         return 1.0
     if math.prod((flips + 1).tolist()) <= _EXACT_SUMS:
         return _enumerate_flips(sizes, flips, observed - _ROUNDING)
-    # Put the absolute difference with the largest total last, because the exact distribution needs no additions for the
-    # last one.
+    # Put the group of equal absolute differences with the largest sum last, because the exact distribution needs no
+    # additions for the last group.
     order = np.argsort(sizes * flips, kind="stable")
     sizes, flips, unit = sizes[order], flips[order], _lattice_unit(sizes)
     if unit and float(np.cumsum(sizes * flips)[:-1] @ flips[1:]) / unit <= _EXACT_STEPS:
@@ -95,7 +96,7 @@ def _enumerate_flips(sizes: Floats, flips: NDArray[np.int64], observed: float) -
 
 
 def _lattice_unit(sizes: Floats) -> float:
-    """Return the largest number that divides all absolute differences, or 0 if they have no common denominator."""
+    """Return the greatest common divisor of all absolute differences, or 0 if one of them is not a simple fraction."""
     fractions = [Fraction(size).limit_denominator(_DENOMINATOR) for size in sizes.tolist()]
     if any(abs(fraction - size) > _ROUNDING for fraction, size in zip(fractions, sizes.tolist(), strict=True)):
         return 0.0
@@ -158,7 +159,7 @@ def _saddlepoint_flips(sizes: Floats, flips: NDArray[np.int64], observed: float,
 
 
 def paired_difference(differences: ArrayLike, level: float = LEVEL, counts: ArrayLike | None = None) -> Interval:
-    """Return the mean difference between paired scores with its interval.
+    """Return the mean difference between paired scores with its confidence interval.
 
     Two changed questions are added, one in each direction (Bonett and Price, 2012), so that the interval has a width
     even if hardly any score changed. The square of their change is the mean square of the observed changes and 16
@@ -224,7 +225,7 @@ def _moments(differences: ArrayLike, counts: ArrayLike | None) -> tuple[float, f
     n, total, squares = int(times.sum()), float((moved * times).sum()), float((np.square(moved) * times).sum())
     if n == 0:
         raise ValueError("a difference cannot be computed, because the two sides have no questions in common")
-    # The squared change that is assumed for each added question.
+    # The squared change that is assumed for each of the two added questions.
     added = (squares + _FULL_CHANGES) / (int(times[moved != 0].sum()) + _FULL_CHANGES)
     middle = total / (n + 2)
     return total / n, middle, math.sqrt(((squares + 2 * added) / (n + 2) - middle**2) / (n + 2)), n

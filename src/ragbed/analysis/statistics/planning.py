@@ -79,7 +79,7 @@ class SamplePlan:
 
     design: str
     assumes: str
-    drop: float | None  # the requested drop, or the smallest detectable drop by the normal approximation
+    drop: float | None  # the requested drop, or the smallest detectable drop according to the normal approximation
     items: int | None  # the requested number of questions, or the number from the normal approximation
     power: float | None  # exact power for that drop and number of questions
     exact_drop: float | None = None  # the smallest drop for which the exact power reaches the requested power

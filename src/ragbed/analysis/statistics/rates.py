@@ -1,4 +1,7 @@
-"""Closed-form intervals for rates and means. They need no numerical libraries, so the first table appears quickly."""
+"""Closed-form confidence intervals for rates and means.
+
+They need no numerical libraries, so the first table appears quickly.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ _SATTERTHWAITE = 2.5
 
 
 class Interval(NamedTuple):
-    """An estimate with the bounds of its interval. Undefined bounds are NaN."""
+    """An estimate with the bounds of its confidence interval. Undefined bounds are NaN."""
 
     value: float
     low: float
@@ -157,8 +160,8 @@ def clustered_wilson(
     size = _weighted_sum([trial * trial for trial in trials], counts) / n  # mean cluster size, weighted by trials
     effect = _design_effect(hits, trials, counts, size)
     freedom = _freedom(trials, counts, min(1.0, (effect - 1) / (size - 1)) if size > 1 else 0.0)
-    # Wilson's interval depends on the quantile z and on n only through z² / n, so a smaller n has the effect of
-    # Student's t.
+    # Wilson's interval depends on the quantile z and on n only through z² / n, so reducing n is equivalent to
+    # replacing z with Student's t.
     effective = n / (effect * (student(level, freedom) / two_sided(level)) ** 2)
     share = min(1.0, total / n)
     return wilson(share * effective, effective, level)._replace(value=share)

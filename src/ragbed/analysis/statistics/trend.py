@@ -15,7 +15,7 @@ _ROUNDING = 1e-9  # fraction of the slope below which a standard error is only a
 
 
 class Trend(NamedTuple):
-    """A slope with its interval and the one-sided p value for a decline."""
+    """A slope with its confidence interval and the one-sided p value for a decline."""
 
     slope: Interval
     falls: float

@@ -88,7 +88,8 @@ def measure_quality(
     hashes = {}
     for dataset in datasets:
         hashes[dataset.name] = digest = dataset.sha256()
-        # A build tests whether models know the answers to its questions. Changed files and other data may be untested.
+        # A build tests whether models know the answers to its questions. Files that changed since the build, and data
+        # from other sources, may be untested.
         path = dataset.path
         is_probed = isinstance(path, Path) and listed_files(path.parent).get(path.name) == digest
         for item in dataset.items():

@@ -1,4 +1,4 @@
-"""Measure whether models can answer the questions without documents, and when the events took place."""
+"""Compute quality measures for prior knowledge (answers that models know without documents) and for event dates."""
 
 from __future__ import annotations
 

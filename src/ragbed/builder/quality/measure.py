@@ -70,7 +70,7 @@ class MeasureSpec:
     gate: QualityGate | None = None
 
     def share(self, hits: int, n: int, note: str = "") -> Measure:
-        """Create a measure for a share with its interval; the value is None if n is 0."""
+        """Create a measure for a share with its confidence interval; the value is None if n is 0."""
         if not n:
             return self._measure("share", None, n, note, hits=hits)
         _, low, high = wilson(hits, n)

@@ -78,7 +78,7 @@ _FORM = re.compile(
 )
 _SHORT_QUOTE = re.compile("“([^“”，。？！；：]{1,12})”(?!的?(?:他|她|[\u4e00-\u9fff]{0,4}说))")  # a name or a term
 _LABEL = re.compile(r"(?!问|时间|地点|电话)[\u4e00-\u9fff]{1,6}：")  # matches a heading before a sentence
-_EXCERPT = (14, 80)  # minimum and maximum number of characters in a sentence that may refer to other sentences
+_EXCERPT = (14, 80)  # minimum and maximum number of characters in a sentence quoted as an excerpt
 _MIN_DIGITS = 3  # minimum number of digits in a number that is hard to guess
 _MIN_HAN = 9  # minimum number of Han characters in a quoted sentence, not counting the value
 _MIN_TITLE_HAN = 4  # minimum number of Han characters in a title that identifies a text
@@ -89,7 +89,7 @@ _COMMON_TITLE = re.compile(
 
 
 class _Blank(NamedTuple):
-    """A value in a sentence, the question word that replaces it, and the words that ask for a blank in its place."""
+    """A value in a sentence, the question word that can replace it, and the words that ask for it if left blank."""
 
     word: str
     ask: str

@@ -13,7 +13,7 @@ from ragbed.scoring.robust.match import FoldedResponse
 from ragbed.scoring.robust.normalise import fold
 
 _YEARS = (1000, 2100)  # range of numbers that may be years
-_MAX_NUMBERS = 8  # maximum number of the question's numbers to combine
+_MAX_NUMBERS = 8  # maximum count of numbers to combine per question
 _WHOLE = Decimal(100)
 _QUOTED = re.compile(f"“([^“”]*{BLANK}[^“”]*)”")  # the sentence that a question quotes
 _SHARE = re.compile(r"%|％|\bper ?cent\b")

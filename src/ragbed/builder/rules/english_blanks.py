@@ -28,7 +28,8 @@ from ragbed.builder.rules.facts import BLANK, Fact
 
 _WORDS = (5, 45)  # minimum and maximum number of words in a sentence
 _MAX_TITLE = 16  # maximum number of words in a title that a question can contain
-MIN_CONTENT = 3  # minimum number of content words in a title without names, or in a sentence without its value
+# Minimum number of content words in a title that contains no names, or in a sentence, not counting its value.
+MIN_CONTENT = 3
 # Words at the start of a sentence that refer to the sentence before it.
 _OPENING = re.compile(
     r"(?:And|But|So|Yet|Or|Nor|One|Two|Three|Four|Five|Some|Many|Most|All|Each|Every|Several|Half|More|Fewer|Another"

@@ -21,7 +21,7 @@ from ragbed.builder.rules.english_words import (
 class Clause(NamedTuple):
     """A clause with a known subject."""
 
-    subject: str  # the subject as it is written in a question
+    subject: str  # the subject in the form used in a question
     name: str  # name of the subject
     rest: str  # the clause after the subject, starting with a space and a verb
     time: str = ""  # a time expression at the start of the sentence, e.g. "in 2019"

@@ -208,7 +208,7 @@ class Names:
         return found[1] if found and is_distinctive(found[1]) and found[1] not in NOT_NAMES else ""
 
     def display(self, name: str) -> str:
-        """Return a name as written in a question, with its kind or place if needed, or an empty string if ambiguous."""
+        """Return a name in the form to use in a question, with its type or place if needed, or "" if ambiguous."""
         if not self.is_name(name):
             return ""
         if name in self.persons:

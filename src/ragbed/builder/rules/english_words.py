@@ -36,7 +36,7 @@ UNSURE = re.compile(
     r"|budgeted|targets?|tentative\w*|suppose[ds]?|recommend\w*|urge[sd]?)\b",
     re.IGNORECASE,
 )
-# Signs of plans, guesses, conditions, opinions, instructions and reported speech, anywhere in the sentence.
+# Words anywhere in a sentence that indicate a plan, guess, condition, opinion, instruction or reported speech.
 NOT_STATED = re.compile(
     r"\b(?:will|would|should|shall|must|(?-i:may)|might|could|can|cannot|plans?|planned|planning|propos\w+|expect\w*"
     r"|forecast\w*|predict\w*|hop(?:es?|ed|ing)|wants?|wanted|intends?|intended|intent\w*|aim(?:s|ed|ing)?|target\w*|goal"
@@ -81,7 +81,7 @@ DEPENDENT = re.compile(
     r"|ones|such|so far|already|recently|currently|current|present|second|third|half|each|every)\b",
     re.IGNORECASE,
 )
-# Verbs that occur in complete statements.
+# Verbs that indicate a complete statement; a text without any of them is not used.
 VERB = re.compile(
     r"\b(?:[a-z]{2,}ed|"
     r"accounts?|adds?|amounts?|are|attracts?|bears?|beat|became|began|begins?|belongs?|bore|bought|breeds?|broke"
@@ -128,7 +128,7 @@ RANKS = _words(
     " Representative Governor General Head Vice Co Coach Captain Justice Attorney Republican Democrat Chancellor Mayor"
     " Princess Prince King Queen Count Countess Duke Duchess Lord Lady Saint St Pope Bishop Emperor Judge Councillor"
 )
-# Nouns that precede a person's name.
+# Nouns that can precede a person's name, e.g. "architect" or "poet".
 PEOPLE = (
     r"(?:[a-z-]+ )?(?:architect|engineer|surveyor|teacher|nurse|chemist|physicist|zoologist|astronomer|novelist|writer"
     r"|author|poet|painter|sculptor|composer|critic|publisher|historian|jurist|lawyer|judge|banker|biologist|botanist"
@@ -141,7 +141,7 @@ PEOPLE = (
     r"|fisherman|sailor|officer|admiral|general|missionary|pastor|sister|brother|widow|daughter|son|guide|student"
     r"|programmer|developer|manager|goldsmith|potter|glassmaker|mason|watchmaker|instrument maker|cartographer)"
 )
-# Nouns for things that have names. Such a noun can be the end of a name, and can refer back to a name.
+# Nouns for things that have names. Such a noun can be the last word of a name, or can refer back to a name.
 KINDS = _words(
     "company firm group manufacturer publisher brewery bakery bank insurer shipyard airline retailer mill factory"
     " newspaper magazine agency cooperative association foundation club party union organisation charity institute"
@@ -167,7 +167,7 @@ SEVERAL = _words(
     " company firm group party union association band garden park port harbour lock pier cemetery chapel temple mosque"
     " theatre cinema bakery college academy team"
 )
-# Kinds of things whose names take an article, unless the text omits it.
+# Kinds of things whose names take an article, unless the text uses the name without one.
 WITH_ARTICLE = _words(
     "tower tunnel museum cooperative railway festival prize award foundation association institute river canal dam"
     " bridge footbridge viaduct kiln barrier orchestra observatory treaty regatta marathon tournament reservoir mine"

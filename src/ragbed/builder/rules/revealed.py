@@ -21,7 +21,7 @@ _ENGLISH_ERAS = (
     r"Reiwa|Heisei|Sh[oō]wa|Taish[oō]|Meiji|Minguo|AH|regnal|reign of|year of (?:the )?(?:reign|Republic)|year of [A-Z]"
 )
 _ROMAN = r"\b(?=[MDCLXVI]{4,}\b)M{1,2}[DCLXVI]+\b"
-# The year of the answer in another notation: in brackets next to the blank, or in the same clause.
+# Matches the answer's year if the question also states it in another notation, e.g. in Roman numerals.
 _OTHER_YEAR: dict[Lang, re.Pattern[str]] = {
     "zh": re.compile(
         rf"{BLANK}[（(][^）)]*[元一二三四五六七八九十廿卅]年[^）)]*[）)]|[元一二三四五六七八九十廿卅]年[（(](?:即|公元)*{BLANK}"
@@ -80,7 +80,7 @@ def is_revealed(question: str, answer: str, lang: Lang) -> bool:
 
 
 def _durations(text: str, lang: Lang) -> Iterator[Decimal]:
-    """Yield the intervals between the dates in a text (days, weeks, months and years) and times (minutes and hours)."""
+    """Yield the time spans between a text's dates (in days, weeks, months, years) and times (in minutes, hours)."""
     found = FoldedResponse(fold(text, lang)).dates
     parts = list(dict.fromkeys((one.year, one.month, one.day) for one in found if one.month and one.day))[:_MAX_DATES]
     for assumed in _NO_YEAR:

@@ -30,7 +30,7 @@ _CHINESE_SMALLER = (
     "(?:个?月|周|天|日|个?小时|分钟?|刻钟?|秒钟?|里|米|尺|寸|厘米|公分|毫米|公斤|斤|两|钱|克|元|角|毛|分|亩"
     "|平方米|毫升|升|斗|合)"
 )
-# A number with a smaller unit or a fraction after a value, and a number with a larger unit before it.
+# Parts of a longer value: a smaller unit or a fraction after the answer, or a larger unit before the answer.
 _REST: dict[Lang, re.Pattern[str]] = {
     "en": re.compile(
         rf" ?{_LARGER}{_JOINED}{_COUNT}(?: ?{_SMALLER}\b|[,.;)]|$)"

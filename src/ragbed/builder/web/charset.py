@@ -24,7 +24,7 @@ _BOMS = {
 _HEADER = re.compile(r"charset\s*=\s*[\"']?\s*([\w:.-]+)", re.IGNORECASE)
 _META = re.compile(rb"<(?:meta[^>]*?|\?xml[^>]*?en)(?:charset|coding)\s*=\s*[\"']?\s*([\w:.-]+)", re.IGNORECASE)
 _META_BYTES = 4096  # number of bytes to search for a charset; the standard says 1,024, but some pages declare it later
-# Supersets that replace the declared charsets in decoding, as in browsers.
+# Declared charsets and the supersets used to decode them, as in browsers.
 _WIDER = {
     "ascii": "cp1252",
     "iso8859-1": "cp1252",
@@ -37,7 +37,7 @@ _WIDER = {
 _MANY_BYTES = frozenset(
     {"utf-8", "gb18030", "big5hkscs", "cp949", "cp932", "euc_jp", "hz", "utf-16", "utf-16-le", "utf-16-be"}
 )
-_BROKEN = 0.005  # maximum share of invalid characters; truncated pages have a few, the wrong charset produces many
+_BROKEN = 0.005  # maximum share of invalid characters; truncated pages have a few, and wrong charsets produce many
 # Characters that make up 12 to 20% of Chinese text, but are rare in text decoded with the wrong charset.
 _FREQUENT = "的一是不了在有人我他这這中大来來上个個国國和为為日月年"
 _LIKELY = 0.04

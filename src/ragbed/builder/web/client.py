@@ -94,7 +94,7 @@ class Client:
             headers={"User-Agent": USER_AGENT, "Accept-Encoding": ACCEPT_ENCODING},
             cookie_jar=aiohttp.DummyCookieJar(),
             auto_decompress=False,
-            trust_env=False,  # behind a proxy, the address could not be checked; this setting also ignores .netrc
+            trust_env=False,  # a proxy would hide the server's address from the check; this also ignores .netrc
         )
         return self
 

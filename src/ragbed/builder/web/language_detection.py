@@ -41,7 +41,7 @@ _ENGLISH = _words(
 # English words that also occur in other languages: "by" is Danish, "is", "of" and "had" are Dutch, "to" and "on" are
 # Polish.
 _SHARED = _words("a an are as at be been but by for had has have her if in is it my of on or per to was we will won")
-# Common words in related languages that do not occur in English.
+# Words that are common in related languages but do not occur in English.
 _FOREIGN = _words(
     # German, Dutch and Afrikaans words.
     "aan als auch auf aus bei bij dan dass dat dem den der des deur dit door durch een eine einem einen einer er"
@@ -60,7 +60,7 @@ _MIN_ENGLISH = 2  # minimum number of different English words in an English text
 # Minimum share of English words among lower-case words. In English texts, about half of the lower-case words are in the
 # list; in short news items, only an eighth.
 _ENGLISH_SHARE = 0.1
-_KANA_SHARE = 0.05  # maximum ratio of kana to Han characters; Japanese has more, Chinese uses kana only in brand names
+_KANA_SHARE = 0.05  # maximum ratio of kana to Han characters in Chinese text; Japanese text has more kana
 
 
 def detect_language(text: str) -> Lang | None:

@@ -24,7 +24,7 @@ FetchOutcome: TypeAlias = Literal[
     "timeout",
     "cut",  # the connection was closed early
     "protocol",  # the response is not valid HTTP
-    "status",  # the server refused the request
+    "status",  # the HTTP status is not 200
     "redirect",  # too many redirects, or a redirect to an unsupported URL
     "type",  # documents of this type are not supported
     "size",  # the page is larger than allowed

@@ -27,8 +27,8 @@ _MAX_BYTES = 512 << 10  # RFC 9309, 2.5: read at least 500 KiB
 _MAX_REDIRECTS = 5  # RFC 9309, 2.3.1.2: follow at least five redirects
 _VALID_S = 86_400  # RFC 9309, 2.4: use a cached file for at most a day
 _FAILED_S = 300  # number of seconds for which a host is skipped after a failure
-# Maximum number of rules multiplied by the number of agents. Parsing this many takes half a second and 25 MB; large
-# sites have a few thousand.
+# Maximum number of rules, each counted once per agent. Parsing this many rules takes half a second and 25 MB; large
+# sites have a few thousand rules.
 _MAX_RULES = 50_000
 # Maximum product of the number of characters in wildcard rules and in a URL, so that a check takes at most a few
 # hundredths of a second. 100 kB of such rules and a URL of 200 characters reach a tenth of this limit.
@@ -80,7 +80,7 @@ class Robots:
         if pause_s > self._client.manners.longest_delay_s:
             raise FetchFailed(
                 "robots",
-                f"the robots.txt file of {url.host} requires a pause of {pause_s:g} s, which is too long",
+                f"the robots.txt file of {url.host} requires a crawl delay of {pause_s:g} s, which is too long",
             )
         return pause_s
 

@@ -49,7 +49,7 @@ _RUN_PATH = re.compile(rf"{JUDGES}/{_WORD}|{DIAGNOSES}(/{_WORD})+(?<!\.jsonl)")
 _FILE_PATH = re.compile(rf"labels\.jsonl|{DIAGNOSES}/{_WORD}\.jsonl")
 
 _SESSION = 1
-# Maximum number of runs in a cassette: the run itself, one per judge criterion and settings, and one per intervention.
+# Maximum number of runs in a cassette: the run itself, the runs of its judges, and one run per intervention.
 _MAX_RUNS = 100
 
 

@@ -20,7 +20,7 @@ _MAX_PARAM_LENGTH = 500  # maximum number of characters per param value on any M
 
 
 def write_trials(run: ExportedRun, sink: IO[bytes]) -> Written:
-    """Write every metric in the report with its interval and counts; `errors` is the number of failed calls."""
+    """Write each of the report's metrics with its confidence interval and counts; `errors` counts failed calls."""
     written = Written("trials")
     deque(run.results(written), maxlen=0)  # read all results in order to count them
     cells = read_report_cells([run.folder], [_TRACK])

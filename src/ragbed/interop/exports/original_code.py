@@ -116,7 +116,7 @@ class _FileNames:
 
 
 def _rgb_answer(case: Case) -> object:
-    """Return a case's answer as in its RGB file; without one, a part with a single alias becomes a string."""
+    """Return a case's answer as stored in RGB's file; for other data, a part with a single alias becomes a string."""
     if case.rgb_answer is not None:
         return json.loads(case.rgb_answer)
     return [aliases[0] if len(aliases) == 1 else list(aliases) for aliases in case.answer]

@@ -43,7 +43,7 @@ def _ragas_sample(case: Case, contexts: list[_Context]) -> dict[str, object]:
         "case": case.case,  # RAGAS ignores this field; it links the sample to its case
         "user_input": case.question,
         "retrieved_contexts": [context.text for context in contexts],
-        # If a system searched a corpus, the run stores the retrieved passages but not the relevant ones.
+        # If a system searched a corpus, the run stores only the retrieved passages, not the reference passages.
         "reference_contexts": supporting if case.corpus is None else None,
         "reference": reference_of(case),
     }
@@ -100,7 +100,7 @@ def _given_contexts(case: Case) -> list[_Context]:
 
 @dataclass
 class _Contexts:
-    """Collects the contexts of trials, and counts unreported contexts and passages from outside the corpus.
+    """Collects the contexts of trials, and counts trials without reported contexts and passages not in the corpus.
 
     Attributes:
         unreported: Trials whose system does not report the retrieved passages.

@@ -19,8 +19,8 @@ from ragbed.errors import RagbedError, UsageError
 from ragbed.io.jsonl import part_of, write_file, write_whole_folder
 from ragbed.io.locations import Place, is_there, open_sink, remove, report_errors
 
-# Maximum number of shards. All of them are open at once; systems allow a few thousand open files, and each remote file
-# has a 5 MB buffer.
+# Maximum number of shards. All shards are open at once; operating systems allow a few thousand open files, and each
+# remote file has a 5 MB buffer.
 MOST = 512
 
 Record: TypeAlias = bytes | dict[str, object]

@@ -119,7 +119,7 @@ class OpenAIModel(HttpModel):
         """Return a hash of the model metadata reported by the servers; servers without metadata are ignored."""
         found = await asyncio.gather(*map(self._describe, self._bases))
         if all(found) and self._service.key is None:
-            self._transport.probe.open()  # the server knows the model and needs no key, so no probe is needed
+            self._transport.probe.open()  # skip the probe: the server knows the model and needs no key
         return ";".join(sorted(set(found) - {""}))
 
     async def _describe(self, base: URL) -> str:

@@ -101,7 +101,7 @@ class Pacer:
         self._timer: asyncio.TimerHandle | None = None
 
     async def enter(self, size: int = 0, avoid: ServerLane | None = None) -> ServerLane:
-        """Wait until a call may start, and return the lane of the server to call.
+        """Wait until a call may start, and return the `ServerLane` of the server to call.
 
         Args:
             size: Size of the request in bytes.

@@ -24,7 +24,7 @@ _FIELDS: dict[str, tuple[_Path, ...]] = {
 }
 
 _BASIC_FIELDS = {name: _FIELDS[name][:1] for name in ("in", "out")}
-# Most servers report only these fields, so the other fields need not be looked up.
+# Most servers report only these fields; the others are looked up only if a response contains additional fields.
 _COMMON = frozenset({"prompt_tokens", "completion_tokens", "total_tokens"})
 
 

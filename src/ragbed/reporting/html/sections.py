@@ -257,7 +257,7 @@ def _is_number(cell: Child) -> bool:
 
 
 def _cell(estimate: Estimate | None, words: Locale, column: TableColumn | None = None) -> Node:
-    """Return an estimate with its interval and a tooltip that shows n."""
+    """Return an estimate with its confidence interval and a tooltip that shows n."""
     value, _, interval = show(estimate, column).partition(" (")[0].partition(" ")
     bound = "" if estimate is None else show_bound(estimate, column)
     title = None if estimate is None else f"n = {estimate.n}"

@@ -226,7 +226,7 @@ def _find_running(ray: Any) -> str:
             return str(address)
     raise UsageError(
         f"cluster=auto: the Ray cluster at {address} is no longer running or belongs to another user, who could "
-        f"read your API keys. To join it anyway, use cluster={address}."
+        f"read your API keys. To join another user's cluster, use cluster={address}."
     )
 
 

@@ -15,7 +15,7 @@ from ragbed.scoring.robust.tokens import FALSE, TRUE, Token
 
 # Thresholds for the log odds of the true answer. Between them, a response with another candidate is `unsure`.
 ACCEPTED, REJECTED = 0.5, -0.3
-MIN_CHANCE = 0.1  # minimum probability of the true answer for a response that gives both answers to count as unsure
+MIN_CHANCE = 0.1  # minimum probability of the true answer at which a response that gives both answers is unsure
 
 
 class Decision(NamedTuple):

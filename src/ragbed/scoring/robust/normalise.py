@@ -54,8 +54,8 @@ _ASCII = frozenset(map(chr, [*range(0x20, 0x7F), *b"\t\n\r"]))  # each of these 
 _HAN = range(0x3400, 0xA000)
 # Characters that OpenCC replaces although they are in GB2312, the standard set of simplified characters.
 REPLACED_IN_GB2312 = "乾吒夥後徵拚捱摺於榘菸薹袷醣麴麽"
-# The characters that folding can change in simplified texts: all except most printable ASCII, the rest of GB2312,
-# full stops and most brackets.
+# Matches each character that folding can change in a simplified Chinese text. Most printable ASCII and Han characters,
+# Chinese full stops and most Chinese brackets never change.
 _CHANGED = lazy(rf"[#*A-Z_`{REPLACED_IN_GB2312}\x00-\x1f\x7f-\u3000\u300c-\u300f\u3020-\u33ff\ua000-\U0010ffff]")
 
 

@@ -6,7 +6,7 @@ import re
 import sys
 from typing import Any, TypeAlias, cast
 
-# The Latin words and the characters of a folded text. A search is skipped if none of its words is in this set, so that
+# The Latin words and the characters in a folded text. A search is skipped if none of its words is in this set, so that
 # one pass over the text replaces a dozen passes.
 Terms: TypeAlias = frozenset[str]
 

@@ -65,7 +65,7 @@ _NOT_COUNTED = lazy(
 _LISTED = lazy(r", | and (?!a half|a quarter|three quarters)")
 _LIST_MARK = lazy(r"[.)、]\s*\S")
 _INDENT = 12  # maximum number of characters to examine before a list number
-# Superscripts fold one by one, so that 10¹⁰ becomes 10^1^0.
+# Superscripts are folded one by one, so 10¹⁰ becomes 10^1^0.
 _POWER = lazy(
     r"(?<![0-9.,^])(?:([0-9]{1,3}(?:\.[0-9]{1,9})?) ?[×x·] ?)?(?<![0-9.,])10(\^-?(?:\^?[0-9]){1,2})(?![0-9^])"
 )
@@ -80,11 +80,11 @@ _STOP = words(
     "which who when where while but so than then there after before during since until up down over under between "
     "including respectively also only each a an according votes"
 )
-# Units written as phrases, by their first eight characters.
+# Units written as phrases, keyed by the first eight characters of each phrase.
 _PHRASES = {"per cent": "%", "percenta": "%", "year old": "year", "years ol": "year"}
 _DEGREES = frozenset({"degree", "degrees", "deg", "°"})
 _FIRST_CHARACTERS = frozenset(unit[0] for unit in UNITS)
-# Text between the ends of a range, and words before a change or the result of a match.
+# Text between the ends of a range, and words before two numbers that are a change or a score instead of a range.
 _TO = lazy(r" to | ?[~至到] ?|(?P<dash>-)|(?P<both> and )")
 _CHANGED = lazy(
     r"(?:\b(?:from|won|wins?|lost|loses?|beats?|scored?|voted?|by|defeat\w*|drew|draw|ratio|tally)\b[^.;]{0,24}"
@@ -111,7 +111,7 @@ _SIZES = {
     ("minute", "second"): 60,
 }
 _MIN_REST = Decimal("0.05")  # minimum ratio of the smaller part of a duration to the larger part
-JOINED = lazy(",?(?: and)? |[零又]?")  # text between the parts of a measure, e.g. '2 hours and 5 minutes'
+JOINED = lazy(",?(?: and)? |[零又]?")  # text between the parts of a quantity, as in '2 hours and 5 minutes'
 _PER = frozenset("每第满")
 _RATE_AFTER = lazy(r" (?:an?|per|each|of|old|was|were|longer|shorter|earlier|later)\b|[工制年]")
 _HALF_AFTER = lazy("半(?:[。,;!?了多的]|$)")

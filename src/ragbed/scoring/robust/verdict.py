@@ -174,5 +174,5 @@ def _outside(tokens: Sequence[Token], text: str, documents: Sequence[str], lang:
 
 
 def _is_only_flag(text: str, flag: Mention) -> bool:
-    """Return whether a response consists almost entirely of the sentence with its error flag."""
+    """Return whether a response consists almost entirely of the sentence that flags an error."""
     return len(text.strip()) - (flag.end - flag.start) < 12

@@ -26,13 +26,13 @@ _MARK = re.compile(r"^[ \t*_#>`]*(SEARCH|ANSWER)[*_]*[ \t]*[:：][*_]*[ \t]*", r
 _UNPARSED = re.compile(r'<tool_call>|<\|tool_call|\[TOOL_CALLS\]|<function=|^\s*\{\s*"name"\s*:\s*"search"')
 _VALID_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _MAX_KEPT = 4_000  # maximum number of characters to store from the arguments of an invalid call
-# Maximum number of characters of a search to repeat in the next prompt. A valid query is shorter, even with all
-# characters escaped.
+# Maximum length, in characters, of a search that the next prompt repeats in full. A valid query is shorter, even with
+# all characters escaped.
 _MAX_RESENT = 10 * MAX_QUERY_CHARS
 
 
 class Parsed(msgspec.Struct, frozen=True):
-    """A parsed response: either searches, some of which may have problems, or a final answer.
+    """A parsed response: either searches, some of which may be invalid, or a final answer.
 
     Attributes:
         searches: The searches in order; `problem` is set for those that cannot be executed.

@@ -1,4 +1,4 @@
-"""Statistics of a review: an upper bound on the share of wrong items, and the agreement between two raters."""
+"""Review statistics: an upper confidence bound on the share of wrong items, and the agreement between two raters."""
 
 from __future__ import annotations
 

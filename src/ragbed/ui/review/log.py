@@ -112,7 +112,7 @@ def _write(handle: int, packed: bytes, before: int) -> None:
 
 def _is_torn(packed: bytes) -> bool:
     """Return whether the last line of a file is an incomplete log line, left by a crash."""
-    written = packed.rstrip(b"\0")  # Some file systems fill lost data with zeros.
+    written = packed.rstrip(b"\0")  # Some file systems replace lost data with zeros.
     if packed.endswith(b"\n") or not written.startswith(_START[: len(written)]):
         return False
     try:

@@ -57,8 +57,8 @@ def open_review(
         if raters not in (None, before.raters) and session.state.has_decisions():
             raise UsageError(
                 f"raters={raters}: {log.path} contains decisions made with raters={before.raters}. Decisions made "
-                f"with different values cannot be combined. Continue with raters={before.raters}, or start again in a "
-                "copy of the data without this log."
+                f"with different numbers of raters cannot be combined. Continue with raters={before.raters}, or start "
+                "again in a copy of the data without this log."
             )
         settings = replace(before, data=queue.data, raters=raters or before.raters, target=target or before.target)
         if before is default or settings != before:

@@ -89,7 +89,7 @@ def check_decisions(item: Item, decisions: Iterable[PointDecision]) -> None:
     points = {point.name: point for point in points_of(item)}
     for decision in decisions:
         if decision.point not in points:
-            raise UsageError(f"item {item.id} has no point {decision.point!r}.")
+            raise UsageError(f"item {item.id} has no review point {decision.point!r}.")
         if problem := _find_problem(item, points[decision.point], decision):
             raise UsageError(f"{decision.point}: {problem}.")
 

@@ -18,7 +18,8 @@ from ragbed.ui.review.records import Decided, Line, PointDecision, ReviewSetting
 from ragbed.ui.review.state import ReviewState
 
 LONGEST_NAME = 40
-# Seconds after which a window loses its rater's name unless it confirms the name. Pages confirm every few seconds.
+# Seconds after which another browser window can take a rater's name, unless the current window confirms the name. Open
+# pages do so every few seconds.
 SILENCE_S = 20.0
 # The timestamp format of `now`; such timestamps sort correctly as text.
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+00:00")
@@ -101,7 +102,7 @@ class ReviewSession:
             UsageError: The decisions are not valid, or the rater is not allowed to make them now.
         """
         if not decisions:
-            raise UsageError("the request contains no decision.")
+            raise UsageError("the request must contain at least one decision.")
         check_decisions(self.queue.read(key), decisions)
         self._refuse_late(rater, key, decisions, final=final)
         line = Decided(

@@ -19,7 +19,7 @@ _FOLDER = "view"
 _UNUSED_S = 30 * 86_400
 _VERSION = 6
 # `clusters` contains, for each question or event and each condition, the numbers of trials, unscored trials and hits
-# by score (see `COUNTED`). `patterns` counts the clusters by hits and trials, from which intervals are computed.
+# by score (see `COUNTED`). `patterns` counts the clusters by hits and trials, to compute confidence intervals.
 # `passages` and `shown` record which cases show a document, so that each text is indexed only once.
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;

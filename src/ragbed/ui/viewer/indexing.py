@@ -318,7 +318,7 @@ def keep_indexes(inbox: Connection, parent: int) -> None:
                 wanted = inbox.recv()
                 for gone in opened.keys() - set(wanted):
                     opened.pop(gone).close()
-        except (EOFError, BrokenPipeError):  # On Windows, the error is BrokenPipeError, and getppid does not change.
+        except (EOFError, BrokenPipeError):  # The parent has exited; on Windows, getppid() still returns its old ID.
             return
         due = [kept for kept in wanted if resting.get(kept, 0.0) <= time.monotonic()]
         worked = sum(_advance(kept, opened, resting) for kept in due) > 0

@@ -28,7 +28,8 @@ from ragbed.ui.viewer.run_reader import Patterns, RunReader, TrialLocation
 PAGE = 50
 MOST_ROWS = 1_500  # Maximum number of rows in the overview. Longer tables are hard to read; use filters for the rest.
 MOST_FOUND = 1_000  # Maximum number of search hits that are counted and can be browsed.
-# Time limit for a search in seconds; the page then shows the hits so far and notes that there may be more.
+# Time limit for a search, in seconds. When it is reached, the page shows the hits so far and says that there may be
+# more.
 SEARCH_S = 0.2
 _EXCERPT = 240  # Maximum number of characters of a question or response to show in a list.
 
@@ -36,7 +37,7 @@ _Chosen: TypeAlias = Sequence[tuple[RunReader, dict[int, tuple[TrialCell, int]]]
 
 
 class ShownRate(Struct, frozen=True, array_like=True):
-    """A rate with its interval, clustered by question or event as in `ragbed report`."""
+    """A rate with its confidence interval, which is clustered by question or event as in `ragbed report`."""
 
     value: float
     low: float
@@ -221,7 +222,7 @@ def _overview_rows(reader: RunReader, totals: Sequence[_Sum], track: str, limit:
 
 @lru_cache(maxsize=65_536)  # pages are requested repeatedly while a run is in progress
 def _rate(patterns: Patterns, largest: int) -> ShownRate:
-    """Return a rate with its interval; `largest` is 0 if the run is not monitored (see `rate_interval`)."""
+    """Return a rate with its confidence interval; `largest` is 0 if the run is not monitored (see `rate_interval`)."""
     hits, trials, counts = zip(*patterns, strict=True)
     return ShownRate(*rate_interval(hits, trials, counts, largest), sum(trial * count for _, trial, count in patterns))
 

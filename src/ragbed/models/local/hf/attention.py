@@ -29,7 +29,7 @@ class PrefillBatch:
     def attend(
         self, layer: int, query: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, scale: float | None
     ) -> torch.Tensor:
-        """Compute causal attention for each prompt in turn; prompts are long, so one kernel launch each is cheap."""
+        """Compute causal attention prompt by prompt; prompts are long, so one kernel launch per prompt is cheap."""
         self.cache.put(layer, keys[0], values[0], self.slots)
         found = query.new_empty((*query.shape[:-1], values.shape[-1]))
         for start, end in self.borders:

@@ -39,7 +39,7 @@ class PromptEncoder:
                 f"{self._name} has no chat template: it is a base model, or it was published before chat templates "
                 "existed. "
                 "Choose its prompt format with `preset` (`ragbed doctor` lists the presets), or add a "
-                "chat_template.jinja to its folder."
+                "chat_template.jinja file to its folder."
             )
 
     def encode_messages(self, messages: Sequence[Message]) -> list[int]:

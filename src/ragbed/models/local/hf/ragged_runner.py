@@ -150,7 +150,7 @@ class _Graphs:
         return logits[:rows]
 
     def _record(self, numbers: torch.Tensor) -> None:
-        """Record a step; if the model uses an operation that cannot be recorded, run all steps without graphs."""
+        """Record a step as a CUDA graph; if the model uses an operation that cannot be recorded, stop using graphs."""
         side = torch.cuda.Stream()
         side.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(side):

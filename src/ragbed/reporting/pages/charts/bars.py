@@ -1,4 +1,4 @@
-"""Grouped bar charts with intervals."""
+"""Grouped bar charts with confidence intervals."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LEFT, _RIGHT, _TOP, _BAR, _GAP = 200, 110, 36, 16, 10
 
 
 class Bar(NamedTuple):
-    """A bar in a group: a share with an optional interval."""
+    """A bar in a group: a share with an optional confidence interval."""
 
     series: str
     value: float

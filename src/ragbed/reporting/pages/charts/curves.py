@@ -1,4 +1,4 @@
-"""Line charts with interval bands; each series is one line with a label at its end."""
+"""Line charts with confidence bands; each series is one line with a label at its end."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _INNER = 240
 
 
 class CurvePoint(NamedTuple):
-    """A share with its interval, at a position on the horizontal scale."""
+    """A share with its confidence interval, at a position on the horizontal scale."""
 
     at: float
     value: float | None

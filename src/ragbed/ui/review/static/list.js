@@ -24,9 +24,9 @@ const FLAGS = {
   "cross-label-duplicate": "duplicate passage with a different label",
   "duplicate-question": "duplicate question",
   "unwinnable-slot": "part of the answer cannot be matched",
-  "false-answer": "questionable false answer",
-  "edit": "questionable edit",
-  "label": "questionable label",
+  "false-answer": "false answer may be unsuitable",
+  "edit": "edit may be incorrect",
+  "label": "label may be wrong",
 };
 const PAGE = 50;
 const ONLY = { all: "all", todo: "to review", done: "done", disagreed: "disagreement", accepted: "accepted", fixed: "fixed", rejected: "rejected" };

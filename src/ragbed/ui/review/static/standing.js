@@ -9,7 +9,7 @@ const KINDS = {
   item: "entire items", question: "questions", searchable: "found by search?", known: "common knowledge?", answer: "answers",
   fake: "false answers", stance: "relevance labels", text: "edited passages", edit: "edited spans",
 };
-const COLUMNS = ["data", "flagged (reviewed)", "sampled (reviewed)", "wrong", "upper bound on wrong items", "still to review", "accepted", "fixed", "rejected", "disagreement", "remaining"];
+const COLUMNS = ["data", "flagged (reviewed)", "sampled (reviewed)", "wrong", "upper confidence bound on the share of wrong items", "still to review", "accepted", "fixed", "rejected", "disagreement", "remaining"];
 
 /** Format a share as a percentage. */
 export function percent(share) {
@@ -39,7 +39,7 @@ export async function drawStanding(params, { signal }) {
       : "Each item is reviewed by one rater, whose name is stored.")),
     told.stale ? el("p", { class: "problem" }, say("Decisions on items that have since been removed or changed: {0}. These decisions are not counted.", told.stale)) : null,
     drawTallies(told),
-    el("p", { class: "quiet small" }, say("Flagged items come first, followed by the other items in random order. The upper bound (one-sided 95% Clopper–Pearson) applies to the share of wrong items among the unflagged ones; only items before the first skipped one are counted. An item is wrong if it had to be fixed or rejected.")),
+    el("p", { class: "quiet small" }, say("Flagged items come first, followed by the other items in random order. The upper confidence bound (one-sided 95% Clopper–Pearson) applies to the share of wrong items among the unflagged ones; only items before the first skipped one are counted. An item is wrong if it had to be fixed or rejected.")),
     told.raters.length ? el("p", {}, say("Raters: {0}", told.raters.join(", "))) : null,
     told.concord.length ? drawConcord(told.concord) : null);
 }
@@ -63,5 +63,5 @@ function drawConcord(rows) {
       el("thead", {}, el("tr", {}, ["", "n", "agreement", "Cohen's κ", "Gwet's AC1"].map((word) => el("th", { scope: "col", class: "number" }, word ? say(word) : "")))),
       el("tbody", {}, rows.map((one) => el("tr", {}, el("th", { scope: "row" }, say(KINDS[one.kind])), el("td", { class: "number" }, String(one.n)),
         [one.agreed, one.kappa, one.ac1].map((value) => el("td", { class: "number" }, share(value)))))))),
-    el("p", { class: "quiet small" }, say("Agreement before disagreements are resolved, with 95% intervals computed over items. κ is undefined if both raters accept every item; AC1 remains stable even if nearly all items are accepted.")));
+    el("p", { class: "quiet small" }, say("Agreement before disagreements are resolved, with 95% confidence intervals computed over items. κ is undefined if both raters accept every item; AC1 remains stable even if nearly all items are accepted.")));
 }

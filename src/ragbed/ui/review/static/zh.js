@@ -17,8 +17,8 @@ export const ZH = {
   "Two raters review each item. They see each other's decisions only after both have finished.": "每道题目由两位审核者独立审核；双方都完成之前，看不到对方的决定。",
   "Each item is reviewed by one rater, whose name is stored.": "每道题目由一位审核者审核，其姓名会被记录。",
   "Decisions on items that have since been removed or changed: {0}. These decisions are not counted.": "有 {0} 项决定针对的题目已被删除或修改，这些决定不计入结果。",
-  "Flagged items come first, followed by the other items in random order. The upper bound (one-sided 95% Clopper–Pearson) applies to the share of wrong items among the unflagged ones; only items before the first skipped one are counted. An item is wrong if it had to be fixed or rejected.":
-    "先审核全部被标记的题目，其余按随机顺序抽取。上限指未标记题目中有误题目所占比例的 Clopper–Pearson 单侧 95% 置信上限，只统计第一道被跳过的题目之前的题目。需要修改或剔除的题目算作有误。",
+  "Flagged items come first, followed by the other items in random order. The upper confidence bound (one-sided 95% Clopper–Pearson) applies to the share of wrong items among the unflagged ones; only items before the first skipped one are counted. An item is wrong if it had to be fixed or rejected.":
+    "先审核全部被标记的题目，其余按随机顺序抽取。置信上限指未标记题目中有误题目所占比例的单侧 95% Clopper–Pearson 上限，只统计第一道被跳过的题目之前的题目。需要修改或剔除的题目算作有误。",
   "Raters: {0}": "审核者：{0}",
   "entire items": "整道题目",
   "questions": "问题",
@@ -33,7 +33,7 @@ export const ZH = {
   "flagged (reviewed)": "已标记（已审核）",
   "sampled (reviewed)": "抽样（已审核）",
   "wrong": "有误",
-  "upper bound on wrong items": "有误题目比例的上限",
+  "upper confidence bound on the share of wrong items": "有误题目比例的置信上限",
   "still to review": "还需审核",
   "accepted": "已接受",
   "fixed": "已修改",
@@ -45,13 +45,13 @@ export const ZH = {
   "{0} of {1} wrong": "{1} 道题目中有 {0} 道有误",
   "{0}; all unflagged items were reviewed": "{0}；未标记的题目已全部审核",
   "{0}: at most {1} of all unflagged items are wrong": "{0}：未标记的题目中至多有 {1} 有误",
-  "{0}; review {1} more items to show that at most {2} are wrong": "{0}；再审核 {1} 道题目，可使上限不超过 {2}",
+  "{0}; review {1} more items to show that at most {2} are wrong": "{0}；需再审核 {1} 道题目，才能证明有误题目的比例不超过 {2}",
   "Inter-rater agreement": "审核者之间的一致程度",
   "n": "数量",
   "agreement": "一致率",
   "Cohen's κ": "Cohen κ",
   "Gwet's AC1": "Gwet AC1",
-  "Agreement before disagreements are resolved, with 95% intervals computed over items. κ is undefined if both raters accept every item; AC1 remains stable even if nearly all items are accepted.":
+  "Agreement before disagreements are resolved, with 95% confidence intervals computed over items. κ is undefined if both raters accept every item; AC1 remains stable even if nearly all items are accepted.":
     "裁定分歧之前的一致程度，附以题目为单位估计的 95% 置信区间。双方接受全部题目时 κ 没有定义；几乎所有题目都被接受时，AC1 仍然稳定。",
   "all": "全部",
   "to review": "待审核",
@@ -160,7 +160,7 @@ export const ZH = {
   "duplicate passage with a different label": "重复段落的标签不同",
   "duplicate question": "问题重复",
   "part of the answer cannot be matched": "答案的某一部分无法匹配",
-  "questionable false answer": "错误答案存疑",
-  "questionable edit": "改写存疑",
-  "questionable label": "标签存疑",
+  "false answer may be unsuitable": "错误答案可能不合适",
+  "edit may be incorrect": "改写可能有误",
+  "label may be wrong": "标签可能有误",
 };

@@ -10,7 +10,7 @@ export const ZH = {
   "Pages": "页面",
   "Search questions, responses, documents": "搜索问题、回答、文档",
   "found in a document": "在文档中找到",
-  "Rates are percentages of n, including failed calls, with 95% intervals clustered by question or event. Click a row to see its trials.":
+  "Rates are percentages of n, including failed calls, with 95% confidence intervals clustered by question or event. Click a row to see its trials.":
     "比例以 n 为分母（包括失败的调用），附按问题或事件聚类计算的 95% 置信区间。点击一行可查看对应的记录。",
   "No results to show yet.": "尚无可显示的结果。",
   "Showing {0} of {1} rows. Filter the list to see the others.": "显示 {0} / {1} 行；筛选列表可查看其余行。",
@@ -48,7 +48,7 @@ export const ZH = {
   "Chinese": "中文",
   "no documents": "无文档",
   "code track differs": "与原版代码的计分结果不一致",
-  "paper track differs": "与论文定义的计分结果不一致",
+  "paper track differs": "与按论文定义计分的结果不一致",
   "to be labelled": "待标注",
   "labelled": "已标注",
   "Filters": "筛选",
