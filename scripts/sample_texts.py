@@ -41,11 +41,9 @@ def _sentences(path: Path, end: str) -> Iterator[str]:
     """Yield the sentences on a page, without tables, headings and code blocks."""
     text = _FENCE.sub("", path.read_text("utf-8"))
     for block in re.split(r"\n\s*\n|\n(?=\s*[*\d][.\s])", text):
-        line = " ".join(block.split())
-        if line and not line.startswith(("|", "#", "!", "    ")):
-            yield from (
-                sentence for sentence in re.split(end, re.sub(r"^(\\* |\\d+\\. )", "", line)) if len(sentence) > 12
-            )
+        line = re.sub(r"^(\* |\d+\. )", "", " ".join(block.split()))
+        if line and not block.lstrip("\n").startswith("    ") and not line.startswith(("|", "#", "!")):
+            yield from (sentence for sentence in re.split(end, line) if len(sentence) > 12)
 
 
 def _sources() -> Iterator[tuple[str, ast.Module]]:

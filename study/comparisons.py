@@ -185,7 +185,7 @@ def same_response_rows(trials: Trials) -> list[Row]:
     """Return exploratory comparisons on the same responses: the original's constant position, and its matching.
 
     With four distractors among five documents, the original code always puts the answer in the same position. The
-    responses at this position are compared with those at all positions.
+    responses for this position are compared with those for all positions.
     """
     slots = {trial.slots for trial in trials.by_run["rgb-code"] if trial.testbed == "noise" and trial.noise == 0.8}
     single = sorted(found for found in slots if len(found) == 1)

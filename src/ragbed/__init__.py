@@ -14,8 +14,8 @@ if sys.version_info < (3, 11):  # noqa: UP036 - pip checks this, but a copy of t
         % sys.version_info[:2]
     )
 
-# Type checkers treat `TYPE_CHECKING` as true. It is not imported from `typing`, which would load a dozen modules before
-# a command starts. With `python -m ragbed`, a file in the current folder could also shadow one of them.
+# Type checkers treat `TYPE_CHECKING` as true. Importing the constant from `typing` would load a dozen modules before a
+# command starts, and with `python -m ragbed`, a file in the current folder could shadow one of these modules.
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from ragbed.errors import RagbedError, UsageError
     from ragbed.models.base import Model
     from ragbed.schema import Case, Completion
-else:  # Hidden from type checkers, which would accept any name if they saw `__getattr__`.
+else:  # Type checkers skip this branch; if they read `__getattr__`, they would accept any name.
     _MODULES = {
         "api.analysis": ("compare", "diagnose", "judge", "paper_tables", "power", "score"),
         "api.building": ("build", "build_init", "build_quality", "build_relabel"),

@@ -3,16 +3,16 @@
 import sys
 
 if __name__ == "__main__" and not sys.flags.safe_path:
-    # `python -m` puts the current folder first on the path, so a json.py in it would shadow the standard module.
+    # `python -m` puts the current folder first on `sys.path`, so a json.py there would shadow the standard module.
     del sys.path[0]
 
-import _signal as signal  # type: ignore[import-not-found]  # `signal` is slow to import, and Ctrl-C may come earlier
+import _signal as signal  # type: ignore[import-not-found]  # `signal` is slow to import, and Ctrl-C may be pressed first
 import atexit
 import gc
 import os
 
 # Number of new objects that triggers a garbage collection. Runs create thousands of records, hardly any of them in
-# reference cycles. With the default of 700, garbage collection takes a fifteenth of both start-up time and run time.
+# reference cycles. With the default of 700, garbage collection takes about 7% of the start-up and run time.
 _GC_THRESHOLD = 100_000
 
 
@@ -58,7 +58,7 @@ def _exit_quickly(code: int) -> None:
 
 
 def _replace_closed_streams() -> None:
-    """Open the null device for standard streams that are closed (`>&-`).
+    """Open the null device in place of each standard stream that is closed, e.g. by `>&-`.
 
     Otherwise the first file that is opened, e.g. a run's database, would get the stream's file descriptor and
     receive its output.

@@ -41,7 +41,7 @@ def explain_failed_write(error: OSError) -> str:
     return f"{reason}. {fix}" if fix else reason
 
 
-# A problem that starts with one of these words continues a sentence whose subject is the file or the field.
+# A problem description that starts with one of these words has the file or the field as its subject.
 _VERBS = ("is ", "has ", "does ", "ends ", "contains ", "was ", "must ", "changed ", "cannot ", "takes ", "starts ")
 _MOST_SHOWN = 20  # maximum number of names to list in a message
 
@@ -93,7 +93,7 @@ class DownloadError(RagbedError):
 
 
 class PluginFailed(RagbedError):
-    """A plug-in cannot be used; everything else still works."""
+    """A plug-in cannot be used; the rest of ragbed still works."""
 
 
 class Stopped(RagbedError):

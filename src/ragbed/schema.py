@@ -39,7 +39,7 @@ class Record(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
     """The base class of records, which are immutable, reject unknown fields and omit default values when written."""
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle without default values, because msgspec recognises them by identity and would write copies of them."""
+        """Pickle without default values, because msgspec compares them by identity and would write unpickled copies."""
         values = {
             name: value for name, default in _defaults(type(self)) if (value := getattr(self, name)) is not default
         }
@@ -183,7 +183,7 @@ class Message(Record, frozen=True, kw_only=True):
     content: str
     calls: tuple[ToolCall, ...] = ()  # assistant: the tool calls in the message
     call: str | None = None  # tool: ID of the call that the message answers
-    is_error: bool = False  # tool: whether the call could not be executed
+    is_error: bool = False  # tool: True if the call could not be executed
 
 
 class Case(Record, frozen=True, kw_only=True):
@@ -203,7 +203,7 @@ class Case(Record, frozen=True, kw_only=True):
     testbed: str
     question: str
     noise: Share | None  # requested fraction of distractors; None for a testbed without documents
-    noise_real: Share | None  # actual fraction of distractors, or the nearest possible one if the case is infeasible
+    noise_real: Share | None  # actual fraction of distractors; for an infeasible case, the nearest possible fraction
     k: Count  # requested number of documents
     correct: Share  # counterfactual: requested fraction of true documents
     arm: str  # distractor condition: related, random, fixed or control
@@ -246,7 +246,7 @@ class Search(Record, frozen=True, kw_only=True):
 
 
 class Step(Record, frozen=True, kw_only=True):
-    """One of a case's model calls, if the case takes several calls or its response has to be parsed.
+    """One of a case's model calls, if the case needs several calls or its response has to be parsed.
 
     In an episode of the `search` testbed, a step is a turn. Its prompt consists of the messages of all steps so far.
     """
@@ -265,7 +265,7 @@ class Served(Record, frozen=True, kw_only=True):
     """The server's metadata for the call that produced a response."""
 
     model: str | None = None  # name reported by the server; may be more specific than the requested name
-    provider: str | None = None  # if the server is a router: the company whose servers answered
+    provider: str | None = None  # if the server is a router: the company whose servers produced the response
     fingerprint: str | None = None  # the server's ID for its weights and configuration
     id: str | None = None  # ID of the response, for support requests to the provider
 
@@ -294,7 +294,7 @@ class Completion(Record, frozen=True, kw_only=True):
     retrieved: tuple[Retrieved, ...] | None = None  # end-to-end RAG: retrieved passages, best first; None if unknown
     citations: tuple[Retrieved, ...] | None = None  # end-to-end RAG: the passages that the answer cites
     confidence: float | str | None = None  # from 0 to 1, or the reason why it is unknown; None if not requested
-    steps: tuple[Step, ...] = ()  # the calls of a strategy or episode; usage, latency and attempts are totals
+    steps: tuple[Step, ...] = ()  # the calls of a strategy or episode; usage, latency and attempts are totals over them
     calls: tuple[ToolCall, ...] = ()  # search: the tool calls in the response
 
 
@@ -306,7 +306,7 @@ class Estimate(Record, frozen=True, kw_only=True):
     low: float | None
     high: float | None
     n: int
-    questions: int  # number of distinct questions; fewer than n if a question has several trials
+    questions: int  # number of distinct questions; less than n if a question has several trials
     asked: int
     errors: int
     infeasible: int

@@ -61,7 +61,7 @@ def holds_answer(folded_text: str, answer: Answer) -> bool:
 def bears_answer(text: str, answer: Answer, lang: Lang) -> bool:
     """Return whether a text contains an alias for every part of the answer, ignoring spaces in Chinese."""
     slots = _folded(answer, lang)
-    if all(any(alias in text for alias in aliases) for aliases in slots):  # no need to fold the text
+    if all(any(alias in text for alias in aliases) for aliases in slots):  # the text matches without folding
         return True
     folded = (spaceless if lang == "zh" else plain)(text)
     return all(any(alias in folded for alias in aliases) for aliases in slots)
@@ -177,7 +177,7 @@ def all_stand_alone(folded_text: str, answer: Answer) -> bool:
 
 
 def stands_alone(folded_text: str, aliases: tuple[str, ...]) -> bool:
-    """Return whether a folded text contains one of the aliases outside of longer numbers and words."""
+    """Return whether a folded text contains one of the aliases outside longer numbers and words."""
     return any(bounded(alias).search(folded_text) for alias in aliases)
 
 
@@ -202,7 +202,7 @@ def _below_ten_thousand(number: int) -> str:
 
 
 def spoken(number: int) -> str:
-    """Return a Chinese count as it is spoken: 两万 and 两千, but 二百 and 二十."""
+    """Return an integer as it is spoken in Chinese: 两万 and 两千, but 二百 and 二十."""
     words = numeral(number)
     return "两" + words[1:] if words[0] == "二" and words[1:2] in ("千", "万", "亿") else words
 

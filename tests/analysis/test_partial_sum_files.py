@@ -235,7 +235,7 @@ def test_sums_of_another_scorer_are_named_and_do_not_add_up(scorer: str, tmp_pat
     sums, text = read_sums([files[0]]), read_words("en")
     assert make_report(["a"], (), "robust").notes(text) == []
     (note,) = replace(make_report(["a"], (), "robust"), scorer=sums.scorer).notes(text)
-    assert note.startswith("These aggregates were scored with another version of the scorer")
+    assert note.startswith("These aggregates were computed with another version of the scorer")
 
 
 def test_different_data_under_one_name_are_not_added(tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ def test_synthetic_data_is_written_once(tmp_path: Path) -> None:
 
 def test_a_download_lists_its_files_also_when_it_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RAGBED_DATA_DIR", str(tmp_path / "data"))
-    assert [row["state"] for row in ragbed.download("figure1").records()] == ["here"]
+    assert [row["state"] for row in ragbed.download("figure1").records()] == ["present"]
     (tmp_path / "empty").mkdir()
     with pytest.raises(IncompleteDownload, match="none of the files for rgb were found") as caught:
         ragbed.download("rgb", from_=tmp_path / "empty")

@@ -125,7 +125,7 @@ def test_get_as_json_is_the_only_line_on_stdout(root: Path, server: FaultServer,
     assert summary["licence"] == "CC0"
     assert summary["folder"] == str(root / "tiny" / "v1")
     assert (summary["here"], summary["complete"]) == (["one.json"], False)
-    assert [one["state"] for one in summary["arrivals"]] == ["brought", "failed"]
+    assert [one["state"] for one in summary["arrivals"]] == ["downloaded", "failed"]
     assert "404" in summary["arrivals"][1]["problem"]
     assert done.err.splitlines()[1] == "Licence: CC0"
 
@@ -240,7 +240,7 @@ def test_path_prints_the_folder_or_the_file_and_nothing_else(root: Path, tmp_pat
     type_data(root, "get", "tiny", "--from", str(tmp_path))
     done = type_data(root, "path", "tiny")
     assert (done.code, done.out) == (0, f"{root / 'tiny' / 'v1'}\n")
-    assert "1 of 2 files are downloaded. Download the others with: ragbed data get tiny" in done.err
+    assert "1 of 2 files are downloaded. Download the missing files with: ragbed data get tiny" in done.err
     assert type_data(root, "path", "one").out == f"{root / 'tiny' / 'v1' / 'one.json'}\n"
     assert type_data(root, "path", "two").code == 1
     assert json.loads(type_data(root, "path", "one", "--json").out)["path"].endswith("one.json")
@@ -280,7 +280,7 @@ def test_a_problem_of_several_files_is_reported_once(root: Path, monkeypatch: py
         watcher.stumble("one.json", "the server sent nothing", 0.5)
         watcher.stumble("two.json", "the server sent nothing", 0.5)
         watcher.stumble("two.json", "wrong bytes", 0)
-        return [install.Arrival(file.name, "brought") for file in entry.files]
+        return [install.Arrival(file.name, "downloaded") for file in entry.files]
 
     monkeypatch.setattr(install, "download", stumble)
     assert type_data(root, "get", "tiny").err.splitlines() == [
@@ -330,7 +330,7 @@ def test_a_wheel_with_another_file_or_damage_brings_nothing(root: Path, tmp_path
     assert not list(root.rglob("one.json"))
 
 
-def test_a_model_is_listed_and_brought_like_data(root: Path, monkeypatch: pytest.MonkeyPatch, mirror: str) -> None:
+def test_a_model_is_listed_and_downloaded_like_data(root: Path, monkeypatch: pytest.MonkeyPatch, mirror: str) -> None:
     entry = replace(CATALOG["tiny"], name="tinymodel", kind="model")
     monkeypatch.setitem(CATALOG, "tinymodel", entry)
     done = type_data(root, "get", "tinymodel", "--mirror", mirror)

@@ -76,10 +76,10 @@ def test_names_of_datasets_are_never_ambiguous() -> None:
 def test_downloaded_files_are_right_and_are_not_downloaded_again(
     tiny: CatalogEntry, server: FaultServer, tmp_path: Path
 ) -> None:
-    assert [one.state for one in bring(tiny, tmp_path)] == ["brought", "brought"]
+    assert [one.state for one in bring(tiny, tmp_path)] == ["downloaded", "downloaded"]
     assert {path.name: path.read_bytes() for path in files_here(tiny, tmp_path)} == CONTENTS
     asked = list(server.asked)
-    assert [one.state for one in bring(tiny, tmp_path)] == ["here", "here"]
+    assert [one.state for one in bring(tiny, tmp_path)] == ["present", "present"]
     assert server.asked == asked
 
 
@@ -88,10 +88,10 @@ def test_failed_files_are_reported_and_only_they_are_downloaded_again(
 ) -> None:
     server.scripts["data/two.json"] = [cut_after(5000), status(404), serve]
     one, two = bring(tiny, tmp_path)
-    assert (one.state, two.state) == ("brought", "failed")
+    assert (one.state, two.state) == ("downloaded", "failed")
     assert "404" in str(two.problem)
     assert "The first 5,000 bytes were kept" in str(two.problem)
-    assert [arrival.state for arrival in bring(tiny, tmp_path)] == ["here", "brought"]
+    assert [arrival.state for arrival in bring(tiny, tmp_path)] == ["present", "downloaded"]
     assert server.asked[-1] == ("data/two.json", "bytes=5000-")
 
 
@@ -104,7 +104,7 @@ def test_an_edited_file_is_renamed_and_downloaded_again(
     server.scripts["data/one.json"] = [other_bytes, other_bytes, serve]
     assert bring(tiny, tmp_path)[0].state == "failed"
     assert not edited.exists()
-    assert bring(tiny, tmp_path)[0].state == "brought"
+    assert bring(tiny, tmp_path)[0].state == "downloaded"
     assert edited.read_bytes() == CONTENTS["one.json"]
     assert edited.with_name("one.json.changed").read_bytes() == b"my own\n"
 
@@ -112,7 +112,7 @@ def test_an_edited_file_is_renamed_and_downloaded_again(
 def test_a_folder_gives_what_it_has_and_the_rest_is_named(tiny: CatalogEntry, tmp_path: Path) -> None:
     (tmp_path / "one.json").write_bytes(CONTENTS["one.json"])
     one, two = take(tiny, tmp_path / "root", tmp_path)
-    assert one == Arrival("one.json", "brought")
+    assert one == Arrival("one.json", "downloaded")
     assert two == Arrival("two.json", "missing", f"{tmp_path / 'two.json'}: no such file")
     assert [path.name for path in files_here(tiny, tmp_path / "root")] == ["one.json"]
 
@@ -135,8 +135,8 @@ def test_a_folder_in_place_of_a_file_is_not_taken(tiny: CatalogEntry, tmp_path: 
 def test_published_files_are_what_is_pinned(rgb_dir: Path, tmp_path: Path) -> None:
     states = {one.file: one.state for one in take(CATALOG["rgb"], tmp_path, rgb_dir)}
     present = {path.name for path in rgb_dir.glob("*.json")}
-    assert {name for name, state in states.items() if state == "brought"} == present & states.keys()
-    assert set(states.values()) <= {"brought", "missing"}
+    assert {name for name, state in states.items() if state == "downloaded"} == present & states.keys()
+    assert set(states.values()) <= {"downloaded", "missing"}
 
 
 def test_two_processes_do_not_write_to_one_folder(tiny: CatalogEntry, tmp_path: Path) -> None:
@@ -144,7 +144,7 @@ def test_two_processes_do_not_write_to_one_folder(tiny: CatalogEntry, tmp_path: 
     folder.mkdir(parents=True)
     with _locked(folder), pytest.raises(RagbedError, match=r"process \d+ is already installing files in"):
         bring(tiny, tmp_path)
-    assert [one.state for one in bring(tiny, tmp_path)] == ["brought", "brought"]
+    assert [one.state for one in bring(tiny, tmp_path)] == ["downloaded", "downloaded"]
 
 
 def test_a_lock_that_is_a_link_is_not_followed(tiny: CatalogEntry, tmp_path: Path) -> None:

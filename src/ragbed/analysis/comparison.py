@@ -42,12 +42,12 @@ class ComparedCondition(NamedTuple):
     k: int
     arm: str
     remedy: str = ""  # the prompting strategy; empty for the plain prompt
-    against: str = ""  # for `search` only: the testbed with given documents with which `search` is compared, if any
+    against: str = ""  # for `search` only: the testbed that `search` is compared with, if it is not `search` itself
 
 
 @dataclass(frozen=True)
 class Side:
-    """A model in a run, named by `RUN` or `RUN:model`.
+    """A model in a run, specified as `RUN` or `RUN:model`.
 
     `scores` are means over repeats and position permutations. Failed calls count as 0; `failed` is their number. If
     the run was monitored (`--until`), intervals and p values are valid at any stopping time.
@@ -95,12 +95,12 @@ class Comparison:
     lost: int
     p: float
     adjusted: float  # p value for the difference, adjusted for the number of conditions (Holm)
-    decline_p: float  # p value from the minimum-effect test for a decline, adjusted in the same way
+    decline_p: float  # p value from the minimum-effect test for a decline, adjusted for the number of conditions (Holm)
     items: int  # number of items that both sides have; more than n if items share a question or an event
 
     @property
     def odds(self) -> Interval | None:
-        """Return the ratio of questions won to questions lost with its interval, or None if both are 0."""
+        """Return the ratio of questions won to questions lost with its interval, or None if both counts are 0."""
         return flip_odds(self.won, self.lost) if self.won + self.lost else None
 
 

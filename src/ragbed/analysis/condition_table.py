@@ -195,7 +195,7 @@ class _Tally:
         self._sums_of: dict[tuple[Value, ...], _Sums] = {}
 
     def add(self, result: StoredResult, split: frozenset[str] = frozenset()) -> None:
-        """Score a result and add it; for models in `split`, count it under the model that the server reports."""
+        """Score a result and add it to the sums; for models in `split`, use the model that the server reports."""
         case, completion, sums = result.case, result.completion, _FAILED
         values = _scoring().score_outcome(case, completion)
         if values is not None:
@@ -247,7 +247,7 @@ def _group(condition: Condition) -> tuple[str, ...]:
 
 
 def _find(at: int, counts: Counter[_Sums], *, counts_failed: bool) -> list[tuple[float, float, int]]:
-    """Return each distinct (hits, trials) pair for the score at index `at`, with its number of questions."""
+    """Return each distinct (hits, trials) pair for the score at index `at`, and how many questions have it."""
     return [
         (sums[at], size, count)
         for sums, count in counts.items()
@@ -319,7 +319,7 @@ def _narrow(rows: Mapping[Condition, ConditionCounts], decided: Sequence[Decided
 
 
 def _base_model(model: str, models: Sequence[str]) -> str:
-    """Return the model string for a name in a table, which may include the served model (see `split_by_served`)."""
+    """Return the model string for a row's model name, to which `split_by_served` may have added the served model."""
     return model if model in models else next((name for name in models if model.startswith(f"{name} (")), model)
 
 

@@ -49,7 +49,7 @@ class CostTally:
                 group.correct[track] += right
 
     def cells(self, tracks: Sequence[str]) -> Iterator[Cell]:
-        """Yield the cells for groups with a known cost, on every track."""
+        """Yield the cost cells on every track, for all groups with a known cost."""
         for track in tracks:
             for key, group in self._groups.items():
                 if group.priced and group.dollars:

@@ -47,7 +47,7 @@ _MOST = 1_000_000  # maximum number of questions to suggest
 
 
 class GateResult(NamedTuple):
-    """The result of one gate for one cell, with a sentence that states the numbers."""
+    """The result of one gate for one cell, with a one-sentence explanation."""
 
     name: str
     state: State
@@ -96,7 +96,7 @@ def check_plan(floors: Sequence[Floor], cases: Iterable[Case], repeats: int) -> 
 
 
 def check_run(floors: Sequence[Floor], folder: Path) -> list[GateResult]:
-    """Check minimum rates against the results of a run.
+    """Check the results of a run against minimum rates.
 
     Raises:
         UsageError: A gate selects no cell.
@@ -112,7 +112,7 @@ def check_run(floors: Sequence[Floor], folder: Path) -> list[GateResult]:
 def check_floors(
     floors: Iterable[Floor], cells: Sequence[Cell], decided: Sequence[DecidedInterval] | None = None
 ) -> list[GateResult]:
-    """Check each minimum rate against every plain-prompt cell (model, dataset, language, ratio) that it selects.
+    """Check every plain-prompt cell (model, dataset, language, ratio) against each minimum rate that selects it.
 
     Args:
         floors: The gates.
@@ -219,7 +219,7 @@ def _describe(estimate: Estimate, least: float) -> str:
 
 
 def check_declines(rows: Sequence[Comparison], least: float) -> list[GateResult]:
-    """Check whether the second side of each comparison lost more than `least`. The p values are already adjusted."""
+    """Check whether the second side of each comparison declined by more than `least`, given adjusted p values."""
     return [_check_decline(row, least, len(rows)) for row in rows]
 
 

@@ -138,7 +138,7 @@ class Sums:
 
     @property
     def conditions(self) -> list[DecidedInterval]:
-        """Return `--until` outcomes, except for models with several runs or shards: outcomes cannot be merged."""
+        """Return `--until` outcomes, except for models with several runs or shards, whose outcomes cannot be merged."""
         parts = Counter(run.model for run in self.runs)
         return [one for run in self.runs for one in run.decided if parts[run.model] == 1]
 

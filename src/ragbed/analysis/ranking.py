@@ -76,7 +76,7 @@ class Ranking:
 
 @dataclass(frozen=True)
 class _Group:
-    """All models' scores on a testbed. A question's score is its mean over the conditions that all models share."""
+    """All models' scores on a testbed. A question's score is the mean over the conditions that all models share."""
 
     condition: ComparedCondition
     conditions: list[ComparedCondition]

@@ -19,7 +19,7 @@ from ragbed.schema import Case
 from ragbed.scoring import open_tracks
 from ragbed.scoring.version import scorer_hash
 
-_FIRST_LOOK = 5  # minimum number of questions before the first check, because fewer cannot decide any condition
+_FIRST_LOOK = 5  # minimum number of questions before the first check; fewer questions cannot decide any condition
 _STEP = 1.02  # minimum factor by which the number of questions grows between two checks
 
 
@@ -34,7 +34,7 @@ class Decision(NamedTuple):
 
 
 class MonitoringRule:
-    """Stops each model in a run once every condition is either decided for that model or inconclusive.
+    """Stops evaluating a model once every condition is either decided for that model or inconclusive.
 
     Results are used in the order of evaluation, which does not depend on the responses. A response that arrives early
     is held until all earlier ones have arrived. A failed call leaves its question open until a rerun repeats the call.

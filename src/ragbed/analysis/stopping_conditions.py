@@ -58,7 +58,7 @@ _FORMS = (
 
 
 class Look(NamedTuple):
-    """The state of a condition for one cell or comparison of a model, based on the questions so far."""
+    """The state of a condition for one cell or comparison of a model, based on the questions evaluated so far."""
 
     key: object
     name: str
@@ -69,7 +69,7 @@ class Look(NamedTuple):
     decided: DecidedInterval  # the outcome to store
 
     def describe(self) -> str:
-        """Return the interval and the number of questions."""
+        """Describe the interval and the number of questions so far."""
         value, low, high = (f"{100 * bound:.1f}" for bound in self.interval)
         unit, after = " points" if self.interval.low < 0 else " %", "after 1 question"
         if self.questions != 1:
@@ -166,7 +166,7 @@ class Gates(Condition):
         return [(floor.text, _key(cell)) for floor, cell in selected]
 
     def look(self, evidence: Evidence) -> Iterator[Look]:
-        """Compare each selected interval with its minimum."""
+        """Compare the intervals selected by each gate with the gate's minimum rate."""
         for floor in self.floors:
             limit = EXCESS * _floor_size(floor.least)
             for cell in _cells(floor, evidence, self._alpha):

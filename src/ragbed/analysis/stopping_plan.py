@@ -50,7 +50,7 @@ class Plan:
     planned: PlannedCells = field(init=False)
     # Number of planned cases for each question.
     questions: defaultdict[tuple[object, ...], Counter[int]] = field(init=False)
-    # For each compared condition, the planned questions, each with its event or, if it has none, the question itself.
+    # For each compared condition, a mapping from each planned question to its event, or to itself if it has no event.
     compared: defaultdict[ComparedCondition, dict[int, int]] = field(init=False)
     sizes: ClusterSizes = field(init=False)
 
@@ -70,7 +70,7 @@ class Plan:
                 self.questions[case.data, case.lang, case.testbed, case.noise][question] += 1
 
     def count_compared(self, condition: ComparedCondition, questions: Iterable[ComparedQuestion]) -> int:
-        """Count the planned questions that a baseline also has, in the same way as `pair_scores`."""
+        """Count the planned questions that a baseline also has, using the rules of `pair_scores`."""
         units = self.compared.get(condition, {})
         return len({units.get(hash((one.item, one.text, one.answer))) for one in questions} - {None})
 

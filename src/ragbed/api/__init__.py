@@ -1,1 +1,1 @@
-"""The Python API, on which the command line is built. Import from `ragbed`, which loads each name on first use."""
+"""The Python API, on which the command line is built. Import names from `ragbed`, which loads each one on first use."""

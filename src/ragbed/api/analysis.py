@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from ragbed.models.base import Sampling
     from ragbed.scoring.disagreements import TrackDisagreement
 else:
-    # `read_models` checks the type at run time. Importing the real type would take longer than scoring a small run.
+    # `read_models` checks models at run time. Importing the real type would take longer than scoring a small run.
     ModelLike = object
 
 _VOTING_TEMPERATURE = 0.7  # Sampling temperature for a judge's votes; at 0, all votes would be identical.
@@ -56,15 +56,15 @@ def compare(
     fail_if_worse: float | str | None = None,
     junit: str | Path | None = None,
 ) -> ComparisonResult:
-    """Compare two runs, or two models of one run, question by question, with paired tests.
+    """Compare two runs, or two models in one run, question by question, using paired tests.
 
     Args:
         a: The baseline: a run, its folder, or `RUN:MODEL` for one model in a run with several models.
         b: The run to compare with the baseline.
         track: Scoring track, as in `Run.tables`.
         least: Smallest drop that counts as a decline, e.g. 0.03 or "3%".
-        fail_if_worse: Gate that fails if B is significantly worse than A by more than this margin. The margin also sets
-            `least`.
+        fail_if_worse: Gate that fails if B is significantly worse than A by more than this margin, which
+            also replaces `least`.
         junit: File to write the gate results to, as JUnit XML.
 
     Example:
@@ -108,7 +108,7 @@ def score(
     progress: bool | Progress = True,
     **engine: Unpack[EngineKeywords],
 ) -> ScoreResult:
-    """Rescore the stored responses of runs. No model is called.
+    """Rescore stored responses. No model is called.
 
     Args:
         runs: One or more runs.
@@ -271,7 +271,7 @@ def diagnose(
     progress: bool | Progress = True,
     **calls: Unpack[CallKeywords],
 ) -> DiagnosisResult:
-    """Classify the errors in a run and give evidence. All diagnoses are written to RUN/diagnose/diagnosis.jsonl.
+    """Classify the errors in a run and record the evidence. All diagnoses are written to RUN/diagnose/diagnosis.jsonl.
 
     Args:
         run: The run to diagnose.
@@ -343,8 +343,8 @@ def power(
 ) -> Records:
     """Compute the sample size, the smallest detectable drop or the power of a comparison.
 
-    With `drop`, the rows give the number of questions needed; with `items`, the smallest detectable drop; with both,
-    the power.
+    With `drop`, each row has the number of questions needed; with `items`, the smallest detectable drop; with both, the
+    power.
 
     Args:
         drop: Drops in accuracy to detect, e.g. 0.05 or "5%"; by default, 0.03, 0.05 and 0.1.
@@ -395,7 +395,7 @@ def _shares(values: Values, parameter: str) -> list[float]:
 
 @checked
 def paper_tables() -> PaperResult:
-    """Return the tables of the paper (arXiv 2309.01431) as printed, and the conclusions that follow from them.
+    """Return the paper's tables (arXiv 2309.01431) as printed, and the conclusions that follow from them.
 
     Example:
         >>> ragbed.paper_tables().records()[0]["value"]

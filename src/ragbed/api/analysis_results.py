@@ -113,7 +113,7 @@ class ScoreResult(TableResult):
     sums: WrittenSums | None = None
 
     def records(self) -> Records:
-        """Return one row per condition with counts, and a column for each rate."""
+        """Return one row per condition, with counts and a column for each rate."""
         rows = []
         for cell in self.conditions:
             row = cell.as_json()
@@ -125,7 +125,7 @@ class ScoreResult(TableResult):
 
 @dataclass(frozen=True, repr=False)
 class JudgeResult(TableResult):
-    """Judged rates for a run.
+    """Rates based on a run's judgements.
 
     Attributes:
         run: Folder of the run.
@@ -148,7 +148,7 @@ class JudgeResult(TableResult):
     failed: int = 0
 
     def records(self) -> Records:
-        """Return the judged rates. Without human labels, `corrected`, `corrected_low` and `corrected_high` are None."""
+        """Return one row per judge, criterion and condition. Without human labels, the `corrected` columns are None."""
         rows = []
         for cell in self.cells:
             corrected = (cell["corrected"] or {}).get("rate") or (None, None, None)
@@ -180,7 +180,7 @@ class DiagnosisResult(TableResult):
     is_monitored: bool = False
 
     def records(self) -> Records:
-        """Return the count of each error type and its share of all wrong trials, by model, testbed and language."""
+        """Return the count of each error type and its share of all wrong answers, by model, testbed and language."""
         from ragbed.analysis.diagnosis.records import NAMES
         from ragbed.analysis.diagnosis.rerun_results import count_confirmed
         from ragbed.analysis.diagnosis.summary import summarise

@@ -1,4 +1,4 @@
-"""Build datasets from documents, and measure their quality."""
+"""Build datasets from documents, and measure dataset quality."""
 
 from __future__ import annotations
 
@@ -304,7 +304,7 @@ def build_quality(
 def _extra_measures(
     runs: Sequence[Path], cutoffs: Mapping[str, str], corpora: Sequence[Path]
 ) -> dict[str, MeasureFamily]:
-    """Return the quality measures that require runs on the dataset or the models' training texts."""
+    """Return the quality measures that need either runs on the dataset or texts that models were trained on."""
     from ragbed.builder.quality.models import ModelMeasures
     from ragbed.builder.quality.overlap import ContaminationMeasures
     from ragbed.builder.quality.reports import read_answers

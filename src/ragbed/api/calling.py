@@ -105,14 +105,14 @@ def check_models(models: Sequence[Model], *, searching: bool, reading: bool, pro
     for model in models:
         if [other.name for other in models].count(model.name) > 1:
             raise UsageError(
-                f"{model.name} is given twice, with different credentials or query parameters. Because these are "
-                "not stored, the responses could not be distinguished. Use separate runs."
+                f"{model.name} is given twice, with different credentials or query parameters. These are not "
+                "stored, so the two sets of responses would be indistinguishable. Use separate runs."
             )
         is_system = isinstance(model, AnsweringAfresh) and not getattr(model, "takes_prompts", False)
         if searching and not is_system:
             raise UsageError(
-                f"{model.name} does not search documents, but the own-retrieval and own-rejection testbeds require a "
-                "RAG system (python/…, http/…, ragbed.system)."
+                f"{model.name} is not a RAG system, which the own-retrieval and own-rejection testbeds require. Use a "
+                "python/… or http/… system, or ragbed.system."
             )
         if reading and is_system and hasattr(model, "check_documents"):
             model.check_documents()

@@ -66,7 +66,7 @@ class _GivenItems(Dataset):
     """Items given as Python objects; error messages name the item instead of the temporary file."""
 
     def lines(self) -> Iterator[Line]:
-        """Yield each item, or its error."""
+        """Yield each item, or an error if the item is invalid."""
         for line in super().lines():
             if isinstance(error := line.content, DataError):
                 item = f"data={self.name!r}, item {line.number - 1}"
@@ -113,7 +113,7 @@ def _rows(value: Any) -> Iterable[Mapping[str, Any]] | None:  # noqa: ANN401 - c
 
 
 def _is_frame(value: object) -> bool:
-    """Return whether an object is a pandas DataFrame; other objects with a `to_dict` method are iterated over."""
+    """Return whether an object is a pandas DataFrame, which has a `to_dict` method and a `columns` attribute."""
     return hasattr(value, "to_dict") and hasattr(value, "columns")
 
 
@@ -136,7 +136,7 @@ def _encode(name: str, number: int, row: Mapping[str, Any]) -> bytes:
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401 - a value from any library
-    """Convert a NumPy array or scalar to a list or Python scalar."""
+    """Convert a NumPy array to a list, or a NumPy scalar to a Python scalar."""
     if hasattr(value, "tolist"):
         return value.tolist()
     raise TypeError(f"{type(value).__name__} is not a type that JSON supports")

@@ -126,7 +126,7 @@ class LintResult(TableResult):
     _files: ExitStack = field(default_factory=ExitStack)
 
     def __post_init__(self) -> None:
-        finalize(self, self._files.close)  # closes the temporary files for findings that do not fit in memory
+        finalize(self, self._files.close)  # closes the temporary files with findings on garbage collection
 
     @property
     def totals(self) -> dict[str, int]:
@@ -177,7 +177,7 @@ def lint(
         skip: Do not run these rules.
         all_: Keep all findings, not just the first few for each rule.
         progress: Show progress, or an object that receives it.
-        mix: Numbers and ratios of documents that each item must be able to supply, as in `cases`.
+        mix: Numbers of documents and noise ratios for which each item must have enough documents, as in `cases`.
 
     Example:
         >>> result = ragbed.lint("ragbed-mini-en_base")
@@ -255,7 +255,7 @@ def synthesize(
     workers: int | None = None,
     progress: bool | Progress = True,
 ) -> SyntheticData:
-    """Generate fictional news articles that no model has seen, with known facts.
+    """Generate fictional news articles that state known facts and that no model has seen.
 
     Args:
         out: Folder for the files.

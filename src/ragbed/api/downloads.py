@@ -43,7 +43,7 @@ class DownloadResult(TableResult):
     Attributes:
         name: Name in the catalogue.
         folder: Folder of the files.
-        files: The state of each file: here (already present), brought (just downloaded), missing or failed.
+        files: The state of each file: present, downloaded, missing or failed.
     """
 
     name: str
@@ -66,8 +66,8 @@ def download(
     Args:
         name: A name listed by `ragbed.datasets()`.
         from_: Folder, file or wheel to copy from, instead of downloading.
-        mirror: Name of a mirror (hf-mirror, jsdelivr), or URL of a folder with the files. The files of a
-            mirror are also verified. Without a mirror, `HF_ENDPOINT` replaces https://huggingface.co.
+        mirror: Name of a mirror (hf-mirror, jsdelivr), or URL of a folder with the files. Mirrored
+            files are also verified. Without a mirror, `HF_ENDPOINT` replaces https://huggingface.co.
         progress: Show progress, or an object that receives it.
 
     Raises:
@@ -83,7 +83,7 @@ def download(
     check_source(source, mirror)
     with open_progress(progress) as shown:
         if entry.source is None:
-            arrivals = [install.Arrival(file.name, "here") for file in entry.files]
+            arrivals = [install.Arrival(file.name, "present") for file in entry.files]
         elif source is not None:
             arrivals = install.take(entry, data_dir(), source)
         else:
@@ -107,7 +107,7 @@ def download(
 
 
 class Transfers:
-    """Forwards download progress and problems, reporting each distinct problem only once."""
+    """A listener that shows the progress of downloads and reports each distinct problem only once."""
 
     def __init__(self, shown: Progress) -> None:
         self._shown, self._seen = shown, set[str]()
@@ -189,7 +189,7 @@ def find_entry(name: str) -> CatalogEntry:
 
 
 def entry_folder(entry: CatalogEntry) -> Path:
-    """Return the folder that contains an entry's files, or will contain them once downloaded."""
+    """Return the folder that contains an entry's files, or will contain them after the download."""
     here = files_here(entry, data_dir())
     return here[0].parent if here else folder_of(entry, data_dir())
 

@@ -29,7 +29,7 @@ from ragbed.text import storable
 if TYPE_CHECKING:
     from ragbed.data.corpus import Corpus
 
-_LONGEST_TRACEBACK = 4_000  # Maximum number of characters to keep from the end of a traceback, which names the error.
+_LONGEST_TRACEBACK = 4_000  # Maximum traceback length in characters; the end is kept, because it names the error.
 
 
 def open_object(source: ModelSource, connections: int | None, timeout: float, corpora: Mapping[str, Corpus]) -> Model:
@@ -97,7 +97,7 @@ class _FunctionModel:
         return msgspec.structs.replace(completion, latency_s=round(time.monotonic() - start, 4))
 
     async def _call(self, argument: object) -> object:
-        """Await an async function in this event loop, so that it can reuse its clients; run a sync one in a thread."""
+        """Await an async function in this event loop, so that its clients can be reused; run a sync one in a thread."""
         value = self._function(argument) if self._is_async else await in_daemon_thread(lambda: self._function(argument))
         return await value if inspect.isawaitable(value) else value
 

@@ -26,7 +26,7 @@ _WHOLE = re.compile(r"0*[1-9][0-9]{0,17}")
 
 
 def read_mix(spec: RunSpec) -> Settings:
-    """Return settings with the given document options, and default values for all others."""
+    """Return settings with the given document options, and default values for all other options."""
     docs = None if spec.num_docs is None else _numbers(spec.num_docs)
     if spec.supporting is not None and spec.noise is not None:
         raise UsageError(

@@ -28,7 +28,7 @@ class SystemCase:
         k: Number of documents to retrieve or read.
         corpus: ID of the corpus to search in end-to-end RAG; otherwise None.
         search: In the `search` testbed, a function that takes a query and a number of passages and returns passages
-            with `id` and `text`; otherwise None.
+            with `id` and `text` keys; otherwise None.
 
     Example:
         >>> @ragbed.system
@@ -64,8 +64,8 @@ def system(function: SystemFunction, *, name: str | None = None) -> System:
     """Mark a function as a RAG system that receives the case and builds its own prompt.
 
     The function, sync or async, receives a `SystemCase`. It must return the answer as a string, or a dictionary or
-    object with `answer` and, optionally, `contexts`: the passages that the answer is based on, as texts, corpus ids,
-    or dictionaries with `id` or `text`. `system` can be used as a decorator.
+    object with an `answer` and, optionally, a `contexts` field: the passages that the answer is based on, as texts,
+    corpus IDs, or dictionaries with an `id` or `text` key. `system` can be used as a decorator.
 
     Args:
         function: The function that implements the RAG system.
@@ -89,7 +89,7 @@ ModelLike: TypeAlias = ModelObject | Sequence[ModelObject] | Mapping[str, ModelO
 
 
 class ModelSource(NamedTuple):
-    """A model to evaluate: its model string, its display name, and its object, unless it was given as a string."""
+    """A model to evaluate: its model string, its display name and, if it was given as an object, that object."""
 
     name: str
     label: str

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from ragbed.runs.sharding import Shard
     from ragbed.schema import Case
 
-# Prefixes of models that do not return log-probabilities.
+# Prefixes of the model strings for models that do not return log-probabilities.
 _WITHOUT_LOGPROBS = ("anthropic/", "http/", "https/", "python/", "scripted/", "baseline/")
 _LOGGER = logging.getLogger("ragbed")
 
@@ -184,7 +184,7 @@ def _open_models(
 
 
 def read_floors(gates: Sequence[str]) -> list[Floor]:
-    """Return the gates given by `fail_under`."""
+    """Return the gates that `fail_under` defines."""
     if not gates:
         return []
     from ragbed.analysis.gates import parse_floor
@@ -193,7 +193,7 @@ def read_floors(gates: Sequence[str]) -> list[Floor]:
 
 
 def _read_conditions(spec: RunSpec, floors: Sequence[Floor]) -> list[Condition]:
-    """Return the conditions given by `until`."""
+    """Return the stopping conditions that `until` defines."""
     if not spec.until:
         return []
     if spec.shard is not None:
@@ -247,7 +247,7 @@ def _sampling(preset: Preset | None, spec: RunSpec) -> Sampling:
 
 
 def _stored_sampling(sampling: Sampling, spec: RunSpec) -> dict[str, str]:
-    """Return the request settings. Unset ones are omitted, as in runs from earlier versions."""
+    """Return the request settings. Unset settings are omitted, as in runs from earlier versions."""
     limit = AUTO if sampling.raises_limit else str(sampling.max_tokens)
     temperature = NONE if sampling.temperature is None else str(sampling.temperature)
     stored = {"temperature": temperature, "top_p": str(sampling.top_p), "max_tokens": limit}

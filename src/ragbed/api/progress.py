@@ -91,7 +91,7 @@ class Bars(Progress, ABC):
 
 
 class TerminalBars(Bars):
-    """Progress bars on a terminal, which are removed at the end."""
+    """Terminal progress bars that are removed at the end of a run."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic, console: Console | None = None) -> None:
         super().__init__(clock)
@@ -121,7 +121,7 @@ class TerminalBars(Bars):
 
 
 class NotebookBars(Bars):
-    """Progress bars below a notebook cell, where they remain after the run."""
+    """Notebook progress bars that remain below the cell after a run."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__(clock)

@@ -1,4 +1,4 @@
-"""Rank the models of one or several runs."""
+"""Rank the models in one or more runs."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class RankingResult(TableResult):
 
 @checked
 def rank(runs: RunsLike, *, track: str = "robust") -> RankingResult:
-    """Rank all models in the runs on the questions they share, with a paired test for each pair.
+    """Rank all models in the runs on shared questions, with a paired test for each pair.
 
     Args:
         runs: One run with several models, or several runs.

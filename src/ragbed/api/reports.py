@@ -61,7 +61,7 @@ def report(
     out: str | Path | None = None,
     words: Literal["en", "zh"] | None = None,
 ) -> ReportResult:
-    """Write tables, figures and a summary of one or more runs, alongside the paper's values.
+    """Write tables, figures and a summary of one or more runs, with the paper's values for comparison.
 
     Args:
         runs: Runs, folders of runs, or aggregate files (`score(…, sums=FILE)`).

@@ -33,7 +33,7 @@ _OWN_HEADERS = frozenset(
 )
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}")
 _MAX_THINKING = 1_000_000
-_MAX_TEMPERATURE = 100  # Maximum temperature, far above what any provider accepts; larger numbers are typing errors.
+_MAX_TEMPERATURE = 100  # Maximum temperature, far above what any provider accepts; larger values are probably typos.
 
 
 def read_request_options(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -144,7 +144,9 @@ def read_headers(value: object) -> dict[str, str]:
                 f"`header`: the value for {name.strip()} must not contain line breaks or non-ASCII characters."
             )
         if name.strip().lower() in _OWN_HEADERS:
-            raise UsageError(f"`header`: {name.strip()} is set automatically and cannot be overridden. Remove it.")
+            raise UsageError(
+                f"`header`: {name.strip()} is set automatically and cannot be overridden. Remove this header."
+            )
         headers[name.strip()] = content.strip()
     return headers
 

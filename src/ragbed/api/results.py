@@ -129,7 +129,7 @@ def _text(value: object) -> str:
 
 
 def _markup(cell: str) -> str:
-    """Return a cell as HTML, with the interval in a lighter colour."""
+    """Return a cell as HTML, with any interval in a lighter colour."""
     number, bracket, interval = _escape(cell).partition(" [")
     return f"{number} <span style='{_FAINT}'>[{interval}</span>" if bracket else number
 
@@ -372,7 +372,7 @@ def _flat(trial: dict[str, Any]) -> dict[str, Any]:
 
 
 def _to_records(table: ReportTable) -> Records:
-    """Convert a report table to records: plain numbers in the rows, percentages with intervals when printed."""
+    """Convert a report table to records that contain plain numbers but print as percentages with intervals."""
     from ragbed.reporting.numbers import show, show_asked
 
     rows, shown = [], []

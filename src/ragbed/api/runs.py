@@ -141,7 +141,7 @@ def execute(job: Job, watch: Callable[[str, CallProgress], None]) -> None:
 def forecast(
     model: ModelLike, data: DataLike, *, progress: bool | Progress = True, **options: Unpack[RunOptions]
 ) -> Records:
-    """Evaluate five cases with each model, and forecast calls, tokens, cost and time, like `ragbed run --dry-run`.
+    """Evaluate each model on five cases, and forecast calls, tokens, cost and time, like `ragbed run --dry-run`.
 
     The parameters are those of `run`. Nothing is stored.
 
@@ -155,7 +155,7 @@ def forecast(
 
 
 def forecast_job(job: Job) -> list[Forecast]:
-    """Evaluate five cases with each model of a job, and forecast calls, tokens, cost and time."""
+    """Evaluate each model of a job on five cases, and forecast calls, tokens, cost and time."""
     from ragbed.runs.forecast import forecast as forecast_model
 
     cases = [case for case in job.cases() if case.feasible]

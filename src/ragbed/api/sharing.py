@@ -154,7 +154,7 @@ def import_results(
     model: str | None = None,
     **layout: Unpack[LayoutKeywords],
 ) -> ImportResult:
-    """Import a cassette, external answers, or results of the original code or another harness as a run.
+    """Import a cassette, external answers, or results from the original code or another harness as a run.
 
     Args:
         files: The files to import.

@@ -1,4 +1,4 @@
-"""The parameters of a run, which are validated on construction."""
+"""The parameters of a run, validated when a `RunSpec` is created."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class RunOptions(LayoutKeywords, CallKeywords, total=False):
 class RunSpec:
     """The specification of a run: the models, the data, and the options of `ragbed run` under the same names.
 
-    Parameters that take several values accept a single value, a list, or a comma-separated string.
+    Multi-value parameters accept a single value, a list, or a comma-separated string.
 
     Attributes:
         model: Model string such as `openai/gpt-4o-mini`, an object that implements the `Model` protocol, a function
@@ -245,12 +245,12 @@ class RunSpec:
 
     @property
     def gates(self) -> tuple[str, ...]:
-        """Return the gates given by `fail_under`."""
+        """Return the gates that `fail_under` defines."""
         return (self.fail_under,) if isinstance(self.fail_under, str) else tuple(self.fail_under)
 
     @property
     def conditions(self) -> tuple[str, ...]:
-        """Return the conditions given by `until`."""
+        """Return the stopping conditions that `until` defines."""
         return (self.until,) if isinstance(self.until, str) else tuple(self.until)
 
 

@@ -58,7 +58,7 @@ def _match_case(original: str, false: str) -> str:
 
 
 def _write_quantity(original: str, wanted: Quantity, lang: Lang) -> str | None:
-    """Replace only the number in the original span, keeping its unit, sign and scale."""
+    """Replace only the number in the original span, keeping the unit, sign and scale."""
     quantities = FoldedResponse(fold(original, lang)).quantities
     parsed = next((quantity for quantity in quantities if quantity.value), None)
     if parsed is None or (parsed.unit != wanted.unit and parsed.unit and wanted.unit):
@@ -121,7 +121,7 @@ def _write_date(original: str, true: tuple[Date, ...], wanted: Date, lang: Lang)
 
 
 def _writer_like(token: str, name: str, value: int) -> Callable[[int], str] | None:
-    """Return a function that formats other numbers like a date token, or None if the token does not state `value`."""
+    """Return a function that formats numbers like a date token, or None if the token does not state `value`."""
     if token[0].isdigit():
         digits = token.rstrip("stndrh")
         if int(digits) == value:

@@ -22,7 +22,7 @@ _SHOWN = 5  # maximum number of supporting passages in the reader's prompt; equa
 
 
 def make_answers(build: Build) -> Iterator[Verified | Reject]:
-    """Yield the questions whose answer enough sources support and a reader model finds in the passages."""
+    """Yield the questions whose answer is supported by enough sources and found by a reader model in the passages."""
     drafts = {draft.id: draft for draft in build.read("questions", Draft)}
     complete = []
     for pool in build.read("stances", LabelledPool):
@@ -65,7 +65,7 @@ def source_of(passage: Passage) -> str:
 
 
 def limit_sources(passages: Sequence[Passage], most: int) -> tuple[Passage, ...]:
-    """Keep the first `most` passages per source and relevance label, in order; 0 means no limit."""
+    """Keep the first `most` passages per source and relevance label, or all passages if `most` is 0."""
     seen: Counter[tuple[str, str]] = Counter()
     kept = []
     for passage in passages:
@@ -94,7 +94,7 @@ class VerifiedQuestions:
     drafts: dict[str, Draft]
     probes: dict[str, Probe]
     pools: dict[str, tuple[Passage, ...]]
-    events: dict[str, str]  # event of each question; questions that share a supporting page have the same event
+    events: dict[str, str]  # event ID by question ID; questions that share a supporting page have the same event
 
 
 def read_verified(build: Build) -> VerifiedQuestions:
@@ -135,7 +135,7 @@ def _find_shortage(passages: Sequence[Passage], required: RecipePools) -> Proble
 
 
 def _find_hedge(passages: Sequence[Passage], draft: Draft) -> Problem | None:
-    """Return the problem if every source states the answer only as a guess or a preliminary figure."""
+    """Return a problem if every source states the answer only as a guess or a preliminary figure, otherwise None."""
     supports = of_stance(passages, "supports")
     sentences = [passage.text[slice(*passage.support)] for passage in supports if passage.support]
     if sentences and all(_is_hedged(sentence, draft) for sentence in sentences):

@@ -1,4 +1,4 @@
-"""Fetch and read articles from all sources; reject unsupported languages and duplicates, and record the reasons."""
+"""Fetch and read articles from all sources; reject duplicates and unsupported languages, and record the reasons."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ragbed.schema import Article, Hit, Reject
 
 PAGES_STEP = "pages"
 _OTHER_ZONES = timedelta(days=1)  # tolerance for future dates, because some time zones are a day ahead
-# Minimum length of an article in tokens; shorter texts, such as captions, contain too little for a question.
+# Minimum length of an article in tokens; shorter texts, such as captions, contain too few facts for a question.
 MIN_TOKENS = 40
 
 
@@ -151,7 +151,7 @@ async def _read(raw: RawDocument, source: ArticleSource, documents: DocumentFetc
 
 
 def _past_day(text: str | None, today: date) -> str | None:
-    """Return an ISO date without the time, or None if it is invalid or, as happens in some feeds, in the future."""
+    """Return the date part of an ISO timestamp, or None if the date is invalid or (as in some feeds) in the future."""
     try:
         day = date.fromisoformat((text or "")[:10])
     except ValueError:

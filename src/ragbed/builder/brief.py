@@ -32,7 +32,7 @@ _TAIL = (
 
 
 def _counted(english: str, chinese: str) -> re.Pattern[str]:
-    """Return a pattern that matches a number of questions: "2 combined ones", but not "2 combined cycle plants"."""
+    """Return a pattern that matches a question count such as "2 combined ones", but not "2 combined cycle plants"."""
     return re.compile(rf"{_LEAD}{_NUMBER}(?:(?:[a-z-]+\s+)?(?:{english})|[个道条]?(?:{chinese})){_TAIL}", re.IGNORECASE)
 
 
@@ -64,7 +64,7 @@ _OTHER_LANGS = re.compile(
 )
 _TOPIC = re.compile(r"\b(?:about|on)\s+(.+?)[.\s]*$|(?:关于|有关)(.+?)的|(?:关于|有关)(.+?)[。\s]*$", re.IGNORECASE)
 _DEFAULT_ITEMS, _MAX_PROPOSED = 20, 50
-# Number of items that the rules find per document of a few paragraphs, and the maximum number to propose.
+# Number of items that the rules find per document of a few paragraphs, and the maximum number of items to propose.
 _BY_RULES, _MAX_BY_RULES = 2.5, 300
 _MIN_PASSAGE = 60  # lowest value for the maximum passage length, in tokens: about two sentences
 
@@ -149,7 +149,7 @@ def _count(pattern: re.Pattern[str], brief: str) -> int | None:
 
 
 def _count_by_lang(brief: str) -> dict[Lang, int] | None:
-    """Return the number of questions in each language, if the brief states a number for every language."""
+    """Return the number of questions in each language, or None if the brief does not state all of these numbers."""
     text = _TOPIC.sub("", brief)
     for order in _BY_LANG:
         found = {
@@ -163,7 +163,7 @@ def _count_by_lang(brief: str) -> dict[Lang, int] | None:
 
 
 def _take_counts(brief: str) -> tuple[dict[str, int], str]:
-    """Return how many integration and counterfactual questions a brief requests, and the brief without the requests."""
+    """Return the numbers of integration and counterfactual questions in a brief, and the brief without the numbers."""
     counts, rest = {}, " ".join(brief.split())
     for kind, pattern in _KINDS.items():
         counts[kind] = _count(pattern, rest) or 0

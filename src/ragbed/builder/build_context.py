@@ -23,7 +23,7 @@ from ragbed.runs.engines.local import LocalEngine
 from ragbed.schema import Reject
 
 Thing = TypeVar("Thing", bound=msgspec.Struct)
-Problem: TypeAlias = tuple[str, str]  # outcome and reason of a rejection
+Problem: TypeAlias = tuple[str, str]  # the outcome and the reason for a rejection
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Build:
 
     @property
     def kept(self) -> Path:
-        """The folder for stored pages, responses and vectors, which is created if missing."""
+        """The folder for stored pages, responses and vectors. It is created if it does not exist."""
         folder = (self.keeper or self.folder) / "kept"
         folder.mkdir(parents=True, exist_ok=True)
         return folder

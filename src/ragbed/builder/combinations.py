@@ -27,8 +27,8 @@ from ragbed.text import guess_lang, to_terms
 
 STEP = "combinations"
 _MAX_USES = 2  # maximum number of pairs per question, so that no answer dominates
-# Maximum number of pairs to try per requested pair. Further pairs are less similar and rarely fit, and each attempt
-# reads all passages of both questions.
+# Maximum number of pairs to try per requested pair. Further pairs are less similar and rarely usable, and each
+# attempt reads all passages of both questions.
 _TRIES = 50
 # Maximum number of pairs to consider, most similar first; the number of pairs is quadratic in the number of questions.
 _MAX_PAIRS = 1_000_000
@@ -40,7 +40,7 @@ _Pools: TypeAlias = Mapping[str, Sequence[Passage]]
 
 
 def make_combinations(build: Build) -> Iterator[Combination | Reject]:
-    """Yield combined questions, starting with the most similar pairs in each language."""
+    """Yield combined questions, starting with the most similar pairs of questions in each language."""
     wanted = {lang: wanted_of(build.recipe, "integration", lang) for lang in build.recipe.langs}
     if not any(wanted.values()):
         return
@@ -177,7 +177,7 @@ def _check_question(question: str, pair: tuple[Draft, Draft]) -> Problem | None:
 
 
 def _is_included(draft: Draft, pair: tuple[Draft, Draft], question: str) -> bool:
-    """Check that a combined question contains a part's years, most of its words and most words unique to that part."""
+    """Check that a combined question contains the years, most words and most distinctive words of the given part."""
     lang = draft.lang
     folded, own = fold(question, lang), find_anchors(draft.question, lang)
     (other,) = (find_anchors(part.question, lang) for part in pair if part is not draft)

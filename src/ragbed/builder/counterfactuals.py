@@ -23,7 +23,7 @@ from ragbed.text import to_terms
 STEP = "falsehoods"
 REWRITE_STEP = "rewrites"
 _MAX_TOKENS = (
-    700  # maximum tokens per response; a 300-token passage can have 600 in tokenizers not designed for Chinese
+    700  # maximum number of tokens per response; a Chinese passage of 300 tokens has up to 600 in some tokenizers
 )
 # Maximum number of similar questions whose answers are tried; answers to less similar ones are not plausible.
 _MAX_OTHERS = 50

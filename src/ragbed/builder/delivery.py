@@ -121,7 +121,7 @@ def check_recipe(folder: Path, lock: Lock, recipe: Recipe) -> None:
 
 
 def check_lock(folder: Path, old: Lock, new: Lock) -> None:
-    """Raise an error that names the first difference between a build and its lock, if there is one."""
+    """Raise an error that names the first difference if a build does not match its lock."""
     for name in ("ragbed", "encoders", "prompts", "sources", "pages", "steps", "files"):
         was, now = getattr(old, name), getattr(new, name)
         if was != now:

@@ -24,8 +24,8 @@ from ragbed.scoring.robust.gold import GoldSlot, prepare
 from ragbed.scoring.robust.normalise import fold
 from ragbed.text import guess_lang, split_sentences
 
-# Maximum number of words or characters in an answer. RGB's longest answers have 9 and 22; longer ones are sentences,
-# which responses do not repeat verbatim.
+# Maximum number of words or characters in an answer. RGB's longest answers have 9 words or 22 characters; longer
+# ones are sentences, which responses do not repeat verbatim.
 _MAX_ANSWER = {"en": 10, "zh": 24}
 _MIN_QUESTION = {"en": 5, "zh": 7}  # minimum number of words or characters; shorter questions cannot name their subject
 _YES_NO = {
@@ -67,7 +67,7 @@ _NAME_HAN = 4  # minimum number of characters before a phrase that refers back, 
 # Signs that a question names its subject: a capital letter inside a sentence, or a quotation mark.
 _NAMED = re.compile(r"(?<!^)(?<![.?!] )[A-Z]|[\"“‘《]")
 _WHO = {"en": re.compile(r"^who(?:m|se)?\b", re.IGNORECASE), "zh": re.compile("谁|何人|哪位")}
-# Answers that do not name a specific person, which small models sometimes give.
+# Answers that small models sometimes give instead of a specific person's name.
 _NOBODY = {
     "en": re.compile(
         r"(?:organi[sz]ers|friends|officials|winners|police|residents|authorities|experts|researchers"
@@ -75,7 +75,7 @@ _NOBODY = {
     ),
     "zh": re.compile("[有相]关部门|主办方|警方|当局|官方|专家|记者|居民|市民|网友"),
 }
-# Names in the examples of the prompts (prompts/build), which small models copy into their questions.
+# Names from the examples in the prompts (prompts/build); small models may copy these names into their questions.
 EXAMPLES = ("Orsa", "Velden", "Halvorsen", "Lund Bridge", "Ferri", "云溪", "沈知远", "青浦大桥", "顾长风")
 _ARTICLE = re.compile(r"^(?:an?|the) ")
 # Minimum share of the question's words in the preceding sentence, if the answer's sentence contains none of them.
@@ -125,7 +125,7 @@ def draft_question(block: dict[str, str], lang: Lang, article: Article | None) -
 
 
 def find_faults(question: str, answer: str, lang: Lang) -> Iterator[Problem]:
-    """Yield the outcome and reason for each fault in a question and its answer; faults in the content come last."""
+    """Yield an outcome and a reason for each fault in a question and its answer, with content faults last."""
     if not question or is_nothing(question) or question[-1] not in "?？":
         yield "no-question", f"the generator returned no question: {question!r}"
     if not answer or is_nothing(answer):
@@ -234,13 +234,13 @@ def _other_years(question: str, sentences: Sequence[str], answer: str, lang: Lan
 
 
 def _is_about(question: str, sentences: Sequence[str], place: int, lang: Lang) -> bool:
-    """Check that a sentence contains one of the question's words, or the previous sentence contains most of them."""
+    """Check that a sentence contains one of the question's words, or that the previous one contains most of them."""
     anchors, before = find_anchors(question, lang), sentences[place - 1] if place else ""
     return share_of(anchors, sentences[place], lang) > 0 or share_of(anchors, before, lang) >= _BEFORE
 
 
 def is_alias(alias: str, answer: str, question: str, lang: Lang) -> bool:
-    """Check that another spelling of an answer is equivalent: the same value, the same letters, or the initials."""
+    """Check that an alias has the same value or the same letters as the answer, or is its initials."""
     if any(find_faults(question, alias, lang)):
         return False
     mine, other = slot_of(question, answer, lang), slot_of(question, alias, lang)

@@ -22,7 +22,7 @@ from ragbed.schema import Answer, Question
 from ragbed.scoring.robust.gold import GoldSlot, prepare
 from ragbed.text import squeezed
 
-_MAX_RATIO = 10  # maximum ratio between a false and a true number; a larger difference is not plausible
+_MAX_RATIO = 10  # maximum ratio between a false and a true number; a larger ratio is not plausible
 _PARTS = re.compile(r"[ ·・•]+")
 _UNTOUCHED = {"inside", "figure"}  # mentions found by these rules are not replaced, but `check_edit` reports them
 _LENGTHS = (0.7, 1.4)  # minimum and maximum length of a rewritten passage relative to the edited one
@@ -86,7 +86,7 @@ def edit_passage(question: Question, fake: Answer, text: str) -> Edit:
 
 
 def _full_span(text: str, mention: AnswerMention, aliases: tuple[str, ...]) -> tuple[int, int]:
-    """Return a mention's span, extended to the longest alias that ends there, without a trailing space or comma."""
+    """Return a mention's span, extended to the longest alias with the same end, without a trailing space or comma."""
     end = mention.start + len(text[mention.start : mention.end].rstrip(" \n,，"))
     longest = max((len(alias) for alias in aliases if text[:end].lower().endswith(alias.lower())), default=0)
     return min(mention.start, end - longest), end
@@ -167,7 +167,7 @@ def _is_shared(question: Question, fake: Answer, edited: str) -> bool:
 
 
 def _dependent_forms(question: Question, fake: Answer, edited: str) -> list[str]:
-    """Return words derived from the true answer, e.g. Croatian, that are not in the question or the false answer."""
+    """Return words derived from the true answer, e.g. Croatian, except those in the question or in the false answer."""
     known = f"{question.question} {spell(fake)}".lower()
     names = [alias for aliases in question.answer for alias in aliases if alias.replace(" ", "").isalpha()]
     stems = {word[: max(5, len(word) - 2)] for alias in names for word in alias.split() if word[0].isupper()}
@@ -188,7 +188,7 @@ def ask_rewrite(question: Question, fake: Answer, edited: str) -> str:
 
 
 def check_rewrite(question: Question, fake: Answer, edited: str, rewritten: str) -> list[str]:
-    """Return the faults in a rewritten passage, which must stay close to the edited one, or an empty list."""
+    """Return the faults in a rewritten version of an edited passage, or an empty list if it is valid."""
     faults = check_edit(question, fake, "", rewritten) if rewritten.strip() else []
     least, most = (share * len(edited) for share in _LENGTHS)
     if not least <= len(rewritten) <= most:

@@ -107,7 +107,7 @@ class _StoringExtractor:
         stored = self._memory.find_answer(key)
         if stored is not None:
             result = msgspec.msgpack.decode(stored, type=ReadResult)
-            if result.outcome == "ok" or self._locked:  # otherwise, retry, because the machine may have been busy
+            if result.outcome == "ok" or self._locked:  # retry failures, because the machine may have been busy
                 return result
         result = await self._hand.do(job)
         self._memory.keep_answer(key, msgspec.msgpack.encode(result))
@@ -147,7 +147,7 @@ def drain(stream: AsyncGenerator[Thing, None]) -> Iterator[Thing]:
     """Yield an asynchronous generator's items synchronously, and close the generator at the end."""
     received: list[Thing] = []
 
-    async def receive() -> None:  # has no return value, because asyncio.Runner includes a task's result in its repr
+    async def receive() -> None:  # returns nothing, because asyncio.Runner calls repr on the task's result
         received.append(await anext(stream))
 
     with asyncio.Runner() as runner:
@@ -166,7 +166,7 @@ def drain(stream: AsyncGenerator[Thing, None]) -> Iterator[Thing]:
 
 
 def _end_tasks(runner: asyncio.Runner) -> None:
-    """Cancel the tasks of an event loop that a signal handler interrupted, so that the loop can close resources."""
+    """Cancel the tasks of an event loop that a signal handler interrupted, so that the loop can close its resources."""
 
     async def cancel_others() -> None:
         others = asyncio.all_tasks() - {asyncio.current_task()}

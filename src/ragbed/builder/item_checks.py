@@ -87,7 +87,7 @@ class CheckedItem:
         return [Question(question=question, lang=item.lang, answer=(aliases,)) for question, aliases in pairs]
 
     def sentences_of(self, part: int) -> list[str]:
-        """Return the sentences that state one part of the answer, one per supporting passage."""
+        """Return the sentence that states the given part of the answer in each supporting passage."""
         own = [passage for passage in self.supports if passage.part in (None, part)]
         found = []
         for passage in own:
@@ -218,7 +218,7 @@ def _shared_words(part: Question, sentence: str) -> frozenset[str]:
 
 
 def _other_value(part: Question, sentence: str, own: str) -> str:
-    """Return a value of the answer's type from a sentence, or an empty string if it has none or states the answer."""
+    """Return another value of the answer's type from a sentence that does not state the answer, or an empty string."""
     if any(find_answer(part, sentence)):
         return ""
     slot = slot_of(part.question, part.answer[0][0], part.lang)
@@ -254,7 +254,7 @@ def check_distractors(checked: CheckedItem) -> Iterator[str]:
 
 
 def check_edits(checked: CheckedItem) -> Iterator[str]:
-    """Find counterfactual documents that are not false, or that change more than the answer."""
+    """Find invalid false answers, and counterfactual documents that change more than the answer."""
     item = checked.item
     if item.fake is None:
         return
@@ -286,7 +286,7 @@ def _differs_only(item: Item, original: str, edited: str) -> bool:
 
 
 def check_parts(checked: CheckedItem) -> Iterator[str]:
-    """Find integration items that a single document answers, or whose parts have the same answer."""
+    """Find integration items whose question a single document answers or whose parts have the same answer."""
     item = checked.item
     if len(item.answer) == 1:
         return
@@ -335,7 +335,7 @@ CHECKS: dict[str, Callable[[CheckedItem], Iterator[str]]] = {
 
 
 def check_item(checked: CheckedItem) -> Iterator[tuple[str, str]]:
-    """Lazily yield the name and reason of each failed check, because one failure is enough to reject an item."""
+    """Lazily yield each failed check's name and reason, because one failure is enough to reject an item."""
     for name, check in CHECKS.items():
         for reason in check(checked):
             yield name, reason

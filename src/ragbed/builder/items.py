@@ -22,7 +22,7 @@ from ragbed.scoring.robust.normalise import fold
 from ragbed.text import plain, squeezed
 
 STEP = "items"
-# File suffixes and their names in the recipe; `fluent` files contain the rewritten passages of `fact` files.
+# File suffixes and their names in the recipe; `fluent` files contain rewritten passages from `fact` files.
 KINDS = {"base": "base", "int": "integration", "fact": "counterfactual", "fluent": "counterfactual"}
 # Maximum number of aliases per part of an answer; pages rarely contain more, and each alias may match by chance.
 _MAX_ALIASES = 6
@@ -96,7 +96,7 @@ def make_candidates(build: Build) -> Iterator[tuple[str, Item]]:
 
 
 def make_items(build: Build) -> Iterator[Item | Reject]:
-    """Yield the requested number of items per language and kind, from those that reach the score threshold."""
+    """Yield the requested number of items per language and kind from the items that reach the score threshold."""
     recipe = build.recipe
     scored = list(build.read("checks", ScoredItem))
     labels = read_labels(recipe.generator, recipe.questions.prompt)

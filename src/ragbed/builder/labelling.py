@@ -1,4 +1,4 @@
-"""Label a passage by whether it gives the answer, only mentions it, or does neither (docs/reference/build.md).
+"""Label a passage by whether it states the answer, only mentions it, or does neither (docs/reference/build.md).
 
 `label_plainly` is RGB's rule: a document that contains the answer is positive, and any other is negative.
 `label_passage` is our rule: the passage must contain the answer in some form, assert it, and be about the question's
@@ -29,11 +29,11 @@ STANCES: dict[Label, Stance | None] = {
     "contradicting": "distracts",
     "random": "distracts",
 }
-# Minimum share of the question's terms for a passage to be about the question: the mean of the share in the passage and
-# the share in the sentences around the answer. On zh_refine, this minimum keeps 97% of the positives, and 14% of other
-# questions' documents that happen to contain the answer; 0.2 keeps 99% and 19%, and 0.5 keeps 91% and 8%.
+# Minimum share of the question's terms for a passage to be about the question. The share is averaged over the passage
+# and the sentences around the answer. On zh_refine, 0.3 keeps 97% of the positives, and 14% of other questions'
+# documents that happen to contain the answer; 0.2 keeps 99% and 19%, and 0.5 keeps 91% and 8%.
 _SUPPORTED = 0.3
-_RANDOM = 0.1  # share of question words below which a passage is unrelated, as are a tenth of zh_refine's negatives
+_RANDOM = 0.1  # minimum share of a question's words in a related passage; a tenth of zh_refine's negatives have less
 
 
 # Minimum share of a question's words that a supporting passage must contain to count as stating the answer. On the
@@ -60,7 +60,7 @@ class _View(NamedTuple):
         return share_of(self.anchors, self.read(around), self.question.lang)
 
     def share_around(self, mention: AnswerMention) -> tuple[float, float, int]:
-        """Return the shares of the question's terms near a mention and in its sentence, and the negated sentence index.
+        """Return the shares of the question's terms near a mention and in its sentence, and minus the sentence's index.
 
         The index is negated so that the first sentence wins a tie.
         """

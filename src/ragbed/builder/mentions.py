@@ -1,7 +1,7 @@
-"""Find the answer in a passage by typed matching, or by plain containment if typed matching finds nothing.
+"""Find the answer in a passage by typed matching, or by substring search if typed matching finds nothing.
 
 Typed matching reads "$44bn" as 44 billion and 27/10/2017 as 27 October 2017. RGB's documents were labelled by
-plain containment. If neither finds anything, the text does not contain the answer as far as rules can tell.
+substring search. If neither finds anything, the text does not contain the answer as far as rules can tell.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def _figures(
 
 @lru_cache(maxsize=4096)
 def _values(alias: str, lang: Lang) -> frozenset[Decimal]:
-    """Return the possible values of the number at the start of an alias, or an empty set if it has too few digits."""
+    """Return the possible values of an initial number in an alias, or an empty set if the number has too few digits."""
     first = (quantity.value for quantity in FoldedResponse(fold(alias, lang)).quantities if quantity.start == 0)
     return frozenset(value for value in first if len(value.normalize().as_tuple().digits) >= _MIN_DIGITS)
 

@@ -54,7 +54,7 @@ class BuildModelClient:
         if not request.cases:
             return {}
         sampling = structs.replace(self._sampling, temperature=request.temperature, max_tokens=request.max_tokens)
-        # Each model and setting has its own folder, so that responses never mix.
+        # Each combination of model and settings has its own folder, to keep the responses separate.
         digest = hashlib.sha256(f"{request.model} {sampling.key()}".encode()).hexdigest()[:8]
         folder = self._folder / f"{request.task}-{digest}"
         found = _group(_results(folder), request)

@@ -90,7 +90,7 @@ def unique_cases(cases: Iterable[Case]) -> list[Case]:
 
 
 def spell(answer: Answer) -> str:
-    """Format an answer for a prompt, with one line per part and its aliases."""
+    """Format an answer for a prompt, with one line for each part and its aliases."""
     return "\n".join(" / ".join(aliases) for aliases in answer)
 
 

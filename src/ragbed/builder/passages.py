@@ -1,4 +1,4 @@
-"""Split articles into passages of similar length: whole sentences with at most 300 tokens, as in the paper.
+"""Split articles into passages of similar length that contain whole sentences and at most 300 tokens, as in the paper.
 
 `semchunk` is not used because it ignores the Chinese full stop and splits Chinese sentences at arbitrary positions.
 
@@ -20,8 +20,8 @@ from ragbed.builder.records import FetchedPage
 from ragbed.schema import Article, Chunk
 from ragbed.text import split_sentences
 
-MAX_TOKENS = 300  # maximum length of a passage, as in the paper (Data construction)
-SPLITTER_VERSION = 1  # increase when the same article is split differently, so that stored passages are recreated
+MAX_TOKENS = 300  # maximum length of a passage in tokens, as in the paper (section "Data construction")
+SPLITTER_VERSION = 1  # increase it when articles are split differently, so that stored passages are recreated
 _ARTICLES_PER_JOB = 32
 _CLAUSE_ENDS = "，、；：,;:—"
 _ONE_EACH = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"

@@ -41,8 +41,8 @@ from ragbed.schema import Reject
 
 _CODE = 7  # version of the steps; increase it when any step creates different records from the same input
 _STATE = "done.json"
-# Outcomes that may differ next time, because a model, an engine or a host failed. The next build repeats every step
-# with such an outcome.
+# Outcomes that may differ in another build, because a model, an engine or a host failed. The next build repeats every
+# step with such an outcome.
 _TRANSIENT = frozenset({"error", "auth", "quota", "rate", "server", "timeout", "connect", "dns", "cut", "protocol"})
 
 

@@ -62,7 +62,7 @@ def sift(texts: Sequence[str], labellings: Sequence[Labelling]) -> list[str]:
 
 
 def find_shortcuts(question: Question, texts: Sequence[str]) -> list[int]:
-    """Return the indexes of passages that state every part of a multi-part answer and make integration unnecessary."""
+    """Return the indexes of passages that make integration unnecessary by stating every part of a multi-part answer."""
     if len(question.answer) == 1:
         return []
 
@@ -118,7 +118,7 @@ class _Job(NamedTuple):
 
 
 def make_pools(build: Build) -> Iterator[LabelledPool | Reject]:
-    """Label passages with rules (and a judge if the recipe names one), and drop those that cannot be in one item."""
+    """Label passages with rules (and a judge if the recipe names one); drop those that cannot be in the same item."""
     drafts = {draft.id: draft for draft in build.read("questions", Draft)}
     ranked = [(drafts[record.question], record.candidates) for record in build.read("ranking", Ranked)]
     judged = _ask(build, ranked)
@@ -176,7 +176,7 @@ def _ask(build: Build, ranked: Sequence[tuple[Draft, Sequence[Candidate]]]) -> _
 def _check_judge(
     build: Build, ranked: Sequence[tuple[Draft, Sequence[Candidate]]], opinions: _Opinions
 ) -> Iterator[Reject]:
-    """Warn if a judge nearly always returns the same verdict, as small models do."""
+    """Warn if a judge nearly always returns the same verdict, as small models often do."""
     for lang in build.recipe.langs if opinions else ():
         own = [_case(draft, candidate).case for draft, pool in ranked if draft.lang == lang for candidate in pool]
         verdicts = Counter(find_verdict(opinions[name][0].reply or "", VERDICTS) for name in own)

@@ -77,7 +77,7 @@ class Promise(Struct, frozen=True, kw_only=True):
 
 @cache
 def read_labels(generator: str, prompt: str) -> tuple[CalibrationLabel, ...]:
-    """Return the labelled items that the rules, or models with the given prompt, created; most prompts have none."""
+    """Return the labelled items created by the rules or with the given prompt; most prompts have none."""
     kind = GENERATOR if generator == GENERATOR else prompt
     source = files("ragbed.builder") / "calibration.jsonl"
     lines = source.read_bytes().splitlines()
@@ -179,7 +179,7 @@ def write_promises(folder: Path, promises: Mapping[str, Promise]) -> None:
 
 
 def read_promises(folder: Path) -> dict[str, Promise]:
-    """Return the estimates in a build's folder by item file, or an empty dictionary if there are none."""
+    """Return the estimates in a build's folder, keyed by item file, or an empty dictionary if there are none."""
     path = folder / PROMISES
     try:
         return msgspec.json.decode(read_regular(path), type=dict[str, Promise])
@@ -190,7 +190,7 @@ def read_promises(folder: Path) -> dict[str, Promise]:
 
 
 def _threshold(labels: Sequence[CalibrationLabel], wanted: float) -> float:
-    """Return the lowest tested threshold whose lower bound is high enough, or a value above 1 if there is none."""
+    """Return the lowest tested threshold that guarantees the requested precision, or a value above 1 if none does."""
     scores = sorted((label.score for label in labels), reverse=True)
     for thirds in _THIRDS:
         threshold = 0.0 if thirds == max(_THIRDS) else scores[len(scores) * thirds // max(_THIRDS) - 1]

@@ -60,7 +60,7 @@ def _knows(case: Case, completions: Sequence[Completion]) -> bool:
 
 
 def _first_day(build: Build) -> str:
-    """Return the latest declared cut-off date plus the margin in ISO format, or an empty string if there is none."""
+    """Return the latest declared cut-off date plus the margin, in ISO format, or an empty string if there is none."""
     gate = build.recipe.gate
     last = max(gate.cutoffs.values(), default="")
     return (date.fromisoformat(last) + timedelta(days=gate.margin_days)).isoformat() if last else ""

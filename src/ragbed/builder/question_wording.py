@@ -26,8 +26,8 @@ _ASKED = re.compile(
 _ARTICLES = frozenset({"the", "a", "an"})
 _DO = frozenset({"do", "does", "did"})
 _AUXILIARIES = frozenset({"is", "are", "was", "were", "has", "have", "had"})
-_OPENING = frozenset({"when", "and", "but"})  # first words of a sentence that a question leaves out
-# Words at the start of a phrase that limits the statement; a question must keep such a phrase.
+_OPENING = frozenset({"when", "and", "but"})  # words at the start of a sentence that a question may omit
+# Words at the start of a phrase that limits the statement; a question must contain such a phrase.
 _LIMIT = re.compile(
     r"\s*(?:including|excluding|except|plus|without|with|if|unless|only|at|in|on|by|to|during|for|per|from|after|before"
     r"|as|since|until|among|not|compared|under|over|between|within)\b",
@@ -38,7 +38,7 @@ _JOINED = re.compile(rf"\b(?:and|but|or|then) (?:[a-z]+ly )?{VERB.pattern}")
 _RELATIVE = re.compile(r"\S \b(?:that|which|who|whom|whose|where|when|while|because|although|as)\b")
 # Two nouns after a number, of which the number counts only the first: "lockers and a café".
 _OTHERS = re.compile(r" [a-z-]+ and (?:an?|the|one|two|three|\d[\d.,]*) [^\d]+$")
-# Past forms of irregular verbs, by their base form.
+# Past forms of irregular verbs, keyed by base form.
 _PAST = {
     "be": "were", "bear": "bore", "beat": "beat", "become": "became", "begin": "began", "break": "broke",
     "bring": "brought", "build": "built", "buy": "bought", "catch": "caught", "choose": "chose", "come": "came",
@@ -76,7 +76,7 @@ class Value(NamedTuple):
 
 
 def find_rewording(question: str, value: Value, lang: Lang) -> str:
-    """Return what a question changes besides asking for the value, or an empty string if it changes nothing else."""
+    """Return a change that a question makes to its sentence besides asking for the value, or an empty string."""
     return next(_find_english(question, value) if lang == "en" else _find_chinese(question, value), "")
 
 
@@ -131,7 +131,7 @@ def _find_english(question: str, value: Value) -> Iterator[str]:
 
 
 class _Part:
-    """The words between two punctuation marks in a sentence, and whether the question contains each of them."""
+    """The words between two punctuation marks in a sentence, and whether the question contains each word."""
 
     def __init__(self, text: str, words: list[str] | None = None) -> None:
         self.text = text
@@ -144,7 +144,7 @@ class _Part:
         return next((at for at in places if _is_same(word, self.words[at], is_verb)), None)
 
     def left_out(self) -> list[str]:
-        """Return the words that the question does not contain."""
+        """Return the words in this part that the question does not contain."""
         return [word for word, is_kept in zip(self.words, self.kept, strict=True) if not is_kept]
 
 
@@ -177,7 +177,7 @@ def _compare(rest: list[str], parts: list[_Part], own: int) -> Iterator[str]:
 
 
 def _find_left_out(parts: list[_Part], own: int) -> Iterator[str]:
-    """Yield the words wrongly left out of a question; only complete parts without the value may be left out."""
+    """Yield the words wrongly left out of a question; it may omit only complete parts that do not contain the value."""
     for number, part in enumerate(parts):
         left = part.left_out()
         if number == own:

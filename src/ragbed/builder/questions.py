@@ -32,8 +32,8 @@ _MAX_CHARS = 12_000  # maximum length of an article in a prompt, about 3,000 wor
 _SHOWN_CHARS = 100  # maximum number of characters that a rejection reason quotes from an invalid response
 _MAX_BY_RULES = 8  # maximum number of questions that the rules write about an article, regardless of per_article
 _MIN_BATCH = 8  # minimum number of articles per batch; otherwise, the last few drafts would take one round each
-# Minimum share of common words for two questions with the same answer to count as duplicates. Paraphrases share half of
-# their words; questions about different facts with the same answer (e.g. a year) share less than a third.
+# Minimum share of words in common at which two questions with the same answer count as duplicates. Paraphrases share
+# half of their words; questions about different facts with the same answer (e.g. a year) share less than a third.
 _SAME = 0.5
 
 # Faults that a generator can repair by writing the question or the answer differently.
@@ -154,7 +154,7 @@ def drafts_wanted(build: Build, lang: Lang) -> int:
 
 
 def _rank(build: Build, name: str) -> bytes:
-    """Return a pseudo-random sort key for an article, which does not change when articles are added."""
+    """Return an article's pseudo-random sort key, which does not change when articles are added."""
     return hashlib.sha256(f"{build.recipe.seed}\0{name}".encode()).digest()
 
 
@@ -263,7 +263,7 @@ def _read_blocks(
 
 
 def _from_siblings(language: _Language) -> Iterator[Draft | Reject]:
-    """For each of the first drafts, yield a question from a similar article, to obtain pairs that can be combined."""
+    """Yield questions from articles similar to those of existing drafts, to obtain pairs that can be combined."""
     enough = language.enough("integration")
     if not enough or language.build.recipe.generator == GENERATOR:
         return

@@ -61,7 +61,7 @@ def _rank(
         return
     nearest = [_candidate(own[chunk.article], chunk, near) for chunk, near in passages.nearest(draft, own)]
     snippets = [_snippet(hit, page) for hit, page in found if hit.snippet.strip()]
-    # The local engine takes its snippets from the passages, so the snippets would be duplicates.
+    # The local search engine takes its snippets from the passages, so the snippets would be duplicates.
     extra = [] if build.recipe.search.engine == "local" else snippets
     yield Ranked(question=draft.id, candidates=(*nearest, *extra))
 
@@ -129,7 +129,7 @@ class _Passages(RecordIndex[Chunk]):
         return self.read(self._offsets[place])
 
     def _encode(self, build: Build, encoder: Encoder) -> Matrix:
-        """Encode all passages into a file, to which a resumed build appends the missing vectors."""
+        """Store the vectors of all passages in a file, to which a resumed build appends the missing ones."""
         width, count = encoder.encode(["?"], "passage").vectors.shape[1], len(self._offsets)
         path = build.kept / f"vectors-{self._mark(build, encoder)}.f32"
         done = path.stat().st_size // (4 * width) if path.exists() else 0

@@ -26,7 +26,7 @@ _LAST_DAY = "9000-01-01"  # latest date to which a margin can be added without a
 
 
 class _Part(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A table in a recipe, which must not have unknown fields."""
+    """A table in a recipe. Unknown fields are not allowed."""
 
 
 class RecipeCounts(_Part, frozen=True, kw_only=True):
@@ -62,7 +62,7 @@ class RecipeGate(_Part, frozen=True, kw_only=True):
     models: tuple[str, ...] = ()  # reference models for closed-book calls; by default, the generator
     samples: int = 1  # number of responses per model and question; the majority decides
     cutoffs: dict[str, str] = {}  # knowledge cut-off date per model; events must be later than all of them
-    margin_days: int = 30  # days to add to a cut-off, because announced events are known before they happen
+    margin_days: int = 30  # number of days to add to a cut-off, because announced events are known before they happen
     # Files or folders with training data; no questions are written about articles found in them.
     corpora: tuple[str, ...] = ()
 
@@ -74,12 +74,12 @@ class RecipeSearch(_Part, frozen=True, kw_only=True):
     # The local engine's encoder for semantic search, or an empty string to search by words only. It encodes every page,
     # so it should be faster than the ranking encoder, which encodes only the search results.
     encoder: str = "e5-static"
-    hits: int = 10  # pages per question, as in the paper
+    hits: int = 10  # maximum number of pages per question, as in the paper
     after: str | None = None
     before: str | None = None
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
-    quota: int | None = None  # maximum number of calls to the engine in total
+    quota: int | None = None  # maximum total number of calls to the search engine
     recorded: str | None = None  # file with the recorded hits for the `replay` engine
 
 
@@ -87,9 +87,9 @@ class RecipeRanking(_Part, frozen=True, kw_only=True):
     """The settings for selecting passages."""
 
     encoder: str = "e5"  # the weights of e5 are part of a Python package, so nothing is downloaded
-    encoders: dict[Lang, str] = {}  # encoders by language; the paper uses one for each
-    top: int = 30  # passages per question, as in the paper
-    tokens: int = 300  # maximum length of a passage, as in the paper
+    encoders: dict[Lang, str] = {}  # encoders by language; the paper uses one for each language
+    top: int = 30  # maximum number of passages per question, as in the paper
+    tokens: int = 300  # maximum length of a passage in tokens, as in the paper
 
 
 class RecipePools(_Part, frozen=True, kw_only=True):
@@ -115,7 +115,7 @@ class Recipe(_Part, frozen=True, kw_only=True):
     about: str = ""  # topic of the questions
     since: str | None = None  # ISO date; older and undated articles are excluded
     seed: int = 0
-    # Share of correct items to guarantee; items are dropped until the lower bound reaches it.
+    # Share of correct items to guarantee; items are dropped until the lower bound reaches this share.
     precision: float | None = None
     wanted: RecipeCounts = RecipeCounts()
     questions: RecipeModels = RecipeModels()
@@ -138,7 +138,7 @@ def read_recipe(path: Path) -> Recipe:
     except (
         ValueError,
         RecursionError,
-    ) as error:  # also raised for numbers of 5,000 digits and for deeply nested tables
+    ) as error:  # also raised for numbers with 5,000 digits and for deeply nested tables
         raise DataError(path, f"is not valid TOML: {error}") from error
     try:
         recipe = msgspec.convert(table, Recipe)

@@ -52,7 +52,7 @@ class Candidate(Record, frozen=True, kw_only=True):
 
 
 class Ranked(Record, frozen=True, kw_only=True):
-    """A question's passages, nearest first, and then its search snippets."""
+    """A question's passages, nearest first, followed by its search snippets."""
 
     question: str
     candidates: tuple[Candidate, ...]
@@ -75,7 +75,7 @@ class Verified(Record, frozen=True, kw_only=True):
 
 
 class Combination(Record, frozen=True, kw_only=True):
-    """A question that combines two drafts, given by their IDs."""
+    """A question that combines two drafts. `parts` contains their IDs."""
 
     id: str
     question: str

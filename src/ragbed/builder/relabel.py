@@ -49,7 +49,7 @@ class RelabelRow(Struct):
 
 
 class Relabelling:
-    """Counts how often new and published labels agree, across items."""
+    """A counter of agreements between new and published labels across all items."""
 
     def __init__(self) -> None:
         self.items = 0

@@ -93,7 +93,7 @@ def describe_step(name: str, done: Done, *, was_done: bool) -> str:
 
 
 def describe_quality(folder: Path) -> str | None:
-    """Write a build's quality report. Return a line with its result, or None if the folder has no items."""
+    """Write a build's quality report. Return a line with the report's result, or None if the folder has no items."""
     quality = write_build_quality(folder)
     if quality is None:
         return None
@@ -117,7 +117,7 @@ def correct_promises(build: Path, reviewed: Path) -> list[str]:
 
 @contextmanager
 def _work_folder(plan: BuildPlan) -> Iterator[Path]:
-    """Yield the folder in which the steps run; a locked build uses a temporary one to compare the results."""
+    """Yield the folder in which the steps run; a locked build uses a temporary folder to compare the results."""
     if not plan.locked:
         yield plan.folder
         return

@@ -42,7 +42,7 @@ def mark_recorded(build: Build) -> str | None:
 
 
 def check_engine(build: Build) -> None:
-    """Open the engine if the build has no search results yet, to report a missing key or file before the first step."""
+    """Open the search engine if the build has no results yet, to report a missing key or file before the first step."""
     if build.recipe.search.engine != "local" and not build.file_of(STEP).exists():
         with ExitStack() as stack:
             _open(build, stack, {})

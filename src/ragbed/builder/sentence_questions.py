@@ -35,7 +35,7 @@ _CONTEXT: dict[Lang, re.Pattern[str]] = {
     "en": re.compile(r"\b(?:now|there|here|later|earlier|still|already|also|both|neither|so far)\b", re.IGNORECASE),
     "zh": re.compile("[也又还]|目前|现在|如今|随后|后来|之后|分别|最终"),
 }
-_ENOUGH = 50  # number of sentences with values after which no more of a long text is read
+_ENOUGH = 50  # number of sentences with values after which the rest of a long text is skipped
 _PER_SENTENCE = 2  # maximum number of values to ask for per sentence
 # Question words for each kind of value, keyed by the words with which the rules ask for it.
 _WORDS = {
@@ -58,7 +58,7 @@ _ASKING: dict[Lang, str] = {
     "zh": "多少|几[^乎何]|哪一?|谁|何时|什么",
 }
 _LOOSE_END = re.compile(r"\b(?:every|for|of|with|by|to|at|than|from|and|or|as|on)\?$")
-# Words before a date or year that the suggested question words repeat: "After which year".
+# Words before a date or year that the suggested question words repeat, e.g. "after" in "After which year".
 _LINK = re.compile(
     r"\b(after|every|below|above|before|within|by|from|until|since|at|under|over|another)(?: the age of)? $",
     re.IGNORECASE,
@@ -82,7 +82,7 @@ _NUMERAL = re.compile(r"^(?:[\d.,]+|[一二两三四五六七八九十百千零]
 
 
 def select_facts(article: Article, most: int) -> list[Fact]:
-    """Return an article's facts to ask about, starting with those whose sentences do not refer to other sentences."""
+    """Return the facts in an article that questions can ask about, starting with those in self-contained sentences."""
     found = find_facts(article, _ENOUGH, per_sentence=_PER_SENTENCE)
     facts = (fact for fact in found if BLANK in fact.question and _kind(fact) in _WORDS)
     titled = (fact for fact in facts if leave_out_quotation(fact.question) != fact.question)

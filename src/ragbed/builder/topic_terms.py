@@ -28,7 +28,8 @@ _GUESS: dict[Lang, re.Pattern[str]] = {
     "en": re.compile(r"\b(?:may|might|could|likel(?:y|iest)|expected|forecast|predicted|rumou?red)\b"),
     "zh": re.compile("(?<![不尽])可能(?!性)|预计|预测(?![部研中所])|或将|有望|据传|传闻"),
 }
-# Hedges in passages. They are more specific, because a sentence may make several statements, not all about the answer.
+# Hedges in passages. They are more specific than those in questions, because a sentence may make several statements,
+# not all about the answer.
 _HEDGE: dict[Lang, re.Pattern[str]] = {
     "en": re.compile(
         r"\b(?:may|might|expects?|(?:is|was|are|were) (?:expected|forecast|predicted|likely) to|rumou?r(?:s|ed)?"
@@ -58,7 +59,7 @@ def find_years(text: str) -> frozenset[str]:
 
 
 def share_of(anchors: frozenset[str], text: str, lang: Lang) -> float:
-    """Return the share of a question's terms that occur in a normalised text, or 1 if there are no terms."""
+    """Return the share of a question's terms that occur in a normalised text, or 1 if the question has no terms."""
     if not anchors:
         return 1.0
     if lang == "en":

@@ -84,10 +84,10 @@ class _Group(click.Group):
 def app() -> None:
     """Benchmark how LLMs and RAG systems cope with noisy, missing, scattered or false context.
 
-    ragbed measures the four abilities of RGB (noise robustness, negative rejection, information integration,
-    counterfactual robustness) in English and Chinese. No telemetry, no login.
+    ragbed measures the four abilities defined by RGB (noise robustness, negative rejection, information integration,
+    counterfactual robustness) in English and Chinese. It sends no telemetry and needs no login.
 
-    Every option can also be set by an environment variable, e.g. RAGBED_NOISE for --noise.
+    Every option can also be set with an environment variable, e.g. RAGBED_NOISE for --noise.
 
     \b
     Examples:
@@ -106,7 +106,7 @@ def main() -> None:
             stream.reconfigure(encoding="utf-8" if os.name == "nt" else None, errors="backslashreplace")
     try:
         if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
-            signal.signal(signal.SIGINT, signal.default_int_handler)  # from here on, Ctrl-C must save work in progress
+            signal.signal(signal.SIGINT, signal.default_int_handler)  # from now on, Ctrl-C raises KeyboardInterrupt
         sys.exit(app(standalone_mode=False))
     except RagbedError as error:
         say(f"ragbed: {error}")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class _Group(click.Group):
-    """The subcommands of `build`. The former syntax, `build RECIPE`, is rejected, and the message gives the new one."""
+    """The subcommands of `build`. The error message for the former `build RECIPE` shows the new syntax."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return list(self.commands)
@@ -51,7 +51,7 @@ class _Group(click.Group):
 def build() -> None:
     """Build a benchmark from feeds, web pages or documents.
 
-    A recipe names the sources, the model that writes the questions, and how many items of each kind to build.
+    A recipe specifies the sources, the model that writes the questions, and how many items of each kind to build.
 
     \b
     Examples:
@@ -84,7 +84,7 @@ def init(documents: Path, brief: str, out: Path | None, model: str) -> None:
     """Examine your documents and write a recipe for them.
 
     DOCUMENTS is a folder, or a .jsonl, .warc or .txt file. BRIEF describes, in English or
-    Chinese, how many questions to build, of which kind and on which topic; the default is about one question per
+    Chinese, how many questions to generate, of which kind and on which topic; the default is about one question per
     document. Nothing is built, and no model is called.
 
     \b
@@ -160,7 +160,7 @@ def run(
     all inputs; quality.html and quality.json; and, in steps/, the output and the rejected records of every step, with
     reasons.
 
-    Rerun the command to resume a build that was stopped: pages, responses and finished steps are kept. If you change
+    Rerun the command to resume a build that was stopped: pages, responses and finished steps are reused. If you change
     the recipe or a file in steps/, the steps that depend on it run again.
 
     \b

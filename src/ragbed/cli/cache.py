@@ -15,8 +15,8 @@ from ragbed.text import counted
 def cache(context: click.Context, json: bool) -> None:
     """Show the number and size of cached responses per model.
 
-    A cached response is used only for the same model, model identity, request and repeat. RAGBED_CACHE_DIR sets the
-    cache folder.
+    A cached response is used only for the same model, model identity, request and repeat number. RAGBED_CACHE_DIR sets
+    the cache folder.
 
     \b
     Examples:
@@ -37,7 +37,7 @@ def cache(context: click.Context, json: bool) -> None:
 
 
 @cache.command("prune")
-@options.option("--older-than", metavar="AGE", help="Remove cached responses older than this, e.g. 12h, 30d or 8w.")
+@options.option("--older-than", metavar="AGE", help="Remove cached responses older than this age, e.g. 12h, 30d or 8w.")
 @options.option("--all", "all_", is_flag=True, help="Remove all cached responses.")
 @options.json_option
 def prune(older_than: str | None, all_: bool, json: bool) -> None:

@@ -35,7 +35,7 @@ _FEW = 2  # Maximum number of reasons to print per condition; --json contains al
 def cases(data: tuple[str, ...], out: str | None, json: bool, **layout: Unpack[LayoutKeywords]) -> None:
     """Preview a dataset's test cases and count the infeasible ones.
 
-    This generates the cases of every testbed that the items support, with documents and prompts. No model is called.
+    The cases of every testbed that the items support are generated with documents and prompts. No model is called.
     Without --out, only the counts are printed.
 
     \b
@@ -86,7 +86,7 @@ def _print_counts(counts: FeasibilityCounts, *, to_stderr: bool) -> None:
         "feasible": [row.feasible for row in counts.rows],
         "infeasible": [row.infeasible for row in counts.rows],
     }
-    for name in ("correct", "arm"):  # show these columns only if their values differ
+    for name in ("correct", "arm"):  # omit a column that has the same value in all rows
         if len(set(columns[name])) == 1:
             del columns[name]
     print_table("Cases", list(columns), list(zip(*columns.values(), strict=True)), to_stderr=to_stderr)

@@ -1,4 +1,4 @@
-"""`ragbed compare`: compare two runs, or two models of one run, question by question."""
+"""`ragbed compare`: compare two runs, or two models in one run, question by question."""
 
 from __future__ import annotations
 
@@ -61,12 +61,12 @@ def compare(
 ) -> None:
     """Compare two runs or two models question by question.
 
-    A and B are runs, or RUN:MODEL for one model of a run. Only questions that both sides have under the
-    same condition are compared, so profile, prompt, seed, model or date may differ. The result is printed as sentences,
-    one per testbed, then as a table with one row per condition.
+    A and B are runs; RUN:MODEL selects one model of a run. Only questions with results from both sides under the same
+    condition are compared; profile, prompt, seed, model and date can differ. The output has one sentence per testbed,
+    then a table with one row per condition.
 
-    p comes from the exact McNemar test (the sign-flip test for graded scores), adjusted for the number of comparisons
-    (Holm). A difference is significant if p is below 0.05.
+    The p-values of the exact McNemar test (the sign-flip test for graded scores) are adjusted for the number of
+    comparisons (Holm). A difference is significant if p is below 0.05.
 
     \b
     Examples:

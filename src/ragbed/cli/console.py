@@ -18,7 +18,7 @@ from ragbed.text import printable, storable_name
 if TYPE_CHECKING:
     from rich.console import Console
 
-_PIPE_WIDTH = 1_000  # Width in characters of output to a pipe, large enough that tables are never wrapped.
+_PIPE_WIDTH = 1_000  # Output width for pipes in characters, large enough that tables are never wrapped.
 
 
 def say(message: str) -> None:
@@ -57,7 +57,7 @@ def _options_of(command: click.Command | None) -> dict[str, str]:
 
 
 def program() -> str:
-    """Return the command that runs this program in the user's shell: `ragbed` if that is on the PATH, else its path."""
+    """Return the shell command that runs this program: `ragbed` if it is on the PATH, otherwise the program's path."""
     typed = Path(sys.argv[0])
     found = shutil.which("ragbed")
     if found is not None and Path(found).resolve() == typed.resolve():
@@ -68,7 +68,7 @@ def program() -> str:
 
 
 def quoted(*words: object) -> str:
-    """Join the words of a command, with the quotes that the user's shell needs."""
+    """Join the words of a command, quoted as the user's shell requires."""
     texts = [str(word) for word in words]
     if os.name == "nt":
         from subprocess import list2cmdline

@@ -44,10 +44,10 @@ def data() -> None:
 def get_data(name: str, from_: Path | None, mirror: str | None, json: bool) -> None:
     """Download the dataset or model NAME and verify its checksums.
 
-    Files that are complete are not downloaded again, and an interrupted download is resumed. The files go to your data
-    folder, or to the folder in RAGBED_DATA_DIR. HF_ENDPOINT replaces https://huggingface.co.
+    Files that are complete are not downloaded again, and an interrupted download is resumed. The files are stored
+    in your data folder, or in the folder set by RAGBED_DATA_DIR. HF_ENDPOINT replaces https://huggingface.co.
 
-    With --from, a folder may contain only some of the files: these are copied, and the others are listed. The exit code
+    If a --from folder contains only some of the files, these are copied and the missing files are listed. The exit code
     is 1 if a checksum differs or no file was found.
 
     \b
@@ -99,8 +99,8 @@ def list_data(json: bool) -> None:
 def print_path(name: str, json: bool) -> None:
     """Print the path of the dataset or model NAME.
 
-    The path is a folder for a set of files, and a file for one dataset; `lm-eval` is the folder of the tasks for
-    lm-evaluation-harness. The exit code is 1 if NAME is not downloaded.
+    The path is a folder for a set of files, and a file for one dataset. `lm-eval` stands for the folder with the
+    lm-evaluation-harness tasks. The exit code is 1 if NAME has not been downloaded.
 
     \b
     Examples:
@@ -116,7 +116,7 @@ def print_path(name: str, json: bool) -> None:
         row = downloads.describe_entry(CATALOG[name])
         if not row["complete"]:
             found = f"{len(row['here'])} of {len(row['files'])} files are downloaded"
-            say(f"{found}. Download the others with: ragbed data get {name}")
+            say(f"{found}. Download the missing files with: ragbed data get {name}")
     print_json({"name": name, "path": str(path)}) if json else click.echo(str(path))
 
 
@@ -143,15 +143,15 @@ def _print_result(entry: CatalogEntry, result: DownloadResult, *, is_copy: bool,
 
 
 def _summarise(entry: CatalogEntry, result: DownloadResult, *, is_copy: bool) -> list[str]:
-    brought = f"{'Copied' if is_copy else 'Downloaded'} and verified"
-    states = {"brought": brought, "here": "Already complete", "missing": "Not found"}
+    arrived = f"{'Copied' if is_copy else 'Downloaded'} and verified"
+    states = {"downloaded": arrived, "present": "Already complete", "missing": "Not found"}
     lines = [""]
     for state, words in states.items():
         if names := [arrival.file for arrival in result.files if arrival.state == state]:
             lines.append(f"{words}: {', '.join(names)}")
     if renamed := [arrival.set_aside for arrival in result.files if arrival.set_aside]:
         lines.append(f"Files with wrong checksums were renamed: {', '.join(renamed)}")
-    good = [arrival.file for arrival in result.files if arrival.state in ("here", "brought")]
+    good = [arrival.file for arrival in result.files if arrival.state in ("present", "downloaded")]
     lines.append(f"{len(good)} of {len(result.files)} files in {result.folder}")
     if good and entry.kind == "dataset":
         lines.append(f"Use a dataset by its name: {program()} cases {Path(good[0]).stem}")
@@ -162,7 +162,7 @@ def _summarise(entry: CatalogEntry, result: DownloadResult, *, is_copy: bool) ->
 
 
 def _problems(arrivals: Sequence[Arrival]) -> list[str]:
-    """Return one line per problem, listing all files affected by it."""
+    """Return one line per problem, listing all affected files."""
     alike: dict[str, list[Arrival]] = {}
     for arrival in arrivals:
         if arrival.state == "failed" and arrival.problem:

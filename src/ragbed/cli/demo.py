@@ -1,4 +1,4 @@
-"""`ragbed demo`: print an example of each of the four abilities, and evaluate a real model on the bundled data."""
+"""`ragbed demo`: print an example of each ability that RGB tests, and evaluate a real model on the bundled data."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def demo(model: str, lang: str, out: Path) -> None:
     """Evaluate a small model on this machine, without an API key.
 
     The first part prints one example for each of the four abilities (the paper's Figure 1, reworded): the model's
-    input and the expected response. The second part evaluates the model on about eighty cases from all testbeds, in a
-    few minutes. Rerun the command to resume it after an interruption. The third part explains the result and
+    input and the expected response. The second part evaluates the model on about eighty cases from all testbeds, which
+    takes a few minutes. Rerun the command to resume an interrupted evaluation. The third part explains the results and
     writes an HTML report.
 
-    The model's weights (98 MB) are downloaded if missing. The model also requires the extra llamacpp.
+    The default model requires the `llamacpp` extra; its weights (98 MB) are downloaded if missing.
 
-    DIR gets one run for each language, DIR/en and DIR/zh. The default model reads English only, so Chinese is shown
-    with a baseline that selects the best-matching sentence.
+    One run per language is written to DIR/en and DIR/zh. The default model reads only English, so a baseline that
+    selects the best-matching sentence is evaluated in Chinese.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""`ragbed diagnose`: classify the errors of a run, with evidence."""
+"""`ragbed diagnose`: classify the errors in a run, with evidence."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def diagnose(
 ) -> None:
     """Classify the errors in a run and show the evidence.
 
-    Every wrong trial gets the error types that apply, with the sentence, cue or difference that shows it, and the
+    Every wrong trial is assigned the error types that apply, with the evidence (a sentence, cue or difference) and the
     source of the wrong answer. Errors that match no type are counted as unclassified. All diagnoses are written to
     RUN/diagnose/diagnosis.jsonl. Models are called only with --intervene or --knock-out; rerun the command to resume
     these calls.

@@ -20,7 +20,8 @@ def doctor(json: bool) -> None:
     """Check which models and extras work, and suggest fixes.
 
     No model is called and nothing is downloaded; for API keys, ragbed only checks whether they are set. The presets
-    are the paper's systems. Their prompts are tested against the original code, but not with the original weights.
+    reproduce systems from the paper. Their prompts are tested against the original code, but not with the original
+    weights.
 
     \b
     Examples:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ragbed.api.sharing import ExportResult
     from ragbed.api.spec import LayoutKeywords
 
-_SHOWN = 5  # Maximum number of printed trials that have no response; --json contains all of them.
+_SHOWN = 5  # Maximum number of unanswered trials to print; --json contains all of them.
 
 
 @help_groups.command()
@@ -43,7 +43,7 @@ _SHOWN = 5  # Maximum number of printed trials that have no response; --json con
     "--shards",
     type=click.IntRange(1, 512),
     metavar="N",
-    help="Number of files to split the output into (native, parquet, jsonl and records only), with checksums.",
+    help="Split the output into this number of files, with checksums (native, parquet, jsonl and records only).",
 )
 @options.option(
     "--canonical",
@@ -65,11 +65,11 @@ def export(
 ) -> None:
     """Export a dataset, test cases or a run for other tools.
 
-    Exported test cases have fixed documents, order and prompts, and checksums. Inspect AI and lm-evaluation-harness
-    score them with ragbed's scorers. A run is written one trial per line, or as a cassette: one file with a checksum
-    from which `ragbed import --from cassette` restores the same run. Trials without a response are listed; if a format
-    cannot contain them, the exit code is 3. A corpus contains all passages of a dataset, for a RAG system to index.
-    --shards writes many files with checksums; it can also write to a URL.
+    Exported test cases have fixed documents, document order and prompts, with checksums. Inspect AI and
+    lm-evaluation-harness score them with ragbed's scorers. A run is written with one trial per line, or as a cassette:
+    a file with a checksum from which `ragbed import --from cassette` restores the run. Trials without a response are
+    listed; if a format cannot contain them, the exit code is 3. A corpus contains all passages of a dataset, for a RAG
+    system to index. --shards writes several files with checksums, to a folder or a URL.
 
     \b
     Examples:

@@ -22,7 +22,7 @@ junit_option = options.option(
 
 
 def tell_gates(gates: Sequence[GateResult]) -> None:
-    """Print the state of every gate.
+    """Print the result of every gate.
 
     Raises:
         GateFailed: A gate failed.

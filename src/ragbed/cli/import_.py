@@ -60,10 +60,10 @@ def import_(
     """Import results from other tools, or a cassette, as a run.
 
     A result file of the original code states its settings in its name. Its cases are generated with --profile code-2024
-    unless you choose code-2023, and matched by id, question and answer. Plain lines ({"case", "reply"} or {"item",
+    unless you choose code-2023, and matched by id, question and answer. JSON lines ({"case", "reply"} or {"item",
     "noise", "reply"}) and logs from Inspect AI and lm-evaluation-harness, which must have used the same prompts, are
     matched to the cases that the options select, or to those of an exported testbed. Entries that match no case are
-    listed. A case without an entry counts as an error. A cassette contains everything and needs no -d.
+    listed, and cases without an entry count as errors. A cassette contains its cases and needs no -d.
 
     \b
     Examples:

@@ -78,13 +78,13 @@ def judge(
 ) -> None:
     """Use a model to judge the responses in a run.
 
-    The judge sees the question and the response, fenced so that a response cannot give it instructions, and answers
-    with one word from a closed list; anything else counts as unparsed. Judgements are stored in the run's folder.
-    Rerun the command to resume judging, or to judge responses that were added later.
+    The judge sees the question and the response, both delimited so that a response cannot give the judge instructions.
+    It answers with one word from a closed list; anything else counts as unparsed. Judgements are stored in the run's
+    folder. Rerun the command to resume judging or to judge new responses.
 
-    To validate a judge, measure its agreement with people. --sample draws responses to label (fill in "label" and
-    "rater"), and --labels reads the labels, reports the agreement by language and corrects the rates. Without labels,
-    rates are marked as uncorrected.
+    To validate a judge, measure its agreement with human labels. --sample draws responses to label (fill in
+    "label" and "rater"), and --labels reads the labels, reports the agreement by language and corrects the rates.
+    Without labels, rates are marked as uncorrected.
 
     \b
     Criteria:
@@ -93,7 +93,7 @@ def judge(
       correct     gives the right answer, in any words
       sufficient  the documents are sufficient to answer
       supported   every claim is backed by a document; needs no gold answer
-      code.rej_star, code.ed_star   the paper's own judges, with prompts and parsing of the original code
+      code.rej_star, code.ed_star   the paper's own judges, with the original code's prompts and parsing
 
     \b
     Examples:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 def leaderboard(folder: Path, out: Path, track: str, words: Lang | None) -> None:
     """Build a static leaderboard site from all runs in a folder.
 
-    SITE/index.html has one row for each model of each run, and SITE also contains the report of each run. The site
+    SITE/index.html has one row for each model of each run, and SITE also contains each run's report. The site
     works on any web server and from disk: it loads nothing from other sites. A run that cannot be read is listed with
     the reason.
 

@@ -1,4 +1,4 @@
-"""`ragbed lint`: check datasets, item by item."""
+"""`ragbed lint`: check datasets item by item."""
 
 from __future__ import annotations
 

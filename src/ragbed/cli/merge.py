@@ -25,7 +25,7 @@ def merge(runs: tuple[str, ...], out: str, json: bool) -> None:
     Files of aggregates (`ragbed score --sums`) can be combined in the same way.
 
     The runs must have the same settings, apart from --shard, and no shard may be missing. If two runs contain
-    responses by the same model to the same case, the responses must be identical; an error is replaced by a response.
+    responses by the same model to the same case, the responses must be identical. A response replaces an error.
 
     \b
     Examples:

@@ -22,7 +22,7 @@ Command: TypeAlias = Callable[..., Any]
 Decorator: TypeAlias = Callable[[Command], Command]
 
 
-_MOST = 2**53 - 1  # Maximum integer that is exact in JSON and fits into a database column.
+_MOST = 2**53 - 1  # Largest integer that JSON represents exactly and that fits into a database column.
 
 
 class _Bounded(click.ParamType[Any]):
@@ -126,7 +126,7 @@ class LocalPath(click.Path):
 
 
 class FileName(click.types.StringParamType):
-    """An option type for strings that can be paths, e.g. a file, a URL or a model. The shell completes paths."""
+    """An option type for strings that may be paths, e.g. a run folder or a model name. The shell completes paths."""
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002
         """Let the shell complete a path."""
@@ -173,7 +173,7 @@ json_option: Decorator = option(
     "--json",
     is_flag=True,
     group=help_groups.OUTPUT,
-    help="Print a machine-readable summary as the last line on stdout.",
+    help="Print a machine-readable summary as the last line of stdout.",
 )
 
 
@@ -300,7 +300,7 @@ _selection_options: Decorator = together(
         "--limit",
         metavar="N|0.x",
         group=help_groups.WHAT,
-        help="Number or fraction of items to use from each dataset, starting with the first.",
+        help="Number or fraction of items to use from the start of each dataset.",
     ),
     option(
         "--profile",

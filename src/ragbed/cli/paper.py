@@ -36,9 +36,9 @@ _TESTS = ("noise", "rows", "z test", "Bonferroni", "Fisher", "McNemar, some pair
 def paper(json: bool) -> None:
     """Show the paper's tables and which conclusions they support.
 
-    This prints the figures of Chen et al. (arXiv 2309.01431), the counts behind them, and five findings that follow
-    from these counts alone. The paper compares the same questions with and without noise, but reports only how many
-    were right. The paired test is therefore shown for the best and the worst case of each claim.
+    The output lists the values in Chen et al. (arXiv 2309.01431), the counts behind them, and five findings that follow
+    from these counts alone. The paper compares the same questions with and without noise, but reports only the
+    number of correct answers. The paired test is therefore shown for the best and the worst case of each claim.
 
     \b
     Examples:

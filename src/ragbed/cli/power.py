@@ -45,12 +45,13 @@ def power(
 ) -> None:
     """Compute how many questions a comparison needs.
 
-    With --drop, this prints the number of questions needed. With --items, it prints the smallest detectable drop. With
-    both, it prints the power.
+    With --drop, the command prints the number of questions needed; with --items, the smallest detectable drop; with
+    both, the power.
 
     Paired designs use the same questions twice (with and without noise, or for two models) and McNemar's test; the
-    result depends on how many verdicts change. Unpaired designs use different questions. "Questions" and "drop" are the
-    textbook approximation, "power" is exact for the test, and "exact" is the value that reaches the target power.
+    result depends on how many verdicts change. Unpaired designs use different questions. The columns "questions" and
+    "drop" show the textbook approximation, "power" is exact for the test, and "exact" is the value that reaches the
+    target power.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""`ragbed build quality`: measure a dataset against RGB, check quality gates, and compare editions."""
+"""`ragbed build quality`: compare a dataset's quality with RGB's, check quality gates, and compare editions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     "--cutoff",
     metavar="MODEL=DATE",
     multiple=True,
-    help="Knowledge cutoff of a model in --runs, used to report accuracy before and after the cutoff. Repeatable.",
+    help="Knowledge cutoff of a model in --runs, to report accuracy on items before and after it. Repeatable.",
 )
 @option(
     "--corpus",
@@ -52,7 +52,7 @@ def quality(
 ) -> None:
     """Measure the quality of a dataset or a build folder.
 
-    Every figure is shown next to RGB's, with its gate. The exit code is 4 if a gate fails.
+    Each value is shown with RGB's value and its gate. The exit code is 4 if a gate fails.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""`ragbed rank`: rank all models of one or several runs."""
+"""`ragbed rank`: rank all models in one or more runs."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ Columns ({track} track):
 def rank(runs: tuple[Path, ...], track: str, pairs: bool, json: bool) -> None:
     """Rank the models in one or more runs, using paired tests.
 
-    There is one table per testbed. Models are compared on the questions that all of them have under the same
-    conditions; each question counts once, with its mean over the noise ratios. Two models share a rank unless the
-    difference between them is significant.
+    There is one table per testbed. Models are compared on the questions for which all of them have results under the
+    same conditions; each question counts once, with its mean score over the noise ratios. Two models share a rank
+    unless they differ significantly.
 
     \b
     Examples:

@@ -56,9 +56,9 @@ def report(runs: tuple[str, ...], format_: ReportFormat, track: str, out: Path |
     marks n below 30.
     LaTeX tables show the paper's rows above yours. † marks rows that are comparable with the paper (same files,
     documents and scoring). CSV and JSON contain every cell, one per line. The paper's claims C1 to C10 are checked
-    against the runs: supported, contradicted, inconclusive, or not enough data. svg, png and pdf write the figures.
-    html writes everything, including the cases, as one file. Aggregate files (`ragbed score --sums`) can replace runs
-    of any size; they contain neither cases nor individual questions.
+    against the runs: supported, contradicted, inconclusive, or not enough data. The formats svg,
+    png and pdf write only the figures; html writes everything, including the cases, to one file. Aggregate files
+    (`ragbed score --sums`) can be used instead of runs; they contain neither cases nor individual questions.
 
     \b
     Examples:
@@ -110,7 +110,7 @@ def _print(report: Report) -> None:
 
 
 def say_notes(report: Report) -> None:
-    """Explain the numbers in the tables of a report."""
+    """Explain the numbers in a report's tables."""
     from ragbed.analysis.locale import read_words
 
     words = read_words("en")
@@ -126,7 +126,7 @@ def print_conditions(
     *,
     to_stderr: bool = False,
 ) -> None:
-    """Print the outcomes of stopping conditions, if there are any (see `tell_decisions`)."""
+    """Print the outcomes of the stopping conditions, if any were set (see `tell_decisions`)."""
     if not conditions:
         return
     from ragbed.analysis.locale import read_words
@@ -153,7 +153,7 @@ def _print_summary(report: Report, words: Locale) -> None:
     out = console()
     for summary in summarise(report.shown, report.track, words):
         text = printable(f"{summary.model}{f' ({summary.lang})' if summary.lang else ''}: {summary.text}")
-        out.print(text, end="\n\n", soft_wrap=not out.is_terminal)  # do not wrap lines in a pipe
+        out.print(text, end="\n\n", soft_wrap=not out.is_terminal)  # do not wrap lines that are written to a pipe
 
 
 def print_tables(tables: Sequence[ReportTable], *, to_stderr: bool = False) -> None:

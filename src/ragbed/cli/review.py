@@ -62,8 +62,8 @@ def review(
     shows an upper bound on the fraction of wrong items and how many more items to review. You decide on each point of
     an item (question, answer, relevance labels, false answer and edited passages), or on all of them with one key.
 
-    Every decision is stored in DIR/review/decisions.jsonl (NAME.review/ for a file) with rater and time, and can be
-    undone. With --raters 2, two people decide each item independently; then the page shows their agreement and the
+    Every decision is stored in DIR/review/decisions.jsonl (NAME.review/ for a file) with its rater and time, and can
+    be undone. With --raters 2, two people review each item independently; then the page shows their agreement and the
     differences. Only this machine can open the page, and only with the printed URL.
 
     --apply also works while the page is open. It writes the dataset without rejected items and with all fixes;

@@ -136,7 +136,7 @@ if TYPE_CHECKING:
     metavar="GATE",
     group=help_groups.OUTPUT,
     help=(
-        "Score and threshold, e.g. noise.accuracy@0.8:en=0.6; exit with code 4 if the score is significantly lower. "
+        "Score and threshold, e.g. noise.accuracy@0.8:en=0.6; exit with code 4 if the score is significantly below it. "
         "Repeatable."
     ),
 )
@@ -156,13 +156,13 @@ if TYPE_CHECKING:
     "--batch",
     is_flag=True,
     group=help_groups.REQUESTS,
-    help=("Use the provider's batch API (OpenAI, Anthropic): half the price, with results within a day."),
+    help=("Use the provider's batch API (OpenAI, Anthropic) for half the price, with results within a day."),
 )
 @options.option(
     "--dry-run",
     is_flag=True,
     group=help_groups.REQUESTS,
-    help="Evaluate five cases and estimate the calls, tokens, cost and time of the full run.",
+    help="Evaluate five cases and estimate the calls, tokens, cost and duration of the full run.",
 )
 @options.json_option
 @options.config_option

@@ -46,12 +46,12 @@ def score(
 ) -> None:
     """Rescore stored responses without calling a model.
 
-    There are three tracks: code (the original code, bug for bug), paper (the paper's definitions) and robust (the
-    judgement of a careful reader). A response that code or paper counts as correct and robust does not is false
-    credit; the reverse is missed credit.
+    The tracks are code (the original code's scoring, including its bugs), paper (the paper's definitions) and
+    robust (the judgement of a careful reader). False credit means that code or paper counts a response as correct but
+    robust does not; missed credit is the reverse.
 
-    --sums writes aggregates instead of tables: a file or URL of a few megabytes for any number of trials, from which
-    `ragbed report` makes the same tables.
+    --sums writes aggregates of a few megabytes for any number of trials; `ragbed report` creates the same tables from
+    them.
 
     \b
     Examples:

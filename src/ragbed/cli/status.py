@@ -25,11 +25,11 @@ run_argument = click.argument("run", type=options.LocalPath(), metavar="RUN")
 def status(run: Path, json: bool) -> None:
     """Show the progress, outcome counts and cost of a run.
 
-    RUN can be a folder of runs; each of them is shown.
+    If RUN is a folder of runs, all of them are shown.
 
     Each attempted case is ok, truncated (at the token limit), filtered (by the provider's content filter) or an
     error. If a run was killed, calls in flight may have been billed without a stored response; they are counted, and
-    the first few are listed. The command only reads, so it can be used during a run.
+    the first few are listed. The command only reads files, so it can be used during a run.
 
     \b
     Examples:

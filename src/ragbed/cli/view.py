@@ -1,4 +1,4 @@
-"""`ragbed view`: browse the cases of runs in the browser."""
+"""`ragbed view`: show the cases of one or more runs in the browser."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from ragbed.cli import options
 def view(paths: tuple[Path, ...], port: int | None, rater: str | None, open_: bool) -> None:
     """View every case of one or more runs in the browser.
 
-    The page has filters, full-text search in English and Chinese, several models side by side, and a page for each
-    case: the prompt as sent, documents with their relevance labels, marked answers, verdicts of all tracks with their
-    evidence, and judgements. Labels that you assign on the page are stored in RUN/labels.jsonl, for `ragbed judge RUN
-    --labels`. The page follows runs in progress and shows new runs. Without a path, it shows the folder runs.
+    The page has filters and full-text search in English and Chinese, compares models side by side, and shows for each
+    case the prompt as sent, documents with relevance labels, marked answers, verdicts of all tracks with their
+    evidence, and judgements. Labels that you assign are stored in RUN/labels.jsonl, for `ragbed judge RUN --labels`.
+    The page follows runs in progress and shows new runs. Without a path, it shows the `runs` folder.
 
-    Only this machine can open the page, with the printed URL.
+    Only this machine can open the page, and only with the printed URL.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""Read and write datasets, with one module per format. The format is detected from a record's fields.
+"""Read and write datasets. Each file format has its own module and is detected from the fields of a record.
 
 To add a format, write a module with SIGN, `read_item` and `to_line`, and add a line to FORMATS.
 """
@@ -31,10 +31,10 @@ class Format(Protocol):
     SIGN: str
 
     def read_item(self, path: Place, number: int, line: bytes) -> Item:
-        """Read one line as an item."""
+        """Parse one line of a file as an item."""
 
     def to_line(self, item: Item) -> bytes:
-        """Return an item as one line."""
+        """Encode an item as one line of a file."""
 
 
 FORMATS: dict[str, Format] = {
@@ -45,7 +45,7 @@ _OBJECT = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 class Line(NamedTuple):
-    """One line of a dataset: an item, or the error if the line is not a valid item."""
+    """One line of a dataset: an item, or an error if the line is not a valid item."""
 
     number: int
     content: Item | DataError
@@ -55,11 +55,11 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True)
 class Dataset:
-    """A named file of items, which is read again from the start on each iteration."""
+    """A named file of items; each iteration reads the file from the start."""
 
     name: str
     path: Place
-    # The hash of a URL's first download, stored in a list because the dataclass is frozen.
+    # The hash of the first download from a URL, stored in a list because the dataclass is frozen.
     _first: list[str] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def items(self) -> Iterator[Item]:
@@ -75,7 +75,7 @@ class Dataset:
             yield from read_file(here, self.path)
 
     def resolve_limit(self, limit: int | Fraction | None) -> int | None:
-        """Convert a limit to a number of items; a fraction is rounded up, and None means all items."""
+        """Convert a limit to a number of items, rounding up if the limit is a fraction; None means all items."""
         return ceil(limit * self.count()) if isinstance(limit, Fraction) else limit
 
     def count(self) -> int:
@@ -93,7 +93,7 @@ class Dataset:
 
     @contextmanager
     def _fetched(self) -> Iterator[Path]:
-        """Yield a local copy of the file. A URL is downloaded on each call, so its content must not change."""
+        """Yield a local copy of the file. Each call downloads a URL again and checks that its content is unchanged."""
         with local_copy(self.path) as here:
             if isinstance(self.path, Url):
                 found = hash_file(here)

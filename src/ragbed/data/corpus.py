@@ -20,17 +20,17 @@ from ragbed.text import bears_answer, squeezed
 # Whether to include all passages, or only those that contain neither a true nor a false answer.
 Edition: TypeAlias = Literal["corpus", "withheld-corpus"]
 EDITIONS: dict[str, Edition] = {"corpus": "corpus", "withheld-corpus": "withheld-corpus"}
-_ID_DIGITS = 16  # number of hexadecimal digits; for a million passages, the collision probability is 1 in 37 million
+_ID_DIGITS = 16  # number of hexadecimal digits per ID; for a million IDs, the collision probability is 1 in 37 million
 _MAX_NAME_CHARS = 80  # maximum length of the name given to a passage that is not in the corpus
 _PRIORITY: tuple[Stance, ...] = (
     "supports",
     "contradicts",
     "distracts",
-)  # if a text has two labels in one item, the one listed first here is used
+)  # if a text has several labels in one item, the first one in this tuple applies
 
 
 class Named(NamedTuple):
-    """A passage as a system identifies it: by its ID, its text, or both."""
+    """A passage that a system retrieved, identified by an ID, a text, or both."""
 
     id: str | None
     text: str | None
@@ -107,7 +107,7 @@ def passage_id(text: str) -> str:
 
 
 def _stance(pooled: _Pooled, case: Case) -> tuple[Stance, int | None]:
-    """Return a passage's label in the case's item or, if the passage has the answer, in an item on the same event."""
+    """Look up a passage's label for a case in the case's own item, or else in other items on the same event."""
     own = [use for use in pooled.uses if use.item == case.item]
     if own:
         use = min(own, key=lambda use: _PRIORITY.index(use.stance))

@@ -18,7 +18,7 @@ _ENCODER = msgspec.json.Encoder()
 
 
 def read_item(path: Place, number: int, line: bytes) -> Item:
-    """Read one line as an item."""
+    """Parse one line of a file as an item."""
     item = decode_line(_DECODER, path, number, line)
     for field, problem in _find_problems(item):
         raise DataError(path, problem, line=number, field=field)
@@ -26,12 +26,12 @@ def read_item(path: Place, number: int, line: bytes) -> Item:
 
 
 def to_line(item: Item) -> bytes:
-    """Return an item as one line."""
+    """Encode an item as one line of a file."""
     return _ENCODER.encode(item) + b"\n"
 
 
 def _find_problems(item: Item) -> Iterator[tuple[str, str]]:
-    """Yield the field and description of each problem that type validation does not catch."""
+    """Yield the field and a description of each problem that type validation does not catch."""
     answers = {"answer": item.answer} | ({"fake": item.fake} if item.fake is not None else {})
     for name, slots in answers.items():
         if not slots or not all(slots):

@@ -27,7 +27,7 @@ class BinarySink(Protocol):
 
 @contextmanager
 def open_output(output: Place | BinarySink, datasets: Sequence[Dataset]) -> Iterator[IO[bytes]]:
-    """Open a file that appears only once it is complete, or use one that is already open.
+    """Open an output file that is created only once it is complete, or use a file that is already open.
 
     Raises:
         UsageError: The file is one of the datasets.

@@ -3,7 +3,7 @@
 Values without fixed fields (`rgb`, `dials`) are stored as JSON text, so that reading returns exactly what was written.
 """
 
-# ruff: noqa: ANN401, PLC0415  # pyarrow is an extra and has no types
+# ruff: noqa: ANN401, PLC0415  # pyarrow is optional and has no type annotations
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def need_parquet() -> None:
 
 
 def read_rows(path: Path, shown: Place) -> Iterator[tuple[int, bytes]]:
-    """Yield each row, numbered from 1, as a line of the native format."""
+    """Yield each row, numbered from 1, as a line in the native format."""
     need_parquet()
     import pyarrow as arrow
     from pyarrow import parquet
@@ -43,13 +43,13 @@ def read_rows(path: Path, shown: Place) -> Iterator[tuple[int, bytes]]:
                 for row in batch.to_pylist():
                     number += 1
                     yield number, msgspec.json.encode(_unpacked(_ITEM, row))
-    except (arrow.ArrowException, OSError, UnicodeDecodeError) as error:  # can be caused by a damaged page
+    except (arrow.ArrowException, OSError, UnicodeDecodeError) as error:  # a damaged page can raise any of these
         message = " ".join(str(error).split())
         raise DataError(shown, f"the file is not a valid Parquet file ({message})", line=number + 1) from None
 
 
 def item_row(item: Item) -> dict[str, object]:
-    """Return an item as a row."""
+    """Convert an item to a row."""
     row: dict[str, object] = _packed(_ITEM, msgspec.to_builtins(item))
     return row
 
@@ -105,7 +105,7 @@ def _packed(kind: inspect.Type, value: Any) -> Any:
 
 
 def _unpacked(kind: inspect.Type, value: Any) -> Any:
-    """Convert a column value to the type that its record expects. Missing values get the record's defaults."""
+    """Convert a column value to the type of a record's field; omit missing values, so that the defaults apply."""
     if isinstance(kind, inspect.StructType) and isinstance(value, dict):
         known = _fields(kind)
         present = {name: inner for name, inner in value.items() if inner is not None}

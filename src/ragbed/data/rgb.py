@@ -1,4 +1,4 @@
-"""Read and write RGB's format: the eight published files, and files with the same fields.
+"""Read and write files in RGB's format: the eight published files, and other files with the same fields.
 
 The files are JSON Lines despite the `.json` suffix. There are three kinds of records: base
 `{id, query, answer, positive[], negative[]}`; integration with `positive[][]`, one list per sub-question, and `asnwer1`
@@ -41,7 +41,7 @@ _SUB_ANSWERS = ("asnwer1", "answer1", "answer2")
 
 
 def read_item(path: Place, number: int, line: bytes) -> Item:
-    """Read one line as an item."""
+    """Parse one line of a file as an item."""
     record = decode_line(_DECODER, path, number, line)
     place = _Location(path, number)
     fake = None if record.fakeanswer is UNSET else place.slots("fakeanswer", record.fakeanswer)
@@ -57,7 +57,7 @@ def read_item(path: Place, number: int, line: bytes) -> Item:
 
 
 def to_line(item: Item) -> bytes:
-    """Return an item as a line in RGB's format; an item read from an RGB file is reproduced byte for byte.
+    """Encode an item as a line in RGB's format; an item read from an RGB file is reproduced byte for byte.
 
     Provenance, passage kinds and the language are lost.
 
@@ -185,7 +185,7 @@ def _spelling(record: _RgbRecord) -> dict[str, int | RawAnswer]:
 
 
 def spelled_answer(item: Item) -> str | None:
-    """Return an RGB record's answer as JSON in its original notation, or None if it was changed or is not from RGB."""
+    """Return an item's answer as JSON in RGB's original notation, or None if the answer is new or has been changed."""
     raw = (item.rgb or {}).get("answer")
     is_unchanged = isinstance(raw, str | list) and to_slots(raw) == item.answer
     return msgspec.json.encode(raw).decode() if is_unchanged else None

@@ -21,12 +21,12 @@ from ragbed.errors import DataError, NoSuchFile, UsageError
 from ragbed.io.jsonl import part_of
 from ragbed.io.locations import Place, local_copy, report_errors
 
-LIST = "shards.json"  # written last; a folder without it is incomplete
+LIST = "shards.json"  # written last, so a folder without this file is incomplete
 WHAT = "items"
 
 
 class ShardPart(Struct, frozen=True, forbid_unknown_fields=True):
-    """One part of a dataset. Its name must refer to a file in the same folder, because the list may be untrusted."""
+    """One part of a dataset; its name must be that of a file in the same folder, as `shards.json` may be untrusted."""
 
     name: Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*\Z")]
     records: int
@@ -97,7 +97,7 @@ def checked(place: Place, part: ShardPart) -> Iterator[Path]:
 
 @dataclass(frozen=True)
 class ShardedDataset(Dataset):
-    """A dataset in parts, which are read one after another."""
+    """A dataset stored in parts, which are read one after another."""
 
     parts: tuple[ShardPart, ...]
 

@@ -32,7 +32,7 @@ class ExportTarget:
     shards: int | None = None
 
     def folder(self) -> Path:
-        """Return the location as a local folder, for formats that consist of several files."""
+        """Return the location as a local folder, for formats that write several files."""
         if not isinstance(self.place, Path):
             raise UsageError(
                 f"to={self.to} writes several files, which cannot be written to a URL. Write them to a local "
@@ -75,7 +75,7 @@ def export_run(folder: Path, target: ExportTarget, model: str | None, *, canonic
 
 
 def is_item_format(to: str) -> bool:
-    """Return whether a format is for the items of one dataset rather than for test cases.
+    """Return whether a format contains the items of one dataset rather than test cases.
 
     Raises:
         UnknownName: There is no such format for datasets.
@@ -105,7 +105,7 @@ def export_items(datasets: Sequence[Dataset], target: ExportTarget, layout_optio
     if target.shards is not None:
         return target.write_shards(ITEMS, dataset)
     if to == "records":
-        raise UsageError("to=records splits a file into parts. Set the number of parts with shards=N.")
+        raise UsageError("to=records requires the number of parts to write. Add shards=N.")
     if to == "parquet":
         return target.write_file(datasets, lambda sink: write_items(dataset, sink))
     if to in EDITIONS:

@@ -29,7 +29,7 @@ _DIGITS = 8
 _LEVEL = 6
 _END = b"end "
 _HEAD_1 = b'{"cassette":1,'  # start of a version 1 file, in which outcomes have different names
-# Maximum compression ratio after the first 64 MiB, which prevents zip bombs. Runs reach about 50; gzip allows 1,000.
+# Maximum compression ratio after the first 64 MiB, to detect zip bombs. Runs reach ratios near 50; gzip allows 1,000.
 _MAX_RATIO = 250
 
 

@@ -32,7 +32,7 @@ class DownloadLimits:
     connect_s: float = 15  # connection timeout, including the DNS lookup
     idle_s: float = 30  # maximum pause between two chunks
     total_s: float = 3600  # time limit for all attempts, enough for RGB's largest file (11 MB) at 3 kB/s
-    max_bytes: int = 64 << 20  # size limit for files of unknown size, six times RGB's largest file
+    max_bytes: int = 64 << 20  # maximum size of a file of unknown size, about six times that of RGB's largest file
     tries: int = 4  # maximum number of consecutive attempts without progress
     pause_s: float = 0.5  # pause before the second attempt; doubled before each further attempt
     redirects: int = 5
@@ -118,7 +118,7 @@ class _Download:
         tries, furthest, wrong = 0, 0, 0
         interruption: TransferInterrupted | None = None
         is_first = True
-        # Also check after an interruption, because some servers announce more bytes than the file has.
+        # Also check the file after an interruption, because some servers announce more bytes than the file has.
         while not await self._is_part_right():
             if interruption is not None:
                 size = self._size()
@@ -172,7 +172,7 @@ class _Download:
         return await asyncio.to_thread(matches_pin, self.part, self.request.pin, self.request.size)
 
     def _discard_wrong(self, *, final: bool) -> None:
-        """Delete an invalid partial file. The first one may be outdated; with a second, the source is at fault."""
+        """Delete an invalid partial file. The first may be outdated; a second means that the source is at fault."""
         found, size = pin_of(self.part, self.request.pin), self._size()
         self.part.unlink()
         problem = (

@@ -1,4 +1,4 @@
-"""Request the remaining bytes of a file, and decide which errors can be retried."""
+"""Request the remaining bytes of a file, and decide which failed requests can be retried."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from yarl import URL
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 # Status codes of temporary errors, which are retried; all other errors are final.
 PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
-# Maximum pause, in seconds, after a Retry-After header. Longer pauses are shortened, because a person is waiting.
+# Maximum pause, in seconds, after a Retry-After header. Longer pauses are shortened, because a user is waiting.
 _MAX_PAUSE_S = 60.0
 _CONTENT_RANGE = re.compile(r"bytes (\d+)-\d+/(?:\d+|\*)")
 
@@ -150,7 +150,7 @@ def _find_start(response: aiohttp.ClientResponse, have: int) -> int:
 
 
 def as_interruption(error: aiohttp.ClientError | TimeoutError) -> TransferInterrupted:
-    """Convert a network error to a TransferInterrupted with a plain message."""
+    """Convert a network error to a TransferInterrupted error with a plain message."""
     match error:
         case aiohttp.ConnectionTimeoutError():
             return TransferInterrupted("the connection timed out", unreachable=True)

@@ -18,10 +18,10 @@ from ragbed.io.locations import Place, Url, open_regular, report_errors, uploadi
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
-# Maximum line length. The longest published RGB record is 60 kB long. If a line exceeds the limit, the file almost
-# certainly has another format, e.g. a single JSON array, and must not exhaust memory.
+# Maximum line length in bytes. The longest published RGB record is 60 kB long. A file with a longer line almost
+# certainly has another format, e.g. a single JSON array, and reading it must not exhaust memory.
 MAX_LINE_BYTES = 64 * 1024 * 1024
-# Size of the read buffer. Most lines do not fit into Python's default buffer.
+# Size of the read buffer in bytes. Most lines do not fit into Python's default buffer.
 _BUFFER_BYTES = 256 * 1024
 
 _OTHER_ENCODINGS = {

@@ -130,7 +130,7 @@ def open_regular(path: Path, mode: str = "rb", *, follow_links: bool = False, bu
 
 
 def read_regular(path: Path) -> bytes:
-    """Read a file that the user named; see `open_regular` for errors."""
+    """Read a file that the user named; see `open_regular` for the errors raised."""
     with open_regular(path, follow_links=True) as file:
         return file.read()
 
@@ -212,7 +212,7 @@ def _filesystem(url: Url, done: str) -> Iterator[tuple[Any, str]]:
             raise UsageError(f"{url} requires fsspec, which is not installed: pip install 'ragbed[remote]'") from None
         scheme = url.text.partition("://")[0].rpartition("::")[2]
         try:
-            # Object stores have no folders to create, and not everyone has permission to list buckets.
+            # Object stores have no folders to create, and not every user has permission to list buckets.
             opened = fsspec.core.url_to_fs(url.text, **({"auto_mkdir": True} if scheme == "file" else {}))
         except ImportError as error:
             package = _DRIVERS.get(scheme)

@@ -30,7 +30,7 @@ def pin_of(path: Path, like: str) -> str:
 
 
 def matches_pin(path: Path, pin: str, size: int | None = None) -> bool:
-    """Return whether a file exists and matches a pin; a file with a different size is not hashed."""
+    """Return whether a file exists and matches a pin; a file of the wrong size is not hashed."""
     if not path.is_file() or (size is not None and path.stat().st_size != size):
         return False
     return pin_of(path, pin) == pin

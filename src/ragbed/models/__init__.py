@@ -330,11 +330,11 @@ def _check_options(provider: str, config: ModelConfig) -> None:
     supported = _SUPPORTED.get(provider, tuple(_OPTIONS))
     for name, option in _OPTIONS.items():
         if getattr(config.sampling, name) is not None and name not in supported:
-            raise UsageError(f"{option} has no effect on {provider}/{config.model}. Remove it.")
+            raise UsageError(f"{option} has no effect on {provider}/{config.model}. Remove this option.")
     if config.context_length is not None and _SUPPORTED.get(provider) == ():
-        raise UsageError(f"`context_length` has no effect on {provider}/{config.model}. Remove it.")
+        raise UsageError(f"`context_length` has no effect on {provider}/{config.model}. Remove this option.")
     if config.headers and provider in _SUPPORTED and provider != "http":
-        raise UsageError(f"`header` has no effect on {provider}/{config.model}. Remove it.")
+        raise UsageError(f"`header` has no effect on {provider}/{config.model}. Remove this option.")
 
 
 def open_model(spec: str, make_config: Callable[[str], ModelConfig]) -> Model:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ragbed.models.token_limit import TokenLimit
 
 _MAX_NAME = 200  # maximum number of characters in a name or ID that a server reports; longer ones are truncated
-# Language codes used in model cards.
+# The language codes in model cards that correspond to each supported language.
 _CODES: dict[Lang, frozenset[str]] = {
     "en": frozenset({"en", "eng", "multilingual"}),
     "zh": frozenset({"zh", "zho", "chi", "cmn", "yue", "multilingual"}),
@@ -76,7 +76,7 @@ class Model(Protocol):
 
     Attributes:
         name: The model string, `provider/model`.
-        concurrency: Maximum number of concurrent cases, which may grow during a run; see `Parking.make_room`.
+        concurrency: Maximum number of concurrent cases, which may grow during a run.
         advice: A sentence that tells the user what to check if no call succeeds.
 
     Example:
@@ -214,7 +214,7 @@ class ToolCalling(Protocol):
 
 @runtime_checkable
 class ForLanguages(Protocol):
-    """A model that lists the codes of its languages, e.g. `en`; the list is empty if the languages are unknown."""
+    """A model that lists its languages as codes such as `en`; the list is empty if the languages are unknown."""
 
     languages: tuple[str, ...]
 

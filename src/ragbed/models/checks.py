@@ -27,7 +27,7 @@ Environ: TypeAlias = Mapping[str, str]
 
 @dataclass(frozen=True)
 class BackendCheck:
-    """Whether a back end works, its settings without secrets, and, if it does not work, a command to fix it."""
+    """The status of a back end: whether it works, its settings without secrets, and a command to fix any problem."""
 
     works: bool
     found: str
@@ -144,7 +144,7 @@ CHECKS: dict[str, Callable[[Environ], BackendCheck]] = {
     "scripted": _scripted,
 }
 
-# The purpose and packages of each extra. Extras for models are in CHECKS.
+# The purpose and packages of each extra, except the extras for models, which are in CHECKS.
 EXTRAS: dict[str, tuple[str, tuple[str, ...]]] = {
     "serve": ("browser interface: view, review", ("starlette", "uvicorn")),
     "build": (

@@ -60,7 +60,7 @@ def _describe_callable(value: Callable[..., object], seen: set[int]) -> Iterator
         for part in (value.func, value.args, tuple(sorted(value.keywords.items()))):
             yield from _describe(part, seen)
         return
-    # A decorator written in Python keeps the original function in a closure; functools.lru_cache does not.
+    # A decorator written in Python stores the original function in a closure; functools.lru_cache does not.
     function = value if isinstance(value, FunctionType) else inspect.unwrap(value)
     if not inspect.isroutine(function) and not inspect.isclass(function):
         yield from _describe_state(function, seen)
@@ -76,7 +76,7 @@ def _describe_callable(value: Callable[..., object], seen: set[int]) -> Iterator
 
 
 def _describe_state(instance: object, seen: set[int]) -> Iterator[str]:
-    """Yield an object's type and its immutable attributes, except those that its methods change."""
+    """Yield an object's type and its immutable attributes, except attributes that its methods assign."""
     yield type(instance).__qualname__
     methods = (value for name, value in vars(type(instance)).items() if name not in ("__init__", "__post_init__"))
     codes = [method.__code__ for method in methods if isinstance(method, FunctionType)]
@@ -112,7 +112,7 @@ def _describe_code(code: CodeType, seen: set[int]) -> Iterator[str]:
 
 
 def _global_names(code: CodeType) -> tuple[set[str], set[str]]:
-    """Return the global names that code reads, and the global or nonlocal names that it assigns, e.g. a counter."""
+    """Return the names of the globals that code reads, and of the global or nonlocal variables that it assigns."""
     read: set[str] = set()
     assigned: set[str] = set()
     for instruction in dis.get_instructions(code):

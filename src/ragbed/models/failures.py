@@ -44,7 +44,8 @@ Kind: TypeAlias = Literal[
     "too-long", "protocol", "empty", "filter", "exception",
 ]  # fmt: skip
 
-# Failures that would affect all other cases too, e.g. because the key or a setting is wrong, or the credit is used up.
+# Failures that would affect all other cases too, e.g. because of a wrong API key or setting, or because the credit is
+# used up.
 FATAL: frozenset[Kind] = frozenset({"auth", "missing", "tls", "quota", "settings", "connect", "protocol"})
 # Failures in which the server does not accept the request in its current form.
 REJECTED: frozenset[Kind] = frozenset({"settings", "request"})

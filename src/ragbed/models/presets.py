@@ -29,7 +29,7 @@ _VICUNA_SYSTEM = (
     "A chat between a curious user and an artificial intelligence assistant. "
     "The assistant gives helpful, detailed, and polite answers to the user's questions."
 )
-# The original code indents the Vicuna template.
+# The original code sends the Vicuna template with this indentation.
 _INDENT = " " * 8
 
 
@@ -102,7 +102,7 @@ _GLM_PROBLEM = (
     "version or as GGUF, and use -m openai-api/<name>/<model>"
 )
 
-# Presets by name. Those marked "5 included" have been tested with transformers 5 and small, randomly initialised
+# Presets by name. Presets marked "5 included" have been tested with transformers 5, on small, randomly initialised
 # models.
 PRESETS: dict[str, Preset] = {
     "chatgpt": Preset("gpt-3.5-turbo", "an API", sampling=_API, served_by="chat"),

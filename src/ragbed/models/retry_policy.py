@@ -9,17 +9,17 @@ from dataclasses import dataclass
 class RetryPolicy:
     """Time limits, listed from the shortest to the longest, and maximum numbers of attempts."""
 
-    connect_s: float = 10  # time limit for DNS lookup, connection and TLS handshake
-    silence_s: float = 30  # maximum pause within a response; before the first byte, only `attempt_s` applies
+    connect_s: float = 10  # time limit in seconds for DNS lookup, connection and TLS handshake
+    silence_s: float = 30  # maximum pause in seconds within a response; before the first byte, only `attempt_s` applies
     attempt_s: float = 120
-    item_s: float = 600  # time limit per case for all attempts and the pauses between them, excluding queueing time
+    item_s: float = 600  # time limit in seconds per case, including all retries and pauses but not queueing time
     attempts: int = 6
     paid_attempts: int = 3  # maximum number of attempts if responses are unusable, since each may be billed
     # Pause in seconds before the second attempt. The pause triples before each further attempt, and half of it is
     # random. Six attempts take long enough to outlast a server restart of half a minute.
     first_pause_s: float = 0.5
     longest_pause_s: float = 60
-    max_bytes: int = 4 << 20  # maximum size of a decoded response in bytes, a thousand times the size of 256 tokens
+    max_bytes: int = 4 << 20  # maximum size of a decoded response, a thousand times that of a 256-token response
 
     def __post_init__(self) -> None:
         if self.attempts < 1 or self.paid_attempts < 1:

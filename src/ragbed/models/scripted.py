@@ -11,7 +11,7 @@ from ragbed.testbeds.prompts import REFUSAL
 
 
 def join_answer(answer: Answer) -> str:
-    """Return the first alias of each part of an answer as one text."""
+    """Join the first aliases of all parts of an answer into one text."""
     return "; ".join(aliases[0] for aliases in answer)
 
 
@@ -51,7 +51,7 @@ class ScriptedModel(StatelessModel):
         return Completion(outcome="ok", reply=self._write(case), finish="stop")
 
     def request(self, case: Case) -> bytes:
-        """Return all fields of the case that a script may use."""
+        """Return all case fields that a script may use."""
         return canonical({"documents": case.documents, "answer": case.answer, "fake": case.fake, "lang": case.lang})
 
     async def identity(self) -> str:

@@ -41,7 +41,7 @@ def _turn(case: Case) -> int:
 
 
 def _read(case: Case) -> str:
-    """Return the text of all search results so far."""
+    """Return the combined text of all search results so far."""
     first = 2  # skip the instruction and the question
     return "\n".join(message.content for message in case.messages[first:] if message.role != "assistant")
 
@@ -93,7 +93,7 @@ class SearchAgent(StatelessModel):
 
     async def complete(self, case: Case, repeat: int = 0) -> Completion:  # noqa: ARG002  # it is deterministic
         """Return the response that the script specifies for the case."""
-        if case.testbed != "search":  # answer from the given documents, for comparison
+        if case.testbed != "search":  # in other testbeds, answer from the given documents
             return Completion(outcome="ok", reply=SCRIPTS["oracle"](case), finish="stop")
         act = self._act(case)
         calls: tuple[ToolCall, ...] = ()
@@ -108,7 +108,7 @@ class SearchAgent(StatelessModel):
         return Completion(outcome="ok", reply=reply, finish="stop", usage=usage, calls=calls)
 
     def request(self, case: Case) -> bytes:
-        """Return all fields of the case that a script may use."""
+        """Return all case fields that a script may use."""
         known: dict[str, object] = {"answer": case.answer, "fake": case.fake, "lang": case.lang, "tools": case.tools}
         known |= {"documents": case.documents}
         return canonical({"messages": case.messages, "question": case.question} | known)

@@ -30,8 +30,8 @@ _HIDDEN_VALUE = "***"
 # In a text with more characters than this, numpy first finds the spans to scan, because scanning in Python takes 0.3 µs
 # per character.
 _LONG_TEXT = 1 << 18
-# Maximum number of characters to scan. A response with more suspicious characters is not an answer, so the entire
-# response is hidden, which limits the work.
+# Maximum number of suspicious characters to scan, which limits the work. A response with more of them is not an answer
+# and is hidden entirely.
 _MAX_SCANNED = 1 << 18
 _MAX_MESSAGE = 4096
 
@@ -52,7 +52,7 @@ class ApiKey:
 
 
 class Scrubber:
-    """Removes API keys from text sent by a server, which may quote a key, a fragment of a key or an encoded key."""
+    """Removes API keys from text sent by a server, including encoded keys and fragments of keys."""
 
     def __init__(self, keys: Iterable[ApiKey]) -> None:
         self._forms: dict[str, int] = {}
@@ -67,8 +67,8 @@ class Scrubber:
             self._pieces.setdefault(size, set()).update(pieces)
             distinctive = {start: piece for start, piece in enumerate(pieces) if _is_distinctive(piece)}
             self._distinctive.update(distinctive.values())
-            # Every distinctive fragment contains a sample, and samples are few, so searching for samples first is
-            # faster.
+            # Samples are pieces of a key, half as long as a fragment. Every distinctive fragment contains a sample, and
+            # there are few samples, so searching for samples first is faster.
             half, stride = size // 2, size - size // 2 + 1
             starts = {-(-start // stride) * stride for start in distinctive}
             self._samples.update(form[start : start + half] for start in starts)
@@ -81,7 +81,7 @@ class Scrubber:
         return " ".join(self.hide(printable).split())
 
     def hide(self, text: str) -> str:
-        """Return a text with all fragments of keys replaced."""
+        """Replace all fragments of keys in a text with a placeholder."""
         spans = self._suspicious_spans(text)
         if spans is None:
             return _HIDDEN
@@ -114,7 +114,7 @@ class Scrubber:
         return any(piece in words for piece in self._distinctive)
 
     def _suspicious_spans(self, text: str) -> list[tuple[int, int]] | None:
-        """Return the spans of a text that may contain a fragment of a key, or None if they are too long to scan.
+        """Return the spans in which a fragment of a key may occur, or None if the spans are too long to scan.
 
         In a fragment, every pair of adjacent characters occurs in a key. Checking all pairs with numpy takes about
         10 ns per character.
@@ -162,7 +162,7 @@ def secrets_in(url: URL) -> list[ApiKey]:
 
 
 def encode_user_info(url: URL) -> str:
-    """Encode a URL's user name and password for Basic authentication, or return an empty string if it has neither."""
+    """Encode a URL's user name and password for Basic authentication, or return an empty string if there is neither."""
     user_info = f"{url.user or ''}:{url.password or ''}"
     return base64.b64encode(user_info.encode()).decode() if user_info != ":" else ""
 

@@ -81,7 +81,7 @@ def read_error(body: str) -> ServerError:
 
 
 def _parts(content: Any, depth: int) -> Iterator[dict[str, Any]]:  # noqa: ANN401 - any JSON
-    """Yield the objects in an error, including those that a proxy has embedded in a string."""
+    """Yield the JSON objects in an error, including objects that a proxy has embedded in a string."""
     if isinstance(content, str) and content.lstrip()[:1] in ("{", "["):
         try:
             content = msgspec.json.decode(content.encode("utf-8", "replace"))
@@ -99,7 +99,7 @@ def _parts(content: Any, depth: int) -> Iterator[dict[str, Any]]:  # noqa: ANN40
 
 
 def _param(part: dict[str, Any]) -> str | None:
-    """Return the last component of `param`, or of the path in a validation error."""
+    """Return the rejected parameter: the last component of `param`, or of the path in a validation error."""
     param, path = part.get("param"), part.get("loc")
     if isinstance(param, str) and param:
         return param.rpartition(".")[2]

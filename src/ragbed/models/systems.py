@@ -34,13 +34,13 @@ from ragbed.text import storable
 
 # Default number of concurrent calls to a function; most systems spend most of their time waiting for a model.
 DEFAULT_CALLS = 8
-# Maximum number of passages to store, so that a system that returns its entire index cannot fill the disk. No prompt
-# contains that many.
+# Maximum number of passages to store per response, so that a system cannot fill the disk by returning its entire index.
+# No prompt contains that many passages.
 _MAX_PASSAGES = 1_000
 Corpora: TypeAlias = Mapping[str, Corpus]  # corpora by ID
 
 _DECODER: msgspec.json.Decoder[object] = msgspec.json.Decoder()
-# The keyword arguments passed to a system that receives documents, searches a corpus, or uses a search tool.
+# The names of the arguments for systems that receive documents, search a corpus or use a search tool, in this order.
 _READING = ("question", "documents", "lang")
 _SEARCHING = ("question", "corpus", "k", "lang")
 _WITH_TOOL = ("question", "search", "lang")
@@ -158,7 +158,7 @@ class PythonSystem(StatelessModel):
                 _check_signature(spec, self._function, names)
 
     def check_documents(self) -> None:
-        """Check that the function accepts documents, for runs in which not all cases require searches.
+        """Check that the function accepts documents, which is required if a run has cases with documents.
 
         Raises:
             UsageError: The function has other parameters.

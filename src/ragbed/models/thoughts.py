@@ -27,14 +27,14 @@ Kind: TypeAlias = Literal["thought", "answer", "marker"]
 
 
 class Segment(NamedTuple):
-    """A part of a response; markers are tags and the white space around them."""
+    """A segment of a response: a thought, an answer, or a marker, which is a tag with the white space around it."""
 
     kind: Kind
     text: str
 
 
 class SplitResponse(NamedTuple):
-    """A response split into thoughts and answer. It is marked incomplete if the response ends inside a thought."""
+    """A response split into thought and answer; `is_complete` is False if the response ends inside a thought."""
 
     thought: str | None
     answer: str
@@ -74,7 +74,7 @@ _CHANNEL_END = re.compile(r"<\|(?:end|return|call)\|>")
 # Matches the harmony format if the tokenizer has removed the special tokens.
 _BARE_CHANNELS = re.compile(r"(\s*analysis)(?=\S)(.*?)(assistantfinal|assistant\s*final\s*message)", re.DOTALL)
 _SENTENCES = re.compile(r"(\s*(?:Here is|Here's) my thought process:)(.*?)((?:Here is|Here's) my response:)", re.DOTALL)
-_HEADS = re.compile(r"\s*(?:analysis|Here(?: is|'s) my)")  # matches the start of the two layouts without tags
+_HEADS = re.compile(r"\s*(?:analysis|Here(?: is|'s) my)")  # matches the start of either layout without tags
 _SPACE = re.compile(r"\s*")
 _MARK = re.compile(r"[<\[【＜◁〈]")  # a response without these characters need not be searched for tags
 _MAX_THOUGHTS = 1_000  # maximum number of reasoning blocks per response; a genuine response has far fewer
@@ -170,7 +170,7 @@ def _split_channels(text: str) -> Iterator[Segment]:
 
 
 def _split_tags(text: str, *, has_ended: bool) -> Iterator[Segment]:
-    """Split a response into the thoughts in tags and the answers between them."""
+    """Split a response into thoughts, which are enclosed in tags, and the answers between the thoughts."""
     at, has_thought = 0, False
     if _MARK.search(text) is None:
         return

@@ -46,7 +46,7 @@ class TokenLimit:
 
     @property
     def start(self) -> int:
-        """The limit for a new call."""
+        """The token limit for a new call."""
         return min(self._highest, max(self.first, THINKING_LIMIT)) if self.thinks else self.first
 
     async def complete(self, call: Callable[[int], Awaitable[Completion]]) -> Completion:
@@ -88,12 +88,12 @@ class TokenLimit:
         return True
 
     def with_limit(self, done: Completion, limit: int) -> Completion:
-        """Return a completion with its token limit recorded, if it differs from the initial limit."""
+        """Return a completion with the token limit added if it differs from the initial limit."""
         return done if limit == self.first else replace(done, max_tokens=limit)
 
 
 def join_attempts(first: Completion, second: Completion) -> Completion:
-    """Return the second response, with the total token usage and number of attempts of both responses."""
+    """Return the second response, with the token usage and the attempts of both responses added up."""
     usage = Counter[str]()
     for done in (first, second):
         usage.update(done.usage or {})

@@ -110,7 +110,7 @@ def show_case(case: Case) -> ShownCase:
 
 
 def show_trial(stored: StoredResult) -> ShownTrial:
-    """Return a response with the reasons for its verdict highlighted."""
+    """Return a response, highlighting the spans that explain its verdict."""
     case, completion = stored.case, stored.completion
     has_response = completion.outcome in ("ok", "truncated")
     reply = completion.reply or ""

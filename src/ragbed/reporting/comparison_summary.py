@@ -35,7 +35,7 @@ METRICS = {"correct": "accuracy", "refused": "the refusal rate"}
 
 
 class Summary(NamedTuple):
-    """A testbed's comparison pooled over all conditions, and the comparisons under each condition.
+    """A comparison on one testbed, pooled over all conditions, and the comparison under each condition.
 
     Each question's score is its mean over the conditions that both sides have, so the pooled condition has no noise
     ratio.

@@ -21,7 +21,7 @@ def decision_columns(words: Locale) -> tuple[str, ...]:
 def tell_decisions(
     conditions: Iterable[DecidedInterval], names: Mapping[str, str], words: Locale, scorer: str | None = None
 ) -> list[tuple[str, ...]]:
-    """Return one row per condition and cell, with the deciding interval and the interval over all responses.
+    """Return one row per condition and cell, with the interval at the decision and the interval over all responses.
 
     `scorer` is the hash of the scorer whose values the tables show, by default this version's.
     """
@@ -60,7 +60,7 @@ def _measured(one: DecidedInterval) -> str:
 
 
 def _note(one: DecidedInterval, words: Locale, scorer: str) -> str:
-    """Describe how the interval over all responses differs from the one that decided the condition."""
+    """Describe how the interval over all responses differs from the interval at the decision."""
     if one.scorer != scorer:
         return words("decisions.other_scorer")
     if one.state != "decided" or one.last is None:
@@ -78,7 +78,7 @@ def _place(name: str, value: str | float | None) -> str | float | None:
 
 
 def as_record(one: DecidedInterval) -> dict[str, object]:
-    """Return an outcome as a record for a CSV or JSON report, with all columns of a cell and some extra columns."""
+    """Return an outcome as a record for a CSV or JSON report, with a cell's columns and additional ones."""
     last = one.last
     return {
         "table": "until", "model": one.model,

@@ -8,7 +8,7 @@ from ragbed.analysis.diagnosis.examples import ErrorRow
 from ragbed.analysis.locale import Locale
 from ragbed.reporting.pages.charts.layout import format_share
 
-COUNT_COLUMNS = 6  # Number of leading columns that contain counts; the remaining columns contain the example.
+COUNT_COLUMNS = 6  # Number of leading columns that describe the error type; the remaining columns contain the example.
 _LONGEST = 160  # Maximum number of characters of a question or response to show; the case browser shows the full text.
 
 

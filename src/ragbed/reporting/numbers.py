@@ -18,7 +18,7 @@ FEW = 30  # Rates based on fewer cases than this are marked, because their inter
 
 
 def show(cell: Estimate | Rate | None, column: TableColumn | None = None, few: str = "*") -> str:
-    """Format a value with its interval, marked if it is based on few cases; return a dash if there is no value.
+    """Format a value with its interval and mark it if it is based on few cases; return a dash if there is no value.
 
     Args:
         cell: Estimate to show.

@@ -74,10 +74,10 @@ class _Response:
                     yield run
 
     def _end_of_run(self, place: int, document: str) -> int:
-        """Return the index after the longest run that starts at the given position."""
+        """Return the end index (exclusive) of the longest run that starts at the given position."""
         found, end = 0, place
         while end < len(self._starts) and (end == place or self._goes_on(place, end)):
-            # Search from the last match, because a longer run cannot occur earlier than its own beginning.
+            # Search from the last match, because a longer run cannot occur before the first match of its beginning.
             found = document.find(self._text[self._starts[place] : self._ends[end]], found)
             if found < 0:
                 break
@@ -101,7 +101,7 @@ def _tells(word: str, around: str, question: str) -> bool:
 
 
 def _find_whole(run: str, text: str) -> Iterator[int]:
-    """Yield the offsets at which a run of whole words occurs; Ann is not found in Annual, nor 四百 in 四百零七."""
+    """Yield the offsets at which a run of whole words occurs: Ann does not occur in Annual, nor 四百 in 四百零七."""
     start = text.find(run)
     while start >= 0:
         end = start + len(run)

@@ -131,7 +131,7 @@ def _rate(row: LeaderboardRow, name: str, words: Locale) -> Iterator[str]:
 
 
 def _percent(value: float) -> str:
-    """Return a share as a whole percentage. Only shares of exactly 0 and 1 are shown as 0% and 100%."""
+    """Return a share as a whole-number percentage. Only shares of exactly 0 and 1 are shown as 0% and 100%."""
     rounded = round(100 * value)
     if rounded == 0 and value > 0:
         return "<1%"

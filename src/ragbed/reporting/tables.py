@@ -136,7 +136,7 @@ class Report:
         return is_shown and is_condition and cell.estimate.asked > cell.estimate.n
 
     def records(self) -> list[dict[str, object]]:
-        """Return one record per cell, and one per stopping condition, with `until` as its table."""
+        """Return one record per cell, and one per stopping condition with `until` as the table name."""
         return [*(cell.as_json() for cell in self.cells), *map(as_record, self.conditions)]
 
     @property
@@ -146,7 +146,7 @@ class Report:
 
     @property
     def table_notes(self) -> list[str]:
-        """Return the keys of the notes on the tables, which concern paired differences and the paper's rows."""
+        """Return the keys of the table notes about paired differences and about the paper's rows."""
         has_paired = any(column.metric.endswith(PAIRED) for table in self.tables for column in table.columns)
         return [*(["paired"] if has_paired else []), *(["printed"] if self.has_printed else [])]
 

@@ -134,7 +134,7 @@ def _share_out(room: int, columns: Sequence[str], rows: Sequence[Sequence[str]])
 
 
 def _words(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[list[str]]:
-    """Return the words of each column, including its heading."""
+    """Return the words of each column, including those of its heading."""
     cells = zip(columns, *rows, strict=True)
     return [[word for text in column for word in re.split(r"[ \n]", text)] for column in cells]
 
@@ -149,13 +149,13 @@ def _full_widths(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[
 
 
 def _least_width(word: str) -> int:
-    """Return the minimum column width for a word, which may be broken unless it is a number or part of an interval."""
+    """Return the minimum column width for a word; all words except numbers and parts of intervals can be broken."""
     is_number = word[:1] == "[" or any(character.isdigit() for character in word[:2])
     return cell_len(word) if is_number else min(cell_len(word), _NARROW)
 
 
 def _without_empty(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[list[str], list[list[str]]]:
-    """Remove columns that contain no values, except percentages, because a missing percentage is also a result."""
+    """Remove columns without values, except percentage columns, because a missing percentage is also a result."""
     kept = [
         at
         for at, column in enumerate(columns)

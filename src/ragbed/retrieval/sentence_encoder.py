@@ -14,12 +14,12 @@ from ragbed.retrieval.base import Encoded, Matrix, Role, to_unit
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
-# Names of the prompts that some models require before a text.
+# Names of the prompts to put before a text, for models that define such prompts.
 _PROMPT: dict[Role, str] = {"question": "query", "passage": "document"}
 
 
 class SentenceEncoder:
-    """An encoder that creates one vector per text; the library uses a GPU if there is one.
+    """An encoder that creates one vector per text with a sentence-transformers model, on a GPU if there is one.
 
     Args:
         name: The name of the encoder.

@@ -84,7 +84,7 @@ class PlainFiles(AnswerSource):
         return by_item
 
     def match(self, entry: bytes) -> Answer:
-        """Match a line to a case by name, or by item and noise ratio and, if given, by dataset and testbed."""
+        """Match a line to a case by case name, or else by item, noise ratio and, if given, dataset and testbed."""
         line = decode_entry(entry, _Reply)
         completion = completed(line.reply, None, None)
         if line.case is not None:

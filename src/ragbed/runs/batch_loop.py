@@ -31,10 +31,10 @@ from ragbed.schema import Completion
 
 _FIRST_POLL_S, _LONGEST_POLL_S = 0.5, 60.0
 _MAX_EXPIRED = 3  # maximum number of batches in which a case may expire before it counts as an error
-_MAX_CREATIONS = 3  # maximum number of attempts to create a batch that is not found at the provider
+_MAX_CREATIONS = 3  # maximum number of attempts to create a batch that the provider then does not list
 # Pauses, in seconds, between lookups of a batch that may have been created; providers may list new batches late.
 _FIND_PAUSES_S = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
-# Seconds after its creation for which a batch may be missing from the provider's list, and seconds between lookups.
+# Maximum number of seconds for which a new batch may be missing from the provider's list, and seconds between lookups.
 _LISTED_AFTER_S, _LISTING_PAUSE_S = 120.0, 5.0
 # First and longest pause, in seconds, before the next batch if the provider's queue is full and no batch is open.
 _FIRST_FULL_PAUSE_S, _LONGEST_FULL_PAUSE_S = 30.0, 600.0
@@ -138,7 +138,7 @@ class BatchLoop(CallLoop):
             await self._create(batch)
 
     async def _next_batch(self) -> _OpenBatch | None:
-        """Return a batch of the next requests that complies with the provider's limits and the budget.
+        """Return the next requests as a batch that stays within the provider's limits and the budget.
 
         Requests with cached responses or prompts that are too long are not included; their results are stored
         immediately.
@@ -236,7 +236,7 @@ class BatchLoop(CallLoop):
                 return
 
     def _sent(self, batch: _OpenBatch, place: int) -> SentCall:
-        """Return a call as it was sent. In batches from earlier versions, all calls have the initial token limit."""
+        """Return a call as it was sent. Batches stored by earlier versions of ragbed use the initial token limit."""
         request, stored = batch.requests[place], batch.stored
         limit = stored.limits[place] if stored.limits else self._batching.limit.first
         body = self._batching.batch_request(request.case, limit, stored.learned)
@@ -282,7 +282,7 @@ class BatchLoop(CallLoop):
             if found is None or found[0] != number:
                 raise self.session.store.damaged(f"batch {stored.key}")
             requests.append(CallRequest(self.number, number, repeat, found[1]))
-            if self.session.store.has_response(self.number, number, repeat):  # stored before that session ended
+            if self.session.store.has_response(self.number, number, repeat):  # stored in the earlier session
                 self._ended.add((number, repeat))
         batch = _OpenBatch(stored, requests)
         self._budget.restore(stored.key, [self._sent(batch, place).body for place in range(len(requests))])

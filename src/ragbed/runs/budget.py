@@ -37,7 +37,7 @@ class Budget:
         return not self._denied
 
     def check(self) -> None:
-        """Check at the end of a run whether a call was denied.
+        """Raise an error at the end of a run if a call was denied.
 
         Raises:
             BudgetSpent: A call was denied.
@@ -60,7 +60,7 @@ class Budget:
         return True
 
     def charge(self, model: str, dollars: Decimal, calls: int) -> None:
-        """Add the cost of calls to a model."""
+        """Record the cost and number of calls to one model."""
         self._spent += dollars
         self._cost[model] += dollars
         self._calls[model] += calls
@@ -92,7 +92,7 @@ class Budget:
 
     @property
     def is_denied(self) -> bool:
-        """Whether the budget has denied a call, which ends the run."""
+        """Whether a call was denied because of the budget, which ends the run."""
         return self._denied
 
     def release(self, model: str, usage: dict[str, int]) -> None:

@@ -1,4 +1,4 @@
-"""The response cache, which stores responses from all runs by model, identity, complete request and repeat.
+"""The response cache for all runs; cache keys include the model, its identity, the complete request and the repeat.
 
 Several processes may share one file. If the cache fails, the failure is reported once and the run continues without it.
 """

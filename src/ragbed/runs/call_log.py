@@ -12,11 +12,11 @@ from ragbed.runs.store import NOTE, RunStore
 from ragbed.runs.writer import Writer
 from ragbed.schema import Completion
 
-_MAX_SERVED = 50  # maximum number of names to record per model, because some servers report a new name every time
+_MAX_SERVED = 50  # maximum number of reported names to record per model; some servers report a new name every time
 
 
 class CallLog:
-    """A model's call log in a run.
+    """The call log for one model in a run.
 
     Args:
         store: The run.

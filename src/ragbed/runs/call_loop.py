@@ -245,7 +245,7 @@ class CallLoop:
         return kind == "too-long" or kind in REJECTED
 
     async def _discard_turns(self, request: CallRequest, turns: Sequence[StoredTurn]) -> list[StoredTurn]:
-        """Delete the turns of an episode that starts over. Billed turns are recorded as lost calls.
+        """Delete the turns of an episode that is restarted. Billed turns are recorded as lost calls.
 
         The discard is recorded too. Otherwise, the turns of an interrupted retry would be discarded as well, because
         the rejected result is stored until there is a new one.
@@ -270,7 +270,7 @@ class CallLoop:
         await self.session.writer.put(NOTE, (request.turn_key(turn), line.decode()))
 
     def _calls_of(self, request: CallRequest) -> Callable[[Case], Awaitable[Called]]:
-        """Return the function that makes a case's calls. Once the first call is billed, the budget allows the others.
+        """Return the function that makes a case's calls. After the first billed call, the budget allows all others.
 
         Otherwise, a spent budget would stop cases halfway, and their cost would not be recorded.
         """
@@ -363,7 +363,7 @@ class CallLoop:
             completion = _without_surrogates(completion)
             row = store.row(request, number, called.key, completion, called.cached)
         result = StoredResult(request.case, self.model.name, request.repeat, completion, called.key, called.cached)
-        if self.session.episodes is not None and completion.outcome != "error":  # a retry needs the stored turns
+        if self.session.episodes is not None and completion.outcome != "error":  # retries after errors need the turns
             self.session.writer.put(FORGET_TURNS, request.turn_range())
         return _PendingResult(self.session.writer.put(RECORD, row), result, row.seal, request.size)
 

@@ -21,7 +21,7 @@ _FIXES = {
     **dict.fromkeys(("settings", "request"), _REJECTED),
     "quota": f"Add credit or wait until the quota is renewed. {_RESUME}",
 }
-_VARIABLE = re.compile(r"[\w-]*\d[\w-]*")  # numbers, and identifiers that contain digits
+_VARIABLE = re.compile(r"[\w-]*\d[\w-]*")  # matches numbers and identifiers that contain digits
 _MAX_ERRORS = 128  # maximum number of consecutive errors of any kind: twice the maximum concurrency
 
 

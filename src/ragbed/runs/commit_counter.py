@@ -34,7 +34,7 @@ class CommitCounter:
         self.acknowledge()
 
     def count(self) -> None:
-        """Count the next commit, as part of its own transaction."""
+        """Count the next commit within its transaction."""
         self._count += 1
         self._connection.execute("INSERT OR REPLACE INTO meta VALUES ('commits', ?)", (str(self._count),))
 

@@ -19,19 +19,19 @@ NAME = "run.sqlite"
 _ENDINGS = ("", "-wal", "-shm", "-journal")  # suffixes of the files that SQLite opens for a database
 _APPLICATION = 0x52414742  # "RAGB"; the application ID prevents us from writing to another program's database
 SCHEMA_VERSION = 2
-# Migration scripts by old version; each one upgrades a file to the next version in one transaction. A new file starts
-# at version 1 and is migrated by all scripts, so that all files of a version have the same schema.
+# Migration scripts by schema version; each one upgrades a file to the next version in one transaction. A new file
+# starts at version 1 and is migrated by all scripts, so that all files of a version have the same schema.
 MIGRATIONS: dict[int, str] = {
     1: """UPDATE results SET outcome = CASE outcome WHEN 'ok' THEN 'truncated' ELSE 'filtered' END,
       seal = upgraded_seal(model, item, repeat, session, request, outcome, cached, seal, completion),
       completion = upgraded(completion)
       WHERE outcome = 'refused' OR outcome = 'ok' AND is_truncated(completion)"""
 }
-_DISTRUST = ("trusted_schema = OFF", "cell_size_check = ON")  # the file may come from an untrusted source
+_DISTRUST = ("trusted_schema = OFF", "cell_size_check = ON")  # safety settings for files from untrusted sources
 _MAX_OBJECTS = 100  # maximum number of schema rows to compare; our schema has about 15
 _STEPS = 1_000_000  # SQLite virtual machine instructions between calls to the progress handler: about 10 ms
 _FREE_CALLS = 5  # number of progress handler calls that any query may use, regardless of the file size
-_BYTES_PER_CALL = 50_000  # file size per additional call: 20 instructions per byte; our queries need about two
+_BYTES_PER_CALL = 50_000  # bytes of file size per additional call: 20 instructions per byte; our queries need about 2
 
 # A ledger holds the number of rows and the sum of their checksums, so that rows lost in a damaged page are detected.
 _TABLES = """
@@ -60,12 +60,12 @@ CREATE TRIGGER count_result AFTER INSERT ON results BEGIN
 CREATE TRIGGER recount_result AFTER UPDATE ON results BEGIN
   UPDATE ledger SET seals = seals - old.seal + new.seal WHERE what = 'results'; END;
 """
-# One case in twenty, within these limits, is sampled and run first. A larger sample would reduce the reuse of prompt
-# prefixes.
+# A sample of one case in twenty, within the limits below, is run first. A larger sample would reduce the reuse of
+# prompt prefixes.
 _SAMPLE_SHARE = 20
 _MIN_SAMPLE, _MAX_SAMPLE = 3, 8
 
-# SQLite sorts in a temporary file, which limits memory. The sample is ordered by multiples of 619 modulo 1,000, so that
+# SQLite sorts in a temporary file to save memory. The sample is ordered by multiples of 619 modulo 1,000, so that
 # its first cases come from all parts of the sorted list.
 _CREATE_PROMPT_ORDER = """CREATE TEMP TABLE {table} AS
   WITH pending AS (

@@ -1,4 +1,4 @@
-"""Store the intervals that decided the stopping conditions of a monitored run (`--until`).
+"""Store the outcomes of a monitored run's stopping conditions (`--until`), with their confidence intervals.
 
 More responses may arrive after a decision, e.g. those in flight, and they may widen the interval again. Reports show
 the intersection of both intervals, which is valid: a confidence sequence guarantees that all its intervals together
@@ -27,8 +27,8 @@ _PREFIX = "decided."
 # The score from which each metric is computed.
 _SCORE_OF = {"accuracy": "correct", "refusal_recall": "refused", "refusal": "refused", "error_detection": "flagged"}
 DecisionState: TypeAlias = Literal["decided", "inconclusive"]
-# The reason why a condition was decided: the interval is narrow enough, a rate is below its minimum or not, or a run is
-# worse than its baseline or not. The reason is empty in runs from earlier versions.
+# The reason for a stopping condition's outcome: the interval is narrow enough, a rate is below its minimum or not, or a
+# run is worse than its baseline or not. The reason is empty in runs from earlier versions of ragbed.
 Conclusion: TypeAlias = Literal["", "narrow", "below", "not-below", "worse", "no-drop"]
 _FIND = "SELECT value FROM meta WHERE key = ?"
 
@@ -43,7 +43,7 @@ class LastInterval(msgspec.Struct, frozen=True):
 
 
 class DecidedInterval(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The interval that decided a stopping condition or, if the condition is inconclusive, the latest interval.
+    """The interval that determined a stopping condition's outcome or, if it is inconclusive, the latest interval.
 
     Attributes:
         table: The cell's table, or `compare`.
@@ -85,7 +85,7 @@ def keep_decided(store: RunStore, decided: Iterable[DecidedInterval]) -> None:
 def copy_decided(store: RunStore, decided: Iterable[DecidedInterval]) -> None:
     """Store the outcomes of a run's stopping conditions as part of the open transaction."""
     for outcome in decided:
-        # Numbers of documents are floats when they are read back, so convert integers to get the same key.
+        # Document counts are read back as floats, so convert integers to floats to get the same key.
         place = {name: float(value) if isinstance(value, int) else value for name, value in outcome.place.items()}
         unit = (outcome.condition, outcome.model, outcome.base, outcome.table, outcome.metric, place, outcome.alpha)
         key = f"{_PREFIX}{hashlib.blake2b(msgspec.json.encode(unit, order='sorted'), digest_size=8).hexdigest()}"
@@ -96,7 +96,7 @@ def copy_decided(store: RunStore, decided: Iterable[DecidedInterval]) -> None:
 
 
 def read_decided(store: RunStore) -> list[DecidedInterval]:
-    """Return the intervals that decided the run's stopping conditions with this version of the scorer.
+    """Return the intervals that determined the outcomes of stopping conditions with this version of the scorer.
 
     Raises:
         DataError: A stored interval is damaged.
@@ -110,7 +110,7 @@ def read_decided(store: RunStore) -> list[DecidedInterval]:
 
 
 def read_conditions(store: RunStore) -> list[DecidedInterval]:
-    """Return the outcomes of all stopping conditions, decided or inconclusive, at the end of the last session.
+    """Return the outcomes of all stopping conditions, including inconclusive ones, after the last session.
 
     Raises:
         DataError: A stored interval is damaged.
@@ -150,7 +150,7 @@ def narrow(
 def decided_by_score(
     conditions: Collection[Condition], decided: Iterable[DecidedInterval]
 ) -> dict[tuple[Condition, str], list[DecidedInterval]]:
-    """Return the decisions about the rates of each condition, by condition and score.
+    """Return the stored intervals for the rates of single conditions, by condition and score.
 
     A decision about a rate over several conditions says nothing about one of them, and is omitted.
     """

@@ -33,7 +33,7 @@ class EpisodeFactory(Struct, frozen=True):
     limits: SearchSettings
 
     async def start(self, case: Case, model: Model) -> Episode | None:
-        """Return a new episode, or None if the case takes one call or the model is a RAG system with its own search."""
+        """Return a new episode, or None if the case needs one call or the model is a RAG system with its own search."""
         corpus = self.corpora.get(case.corpus or "")
         if corpus is None or is_system(model):
             return None

@@ -41,11 +41,11 @@ from ragbed.testbeds.settings import show_setting
 _COPIES = tuple(f"-{number}" for number in range(2, 1_000))
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _REST_S = 0.02
-_CLOSE_S = 2.0  # maximum time to close connections, so that an interrupted run exits within five seconds
+_CLOSE_S = 2.0  # maximum seconds for closing connections, so that an interrupted run exits within five seconds
 
 
 class Follower(Protocol):
-    """Processes results while the run waits for more responses."""
+    """An object that processes results while the run waits for more responses."""
 
     def begin(self, store: RunStore) -> None:
         """Start with the results of earlier sessions, which are already in the store."""
@@ -79,7 +79,7 @@ class Job:
     cache: Path | None = None
     budget: Budget | None = None
     follower: Follower | None = None
-    batch: bool = False  # whether to call the models through provider batches
+    batch: bool = False  # whether to call the models through the providers' batch APIs
     rule: StoppingRule | None = None  # decides when to stop before all cases have a result
     episodes: EpisodeFactory | None = None  # starts the episodes of the `search` testbed
     tell: Callable[[str], None] = field(default=logging.getLogger("ragbed").warning)
@@ -207,7 +207,7 @@ def _pay_so_far(store: RunStore, budget: Budget, tell: Callable[[str], None]) ->
 
 
 def _save_beside(store: RunStore, gone: RunGone) -> RagbedError:
-    """Copy a deleted run, whose file is still open, to a new folder next to the old one, so that it can be resumed."""
+    """Copy a deleted run, whose file is still open, to a new folder next to the old one, so that the run can resume."""
     lost_folder = store.path.parent.resolve()
     places = (lost_folder.with_name(f"{lost_folder.name}.recovered{ending}") for ending in ("", *_COPIES))
     folder = next(place for place in places if not place.exists())

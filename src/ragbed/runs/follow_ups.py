@@ -96,7 +96,7 @@ class FollowUps:
         return self.finish(sent.call, limit.with_limit(done, sent.max_tokens))
 
     def finish(self, call: Call, done: Completion) -> Completion:
-        """Return the last response to a call, with the total tokens and attempts of all its responses."""
+        """Return the last response to a call, with tokens and attempts summed over all responses to the call."""
         earlier = self.waiting.get(call)
         if earlier is None:
             return done

@@ -1,4 +1,4 @@
-"""Read logs of exported testbeds from other evaluation harnesses: Inspect AI and lm-evaluation-harness."""
+"""Read the logs that Inspect AI and lm-evaluation-harness write when they run exported testbeds."""
 
 from __future__ import annotations
 

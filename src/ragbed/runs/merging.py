@@ -102,7 +102,7 @@ def _new_cases(source: RunStore, target: RunStore, merged: Merged) -> Iterator[C
             yield case
         elif not _is_same(msgspec.json.decode(known[0][0], type=Case), case):
             raise UsageError(
-                f"the case {case.case} in {source.path.parent} differs from the same case in another run: the "
+                f"the case {case.case} in {source.path.parent} differs from the case of that name in another run: the "
                 "documents or the prompt are not the same. Merge only runs that were created from the same data."
             )
 

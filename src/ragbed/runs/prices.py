@@ -31,7 +31,7 @@ _LISTED = (
     *("openai", "openrouter", "ovhcloud", "perplexity", "quicksilver", "together", "typesafe", "vertex"),
     *("voyage", "x-ai", "xai", "zai", "zhipu"),
 )
-_HALVED = ("openai", "azure", "anthropic")  # providers with half-price batches, which the price list may omit
+_HALVED = ("openai", "azure", "anthropic")  # providers with half-price batches; the price list may omit batch prices
 _TOKENS = {
     "in": "input_tokens",
     "cached": "cache_read_tokens",
@@ -84,7 +84,7 @@ def find_price(model: str, at: datetime | None = None) -> Price | None:
 
 
 def _consistent(usage: TokenUsage) -> dict[str, int]:
-    """Return a call's token usage with each partial count capped at its total, because servers may report more."""
+    """Return a call's token usage, with partial counts that exceed the corresponding total reduced to that total."""
     whole = {"cached": "in", "written": "in", "written_1h": "written", "reasoning": "out"}
     counts = {key: min(count, usage.get(whole.get(key, key), 0)) for key, count in usage.items() if key in _TOKENS}
     if counts.get("cached", 0) + counts.get("written", 0) > counts.get("in", 0):

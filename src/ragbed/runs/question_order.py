@@ -1,4 +1,4 @@
-"""Shuffle a monitored run's questions with a seed, in an order that is balanced across groups of cases."""
+"""Shuffle a monitored run's questions with a seed, so that every part of the order is balanced across groups."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ _TOKENS = """CASE WHEN json_type(content, '$.steps') IS NULL THEN json_extract(c
 
 @dataclass
 class ModelStatus:
-    """The status of one model: `asked` is the sum of all outcomes, and `planned` is `asked` plus `pending`.
+    """The status of one model: `asked` is the total number of outcomes, and `planned` is `asked` plus `pending`.
 
     `name` is its display name. Token counts do not include cached responses. `served` lists the models that the server
     reported, and `sent` contains the parameters of the requests and the changes negotiated with the server. `errors`

@@ -56,14 +56,14 @@ __all__ = [
 # because the code and data of each step stay in the CPU cache.
 _BATCH = 32
 _MAX_DIGITS = 9  # maximum number of digits in a stored integer
-# Maximum size of the cases to keep in memory between planning and calling: about 1,000 cases with RGB's documents.
+# Maximum total size of the cases to keep in memory between planning and calls: about 1,000 cases with RGB's documents.
 _MAX_FRESH_BYTES = 10_000_000
 _ADD_CASE = "INSERT INTO cases (name, feasible, seal, line) VALUES (?, ?, ?, ?)"
 # Do not use COUNT(*): SQLite runs it in one step, so a step limit could not interrupt it on a malicious file.
 COUNT_CASES = "SELECT COUNT(id) FROM cases"
 INTEND = "INSERT INTO intents VALUES (?, ?, ?, ?, ?)"
 NOTE = "INSERT OR REPLACE INTO meta VALUES (?, ?)"
-# Records a call whose worker died. The call may have been billed, and will be repeated.
+# This statement records a lost call, e.g. one whose worker died. It may have been billed, and will be repeated.
 LOSE = "INSERT INTO orphans VALUES (?, ?, ?, ?, ?)"
 # A result may replace an error, because later sessions retry errors. It never replaces another result.
 RECORD = """INSERT INTO results (model, item, repeat, session, request, outcome, cached, seal, completion)
@@ -109,7 +109,7 @@ TURN = "turn."  # prefix of the keys under which the turns of unfinished episode
 ANSWERED = """DELETE FROM intents WHERE rowid = (SELECT rowid FROM intents
   WHERE model = ? AND item = ? AND repeat = ? ORDER BY rowid DESC LIMIT 1)"""
 FORGET_TURNS = "DELETE FROM meta WHERE key > ? AND key < ?"
-# Marks the turns of a failed episode as discarded. The session number in the failed result identifies the attempt.
+# The mark for a failed episode's discarded turns. The session number in the failed result identifies the attempt.
 _DISCARDED = "discarded"
 DISCARD = "INSERT OR REPLACE INTO meta SELECT ?, session FROM results WHERE model = ? AND item = ? AND repeat = ?"
 BATCH = "batch."  # prefix of the keys under which batches are stored
@@ -129,7 +129,7 @@ class StoredBatch(msgspec.Struct, frozen=True, omit_defaults=True):
     state: str = "intended"
     limits: list[int] = []  # token limit of each call; empty once all results are stored
     learned: dict[str, dict[str, Any] | None] = {}  # parameter changes, including those learned from results
-    thinks: bool = False  # whether a response has contained reasoning
+    thinks: bool = False  # whether any response so far contained reasoning
 
 
 class FollowUp(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -151,7 +151,7 @@ class FollowUp(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class StoredTurn(msgspec.Struct, frozen=True):
-    """A turn of an unfinished episode: its response, the hash of its request, and whether it came from the cache."""
+    """A turn of an unfinished episode: the response, the request's hash, and whether the response was cached."""
 
     completion: Completion
     request: str
@@ -199,7 +199,7 @@ class RunStore:
         self.path, self.connection, self._limit = path, connection, limit
         self.rows = Rows(path)
         self._encoder = msgspec.json.Encoder()
-        self._fresh: dict[int, Case] = {}  # newly planned cases by number, which need not be read again
+        self._fresh: dict[int, Case] = {}  # newly planned cases by number, to avoid reading them again
         self._fresh_bytes = 0
 
     def __enter__(self) -> Self:
@@ -487,7 +487,7 @@ class RunStore:
         return self._fresh.pop(number) if number in self._fresh else self.rows.case(*columns)
 
     def cases(self, *, by_name: bool = False) -> Iterator[Case]:
-        """Yield every case in the plan, including infeasible ones, in plan order or by name."""
+        """Yield every case in the plan, including infeasible ones, in plan order or sorted by name."""
         order = "name" if by_name else "id"
         most = self._ledger_rows("cases")
         rows = self.read(f"SELECT name, feasible, seal, line FROM cases ORDER BY {order}")  # noqa: S608
@@ -503,7 +503,7 @@ class RunStore:
             yield found, self.rows.case(*columns)
 
     def results(self, *, by_name: bool = False) -> Iterator[StoredResult]:
-        """Yield every result with its case, by model, case and repeat, in plan order or by name.
+        """Yield every result with its case, sorted by model, case (in plan order or by name) and repeat.
 
         Raises:
             DataError: A row is damaged, or rows are missing according to the ledger (raised after the last row at the
@@ -537,7 +537,7 @@ class RunStore:
             yield number, self.rows.stored(models[columns[0]][0], tuple(columns)), seal
 
     def results_of(self, case: str, limit: int) -> Iterator[StoredResult]:
-        """Yield the results for one case, by model and repeat, with at most `limit` per model."""
+        """Yield the results for one case, sorted by model and repeat, with at most `limit` results per model."""
         for number, (name, _) in self.models().items():
             for row in self.read(f"{_OF_CASE} LIMIT ?", (case, number, limit)):
                 self.rows.check(row)
@@ -611,7 +611,7 @@ class RunStore:
         return self._number("SELECT COUNT(*) FROM results WHERE model = ?", (model,)) - errors
 
     def orphans(self) -> list[tuple[str, str, int]]:
-        """Return earlier sessions' calls that have no response but may have been billed, as model, case and repeat."""
+        """Return the lost calls, which may have been billed without a stored result, as (model, case, repeat)."""
         return self._calls("SELECT * FROM orphans")
 
     def open_calls(self) -> list[tuple[str, str, int]]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-# Minimum ratio of the largest to the smallest case size. Below it, the fixed time per case cannot be separated from the
-# time that depends on the size.
+# Minimum ratio of the largest to the smallest case size. Below this ratio, the fixed time per case cannot be separated
+# from the time that depends on the size.
 _MIN_SPREAD = 1.5
 
 

@@ -21,7 +21,7 @@ from ragbed.runs.commit_counter import CommitCounter
 from ragbed.runs.lock import RunLock, is_same_file
 
 _Row: TypeAlias = tuple[str, tuple[object, ...], asyncio.Future[None]]
-_CHECK_EVERY_S = 0.5  # minimum seconds between two checks that the file still exists
+_CHECK_EVERY_S = 0.5  # minimum number of seconds between two checks that the file still exists
 
 
 class WriteFailed(RagbedError):
@@ -161,5 +161,5 @@ class Writer:
             f"{self._path} cannot be written: {problem}. No more requests are sent; fix the problem and rerun "
             "the command to resume."
         )
-        with suppress(sqlite3.Error):  # if this fails, the next process that opens the file rolls back
+        with suppress(sqlite3.Error):  # if the rollback fails, SQLite rolls back when the file is next opened
             self._connection.rollback()

@@ -1,4 +1,4 @@
-"""Score the citations in a response to the `cite` prompting strategy, using the labels of the case's documents.
+"""Score the citations in a response to a `cite` prompt, using the relevance labels of the case's documents.
 
 These values belong to no track. They are defined in docs/reference/metrics.md.
 """

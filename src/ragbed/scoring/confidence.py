@@ -25,7 +25,7 @@ def score_confidence(case: Case, completion: Completion, *, refused: bool) -> di
 
 
 def confidence_scores(found: float | str) -> dict[str, Value]:
-    """Return the scores for a confidence value, or for the reason why there is none."""
+    """Return the scores for a confidence value, or for the reason why the value is missing."""
     if isinstance(found, str) or not 0 <= found <= 1:
         return {"no_confidence": True, "confidence_problem": found if isinstance(found, str) else "out-of-range"}
     return {"no_confidence": False, "confidence": float(found)}

@@ -19,7 +19,7 @@ SCORES = ("correct", "refused", "flagged")  # names of the scores that all track
 
 @dataclass(frozen=True)
 class TrackDisagreement:
-    """A score that two tracks assign differently to the same response."""
+    """A score that differs between two tracks for the same response."""
 
     case: str
     model: str

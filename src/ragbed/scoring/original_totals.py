@@ -27,7 +27,7 @@ class OriginalRate:
 
 
 def original_rate(labels: Sequence[Label], noise: float) -> OriginalRate:
-    """Return the original code's `all_rate`: the share of correct answers; at noise ratio 1, refusals also count."""
+    """Return the original code's `all_rate`: the share of correct answers, including refusals at noise ratio 1."""
     hits = [(0 not in label and 1 in label) or (noise == 1 and label[0] == -1) for label in labels]
     return OriginalRate(sum(hits), len(labels))
 

@@ -1,4 +1,4 @@
-"""Score the passages that a RAG system retrieved for an end-to-end case, independently of its answer.
+"""Score the passages that a RAG system retrieved for an end-to-end case, independently of the system's answer.
 
 These values belong to no track. If a response does not list its passages, only `retrieval_told` is returned.
 """

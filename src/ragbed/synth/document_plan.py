@@ -79,12 +79,12 @@ class ArticlePlan(NamedTuple):
     insert: Statement | None = None
 
     def shortened(self) -> ArticlePlan:
-        """Return the plan for a short document, without optional statements."""
+        """Return the plan for a shorter document, with the optional statements removed."""
         kept = (each for each in self.statements if each.named or each.act not in (Act.DETAIL, Act.FILLER))
         return self._replace(statements=tuple(kept))
 
     def moved(self, family: int, kind: str) -> ArticlePlan:
-        """Return a copy of the plan for another family of events."""
+        """Return a copy of the plan that uses another family of events."""
         statements = tuple(statement._replace(family=family) for statement in self.statements)
         return self._replace(statements=statements, kind=kind)
 
@@ -125,7 +125,7 @@ class DocumentBrief:
         return [event for event in self.family.events if event not in targets]
 
 
-# The forms of a document, repeated in proportion to their probabilities. Forms with a superseded value need a relation
+# The document forms, each repeated in proportion to its probability. Forms with a superseded value need a relation
 # that has early values.
 _FORMS = ("report",) * 3 + ("feature",) * 2 + ("history",) * 3 + ("rumour",) * 4 + ("partial",) * 3
 _EARLY_FORMS = ("update",) * 2 + ("outdated",) * 2
@@ -181,7 +181,7 @@ def plan_distractor(brief: DocumentBrief, form: str, draw: HashRandom, role: str
 def _statements(
     brief: DocumentBrief, form: str, first: Event, second: Event | None, role: str
 ) -> tuple[Statement, ...]:
-    """Return a form's statements about the first event, followed by the fact about the second event, if any."""
+    """Return a form's statements about the first event, followed by the fact about the second event if there is one."""
     opening = tuple(
         statement._replace(
             event=first,

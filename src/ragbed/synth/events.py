@@ -146,7 +146,7 @@ class EventFamily:
         return [Event(edition, variant) for edition in range(EDITIONS) for variant in range(len(self.variants))]
 
     def day(self, event: Event) -> date:
-        """Return an event's date, from February to October, so that guesses can precede the event in the same year."""
+        """Return an event's date between February and October; guesses can then precede the event in the same year."""
         if event not in self._days:
             draw = HashRandom(*self.key, "day", event.edition, event.variant)
             self._days[event] = date(self.year(event), 2, 1) + timedelta(days=draw.below(270))

@@ -25,7 +25,7 @@ from ragbed.synth.spec import SynthSpec
 MANIFEST = "manifest.json"
 GENERATOR = 3  # generator version; increase it whenever the same settings produce different bytes
 
-# Functions that generate items, by the kind in the file name `{lang}_{kind}.jsonl`.
+# Functions that generate items, keyed by the kind in the file name `{lang}_{kind}.jsonl`.
 _MAKERS: dict[str, Callable[[SynthSpec, int], Item]] = {
     "base": make_base,
     "int": make_integration,

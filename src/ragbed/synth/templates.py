@@ -85,7 +85,7 @@ def _write(parts: tuple[Part, ...], fill: Fill, draw: HashRandom) -> str:
 
 
 def _parse_parts(source: str, at: int, stops: str) -> tuple[tuple[Part, ...], int]:
-    """Parse up to the end or the next stop character, and return the parts and the position where parsing stopped."""
+    """Parse a template up to its end or the next stop character, and return the parts and the end position."""
     parts: list[Part] = []
     while at < len(source) and source[at] not in stops:
         part: Part

@@ -81,7 +81,7 @@ def terms_of(text: str) -> list[str]:
 
 
 def is_varied(item: Item) -> bool:
-    """Return whether no two of an item's documents are too similar, not counting a document and its edited version.
+    """Return whether an item's documents, except edited versions, differ enough from each other.
 
     An approximate comparison accepts nearly all items; only the others are compared exactly.
     """
@@ -98,7 +98,7 @@ def is_varied(item: Item) -> bool:
 
 
 def _repeated(grams: list[set[T]], share: float) -> list[int]:
-    """Return the indexes of documents that have more than the given share of their n-grams in common with others."""
+    """Return the indexes of documents with more than the given share of n-grams in common with other documents."""
     seen: set[T] = set()
     repeated: set[T] = set()
     for own in grams:

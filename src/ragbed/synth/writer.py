@@ -83,7 +83,7 @@ class ItemContext:
         return templates[turn % len(templates)]
 
     def is_new(self, wording: list[tuple[str, Event]]) -> bool:
-        """Return whether no earlier document uses two of these templates together; if so, remember the templates."""
+        """Return True and remember these templates if no earlier document uses two of them together."""
         pairs = set(combinations(wording, 2))
         if pairs & self._seen:
             return False

@@ -17,7 +17,7 @@ from ragbed.testbeds.document_plan import ChooseOriginal, DocumentPlan, DrawEvid
 from ragbed.testbeds.names import name_case
 from ragbed.testbeds.settings import DEFAULT_DOCS, Arm, CaseCondition, Settings
 
-_FIXED_DISTRACTORS = (0, 1, 2, 4, 9)  # numbers of distractors added to one supporting document in `fixed`
+_FIXED_DISTRACTORS = (0, 1, 2, 4, 9)  # numbers of distractors with one supporting document, for distractors=fixed
 _MAX_SAMPLED = 1_000  # maximum number of items used to choose a dataset's default conditions
 
 # Keep the default conditions if at least half of them are feasible for at least this share of items. For RGB's en_fact,
@@ -28,10 +28,10 @@ _REPLACEMENT_DISTRACTORS = (0, 1, 2, 4)  # numbers of distractors in replacement
 
 
 class Supply(NamedTuple):
-    """The number of documents of each type that an item has for a testbed."""
+    """An item's document counts for a testbed."""
 
     bearing: int  # number of documents that contain an answer
-    fewest: int  # minimum number of documents with an answer per case
+    fewest: int  # minimum number of documents with an answer that a case requires
     distracting: int
 
     def mixes(self, docs: int) -> range:
@@ -59,7 +59,7 @@ class Ability:
     spreads_positions: bool = False
 
     def allows(self, noise: Fraction, original: bool) -> bool:
-        """Return whether the testbed accepts a noise ratio: only 1 for `rejection`, otherwise only ratios below 1.
+        """Return whether the testbed accepts a noise ratio: `rejection` requires 1, other testbeds a ratio below 1.
 
         The original code also accepts 1 for integration and counterfactual items.
         """
@@ -144,7 +144,7 @@ class Ability:
                     yield item, around, taken
 
     def supply(self, item: Item) -> Supply:
-        """Return the number of documents of each type that an item has."""
+        """Count an item's documents by type."""
         stances = [passage.stance for passage in item.passages]
         distracting = stances.count("distracts")
         if self.expect == "refuse":
@@ -199,7 +199,7 @@ class Ability:
         return supply.distracting / available if 0 < available < condition.docs else None
 
     def _expected(self, documents: tuple[Document, ...]) -> Expectation:
-        """Return the expected behaviour; a counterfactual case without false documents does not expect a correction."""
+        """Return the expected behaviour: a counterfactual case requires a correction only if it has false documents."""
         if self.expect != "correct" or not documents:
             return self.expect
         stances = {document.stance for document in documents}

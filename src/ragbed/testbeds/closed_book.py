@@ -18,7 +18,7 @@ from ragbed.testbeds.settings import Settings
 
 
 class ClosedBook(Struct, frozen=True):
-    """A testbed without documents, for all kinds of items; `documents` is None (closed-book prompt) or empty."""
+    """A testbed without documents, for all kinds of items; the closed-book prompt is used if `documents` is None."""
 
     name: str
     documents: Sequence[str] | None

@@ -18,12 +18,12 @@ from ragbed.testbeds.ability import Ability
 from ragbed.testbeds.counterfactual import COUNTERFACTUAL
 from ragbed.testbeds.settings import CaseCondition, Settings
 
-# Labels for how different a false answer is from the true one, used in synthetic items.
+# The labels in synthetic items that state how much a false answer differs from the true one.
 STRENGTHS = ("subtle", "plausible", "blatant")
 
 
 class Conflict(Ability):
-    """The `conflict` testbed; the `kind` of a false document is the plausibility of its answer."""
+    """The `conflict` testbed; a false document's `kind` field states how plausible its answer is."""
 
     def allows(self, noise: Fraction, original: bool) -> bool:  # noqa: ARG002  # the same for all profiles
         """Return whether the noise ratio is 0; with distractors, documents could not all be true or all be false."""

@@ -46,7 +46,7 @@ def with_neighbours(items: Iterable[Item]) -> Iterator[tuple[Item, NearbyItems]]
 
 
 class DocumentBank:
-    """The documents that an item can take from its neighbours, in an order specific to the item."""
+    """The neighbours' documents that an item's cases can use, in an order specific to the item."""
 
     def __init__(self, ordered: Ordered, around: NearbyItems) -> None:
         self._item, self._key, self._around = ordered.item, ordered.key, around

@@ -24,7 +24,7 @@ _GOLDEN, _ONE = 618_033_988_749_895, 10**15
 
 
 def digest(*parts: object) -> bytes:
-    """Return a hash of the given values, which is the same on every machine and in every process."""
+    """Return a hash of the given values that is the same on every machine and in every process."""
     return _hash(b"".join(map(_framed, parts)))
 
 

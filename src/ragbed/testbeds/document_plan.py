@@ -30,14 +30,14 @@ class DocumentPlan(Struct, frozen=True):
 # A function that returns the indexes of the given number of passages with an answer, or raises Infeasible.
 DrawEvidence = Callable[[Ordered, CaseCondition, int], tuple[int, ...]]
 
-# A function that selects documents like the original code of a given year, and raises ValueError where that code does.
+# A function that selects documents as the original code of a given year does, or raises ValueError if that code fails.
 ChooseOriginal = Callable[[Item, CaseCondition, int], Chosen]
 
 
 def plan_ours(
     ordered: Ordered, bank: DocumentBank, condition: CaseCondition, draw: DrawEvidence, turn: int
 ) -> DocumentPlan:
-    """Plan the documents for a condition: either the exact mix, or the reason why the mix is infeasible.
+    """Return the exact mix of documents for a condition, or the reason why the mix is infeasible.
 
     Documents with an answer get the first ranks, and distractors get the last ranks in reverse order. Therefore, adding
     a distractor replaces one document and leaves all others in their positions.

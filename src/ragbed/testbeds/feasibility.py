@@ -24,7 +24,7 @@ class FeasibilityRow(Struct):
     arm: str
     feasible: int = 0
     infeasible: int = 0
-    noise_real: float | None = None  # mean of the actual noise ratio over the feasible cases with documents
+    noise_real: float | None = None  # mean actual noise ratio of the feasible cases with documents
     reasons: dict[str, int] = {}  # number of infeasible cases by reason
 
 

@@ -53,7 +53,7 @@ class Parts:
         for item, case in INTEGRATION.cases_with_items(dataset, settings):
             texts = [document.text for document in case.documents]
             prefix, _, condition = case.case.rpartition(f"/{INTEGRATION.name}@")
-            # RGB's published items have no sub-questions; all other items have one for each part.
+            # RGB's published items have no sub-questions; all other items have one for each part of the answer.
             for part, (question, aliases) in enumerate(zip(item.sub_questions, item.answer, strict=False)):
                 yield structs.replace(
                     case,

@@ -26,7 +26,7 @@ class Length(Ability):
         return "no ratio; use `supporting`"
 
     def allows(self, noise: Fraction, original: bool) -> bool:  # noqa: ARG002  # the same for all profiles
-        """Return whether the noise ratio leaves at least one document that contains the answer."""
+        """Return whether the noise ratio allows at least one document that contains the answer."""
         return noise < 1
 
     def requested(self, settings: Settings) -> list[CaseCondition]:

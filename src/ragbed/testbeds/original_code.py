@@ -25,7 +25,7 @@ class Chosen(NamedTuple):
 
 
 def choose_base(item: Item, condition: CaseCondition, year: int) -> Chosen:
-    """Choose documents for noise and rejection from the front of the lists of supporting and distracting documents.
+    """Choose documents for the noise and rejection testbeds from the front of the supporting and distracting lists.
 
     If one list is too short, documents from the other list replace the missing ones, except at a noise ratio of 1.
     """
@@ -72,7 +72,7 @@ def choose_integration(item: Item, condition: CaseCondition, year: int) -> Chose
 
 
 def choose_counterfactual(item: Item, condition: CaseCondition, year: int) -> Chosen:
-    """Choose edited documents at random, true documents from the remaining ones, and distractors in file order.
+    """Choose edited documents at random, true documents whose edited version was not chosen, and the first distractors.
 
     Raises:
         ValueError: The noise and true-document ratios add up to more than 1, in which case the original code fails too;

@@ -16,7 +16,7 @@ from ragbed.testbeds.end_to_end import EndToEnd
 from ragbed.testbeds.integration import INTEGRATION, Parts
 from ragbed.testbeds.settings import DEFAULT_DOCS, Settings, show_ratio
 
-_MINI = {"base": "base", "integration": "int", "counterfactual": "fact"}  # bundled datasets by kind of item
+_MINI = {"base": "base", "integration": "int", "counterfactual": "fact"}  # bundled datasets' name suffixes by item kind
 
 
 def choose_testbeds(names: Sequence[str] | None, settings: Settings) -> list[Testbed]:
@@ -129,7 +129,7 @@ def _describe_lack(datasets: Sequence[Dataset], named: Sequence[Testbed], settin
 
 
 def _example(dataset: Dataset, named: Sequence[Testbed], settings: Settings) -> str:
-    """Return a hint that names a bundled dataset for the first testbed, in the language of the given dataset."""
+    """Return a hint that names a bundled dataset for the first testbed and the given dataset's language."""
     kinds = [testbed.takes for testbed in named if isinstance(testbed, Ability)]
     found = {item.lang for item in dataset.items()}
     lang = next((lang for lang in settings.langs if lang in found), settings.langs[0])
@@ -140,7 +140,7 @@ def _describe_supply(datasets: Sequence[Dataset]) -> str:
     """Describe the kinds of items that the datasets have, and the testbeds that can use them."""
     found = Counter((kind_of(item), item.lang) for dataset in datasets for item in dataset.items())
     items = ", ".join(f"{count:,} {kind} item{'s' * (count > 1)} in {lang}" for (kind, lang), count in found.items())
-    kinds = {None, *(kind for kind, _ in found)}  # `None` is for closed-book, which accepts every kind
+    kinds = {None, *(kind for kind, _ in found)}  # None represents the closed-book testbed, which accepts every kind
     fitting = [name for name in DEFAULT_TESTBEDS if getattr(TESTBEDS[name], "takes", None) in kinds]
     return f"Found: {items} (testbeds {', '.join(fitting)})."
 

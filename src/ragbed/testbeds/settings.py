@@ -24,7 +24,7 @@ Arm: TypeAlias = Literal["related", "random", "fixed", "control"]
 class Profile(Struct, frozen=True):
     """A version of the benchmark: the paper's, the original code's or ragbed's own."""
 
-    prompts: tuple[str, ...]  # instruction sets; each file is taken from the first set that contains it
+    prompts: tuple[str, ...]  # instruction sets; each file is read from the first set that contains it
     original: int | None = None  # year of the original code version whose document selection is reproduced
 
 
@@ -77,7 +77,7 @@ class Settings:
     fits_defaults: bool = False  # whether to replace default conditions if the dataset has too few documents
     correct: tuple[Fraction, ...] = (Fraction(0),)  # shares of true documents in counterfactual cases
     distractors: tuple[Arm, ...] = ("related",)
-    all_positions: bool = False  # whether to evaluate every item with its documents in every position
+    all_positions: bool = False  # whether to evaluate every item with each of its documents in every position
     profile: str = "robust"
     seed: int = 0
     langs: tuple[Lang, ...] = ("en", "zh")
@@ -125,7 +125,7 @@ class Settings:
         return f"profile={self.full_profile},seed={self.seed}" + (f",prompt={own}" if own else "")
 
 
-# Settings whose stored name differs from their option, so that runs from earlier versions can be resumed.
+# Option names of settings that are stored under older names, so that runs from earlier versions can be resumed.
 _STORED_AS = {
     "docs": "num_docs",
     "correct": "true_ratio",
@@ -136,7 +136,7 @@ _STORED_AS = {
 
 
 def show_setting(name: str, value: str | None) -> str:
-    """Format a stored setting as a parameter, e.g. "num_docs=5", or "no `shard`" if the value is None."""
+    """Format a stored setting for a message, e.g. as "num_docs=5", or as "no `shard`" if the value is None."""
     if " " in name:  # the setting is a dataset and its checksum, not a command-line option
         return f"{name} {value}" if value else f"no {name}"
     parameter = _STORED_AS.get(name, name)

@@ -1,4 +1,4 @@
-"""Restrict access to a local server to browsers on this machine that have the token.
+"""Restrict a local server to browsers that run on this machine and have the token.
 
 The printed URL has the token after a `#`, so it never reaches a log or another site. The page sends the token once and
 gets a cookie. All paths under /api/ are protected. A GET needs the cookie and changes nothing. A POST also needs a

@@ -69,7 +69,7 @@ def _listen(port: int) -> LocalAddress:
 
 
 def make_server(address: LocalAddress, app: ASGIApp) -> uvicorn.Server:
-    """Return a server for an application; the server answers only requests that have the address's token."""
+    """Return a server for an application; only browsers that have the token can use the server."""
     import uvicorn  # noqa: PLC0415 - an extra
 
     from ragbed.ui.guard import Guard  # noqa: PLC0415 - an extra

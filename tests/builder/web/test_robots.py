@@ -38,7 +38,7 @@ FORBIDDEN = {
     "cut": ([reset_after(0)], "cannot be read: the connection was interrupted"),
     "a pause of an hour": (
         [rules("User-agent: *\nCrawl-delay: 3600\n")],
-        "requires 3600 s between requests",
+        "requires a pause of 3600 s, which is too long",
     ),
 }
 

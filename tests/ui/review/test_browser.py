@@ -370,7 +370,7 @@ def test_a_stopped_server_is_reported(browser: Browser, folder: Path) -> None:
         page.keyboard.press("Enter")
         page.wait_for_selector(".item-page")
         os.kill(served.process, signal.SIGTERM)
-        expect(page.locator(".work")).to_contain_text("The server does not respond")
+        expect(page.locator(".work")).to_contain_text("The server is not responding")
         page.keyboard.press("a")
         expect(page.locator(".item-page .problem")).to_be_visible()
         assert log(folder) == []

@@ -69,7 +69,7 @@ class ClaimInputs:
     def _by_metric(self) -> dict[tuple[str, str, str], list[Cell]]:
         found: dict[tuple[str, str, str], list[Cell]] = {}
         for cell in self.cells:
-            # Claims refer to the plain prompt, except in the table of prompting strategies.
+            # Claims refer to the plain prompt, except for those about prompting strategies.
             is_plain = MARK not in cell.key.profile or cell.table == "remedies"
             is_usual = cell.scope == "all" and cell.place.get("arm") is None and is_plain
             if is_usual and _is_language_model(cell.key.model) and cell.estimate.questions >= MIN_QUESTIONS:
@@ -110,7 +110,7 @@ def evidence(cell: Cell, measure: str, verdict: Verdict, *, p: float | None = No
 
 
 def is_below(estimate: Estimate, bound: float) -> Verdict:
-    """Return whether a rate is below a bound, or an inconclusive verdict if the interval contains the bound."""
+    """Return `supported` if an interval is below a bound, `contradicted` if it is above, otherwise `inconclusive`."""
     if estimate.low is None or estimate.high is None:
         return "inconclusive"
     return "supported" if estimate.high < bound else "contradicted" if estimate.low > bound else "inconclusive"

@@ -106,7 +106,7 @@ def _judge_ratio(inputs: ClaimInputs, cell: Cell, p: float) -> Verdict:
 
 
 def several_parts_suffer_more(inputs: ClaimInputs) -> ClaimFinding:
-    """Check C6: at noise ratio 0.4, accuracy drops more for multi-part questions than for others (z test)."""
+    """Check C6: at noise ratio 0.4, accuracy drops more for multi-part questions than for other questions (z test)."""
     simple = {_pairing(cell): cell.estimate for cell in _early_changes(inputs, "noise")}
     pairs = [
         (cell, gap_between(cell.estimate, simple[_pairing(cell)]))
@@ -165,7 +165,7 @@ def refuse_in_other_words(inputs: ClaimInputs) -> ClaimFinding:
 
 
 def stay_below_the_papers_best(inputs: ClaimInputs) -> ClaimFinding:
-    """Check C5: no model beats the paper's best (en, zh): 60% and 67% without noise, 43% and 55% at noise ratio 0.4."""
+    """Check C5: no model beats the paper's best results: 60% (en) and 67% (zh); at noise ratio 0.4, 43% and 55%."""
     table = read_tables().integration
     return conclude(
         "C5",

@@ -20,17 +20,17 @@ from ragbed.runs.store import open_store
 from ragbed.testbeds.names import CaseName, parse_case
 
 _PATH = Path(FOLDER, FILE)  # relative to the run folder
-NONE = "none"  # the type of unclassified errors, whose share is always shown
+NONE = "none"  # error type for unclassified errors; reports always show the share of these errors
 
 
 class _StoredDiagnosis(Struct, frozen=True):
-    """The fields of a diagnosis that are used in reports. The evidence is passed on unchanged."""
+    """The fields of a diagnosis that reports use. The evidence is copied unchanged."""
 
     case: str
     model: str
     types: tuple[str, ...]
     repeat: int = 0
-    event: str | None = None  # also None in older files; without events, intervals are clustered by item
+    event: str | None = None  # None without an event or in older files; intervals are then clustered by item
     # False if only the paper's scoring counts the response as wrong; reports do not count such responses as errors.
     wrong: bool = True
     evidence: tuple[dict[str, object], ...] = ()
@@ -63,12 +63,12 @@ def read_causes(folders: Sequence[Path]) -> list[Cause]:
 
 
 def share_types(causes: Iterable[Cause]) -> dict[str, int]:
-    """Return the number of wrong answers by error type, including unclassified answers."""
+    """Return the number of wrong answers for each error type and for unclassified answers."""
     return dict(Counter(name for cause in causes for name in dict.fromkeys(cause.types or (NONE,))))
 
 
 def type_share(causes: Sequence[Cause], name: str, level: float = LEVEL) -> Interval:
-    """Return the share of wrong answers with a given error type, with an interval clustered by question or event."""
+    """Return the share of wrong answers with the given error type, and an interval clustered by question or event."""
     trials = ((cluster_of(cause.case, cause.event), name in (cause.types or (NONE,))) for cause in causes)
     is_monitored = any(cause.is_monitored for cause in causes)
     return clustered_share(trials, is_monitored=is_monitored, level=level)[0]

@@ -1,4 +1,4 @@
-"""Diagnose a run: determine the error types of each wrong answer, with evidence, and the answer's source."""
+"""Diagnose a run: determine each wrong answer's error types, the evidence for them, and the answer's source."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def diagnose(results: Iterable[StoredResult], known: Known, tally: DiagnosisCoun
 
 
 def diagnose_trial(stored: StoredResult, closed_book: ClosedBookAnswers | None) -> Diagnosis | None:
-    """Return the diagnosis of a trial, or None if the trial is right on both the robust track and the paper's track."""
+    """Return the diagnosis of a trial, or None if the trial is right on both the robust track and the paper track."""
     is_episode = stored.case.testbed == SEARCH
     stored = with_found_passages(stored) if is_episode else stored
     judged, values = None, {}
@@ -167,7 +167,7 @@ def _is_right_by_paper(trial: TrialContext) -> bool:
 
 
 def _attribute(trial: TrialContext) -> tuple[Source | None, int | None, str | None]:
-    """Return the wrong answer's source (a relevance label, `parametric` or `none`), document index and text."""
+    """Return the source (a relevance label, `parametric` or `none`), document index and text of the wrong answer."""
     if trial.judged is None or trial.judged.refused:
         return None, None, None
     for answer, places in trial.origins:

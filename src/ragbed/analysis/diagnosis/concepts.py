@@ -1,4 +1,4 @@
-"""E3, concept confusion: the sentence with the wrong answer is about something similar to the question's subject.
+"""E3, concept confusion: the sentence with the wrong answer is about a subject similar to that of the question.
 
 The sentence is about another year, ordinal, name or kind, e.g. 2018 instead of 2022, or automotive revenue instead of
 revenue. A different kind is weak evidence, so it counts only if the right answer was not far from the subject (unlike
@@ -67,7 +67,7 @@ def find_confusion(trial: TrialContext) -> Iterator[Evidence]:
 
 
 def _difference(trial: TrialContext, place: AnswerLocation) -> Difference | None:
-    """Return the first qualifier that differs between the document and the whole question."""
+    """Return the first qualifier that differs between the question and the document."""
     terms = trial.terms
     certain = _other_year(terms, place) or _other_ordinal(terms, place) or _other_name(terms, place)
     if certain or trial.evidence(find_distance):
@@ -77,7 +77,7 @@ def _difference(trial: TrialContext, place: AnswerLocation) -> Difference | None
 
 
 def _scopes(place: AnswerLocation) -> Iterator[tuple[str, str]]:
-    """Yield the sentence without the answer, then the preceding ones, nearest first, each with its evidence key."""
+    """Yield the sentence with its answer blanked out, then the earlier sentences (last first), with evidence keys."""
     yield _without_answer(place), _SAME
     for earlier in reversed(place.page.sentences[: place.sentence.number]):
         yield earlier.folded, "other.earlier"
@@ -101,7 +101,7 @@ def _other_year(terms: QuestionTerms, place: AnswerLocation) -> Difference | Non
 
 
 def _year_for(folded: str, start: int, end: int) -> str | None:
-    """Return the year for a span: the nearest in its clause, otherwise the last before it, otherwise the first."""
+    """Return the nearest year in a span's clause, otherwise the last year before the span, otherwise the first year."""
     years = list(YEAR.finditer(folded))
     borders = [match.span() for match in _CLAUSE.finditer(folded)]
     first = max((after for _, after in borders if after <= start), default=0)
@@ -140,7 +140,7 @@ def _other_name(terms: QuestionTerms, place: AnswerLocation) -> Difference | Non
 
 
 def _find_other_kind(trial: TrialContext, place: AnswerLocation) -> tuple[str, str] | None:
-    """Return a noun phrase from the question, and the variant of the noun that the sentence contains instead."""
+    """Return a noun phrase from the question, and the variant of it that the sentence contains instead."""
     if trial.case.lang == "en":
         return _other_kind_en(trial, place)
     question, sentence = trial.terms.folded, _without_answer(place)
@@ -167,7 +167,7 @@ def _other_kind_en(trial: TrialContext, place: AnswerLocation) -> tuple[str, str
 
 
 def _pairs(sentence: str) -> Iterator[tuple[str, str]]:
-    """Yield each word that may qualify the next word, with the stem of the next word. Only names can qualify a name."""
+    """Yield each word that can qualify the next word, with the stem of the next word. Only names can qualify a name."""
     for before, noun in pairwise(_WORD.findall(sentence)):
         if noun.lower() not in STOP and (before[0].isupper() or noun[0].islower()):
             yield before.lower(), stem(noun.lower())
@@ -192,13 +192,13 @@ def _contrast_zh(question: str, sentence: str) -> tuple[str, str] | None:
 
 
 def _inserted_zh(question: str, sentence: str, usual: Sequence[str]) -> tuple[str, str] | None:
-    """Find a word that precedes the requested noun and narrows it to one kind that the question does not mention."""
+    """Find a word that restricts the requested noun to a kind that the question does not mention."""
     if (requested := _ASKED_FOR_ZH.search(question)) is None:
         return None
     before, noun = requested.groups()
     for match in re.finditer(rf"([\u4e00-\u9fff]{{2,{_LONGEST_KIND_ZH}}})(?={noun})", sentence):
         kind = _NEUTRAL_ZH.sub("", match[1])
-        is_same_word = match[1][-1] == before  # e.g. 火车票 in both texts
+        is_same_word = match[1][-1] == before  # both texts contain the same word, e.g. 火车票
         is_known = any(kind in text for text in usual) or any(a + b in question for a, b in pairwise(kind))
         if len(kind) > 1 and not is_same_word and not is_known:
             return noun, f"{match[1]}{noun}"

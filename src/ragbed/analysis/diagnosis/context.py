@@ -1,4 +1,4 @@
-"""A trial with a wrong answer and all the data that the rules use, computed on demand."""
+"""The context of a diagnosis: a trial with a wrong answer, and data that is computed when a rule needs it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Rule: TypeAlias = Callable[["TrialContext"], Iterator[Evidence]]
 
 
 class AnswerLocation(NamedTuple):
-    """A sentence in a document that contains an answer.
+    """A document sentence that contains an answer.
 
     `coverage` is the share of the question's terms that occur in the sentence or the one before it.
     """
@@ -56,7 +56,7 @@ class ClosedBookAnswers:
 
 
 class TrialContext:
-    """A trial with the data that rules use.
+    """A trial with the data that the diagnosis rules use.
 
     Args:
         stored: The trial.
@@ -142,7 +142,7 @@ class TrialContext:
         return self.case.documents[place.document].stance
 
     def is_of_relation(self, answer: GivenAnswer, place: AnswerLocation) -> bool:
-        """Return whether a sentence shares terms with the question, or the answer is a date or quantity."""
+        """Return whether an answer is a date or quantity, or its sentence shares terms with the question."""
         return bool(answer.slot.dates or answer.slot.quantities or self.terms.coverage(place.sentence.folded))
 
     def terms_of(self, part: int) -> QuestionTerms:

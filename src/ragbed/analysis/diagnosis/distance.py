@@ -18,7 +18,7 @@ from ragbed.text import counted
 FAR_TOKENS = 60  # maximum distance between subject and answer that counts as near, in words or Chinese characters
 FAR_SENTENCES = 2  # minimum distance in sentences that counts as far; adjacent sentences are near
 
-# Pronouns that may refer to a person named earlier.
+# Pronouns that can refer to a subject named earlier.
 PRONOUN = re.compile(r"\b(?:he|him|his|she|her|hers|they|them|their|theirs)\b|[他她它]|其(?!他|它|实|中|余)")
 
 
@@ -45,7 +45,7 @@ def find_distance(trial: TrialContext) -> Iterator[Evidence]:
 
 
 def _is_plain(trial: TrialContext, place: AnswerLocation) -> bool:
-    """Return whether a non-supporting document's sentence contains the question's years and at least half its names."""
+    """Return whether a non-supporting sentence has the question's years and at least half of the question's names."""
     terms, folded = trial.terms, place.sentence.folded
     if trial.stance(place) == "supports":
         return False

@@ -1,4 +1,4 @@
-"""E14 to E17: errors in episodes of the `search` testbed, defined like the metrics with the same names."""
+"""E14 to E17: errors in episodes of the `search` testbed. Each is defined like the metric of the same name."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MAX_SHOWN = 300  # maximum number of characters to store from a passage, or fro
 
 
 def with_found_passages(stored: StoredResult) -> StoredResult:
-    """Return an episode whose case has the passages found by its searches as documents."""
+    """Return the episode, using the passages that its searches found as the documents of its case."""
     found = {passage.id: passage for passage in found_passages(stored.completion)}
     documents = [
         Document(text=passage.text, stance=passage.stance or "distracts", kind=SEARCH, source=number, part=passage.part)

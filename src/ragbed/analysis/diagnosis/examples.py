@@ -1,4 +1,4 @@
-"""List the error types of a run with one example of each, like Tables 2, 4 and 6 of the paper."""
+"""List a run's error types with one example each, as in Tables 2, 4 and 6 of the paper."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ragbed.analysis.diagnosis.records import NAMES
 from ragbed.analysis.statistics.rates import Interval
 from ragbed.runs.store import StoredResult, open_store
 
-# The number of the table in the paper that shows each testbed's errors.
+# The number of the paper's table that shows each testbed's errors.
 PAPER_TABLES = {"noise": 2, "rejection": 4, "integration": 6}
 
 

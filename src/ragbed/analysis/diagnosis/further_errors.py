@@ -82,7 +82,7 @@ def find_data_error(trial: TrialContext) -> Iterator[Evidence]:
 
 
 def find_failure(trial: TrialContext) -> Iterator[Evidence]:
-    """E13: there is no response, or it is empty, truncated without an answer, or copied from the documents."""
+    """E13: the response is missing, empty, truncated without an answer, or copied from the documents."""
     completion, judged = trial.stored.completion, trial.judged
     if completion.outcome == "filtered":
         yield Evidence(type="E13", **tell("filtered"))

@@ -25,7 +25,7 @@ def find_merging(trial: TrialContext) -> Iterator[Evidence]:
     """E4: the response gives one answer to several sub-questions of the same kind."""
     if not _answers_in_part(trial):
         return
-    # Sub-questions already reported. An answer may be found twice: as a name, and as a longer name that starts with it.
+    # Sub-questions already reported. An answer can be found twice: as a name and as the start of a longer name.
     reported: set[int] = set()
     for slot, mentions in _answers(trial):
         around = " ".join(_alone_around(trial, mention) for mention in mentions)
@@ -81,7 +81,7 @@ def find_noise_like(trial: TrialContext) -> Iterator[Evidence]:
 
 
 def _answers_in_part(trial: TrialContext) -> bool:
-    """Return whether a response to a multi-part question has at least one answer, but fewer answers than parts."""
+    """Return whether a response to a multi-part question gives at least one answer, but not one for each part."""
     if trial.judged is None or len(trial.gold.slots) < 2 or trial.judged.refused:
         return False
     return 0 < _answer_count(trial) < len(trial.gold.slots)
@@ -94,7 +94,7 @@ def _answer_count(trial: TrialContext) -> int:
 
 
 def _wrong_answers(trial: TrialContext) -> list[GivenAnswer]:
-    """Return wrong answers from document sentences without a right answer, and wrong values that are in no document."""
+    """Return wrong answers in document sentences without a right answer, and wrong values that are in no document."""
     slots = [slot for slot, held in zip(trial.gold.slots, trial.reply.held, strict=True) if held]
     read = {(place.document, place.sentence.number) for slot in slots for place in trial.places(slot)}
     return [
@@ -112,7 +112,7 @@ def _answers(trial: TrialContext) -> list[tuple[GoldSlot, list[Mention]]]:
 
 
 def _alone_around(trial: TrialContext, mention: Mention) -> str:
-    """Return the text around an answer, up to the next clause, or less if the sentence contains other answers."""
+    """Return the text around an answer up to the next clause, or a shorter text if the sentence has other answers."""
     everything = sorted({other for _, mentions in _answers(trial) for other in mentions})
     page = trial.reply.page
     sentence = page.sentence_at(mention)
@@ -127,7 +127,7 @@ def _spoken_of(trial: TrialContext, folded: str) -> list[int]:
 
 
 def _without_answered(trial: TrialContext, parts: list[int]) -> list[int]:
-    """Drop parts that were answered wrongly rather than ignored, according to the words around the wrong answers."""
+    """Drop parts that are mentioned around a wrong answer, because these parts were not ignored."""
     mentions = [mention for held in trial.reply.held for mention in held]
     bound = set()
     for answer, places in trial.origins:

@@ -75,5 +75,5 @@ def open_page(text: str, lang: Lang) -> ParsedText:
 
 
 def tokens(folded: str) -> list[str]:
-    """Return the words in a normalised text, or the characters if it is Chinese."""
+    """Return the words in a normalised text, or the characters if the text is Chinese."""
     return _TOKEN.findall(folded)

@@ -78,7 +78,7 @@ class QuestionTerms:
         return [name for name in self.names if _has_name(folded, name, self.lang)]
 
     def is_absent(self, folded: str) -> bool:
-        """Return whether a text has neither a name from the question nor the start of one (鹭河大水 for 鹭河洪水)."""
+        """Return whether a text has neither a name from the question nor the start of one (e.g. 鹭河 for 鹭河洪水)."""
         has_start = self.lang == "zh" and any(name[:2] in folded for name in self.names)
         return bool(self.names) and not has_start and not self.names_in(folded)
 
@@ -140,7 +140,7 @@ def _names_en(question: str) -> tuple[str, ...]:
 
 
 def _names_zh(question: str) -> tuple[str, ...]:
-    """Return the quoted titles and the other runs of characters, except the run next to the question word."""
+    """Return the quoted titles and the other phrases, except the phrase next to the question word."""
     names = [next(filter(None, match.groups())) for match in _TITLE_ZH.finditer(question)]
     for part in re.split("[，；,;。？?]", question):
         asking = _ASKING.search(part)

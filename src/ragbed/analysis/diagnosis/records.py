@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 
 from ragbed.schema import Lang, Record
 
-# The file with a run's diagnoses, and its folder inside the run's folder.
+# The subfolder of a run folder, and the file in it, where the run's diagnoses are stored.
 FOLDER, FILE = "diagnose", "diagnosis.jsonl"
 
 ErrorType: TypeAlias = Literal[
@@ -14,7 +14,7 @@ ErrorType: TypeAlias = Literal[
 ]  # fmt: skip
 
 # The relevance label of the document with the wrong answer, `parametric` if only the closed-book response contains the
-# answer, or `none` if the answer is found nowhere.
+# answer, or `none` if neither a document nor that response contains it.
 Source: TypeAlias = Literal["supports", "distracts", "contradicts", "parametric", "none"]
 
 # The paper's terms for E1 to E6, and ours for the other types. All are defined in docs/reference/error-types.md.
@@ -75,5 +75,5 @@ class Diagnosis(Record, frozen=True, kw_only=True):
     evidence: tuple[Evidence, ...]
     source: Source | None  # None if the response has no answer
     said: str | None = None  # the wrong answer that the response gives
-    document: int | None = None  # the document with the wrong answer, numbered from 0
-    hangs_on: tuple[int, ...] | None = None  # documents without which the response changes; None if not tested
+    document: int | None = None  # zero-based index of the document with the wrong answer
+    hangs_on: tuple[int, ...] | None = None  # documents whose removal changes the answer; None if not tested

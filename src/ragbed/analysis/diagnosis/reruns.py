@@ -1,4 +1,4 @@
-"""Create cases that test a diagnosis: the same case without the cause of the error, or without one of its documents.
+"""Create cases that test a diagnosis: copies of a case without the cause of the error, or without one document.
 
 The calls are stored as runs in the diagnosed run's folder, with the same guarantees.
 """
@@ -45,7 +45,7 @@ def sampling_of(store: RunStore) -> dict[str, str]:
     if any(name not in settings for name in SAMPLING):
         raise UsageError(
             f"{store.path.parent} contains imported responses, so its models cannot be called again. Remove "
-            "`intervene` and `knock_out`."
+            "the `intervene` and `knock_out` arguments."
         )
     return {name: settings[name] for name in (*SAMPLING, *_REQUEST_OPTIONS) if name in settings}
 
@@ -65,7 +65,7 @@ def intervene(case: Case, evidence: Evidence) -> Case | None:
 
 
 def knock_outs(diagnoses: Iterable[Diagnosis], cases: Mapping[str, Case]) -> Iterator[Case]:
-    """Yield copies of every wrongly answered case, each copy without one of its documents."""
+    """Yield copies of every wrongly answered case, each with one document removed."""
     yield from _distinct(
         knock_out(cases[diagnosis.case], number)
         for diagnosis in diagnoses
@@ -75,13 +75,13 @@ def knock_outs(diagnoses: Iterable[Diagnosis], cases: Mapping[str, Case]) -> Ite
 
 
 def knock_out(case: Case, number: int) -> Case | None:
-    """Return the case without one of its documents, or None if that document cannot be removed."""
+    """Return the case with one document removed, or None if that document cannot be removed."""
     rest = [document for place, document in enumerate(case.documents) if place != number]
     return _with_documents(case, rest, f"without={number}")
 
 
 def read_replies(folder: Path) -> dict[str, StoredResult]:
-    """Return the rerun results, keyed by the name of the changed case, excluding failed calls."""
+    """Return the results of successful reruns, keyed by the name of the changed case."""
     with open_store(folder, create=False) as store:
         return {stored.case.case: stored for stored in store.results() if stored.completion.outcome == "ok"}
 
@@ -191,7 +191,7 @@ def _ask_part(case: Case, evidence: Evidence) -> Case | None:
 
 
 def _drop_false(case: Case, evidence: Evidence) -> Case | None:
-    """E9: remove all false documents. Return None if none remain, because the closed-book case already covers that."""
+    """E9: remove all false documents. Return None if no documents remain, as in the closed-book case."""
     rest = [document for document in case.documents if document.stance != "contradicts"]
     return _with_documents(case, rest, f"cause={evidence.type}") if rest else None
 
@@ -209,7 +209,7 @@ INTERVENTIONS: dict[ErrorType, Callable[[Case, Evidence], Case | None]] = {
 
 
 def _with_documents(case: Case, documents: Sequence[Document], purpose: str) -> Case | None:
-    """Return the case with other documents, or None if the prompt does not contain the documents as one block."""
+    """Return the case with its documents replaced, or None if the prompt does not contain them as one block."""
     old, new = ("\n".join(document.text for document in some) for some in (case.documents, documents))
     messages = _replace(case.messages, old, new)
     return None if messages is None or not old else _rename(case, purpose, messages, documents=tuple(documents))

@@ -27,7 +27,7 @@ def cluster_of(case: CaseName, event: str | None) -> Cluster:
 def clustered_share(
     trials: Iterable[tuple[Cluster, bool]], *, is_monitored: bool, level: float = LEVEL
 ) -> tuple[Interval, int]:
-    """Return the share of trials with a property, with its interval, and the number of trials with the property.
+    """Return the share of trials that have a property, with the share's interval, and the number of these trials.
 
     The interval assumes a fixed number of questions, so its bounds are NaN if the run was monitored (`--until`).
 

@@ -26,7 +26,7 @@ _TAIL_ZH = re.compile("分别|各自|各|在|的|是|于|都|获|赢|由|为|是
 
 
 class SubQuestion(NamedTuple):
-    """A complete sub-question.
+    """A sub-question as a complete question.
 
     `anchors` are the normalised words (characters in Chinese) that no other part contains, or only the numbers if every
     part contains some.
@@ -36,7 +36,7 @@ class SubQuestion(NamedTuple):
     anchors: frozenset[str]
 
     def is_spoken_of(self, folded: str) -> bool:
-        """Return whether a normalised text contains this part's number or name, or most of its words."""
+        """Return whether a normalised text contains most of the words or numbers that identify this part."""
         seen = len(self.anchors & frozenset(tokens(folded)))
         return bool(self.anchors) and 2 * seen > len(self.anchors) - (len(self.anchors) > 1)
 

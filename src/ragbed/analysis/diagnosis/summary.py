@@ -55,7 +55,7 @@ class TypeShare:
 
 @dataclass(frozen=True)
 class GroupSummary:
-    """The summary of a group.
+    """The summary of a group of diagnoses.
 
     Shares refer to the trials that are `wrong` on the robust track. An error can have several types, but only one
     source. `paper_types` counts E8 and E11 among the `paper_only` trials, which only the paper's scoring counts as

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Scope:
-    """The responses in a run that are judged by a criterion.
+    """The responses in a run that a judge rates by a given criterion.
 
     Attributes:
         run: The folder of the run.

@@ -24,7 +24,7 @@ class Label(Record, frozen=True, kw_only=True):
     repeat: int = 0
     label: bool | None = None
     rater: str = ""
-    probability: float | None = None  # probability that the response was drawn; None if all were equally likely
+    probability: float | None = None  # probability of drawing the response; None if all responses were equally likely
     question: str | None = None
     answer: str | None = None
     documents: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""Prepare judge results for JSON: rates by condition, agreement with people, and agreement between judges."""
+"""Prepare judge results for JSON: rates by condition, agreement with human labels, and agreement between judges."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class CriterionJudgements:
                     }
 
     def validations(self) -> Iterator[dict[str, Any]]:
-        """Yield each judge's agreement with people, by language."""
+        """Yield each judge's agreement with human labels, by language."""
         for judge, judged in self.labelled.items():
             for validation in validate_judge(judge, self.scope.criterion.name, judged):
                 agreement = {name: finite(value) for name, value in validation.agreement._asdict().items()}

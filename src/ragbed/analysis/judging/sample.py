@@ -13,7 +13,7 @@ from ragbed.errors import UsageError
 from ragbed.runs.store import StoredResult
 from ragbed.scoring import score
 
-# A stratum: whether the rules and the judge disagree, the judged model, and the language.
+# A stratum is defined by whether the rules and the judge disagree, the judged model, and the language.
 Stratum: TypeAlias = tuple[bool, str, str]
 
 

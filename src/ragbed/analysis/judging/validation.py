@@ -40,7 +40,7 @@ class JudgedResult:
 
 @dataclass(frozen=True)
 class JudgeValidation:
-    """A judge's agreement with human labels, by criterion and language.
+    """A judge's agreement with human labels for one criterion and language.
 
     `undecided` is the number of labelled responses without a verdict, which the agreement excludes. `raters` is the
     number of raters behind the labels. With a single rater, the intervals do not include the disagreement between

@@ -15,7 +15,7 @@ from ragbed.text import plain, spaceless
 # Maximum number of documents to read from the start of a dataset. This covers each RGB file completely, or about 30 MB
 # of a larger file.
 _MOST_DOCUMENTS = 20_000
-_SHARE = 0.01  # maximum share of matching documents; 24 of RGB's zh_refine items and 2 of zh_int exceed it
+_SHARE = 0.01  # maximum share of matching documents; 24 of RGB's zh_refine items and 2 zh_int items exceed it
 
 
 @dataset_rule(
@@ -26,7 +26,7 @@ _SHARE = 0.01  # maximum share of matching documents; 24 of RGB's zh_refine item
     optional=True,
 )
 def accidental_match(context: DatasetContext) -> Find:
-    """Find items whose slots all occur in documents for other items, matching text as the original scorer does.
+    """Find items whose complete answer the original scorer would find in documents for other items.
 
     Edited documents are excluded.
     """

@@ -74,7 +74,7 @@ def single_form(view: View) -> Iterator[Fault]:
     fix="Add aliases: number words, thousands separators or ISO dates.",
 )
 def single_form_number(view: View) -> Iterator[Fault]:
-    """Find answers with a digit among those that `single-form` reports."""
+    """Find answers that the `single-form` rule reports and that contain a digit."""
     answer = view.item.answer
     if _has_single_form(view.item) and any(_DIGIT.search(alias) for _, alias in _aliases(answer)):
         yield Fault("answer", f"{_show(answer)} contains a number and has no other alias")
@@ -143,7 +143,7 @@ def edge_space(view: View) -> Iterator[Fault]:
     fix="Remove the mark, or add the alias without it.",
 )
 def edge_punctuation(view: View) -> Iterator[Fault]:
-    """Find answers that start or end with one of 。，；：、！？ , ; : ! ?."""
+    """Find answers that start or end with one of the characters 。，；：、！？ , ; : ! ?."""
     for where, alias in _spelled(view):
         bare = alias.strip()
         if bare[0] in _EDGE_MARKS or bare[-1] in _EDGE_MARKS:

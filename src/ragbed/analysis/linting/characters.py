@@ -67,7 +67,7 @@ def braces(view: View) -> Iterator[Fault]:
     definitions=(WORDS, TEMPLATE),
 )
 def prompt_words(view: View) -> Iterator[Fault]:
-    """Find 问题, 文档, question or document before a colon (`words`), and template tokens or fences (`template`)."""
+    """Find 'question', 'document', 问题 or 文档 before colons (`words`), and template tokens or fences (`template`)."""
     for index, (passage, lowered) in enumerate(zip(view.item.passages, view.folded[PLAIN], strict=True)):
         # Most texts contain none of the words, and a substring search is faster than a regular expression.
         words = any(word in lowered for word in _WORDS) and _PROMPT_WORDS.search(passage.text)

@@ -61,7 +61,7 @@ class DatasetCheck:
                         yield self._finding(view.item.id, view.line, rule, fault)
 
     def statistics(self) -> dict[str, object] | None:
-        """Return the statistics once all findings are read, or None if there are no items or only `record` ran."""
+        """Return the statistics of a checked dataset, or None if it has no items or only the `record` rule ran."""
         if not self._rules or not self.items:
             return None
         return self._statistics.summary() | self._duplicates() | self._context.sums

@@ -1,4 +1,4 @@
-"""Rules for repeated documents, within a label or across labels, and repeated questions."""
+"""Rules for repeated questions, and for documents repeated within a label or across labels."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def cross_label_duplicate(view: View) -> Iterator[Fault]:
     fix="Remove it from one of the two lists.",
 )
 def both_labels(view: View) -> Iterator[Fault]:
-    """Find documents that are both supporting documents and distractors of an item."""
+    """Find documents that are both supporting documents and distractors for an item."""
     passages = view.item.passages
     supporting = {passages[index].text: index for index in reversed(view.pools["supports"])}
     for index in view.pools["distracts"]:
@@ -97,7 +97,7 @@ def duplicate_question(context: DatasetContext) -> Find:
     twins: dict[str, str] = {}
 
     def find(view: View) -> Iterator[Fault]:
-        # With 64 bits and a million questions, the probability of a false alarm is below 1 in 10⁷.
+        # With 64-bit hashes and a million questions, the probability of a false alarm is below 1 in 10⁷.
         key = hash(view.item.question)
         first = own.get(key)
         is_twin = first is not None and (first == view.item.twin or twins.get(first) == view.item.id)

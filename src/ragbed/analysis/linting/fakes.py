@@ -31,7 +31,7 @@ def fake_equals_gold(view: View) -> Iterator[Fault]:
     definitions=(PLAIN, BOUNDARY),
 )
 def fake_holds_gold(view: View) -> Iterator[Fault]:
-    """Find false answers that contain the gold answer without being equal to it, compared as in the original scorer."""
+    """Find false answers that differ from the gold answer but that the original scorer would accept as correct."""
     gold, fake = view.item.answer, view.item.fake
     if fake is None or _is_equal(fake, gold):
         return
@@ -49,7 +49,7 @@ def fake_holds_gold(view: View) -> Iterator[Fault]:
     fix="Choose a false answer that is not part of the true one.",
 )
 def gold_holds_fake(view: View) -> Iterator[Fault]:
-    """Find gold answers that contain the false answer, compared as in the original scorer."""
+    """Find gold answers in which the original scorer would find the false answer."""
     gold, fake = view.item.answer, _stripped(view.item.fake)
     if not fake or _is_equal(fake, gold):
         return

@@ -116,7 +116,7 @@ def _slots_held(text: str, answer: Answer) -> int:
     fix="Add a document that gives it, or correct the answer.",
 )
 def slot_without_positive(view: View) -> Iterator[Fault]:
-    """Find slots that no supporting document contains, compared as in the original scorer.
+    """Find slots that the original scorer would not find in any supporting document.
 
     The original scorer ignores spaces in Chinese.
     """

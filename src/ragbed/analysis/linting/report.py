@@ -39,7 +39,7 @@ class DatasetReport:
         return sorted(self.check.tally.counts, key=order)
 
     def values(self) -> dict[str, Any]:
-        """Return the report as a dictionary for JSON."""
+        """Return the report as a JSON-compatible dictionary."""
         return {
             "data": self.name,
             "items": self.check.items,

@@ -24,7 +24,7 @@ SPACELESS = (
 )
 BOUNDARY = "boundary"  # the gold answer occurs on its own, not as part of a longer number or word
 
-_CONTEXT_CHARS = 12  # characters of context on each side of a match: enough to locate it, but short enough for one line
+_CONTEXT_CHARS = 12  # number of context characters on each side of a match, so that the excerpt fits on one line
 _RGB_FIELDS: dict[Stance, str] = {"supports": "positive", "contradicts": "positive_wrong", "distracts": "negative"}
 
 
@@ -111,7 +111,7 @@ class View:
         return names
 
     def pool(self, stance: Stance) -> str:
-        """Return the name that the file uses for the list of passages with a relevance label."""
+        """Return the name that the file uses for the list of passages with a given relevance label."""
         return _RGB_FIELDS[stance] if self.is_rgb else "passages"
 
     def field(self, name: Literal["fake", "question"]) -> str:

@@ -1,4 +1,4 @@
-"""Store the findings to show, either the first few for each rule or all of them, with bounded memory."""
+"""Store the findings to show, either the first few for each rule or all of them, using bounded memory."""
 
 from __future__ import annotations
 

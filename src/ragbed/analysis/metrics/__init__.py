@@ -1,4 +1,4 @@
-"""Compute the cells of a report from scored trials, with one module per ability.
+"""Compute the cells of a report from scored trials; each ability has its own module.
 
 To add a table, write a module with `measure(builder)` and add a line to METRICS. The metrics are defined in
 docs/reference/metrics.md.
@@ -34,7 +34,7 @@ from ragbed.analysis.statistics.multiple import benjamini_hochberg
 from ragbed.testbeds import TESTBEDS
 from ragbed.testbeds.prompts.strategies import MARK
 
-# The function that computes each table, by table name.
+# The function that computes each table, keyed by table name.
 METRICS: dict[str, Callable[[CellBuilder], Iterator[Cell]]] = {
     "noise": noise.measure,
     "position": noise.measure_positions,
@@ -53,16 +53,17 @@ METRICS: dict[str, Callable[[CellBuilder], Iterator[Cell]]] = {
 
 _TESTS = ("drop_p", "decline_p", "same_p")
 _PLUGIN_SCORES = {"accuracy": "correct", "refusal": "refused", "error_detection": "flagged"}
-# Functions that select the questions on which several models are compared, by table name.
+# Functions that select the questions on which several models are compared, keyed by table name.
 _COMMON = {"counterfactual": common_items, "conflict": conflict.same_priors}
-# Tables that are also computed separately for questions that a model can and cannot answer without documents.
+# Tables that are also computed separately for known and unknown questions, i.e. those that a model can or cannot
+# answer without documents.
 _ADJUSTED = ("noise", "rejection", "integration", "counterfactual")
 
 
 def measure(
     trials: Iterable[Scored], tracks: Sequence[str] = TRACKS, alpha: float | None = None, largest: int = 0
 ) -> Iterator[Cell]:
-    """Yield the cells of all models and datasets, including cells that compare several of them.
+    """Yield the cells of all models and datasets, including cells that compare models.
 
     Args:
         trials: The trials.
@@ -117,7 +118,7 @@ def _adjust(tests: Sequence[Cell]) -> Iterator[Cell]:
 
 
 def _measure_common(groups: Sequence[TrialColumns], track: str, alpha: float | None) -> Iterator[Cell]:
-    """Yield the cells of several models on the same questions, for a fair comparison.
+    """Yield the cells of several models on a common set of questions, so that the comparison is fair.
 
     For `counterfactual`, these are the questions that all models know. For `conflict`, they are those for which all
     models have the same prior.

@@ -93,7 +93,7 @@ def narrow_cells(cells: Iterable[Cell], decided: Sequence[DecidedInterval], alph
 
 @dataclass(frozen=True)
 class CellBuilder:
-    """Builds the cells of one table from the trials of one group, with the scores of one track.
+    """Builds the cells of one table from the trials of one group, using the scores of one track.
 
     `alpha` is None for ordinary intervals. For a run that was monitored (`--until`), it is the error probability of
     intervals that are valid at any stopping time. In that case, values for which no such interval exists get no
@@ -143,7 +143,7 @@ class CellBuilder:
         return difference_sequence(moved, counts, self.alpha)
 
     def fixed(self, interval: Interval) -> Interval:
-        """Return an interval, dropping its bounds if the run was monitored: they assume a fixed number of questions."""
+        """Return an interval, without its bounds if the run was monitored: they assume a fixed number of questions."""
         return interval if self.alpha is None else Interval(interval.value, math.nan, math.nan)
 
     def moved(self, first: Mask, second: Mask, values: Floats) -> tuple[Floats, Ints]:
@@ -155,7 +155,7 @@ class CellBuilder:
     def resampled(
         self, metrics: Sequence[str], parts: Sequence[tuple[Mask, Floats]], statistic: Statistic
     ) -> list[Cell]:
-        """Return statistics of the totals over all parts (first sums, then trial counts), with bootstrap intervals."""
+        """Return statistics, with bootstrap intervals, of the score sums and the trial counts of all parts."""
         rows, counts = self.trials.sums(*parts)
         intervals = [UNDEFINED] * len(metrics)
         if len(rows):

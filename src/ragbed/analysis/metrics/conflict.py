@@ -21,11 +21,11 @@ from ragbed.testbeds.conflict import STRENGTHS
 
 PRIORS = ("right", "wrong", "none")
 _UNKNOWN = -1  # prior of a question without closed-book responses
-_BEYOND = 1.0  # distance of an undefined flip point from the nearest ratio, so that resamples are ordered correctly
+_BEYOND = 1.0  # assumed distance of an undefined flip point from the nearest ratio; keeps resamples in order
 
 
 def priors(trials: TrialColumns, track: str) -> NDArray[np.int64]:
-    """Return each question's prior as an index into PRIORS: the majority of its closed-book responses.
+    """Return each question's prior, i.e. the majority of its closed-book responses, as an index into PRIORS.
 
     A prior is `none` if most responses refuse, or if there is no majority.
     """
@@ -95,7 +95,7 @@ def _balanced(totals: Floats) -> Floats:
 
 
 def _dose_response(builder: CellBuilder, mask: Mask, k: int, ending: str) -> Iterator[Cell]:
-    """Yield the accuracy at every share of true documents, its slope and the flip point.
+    """Yield the accuracy at every share of true documents, the slope of the accuracy, and the flip point.
 
     Args:
         builder: The builder of the table.

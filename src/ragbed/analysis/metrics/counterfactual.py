@@ -55,7 +55,7 @@ def _false_documents(builder: CellBuilder, mask: Mask) -> Iterator[Cell]:
 
 
 def outcomes(trials: TrialColumns, track: str) -> dict[str, Floats]:
-    """Return ten columns, {correct, misled, both, refused, other} × {flagged, not}; in each row, exactly one is 1."""
+    """Return ten columns, {correct, misled, both, refused, other} × {flagged, not}; each row has exactly one 1."""
     correct, partial, misled, refused, flagged = (
         trials.score(name, track) == 1 for name in ("correct", "partial", "misled", "refused", "flagged")
     )
@@ -76,7 +76,7 @@ def outcomes(trials: TrialColumns, track: str) -> dict[str, Floats]:
 
 
 def _detection(builder: CellBuilder, mask: Mask) -> Iterator[Cell]:
-    """Yield how well the model's error reports distinguish false documents from true ones."""
+    """Yield cells that show how well the model's error reports distinguish false documents from true ones."""
     trials, flagged = builder.trials, builder.score("flagged")
     false, clean = mask & (trials.correct == 0) & (trials.noise == 0), mask & (trials.correct == 1)
     if false.any() and (clean & trials.asked).any():
@@ -91,7 +91,7 @@ def _detection_rates(totals: Floats) -> Floats:
 
 
 def _slopes(builder: CellBuilder, mask: Mask) -> Iterator[Cell]:
-    """Yield how scores change as the share of false documents increases from 0 to 1."""
+    """Yield the change in each score as the share of false documents increases from 0 to 1."""
     trials = builder.trials
     for name in ("correct", "misled", "flagged"):
         values = builder.score(name)
@@ -103,7 +103,7 @@ def _slopes(builder: CellBuilder, mask: Mask) -> Iterator[Cell]:
 
 
 def _gate(builder: CellBuilder) -> Iterator[Cell]:
-    """Yield whether the paper's accuracy gate is passed, and the accuracy of held-out samples on known questions.
+    """Yield the result of the paper's accuracy gate, and the accuracy of held-out samples for known questions.
 
     The held-out samples are those that were not used to choose the known questions.
     """

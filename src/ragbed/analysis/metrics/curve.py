@@ -84,7 +84,7 @@ def ratio_of_loss(ratios: Floats, curve: Floats) -> Floats:
 
 
 def _shape(builder: CellBuilder, ratios: Floats, points: list[Mask], correct: Floats) -> Iterator[Cell]:
-    """Yield the area, retention and ρ₁₀, all from one bootstrap."""
+    """Yield the area, retention and ρ₁₀, all computed with one bootstrap."""
 
     def statistic(totals: Floats) -> Floats:
         hits, trials = np.split(totals, 2, axis=-1)

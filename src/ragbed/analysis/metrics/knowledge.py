@@ -1,4 +1,4 @@
-"""Measure which questions a model answers without documents (closed book), and how documents change its answers.
+"""Measure which questions a model can answer without documents (closed book), and how documents change its answers.
 
 Some samples decide which questions are known; only the others are scored. A question that was answered by chance is
 likely to be answered wrongly next time, so accuracy over the same samples would be too high (regression
@@ -24,7 +24,7 @@ def gate_samples(trials: TrialColumns) -> Mask:
 
 
 def gate_accuracy(trials: TrialColumns, track: str) -> Floats:
-    """Return each question's accuracy on its gate samples, or NaN if it has none. Above 0.5, the question is known."""
+    """Return each question's accuracy on its gate samples (above 0.5 if it is known), or NaN if it has no samples."""
     return trials.per_item(gate_samples(trials), trials.score("correct", track))
 
 
@@ -51,7 +51,7 @@ def measure(builder: CellBuilder) -> Iterator[Cell]:
 
 
 def measure_transitions(builder: CellBuilder) -> Iterator[Cell]:
-    """Yield how verdicts change between closed book, no noise and each noise ratio, and the effect on known questions.
+    """Yield the share of each verdict path (closed book, no noise, each noise ratio), and the gain from documents.
 
     A question's verdict in a setting is the majority verdict of its trials. The eight paths are named after the
     verdicts, e.g. `wrong_right_wrong`.

@@ -16,11 +16,11 @@ from ragbed.analysis.statistics.unpaired import combine_rates
 
 PARTS = 5  # number of equal parts into which a prompt's document positions are divided
 _FIRST, _MIDDLE, _LAST = 0, 2, 4
-MIDDLE_WEIGHTS = (0.5, 0.5, -1.0)  # weights of the accuracies in the first, last and middle part of the prompt
+MIDDLE_WEIGHTS = (0.5, 0.5, -1.0)  # weights of the accuracies in the first, last and middle parts of the prompt
 
 
 def measure(builder: CellBuilder) -> Iterator[Cell]:
-    """Yield the cells of every distractor condition and number of supporting documents."""
+    """Yield the cells for each combination of distractor condition and number of supporting documents."""
     trials = builder.trials
     supporting = np.rint(trials.k * (1 - np.nan_to_num(trials.noise))).astype(np.int64)
     for testbed, arm in trials.kinds:
@@ -77,7 +77,7 @@ def _measure_tokens(builder: CellBuilder, mask: Mask) -> Iterator[Cell]:
 
 
 def _measure_trend(builder: CellBuilder, mask: Mask, points: dict[int, Mask], correct: Floats) -> Iterator[Cell]:
-    """Yield the accuracy slope per doubling of the documents, the retention, and the document count at a 10% loss."""
+    """Yield the slope per doubling of the document count, the retention, and the document count at a 10% loss."""
     trials, scored = builder.trials, np.logical_or.reduce(list(points.values())) & np.isfinite(correct)
     doublings = np.log2(np.maximum(trials.k, 1))
     counts = trials.count[scored]
@@ -102,7 +102,7 @@ def length_shape(numbers: Floats, curve: Floats) -> Floats:
 
 
 def _measure_positions(builder: CellBuilder, mask: Mask, arm: str | None) -> Iterator[Cell]:
-    """Yield the accuracy by the part of the prompt that contains the supporting document, for each length."""
+    """Yield, for each length, the accuracy by the part of the prompt that contains the supporting document."""
     trials, correct = builder.trials, builder.score("correct")
     part = PARTS * trials.slot // np.maximum(trials.k, 1)
     for k, point in trials.split(mask & (trials.slot >= 0) & (trials.k > 1), "k"):

@@ -26,7 +26,7 @@ def measure(builder: CellBuilder) -> Iterator[Cell]:
 
 
 def _delivered(builder: CellBuilder, mask: Mask, k: int) -> Iterator[Cell]:
-    """Yield accuracy by the actual noise ratio if it differs from the requested one (`code-*`)."""
+    """Yield accuracy by the actual noise ratio if it differs from the requested one (`code-*` profiles)."""
     trials = builder.trials
     known = mask & trials.asked & np.isfinite(trials.noise_real)
     if not np.allclose(trials.noise[known], trials.noise_real[known], atol=1e-3):
@@ -45,7 +45,7 @@ def _gap(builder: CellBuilder, related: Mask, k: int) -> Iterator[Cell]:
 
 
 def _fixed(builder: CellBuilder) -> Iterator[Cell]:
-    """Yield the effects of noise and of prompt length alone, compared with a single supporting document."""
+    """Yield the effects of noise and of prompt length, each compared with a single supporting document."""
     trials, correct = builder.trials, builder.score("correct")
     fixed, control = trials.of("noise", "fixed"), trials.of("noise", "control")
     alone = fixed & (trials.k == 1)
@@ -62,7 +62,7 @@ def _fixed(builder: CellBuilder) -> Iterator[Cell]:
 
 
 def measure_positions(builder: CellBuilder) -> Iterator[Cell]:
-    """Yield accuracy by position, Cochran's Q and order robustness for each ratio at which all positions were measured.
+    """Yield Cochran's Q, order robustness and accuracy by position for each ratio at which all positions were measured.
 
     The raw difference between the best and the worst position is mostly due to chance. Order robustness counts
     questions that get the same verdict at every position. A question counts once per seed, because each seed chooses

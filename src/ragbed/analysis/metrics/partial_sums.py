@@ -30,9 +30,9 @@ _LEFT_OUT = (
     "no_confidence",
     "prompt_tokens",
     "tokens_estimated",
-)  # excluded, because these scores differ between almost all trials
+)  # scores to exclude, because they differ between almost all trials
 _HELD = 1_000_000  # maximum number of trials in memory (32 bytes each) before they are written to temporary files
-_FILES = 128  # number of temporary files over which questions are distributed; with 10⁸ trials, each takes 25 MB
+_FILES = 128  # number of temporary files over which questions are distributed; with 10⁸ trials, each file takes 25 MB
 _NEXT = 0xFFFF_FFFF  # separator between the trials of two questions about one event
 _ROW = np.dtype([("group", "<u4"), ("condition", "<u4"), ("placed", "<u4"), ("bare", "<u4"), ("cluster", "<u8"),
                  ("item", "<u8")])  # fmt: skip
@@ -48,7 +48,7 @@ class TrialPattern(Struct, frozen=True, array_like=True):
     k: int
     seed: int
     repeat: int
-    slot: int  # −1 unless the question's documents are evaluated at several positions
+    slot: int  # position of the document with the answer; −1 unless several positions are evaluated
     noise_real: float | None
     outcome: Asked
     scores: dict[str, ScoreValue] | None
@@ -93,7 +93,7 @@ class QuestionCounts:
         return ordered
 
     def to_columns(self, key: TrialGroup) -> TrialColumns:
-        """Return the questions as columns, each with its count."""
+        """Return the distinct questions and their counts as columns."""
         (patterns,) = group_trials(
             Scored(
                 **key._asdict(),

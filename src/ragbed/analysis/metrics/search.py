@@ -1,4 +1,4 @@
-"""Metrics for the `search` testbed: answers, search recall, wasted searches, and tokens per correct answer.
+"""Metrics for the `search` testbed: accuracy, search recall, wasted searches, and tokens per correct answer.
 
 Each condition is compared with the given-documents testbed of the same run, paired by question: `noise` and
 `integration` without noise, `rejection`, and `counterfactual` with the same share of true documents.

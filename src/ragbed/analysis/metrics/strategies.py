@@ -24,7 +24,7 @@ COSTS = ("calls", "tokens_in", "tokens_out", "seconds")
 
 
 def measure(groups: Sequence[TrialColumns], track: str, alpha: float | None = None) -> Iterator[Cell]:
-    """Yield the cells of each prompting strategy, preceded by those of the plain prompt that it is compared with."""
+    """Yield the cells of each prompting strategy, preceded by the cells of the plain prompt for comparison."""
     plain = {trials.key: trials for trials in groups if MARK not in trials.key.profile}
     described: set[TrialGroup] = set()
     for trials in groups:

@@ -118,7 +118,7 @@ class TrialColumns:
         return counts
 
     def restricted(self, keep: Mask | Ints) -> TrialColumns:
-        """Return a subset of the trials, selected by mask or index, with the same numbering."""
+        """Return the trials selected by a mask or by indices. Items and clusters keep their numbers."""
         columns = {name: getattr(self, name)[keep] for name in (*_TYPE_CODES, "count")}
         return replace(self, scores={name: values[keep] for name, values in self.scores.items()}, **columns)
 
@@ -161,12 +161,12 @@ class TrialColumns:
         return _means(self.cluster, mask, values, self.clusters)
 
     def complete(self, *parts: tuple[Mask, Floats]) -> Mask:
-        """Return the trials that are in at least one part, and that have a score in each of their parts."""
+        """Return the trials that are in at least one part and have a score in every part that includes them."""
         complete = [~mask | np.isfinite(values) for mask, values in parts]
         return np.asarray(np.logical_or.reduce([mask for mask, _ in parts]) & np.logical_and.reduce(complete))
 
     def sums(self, *parts: tuple[Mask, Floats]) -> tuple[Floats, Ints]:
-        """Return one row per cluster: the sum of each part's score, then the number of trials in each part.
+        """Return one row per cluster: the sum of the scores in each part, then the number of trials in each part.
 
         The second array contains the number of clusters that each row represents. Clusters without trials are omitted.
         """

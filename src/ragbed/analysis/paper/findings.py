@@ -37,7 +37,7 @@ class PaperComparison:
 
 @dataclass(frozen=True)
 class DeclineCounts:
-    """For each test, the number of table rows with a significant decline at one ratio.
+    """For each test, the number of table rows with a significant decline at one noise ratio.
 
     `bonferroni` is the z test corrected for the number of ratios. `certain` and `possible` use McNemar's test:
     significant for every possible pairing of the questions, or for at least one. `certain_holm` is `certain` adjusted
@@ -95,7 +95,7 @@ class Decline:
 
 @dataclass(frozen=True)
 class SampledErrors:
-    """The numbers of errors, with the sample sizes that are consistent with the printed shares."""
+    """The error counts, with the sample sizes that are consistent with the printed shares."""
 
     errors: dict[str, int]
     sizes_that_fit: list[int]
@@ -108,8 +108,8 @@ class Findings:
     lost: list[Lost]
     simple: Decline  # S-1: the rows of Table 1 that decline significantly
     integrated: Decline  # S-2: the rows of Table 5 that decline significantly
-    corrections: list[Correction]  # S-3: the correction rates are based on few detected errors
-    error_shares: SampledErrors  # S-4: the printed error shares come from a sample
+    corrections: list[Correction]  # S-3: the correction rates, which are based on few detected errors
+    error_shares: SampledErrors  # S-4: the printed error shares, which come from a sample
     resolutions: list[Resolution]  # S-5: the smallest drop that can be detected with each number of questions
 
 
@@ -185,7 +185,7 @@ def _lost_questions(tables: Tables) -> Iterator[Lost]:
 
 
 def _read_errors(tables: Tables) -> SampledErrors:
-    """Count the wrong integration answers without noise for the model whose errors the paper classified."""
+    """Count the wrong integration answers at noise ratio 0 for the model whose errors the paper classified."""
     wrong: dict[str, int] = {
         lang: tables.questions["integration"] - int(values[0])
         for lang, model, values in tables.integration.rows()

@@ -62,7 +62,7 @@ def read_tables() -> Tables:
 
 
 def count_behind(percent: float, n: int, places: int = 2) -> CountOf:
-    """Return the counts behind a printed percentage: hits out of n or, if none fits, out of the next lower n that fits.
+    """Return the counts behind a printed percentage, lowering n until a whole number of hits fits.
 
     The original code drops failed questions from the denominator, so a run may have lost some.
 
@@ -81,7 +81,7 @@ def count_behind(percent: float, n: int, places: int = 2) -> CountOf:
 
 @cache
 def inferred_rows(name: str) -> frozenset[tuple[Lang, str]]:
-    """Return the rows of Table 1, 3 or 5 with an inferred n, because a percentage is not a share of all questions."""
+    """Return the rows of Table 1, 3 or 5 with a percentage that is impossible for the full n (see `count_behind`)."""
     tables = read_tables()
     if name not in ("noise", "rejection", "integration"):
         return frozenset()

@@ -1,4 +1,4 @@
-"""Pure functions that compute intervals, tests and sample sizes from counts and scores, one file per family.
+"""Pure functions that compute intervals, tests and sample sizes from counts and scores. Each file contains one family.
 
 Rates are fractions between 0 and 1. Intervals have a confidence level of 95% by default. Functions that draw random
 numbers take a seed. docs/explanation/statistics.md has the definitions.

@@ -1,4 +1,4 @@
-"""Measure how well a judge agrees with human labels: kappa, AC1, sensitivity and specificity, clustered by question."""
+"""Measure a judge's agreement with human labels: kappa, AC1, sensitivity and specificity, clustered by question."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def _beyond_chance(totals: Floats) -> Floats:
 
 
 def _by_chance(totals: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return the observed agreement and the chance agreement as defined by Cohen and by Gwet."""
+    """Return the observed agreement, Cohen's chance agreement and Gwet's chance agreement."""
     both_no, judge_yes, people_yes, both_yes = np.moveaxis(totals, -1, 0)
     n = both_no + judge_yes + people_yes + both_yes
     people, judge = (people_yes + both_yes) / n, (judge_yes + both_yes) / n

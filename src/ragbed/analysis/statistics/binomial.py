@@ -25,7 +25,7 @@ def clopper_pearson(hits: int, n: int, level: float = LEVEL) -> Interval:
 
 
 def upper_bound(hits: int, n: int, level: float = LEVEL) -> float:
-    """Return the one-sided Clopper-Pearson upper bound for a rate, e.g. 0.0495 for 0 of 59.
+    """Return the one-sided Clopper-Pearson upper bound for a rate, e.g. 0.0495 for 0 hits in 59 trials.
 
     Raises:
         ValueError: The counts do not form a valid rate.
@@ -46,7 +46,7 @@ def trials_for_bound(hits: int, share: float, level: float = LEVEL) -> int:
 
 
 def probabilities(n: int, share: float) -> Floats:
-    """Return the probabilities of 0, 1, … n hits."""
+    """Return the probabilities of 0, 1, …, n hits."""
     hits = np.arange(n + 1)
     if share in (0, 1):
         return np.asarray(hits == n * share, dtype=np.float64)

@@ -18,9 +18,9 @@ _MAX_STEPS, _TOLERANCE = 1_000, 1e-4  # maximum number of EM steps, and toleranc
 # Half-width of the grid in standard deviations, and number of nodes per parameter.
 _REACH, _NODES_A, _NODES_B = 3.5, 15, 29
 _TENTH = 1.2816  # distance between the median and the 90th percentile of a normal distribution, in standard deviations
-_PRIOR_ITEMS = 10  # weight of the priors on the spreads; without them, five items would give a spread of 0
-_STRETCH = 2.0  # maximum factor by which the scale changes per step; without it, equal models would drift apart
-_FAR_A, _FAR_B = 5.0, 10.0  # limits for log a and b; beyond them, all models give the same answer to an item
+_PRIOR_ITEMS = 10  # weight of the priors on the spreads, in items; without priors, five items would give a spread of 0
+_STRETCH = 2.0  # maximum factor by which the scale changes per step; without a limit, equal models would drift apart
+_FAR_A, _FAR_B = 5.0, 10.0  # limits for log a and b; beyond them, an item no longer distinguishes models
 
 Numbers = NDArray[np.float64]
 
@@ -50,9 +50,9 @@ class _Population:
 
     mean: float
     spread: float
-    prior: float  # prior standard deviation of the mean around 0; wide, so that it matters only without data
+    prior: float  # prior standard deviation of the mean around 0; large, so that it matters only without data
     usual: float  # prior value of the spread
-    far: float  # maximum absolute mean; the maximum spread is half of it
+    far: float  # maximum absolute value of the mean; the spread is at most half of this value
 
     def nodes(self, count: int) -> tuple[Numbers, Numbers]:
         """Return the grid values and the logarithms of their weights."""

@@ -1,4 +1,4 @@
-"""Paired comparisons: differences on the same questions, their tests, and bounds that need only the totals."""
+"""Paired comparisons on the same questions: differences, tests, and bounds that need only the totals."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _DENOMINATOR = 10_000  # maximum common denominator of the differences, e.g. 60 
 _FULL_CHANGES = 16
 _BISECTIONS = 80  # number of bisection steps, which makes the saddlepoint exact to the last digit
 _CENTRAL = 0.01  # deviate below which the normal approximation is used
-_ROUNDING = 1e-9  # maximum rounding error in sums of fractions that are mathematically equal
+_ROUNDING = 1e-9  # maximum rounding difference between sums that are mathematically equal
 
 
 class McNemarBounds(NamedTuple):

@@ -58,7 +58,7 @@ def paired_design(discordance: float | None = None, times: int = 2, alpha: float
 
 
 def unpaired_design(base: float, alpha: float = ALPHA) -> Design:
-    """Return a design that compares two groups of different questions with the z test. Sizes are per group.
+    """Return a design that compares two groups of different questions with the z test. Sample sizes are per group.
 
     Args:
         base: Accuracy before the drop.
@@ -79,7 +79,7 @@ class SamplePlan:
 
     design: str
     assumes: str
-    drop: float | None  # the requested drop, or the smallest one that the normal approximation can detect
+    drop: float | None  # the requested drop, or the smallest detectable drop by the normal approximation
     items: int | None  # the requested number of questions, or the number from the normal approximation
     power: float | None  # exact power for that drop and number of questions
     exact_drop: float | None = None  # the smallest drop for which the exact power reaches the requested power

@@ -1,4 +1,4 @@
-"""Prediction-powered inference: correct a judge's rate with human labels for a sample of the trials.
+"""Prediction-powered inference: correct a judge's rate using human labels for a sample of the trials.
 
 The method is from Angelopoulos et al. (2023), with λ from PPI++. The variance uses influence functions, so labels may
 be drawn with unequal probabilities (weights are inverse probabilities), and trials may be clustered by question.
@@ -68,7 +68,7 @@ def prediction_powered(
     as_many = weights.sum() ** 2 / (weights @ weights)  # the effective number of equally weighted labels (Kish)
     variance = (float(parts @ parts) / len(f) ** 2 + _UNSEEN / as_many**2) * questions / (questions - 1)
     # Use Wilson's interval with the number of trials that would give this variance, but with at least the effective
-    # number of labels, which matters near 0 and 1.
+    # number of labels. This minimum matters for rates near 0 and 1.
     effective = max(rate * (1 - rate) / variance, min(as_many, questions))
     return Corrected(wilson(rate * effective, effective, level), power, int(known.sum()))
 

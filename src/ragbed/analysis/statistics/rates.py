@@ -1,4 +1,4 @@
-"""Closed-form intervals for rates and means, without numerical libraries, so that the first table appears quickly."""
+"""Closed-form intervals for rates and means. They need no numerical libraries, so the first table appears quickly."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def wilson(hits: float, n: float, level: float = LEVEL) -> Interval:
 
 
 def trials_behind(interval: Interval, level: float = LEVEL) -> float | None:
-    """Return the number of trials for which `wilson` gives this interval, or None if it is not a Wilson interval."""
+    """Return the number of trials for which `wilson` gives this interval, or None if there is no such number."""
     share, low, high = interval
     reach, bound = max((abs(bound - share), bound) for bound in (low, high))
     if not (0 <= share <= 1 and 0 < bound < 1 and reach > 0):
@@ -177,7 +177,7 @@ def _freedom(trials: Sequence[float], counts: Sequence[int], correlation: float)
 
 
 def _design_effect(hits: Sequence[float], trials: Sequence[float], counts: Sequence[int], size: float) -> float:
-    """Return the design effect, at least 1: the variance of a clustered rate relative to that of independent trials.
+    """Return the design effect (at least 1): the variance of a clustered rate relative to that of independent trials.
 
     There are two estimates, and the larger one is used: the spread of the clusters around the mean, which is valid for
     all designs, and the spread that follows from how often two trials of one cluster disagree. For clusters of equal

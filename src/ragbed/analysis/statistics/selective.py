@@ -20,7 +20,7 @@ from ragbed.analysis.statistics.binomial import Floats
 from ragbed.analysis.statistics.rates import LEVEL, Interval, clustered_wilson
 from ragbed.analysis.statistics.simultaneous import clustered_bands
 
-Statistic: TypeAlias = Callable[[Floats], Floats]  # a function from rows of weights to values
+Statistic: TypeAlias = Callable[[Floats], Floats]  # a function that maps rows of weights to values
 
 _MOST_POINTS = 50  # maximum number of thresholds with an interval
 _ALMOST_NONE = 1e-6  # minimum distance of a value from 0 and 1, so that its log odds are finite
@@ -53,7 +53,7 @@ class ConfidentAnswers:
 
     @cached_property
     def ends(self) -> NDArray[np.int64]:
-        """The index of the last answer with each distinct confidence."""
+        """The index of the last answer at each distinct level of confidence."""
         return np.flatnonzero(np.append(np.diff(self.confidence) != 0, True))
 
     @cached_property
@@ -98,7 +98,7 @@ class ConfidentAnswers:
         return self._jackknifed(lambda weights: np.asarray(weights @ errors / weights.sum(axis=1)))
 
     def last_within(self, risk: float) -> int | None:
-        """Return the index of the last answer shown at the largest coverage within the given risk, if there is one."""
+        """Return the index of the last answer shown at the largest coverage with at most the given risk, or None."""
         risks = np.cumsum(1 - self.right)[self.ends] / (self.ends + 1)
         fitting = self.ends[risks <= risk]
         return int(fitting[-1]) if len(fitting) else None
@@ -112,7 +112,7 @@ class ConfidentAnswers:
         last = self.last_within(risk)
         value = 0.0 if last is None else (last + 1) / self.cases
         coverage = self.coverage(self.points)
-        beyond = np.append(coverage[1:], coverage[-1])  # the true limit may be between two points
+        beyond = np.append(coverage[1:], coverage[-1])  # the true limit may be as high as the next point
         wrong, shown = np.split(self._rows, 2, axis=1)
         lows = [
             clustered_wilson(wrong[used, point].tolist(), shown[used, point].tolist()).low

@@ -20,7 +20,7 @@ from ragbed.analysis.statistics.binomial import Floats
 from ragbed.analysis.statistics.rates import ALPHA, UNDEFINED, Interval
 
 STAKES: Floats = np.geomspace(0.01, 0.95, 12)
-_STEPS = 40  # number of bisection steps, which makes the bounds exact to 1e-12
+_STEPS = 40  # number of bisection steps, which makes the bounds accurate to 1e-12
 _MOST = 10_000_000  # maximum number of questions to consider
 
 
@@ -106,7 +106,7 @@ def least_size(is_enough: Callable[[int], bool]) -> int | None:
 
 
 def _lower_bound(hits: Floats, trials: Floats, counts: Floats, alpha: float) -> float:
-    """Find the largest mean that is ruled out as too low. Bisection works because wealth decreases with the mean."""
+    """Find the largest mean that is ruled out as too low. Bisection works because wealth falls as the mean rises."""
     low, high = 0.0, 1.0
     for _ in range(_STEPS):
         middle = (low + high) / 2

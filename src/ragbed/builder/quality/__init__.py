@@ -26,7 +26,8 @@ from ragbed.data import Dataset
 
 __all__ = ["FAMILIES", "MeasureFamily", "Quality", "measure_quality"]
 
-# Maximum number of passages to relabel, which takes about two minutes; the report states the actual number.
+# Maximum number of passages to relabel. Relabelling this many takes about two minutes; the report states the actual
+# number.
 MAX_LABELLED = 50_000
 
 
@@ -55,12 +56,12 @@ class Quality(Struct, frozen=True, kw_only=True):
     """A quality report."""
 
     version: str  # version of ragbed
-    data: dict[str, str]  # name of each dataset, and the hash of its file
+    data: dict[str, str]  # SHA-256 hash of each dataset's file, by dataset name
     items: int
     passages: int
     families: dict[str, tuple[Measure, ...]]
-    steps: dict[str, tuple[int, int]] = {}  # numbers of input and output records of each build step
-    samples: tuple[tuple[str, str, str], ...] = ()  # for a build: check, question, and answer or reason for rejection
+    steps: dict[str, tuple[int, int]] = {}  # numbers of input and output records, by build step
+    samples: tuple[tuple[str, str, str], ...] = ()  # check, question, and answer or rejection reason for each sample
 
     @property
     def failed(self) -> list[Measure]:
@@ -87,7 +88,7 @@ def measure_quality(
     hashes = {}
     for dataset in datasets:
         hashes[dataset.name] = digest = dataset.sha256()
-        # A build tests which models know its questions. Items from other sources and changed items may be untested.
+        # A build tests whether models know the answers to its questions. Changed files and other data may be untested.
         path = dataset.path
         is_probed = isinstance(path, Path) and listed_files(path.parent).get(path.name) == digest
         for item in dataset.items():

@@ -1,4 +1,4 @@
-"""Measure whether integration items have shortcuts, and whether the edits in counterfactual items are valid."""
+"""Compute quality measures for integration items (shortcuts) and counterfactual items (false answers and edits)."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _PAIRS = MeasureSpec(
     "en_fact 38%; zh_fact 41%",
     QualityGate("=", 1),
 )
-_ENOUGH = 5  # minimum number of passages, because the paper uses five documents per question
+_ENOUGH = 5  # minimum number of edited passages per item, because the paper uses five documents per question
 
 
 class AbilityMeasures:

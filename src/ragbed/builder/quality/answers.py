@@ -1,4 +1,4 @@
-"""Measure answers and questions: answer types, parts, aliases, yes-or-no questions and repeated questions."""
+"""Compute quality measures for questions and answers, e.g. answer types, aliases and repeated questions."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class AnswerMeasures:
         gold = prepare(item.question, item.answer, None, item.lang)
         self._types[gold.slots[0].kind.split()[0]] += 1
         self._topics.setdefault(item.lang, Counter()).update(find_anchors(item.question, item.lang))
-        # A counterfactual item and its fluent variant have the same question, which does not count as a repetition.
+        # A counterfactual item and its fluent variant share a question, so this question does not count as repeated.
         variant = "fluent" if any(passage.kind == "rewritten" for passage in item.passages) else ""
         self._counts.update(
             {

@@ -1,4 +1,4 @@
-"""Compare two editions of a dataset by their questions and by the measures that changed significantly."""
+"""Compare the questions in two editions of a dataset, and find the measures that changed significantly."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from ragbed.schema import Answer
 from ragbed.text import squeezed
 
 _LEVEL = 0.05
-# Minimum relative change to report for numbers other than shares, whose significance cannot be tested without their
-# variance.
+# Minimum relative change to report for measures that are not shares. Their variance is unknown, so significance tests
+# are not possible.
 _LARGE_CHANGE = 0.2
 
 
@@ -32,7 +32,7 @@ class Shift(Struct, frozen=True):
 class Drift(Struct, frozen=True):
     """The differences between two editions of a dataset."""
 
-    before: dict[str, str]  # datasets of the earlier edition, with the hashes of their files
+    before: dict[str, str]  # file hashes of the earlier edition's datasets, by dataset name
     shared: int
     added: int
     removed: int
@@ -62,7 +62,7 @@ def _questions(datasets: Iterable[Dataset]) -> dict[str, Answer]:
 
 
 def _is_same(before: Answer, now: Answer) -> bool:
-    """Return whether two answers have the same number of parts and corresponding parts share an alias."""
+    """Return whether two answers have the same number of parts and each pair of corresponding parts shares an alias."""
     forms = [[set(map(squeezed, aliases)) for aliases in answer] for answer in (before, now)]
     return len(before) == len(now) and all(first & second for first, second in zip(*forms, strict=True))
 

@@ -31,7 +31,7 @@ class ItemView:
 
     @cached_property
     def places(self) -> dict[Stance, list[int]]:
-        """The indexes of the passages with each relevance label."""
+        """The indexes of the passages, grouped by relevance label."""
         found: dict[Stance, list[int]] = {"supports": [], "distracts": [], "contradicts": []}
         for place, passage in enumerate(self.item.passages):
             found[passage.stance].append(place)
@@ -39,7 +39,7 @@ class ItemView:
 
     @cached_property
     def pooled(self) -> list[int]:
-        """The indexes of supporting and distracting passages; edited ones are omitted, as they repeat the originals."""
+        """The indexes of all passages except edited ones, which are omitted as they repeat the original passages."""
         return sorted(self.places["supports"] + self.places["distracts"])
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Measure whether questions can be answered from memory, and when their events took place."""
+"""Measure whether models can answer the questions without documents, and when the events took place."""
 
 from __future__ import annotations
 

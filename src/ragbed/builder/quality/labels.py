@@ -1,4 +1,4 @@
-"""Measure whether passages match their labels: whether they state the answer, only contain it, or do neither."""
+"""Measure how many supporting passages contain or state the answer, and how many distracting ones do not."""
 
 from __future__ import annotations
 

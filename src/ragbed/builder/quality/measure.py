@@ -1,4 +1,4 @@
-"""A measure in a quality report, with its definition, value, gate and RGB's value for reference."""
+"""The measures in a quality report: their definitions, values and gates, and RGB's values for reference."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Measure(Struct, frozen=True, kw_only=True):
     name: str
     meaning: str
     unit: Unit
-    value: float | None  # None if the value cannot be measured; the note states why
+    value: float | None  # None if the value cannot be measured; `note` states why
     hits: int | None = None  # numerator of a share
     n: int  # denominator, or sample size
     low: float | None = None  # lower limit of the 95% Wilson interval for a share
@@ -32,12 +32,12 @@ class Measure(Struct, frozen=True, kw_only=True):
     gate: str | None = None
     passed: Passed = "no gate"
     note: str = ""
-    # Language, if the measure covers only one language, because word and character counts are not comparable.
+    # The language, if the measure covers only one. Lengths are in words for English and in characters for Chinese.
     lang: Lang | None = None
 
     @property
     def title(self) -> str:
-        """The name, followed by the language if the measure covers only one language."""
+        """The measure's name, followed by the language if the measure covers only one language."""
         return f"{self.name} ({self.lang})" if self.lang else self.name
 
 

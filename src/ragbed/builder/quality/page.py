@@ -1,4 +1,4 @@
-"""Write a quality report as one HTML page with a table per family of measures and no scripts or remote content."""
+"""Write a quality report as a self-contained HTML page without scripts, with one table per family of measures."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def show_value(measure: Measure) -> str:
         return f"{measure.value:.1%}"
     if measure.unit == "count":
         return f"{measure.value:,.0f}"
-    # No thousands separator, because the value may be a year.
+    # Omit the thousands separator, because the value may be a year.
     return f"{measure.value:.0f}" if measure.value >= 10 else f"{measure.value:.3g}"
 
 

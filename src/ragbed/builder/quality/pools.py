@@ -11,7 +11,7 @@ from ragbed.builder.quality.item_view import ItemView
 from ragbed.builder.quality.measure import Measure, MeasureSpec, QualityGate, divergence
 from ragbed.schema import Lang
 
-_ENOUGH = 5  # minimum number of passages, because the paper uses five documents per question
+_ENOUGH = 5  # minimum number of supporting and of distracting passages; the paper uses five documents per question
 # Histogram of RGB's passage lengths, keyed by the upper limit of each bin: in characters for zh_refine, and in words
 # for en_fact, whose passages are snippets.
 _RGB_LENGTHS: dict[Lang, dict[int, int]] = {
@@ -82,7 +82,7 @@ class PoolMeasures:
         items, passages = len(self._sizes), sum(self._sizes)
         spread = f"{min(self._sizes)}–{max(self._sizes)}" if self._sizes else ""
         yield _SIZE.number(median(self._sizes) if self._sizes else None, items, spread)
-        if self._supports and median(self._supports) == 1:  # typical of a folder, whose documents rarely overlap
+        if self._supports and median(self._supports) == 1:  # typical of local documents, which rarely overlap
             yield replace(_FILLS, gate=None).share(self._counts["filled"], items, _ONE_SUPPORTING)
         else:
             yield _FILLS.share(self._counts["filled"], items)
@@ -96,7 +96,7 @@ class PoolMeasures:
 
 
 def _distance(lengths: list[int], lang: Lang) -> float:
-    """Return the divergence from RGB's passage lengths, using bins with similar numbers of RGB passages."""
+    """Return the divergence of these passage lengths from RGB's, using bins with similar numbers of RGB passages."""
     edges = list(_RGB_LENGTHS[lang])
     bins = Counter(str(edges[min(sum(length > edge for edge in edges), len(edges) - 1)]) for length in lengths)
     return divergence(bins, {str(edge): count for edge, count in _RGB_LENGTHS[lang].items()})

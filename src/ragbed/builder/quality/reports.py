@@ -24,7 +24,7 @@ from ragbed.scoring import open_tracks
 from ragbed.testbeds.prompts.strategies import MARK
 
 SUFFIXES = (".html", ".json")
-_SHOWN = 10  # maximum number of accepted and of rejected questions to show
+_SHOWN = 10  # maximum number of questions to show in each group (accepted, rejected)
 # The testbeds in which every response is either right or wrong.
 _WAYS: dict[str, Way] = {"noise": "with documents", "integration": "with documents", "closed-book": "closed book"}
 
@@ -93,7 +93,7 @@ def _open(data: str) -> tuple[list[Dataset], dict[str, tuple[int, int]]]:
 
 
 def read_answers(folders: Sequence[Path]) -> Iterator[Answered]:
-    """Yield scored trials with the plain prompt and related distractors. Errors count as wrong answers."""
+    """Yield the scored trials that use the plain prompt and related distractors; errors count as wrong answers."""
     score = open_tracks(())
     for folder in folders:
         for _, trial in read_trials(folder, score):

@@ -1,4 +1,4 @@
-"""Measure the results of a human review, which `ragbed review --apply` stores next to the files that it writes."""
+"""Compute measures from a human review, whose results `ragbed review --apply` stores next to its output files."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Reviewed(Struct, frozen=True, kw_only=True):
 
     people: tuple[str, ...]
     raters: int  # number of raters per item
-    kappa: float | None  # Cohen's kappa for accepting an item unchanged; None with a single rater or without variation
+    kappa: float | None  # Cohen's kappa for accepting items unchanged; None with a single rater or if undefined
     datasets: dict[str, ReviewSample]
 
 

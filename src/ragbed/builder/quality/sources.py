@@ -1,4 +1,4 @@
-"""Measure passage sources: the number and evenness of hosts, and the licences, dates, languages and boilerplate."""
+"""Compute quality measures for passage sources: hosts, licences, dates, languages and boilerplate."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from ragbed.builder.quality.measure import Measure, MeasureSpec, QualityGate, co
 from ragbed.schema import Passage
 from ragbed.text import guess_lang, split_sentences
 
-_REPEATED = 3  # minimum number of pages that contain a boilerplate sentence; two pages may quote the same text
-_MIN_CHARS = 12  # minimum length of a boilerplate sentence; shorter ones ("Read more.") repeat by chance
+_REPEATED = 3  # minimum number of pages that share a boilerplate sentence; two pages may quote the same text
+_MIN_CHARS = 12  # minimum number of characters in a boilerplate sentence; shorter ones ("Read more.") repeat by chance
 _NONE = "RGB's data has no URLs"
 
 _HOSTS = MeasureSpec("hosts per item", "median number of distinct hosts or files per item", _NONE, QualityGate("≥", 3))
@@ -45,7 +45,7 @@ class SourceMeasures:
         self._per_item: list[int] = []
         self._counts: Counter[str] = Counter()
         self._sentences: Counter[int] = Counter()  # number of pages per sentence, keyed by hash to save memory
-        self._seen: set[int] = set()  # hashes of the pairs of page and sentence counted so far; items often share pages
+        self._seen: set[int] = set()  # hashes of the (page, sentence) pairs counted so far; items often share pages
 
     def add(self, view: ItemView) -> None:
         """Add one item."""

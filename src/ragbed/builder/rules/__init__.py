@@ -18,7 +18,7 @@ from ragbed.schema import Article, Lang
 
 GENERATOR = "rules"  # name used in a recipe in place of a model
 _MAX_CHARS = 20_000  # maximum number of characters in a part, about 3,000 words
-_MAX_PARTS = 25  # maximum number of parts of a text to read
+_MAX_PARTS = 25  # maximum number of parts to read per text
 WRITERS: dict[Lang, Callable[[str, str], Iterator[Fact]]] = {"en": find_english_facts, "zh": find_chinese_facts}
 
 
@@ -29,7 +29,7 @@ def write_fields(article: Article, most: int) -> list[dict[str, str]]:
 
 
 def find_facts(article: Article, enough: int, per_sentence: int = 1) -> list[Fact]:
-    """Return the facts of an article, best first.
+    """Return the facts in an article, best first.
 
     Args:
         article: The article.
@@ -57,7 +57,7 @@ def find_facts(article: Article, enough: int, per_sentence: int = 1) -> list[Fac
 
 
 def _is_usable(fact: Fact, corrections: Corrections, lang: Lang) -> bool:
-    """Check that a fact asks for a complete value that the text does not correct and the question does not reveal."""
+    """Check that a fact's value is complete, is not corrected in the text and is not revealed by the question."""
     is_value = is_whole_value(fact.answer, fact.sentence) and not corrections.contain(fact.answer, fact.sentence)
     return is_value and not is_revealed(fact.question, fact.answer, lang)
 

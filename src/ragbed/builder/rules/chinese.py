@@ -93,7 +93,7 @@ class _Text:
         return is_repeated and (is_defined or is_full_person)
 
     def has_role(self, text: str) -> bool:
-        """Check that a short name is next to a person's role or action."""
+        """Check that a short name is next to a word for a person's role or action."""
         return re.search(rf"(?:{ROLES}){text}|{text}(?:说|出生|逝世|去世|毕业)", self.full) is not None
 
 
@@ -175,7 +175,7 @@ _ACTS = (
     "|赞助|修订|指导|收集|经营|开办|磨制|挖成|领导|率领|担任|获得|提供|检查|审核|改建|汉译|执导|编写|编辑|改编"
 )
 
-# Events that happen to something only once, so that a question need not give the year.
+# Events that can happen to a subject only once, so that a question need not state the year.
 _EVENTS = (
     "(?:在[\u4e00-\u9fff]{1,10}?)?(?:正式|全面|被)?(?:建成|通车|成立|开业|上市|开工|竣工|启用|开馆|首演|首飞|立项|去世|逝世|停产|停运|停航"
     "|关闭|签订|签署|发射|升空|落成|投产|开通|开播|创办|倒闭|并网|沉没|创建|设立|创立|建造|首映|上映|出版|颁布|施行|生效|退役|列为|列入|拆除"
@@ -188,7 +188,7 @@ def _ask_time(time: str) -> str:
 
 
 def _dates(clause: _Clause, sentence: str) -> Iterator[Fact]:
-    """Ask when something happened: X于2024年6月1日通车."""
+    """Ask when something happened, based on a clause such as X于2024年6月1日通车."""
     found = re.match(rf"(?:于|在)?{_TIME}(?P<rest>{_HAN}[^\d，。；]{{1,18}})$", clause.rest)
     born = re.match(rf"(?:于|在)?{_TIME}(?:出生|生于)", clause.rest)
     if born and is_person(clause.subject) and not clause.time:
@@ -207,7 +207,7 @@ def _happened(rest: str) -> str:
 
 
 def _years_of_life(sentence: str) -> Iterator[Fact]:
-    """Ask when a person was born and died: 苏婉清（1898—1976）."""
+    """Ask when a person was born and died, based on a phrase such as 苏婉清（1898—1976）."""
     found = re.match(r"(?P<who>[\u4e00-\u9fff·]{2,12})（([12]\d{3})年?[—–-]+([12]\d{3})年?）", sentence)
     if found and is_person(found["who"]):
         yield Fact(f"{found['who']}出生于哪一年？", f"{found[2]}年", sentence)
@@ -215,7 +215,7 @@ def _years_of_life(sentence: str) -> Iterator[Fact]:
 
 
 def _founded(clause: _Clause, sentence: str) -> Iterator[Fact]:
-    """Ask when something was founded: X成立于1958年."""
+    """Ask when something was founded, based on a clause such as X成立于1958年."""
     verbs = "成立|创办|创建|始建|建造|建|设立|创立|开设|出版|出生"
     found = re.match(rf"(?:由.{{2,14}}?)?(?P<verb>{verbs})于{_TIME}$", clause.rest)
     passive = re.match(rf"由.{{2,14}}?于{_TIME}(?P<verb>{_ACTS})$", clause.rest)
@@ -231,7 +231,7 @@ def _founded(clause: _Clause, sentence: str) -> Iterator[Fact]:
 
 
 def _agents(clause: _Clause, sentence: str) -> Iterator[Fact]:
-    """Ask who did something: X由沈砚秋设计."""
+    """Ask who did something, based on a clause such as X由沈砚秋设计."""
     found = re.match(
         rf"由(?P<role>{ROLES})?(?P<who>[\u4e00-\u9fff·]{{2,12}}?)(?P<rest>(?:[于在](?:{_DAY}|{_MONTH}"
         rf"|{_YEAR}))?(?:(?:{_ACTS})(?:于(?:{_DAY}|{_YEAR}))?|建于{_YEAR}(?:至{_YEAR})?))$",
@@ -266,7 +266,7 @@ def _measures(clause: _Clause, sentence: str) -> Iterator[Fact]:
 
 
 def _counts(clause: _Clause, sentence: str) -> Iterator[Fact]:
-    """Ask how many people or things there are: 现有员工2300人."""
+    """Ask how many people or things there are, based on a clause such as 现有员工2300人."""
     found = re.match(
         rf"(?P<verb>现有|共有|有|拥有|收藏|藏书|生产|接待|运送)(?P<what>{_HAN}{{0,5}})(?P<value>{_NUMBER}(?P<unit>人次|人|名|个|张|件|册"
         rf"|部|台|辆|架|所|家|栋|块|条|座|公斤|吨|项))(?P<rest>{_HAN}{{0,6}}?)(?:和\d.*)?$",
@@ -299,7 +299,7 @@ _OFFICES = (
 
 
 def _people(clause: _Clause, sentence: str) -> Iterator[Fact]:
-    """Ask who has a role in an organisation: X总经理为石安妮."""
+    """Ask who has a role in an organisation, based on a clause such as X总经理为石安妮."""
     found = re.match(rf"(?:的|现任)?(?P<role>{_OFFICES})(?:为|是)(?:{ROLES})?(?P<who>{_HAN}{{2,4}})$", clause.rest)
     if found and not clause.time and is_person(found["who"]) and not is_person(clause.subject):
         yield Fact(f"{clause.subject}的{found['role']}是谁？", found["who"], sentence)
@@ -331,7 +331,7 @@ def _quotations(sentence: str, read: _Text) -> Iterator[Fact]:
 
 
 def _definitions(sentence: str) -> Iterator[Fact]:
-    """Ask for a term that the text defines: 货位是指存放一个托盘的位置."""
+    """Ask for a term that the text defines, based on a sentence such as 货位是指存放一个托盘的位置."""
     found = re.match(rf"(?P<term>{_HAN}{{2,8}})是指(?P<means>[^。；]{{8,60}})。$", sentence)
     if found and not _DEPENDENT.search(sentence):
         yield Fact(f"“{found['means']}”用哪个术语表示？", found["term"], sentence)

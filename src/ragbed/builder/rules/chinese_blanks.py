@@ -77,8 +77,8 @@ _FORM = re.compile(
     r"[^“”：？！…|\[\]_]+。"
 )
 _SHORT_QUOTE = re.compile("“([^“”，。？！；：]{1,12})”(?!的?(?:他|她|[\u4e00-\u9fff]{0,4}说))")  # a name or a term
-_LABEL = re.compile(r"(?!问|时间|地点|电话)[\u4e00-\u9fff]{1,6}：")  # a heading before a sentence
-_EXCERPT = (14, 80)  # minimum and maximum number of characters in a sentence that may refer to others
+_LABEL = re.compile(r"(?!问|时间|地点|电话)[\u4e00-\u9fff]{1,6}：")  # matches a heading before a sentence
+_EXCERPT = (14, 80)  # minimum and maximum number of characters in a sentence that may refer to other sentences
 _MIN_DIGITS = 3  # minimum number of digits in a number that is hard to guess
 _MIN_HAN = 9  # minimum number of Han characters in a quoted sentence, not counting the value
 _MIN_TITLE_HAN = 4  # minimum number of Han characters in a title that identifies a text
@@ -89,7 +89,7 @@ _COMMON_TITLE = re.compile(
 
 
 class _Blank(NamedTuple):
-    """A value in a sentence, the question word that replaces it, and the words that ask for it if it is left blank."""
+    """A value in a sentence, the question word that replaces it, and the words that ask for a blank in its place."""
 
     word: str
     ask: str
@@ -185,7 +185,7 @@ def _in_title(body: str, title: str) -> str:
 
 
 def _is_about_title(body: str, title: str, full: str) -> bool:
-    """Check that a sentence starts with a word from the title, or with a noun (大桥) that refers to a title word."""
+    """Check that a sentence starts with a title word, or with a noun such as 大桥 that refers to a title word."""
     noun = re.match(rf"(?:{NOUNS})", body)
     named = re.search(rf"{_HAN}{{2,10}}{noun[0]}", title) if noun else None
     if _in_title(body, title) or (named is not None and is_distinctive(named[0])):
@@ -264,7 +264,7 @@ _COMPLETE = re.compile(
 
 
 def _ask(sentence: str, blank: _Blank) -> Fact | None:
-    """Replace the value with a question word if it is in the main clause and that clause starts with the subject."""
+    """Replace the value with a question word if the main clause contains the value and starts with the subject."""
     front = _FRONT.match(sentence)
     lead = front.end() if front else 0
     end = min(place for mark in "，；。" if (place := sentence.find(mark, lead)) >= 0)

@@ -7,7 +7,7 @@ import re
 from ragbed.builder.rules.chinese_words import SURNAMES
 
 _HAN = r"[\u4e00-\u9fff]"
-# Plans, guesses, opinions, instructions and reported speech, anywhere in the sentence.
+# Signs of plans, guesses, opinions, instructions and reported speech, anywhere in the sentence.
 NOT_STATED = re.compile(
     "将(?!军|领)|今后|往后|拟|计划|预[计测想期]|可能|可望|或许|也许|大概|有望|估[计算]|认为|希望|如果|若|建议|原[定计本]|最初|设想|方案|算法|按[^，。]{0,12}计[，。]"
     "|听说|传[闻言]|自称|假[设如]|宣传|号称|据称|笔误|有误|误[写作为]|质疑|推[测断]|初[定步]|暂定|打算|准备|有意|不排除|或[将为可]|设计(?=[日年]|值|能力|寿命|时速|容量)|定[于在]|"

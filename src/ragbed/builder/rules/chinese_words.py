@@ -13,7 +13,8 @@ NOUNS = (
     "|音乐节|科技馆|实验室|天文台|灯塔|索道|合唱团|剧团|农场|林场|瀑布|冰川|半岛|湾|科考船|渡轮|报社|杂志社|文化节|联赛|制片厂|书院"
     "|镇|市|县|省|村|城|队|制药|生物|能源|航空|汽车|保险|软件|物流|食品|乳业|玻璃|仪器|号"
 )
-LONG_NOUNS = "|".join(noun for noun in NOUNS.split("|") if len(noun) > 1)  # characters like 山 may end personal names
+# Nouns of at least two characters, because a single character such as 山 may end a personal name.
+LONG_NOUNS = "|".join(noun for noun in NOUNS.split("|") if len(noun) > 1)
 ROLES = (
     "桥梁专家|专家|建筑师|设计师|工程师|教师|护士|医生|儿科医生|化学家|物理学家|动物学家|植物学家|天文学家"
     "|生物学家|鸟类学家|海洋学家|火山学家|历史学家|法学家|数学家|地质学家|作家|诗人|画家|雕塑家|作曲家|评论家"

@@ -17,7 +17,7 @@ _MAX_NUMBERS = 8  # maximum number of the question's numbers to combine
 _WHOLE = Decimal(100)
 _QUOTED = re.compile(f"“([^“”]*{BLANK}[^“”]*)”")  # the sentence that a question quotes
 _SHARE = re.compile(r"%|％|\bper ?cent\b")
-# A duration as an answer, and times of day or durations in a question; the answer may be their difference.
+# Patterns for a duration as the answer, and for times or durations in the question, whose difference may be the answer.
 _DURATION = re.compile(r"[\d.]+ ?(?:秒|分钟|小时|s\b|sec|min|h\b|hours?\b)")
 _TIMES = re.compile(
     r"\d{1,2}[:：]\d{2}|\d+小时\d+分|\d+分(?:钟)?\d+秒|\d+[时点]\d+分"

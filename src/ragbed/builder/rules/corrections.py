@@ -92,5 +92,5 @@ def _size(number: str) -> int:
 
 
 def _reach(sentence: str) -> tuple[int, ...]:
-    """Return the offsets of the sentences that a correction may concern: only 0 if the correction contains a number."""
+    """Return the relative positions of the sentences that a correction may concern: only 0 if it contains a number."""
     return (0,) if _NUMBER.search(sentence) else (-1, 0, 1)

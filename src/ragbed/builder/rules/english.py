@@ -34,7 +34,7 @@ from ragbed.builder.rules.english_words import (
 )
 from ragbed.builder.rules.facts import Fact
 
-# Events that happen to something only once, so that a question need not give the year.
+# Events that can happen to a subject only once, so that a question need not state the year.
 _ONCE = (
     "founded|established|built|opened|completed|inaugurated|published|released|launched|designed|invented|discovered"
     "|created|composed|painted|written|demolished|dissolved|electrified|born|patented|signed|consecrated"
@@ -92,7 +92,7 @@ def _ask_when(found: re.Match[str]) -> tuple[str, str]:
 
 
 def _dates(clause: Clause, sentence: str, names: Names) -> Iterator[Fact]:
-    """Ask when a unique event happened: "was opened by … on 1 June 2024", "died in 2004"."""
+    """Ask when a unique event happened, based on a clause such as "was opened by … in June 2024" or "died in 2004"."""
     other = rf"(?!on \d|in [12]|in {MONTH}|by |who\b|which\b)"
     between = rf"(?: (?:by|in|at|as|of|on the)(?: {other}[\w’'-]+){{1,7}}?)?"
     passive = re.match(
@@ -124,7 +124,7 @@ def _repeats(verb: str, clause: Clause, names: Names) -> bool:
 
 
 def _years_of_life(clause: Clause, sentence: str, names: Names) -> Iterator[Fact]:
-    """Ask when a person was born and died: "Beatrix Lowe (1861–1938) was"."""
+    """Ask when a person was born and died, based on a clause such as "Beatrix Lowe (1861–1938) was"."""
     found = re.search(rf"{re.escape(clause.name)} \(([12]\d{{3}})[–-]([12]\d{{3}})\)", sentence)
     if found and clause.is_person and clause.is_first:
         for asked, verb, year in (("was", "born", found[1]), ("did", "die", found[2])):
@@ -133,7 +133,7 @@ def _years_of_life(clause: Clause, sentence: str, names: Names) -> Iterator[Fact
 
 
 def _fronted(clause: Clause, sentence: str, names: Names) -> Iterator[Fact]:
-    """Ask when an event with two named parties happened: "In 2022 Corvane Logistics received the Green Wheel Award"."""
+    """Ask when an event with two named parties happened, e.g. "In 2022 Corvane received the Green Wheel Award"."""
     verbs = "|".join(_OBJECT)
     when = rf"on {DAY}|in {MONTH} {YEAR}|in {YEAR}"
     found = re.match(rf" (?P<verb>{verbs}) (?P<what>[^,;]*?) (?P<when>{when}){_END}", clause.rest)
@@ -178,7 +178,7 @@ _AGENT = (
 
 
 def _agents(clause: Clause, sentence: str, names: Names) -> Iterator[Fact]:
-    """Ask who did something: "was designed in 1904 by the architect Ingrid Solberg"."""
+    """Ask who did something, based on a clause such as "was designed in 1904 by the architect Ingrid Solberg"."""
     found = re.match(_AGENT, clause.rest)
     if found is None or clause.is_person or not fits(clause, found["verb"]):
         return

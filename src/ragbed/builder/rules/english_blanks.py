@@ -125,7 +125,7 @@ def _ask(sentence: str, blank: Blank, names: Names, title: str) -> Fact | None:
 
 
 def _usable_title(names: Names) -> str:
-    """Return the title, or an empty string if it is missing, too long for a question or contains no specific name."""
+    """Return the title, or an empty string if it is missing, too long for a question or without a specific name."""
     title = names.title
     if re.search(r"[|“”\"?!<>{}\[\]_]|\.\w|https?:", title) or len(title.split()) > _MAX_TITLE:
         return ""
@@ -172,7 +172,7 @@ def is_clear(sentence: str, names: Names, title: str) -> bool:
 
 
 def _defined(names: Names) -> list[str]:
-    """Return the noun with which the first sentence defines the title's subject: "X is a manuscript of"."""
+    """Return the noun in the first sentence that defines the subject, e.g. "manuscript" in "X is a manuscript of"."""
     found = re.match(
         rf"(?:The )?({NAME}) (?:is|was) (?:an?|the) ((?:[\w-]+ )*?[\w-]+)(?=[,.]| {_FUNCTION.pattern})", names.full
     )

@@ -190,7 +190,7 @@ def _relative_clauses(sentence: str, names: Names) -> Iterator[Clause]:
 
 
 def _split(clause: Clause) -> Iterator[Clause]:
-    """Split a clause into parts: "was opened in 1898 and electrified in 1951", "was completed in 1843 and is …"."""
+    """Yield the statements in a clause, e.g. the two in "was opened in 1898 and electrified in 1951"."""
     rest = re.sub(r"^ (?:now|today|also|currently) ", " ", clause.rest)
     parts = re.split(
         rf",? and (?=(?:{_VERB}|(?:{_PARTICIPLES}) (?:in|on|by)\b))|, (?=(?:has|is|was|covers|employs|weighs|cost)\b)",

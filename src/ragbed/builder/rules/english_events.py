@@ -1,4 +1,4 @@
-"""Make "when" questions from sentences with a common verb, e.g. "In 1884 the Alder Society bought the mill of Orsa"."""
+"""Write "when" questions based on sentences with a common verb, e.g. "In 1884 the Alder Society bought the mill"."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def find_events(clause: Clause, sentence: str, names: Names) -> Iterator[Fact]:
 
 
 def _split_time(clause: Clause, rest: str) -> tuple[str, str]:
-    """Return a clause's only time and the rest of its first statement, or two empty strings if the time is unclear."""
+    """Return a clause's only date and the rest of its first statement, or two empty strings if the date is unclear."""
     found = re.search(rf" {WHEN}(?=[,;. ]|$)", rest)
     if (found is None) == (not clause.time) or (found and _NEXT.search(rest[: found.start()])):
         return "", ""  # there is no date, there are two dates, or the date may belong to another statement

@@ -1,4 +1,4 @@
-"""Ask for a value omitted from an English sentence that states a fact, in a question that names the text's title.
+"""Write questions that name a text's title and ask for a value omitted from an English sentence that states a fact.
 
 The title and the quotation identify the sentence, so that it may contain pronouns and need not name its subject.
 """

@@ -68,7 +68,7 @@ _WEB_WORDS = {
 }  # fmt: skip
 
 
-# Titles and quotations inside a sentence, whose full stops do not end it: "appeared as *Dry. Cold.* in 1986".
+# Titles and quotations inside a sentence, whose full stops do not end the sentence: "appeared as *Dry. Cold.* in 1986".
 _INSIDE = re.compile(
     r"(?<=[a-z,:] )(?:\*[^*\n]{1,80}\*|_[^_\n]{1,80}_|“[^“”\n]{1,80}”|\"[^\"\n]{1,80}\")(?=,|;| [a-z(])"
 )

@@ -43,7 +43,7 @@ _SINCE = (
 
 
 def find_roles(sentence: str, names: Names, before: str) -> Iterator[Fact]:
-    """Ask who has a role: "The director of the museum is …"."""
+    """Ask who has a role, based on a sentence such as "The director of the museum is …"."""
     for pattern in _ROLES:
         found = re.search(pattern, sentence)
         if found is None:
@@ -64,7 +64,7 @@ def find_roles(sentence: str, names: Names, before: str) -> Iterator[Fact]:
 
 
 def find_own_roles(sentence: str, previous: Clause | None) -> Iterator[Fact]:
-    """Ask who has a role in the organisation that the previous sentence is about: "Its director, …"."""
+    """Ask who has a role in the organisation that the previous sentence is about, e.g. from "Its director, …"."""
     found = re.match(rf"(?:According to its|Its) {_ROLE}(?:,| is)(?: the {PEOPLE})? {_WHO}(?=[,;.]|$)", sentence)
     if found is None or previous is None or previous.is_person:
         return

@@ -76,7 +76,7 @@ _LABELS = re.compile(
 _ROUGH = re.compile(r"(?:\b(?:some|say|circa|c\.|ca\.)|[~≈±]) ?$", re.IGNORECASE)  # precedes an approximate value
 # A number that is the name of a product model: "replaced the 340, which".
 _MODEL = re.compile(rf"\b[Tt]he {BLANK}(?:[,;.]| (?:was|is|are|has|had|were|costs?|weighs?|uses|can|and|or)\b)")
-# A noun after a number, which says what is counted; there is none in "a loss of 0.3 million".
+# The start of a noun that says what a number counts; "a loss of 0.3 million" has no such noun.
 _NOUN = re.compile(r" (?!(?:is|was|were|are|has|had|in|of|to|by|and|or|for|from|at|on|with|as|than|but)\b)[a-z]")
 # Words before the time of an opening or a departure.
 _OPENS = re.compile(
@@ -175,7 +175,8 @@ def _is_label(before: str, number: str) -> bool:
     return bool(is_time or is_hour or is_day) or _LABELS.search(before) is not None
 
 
-_COMPOUND = "years?|months?|weeks?|days?|hours?|minutes?|feet|foot|pounds?|stone|degrees?"  # units of a two-part value
+# Larger units in values with two units, e.g. "feet" in "6 feet 2 inches".
+_COMPOUND = "years?|months?|weeks?|days?|hours?|minutes?|feet|foot|pounds?|stone|degrees?"
 
 
 _CHANGE = re.compile(

@@ -107,7 +107,7 @@ _DID = (
 
 
 def find_counts(clause: Clause, sentence: str, names: Names) -> Iterator[Fact]:  # noqa: ARG001
-    """Ask for a count: "has 14 stations", "carried 94,000 passengers in 2019"."""
+    """Ask for a count, based on a clause such as "has 14 stations" or "carried 94,000 passengers in 2019"."""
     does, did = re.match(_HAS, clause.rest), re.match(_DID, clause.rest)
     found = does or did
     if found is None or clause.is_person or not _is_countable(found["what"]) or not fits(clause, found["what"]):

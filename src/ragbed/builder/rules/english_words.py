@@ -36,7 +36,7 @@ UNSURE = re.compile(
     r"|budgeted|targets?|tentative\w*|suppose[ds]?|recommend\w*|urge[sd]?)\b",
     re.IGNORECASE,
 )
-# Plans, guesses, conditions, opinions, instructions and reported speech, anywhere in the sentence.
+# Signs of plans, guesses, conditions, opinions, instructions and reported speech, anywhere in the sentence.
 NOT_STATED = re.compile(
     r"\b(?:will|would|should|shall|must|(?-i:may)|might|could|can|cannot|plans?|planned|planning|propos\w+|expect\w*"
     r"|forecast\w*|predict\w*|hop(?:es?|ed|ing)|wants?|wanted|intends?|intended|intent\w*|aim(?:s|ed|ing)?|target\w*|goal"
@@ -141,7 +141,7 @@ PEOPLE = (
     r"|fisherman|sailor|officer|admiral|general|missionary|pastor|sister|brother|widow|daughter|son|guide|student"
     r"|programmer|developer|manager|goldsmith|potter|glassmaker|mason|watchmaker|instrument maker|cartographer)"
 )
-# Nouns for things that have names. A name may end with them, and they can refer back to a name.
+# Nouns for things that have names. Such a noun can be the end of a name, and can refer back to a name.
 KINDS = _words(
     "company firm group manufacturer publisher brewery bakery bank insurer shipyard airline retailer mill factory"
     " newspaper magazine agency cooperative association foundation club party union organisation charity institute"

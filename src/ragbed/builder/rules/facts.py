@@ -20,7 +20,7 @@ _SOURCED = re.compile(
 
 
 def name_source(question: str, quoting: str, lang: Lang) -> str:
-    """Prefix a question with the title that `quoting` names, or return it unchanged if `quoting` names no title."""
+    """Prefix a question with the title that `quoting` names, or return it unchanged if `quoting` names none."""
     if lang == "zh":
         title = re.match("《[^》]+》(?=一文)", quoting)
         return f"根据{title[0]}，{question}" if title else question

@@ -21,7 +21,7 @@ _ENGLISH_ERAS = (
     r"Reiwa|Heisei|Sh[oō]wa|Taish[oō]|Meiji|Minguo|AH|regnal|reign of|year of (?:the )?(?:reign|Republic)|year of [A-Z]"
 )
 _ROMAN = r"\b(?=[MDCLXVI]{4,}\b)M{1,2}[DCLXVI]+\b"
-# The year of the answer in another notation: in brackets beside the blank, or in the same clause.
+# The year of the answer in another notation: in brackets next to the blank, or in the same clause.
 _OTHER_YEAR: dict[Lang, re.Pattern[str]] = {
     "zh": re.compile(
         rf"{BLANK}[（(][^）)]*[元一二三四五六七八九十廿卅]年[^）)]*[）)]|[元一二三四五六七八九十廿卅]年[（(](?:即|公元)*{BLANK}"
@@ -59,7 +59,7 @@ _NO_YEAR = (2023, 2024)  # a common year and a leap year, for dates without a ye
 
 
 def is_revealed(question: str, answer: str, lang: Lang) -> bool:
-    """Check whether a question states its answer in another notation, or makes it computable or common knowledge.
+    """Check whether a question states its answer in another notation, makes it computable or asks for a known number.
 
     Args:
         question: The question, with or without a blank.
@@ -80,7 +80,7 @@ def is_revealed(question: str, answer: str, lang: Lang) -> bool:
 
 
 def _durations(text: str, lang: Lang) -> Iterator[Decimal]:
-    """Yield the days, weeks, months and years between dates in a text, and the minutes and hours between times."""
+    """Yield the intervals between the dates in a text (days, weeks, months and years) and times (minutes and hours)."""
     found = FoldedResponse(fold(text, lang)).dates
     parts = list(dict.fromkeys((one.year, one.month, one.day) for one in found if one.month and one.day))[:_MAX_DATES]
     for assumed in _NO_YEAR:

@@ -1,4 +1,4 @@
-"""Check whether a value in a sentence is complete, or a part of a longer value such as "4 h 09 min" or 28×21厘米."""
+"""Check whether a value in a sentence is complete or only part of a longer value, such as "4 h 09 min" or 28×21厘米."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _NUMBER: dict[Lang, re.Pattern[str]] = {"en": re.compile(rf"{_COUNT}\b"), "zh": 
 _DATE = re.compile(r"\d{4}年$|[月日]$|[a-z] \d{4}$|^\d+ [A-Z]")
 _IN_SMALLER = re.compile(f"{_CHINESE_SMALLER}$")
 _BEFORE_SMALLER = re.compile(rf" ?(?:{_SMALLER}\b|[,.;)]|$)")
-# More digits or another dimension beside a number: 18 437, 2,255 or 28×21厘米.
+# More digits or another dimension next to a number, e.g. 18 437, 2,255 or 28×21厘米.
 _DIGITS_BEFORE = re.compile(r"(?<![\d.,])\d{1,3}[\s,]$")
 _DIGITS_AFTER = re.compile(r"\s\d{3}(?!\d)")
 _OTHER_SIDE_BEFORE = re.compile(r"\d ?[^\W\d_]{0,11} ?(?:[×✕✖*±∶]| [xX]|乘以?) ?$|\d(?:[xX/:]| by )$")
@@ -84,7 +84,7 @@ def _is_part_of_number(answer: str, before: str, after: str) -> bool:
 
 
 def _is_part_of_measure(answer: str, before: str, after: str) -> bool:
-    """Check whether a smaller or a larger unit belongs to a value: "4 h 09 min", 4小时9分, "6 ft 2 in"."""
+    """Check whether a value also has a part in a smaller or larger unit, e.g. "4 h 09 min", 4小时9分, "6 ft 2 in"."""
     lang: Lang = "zh" if _HAN.search(answer) else "en"
     if not _NUMBER[lang].match(answer.lower()) or _DATE.search(answer):
         return False

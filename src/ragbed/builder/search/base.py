@@ -18,20 +18,20 @@ from ragbed.retrieval.local_index import LocalIndex, host_of
 from ragbed.schema import Hit, Lang
 
 SearchOutcome: TypeAlias = Literal[
-    "quota",  # the limit set by the user or the account has been reached
-    "auth",  # the key is missing, invalid or lacks permission
+    "quota",  # the quota set by the user or by the account's plan has been used up
+    "auth",  # the API key is missing or invalid, or lacks permission
     "rate",  # the rate limit was exceeded, even after waiting
-    "server",  # the engine failed
+    "server",  # the search engine failed, e.g. with HTTP status 500
     "timeout",
     "connect",
     "request",  # the engine rejected the query
     "protocol",  # the response does not match the engine's documentation
-    "missing",  # replay: the query was not recorded
+    "missing",  # the `replay` engine has no recorded results for the query
 ]
 
 
 class SearchFailed(Exception):
-    """A search failed and returned no list of results.
+    """Raised when a search fails; a search without results is not a failure.
 
     Args:
         outcome: Name of the failure.
@@ -47,7 +47,7 @@ class SearchFailed(Exception):
 
 @dataclass(frozen=True)
 class SearchContext:
-    """The settings for opening an engine.
+    """The settings for opening a search engine.
 
     Args:
         keep: Cache for results and counter for calls.
@@ -79,7 +79,7 @@ class SearchContext:
         return value
 
     def base_url(self, name: str, default: str) -> str:
-        """Return a service's base URL from the environment, or the default URL if it is not set."""
+        """Return a service's base URL from the environment, or the default URL if the variable is not set."""
         return (self.environ.get(name, "").strip() or default).rstrip("/")
 
 
@@ -166,7 +166,7 @@ _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct",
 
 
 def read_day(text: str | None) -> str | None:
-    """Parse an ISO or RFC 2822 date, `Mar 3, 2024` or `2024年3月3日`; return None otherwise, e.g. for `2 days ago`."""
+    """Parse an ISO or RFC 2822 date, or one like `Mar 3, 2024` or `2024年3月3日`; return None for any other text."""
     text = text or ""
     if found := _ISO.search(text) or _CHINESE.search(text):
         year, month, day = map(int, found.groups())

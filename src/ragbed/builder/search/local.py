@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 _DEPTH = 200  # number of passages per ranking: twenty per hit, because a document may have many passages
-_RRF = 60  # the constant k of reciprocal rank fusion (Cormack et al., 2009)
+_RRF = 60  # the constant k in reciprocal rank fusion (Cormack et al., 2009)
 _MAX_TERMS = 64  # maximum number of query words to use
 _BLOCK = 4_096  # number of vectors to read and multiply at a time, to avoid a second copy of all vectors in memory
 _CHECKED = 1_000  # number of passages to filter per database query
@@ -65,7 +65,7 @@ class _LocalSearchEngine:
         return self._first_allowed(query, self._rank_by_words(" OR ".join(f'"{term}"' for term in terms)))
 
     def _rank_by_words(self, match: str) -> Iterator[int]:
-        # Most searches need only the first passages. The others are sorted only on demand, because sorting is slow.
+        # Most searches need only the top-ranked passages. The rest are sorted only on demand, because sorting is slow.
         for limit, offset in ((_CHECKED, 0), (-1, _CHECKED)):
             for (number,) in self._index.rows(
                 "SELECT rowid FROM words WHERE words MATCH ? ORDER BY rank, rowid LIMIT ? OFFSET ?",
@@ -91,13 +91,13 @@ class _LocalSearchEngine:
 
         vector = np.frombuffer(packed, np.float16).astype(np.float32)
         numbers, blocks = self._load(query.lang)
-        # `einsum` uses one thread; a matrix product would use several, which busy-wait for the next product.
+        # `einsum` uses one thread; a matrix product would use several threads, which busy-wait for the next product.
         products = (np.einsum("ij,j->i", block.astype(np.float32), vector) for block in blocks)
         scores = np.concatenate([np.zeros(0, np.float32), *products])
         return self._first_allowed(query, (numbers[at] for at in np.argsort(-scores, kind="stable")))
 
     def _first_allowed(self, query: Query, ranked: Iterator[int]) -> list[int]:
-        """Return the first passages in a ranking that meet the query's conditions."""
+        """Return the highest-ranked passages that meet the query's conditions."""
         found: list[int] = []
         while len(found) < _DEPTH and (batch := list(islice(ranked, _CHECKED))):
             found += self._allowed(query, batch)
@@ -117,7 +117,7 @@ class _LocalSearchEngine:
         import numpy as np  # noqa: PLC0415 - slow to import
 
         numbers, blocks = self._vectors.setdefault(lang, (array("q"), []))
-        ((version,),) = self._index.rows("PRAGMA data_version")  # counts changes by other connections
+        ((version,),) = self._index.rows("PRAGMA data_version")  # changes when another connection writes to the file
         state = (version, self._index.file.total_changes)
         while state != self._read.get(lang) and (
             rows := self._index.rows(

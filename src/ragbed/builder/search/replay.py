@@ -1,4 +1,4 @@
-"""Replay recorded hits from a file with one `Hit` per line. Unknown queries are written to a file next to it."""
+"""Replay recorded hits from a file with one `Hit` per line. Queries without hits are written to a second file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SearXNG, a self-hosted metasearch engine that must allow JSON output: https://docs.searxng.org/dev/search_api.
+"""SearXNG, a self-hosted metasearch engine; enable its JSON output: https://docs.searxng.org/dev/search_api.
 
 It can restrict searches only to the last day, month or year; results with other dates are filtered out afterwards.
 """

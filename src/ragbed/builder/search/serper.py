@@ -13,7 +13,7 @@ from ragbed.builder.search.base import Query, SearchContext, SearchResult, read_
 from ragbed.builder.search.served import SearchRequest, SearchService
 
 _PLACES = {"en": ("us", "en"), "zh": ("cn", "zh-cn")}
-_COUNT = 10  # results per page; more results cost a second credit
+_COUNT = 10  # number of results per page; a larger page costs a second credit
 
 
 class _Result(Struct):

@@ -21,14 +21,14 @@ from ragbed.builder.web.page_cache import PageCache
 from ragbed.io.http import retry_after
 from ragbed.schema import Hit
 
-_FORMAT = 1  # version of the cached results; increase it when an engine's results are parsed differently
+_FORMAT = 1  # version of the cache format; increase it when an engine's results are parsed differently
 _MAX_BYTES = 4 << 20
-_SPENT = frozenset({402, 432, 433})  # "payment required" and Tavily's codes for exhausted plans
+_SPENT = frozenset({402, 432, 433})  # HTTP status codes for a used-up quota; 432 and 433 are specific to Tavily
 
 
 @dataclass(frozen=True)
 class SearchRequest:
-    """An HTTP request. Its headers and parameters may contain the key and are never shown or stored."""
+    """An HTTP request. Its headers and parameters may contain the API key and are never shown or stored."""
 
     method: str
     url: str
@@ -62,7 +62,7 @@ class SearchService:
 
 @dataclass(frozen=True)
 class SearchRetryPolicy:
-    """The settings for timeouts and retries. The pause doubles with each attempt."""
+    """The settings for timeouts and retries. The pause between attempts doubles each time."""
 
     total_s: float = 30
     tries: int = 3
@@ -163,7 +163,7 @@ class HttpSearchEngine:
                 return await read_body(response, _MAX_BYTES)
         except (aiohttp.ClientError, TimeoutError, FetchFailed, ValueError) as error:
             failed = _failure(self.name, error)
-        raise failed  # raised outside the handler, because the original error may contain the URL with the key
+        raise failed  # raised here to drop the original error, whose URL may contain the API key
 
 
 def _failure(name: str, error: Exception) -> SearchFailed:
@@ -193,5 +193,5 @@ def _refuse_status(name: str, response: aiohttp.ClientResponse) -> None:
 
 
 def _key(name: str, query: Query, page: int) -> str:
-    """Return the cache key for a page of results, which includes neither the API key nor the URL."""
+    """Return the cache key for a page of results; the cache key includes neither the API key nor the URL."""
     return hashlib.sha256(msgspec.json.encode((_FORMAT, name, query, page))).hexdigest()

@@ -1,4 +1,4 @@
-"""Tavily: https://docs.tavily.com/documentation/api-reference/endpoint/search. It has no language option."""
+"""Tavily, whose API has no language option: https://docs.tavily.com/documentation/api-reference/endpoint/search."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Registry of the kinds of article sources.
+"""Registry of article source types.
 
-To add a kind of source, write a function that yields a source's documents, and add one line to SOURCES.
+To add a type, write a function that yields a source's documents, and add one line to SOURCES.
 """
 
 from __future__ import annotations

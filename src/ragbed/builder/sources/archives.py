@@ -23,7 +23,7 @@ _CHUNK_BYTES = 1 << 16
 
 
 async def open_archive(source: ArticleSource, documents: DocumentFetcher) -> AsyncIterator[Found]:  # noqa: ARG001
-    """Yield the pages in an archive, which may be compressed, without loading the archive into memory."""
+    """Yield the pages in a plain or compressed archive without loading the whole archive into memory."""
     need_extra("warcio")
     from warcio.archiveiterator import ArchiveIterator  # noqa: PLC0415 - belongs to the `build` extra
     from warcio.exceptions import ArchiveLoadFailed  # noqa: PLC0415
@@ -47,7 +47,7 @@ async def open_archive(source: ArticleSource, documents: DocumentFetcher) -> Asy
 
 
 class _Decompressed(gzip.GzipFile):
-    """A decompressed archive. warcio would read only the first record of a file that is compressed as a whole."""
+    """A reader for compressed archives, because warcio reads only the first record of a file compressed as a whole."""
 
     def read(self, size: int | None = -1) -> bytes:
         """Return the next bytes, but never raise EOFError, which warcio would treat as the end of the file."""

@@ -1,4 +1,4 @@
-"""Types shared by all sources."""
+"""Types shared by all article sources."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class ArticleSource:
 
     @property
     def name(self) -> str:
-        """The name used in records, which does not depend on the build's folder."""
+        """The source's name in records; it does not depend on the build's folder."""
         return self.written or self.place
 
 
@@ -53,7 +53,7 @@ class Extracting(Protocol):
 
 @dataclass(frozen=True)
 class DocumentFetcher:
-    """A document fetcher and reader with up to `at_once` documents in progress, most of them waiting for a host."""
+    """Fetches and reads up to `at_once` documents concurrently; most of them are waiting for a host."""
 
     fetcher: Fetcher
     extractor: Extracting
@@ -82,7 +82,7 @@ def reject(what: str | Path, outcome: str, reason: str) -> Reject:
 
 
 def reject_fetch(fetched: Fetched) -> Reject:
-    """Create the record for a failed fetch, distinguishing a temporary server failure from a refusal."""
+    """Create the record for a failed fetch, with separate outcomes for temporary server failures and refusals."""
     status = _STATUS.search(fetched.reason) if fetched.outcome in ("status", "robots") else None
     outcome = "server" if status and int(status[1]) in PASSING else fetched.outcome
     return reject(fetched.url, outcome, fetched.reason)

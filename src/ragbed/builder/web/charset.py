@@ -24,7 +24,7 @@ _BOMS = {
 _HEADER = re.compile(r"charset\s*=\s*[\"']?\s*([\w:.-]+)", re.IGNORECASE)
 _META = re.compile(rb"<(?:meta[^>]*?|\?xml[^>]*?en)(?:charset|coding)\s*=\s*[\"']?\s*([\w:.-]+)", re.IGNORECASE)
 _META_BYTES = 4096  # number of bytes to search for a charset; the standard says 1,024, but some pages declare it later
-# Declared charsets, and the supersets that are used to decode them, as in browsers.
+# Supersets that replace the declared charsets in decoding, as in browsers.
 _WIDER = {
     "ascii": "cp1252",
     "iso8859-1": "cp1252",
@@ -82,7 +82,7 @@ def _declared(body: bytes, content_type: str) -> Iterator[str]:
 def _read(body: bytes, charset: str) -> Decoded:
     try:
         text = body.decode(charset, "replace")
-    except (LookupError, UnicodeError):  # some codecs do not decode text
+    except (LookupError, UnicodeError):  # some declared codecs, e.g. base64, do not produce text
         return Decoded("", charset, 1.0)
     return Decoded(text, charset, text.count("\ufffd") / max(1, len(text)))
 

@@ -44,7 +44,7 @@ class _Lane:
 
 
 class HostPacer:
-    """Allows one request per host at a time, with a pause between requests; hosts are independent.
+    """A limiter that allows one request per host at a time, with a pause between requests to the same host.
 
     Args:
         interval_s: Time from the start of one request to a host to the start of the next.
@@ -94,7 +94,7 @@ class Client:
             headers={"User-Agent": USER_AGENT, "Accept-Encoding": ACCEPT_ENCODING},
             cookie_jar=aiohttp.DummyCookieJar(),
             auto_decompress=False,
-            trust_env=False,  # behind a proxy, the address could not be checked; this also ignores .netrc
+            trust_env=False,  # behind a proxy, the address could not be checked; this setting also ignores .netrc
         )
         return self
 

@@ -37,12 +37,12 @@ SUFFIXES = {
 
 
 def has_type(content_type: str) -> bool:
-    """Check whether a Content-Type names a specific type."""
+    """Check whether a Content-Type header names a specific type."""
     return kind_of(content_type) not in _UNKNOWN
 
 
 def kind_of(content_type: str, body: bytes | None = None) -> str:
-    """Return a document's type based on its Content-Type, or on its bytes if the header is not specific."""
+    """Return a document's type based on its Content-Type header, or on its bytes if the header is not specific."""
     kind = content_type.partition(";")[0].strip().lower()
     return _SAME.get(kind, kind) if body is None or kind not in _UNKNOWN else _sniff(body)
 

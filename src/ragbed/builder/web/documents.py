@@ -4,7 +4,7 @@ The functions run in a child process, because documents may be hostile. To add a
 to READERS.
 """
 
-# ruff: noqa: PLC0415  # libraries are imported when the first document of their type is read
+# ruff: noqa: PLC0415  # each library is imported when the first document that needs it is read
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _ISO_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _FRONT_MATTER = re.compile(r"\A---\n(.*?)\n---\n", re.DOTALL)
 
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
-# The elements of a paragraph that contain text, and functions that return the text.
+# XML elements with the text of a Word paragraph, and functions that return the text.
 _WORD_TEXT: dict[str, Callable[[Any], str]] = {
     f"{_WORD}t": lambda node: node.text or "",
     f"{_WORD}tab": lambda _: "\t",

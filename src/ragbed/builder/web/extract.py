@@ -74,7 +74,7 @@ class _Child:
         except (OSError, asyncio.IncompleteReadError):
             return await self._describe_exit(self._process)
         except asyncio.CancelledError:
-            await self.stop()  # a process that keeps running would return this document's text for the next one
+            await self.stop()  # a process that keeps running would return this document's text for the next document
             raise
 
     async def _describe_exit(self, process: Process) -> ReadResult:
@@ -103,7 +103,7 @@ async def _start(bounds: ReaderLimits) -> Process:
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
-        # Pass no other variables, because a process that reads hostile documents must not see keys.
+        # Pass no other environment variables, because a process that reads hostile documents must not see API keys.
         env={
             **environment.required(),
             "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),

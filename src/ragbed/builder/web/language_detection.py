@@ -16,7 +16,7 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_SAMPLE = 20_000  # maximum number of characters to read
+_SAMPLE = 20_000  # maximum number of characters to read per text
 _SCRIPTS = {
     "han": re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]"),
     "kana": re.compile(r"[\u3040-\u30ff]"),

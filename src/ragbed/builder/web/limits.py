@@ -37,7 +37,7 @@ FetchOutcome: TypeAlias = Literal[
 class FetchLimits:
     """Limits for each page and each host."""
 
-    per_host_s: float = 1.0  # pause between requests to the same host; different hosts are fetched in parallel
+    per_host_s: float = 1.0  # pause between requests to the same host; requests to different hosts run in parallel
     longest_delay_s: float = 60.0  # maximum pause; hosts whose robots.txt requires a longer one are skipped
     connect_s: float = 10  # time limit for connecting, including the DNS lookup
     idle_s: float = 15  # maximum pause between two parts of a response
@@ -45,11 +45,11 @@ class FetchLimits:
     max_bytes: int = MAX_PAGE_BYTES
     redirects: int = 5
     tries: int = 2  # maximum number of attempts if the failure may be temporary
-    fresh_s: float = 86_400  # minimum age at which a stored page is requested again
+    fresh_s: float = 86_400  # minimum age in seconds at which a stored page is requested again
 
 
 class FetchFailed(Exception):
-    """A fetch failed and returned no page.
+    """Raised when a fetch fails and returns no page.
 
     Args:
         outcome: Name of the failure.

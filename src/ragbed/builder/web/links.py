@@ -1,6 +1,6 @@
-"""Extract the URLs from feeds, sitemaps and plain lists, detecting the format. This runs in a child process."""
+"""Extract the URLs from feeds, sitemaps and plain lists, detecting the format. This module runs in a child process."""
 
-# ruff: noqa: PLC0415  # libraries are imported when the first list of their type is read
+# ruff: noqa: PLC0415  # each library is imported when the first list that needs it is read
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Link(Struct, frozen=True, kw_only=True):
 
 
 def read_links(body: bytes, content_type: str, url: str) -> list[Link]:
-    """Return the entries in a feed, sitemap or list of URLs in order; relative URLs are resolved against its URL.
+    """Return the entries in a feed, sitemap or list of URLs in order; relative URLs are resolved against the given URL.
 
     Raises:
         ValueError: The list has no entries.
@@ -77,7 +77,7 @@ def _read_feed(body: bytes, url: str) -> Iterator[Link]:
     feed = feedparser.parse(io.BytesIO(body), response_headers={"content-location": url}, sanitize_html=False)
     licence = feed.feed.get("rights", "") or feed.feed.get("license", "")
     for entry in feed.entries:
-        # feedparser's own `get` returns the other date if one is missing, and warns about it.
+        # feedparser's own `get` returns `published` in place of a missing `updated`, and warns about it.
         when = dict.get(entry, "published_parsed") or dict.get(entry, "updated_parsed")
         yield Link(
             url=urljoin(url, entry["link"]) if entry.get("link") else "",

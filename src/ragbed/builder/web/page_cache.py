@@ -100,7 +100,7 @@ class PageCache:
         )
 
     def renew_page(self, url: str, at: float) -> None:
-        """Record that a page was found unchanged."""
+        """Store the time at which a page was last found unchanged."""
         self._run("UPDATE pages SET at = ? WHERE url = ?", at, url)
 
     def find_answer(self, key: str) -> bytes | None:

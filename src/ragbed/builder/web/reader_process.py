@@ -35,7 +35,7 @@ ReadOutcome: TypeAlias = Literal[
     "crashed",  # the reader process exited
 ]
 LENGTH_BYTES = 4
-# Control characters, and unpaired surrogates, which UTF-8 cannot encode.
+# Control characters and unpaired surrogates; UTF-8 cannot encode the latter.
 _INVALID = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 
 
@@ -75,7 +75,7 @@ def read(job: ReadJob) -> ReadResult:
 
 
 def _allow_cpu(resource: Any, seconds: int) -> None:  # noqa: ANN401 - a module that Windows does not have
-    """Make the system kill the process after `seconds` more seconds of CPU time."""
+    """Make the system kill the process after another `seconds` seconds of CPU time."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
     resource.setrlimit(resource.RLIMIT_CPU, (int(used.ru_utime + used.ru_stime) + seconds, hard))
@@ -104,7 +104,7 @@ def _main() -> None:
     memory_bytes, cpu_s = map(int, sys.argv[1:])
     try:
         resource = importlib.import_module("resource")
-    except ModuleNotFoundError:  # not available on Windows
+    except ModuleNotFoundError:  # the `resource` module does not exist on Windows
         _serve(sys.stdin.buffer, sink, lambda: None)
         return
     resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _MAX_BYTES = 512 << 10  # RFC 9309, 2.5: read at least 500 KiB
 _MAX_REDIRECTS = 5  # RFC 9309, 2.3.1.2: follow at least five redirects
 _VALID_S = 86_400  # RFC 9309, 2.4: use a cached file for at most a day
-_FAILED_S = 300  # seconds to skip a host after a failure
+_FAILED_S = 300  # number of seconds for which a host is skipped after a failure
 # Maximum number of rules multiplied by the number of agents. Parsing this many takes half a second and 25 MB; large
 # sites have a few thousand.
 _MAX_RULES = 50_000
@@ -38,12 +38,12 @@ _UNREACHED = frozenset({"address", "private", "dns", "connect", "tls"})
 
 @dataclass(frozen=True)
 class _Rules:
-    """A host's rules. If there is neither a parser nor a problem, everything is allowed."""
+    """A host's rules. If there is neither a parser nor a problem, every URL is allowed."""
 
     valid_until: float
     parser: Protego | None = None
     problem: FetchFailed | None = None
-    # Number of characters in wildcard rules, each of which may be compared with every character in a URL.
+    # Number of characters in wildcard rules; each character may be compared with every character in a URL.
     wild_chars: int = 0
 
 
@@ -80,7 +80,7 @@ class Robots:
         if pause_s > self._client.manners.longest_delay_s:
             raise FetchFailed(
                 "robots",
-                f"the robots.txt file of {url.host} requires {pause_s:g} s between requests, which is too long",
+                f"the robots.txt file of {url.host} requires a pause of {pause_s:g} s, which is too long",
             )
         return pause_s
 
@@ -127,5 +127,5 @@ def _count_rules(text: str) -> int:
 
 
 def _names_agent(line: str) -> bool:
-    """Check whether a line names a user agent; like the parser, this accepts misspellings."""
+    """Check whether a line names a user agent; misspellings are accepted, as in the parser."""
     return line.lstrip().lower().startswith("user")

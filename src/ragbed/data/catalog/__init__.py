@@ -26,7 +26,7 @@ from ragbed.text import storable_name
 
 
 class CatalogFile(Struct, frozen=True):
-    """One of an entry's files; `pin` is the hash of its bytes (see `ragbed.io.pins`), or empty for a bundled file."""
+    """A file of a catalogue entry; `pin` is the file's hash (see `ragbed.io.pins`), or empty for a bundled file."""
 
     name: str
     pin: str = ""
@@ -34,14 +34,14 @@ class CatalogFile(Struct, frozen=True):
 
 
 class CatalogEntry(Struct, frozen=True):
-    """A named dataset or model; the stem of each dataset file is also a valid name."""
+    """A named dataset or model; a dataset file can also be opened by its name without the suffix."""
 
     name: str
     about: str
     kind: Literal["dataset", "model"]
     licence: str
     files: tuple[CatalogFile, ...]
-    megabytes: float  # total size, rounded
+    megabytes: float  # total size in megabytes, rounded
     terms: str = ""  # a one-line summary of the licence's requirements
     cite: str = ""
     source: str | None = None  # URL of the folder with the files; None for bundled datasets
@@ -124,17 +124,17 @@ _FILES = (".jsonl", ".json", ".ndjson", ".parquet")  # dataset file suffixes; a 
 _MAX_SHOWN = 5  # maximum number of a folder's files to list in a message
 _UNKNOWN_LICENCE = "unknown licence; state this when you redistribute the data"
 _PACKAGE = Path(__file__).parent.parent
-# Folders in the ragbed package that other programs use, by name.
+# Folders for use by other programs, keyed by program name.
 PLACES = {"lm-eval": str(_PACKAGE.parent / "interop" / "harnesses" / "lm_eval_tasks")}
 
 
 def folder_of(entry: CatalogEntry, root: Path) -> Path:
-    """Return the folder for an entry's files; it may not exist yet."""
+    """Return the folder for an entry's files, even if the folder does not exist yet."""
     return _PACKAGE / "bundled" if entry.source is None else root / entry.name / entry.version
 
 
 def files_here(entry: CatalogEntry, root: Path) -> list[Path]:
-    """Return an entry's installed files: those in its package, or the downloaded ones."""
+    """Return an entry's installed files: those in its Python package if there are any, otherwise the downloads."""
     for folder in (*package_folders(entry), folder_of(entry, root)):
         if found := [path for path in (folder / file.name for file in entry.files) if os.path.isfile(path)]:  # noqa: PTH113 - Path.is_file may raise
             return found
@@ -142,7 +142,7 @@ def files_here(entry: CatalogEntry, root: Path) -> list[Path]:
 
 
 def package_folders(entry: CatalogEntry) -> list[Path]:
-    """Return the folders of the package with an entry's files, or an empty list if the package is not installed."""
+    """Return the folders of an entry's Python package, or an empty list if the package is not installed."""
     # Locate the package without importing it, because its code may need libraries that are not installed.
     package = importlib.util.find_spec(entry.package) if entry.package else None
     return [Path(folder) for folder in (package and package.submodule_search_locations) or ()]
@@ -194,7 +194,7 @@ def open_data(specs: list[str], root: Path | None = None) -> list[Dataset]:
 
 def _open_dataset(spec: str, root: Path) -> Dataset:
     name, equals, target = spec.partition("=")
-    if not equals or "://" in name or _exists(Path(spec)):  # a URL may contain "="
+    if not equals or "://" in name or _exists(Path(spec)):  # file names and URLs may contain "="
         return _open_place(None, spec, root)
     if not name or "/" in name:
         raise UsageError(f"{spec!r}: the name before '=' must not be empty or contain '/'.")
@@ -233,7 +233,7 @@ def _check_file(path: Path) -> None:
 def find_dataset(spec: str, root: Path) -> Path:
     """Return the file for a path or a catalogue name."""
     path, names = Path(spec), dataset_names()
-    # A folder that has the name of a known dataset does not hide the dataset.
+    # A catalogue dataset takes precedence over a folder with the same name.
     if _exists(path) and not (path.is_dir() and spec in names):
         return path
     if spec not in names:
@@ -261,7 +261,7 @@ def _exists(path: Path) -> bool:
     try:
         path.stat()
     except PermissionError:
-        return True  # the error is reported when the file is read
+        return True  # the permission error is reported when the file is read
     except (OSError, ValueError):
         return False
     return True

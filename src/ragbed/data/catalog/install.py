@@ -26,7 +26,7 @@ class Arrival:
     """The result of installing one file. `set_aside` is the new name of an invalid file that was replaced."""
 
     file: str
-    state: Literal["here", "brought", "missing", "failed"]
+    state: Literal["present", "downloaded", "missing", "failed"]
     problem: str | None = None
     set_aside: str | None = None
 
@@ -45,7 +45,7 @@ def download(entry: CatalogEntry, root: Path, watcher: Watcher, limits: Download
         ]
         failures = {path.name: str(error) for path, error in asyncio.run(download_all(wanted, watcher, limits)).items()}
         return [
-            Arrival(file.name, "failed" if file.name in failures else "brought", failures.get(file.name))
+            Arrival(file.name, "failed" if file.name in failures else "downloaded", failures.get(file.name))
             for file in lacking
         ]
 
@@ -71,7 +71,7 @@ def _complete(
     entry: CatalogEntry, folder: Path, install: Callable[[list[CatalogFile]], list[Arrival]]
 ) -> list[Arrival]:
     """While holding a lock, rename invalid files, and install valid copies of all invalid and missing files."""
-    arrivals = {file.name: Arrival(file.name, "here") for file in entry.files}
+    arrivals = {file.name: Arrival(file.name, "present") for file in entry.files}
     try:
         if _find_lacking(entry, folder):  # write only if a file is missing, because the folder may be read-only
             folder.mkdir(parents=True, exist_ok=True)
@@ -116,7 +116,7 @@ def _unpack(file: CatalogFile, archive: Path, folder: Path) -> Arrival:
         if member is None:
             return Arrival(file.name, "missing", f"{archive} does not contain {file.name}")
         wrong = f"{file.name} in {archive} does not match its pinned checksum ({file.pin})"
-        if file.size not in (None, member.file_size):  # an archive must not unpack to an unlimited size
+        if file.size not in (None, member.file_size):  # an archive member of unexpected size could fill the disk
             return Arrival(file.name, "failed", wrong)
         with opened.open(member) as original:
             return _write(file, original, folder, wrong)
@@ -128,7 +128,7 @@ def _write(file: CatalogFile, original: IO[bytes], folder: Path, problem: str) -
         sink.flush()
         if not matches_pin(Path(sink.name), file.pin, file.size):
             raise DownloadError(problem)
-    return Arrival(file.name, "brought")
+    return Arrival(file.name, "downloaded")
 
 
 def _describe_wrong(path: Path, file: CatalogFile) -> str:

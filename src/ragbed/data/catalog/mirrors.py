@@ -28,7 +28,7 @@ MIRRORS = {
 
 
 def check_mirror(mirror: str) -> None:
-    """Reject a mirror that is neither a URL nor a known name.
+    """Reject a mirror that is neither a URL nor the name of a known mirror.
 
     Raises:
         UsageError: The mirror is not known.

@@ -23,21 +23,21 @@ from ragbed.interop.exports import (
 from ragbed.interop.exports.frozen import Layout
 from ragbed.interop.exports.records_base import ExportedRun, Written
 
-# Formats for a testbed in a single file.
+# Formats that write a testbed to a single file.
 DATA_FILES: dict[str, Callable[[Layout, IO[bytes]], Written]] = {
     "jsonl": records.write_case_lines,
     "ragas": rag_evaluators.write_ragas_cases,
     "ragchecker": rag_evaluators.write_ragchecker_cases,
 }
 
-# Formats for a frozen testbed in a folder, which is written under a temporary name and then renamed.
+# Formats that write a frozen testbed to a folder. The folder has a temporary name until it is complete.
 DATA_FOLDERS: dict[str, Callable[[Layout, Path, Path], Written]] = {
     "inspect": harness_tasks.write_inspect,
     "lm-eval": harness_tasks.write_lm_eval,
     "hf": hf.write_folder,
 }
 
-# Formats for a run in a single file.
+# Formats that write a run to a single file.
 RUN_FILES: dict[str, Callable[[ExportedRun, IO[bytes]], Written]] = {
     "jsonl": records.write_trial_lines,
     "parquet": parquet.write_trials,
@@ -47,5 +47,5 @@ RUN_FILES: dict[str, Callable[[ExportedRun, IO[bytes]], Written]] = {
     "cassette": cassette.write_trials,
 }
 
-# Formats for a run in a folder.
+# Formats that write a run to a folder.
 RUN_FOLDERS: dict[str, Callable[[ExportedRun, Path], Written]] = {"rgb": original_code.write_folder}

@@ -43,18 +43,18 @@ from ragbed.schema import Case
 _RUNS = (f"{JUDGES}/*", f"{DIAGNOSES}/**")
 _FILES = ("labels.jsonl", f"{DIAGNOSES}/*.jsonl")
 
-# The paths that may occur in a cassette, i.e. those matched by `_RUNS` and `_FILES`.
+# The paths allowed in a cassette, i.e. those matched by `_RUNS` and `_FILES`.
 _WORD = r"(?!\.)[\w.,=@+-]+"
 _RUN_PATH = re.compile(rf"{JUDGES}/{_WORD}|{DIAGNOSES}(/{_WORD})+(?<!\.jsonl)")
 _FILE_PATH = re.compile(rf"labels\.jsonl|{DIAGNOSES}/{_WORD}\.jsonl")
 
 _SESSION = 1
-# Maximum number of runs: the run itself, one per judge criterion and judge settings, and one per intervention.
+# Maximum number of runs in a cassette: the run itself, one per judge criterion and settings, and one per intervention.
 _MAX_RUNS = 100
 
 
 def write_trials(run: ExportedRun, sink: IO[bytes]) -> Written:
-    """Write a run with its judge runs, intervention runs and labels.
+    """Write a run to a cassette, with its judge runs, intervention runs and labels.
 
     Raises:
         RagbedError: Another process is writing one of the runs.

@@ -39,7 +39,7 @@ _DECODER = msgspec.json.Decoder(Case)
 
 @dataclass(frozen=True)
 class Layout:
-    """The datasets, testbeds and settings of the cases to generate.
+    """The datasets, testbeds and settings from which cases are generated.
 
     Attributes:
         named: Whether the user named the testbeds. A named testbed without suitable items is an error.
@@ -77,7 +77,7 @@ class Layout:
 
 
 class TestbedPart(Record, frozen=True, kw_only=True):
-    """The cases of one language and testbed.
+    """One part of a frozen testbed: the cases of one language and testbed.
 
     Attributes:
         name: The name of the task, configuration or file, e.g. `en_noise`.
@@ -129,7 +129,7 @@ class _Condition(NamedTuple):
 
 @dataclass
 class PartCounts:
-    """The number, hash and conditions of a part's cases, updated as cases are added."""
+    """The number, conditions and hash of the cases in a part, updated as cases are added."""
 
     lang: Lang
     testbed: str
@@ -169,7 +169,7 @@ def _condition_of(case: Case) -> _Condition:
 
 
 def condition_of(case: Case, part: TestbedPart) -> str:
-    """Return a case's condition as it is written in the part's `conditions`."""
+    """Return a case's condition as it is written in the part's `conditions` field."""
     return _condition_of(case).describe(pair.partition("=")[0] for pair in part.conditions[0].split(",") if pair)
 
 

@@ -16,7 +16,7 @@ from ragbed.scoring.version import scorer_hash
 
 _TRACK = "robust"
 _NOT_ALLOWED = re.compile(r"[^\w./ -]")  # characters that MLflow does not allow in names
-_MAX_PARAM_LENGTH = 500  # maximum length of a param value that every MLflow server accepts
+_MAX_PARAM_LENGTH = 500  # maximum number of characters per param value on any MLflow server
 
 
 def write_trials(run: ExportedRun, sink: IO[bytes]) -> Written:

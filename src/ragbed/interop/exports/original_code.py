@@ -110,13 +110,13 @@ class _FileNames:
             f"{model}{strategy and f'-{strategy}'}_temp{temperature if temperature == 'none' else float(temperature)}"
             f"_noise{case.noise or 0.0}_passage{case.k}_correct{case.correct}.json"
         )
-        # The original code accepts only six names, so `en_refine` is run as `en`.
+        # The original code accepts only six dataset names, so `en_refine` is run as `en`.
         as_run = f"prediction_{case.data.removesuffix('_refine')}_{rest}"
         return as_run if f"file {as_run}" in self.settings else f"prediction_{case.data}_{rest}"
 
 
 def _rgb_answer(case: Case) -> object:
-    """Return a case's answer in RGB's format: as in the RGB file, or else with single-alias parts as strings."""
+    """Return a case's answer as in its RGB file; without one, a part with a single alias becomes a string."""
     if case.rgb_answer is not None:
         return json.loads(case.rgb_answer)
     return [aliases[0] if len(aliases) == 1 else list(aliases) for aliases in case.answer]

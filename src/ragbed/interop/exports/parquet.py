@@ -1,4 +1,4 @@
-"""Write cases, trials and items as Parquet files with the same fields as in JSON Lines, one row group at a time."""
+"""Write cases, trials and items as Parquet files, one row group at a time, with the same fields as in JSON Lines."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ragbed.scoring.retrieval import RANK_SCORES
 from ragbed.scoring.search import SEARCH_ERRORS, SEARCH_SCORES
 from ragbed.testbeds.prompts import prompt_hash
 
-_GROUP_ROWS = 1_000  # number of rows to keep in memory, with about 10 MB of documents
+_GROUP_ROWS = 1_000  # number of rows per row group; their documents take up about 10 MB of memory
 
 
 def write_trials(run: ExportedRun, sink: IO[bytes]) -> Written:

@@ -41,7 +41,7 @@ def _items(dataset: Dataset, written: Written, convert: Callable[..., Record]) -
 
 
 def _lines(dataset: Dataset, written: Written) -> Keyed:
-    """Yield the lines of any JSONL file, e.g. a build step's output, each with its ID, or else its text, as the key."""
+    """Yield the lines of any JSONL file, e.g. a build step's output, keyed by ID, or by text if a line has no ID."""
     with local_copy(dataset.path) as here:
         for number, line in read_lines(here, dataset.path):
             written.count += 1

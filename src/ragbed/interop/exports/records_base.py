@@ -78,7 +78,7 @@ class ExportedRun:
         return [name for name, _ in self.store.models().values()]
 
     def results(self, written: Written) -> Iterator[StoredResult]:
-        """Yield the selected results, and record the results without a response, which some formats leave out."""
+        """Yield the selected results and record those without a response, because some formats leave them out."""
         for result in self.store.results(by_name=self.canonical):
             if self.model not in (None, result.model):
                 continue

@@ -1,4 +1,4 @@
-"""Functions that lm-evaluation-harness calls by name from its task files."""
+"""Functions to which the task files for lm-evaluation-harness refer by name."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from ragbed.testbeds.prompts import prompt_hash
 
 
 def load_frozen(folder: Path, part: str, condition: str) -> dict[str, Any]:
-    """Return the documents for one condition of an exported testbed part."""
+    """Return the lm-eval samples for one condition of an exported testbed part."""
     testbed = find_part(folder, part)
     return _documents(read_part(folder, testbed), testbed, condition)
 
 
 def load_shipped(part: str, condition: str = "", **_: object) -> dict[str, Any]:
-    """Return the documents for one condition of a built-in testbed; lm-eval also passes its own metadata."""
+    """Return the lm-eval samples for one condition of a built-in testbed; other arguments are lm-eval's metadata."""
     testbed, cases = make_shipped_cases(part)
     return _documents(cases, testbed, condition)
 
 
 def process_results(doc: dict[str, Any], results: Sequence[str]) -> dict[str, float]:
-    """Return the scores for one response, which lm-eval averages."""
+    """Return the scores of one response, for lm-eval to average."""
     scores = numbers(score_packed(doc["record"], results[0]))
     return {name: scores[name] for name in METRICS if name in scores}
 

@@ -1,4 +1,4 @@
-"""Built-in testbeds with the paper's conditions, which harnesses find by name once ragbed is installed.
+"""Built-in testbeds with the paper's conditions; harnesses find them by name once ragbed is installed.
 
     python -m ragbed.interop.harnesses.shipped DIR
 
@@ -50,7 +50,7 @@ class Shipped:
 
     @property
     def conditions(self) -> tuple[str, ...]:
-        """The conditions of the testbed's cases, which are known without reading the data."""
+        """The conditions of the testbed's cases, derived without reading the data."""
         testbed = TESTBEDS[self.testbed]
         ratios = testbed.noise if isinstance(testbed, Ability) else ()
         return tuple(f"noise={show_ratio(noise)}" for noise in ratios) if len(ratios) > 1 else ("",)

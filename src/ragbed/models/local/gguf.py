@@ -140,7 +140,7 @@ class _Reader:
         version = self._number("I")
         if version not in (2, 3):
             raise ValueError(f"unknown format version {version}")
-        self._number("Q")  # skip the number of tensors
+        self._number("Q")  # skip the tensor count
         return {
             self._take(self._number("Q")).decode(): self._value(self._number("I")) for _ in range(self._number("Q"))
         }

@@ -20,7 +20,7 @@ _BATCH_TOKENS = 512
 def main() -> None:
     """Serve requests until standard input is closed."""
     answer = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # the parent must not mistake library output for the URL
+    os.dup2(2, 1)  # redirect library output, which the parent could mistake for the URL
     settings = json.loads(sys.stdin.readline())
     import xllamacpp  # type: ignore[import-untyped]  # noqa: PLC0415 - slow to import
 
@@ -44,7 +44,7 @@ def parameters(params: Any, settings: dict[str, Any]) -> Any:  # noqa: ANN401 - 
     params.n_parallel = settings["slots"]
     params.n_batch = _BATCH_TOKENS
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = settings["threads"]
-    params.cache_ram_mib = 0  # prompts are sorted, so only the last one is worth keeping
+    params.cache_ram_mib = 0  # prompts are sorted, so only the last prompt is worth caching
     params.warmup = False
     params.verbosity = _ERRORS_ONLY
     # Other users on this machine must not be able to use the server.

@@ -25,7 +25,7 @@ from typing import IO, cast
 from ragbed.errors import UsageError
 from ragbed.models.local.gguf import Weights
 
-# The KV cache may use a quarter of the memory; the weights and everything else need the rest.
+# The KV cache uses at most a quarter of the memory; the rest is for the weights and all other data.
 _MEMORY_SHARE = 4
 _MIN_CONTEXT = 2048
 _OUTPUT_BYTES = 4000
@@ -55,7 +55,7 @@ class LlamaSetup:
 
     @property
     def threads(self) -> int:
-        """The number of threads: all cores, unless OMP_NUM_THREADS is set."""
+        """The number of threads: one per core, unless OMP_NUM_THREADS is set."""
         number = self.environ.get("OMP_NUM_THREADS", "")
         return int(number) if number.isdigit() and int(number) else count_cores()
 
@@ -126,7 +126,7 @@ class LlamaProcess:
         return self._process.poll() is None
 
     def last_words(self) -> str:
-        """Return why the process exited: the signal, if any, and an error message from its output."""
+        """Return the reason for the exit: the signal, if any, and an error message from the process's output."""
         self._output.seek(0, os.SEEK_END)
         self._output.seek(max(0, self._output.tell() - _OUTPUT_BYTES))
         lines = self._output.read().decode("utf-8", "replace").splitlines()

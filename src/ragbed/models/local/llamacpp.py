@@ -89,7 +89,7 @@ class LlamaModel:
         return body
 
     async def complete(self, case: Case, repeat: int = 0) -> Completion:
-        """Call llama.cpp, unless the prompt and the response do not fit into the context."""
+        """Call llama.cpp if the prompt and the longest allowed response fit into the context."""
         seed = repeat + (self._config.sampling.seed or 0)
 
         async def call(max_tokens: int) -> Completion:

@@ -70,7 +70,7 @@ class AnthropicModel(HttpModel):
             "messages": [message for message in case.messages if message.role != "system"],
             "max_tokens": max_tokens + budget,  # the limit includes the thinking budget
         }
-        if sampling.temperature is not None and not thinks:  # a temperature is rejected if thinking is enabled
+        if sampling.temperature is not None and not thinks:  # the API rejects a temperature if thinking is enabled
             body["temperature"] = sampling.temperature
         if system:
             body["system"] = "\n\n".join(system)
@@ -96,7 +96,7 @@ class AnthropicModel(HttpModel):
 
     @property
     def calls_tools(self) -> bool:
-        """Whether tools can be used (see `ToolCalling`), which requires thinking to be disabled."""
+        """Whether the model can use tools (see `ToolCalling`); it cannot if thinking is enabled."""
         return self._service.sampling.thinking in (None, False)
 
     def _parser(self, case: Case) -> Callable[[bytes], Completion]:
@@ -164,7 +164,7 @@ def parse_message(content: bytes, *, with_tools: bool = False) -> Completion:
         raise Failure("protocol", "the response contains a text block whose text is not a string", again=True)
     thoughts = [block.thinking for block in message.content if block.type == "thinking"]
     is_redacted = any(block.type == "redacted_thinking" for block in message.content)
-    # A response that ends with neither text nor thoughts is empty; one that ends during thinking is truncated.
+    # A response without text is valid if it ends normally and has no thoughts, or if it is truncated while thinking.
     calls = _read_calls(message.content) if with_tools and stop not in _ENDED_EARLY else ()
     if not texts and not calls and (stop not in _ENDED_EARLY and (stop != "end_turn" or any(thoughts) or is_redacted)):
         problem = f"the response contains no text (stop_reason {stop})"
@@ -184,7 +184,7 @@ def _fields(service: ServiceConfig) -> dict[str, Any]:
     sampling, fields = service.sampling, dict[str, Any]()
     if sampling.seed is not None:
         raise UsageError(
-            f"`seed_model` is not supported by {service.name}, because its API has no seed parameter. Remove it."
+            f"`seed_model` is not supported by {service.name}, because its API has no seed parameter. Omit this option."
         )
     if sampling.thinking is False:
         fields["thinking"] = {"type": "disabled"}

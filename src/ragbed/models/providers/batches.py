@@ -106,7 +106,7 @@ class BatchClient:
                 await asyncio.sleep(min(_MAX_PAUSE_S, failure.wait_s or longest))
 
     def clean(self, message: str) -> str:
-        """Return a provider's message without secrets."""
+        """Return a provider's message with secrets removed."""
         return self._scrubber.clean(message)
 
     async def _send_once(self, method: str, url: URL, body: bytes | None, kind: str) -> bytes:
@@ -189,7 +189,7 @@ class BatchService(ABC):
 
 
 class OpenAIBatches(BatchService):
-    """Batches on OpenAI, Azure and compatible servers; a batch's key is stored in its metadata."""
+    """The batch service of OpenAI, Azure and compatible servers; a batch's key is stored in its metadata."""
 
     max_lines, max_bytes = 50_000, 200_000_000
 
@@ -263,7 +263,7 @@ class AnthropicBatches(BatchService):
         return _text(_decode(made), "id")
 
     async def find(self, key: str, since: float, count: int, known: Collection[str]) -> str | None:
-        """Find batches by creation time and number of requests, wait for them to finish, and compare result IDs."""
+        """Find candidates by creation time and size, wait for each to end, and compare its result IDs with the key."""
         for candidate in await self._candidates(since, count, known):
             batch, pause = await self.look(candidate), 1.0
             while not batch.is_over:  # the request IDs are available only in the results
@@ -303,7 +303,7 @@ class AnthropicBatches(BatchService):
 
 
 def _form(name: str, content: bytes) -> tuple[bytes, str]:
-    """Return a multipart form with the purpose and a file, and the form's content type."""
+    """Return a multipart form that contains a batch file and its purpose, and the form's content type."""
     border = b"ragbed-part"
     while border in content:
         border += b"-"

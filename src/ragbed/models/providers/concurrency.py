@@ -92,7 +92,7 @@ class ConcurrencyControl:
         self._try(self._trial)
 
     def _revert(self) -> None:
-        """Return to the previous concurrency, and try the opposite direction in the next trial.
+        """Restore the previous concurrency, and try the opposite direction in the next trial.
 
         After the first failed trial, the next one starts without a pause.
         """

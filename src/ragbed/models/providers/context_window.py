@@ -10,7 +10,8 @@ from ragbed.models.failures import Failure
 from ragbed.schema import Case
 from ragbed.text import estimate_tokens
 
-# Names of the context length field in the model lists of vLLM and SGLang, OpenRouter and Together, Groq, and Mistral.
+# Names of the context length field in model lists: vLLM and SGLang use the first name, OpenRouter and Together the
+# second, Groq the third, and Mistral the fourth.
 _REPORTED = ("max_model_len", "context_length", "context_window", "max_context_length")
 _PER_MESSAGE = 16  # maximum number of tokens that a chat template adds to each message and to the whole prompt
 
@@ -34,7 +35,7 @@ class ContextWindow(Struct):
     count: Callable[[str], Awaitable[int | None]] | None = None
 
     async def check(self, case: Case, max_tokens: int) -> None:
-        """Check that a case's prompt and response fit into the context.
+        """Check that a case's prompt and response fit into the context window.
 
         The server counts the tokens only if the prompt could be too long: no text has more tokens than bytes.
 

@@ -198,13 +198,13 @@ COMPATIBLE: dict[str, CompatibleProvider] = {
 
 
 def any_provider(name: str) -> CompatibleProvider:
-    """Return the provider for `openai-api/<name>/<model>`."""
+    """Return the provider for a model string of the form `openai-api/<name>/<model>`."""
     prefix = name.upper().replace("-", "_")
     return CompatibleProvider("", (f"{prefix}_API_KEY",), f"{prefix}_BASE_URL", needs_key=False)
 
 
 def find_urls(provider: CompatibleProvider, environ: Mapping[str, str]) -> list[str]:
-    """Return a provider's base URLs, which are separated by commas in the environment variable.
+    """Return a provider's base URLs, which are separated by commas in its environment variable.
 
     Raises:
         UsageError: A variable that the URL needs is not set.

@@ -122,7 +122,7 @@ class HttpModel(ABC):
         rejected: set[bytes] = set()
 
         async def renew(failure: Failure) -> bytes | None:
-            """Return a changed body if this failure or another call's failure shows what to change, otherwise None."""
+            """Return a changed body if this call's or another call's failure shows what to change, otherwise None."""
             nonlocal sent, leads
             if failure.kind in REJECTED:
                 rejected.add(sent)
@@ -228,7 +228,7 @@ class HttpModel(ABC):
 
 
 def _header_secrets(headers: Mapping[str, str]) -> list[ApiKey]:
-    """Return header values as secrets; unless a header's name suggests a secret, hide its value only in messages."""
+    """Return header values as secrets; values under names that do not suggest a secret are hidden only in messages."""
     return [ApiKey(value, in_messages_only=not _SECRET_HEADER.search(name)) for name, value in headers.items()]
 
 

@@ -91,7 +91,7 @@ class Negotiation:
         return False
 
     def describe(self) -> str:
-        """Describe the changes in words."""
+        """Return a description of the parameter changes."""
         return ", ".join(_describe(name, change) for name, change in self.learned.items())
 
     def _learn_thinking(self, message: str, sent: Mapping[str, Any], *, may_stream: bool) -> bool:

@@ -136,7 +136,7 @@ class OpenAIModel(HttpModel):
         return hashlib.sha256(canonical(fields)).hexdigest()[:16] if fields else ""
 
     async def _learn_context(self, base: URL, entry: dict[str, Any]) -> None:
-        """Use the server's tokenizer, if available, and the server's context length, unless the user has set one."""
+        """Use the server's tokenizer, if available. Use its context length unless the user has set a context length."""
         is_llama = entry.get("owned_by") == "llamacpp"
         props = _read_object(await self._transport.look_up(base.with_path("/props")) if is_llama else None)
         context = reported_context(entry, props)
@@ -159,7 +159,7 @@ class OpenAIModel(HttpModel):
 
     @property
     def calls_tools(self) -> bool:
-        """Whether tools can be offered, which requires chat messages; see `ToolCalling`."""
+        """Whether the model can use tools, which must be sent with chat messages; see `ToolCalling`."""
         return self._preset is None
 
     def _parser(self, case: Case) -> Callable[[bytes], Completion]:
@@ -212,7 +212,7 @@ def _read_object(page: bytes | None) -> dict[str, Any]:
 
 
 def _find(page: bytes | None, field: str, key: str, values: tuple[str, ...]) -> dict[str, Any]:
-    """Return the first object in a JSON list that has one of the given values for `key`, or an empty dict."""
+    """Search a JSON list for an object whose `key` field has one of the given values; return {} if there is none."""
     try:
         entries = _read_object(page).get(field, [])
         return next((entry for entry in entries if entry.get(key) in values), {})
@@ -287,7 +287,7 @@ def _without_choices(completion: _ChatCompletion) -> Failure:
 
 
 def _from_error(error: object, usage: dict[str, int] | None = None) -> Failure:
-    """Return the failure for an error sent with status 200."""
+    """Return the failure for an error that a server sent with HTTP status 200."""
     code = error.get("code") if isinstance(error, dict) else None
     status = code if isinstance(code, int) and 400 <= code < 600 else 500
     failure = from_status(status, msgspec.json.encode({"error": error}).decode())

@@ -55,7 +55,7 @@ class ServerLane:
 
 
 class _Meter:
-    """A rate limit set by the user, in units per second."""
+    """A rate limit set by the user, in calls or tokens per second."""
 
     def __init__(self, per_s: float | None) -> None:
         self._per_s, self.ready_at = per_s, 0.0

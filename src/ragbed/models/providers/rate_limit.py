@@ -10,8 +10,8 @@ from __future__ import annotations
 # After a refusal, the rate is set to this share of the accepted rate, so that it stays below the limit for a few
 # seconds.
 _CUT = 0.96
-# Initial relative growth of the rate per second. The rate reaches an unchanged limit again after four seconds, which
-# costs one or two refusals, about 1% of the calls at 50 per second. Lower rates grow by 1/2,500 per call, so that
+# Initial relative growth of the rate per second. Every four seconds, the rate reaches an unchanged limit again and one
+# or two calls are refused, about 1% of the calls at 50 calls per second. Lower rates grow by 1/2,500 per call, so that
 # refusals are equally rare.
 _GROW, _GROW_CALLS = 0.01, 2500
 # The growth doubles every time this many seconds pass without a refusal, so that the request rate is ten times as high
@@ -27,12 +27,12 @@ _FORGET = 0.8
 _MIN_RATE = 1.0
 # A limit that exceeds the actual rate by more than this factor has no effect, so it is removed.
 _LOOSE = 4.0
-# Maximum number of refusals that are attributed to chance.
+# Maximum number of refusals in the counting period that may be due to chance.
 _CHANCE = 1
 # Refusals within this many seconds count as one, because the refused calls were sent before the rate was reduced.
 _SAME_REFUSAL_S = 0.5
-# Calls are counted over three seconds: long enough for a stable rate, short enough to follow changes. At the start, at
-# least half a second is used, because the first calls are sent together.
+# Calls are counted over three seconds, which is long enough for a stable rate and short enough to follow changes. At
+# the start, they are counted over at least half a second, because the first calls are sent together.
 _BUCKET_S, _BUCKETS, _MIN_SPAN_S = 0.25, 12, 0.5
 # A call may be sent this many seconds early, to compensate for timers that fire late.
 _SLACK_S = 0.05

@@ -99,7 +99,7 @@ class Transport:
 
     @property
     def parked(self) -> int:
-        """The number of parked cases, up to a maximum; any others count as running, so that no new cases start."""
+        """The number of parked cases, up to a maximum; the rest count as running, so that no new cases start."""
         return min(self._parked, _MAX_PARKED * self._pacer.most)
 
     async def post(

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias, TypeGuard
 
 _COST_UNITS = 10**12  # cost units per dollar
 _MAX_DOLLARS = 1_000_000
-_Path: TypeAlias = tuple[str, str | None]  # a field name, and the name of a nested field or None
+_Path: TypeAlias = tuple[str, str | None]  # name of a field and, if the count is nested, of the inner field
 # The fields that may contain each count, in the order in which they are tried.
 _FIELDS: dict[str, tuple[_Path, ...]] = {
     "in": (("prompt_tokens", None), ("input_tokens", None)),

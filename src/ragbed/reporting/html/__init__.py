@@ -53,7 +53,7 @@ def write_html(report: Report, packed: Packed, opens_in: Lang | None = None) -> 
 
 
 def page(title: str, body: Sequence[Child], entry: str, lang: Lang | None) -> str:
-    """Return a complete HTML document that allows only its own script and style, identified by their hashes.
+    """Return a complete HTML document whose content security policy allows only its own script and style.
 
     Args:
         title: Window title.

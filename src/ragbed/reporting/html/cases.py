@@ -1,4 +1,4 @@
-"""Pack a report's cases for a page: an index for filters, and compressed blocks that are unpacked on demand.
+"""Pack a report's cases into an index for filters and compressed blocks that the page unpacks on demand.
 
 A document occurs in many cases and in their prompts, so it is stored only once per question.
 """
@@ -25,7 +25,7 @@ MOST_TRIALS = 20_000  # Maximum number of trials to read into memory.
 _BLOCK_TRIALS = 200  # Number of trials per block; a browser unpacks a block in a few milliseconds.
 
 
-# A function that returns the judgements on a response in the form that `case.js` draws.
+# A function that returns the judgements on a response in the format that `case.js` expects.
 Votes: TypeAlias = Callable[[Path, StoredResult], Sequence[object]]
 
 

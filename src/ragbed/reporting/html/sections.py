@@ -122,7 +122,7 @@ def monitored(report: Report, words: Locale) -> Node:
 
 
 def errors(report: Report, charts: Sequence[Chart], words: Locale) -> Node:
-    """Return the causes of errors as charts, and as tables with examples, like the paper's Tables 2, 4 and 6."""
+    """Return charts of the error causes, and tables with examples like those in the paper's Tables 2, 4 and 6."""
     if not report.errors:
         return figures(charts, words)
     note, label = el("p", words("error_table.note")), words("error_table.heading")

@@ -26,7 +26,7 @@ class EngineSpec(Struct, frozen=True):
     cluster: str | None = None
     share: ReplicaSpec = field(default_factory=ReplicaSpec)  # number and resources of each model's replicas
     workers: int | None = None  # number of processes for the local engine
-    # Called with messages for the user.
+    # Function that is called with each message for the user.
     tell: Callable[[str], None] = field(default=logging.getLogger("ragbed").warning)
 
 

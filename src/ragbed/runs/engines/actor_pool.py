@@ -29,7 +29,7 @@ _MAX_MESSAGE = 300  # maximum number of characters shown from a Ray message
 
 @dataclass(eq=False)
 class _Member:
-    """A worker in the pool; `room` is 0 until it is ready, and `ends` counts its deaths since the last finished job."""
+    """A worker in the pool; `room` is 0 until the worker is ready, and `ends` counts deaths since the last result."""
 
     actor: Any
     room: int = 0
@@ -56,7 +56,7 @@ class _Member:
             self._give(jobs)
 
     def settle(self, update: WorkerUpdate, given: int) -> None:
-        """Process a worker's report; jobs that are missing from its list of jobs fail with WorkerLost.
+        """Process a worker's report; jobs that are missing from the reported list fail with WorkerLost.
 
         Args:
             update: The report.

@@ -69,7 +69,7 @@ class Engine(Protocol):
         """
 
     def staff(self, make: Callable[[int], Worker[Job, Result]]) -> Worker[Job, Result]:
-        """Return a worker that represents all of the engine's workers; `make` creates one, given a number of cores.
+        """Return a worker that represents all workers; `make` creates one of them, given a number of cores.
 
         If a worker dies, another one repeats its jobs, so jobs must be idempotent.
         """

@@ -51,7 +51,7 @@ class LocalEngine:
                 yield from self._spread_wide(work, remaining)
 
     def staff(self, make: Callable[[int], Worker[Job, Result]]) -> Worker[Job, Result]:
-        """Return one worker for all cores."""
+        """Return a single worker that uses all cores."""
         return make(self.workers)
 
     def open_model(self, spec: str, wish: ModelConfig) -> Model:

@@ -120,7 +120,7 @@ class RayEngine:
         except ConnectionError as error:
             raise UsageError(f"{address} responds, but is not a Ray cluster: {_line(error)}") from None
         except RuntimeError as error:
-            self._ray.shutdown()  # Ray may have joined before the failure.
+            self._ray.shutdown()  # Ray may have joined the cluster before the failure.
             reason, fix = f"cannot be joined: {_line(error)}", ""
             if "Version mismatch" in str(error):
                 reason, fix = (
@@ -174,7 +174,7 @@ def _import_ray() -> Any:
         import ray.exceptions
     except ModuleNotFoundError:
         raise UsageError(f"engine=ray requires ray, which is not installed: {INSTALL}") from None
-    # Ray prints messages about dead workers to stdout, where they would break --json; ragbed reports them itself.
+    # Ray reports dead workers on stdout, where the messages would break --json; ragbed reports dead workers itself.
     ray._private.worker.print_to_stdstream = lambda *_, **__: None
     return ray
 
@@ -239,7 +239,7 @@ def _check_address(address: str, own_ip: str) -> str:
             "the command on a machine in the cluster, e.g. with `ray job submit`."
         )
     if host in ("localhost", "127.0.0.1"):
-        host = own_ip  # as in Ray, because a head node listens on this address instead of localhost
+        host = own_ip  # use the same address as Ray, because a head node does not listen on localhost
     try:
         line = socket.create_connection((host.strip("[]"), int(port)), _CONNECT_S)
     except (OSError, OverflowError) as error:  # OverflowError: the port number is too large

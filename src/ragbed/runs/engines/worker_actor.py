@@ -18,7 +18,7 @@ from ragbed.errors import RagbedError
 from ragbed.runs.engines.base import Worker
 
 _GATHER_S = 0.005  # seconds to wait for more results after the first, because results often arrive in bursts
-_GATHER_SPARE_S = 0.5  # seconds to wait if jobs can be queued, or until half as many jobs have finished
+_GATHER_SPARE_S = 0.5  # maximum seconds to wait if jobs are queued; results for half of the queue end the wait earlier
 _QUIET_S = 20.0  # seconds without a result after which a worker reports its unfinished jobs
 
 
@@ -45,7 +45,7 @@ class FinishedJob(NamedTuple):
 
 
 class WorkerUpdate(NamedTuple):
-    """A running worker's report. If no job finishes for a while, `held` lists its jobs, to detect lost jobs."""
+    """A running worker's report. If no job finishes for a while, `held` contains the numbers of the worker's jobs."""
 
     room: int
     ended: list[FinishedJob]

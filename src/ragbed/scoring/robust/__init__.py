@@ -15,10 +15,10 @@ __all__ = ["VerdictEvidence", "explain", "score", "score_and_explain"]
 
 _NAMES = ("correct", "partial", "refused", "flagged", "misled", "aligned", "verdict")
 _read = attrgetter(*_NAMES)
-# Verdicts by a hash of their inputs. Repeats often give the same response, and a report judges each response twice: for
-# its tables and for its cases.
+# Verdicts, keyed by a hash of their inputs. Repeats often return the same response, and a report judges each response
+# twice: once for the tables and once for the cases.
 _JUDGED: dict[int, RobustVerdict] = {}
-_MOST_JUDGED = 8_192  # Maximum number of verdicts to cache; together, they take about 5 MB.
+_MOST_JUDGED = 8_192  # Maximum number of cached verdicts, which use about 5 MB of memory in total.
 
 
 def score(case: Case, reply: str) -> dict[str, Value]:

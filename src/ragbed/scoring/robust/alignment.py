@@ -24,9 +24,9 @@ BREAK = {"en": lazy(rf",? and (?={_ASKING})|[,;] (?={_ASKING})"), "zh": lazy("[,
 _WORD = lazy(r"[\u4e00-\u9fff]|[a-z]{3,}|[0-9]+")
 _AND = {"en": lazy(r",? and (?:the )?|, (?:the )?"), "zh": lazy("以及|[、和与及跟]")}
 _LIMIT_ZH = lazy("[的是在有,。?:;]|分别|各|什么|哪|谁|多少")
-_LONGEST_ITEM = 8  # maximum number of characters in the first and the last item of a list in a Chinese question
+_LONGEST_ITEM = 8  # maximum number of characters in the first or last item of a list in a Chinese question
 _STEM = 4  # number of leading letters that related words share, e.g. melting and melts
-_NEAR = 8  # distance in characters at which a word counts half
+_NEAR = 8  # distance in characters at which the weight of a word is halved
 _FAR = 10_000
 _FUNCTION_WORDS = words(
     "the and was were are did does who what when where which how many much with from has had have that this for its "
@@ -104,12 +104,12 @@ def _closeness(key: frozenset[str], mentions: Sequence[Mention], every: Sequence
 
 
 def text_around(text: str, mention: Mention, mentions: Sequence[Mention]) -> str:
-    """Return the sentence before a mention and the clause after it, without other mentions."""
+    """Return the text from the start of a mention's sentence to the end of its clause, excluding all mentions."""
     return " ".join(sides_of(text, mention, mentions))
 
 
 def sides_of(text: str, mention: Mention, mentions: Sequence[Mention]) -> tuple[str, str]:
-    """Return the text before a mention and the text after it, with the same limits as `text_around`."""
+    """Return the texts before and after a mention, each with the same limits as in `text_around`."""
     previous = start = max((other.end for other in mentions if other.end <= mention.start), default=0)
     if start and (stop := _CLAUSE.search(text, start, mention.start)):
         start = stop.start()  # skip the rest of the clause that contains the previous mention

@@ -123,7 +123,7 @@ _REFUTED = lazy(
 )
 _MAYBE = lazy("可能|也许|或许|maybe|perhaps|possibly")
 
-# A response without any of these words and characters cannot match any rule in this module.
+# A response that contains none of these words or characters cannot match any rule in this module.
 _SIGNALS_EN = NEGATIONS | words(
     "or either rather instead contrary other opposed whether unlike but however maybe perhaps possibly incorrect "
     "wrong false inaccurate mistaken erroneous untrue misleading fictional fabricated incorrectly wrongly "
@@ -134,7 +134,7 @@ _SIGNALS_EN = NEGATIONS | words(
     "initially first myth misconception legend misunderstanding unlikely doubtful improbable rule ruled anything"
 )
 _SIGNALS = _SIGNALS_EN | frozenset("不非未没或误错否还矛实可也无以=")
-# A pattern is skipped if the response contains none of its words and characters.
+# A pattern is skipped if the response contains none of the pattern's words or characters.
 _NOT = NEGATIONS | words("n't mustn't needn't mightn't oughtn't shan't daren't 不 非 未 没 否")
 _FALSE = words(
     "incorrect wrong false inaccurate mistaken erroneous untrue misleading fictional fabricated bogus spurious "
@@ -189,7 +189,7 @@ def judge_mention(text: str, terms: Terms, mention: Mention, same: Sequence[Ment
 
 
 def _is_quoted(text: str, terms: Terms, mention: Mention, rivals: Sequence[Mention], before: str) -> bool:
-    """Return whether a mention is attributed to the documents, and then contradicted or replaced by another answer."""
+    """Return whether a response attributes a mention to the documents, then contradicts it or gives another answer."""
     is_replaced = any(mention.end < rival.start < mention.end + _REACH for rival in rivals)
     if not is_replaced and terms.isdisjoint(_CONTRADICTS):
         return False
@@ -224,7 +224,7 @@ def is_correcting(text: str, mention: Mention) -> bool:
 
 
 def sentence_around(text: str, mention: Mention) -> tuple[str, str]:
-    """Return the parts of the sentence before and after a mention."""
+    """Return the text before and the text after a mention, within its sentence."""
     starts, stops = sentence_bounds(text)
     start = max(starts[bisect_right(starts, mention.start) - 1], mention.start - _REACH)
     at = bisect_left(stops, mention.end)
@@ -237,7 +237,7 @@ def is_contradicted(text: str, mention: Mention) -> bool:
     return _CONTRADICTED.search(text[mention.end : mention.end + _REACH]) is not None
 
 
-@lru_cache(maxsize=4)  # A few entries suffice, because the mentions of a response are examined one after the other.
+@lru_cache(maxsize=4)  # A few entries suffice, because the mentions in a response are examined one after the other.
 def sentence_bounds(text: str) -> tuple[list[int], list[int]]:
     """Return the start positions of all sentences, and the end positions of all but the last."""
     starts, stops = [0], []
@@ -257,7 +257,7 @@ def _last_end(text: str, pattern: re.Pattern[str]) -> int:
 
 
 def is_term(text: str, mention: Mention) -> bool:
-    """Return whether a number is a term of a calculation and not its result, e.g. 70 in '70 - 20 = 50'."""
+    """Return whether a number is a term in a calculation rather than the result, e.g. 70 in '70 - 20 = 50'."""
     if not mention.rule.startswith("number"):
         return False
     if _TERM_AFTER.match(text, mention.end):

@@ -165,7 +165,7 @@ def _names_in_documents(response: FoldedResponse, asked: Asked, answers: set[str
                 yield Mention(start, start + len(name), "name")
 
 
-@lru_cache(maxsize=1024)  # Many cases of a question use the same documents.
+@lru_cache(maxsize=1024)  # Many cases for a question use the same documents.
 def _titles_and_names(document: str) -> tuple[str, ...]:
     if "·" not in document and "《" not in document:  # skip the slower pattern search
         return ()

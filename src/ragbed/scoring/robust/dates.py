@@ -139,11 +139,11 @@ _SEPARATED = lazy("[0-9][-/.][0-9]")
 # A pattern is applied only to texts that contain one of its words or characters.
 _MONTH_NAMES = frozenset(_MONTHS)
 _CHINESE = tuple(zip(("民", "年", "年", "月", "月", "月", "月", "年", "日号"), _CHINESE_PATTERNS, strict=True))
-_SIGNS = _DIGITS | _MONTH_NAMES | frozenset("民年月日号")  # a text without any of them contains no date
+_SIGNS = _DIGITS | _MONTH_NAMES | frozenset("民年月日号")  # a text with none of these terms contains no date
 
 
 def find_dates(text: str, terms: Terms) -> tuple[list[Date], str]:
-    """Return all dates in a text, with both readings of ambiguous ones (3/4/2023), and the text with dates masked."""
+    """Return all dates in a text, with both readings of ambiguous dates (3/4/2023), and the text with dates masked."""
     found: list[Date] = []
     if terms.isdisjoint(_SIGNS):
         return found, text
@@ -199,7 +199,7 @@ def _read(match: re.Match[str]) -> Date | None:
     day = _DAYS.get(day_text) or _read_number(day_text.rstrip("stndrh")) if day_text else None
     if (month is not None and not 1 <= month <= 12) or (day is not None and not 1 <= day <= 31):
         return None
-    is_no_year = year_text and year is None  # the words after a day are not a year
+    is_no_year = year_text and year is None  # whether the words after the day are not a year
     return Date(year, month, day, match.start(), match.start("year") if is_no_year else match.end())
 
 

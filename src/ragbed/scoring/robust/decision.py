@@ -15,7 +15,7 @@ from ragbed.scoring.robust.tokens import FALSE, TRUE, Token
 
 # Thresholds for the log odds of the true answer. Between them, a response with another candidate is `unsure`.
 ACCEPTED, REJECTED = 0.5, -0.3
-MIN_CHANCE = 0.1  # minimum probability of the true answer at which a response that gives both answers is unsure
+MIN_CHANCE = 0.1  # minimum probability of the true answer for a response that gives both answers to count as unsure
 
 
 class Decision(NamedTuple):
@@ -82,7 +82,7 @@ def _log_odds(chance: float) -> float:
 
 
 def _evidence(reader: ResponseReader, is_true: bool, is_false: bool) -> list[Mention]:
-    """Return the candidates' mentions, each with its status."""
+    """Return the mentions of all candidates, each with its status."""
     found = []
     for name, mentions, others, is_given in (
         ("answer", reader.true[0], reader.false, is_true),

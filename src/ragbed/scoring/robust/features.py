@@ -24,13 +24,13 @@ _NEXT = 4  # number of tokens from the next sentence that are used as features o
 _BETWEEN = 14  # maximum number of tokens to read between two candidates
 _CLAUSE = words(", ; : ( ) 、 but while whereas although though")
 _STOPS = frozenset({".", "。", "!", "$"})
-# Token classes; each pair of them that a response contains is a feature.
+# Token classes. Each pair of these classes that occurs in a response is a feature.
 _PAIRED = words(
     "evidence claim error conflict negation inability finding absence saying first-person truth contrast hedge choice "
     "G F R E"
 )
 START = Token("^", (), 0, 0)  # precedes the first token of a sentence
-_LONGEST_SCORE = 5  # maximum number of sentences that the length feature distinguishes
+_LONGEST_SCORE = 5  # maximum value of the sentence-count feature; longer responses get this value
 
 
 def by_sentence(tokens: Sequence[Token]) -> list[list[Token]]:
@@ -104,7 +104,7 @@ def mention_features(tokens: Sequence[Token]) -> list[tuple[str, set[str]]]:
 
 
 def _classes_by_sentence(tokens: Sequence[Token], wanted: set[int]) -> dict[int, tuple[str, ...]]:
-    """Return each wanted sentence's classes and those of all other sentences, as features of its mentions."""
+    """Return, for each wanted sentence, features for its own token classes and for those of all other sentences."""
     classes: dict[int, set[str]] = {}
     for token in tokens:
         if token.classes:
@@ -126,7 +126,7 @@ def _prefixed(place: str, classes: frozenset[str]) -> tuple[str, ...]:
 
 
 def _side(tokens: Sequence[Token], number: int, step: int) -> list[Token]:
-    """Return the tokens of the same sentence on one side of a mention, nearest first."""
+    """Return the tokens on one side of a mention within its sentence, nearest first."""
     last = number + step * _REACH
     stop = max(-1, last) if step < 0 else min(len(tokens), last)
     sentence, found = tokens[number].sentence, []

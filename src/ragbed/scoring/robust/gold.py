@@ -129,7 +129,7 @@ def _merge_dates(dates: list[Date]) -> Date:
     return Date(year, month, day, 0, 0)
 
 
-@lru_cache(maxsize=16_384)  # The cases of a question have the same answer and mostly the same rival answers.
+@lru_cache(maxsize=16_384)  # All cases for a question have the same answer, and most have the same rival answers.
 def _slot(aliases: tuple[str, ...], question: str, lang: Lang) -> GoldSlot:
     names: list[Name] = []
     dates: list[Date] = []
@@ -196,7 +196,7 @@ def _as_date(folded: str, terms: Terms, question: str) -> Date | None:
 
 
 def _as_quantities(alias: str, folded: str, terms: Terms) -> list[Quantity]:
-    """Return the readings of an alias as a number with a unit; names such as '7 Rings' or 三亚 have none."""
+    """Return the readings of an alias as a number with a unit; names such as '7 Rings' or 三亚 have no such reading."""
     if _CAPITAL_AFTER_NUMBER.match(alias.strip()) or SCORE.fullmatch(folded) or _FRACTION.match(folded):
         return []
     quantities = find_quantities(folded, terms)

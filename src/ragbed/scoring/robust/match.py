@@ -1,4 +1,4 @@
-"""Find the mentions of an answer in a response, with their spans and matching rules."""
+"""Find the mentions of an answer in a response, with their spans and the rules that found them."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _TITLES = words(
 _GIVEN = re.compile(r"\b((?:[A-Z]|[^\W\d_A-Za-z])\w+)[ ·・•]$")
 _MEASURES = frozenset(BASES) | {base for base, _ in BASES.values()}
 _DIGITS = re.compile("[0-9]+")
-# Words and characters in numbers without the usual digits: a dozen, two and a half million, 1 1/2, 10^5, 肆拾捌.
+# Words and characters in numbers that are not plain digits, e.g. a dozen, two and a half million, 1 1/2, 10^5, 肆拾捌.
 _OTHER_FORMS = FORMAL_SIGNS | {"dozen", "hundred", "half", "quarter", "quarters", "/", "^"}
 _APPROXIMATELY = re.compile(
     r"(?:\b(?:about|around|roughly|approximately|approx\.|some|circa|close to"
     r"|(?P<above>just over))|(?P<below>\b(?:nearly|almost|just (?:under|below))|近)|[~≈约]|差不多|大概) ?[$€£¥]?$"
 )
 _APPROXIMATE = words("about around roughly approximately approx nearly almost some circa just close ~ ≈ 约 近 差 概")
-_ROUNDED_DIGITS = range(3, 16)  # allowed numbers of significant digits in a rounded number; fewer are too imprecise
+_ROUNDED_DIGITS = range(3, 16)  # numbers of significant digits allowed when rounding; fewer would be too imprecise
 _LOOSEST = 2
 _MIN_ROUNDED = 1000  # smallest gold number that a response may round
 _YEAR_TO_DAY = re.compile(r", ?(?:on (?:the )?)?| on (?:the )?")  # text between a year and a day of that year
@@ -88,7 +88,7 @@ class FoldedResponse:
         return sorted((each for each in self.dates + self.years if each.year), key=lambda each: each.end)
 
     def with_year(self, date: Date) -> Date:
-        """Return a date with the preceding year if it has none, as in 'in 1985, on May 3' or 'May 3 of that year'."""
+        """Add the preceding year to a date without a year, as in 'in 1985, on May 3' or 'May 3 of that year'."""
         at = bisect_right(self._named_years, date.start, key=lambda each: each.end)
         if not at or not date.month:
             return date
@@ -114,12 +114,12 @@ class FoldedResponse:
 
     @cached_property
     def partial(self) -> set[tuple[int, int]]:
-        """The spans of the quantities that are only an end of a range or a part of a duration."""
+        """The spans of quantities that are only one end of a range or one part of a duration."""
         return find_partial(self.text, self.quantities) if len(self.quantities) > 1 else set()
 
 
 def find_mentions(slot: GoldSlot, gold: Gold, response: FoldedResponse) -> list[Mention]:
-    """Return the mentions of one part of an answer, in any form."""
+    """Return all mentions of one part of an answer, in any of its forms."""
     found = [*_names(slot, response)] if slot.names else []
     if slot.dates:
         found += _dates(slot, gold, response)

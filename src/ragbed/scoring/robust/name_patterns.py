@@ -1,4 +1,4 @@
-"""Build the patterns that find a name in a response: phrases, scores, yes and no, and full or shortened names."""
+"""Build patterns for answers other than dates and quantities: phrases, scores, yes or no, and names."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NO_PLURAL = words("arm custom draw force good mean new saving spectacle wood")
 _ONLY_HAN = lazy("[\u4e00-\u9fff]+")
 _MIN_PHRASE_ZH = 6  # minimum number of characters in a Chinese phrase that is matched with gaps
 _LONGEST = 15  # maximum number of digits in a number that is also matched in words
-_MAX_STEMS = 5  # maximum number of stems in a phrase; the search time grows exponentially with it
+_MAX_STEMS = 5  # maximum number of stems in a phrase; the search time grows exponentially with this number
 _NOT_NEGATED = r"(?!(?:not|no|never|without)\b|[a-z]+n't)"
 _NEGATION = lazy(r"\b(?:not|no|never|without|nor|neither)\b|n't|[不未非没无]")
 _COMMON = frozenset({"that", "with", "from", "were", "have", "been", "into", "than", "this", "their", "there"})
@@ -33,7 +33,7 @@ _ASKS_WHO = lazy(
 # Expressions that mean yes or no at the start of a response.
 _VERBS = "is are was were does do did has have had can could will"
 _HE_IS = rf"(?:it|they|he|she|that|there) (?:{'|'.join(_VERBS.split())})"
-# Nothing else may follow in the clause: 'It is.' means yes, but 'It is unclear.' does not.
+# A short answer must end the clause: 'It is.' means yes, but 'It is unclear.' does not.
 _END = r"(?=[,.;!]| -|\Z)"
 # 'It is, however, closed.' and 'Indeed, it is not.' do not mean yes.
 _NOT_BEFORE_BUT = r"(?!, (?:however|but|though|in fact|actually)\b)"
@@ -50,9 +50,9 @@ _END_ZH = r"(?=[,。!]|\Z)"
 _YES_ZH = rf"(?:是的|没错|(?:对|的确|确实|当然|有|可以|会){_END_ZH})"
 _NO_ZH = rf"(?:(?:不是的?|并?非|不|没有|并?不(?:会|能|可以|行|对|属于)|错了?){_END_ZH})"
 _YES_OR_NO = {"yes": _YES, "no": _NO, "是": _YES_ZH, "是的": _YES_ZH, "对": _YES_ZH, "否": _NO_ZH, "不是": _NO_ZH}
-# A person's name of two words, or of three with a middle name or its initial.
+# A person's name of two words, or of three words if it includes a middle name or initial.
 _FULL_NAME = lazy(r"(?!The )[A-Z][\w'-]+ (?:[A-Z](?:\.|\w*) )?[A-Z][\w'-]+")
-# Words in the names of organisations, prizes and competitions, which are not surnames.
+# Words that are not surnames but occur in the names of organisations, prizes and competitions.
 ORGANISATIONS = words(
     "university company foundation institute committee group ltd inc corp council prize award cup league college "
     "school academy association court museum bank times party club service department ministry union"
@@ -60,7 +60,7 @@ ORGANISATIONS = words(
 _HEAD = lazy(r"^(?:[Tt]he )?(\S.*\S) ([A-Za-z]{3,})$")
 _WATERS = frozenset({"sea", "ocean", "river", "desert", "mountains", "canal", "strait"})
 _CITIES = frozenset({"city", "town"})  # words that are never dropped from a name: Mexico is not Mexico City
-_MIN_HEADLESS = 3  # minimum number of letters in a name without its last word
+_MIN_HEADLESS = 3  # minimum number of letters in a name after its last word is dropped
 _AFTER_SHORT = r"(?=[.,;!?)\n]|\Z| (?:is|was|has|had|in|on|at|to|from|for|by)\b)"
 # Adjectives that do not identify anything without their noun.
 _ADJECTIVES = words(
@@ -129,7 +129,7 @@ def as_name(alias: str, folded: str, lang: Lang) -> Name | None:
 
 
 def with_gaps(alias: str, folded: str, lang: Lang, *, is_person: bool) -> list[Name]:
-    """Return patterns for a phrase with extra words ('missing his pit stop') or a person with a middle name."""
+    """Return patterns for a phrase with extra words ('missing his pit stop') or a person's name with a middle name."""
     if lang == "zh":
         if len(folded) < _MIN_PHRASE_ZH or not _ONLY_HAN.fullmatch(folded):
             return []
@@ -153,7 +153,7 @@ def _variant(key: str, pattern: str) -> Name:
 
 
 def _with_middle_name(first: str, *rest: str) -> Name:
-    """Return a pattern for a person with a middle initial, with the initial written out, or without a middle name."""
+    """Return a pattern for a person's name with a middle initial, with a middle name, or with neither."""
     *middle, last = rest
     initial = re.escape(middle[0][0]) if middle else "[a-z]"
     forms = rf"{initial}\.?"

@@ -80,7 +80,7 @@ def fold(text: str, lang: Lang) -> str:
 
 
 def _mark_exponents(text: str) -> str:
-    """Return a text of the same length in which exponents of numbers differ from squares and cubes of units."""
+    """Replace ² and ³ with unassigned characters after numbers (10²), but not after units (km²)."""
     if "²" not in text and "³" not in text:
         return text
     return _EXPONENT.sub(lambda match: match[0].translate(_EXPONENT_SIGNS), text)
@@ -100,7 +100,7 @@ def _fold_simplified(text: str) -> str:
     return folded
 
 
-# The folded questions are cached, because several modules use them.
+# Folded questions are cached, because several modules use them.
 fold_question = lru_cache(maxsize=16_384)(fold)
 
 
@@ -116,7 +116,7 @@ def origins(text: str, lang: Lang) -> list[int]:
 
 
 def _positions(text: str) -> Sequence[int]:
-    """Return the original position of each folded character; nearly all characters fold to a single character."""
+    """Return the original position of each folded character."""
     sizes = {character: len(_TABLE[ord(character)]) for character in set(text) - _ASCII}
     others = "".join(character for character, size in sizes.items() if size != 1)
     if not others:

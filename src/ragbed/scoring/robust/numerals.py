@@ -153,7 +153,7 @@ def _chinese_whole(parts: list[str]) -> Decimal | int:
             section += (digit or 1) * _PLACES[part]
             digit, place = 0, _PLACES[part]
         elif part in {"零", "〇"}:
-            place = 1  # the digit after 零 counts ones, e.g. 三百零五
+            place = 1  # the digit after 零 is in the ones place, e.g. 五 in 三百零五
         else:
             digit = _DIGITS[part] if part in _DIGITS else Decimal(part)
     # A final digit belongs to the next lower place: 两百五 is 250, 三万五 is 35,000.

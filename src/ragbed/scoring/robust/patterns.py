@@ -6,8 +6,8 @@ import re
 import sys
 from typing import Any, TypeAlias, cast
 
-# The Latin words and the characters of a folded text. A search is skipped if its words are not among them, so that one
-# pass over the text replaces a dozen.
+# The Latin words and the characters of a folded text. A search is skipped if none of its words is in this set, so that
+# one pass over the text replaces a dozen passes.
 Terms: TypeAlias = frozenset[str]
 
 _WORD = re.compile(r"[a-z'][a-z']+")

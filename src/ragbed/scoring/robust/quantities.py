@@ -95,9 +95,9 @@ _CHANGED = lazy(
 _SCALE_VALUES = SCALES | {"万": 10**4, "亿": 10**8}
 _SCALE_AFTER = lazy("thousand|million|billion|万|亿")
 _RANGE_REACH = 40  # maximum number of characters to examine before a range
-_MAX_RATIO = 10  # maximum ratio of the ends of a range
+_MAX_RATIO = 10  # maximum ratio of the upper end of a range to its lower end
 _FIRST_YEAR, _LAST_YEAR = 1000, 2100
-# Durations: units, the maximum count of a smaller unit inside a larger one, and the text between and around them.
+# Units of durations, the number of smaller units in a larger unit, and the text between and around durations.
 _DURATIONS = frozenset({"year", "month", "week", "day", "hour", "minute"})
 _SIZES = {
     ("year", "month"): 12,
@@ -110,7 +110,7 @@ _SIZES = {
     ("hour", "minute"): 60,
     ("minute", "second"): 60,
 }
-_MIN_REST = Decimal("0.05")  # minimum share of a duration that its smaller unit must have
+_MIN_REST = Decimal("0.05")  # minimum ratio of the smaller part of a duration to the larger part
 JOINED = lazy(",?(?: and)? |[零又]?")  # text between the parts of a measure, e.g. '2 hours and 5 minutes'
 _PER = frozenset("每第满")
 _RATE_AFTER = lazy(r" (?:an?|per|each|of|old|was|were|longer|shorter|earlier|later)\b|[工制年]")
@@ -143,7 +143,7 @@ def find_quantities(text: str, terms: Terms) -> list[Quantity]:
 
 
 def _add_half(text: str, found: Quantity) -> Quantity:
-    """Return a duration with the half after its unit, e.g. 三年半."""
+    """Add the half that may follow a duration's unit, as in 三年半."""
     if found.unit not in _DURATIONS or not _HALF_AFTER.match(text, found.end):
         return found
     return found._replace(value=found.value + Decimal("0.5"), end=found.end + 1)
@@ -176,7 +176,7 @@ def _are_range(text: str, first: Quantity, second: Quantity) -> bool:
 
 
 def _are_duration(text: str, first: Quantity, second: Quantity) -> bool:
-    """Return whether two quantities are one duration ('3 years and 6 months'), which 一天8小时 is not.
+    """Return whether two quantities form one duration, as in '3 years and 6 months' but not in 一天8小时.
 
     A small rest is ignored, because it only makes the answer more precise ('63 years and 7 months').
     """
@@ -292,7 +292,7 @@ def _sign_before(text: str, start: int) -> tuple[int, int]:
 
 
 def _is_counted(text: str, start: int, end: int) -> bool:
-    """Return whether a number is a quantity rather than the number of a document, list item or series."""
+    """Return whether a number is a quantity rather than the identifier of a document, list item or series."""
     before = text[start - 1 : start]
     if (before.isascii() or before in "第档章料") and _NOT_COUNTED.search(text, max(0, start - 12), start):
         return False
@@ -339,7 +339,7 @@ def _square_or_cubic_unit(phrase: str) -> str:
 
 
 def _degrees(phrase: str) -> str:
-    """Return the unit of 'degrees Fahrenheit' or '° C', or nothing."""
+    """Return the unit for a phrase such as 'degrees Fahrenheit' or '° C', or an empty string."""
     first, _, scale = phrase.partition(" ")
     return UNITS.get(scale, "") if first in _DEGREES else ""
 

@@ -90,7 +90,7 @@ class ResponseReader:
         return "zh" if han and _MIN_SHARE_ZH * han >= length else "en" if length > han + own else self.gold.lang
 
     def _extends_answer(self, rival: Mention) -> bool:
-        """Return whether another candidate only continues the answer: 'iPhone 14 Pro', or 'Munich, Germany'."""
+        """Return whether another candidate only continues the answer, as in 'iPhone 14 Pro' or 'Munich, Germany'."""
         asks_for_place = _PLACE.search(self.asked.question) is not None
         for mention in self.true[0]:
             first, second = sorted((mention[:2], rival[:2]))
@@ -150,7 +150,7 @@ class ResponseReader:
 
     @cached_property
     def _asks_for_result(self) -> bool:
-        """Whether the question asks for one side of a result, e.g. 3 in '2 to 3'."""
+        """Whether the question asks for one side's score in a result, e.g. 3 in '2 to 3'."""
         return _RESULT.search(self.asked.text) is not None
 
     @cached_property

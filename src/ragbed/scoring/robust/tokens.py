@@ -170,7 +170,7 @@ def _split_zh(text: str, start: int, end: int, asked: AskedWords) -> Iterator[tu
 
 
 def _longest(text: str, at: int, end: int, lengths: list[int], entries: dict[str, tuple[str, ...]]) -> str:
-    """Return the longest word of the lexicon at a position, or nothing."""
+    """Return the longest lexicon word at a position, or an empty string."""
     for length in lengths:
         if at + length <= end and (word := text[at : at + length]) in entries:
             return word

@@ -27,7 +27,7 @@ _ABOUT = lazy(
     r"(?=[0-9$€£¥a-z零一二两三四五六七八九十])"
 )
 _MIN_CENTURY = 12  # earliest century to write as '1100s'; '100s' and '1000s' can also be indefinite numbers
-_MAX_RANGE = 64  # maximum number of characters in an alias that is searched for a range; longer searches take too long
+_MAX_RANGE = 64  # maximum number of characters in an alias that is searched for a range; longer aliases take too long
 _CENTURY = lazy(r"^(?:the )?([0-9]{1,2})(?:st|nd|rd|th) century$")
 _RANGE = lazy(r"^([^至到~-]*[0-9][^至到~-]*?) ?(?:至|到|~|-|–|—| to ) ?([^至到~-]*[0-9][^至到~-]*)$")
 _RANGE_FORMATS = ("{}至{}", "{}到{}", "{}-{}", "{}~{}", "{} to {}", "between {} and {}")
@@ -44,7 +44,7 @@ _ORDINALS = ("", "First", "Second", "Third", "Fourth", "Fifth", "Sixth", "Sevent
 _SHARES_IN_WORDS = lazy(r"^(?:half|(?:an?|one|two|three|four|five) (?:half|third|quarter|fifth|sixth|eighth|tenth)s?)$")
 _PERCENT = lazy(r"^([0-9]+(?:\.[0-9]+)?) ?(?:%|per ?cent|percent)$")
 _FRACTION = lazy(r"^([1-9]) ?/ ?([2-9]|10)$|^([二三四五六七八九十])分之([一二三四五六七八九])$")
-_ENDS_OF_SHARES = frozenset("%tfdrhs0123456789一二三四五六七八九")  # last characters of percentages and fractions
+_ENDS_OF_SHARES = frozenset("%tfdrhs0123456789一二三四五六七八九")  # final characters of percentages and fractions
 _PARTS = {
     2: "half",
     3: "third",
@@ -82,7 +82,7 @@ _HAN = "零一二三四五六七八九十"
 
 
 def spellings(alias: str) -> Iterator[str]:
-    """Yield other spellings of an alias. The last character rules out most patterns, which saves their searches."""
+    """Yield other spellings of an alias, skipping all patterns that its last character rules out."""
     last = alias.rstrip()[-1:]
     yield from _SHORT_NAMES.get(alias, ())
     if found := _ABOUT.match(alias):

@@ -21,7 +21,7 @@ _SQUARE = rf"\s?[\[［【〔]\s*({_NUMBERS})\s*[\]］】〕]"
 _ROUND = rf"(?<=\S)\s?[(（]\s*({_NUMBERS})\s*[)）](?=\s*(?:[.,;:!?。，；：！？(（]|$))"
 _RANGE = rf"(\d+)(?:\s*[篇份号]?\s*{_TO}\s*\D{{0,12}}?(\d+))?"
 _WORD = re.compile(r"\w")
-_MAX_RANGE = 200  # maximum number of documents in a range such as [1-5]; of a longer range, only the ends are cited
+_MAX_RANGE = 200  # maximum number of documents in a range such as [1-5]; only the ends of a longer range count
 
 
 class CitedSentence(NamedTuple):

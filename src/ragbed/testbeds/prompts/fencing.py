@@ -1,4 +1,4 @@
-"""Insert untrusted texts between fences in an instruction, so that they are not read as templates or commands."""
+"""Insert untrusted texts between fences in an instruction, so that no text is read as a template or a command."""
 
 from __future__ import annotations
 

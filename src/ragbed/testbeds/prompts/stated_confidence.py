@@ -20,7 +20,7 @@ def strip_confidence(reply: str) -> str:
 
 
 def parse_confidence(reply: str) -> float | str:
-    """Return the stated confidence as a number from 0 to 1, or the name of the problem.
+    """Return the stated confidence as a number from 0 to 1, or a code for the problem.
 
     The problems are `missing` (no such line), `not-a-percentage` (e.g. "very sure") and `out-of-range` (e.g. 110%).
     """

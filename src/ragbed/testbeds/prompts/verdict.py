@@ -13,7 +13,7 @@ from ragbed.errors import MALFORMED_JSON
 # or "|" is a quotation, because the text to judge is shown with "|" before each line.
 _LINE = re.compile(r"^(?![ \t]*[>|])[^\w\n]*verdict[^\w\n]*?[:：](.*)$", re.IGNORECASE | re.MULTILINE)
 _BLOCK = re.compile(r"^[ \t]*(```|~~~)[^`\n]*$(.*?)(?:^[ \t]*\1[ \t\r]*$|\Z)", re.MULTILINE | re.DOTALL)
-_DECORATION = " \t\r\"'“”‘’*_`[]()（）<>.。!！"  # characters around a verdict that do not change its meaning
+_DECORATION = " \t\r\"'“”‘’*_`[]()（）<>.。!！"  # characters to strip from both ends of a verdict
 
 
 class _JsonVerdict(msgspec.Struct):

@@ -22,7 +22,7 @@ _MASK = 2**64 - 1
 
 
 class Index(Protocol):
-    """A searchable list of passages; `ragbed.retrieval.passage_index` implements it."""
+    """A searchable list of passages; `ragbed.retrieval.passage_index` implements this protocol."""
 
     def search(self, query: str, k: int, /) -> list[int]:
         """Return the indexes of the `k` best passages, best first."""
@@ -114,7 +114,7 @@ class SearchCorpus(Corpus):
 
     @cached_property
     def id(self) -> str:
-        """The corpus ID, which includes the number of passages if the condition specifies it."""
+        """The corpus ID, which ends with the number of passages if the condition specifies that number."""
         own = super().id
         return own if self.condition.size is None else f"{own}-{self.condition.size}"
 
@@ -168,7 +168,7 @@ def make_filler(bank: Sequence[str], number: int) -> str:
 
 
 def _mix(number: int) -> int:
-    """Return a hash of a number (the finaliser of SplitMix64)."""
+    """Hash a number with the finaliser of SplitMix64."""
     number = (number + 1) * 0x9E3779B97F4A7C15 & _MASK
     number = (number ^ number >> 30) * 0xBF58476D1CE4E5B9 & _MASK
     number = (number ^ number >> 27) * 0x94D049BB133111EB & _MASK

@@ -23,8 +23,8 @@ from ragbed.testbeds.search.protocol import (
 )
 from ragbed.testbeds.search.settings import MAX_INVALID, MAX_INVALID_IN_TURN, SearchSettings
 
-SearchFunction: TypeAlias = Callable[[str, int], Sequence[Retrieved]]  # takes a query and a number of passages
-# How an episode ended. All values but the first are limits, for which the outcome of the case is `truncated`.
+SearchFunction: TypeAlias = Callable[[str, int], Sequence[Retrieved]]  # takes a query and the maximum number of results
+# The reason why an episode ended. For all values except `answered`, the outcome of the case is `truncated`.
 Ending: TypeAlias = Literal["answered", "turn-limit", "call-limit", "token-limit", "time-limit", "invalid-calls"]
 
 

@@ -22,7 +22,7 @@ from ragbed.text import storable
 
 TOOL = "search"
 _MARK = re.compile(r"^[ \t*_#>`]*(SEARCH|ANSWER)[*_]*[ \t]*[:：][*_]*[ \t]*", re.MULTILINE)
-# A tool call that the server did not parse, e.g. because it does not use the model's chat template.
+# Matches a tool call that the server did not parse, e.g. because the server ignores the model's chat template.
 _UNPARSED = re.compile(r'<tool_call>|<\|tool_call|\[TOOL_CALLS\]|<function=|^\s*\{\s*"name"\s*:\s*"search"')
 _VALID_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _MAX_KEPT = 4_000  # maximum number of characters to store from the arguments of an invalid call
@@ -169,7 +169,7 @@ def continue_tools(parsed: Parsed, calls: Sequence[ToolCall], told: Sequence[str
 
 
 def _resend(call: ToolCall) -> ToolCall:
-    """Return a tool call for the next prompt; servers require a valid name and a JSON object as its arguments.
+    """Return a tool call for the next prompt; servers require a valid name, and arguments that form a JSON object.
 
     Overlong arguments are left out, because the next prompt could exceed the context window.
     """

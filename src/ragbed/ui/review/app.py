@@ -114,8 +114,7 @@ async def _decide(session: ReviewSession, request: Request) -> bytes:
     session.decide(sent.rater, sent.item, sent.said, final=sent.final)
     doubts: list[str] = []
     if any(one.verdict == "fix" for one in sent.said):
-        # Include earlier decisions, so that a passage is checked against a false answer that has already been
-        # corrected.
+        # Include earlier decisions, so that a passage is checked against the corrected false answer.
         item = session.state.of(sent.item)
         sheet = item.settled if sent.final else item.sheets[sent.rater]
         doubts = doubt_fixes(session.queue.read(sent.item), sheet.values())

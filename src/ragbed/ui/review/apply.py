@@ -85,7 +85,7 @@ def _create(folder: Path) -> None:
     try:
         (folder / PLACE).parent.mkdir(parents=True)
     except OSError as error:
-        raise RagbedError(f"{folder} cannot be created: {error.strerror}.") from error
+        raise RagbedError(f"{folder} cannot be created: {error.strerror}. Choose another folder.") from error
 
 
 def _settle(state: ReviewState, key: str, counts: Counter[str]) -> Fixed:

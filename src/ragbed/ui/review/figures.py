@@ -93,7 +93,7 @@ def concord(review: ReviewState) -> list[RaterAgreement]:
 
 
 def _pairs(review: ReviewState) -> Iterator[tuple[str, int, bool, bool]]:
-    """Yield, for each item and each of its points, whether each of the two raters would leave it unchanged."""
+    """Yield, for each item and each of its points, whether the first and the second rater accepted it."""
     names = review.raters[:2]
     if review.settings.raters == 1 or len(names) < 2:
         return

@@ -67,7 +67,7 @@ class Log:
             raise RagbedError(
                 f"{self.path} cannot be written: {error.strerror}; the decision was not stored."
             ) from error
-        except UsageError as error:  # The problem is the file, not the decision.
+        except UsageError as error:  # The log file, not the decision, is invalid.
             raise RagbedError(f"{str(error).rstrip('.')}; the decision was not stored.") from error
         self.torn = 0
         if not before:

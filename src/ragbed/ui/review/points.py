@@ -1,4 +1,4 @@
-"""The points that a rater decides for an item, one for each property that can be right or wrong independently.
+"""The points on which raters decide, one for each property of an item that can be right or wrong independently.
 
 A point has the name of its field, or its own name:
 
@@ -46,7 +46,7 @@ _NAMES: dict[Kind, re.Pattern[str]] = {
 
 @dataclass(frozen=True)
 class ReviewPoint:
-    """A point to decide; `index` identifies the answer part or passage, and `span` is the index of the edited span."""
+    """A point to decide on; `index` identifies the answer part or passage, and `span` identifies the edited span."""
 
     name: str
     kind: Kind

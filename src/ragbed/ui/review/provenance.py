@@ -80,6 +80,6 @@ def _read(path: Path, kind: type[_Made]) -> Iterator[_Made]:
 def _page_hashes(folder: Path) -> dict[str, str]:
     try:
         lock = msgspec.json.decode(read_regular(folder / "build.lock"), type=_Hashes)
-    except (OSError, *MALFORMED_JSON):  # The lock file is missing or has another version; only the hashes are lost.
+    except (OSError, *MALFORMED_JSON):  # The lock file is missing or has another version, so there are no hashes.
         return {}
     return lock.sources | lock.pages

@@ -26,7 +26,7 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+00:00")
 
 @dataclass
 class Seats:
-    """Tracks which browser window uses each rater's name, so that no two windows use the same name."""
+    """Reserves each rater's name for one browser window, so that no two windows use the same name."""
 
     clock: Callable[[], float] = time.monotonic
     _taken: dict[str, tuple[str, float]] = field(default_factory=dict)
@@ -118,7 +118,7 @@ class ReviewSession:
         self._store([line])
 
     def undo(self, rater: str) -> str:
-        """Withdraw a rater's last decision, and return the item concerned.
+        """Withdraw a rater's last decision, and return the affected item.
 
         Raises:
             UsageError: There is no decision, or the other rater can already see it.
@@ -174,7 +174,7 @@ class ReviewSession:
             raise DataError(
                 path,
                 f"the import would bring the number of raters to {len(names)} ({', '.join(names)}), but this review "
-                "has two",
+                "allows only two",
             )
 
     def _find_problem(self, line: Decided | Undone, acts: set[str]) -> str | None:
@@ -203,7 +203,7 @@ class ReviewSession:
         return self.state.has(line.act) if isinstance(line, Decided) else self.state.is_undone(line.undoes)
 
     def _refuse_late(self, rater: str, key: str, decisions: Sequence[PointDecision], *, final: bool) -> None:
-        """With two raters, reject decisions after both have reviewed the item, except to settle their disagreements."""
+        """Reject decisions on an item that both raters have reviewed, except those that settle a disagreement."""
         if self.state.settings.raters == 1:
             if final:
                 raise UsageError("a review with one rater has no disagreements to resolve.")

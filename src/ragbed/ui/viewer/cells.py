@@ -1,4 +1,4 @@
-"""Group trials into cells, by which the viewer counts and filters them. A million trials form a few thousand cells.
+"""Group trials into cells, so that the viewer filters and counts a few thousand cells, not a million trials.
 
 A filter selects cells, which are in memory, and the index stores a cell's trials together, so filters, pages and
 counts take the same time regardless of the number of trials.
@@ -28,15 +28,15 @@ COUNTED = (
     *("code.correct", "code.refused", "code.flagged"),
     *("paper.correct", "paper.refused", "paper.flagged"),
 )
-MOST_VALUES = 200  # Maximum number of values to offer for a facet (the most frequent ones). URLs can select others.
+MOST_VALUES = 200  # Maximum number of values to offer for a facet (the most frequent ones). URLs can select any value.
 _MASK = {name: 1 << position for position, name in enumerate(COUNTED)}
 _ORDER = {name: position for position, name in enumerate(TESTBEDS)}
-_WITH_TRUE = ("counterfactual", "conflict")  # Testbeds with a share of true documents.
+_WITH_TRUE = ("counterfactual", "conflict")  # Testbeds whose conditions set the share of true documents.
 _LAST = 99  # Sort position of unknown values, after all known values.
 
 
 class TrialCell(Condition, frozen=True, array_like=True):
-    """Trials of one model under one condition that share the same outcome and scores."""
+    """Trials of one model under one condition, all with the same outcome and scores."""
 
     outcome: str
     error: str | None = None  # Kind of error.

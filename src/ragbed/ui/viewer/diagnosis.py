@@ -12,12 +12,12 @@ from ragbed.analysis.diagnosis.records import FOLDER
 from ragbed.errors import MALFORMED_JSON
 from ragbed.io.locations import open_regular
 
-# Maximum line length. A record takes a few kilobytes; longer lines are skipped, so that they cannot exhaust memory.
+# Maximum line length. Records need only a few kilobytes; longer lines are skipped, so that they cannot exhaust memory.
 _MAX_LINE_BYTES = 1_000_000
 
 
 class ShownEvidence(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The reason for an error type.
+    """The evidence for an error type.
 
     `document`, `part` and `bound_to` (sub-questions) count from 0; `document` is None if the reason is in the response.
     `asked` is a qualifier in the question, and `found` is the different qualifier in the document. `what_zh` is `what`
@@ -55,7 +55,7 @@ def stamp_of(run: Path) -> str:
 
 
 def read_diagnosed(run: Path) -> Iterator[Diagnosed]:
-    """Yield all diagnosis records of a run that contain a `case` and its `types`.
+    """Yield a run's diagnosis records that have the fields `case` and `types`.
 
     Unknown fields, lines in other formats and overlong lines are skipped, because a newer version may write more.
     """

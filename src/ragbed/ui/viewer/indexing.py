@@ -307,7 +307,7 @@ def keep_indexes(inbox: Connection, parent: int) -> None:
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is handled by the parent, which terminates this process.
     if hasattr(os, "nice"):  # not available on Windows
-        os.nice(5)  # Give priority to the process that serves pages.
+        os.nice(5)  # Lower this process's priority, so that pages are served first.
     wanted: list[Kept] = []
     opened: dict[Kept, Indexer] = {}
     resting: dict[Kept, float] = {}
@@ -333,7 +333,7 @@ def _advance(kept: Kept, opened: dict[Kept, Indexer], resting: dict[Kept, float]
     except (RagbedError, sqlite3.Error, OSError) as error:
         resting[kept] = time.monotonic() + _AGAIN_AFTER_S
         if kept in opened:
-            with suppress(sqlite3.Error):  # The index might be read-only, which could also have caused `error`.
+            with suppress(sqlite3.Error):  # A read-only index cannot store the problem.
                 opened[kept].note_problem(storable_name(str(error)))
         return False
 

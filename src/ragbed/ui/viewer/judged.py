@@ -37,7 +37,7 @@ def has_votes(run: Path) -> bool:
 
 
 def read_votes(run: Path, stored: StoredResult) -> list[Vote]:
-    """Return all judgements of a response; if a judge's run cannot be read, the error is returned in their place."""
+    """Return all judgements of a response, with an error in place of judgements that cannot be read."""
     votes: list[Vote] = []
     for path in sorted((run / FOLDER).glob(f"*/{NAME}")):
         try:

@@ -98,7 +98,7 @@ def _changed(lines: list[Label], unit: LabelledUnit, value: bool | None, rater: 
 
 @contextmanager
 def _locked(run: Path) -> Iterator[None]:
-    """Hold the label file's lock while writing a label, and wait for other viewers to release the lock.
+    """Lock the label file while a label is written, after waiting for other viewers to release the lock.
 
     Raises:
         RagbedError: Another process still holds the lock after the wait.

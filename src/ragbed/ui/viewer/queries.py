@@ -55,7 +55,7 @@ class OverviewRow(Condition, frozen=True, kw_only=True):
     unscored: int
     differs: int
     rates: dict[str, ShownRate]
-    wanted: tuple[str, ...]  # the scores for which higher is better
+    wanted: tuple[str, ...]  # names of the scores for which higher values are better
 
 
 @dataclass
@@ -221,7 +221,7 @@ def _overview_rows(reader: RunReader, totals: Sequence[_Sum], track: str, limit:
 
 @lru_cache(maxsize=65_536)  # pages are requested repeatedly while a run is in progress
 def _rate(patterns: Patterns, largest: int) -> ShownRate:
-    """Return a rate; `largest` is 0 if the run is not monitored (see `rate_interval`)."""
+    """Return a rate with its interval; `largest` is 0 if the run is not monitored (see `rate_interval`)."""
     hits, trials, counts = zip(*patterns, strict=True)
     return ShownRate(*rate_interval(hits, trials, counts, largest), sum(trial * count for _, trial, count in patterns))
 
@@ -300,7 +300,7 @@ def _search(
 
 
 def _labelled(reader: RunReader, state: str) -> dict[int, TrialLocation]:
-    """Return the trials, by ID, that still need a label (if `state` is `wanted`) or that already have one."""
+    """Return the trials, by ID, that need a label (if `state` is `wanted`) or have one (otherwise)."""
     labels = [label for label in read_all(reader.folder) if (label.label is None) == (state == "wanted")]
     places = (reader.of_call(label.model, label.case, label.repeat) for label in labels)
     return {place.id: place for place in places if place is not None}

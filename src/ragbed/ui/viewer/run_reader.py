@@ -21,7 +21,7 @@ from ragbed.ui.viewer.diagnosis import ShownEvidence
 from ragbed.ui.viewer.index import open_for_reading, read_meta
 from ragbed.ui.viewer.indexing import item_name
 
-_CHECK_EVERY = 10_000  # Number of SQLite instructions between two time checks, i.e. a few tenths of a millisecond.
+_CHECK_EVERY = 10_000  # Number of SQLite instructions between two time checks; they take a fraction of a millisecond.
 # CROSS JOIN makes SQLite look up the words first; contentless tables return their rows in order.
 _IN_TRIALS = "words w CROSS JOIN trials t ON t.id = w.rowid WHERE w.text MATCH ?"
 _IN_DOCUMENTS = """documents d CROSS JOIN shown s ON s.passage = d.rowid CROSS JOIN trials t ON t.asked = s.asked
@@ -139,7 +139,7 @@ class RunReader:
         return int(read_meta(self._index, "largest") or 0) if self.store.is_monitored() else 0
 
     def decided(self, track: str) -> list[DecidedInterval]:
-        """Return the intervals that decided a monitored run's conditions; only the `robust` track has any."""
+        """Return the intervals on which a monitored run's stopping decisions are based, if `track` is `robust`."""
         return read_decided(self.store) if track == "robust" and self.store.is_monitored() else []
 
     def progress(self) -> RunReadProgress:
@@ -155,7 +155,7 @@ class RunReader:
     def search(
         self, match: str, cells: Collection[int] | None, limit: int, deadline: float
     ) -> tuple[list[TrialLocation], bool]:
-        """Return the first trials in the given (or all) cells that contain all words, and whether the list is complete.
+        """Return at most `limit` matching trials from the given (or all) cells, and whether the list is complete.
 
         Matches in the question, the answers and the response come before matches in a document.
         """

@@ -230,5 +230,5 @@ def test_a_proxy_with_another_scheme_is_a_usage_error_that_names_the_variable(pr
 
 @pytest.mark.parametrize("proxy", ["http://", "http://p:port"])
 def test_an_invalid_proxy_url_is_a_usage_error(proxy: str) -> None:
-    with pytest.raises(UsageError, match=r"^http_proxy is not a valid proxy URL"):
+    with pytest.raises(UsageError, match=r"^http_proxy is not set to a valid proxy URL"):
         proxy_for(URL("http://a.test/v1"), {"http_proxy": proxy})

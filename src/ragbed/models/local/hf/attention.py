@@ -29,7 +29,7 @@ class PrefillBatch:
     def attend(
         self, layer: int, query: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, scale: float | None
     ) -> torch.Tensor:
-        """Compute causal attention one prompt at a time; prompts are long, so a kernel launch per prompt is cheap."""
+        """Compute causal attention for each prompt in turn; prompts are long, so one kernel launch each is cheap."""
         self.cache.put(layer, keys[0], values[0], self.slots)
         found = query.new_empty((*query.shape[:-1], values.shape[-1]))
         for start, end in self.borders:
@@ -53,7 +53,7 @@ class DecodeBatch:
     def attend(
         self, layer: int, query: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, scale: float | None
     ) -> torch.Tensor:
-        """Compute attention over all tokens of each sequence, with the kernel if it can be used."""
+        """Compute attention over all tokens of each sequence, using the Triton kernel if possible."""
         kept_keys, kept_values = self.cache.put(layer, keys[0], values[0], self.slots)
         if self.spans is None:
             from ragbed.models.local.hf.triton_kernel import attend_spans  # noqa: PLC0415  # Triton needs a GPU

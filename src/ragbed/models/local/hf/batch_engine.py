@@ -15,13 +15,13 @@ from ragbed.models.base import Sampling
 from ragbed.models.failures import Failure
 from ragbed.models.local.hf.sequence import NOT_A_NUMBER, Batching, Runner, Sequence, StopCondition
 
-# Number of most probable tokens to consider first. They nearly always cover `top_p`, and sorting the entire vocabulary
-# would take longer than running the model.
+# Number of most probable tokens to consider first. Their total probability nearly always reaches `top_p`, and sorting
+# the entire vocabulary would take longer than running the model.
 _TOP_K = 1024
 
 
 class BatchEngine:
-    """Completes sequences and calls `done` for each one; those without a finish reason or failure were abandoned.
+    """Completes sequences and calls `done` for each one; sequences without a finish reason or failure were abandoned.
 
     Args:
         open_runner: A function that loads the model in the thread. If it raises an exception, `broken` is set to it.
@@ -174,7 +174,7 @@ def log_probabilities(logits: torch.Tensor, tokens: Several[int]) -> list[float]
 
 
 def _sample(shares: torch.Tensor, top_p: float, seeds: torch.Tensor) -> torch.Tensor:
-    """Sample from the most probable tokens that together cover `top_p`, with the Gumbel trick.
+    """Use the Gumbel trick to sample from the most probable tokens whose total probability reaches `top_p`.
 
     The result for a row does not depend on other rows. Small numerical differences between batches change it only if
     two tokens are nearly tied.

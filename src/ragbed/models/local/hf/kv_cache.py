@@ -41,7 +41,7 @@ class KVSlots:
 
 
 class KVCache:
-    """The keys and values of each layer, shaped (heads, slots, width); a layer is allocated on its first write."""
+    """The keys and values of each layer, shaped (heads, slots, width); a layer is allocated when first written to."""
 
     def __init__(self, slots: int) -> None:
         self.slots = slots

@@ -55,7 +55,7 @@ def precision() -> torch.dtype:
 
 
 def load_tokenizer(folder: Path, source: WeightSource) -> LoadedTokenizer:
-    """Load the tokenizer and the model's limits. This is fast, so problems surface before the weights are loaded."""
+    """Load the tokenizer and the model's limits, so that problems are reported before the weights are loaded."""
     config = _load(transformers.AutoConfig, folder, source)
     known = set(transformers.models.auto.modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.values())
     kinds = list(config.architectures or [])
@@ -67,7 +67,7 @@ def load_tokenizer(folder: Path, source: WeightSource) -> LoadedTokenizer:
     tokenizer = _load(transformers.AutoTokenizer, folder, source)
     if not tokenizer("a", add_special_tokens=False)[
         "input_ids"
-    ]:  # if the files are missing, the library creates an empty tokenizer
+    ]:  # if a model has no tokenizer files, the library creates an empty tokenizer
         raise RagbedError(f"{source.name} has no valid tokenizer. Download the model again.")
     try:  # only the end tokens in this config are used, because the user sets the sampling parameters
         generation = transformers.GenerationConfig.from_pretrained(folder).to_dict()

@@ -138,7 +138,7 @@ class HFModel:
         return folder
 
     def _stop(self) -> StopCondition:
-        """Return the model's end tokens and the preset's stop strings, converted to tokens where possible."""
+        """Return the model's end tokens and the preset's stop strings; convert the strings to tokens where possible."""
         vocabulary = self._tokenizer.tokenizer.get_vocab()
         texts = () if self._preset is None else self._preset.stop
         tokens = self._tokenizer.ends | {vocabulary[text] for text in texts if text in vocabulary}

@@ -43,7 +43,7 @@ class PromptEncoder:
             )
 
     def encode_messages(self, messages: Sequence[Message]) -> list[int]:
-        """Encode messages with the chat template; without a system role, put the system text in the user message."""
+        """Encode messages with the chat template; if it rejects system messages, put their text in the user message."""
         found: list[str] = []
         turns = [{"role": turn.role, "content": self._mark(turn.content, found)} for turn in messages]
         return self._encode(self._render(turns), found, has_start=True)
@@ -81,7 +81,7 @@ class PromptEncoder:
         return self._controls.sub(mark, text)
 
     def _encode(self, text: str, found: list[str], *, has_start: bool) -> list[int]:
-        """Encode a prompt, treating control tokens that were replaced with placeholders as plain text.
+        """Encode a prompt; control tokens that were replaced with placeholders are encoded as plain text.
 
         Args:
             text: The complete prompt.

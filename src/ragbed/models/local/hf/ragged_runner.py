@@ -74,7 +74,7 @@ class RaggedRunner:
         return []
 
     def read(self, batch: Several[Sequence]) -> torch.Tensor:
-        """Prefill all prompts as a single row."""
+        """Prefill all prompts in a single row."""
         borders: list[tuple[int, int]] = []
         tokens: list[int] = []
         positions: list[int] = []
@@ -91,7 +91,7 @@ class RaggedRunner:
             return self._forward(numbers[0], numbers[1], last, PrefillBatch(self._cache, numbers[2], borders))
 
     def write(self, batch: Several[Sequence]) -> torch.Tensor:
-        """Decode one step for each sequence as a single row, with a CUDA graph on a GPU."""
+        """Decode one step for all sequences in a single row, using a CUDA graph on a GPU."""
         spans = [(start := self._starts[sequence], start + sequence.length) for sequence in batch]
         numbers = [
             [sequence.written[-1] for sequence in batch],
@@ -156,7 +156,7 @@ class _Graphs:
         with torch.cuda.stream(side):
             self._step(numbers)  # compile the kernels first, because a CUDA graph cannot record compilation
         torch.cuda.current_stream().wait_stream(side)
-        gc.collect()  # delete unused graphs now, because deleting one later would break the recording
+        gc.collect()  # delete unused graphs now, because deleting one during the recording would break it
         graph = torch.cuda.CUDAGraph()
         try:
             with torch.cuda.graph(graph, pool=self._pool, capture_error_mode="thread_local"):

@@ -13,7 +13,7 @@ from ragbed.models.failures import Failure
 if TYPE_CHECKING:
     import torch
 
-# Returned instead of a token ID if the logits are not finite.
+# The value that is returned instead of a token ID if the logits are not finite.
 NOT_A_NUMBER = -1
 
 
@@ -77,7 +77,7 @@ class Sequence:
         return self.prompt + self.written
 
     def random_number(self) -> int:
-        """Return the random number for the next token. It stays the same if the step is retried."""
+        """Return the random number for the next token; a retried step gets the same number."""
         if self._number is None:
             self._number = self.rng.getrandbits(62)
         return self._number
@@ -100,7 +100,7 @@ class Sequence:
 
 @dataclass
 class Batching:
-    """Batch limits: maximum number of prompt tokens (a longer prompt runs alone) and of concurrent sequences."""
+    """The maximum numbers of prompt tokens in a batch (a longer prompt runs alone) and of concurrent sequences."""
 
     tokens: int
     width: int

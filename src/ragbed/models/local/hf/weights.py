@@ -23,7 +23,7 @@ _DUPLICATES = ["consolidated*", "original/*"]
 
 @dataclass(frozen=True)
 class WeightSource:
-    """A model folder, or a repository with an optional revision; `trusts_code` allows its Python code to run."""
+    """A model folder, or a repository with an optional revision; `trusts_code` allows the model's code to run."""
 
     name: str
     revision: str | None = None

@@ -57,7 +57,7 @@ def proxy_for(url: URL, environ: Mapping[str, str]) -> URL | None:
         return None
     proxy = valid_url(proxy_text if "://" in proxy_text else f"http://{proxy_text}")
     if proxy is None:
-        raise UsageError(f"{variable} is not a valid proxy URL. Use the form http://host:port.")
+        raise UsageError(f"{variable} is not set to a valid proxy URL. Use the form http://host:port.")
     if proxy.scheme != "http":
         raise UsageError(
             f"{variable} is set to a {proxy.scheme}:// proxy, but only http:// proxies are supported. Use an "
@@ -97,7 +97,9 @@ class _Connector:
             raise Failure("connect", f"timed out while connecting to {server}", again=True) from None
         except ssl.SSLCertVerificationError as error:
             problem = f"the certificate of {server} is not valid: {error.verify_message}"
-            raise Failure("tls", f"{problem}; to trust a private certificate authority, set SSL_CERT_FILE") from None
+            raise Failure(
+                "tls", f"{problem}; to trust a private certificate authority, set SSL_CERT_FILE to its certificate file"
+            ) from None
         except ssl.SSLError as error:
             raise Failure("tls", f"the TLS handshake with {server} failed ({error.reason or error})") from None
         except (OSError, UnicodeError) as error:  # the resolver raises UnicodeError for some host names

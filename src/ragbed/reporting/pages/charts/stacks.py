@@ -1,4 +1,4 @@
-"""Stacked bar charts with one bar per row, in which each segment is a percentage of the bar."""
+"""Stacked bar charts with one bar per row, in which each segment shows a percentage."""
 
 from __future__ import annotations
 

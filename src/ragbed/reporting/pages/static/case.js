@@ -18,7 +18,7 @@ const SEARCH_ERRORS = {
   poor_query: "Poor query", found_but_ignored: "Evidence found but ignored", trusted_false: "Trusted a false passage",
   stopped_early: "Stopped searching too early", searched_too_long: "Searched too long",
 };
-const EXPECTED = { answer: "answer", refuse: "refuse", correct: "correct the documents" };
+const EXPECTED = { answer: "answer", refuse: "refuse", correct: "correct the error in the documents" };
 
 const TYPE_TITLES = {
   E1: "Long-distance information", E2: "Evidence uncertainty", E3: "Concept confusion", E4: "Merging error",
@@ -74,7 +74,7 @@ export function drawCase(shown, trial) {
       ...(shown.fake ? [el("dt", {}, say("False answer")), el("dd", {}, el("mark", { class: "fake" }, answerText(shown.fake)))] : []),
       el("dt", {}, say("Expected")), el("dd", {}, say(EXPECTED[shown.expect] ?? shown.expect))),
     el("h2", {}, say("Documents")),
-    shown.documents.length ? drawLegend(shown, trial) : el("p", { class: "quiet" }, say(shown.testbed === "search" ? "The model searched for passages, which are listed with its turns." : "No documents were given.")),
+    shown.documents.length ? drawLegend(shown, trial) : el("p", { class: "quiet" }, say(shown.testbed === "search" ? "The model searched for passages itself. The results are listed with each turn." : "No documents were given.")),
     documents,
     drawPrompt(shown));
 }
@@ -110,7 +110,7 @@ export function drawTrial(trial, shown) {
 function drawReply(trial, shown) {
   if (trial.outcome === "error") return el("p", { class: "quiet" }, say("The call failed: {0}", trial.error ?? ""));
   if (trial.outcome === "filtered") return el("p", { class: "quiet" }, say("The provider's content filter blocked the response."), " ", trial.error ?? "");
-  if (!trial.reply) return el("p", { class: "quiet" }, say(trial.outcome === "truncated" ? "The response was truncated before an answer." : "The response is empty."));
+  if (!trial.reply) return el("p", { class: "quiet" }, say(trial.outcome === "truncated" ? "The response was truncated before it gave an answer." : "The response is empty."));
   return quote(shown.lang, marked(trial.reply, trial.spans), "reply");
 }
 
@@ -234,7 +234,7 @@ function drawFacts(trial) {
   add("raised token limit", trial.max_tokens ? String(trial.max_tokens) : null);
   add("served model", [trial.served?.model, trial.served?.provider].filter(Boolean).join(" · "));
   add("cost", trial.cost === null || trial.cost === undefined ? null : `$${trial.cost.toPrecision(3)}`);
-  add("finish", trial.finish);
+  add("finish reason", trial.finish);
   add("attempts", trial.attempts > 1 ? String(trial.attempts) : null);
   return el("div", {}, el("dl", { class: "facts" }, facts), trial.cached ? tag("cached") : null);
 }

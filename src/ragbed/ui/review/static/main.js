@@ -118,7 +118,7 @@ async function stayAlive() {
       if (seen !== null && told !== seen && shown() === "standing") draw({ keep: true });
       seen = told;
     } catch (error) {
-      fill(work, el("p", { class: "problem", role: "alert", "data-gone": true }, say("The server does not respond: {0}", error.message)));
+      fill(work, el("p", { class: "problem", role: "alert", "data-gone": true }, say("The server is not responding: {0}", error.message)));
     }
   }
   setTimeout(stayAlive, ALIVE_S * 1000);

@@ -7,7 +7,7 @@ import { say } from "./words.js";
 const STATEMENTS = {
   question: "The question is clear without context", searchable: "A search finds pages that answer the question",
   answer: "The answer and all aliases are correct", fake: "The false answer is false but plausible",
-  text: "The passage reads well and no longer contains the true answer", edit: "“{0}” fits here",
+  text: "The passage reads well and no longer contains the true answer", edit: "“{0}” fits the context",
   supports: "Contains the answer", distracts: "Does not contain the answer", contradicts: "Contains the false answer",
   known: "The answer is common knowledge", unknown: "The answer is not common knowledge",
 };

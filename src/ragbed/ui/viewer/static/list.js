@@ -57,7 +57,7 @@ export async function drawList(go, signal, { keep }) {
 function totalOf(page) {
   const count = page.total.toLocaleString("en");
   if (page.is_exact) return say(page.total === 1 ? "{0} trial" : "{0} trials", count);
-  return say("showing the first {0}; there are more", count);
+  return say("only the first {0} trials are shown", count);
 }
 
 function drawRow(row, at) {

@@ -99,7 +99,7 @@ async function follow() {
     fill(work, runs.map(drawWork), told !== seen && shownPage() === "trials" ? drawRefresh() : null);
     pause = isBusy ? BUSY_S : IDLE_S;
   } catch (error) {
-    fill(work, el("p", { class: "problem", role: "alert" }, say("The server does not respond: {0}", error.message)));
+    fill(work, el("p", { class: "problem", role: "alert" }, say("The server is not responding: {0}", error.message)));
   }
   setTimeout(follow, pause * 1000);
 }

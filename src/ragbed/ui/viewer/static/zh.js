@@ -10,7 +10,7 @@ export const ZH = {
   "Pages": "页面",
   "Search questions, responses, documents": "搜索问题、回答、文档",
   "found in a document": "在文档中找到",
-  "Rates are percentages of n, including failures, with 95% intervals clustered by question or event. Click a row to see its trials.":
+  "Rates are percentages of n, including failed calls, with 95% intervals clustered by question or event. Click a row to see its trials.":
     "比例以 n 为分母（包括失败的调用），附按问题或事件聚类计算的 95% 置信区间。点击一行可查看对应的记录。",
   "No results to show yet.": "尚无可显示的结果。",
   "Showing {0} of {1} rows. Filter the list to see the others.": "显示 {0} / {1} 行；筛选列表可查看其余行。",
@@ -55,7 +55,7 @@ export const ZH = {
   "Clear filters": "清除筛选",
   "{0} trial": "{0} 条记录",
   "{0} trials": "{0} 条记录",
-  "showing the first {0}; there are more": "仅显示前 {0} 条，还有更多未显示",
+  "only the first {0} trials are shown": "仅显示前 {0} 条记录",
   "No matches. Remove a filter or a search term.": "没有符合条件的记录。请减少筛选条件或搜索词。",
   "First": "首页",
   "Previous page": "上一页",
