@@ -164,7 +164,7 @@ def test_a_case_has_the_requested_mix_or_is_infeasible(rgb_dir: Path) -> None:
     ("supports", "distracts", "noise", "docs", "reason", "real"),
     [
         (3, 6, "0", 5, "the case requires 5 supporting documents, but the item has only 3", 0.4),
-        (6, 1, "0.4", 5, "the case requires 2 distractors, but the item has only 1", 0.2),
+        (6, 1, "0.4", 5, "the case requires 2 distracting documents, but the item has only 1", 0.2),
         (2, 1, "0.4", 5, "the case requires 3 supporting documents, but the item has only 2", 1 / 3),
         (0, 0, "0.4", 5, "the case requires 3 supporting documents, but the item has only 0", None),
         (6, 6, "0.4", 3, "a noise ratio of 0.4 would require 1.2 distractors among 3 documents; use 1/3 or 2/3", 1 / 3),

@@ -76,7 +76,7 @@ def download(
 
     Example:
         >>> ragbed.download("figure1").records()[0]["state"]
-        'here'
+        'present'
     """
     from ragbed.data.catalog import install
 

@@ -34,7 +34,7 @@ _TESTS = ("noise", "rows", "z test", "Bonferroni", "Fisher", "McNemar, some pair
 @click.command()
 @options.json_option
 def paper(json: bool) -> None:
-    """Show the RGB paper's tables and which conclusions they support.
+    """Show RGB's tables and the conclusions they support.
 
     The output lists the values in Chen et al. (arXiv 2309.01431), the counts behind them, and five findings that follow
     from these counts alone. The paper compares the same questions with and without noise, but reports only the

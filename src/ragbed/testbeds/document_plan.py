@@ -98,7 +98,7 @@ def _distractors(ordered: Ordered, bank: DocumentBank, arm: Arm, count: int) -> 
         return []
     related = [] if arm == "random" else [ordered.documents[index] for index in ordered.distracts[:count]]
     if arm != "random" and len(related) < count:
-        raise Infeasible(f"the case requires {count} distractors, but the item has only {len(related)}")
+        raise Infeasible(f"the case requires {count} distracting documents, but the item has only {len(related)}")
     if arm in ("related", "fixed"):
         return related
     found = bank.random(count) if arm == "random" else bank.control([len(document.text) for document in related])

@@ -257,7 +257,7 @@ def test_http_models_are_quick_to_import() -> None:
 )
 @pytest.mark.parametrize("variable", ["VLLM_BASE_URL", "http_proxy"])
 def test_a_url_that_is_not_valid_is_refused(url: str, variable: str) -> None:
-    with pytest.raises(UsageError, match=r"not valid|not a valid proxy URL|only http:// proxies"):
+    with pytest.raises(UsageError, match=r"not valid|not set to a valid proxy URL|only http:// proxies"):
         open_model("vllm/m", lambda name: ModelConfig(name, {"VLLM_BASE_URL": "http://h/v1", variable: url}))
 
 

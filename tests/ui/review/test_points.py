@@ -49,8 +49,8 @@ def test_a_kind_follows_from_the_name() -> None:
 @pytest.mark.parametrize(
     ("said", "problem"),
     [
-        (PointDecision(point="passages[99].stance", verdict="accept"), "no point"),
-        (PointDecision(point="../question", verdict="accept"), "no point"),
+        (PointDecision(point="passages[99].stance", verdict="accept"), "no review point"),
+        (PointDecision(point="../question", verdict="accept"), "no review point"),
         (PointDecision(point="question", verdict="reject"), "a rejection requires a reason"),
         (PointDecision(point="question", verdict="reject", reason="  "), "a rejection requires a reason"),
         (PointDecision(point="question", verdict="reject", reason="x" * 501), "at most 500"),
