@@ -263,7 +263,7 @@ def synthesize(
         items: Number of base items per language.
         integration: Number of integration items; by default, a third of `items`.
         counterfactual: Number of counterfactual items; by default, a third of `items`, with at most one per fact.
-        lang: Languages to write.
+        lang: Languages to include in the output.
         num_docs: Number of documents per base item, from 2 to 200.
         supporting: Number of supporting documents per base item, by default half of the documents; the others are
             distractors on a similar topic.

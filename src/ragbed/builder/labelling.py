@@ -33,7 +33,8 @@ STANCES: dict[Label, Stance | None] = {
 # and the sentences around the answer. On zh_refine, 0.3 keeps 97% of the positives, and 14% of other questions'
 # documents that happen to contain the answer; 0.2 keeps 99% and 19%, and 0.5 keeps 91% and 8%.
 _SUPPORTED = 0.3
-_RANDOM = 0.1  # minimum share of a question's words in a related passage; 10% of zh_refine's negatives are below it
+# Minimum share of a question's words that a related passage contains; 10% of zh_refine's negatives contain fewer.
+_RANDOM = 0.1
 
 
 # Minimum share of a question's words that a supporting passage must contain to count as stating the answer. On the

@@ -60,7 +60,7 @@ def leave_out_sections(text: str, lang: Lang) -> str:
 
 
 class Corrections:
-    """A text's sentences that correct or deny something, plus the adjacent sentences if a correction has no number.
+    """The sentences in a text that correct or deny something, plus adjacent ones if a correction has no number.
 
     Args:
         text: The text.

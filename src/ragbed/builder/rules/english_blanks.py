@@ -27,7 +27,7 @@ from ragbed.builder.rules.english_words import (
 from ragbed.builder.rules.facts import BLANK, Fact
 
 _WORDS = (5, 45)  # minimum and maximum number of words in a sentence
-_MAX_TITLE = 16  # maximum number of words in a title that a question can contain
+_MAX_TITLE = 16  # maximum length, in words, of a title in a question
 # Minimum number of content words in a title that contains no names, or in a sentence, not counting its value.
 MIN_CONTENT = 3
 # Words at the start of a sentence that refer to the sentence before it.

@@ -43,7 +43,7 @@ class LocalEngine:
         """Apply a function to jobs and yield the results in order; see `Engine`."""
         remaining, spent_s = iter(jobs), 0.0
         for job in remaining:
-            started = time.process_time()  # CPU time, because more processes would not help on a busy machine
+            started = time.process_time()  # CPU time; wall time is also long on a busy machine
             result = work(job)
             spent_s += time.process_time() - started
             yield result

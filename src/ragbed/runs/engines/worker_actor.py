@@ -18,7 +18,7 @@ from ragbed.errors import RagbedError
 from ragbed.runs.engines.base import Worker
 
 _GATHER_S = 0.005  # seconds to wait for more results after the first, because results often arrive in bursts
-_GATHER_SPARE_S = 0.5  # maximum seconds to wait if jobs are queued; results for half of the queue end the wait earlier
+_GATHER_SPARE_S = 0.5  # maximum seconds to wait if jobs are queued, or until results for half of the queue have arrived
 _QUIET_S = 20.0  # seconds without a result after which a worker reports its unfinished jobs
 
 

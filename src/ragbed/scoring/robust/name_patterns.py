@@ -213,7 +213,7 @@ def _escape(run: str) -> str:
 
 
 def _bounded(pattern: str, first: str, last: str) -> str:
-    """Add boundaries to Latin words and numbers; Chinese has no word boundaries."""
+    """Add word-boundary anchors around Latin words and numbers; Chinese text has no spaces between words."""
     # The lookbehinds follow the first character, which makes the search faster.
     head = pattern[:1] if pattern[:1].isalnum() else ""
     any_character = "." if head else ""

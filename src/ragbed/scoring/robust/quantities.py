@@ -97,7 +97,7 @@ _SCALE_AFTER = lazy("thousand|million|billion|万|亿")
 _RANGE_REACH = 40  # maximum number of characters to examine before a range
 _MAX_RATIO = 10  # maximum ratio of the upper end of a range to its lower end
 _FIRST_YEAR, _LAST_YEAR = 1000, 2100
-# Units of durations, the number of smaller units in a larger unit, and the text between and around durations.
+# Duration units, the number of smaller units in a larger one, and the text allowed between and around durations.
 _DURATIONS = frozenset({"year", "month", "week", "day", "hour", "minute"})
 _SIZES = {
     ("year", "month"): 12,

@@ -105,7 +105,7 @@ async def _label(queries: RunQueries, rater: str, request: Request) -> bytes:
     try:
         sent = msgspec.json.decode(await request.body(), type=LabelRequest)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise UsageError(f"the request is not a valid label: {error}.") from None
+        raise UsageError(f"the request does not contain a valid label: {error}.") from None
     reader, stored = find_trial(queries, ShownCall(sent.run, sent.case, sent.model, sent.repeat))
     put_label(reader.folder, stored, sent.criterion, sent.label, rater)
     return b"{}"
