@@ -42,7 +42,7 @@ class CaseSet(TableResult):
 
     Attributes:
         datasets: The datasets that the cases come from.
-        counts: Numbers of feasible and infeasible cases by condition, with the reasons.
+        counts: Numbers of feasible and infeasible cases by condition, with the reasons for infeasibility.
     """
 
     datasets: Sequence[Dataset]
@@ -221,8 +221,8 @@ class SyntheticData(TableResult):
     """The files of a generated dataset.
 
     Attributes:
-        folder: Folder of the files.
-        manifest: Seed, versions and checksums.
+        folder: Folder that contains the files.
+        manifest: The dataset's seed, versions and checksums.
     """
 
     folder: Path

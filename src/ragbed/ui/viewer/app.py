@@ -19,7 +19,7 @@ from ragbed.ui.viewer.queries import RunQueries, TrialQuery
 from ragbed.ui.viewer.run_reader import RunReadProgress
 
 _LABEL_STATES = ("", "wanted", "done")
-_Repeat = Annotated[int, msgspec.Meta(ge=0, lt=2**31)]  # SQLite rejects integers of more than 64 bits.
+_Repeat = Annotated[int, msgspec.Meta(ge=0, lt=2**31)]  # SQLite would reject integers of more than 64 bits.
 
 
 class LabelRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
