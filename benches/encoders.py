@@ -260,7 +260,7 @@ def _conditions() -> str:
     installed = {name: _version(name) for name in packages}
     listed = ", ".join(f"{name} {number}" for name, number in installed.items() if number)
     return (
-        f"Conditions: CPU time of one thread on {_processor()}; Python {platform.python_version()}, {listed}; "
+        f"Setup: CPU time of one thread on {_processor()}; Python {platform.python_version()}, {listed}; "
         f"{TIMED_TEXTS} English passages of about 260 tokens."
     )
 

@@ -40,7 +40,7 @@ def write_figures(note: str) -> str:
 _ABILITIES = """
 ## Figure 1: four abilities
 
-The bundled `figure1` dataset contains four examples in our own words. `ragbed demo` prints the examples, and
+The bundled `figure1` dataset contains one example per ability, in our own words. `ragbed demo` prints the examples, and
 `ragbed run -d figure1 --num-docs 2` evaluates a model on them.
 
 ![The four abilities: a question, two documents, and what is expected](../images/figure1-en.svg)

@@ -44,9 +44,9 @@ def _write_cli() -> str:
     parts = [
         "# Command line",
         _NOTE,
-        "This is the output of `ragbed COMMAND --help`. Option groups shared with `ragbed run` are printed only there. "
-        "Every command has `-h, --help`, and most have `--json` (a machine-readable summary as the last line on "
-        "stdout) and `--config FILE` (options from a TOML file).",
+        "This page shows the output of `ragbed COMMAND --help`. Option groups shared with `ragbed run` are listed only "
+        "under that command. Every command accepts `-h, --help`, and most accept `--json` and `--config FILE`; see "
+        "`ragbed run`.",
         *_help(app, click.Context(app, info_name="ragbed", **app.context_settings), 2),
     ]
     return "\n\n".join(parts) + "\n"
@@ -114,8 +114,8 @@ _GROUPS = {
 _INTRODUCTION = """
 Every command has a matching function in `ragbed`. Parameters are named after the options, with `_` instead of `-`.
 Functions return result objects: `records()` returns rows, `to_pandas()` returns a DataFrame (`pip install
-'ragbed[pandas]'`), and notebooks display tables and figures. Only a progress bar is printed, in terminals and
-notebooks. To turn off the progress bar, use `progress=False`; to receive the updates, pass a
+'ragbed[pandas]'`), and notebooks display tables and figures. In terminals and notebooks, the functions print
+only a progress bar. To turn off the progress bar, use `progress=False`; to receive the updates, pass a
 `ragbed.Progress`. Messages go to the `ragbed` logger.
 
 ```python
@@ -135,7 +135,7 @@ print(run.to_pandas().groupby("noise")["score.correct"].mean())
 The functions read API keys, base URLs, proxies and the folders for data and cached responses (`RAGBED_DATA_DIR`,
 `RAGBED_CACHE_DIR`) from the environment. Option variables such as `RAGBED_LIMIT` affect only the command line.
 
-An invalid parameter raises `ragbed.UsageError` before anything is sent.
+An invalid parameter raises `ragbed.UsageError` before any request is sent.
 
 In signatures, `Values` is a single value, a list of values, or a comma-separated string. `ModelLike` and `DataLike` are
 described under `ragbed.run`.

@@ -242,7 +242,7 @@ def findings(outcomes: Outcomes) -> Iterator[str]:
     yield (
         f"* In {len(evidence)} of {len(outcomes.rows('3a'))} rows, accuracy falls significantly less if the amount "
         f"of evidence is fixed: {_range(list(evidence.values()))}% of the drop is due to fewer supporting documents. "
-        f"On RGB's data, this effect is significant in {on_rgb} of {len(MODELS)} rows."
+        f"On RGB's data, fewer supporting documents have a significant effect in {on_rgb} of {len(MODELS)} rows."
     )
     yield (
         f"* Substring matching changes accuracy by {points(min(substring))} to {points(max(substring))} points "

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from ragbed.errors import RagbedError, UsageError
     from ragbed.models.base import Model
     from ragbed.schema import Case, Completion
-else:  # Type checkers skip this branch; if they read `__getattr__`, they would accept any name.
+else:  # Hidden from type checkers, because `__getattr__` would make them accept any attribute name.
     _MODULES = {
         "api.analysis": ("compare", "diagnose", "judge", "paper_tables", "power", "score"),
         "api.building": ("build", "build_init", "build_quality", "build_relabel"),

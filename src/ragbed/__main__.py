@@ -45,7 +45,7 @@ def _exit_quickly(code: int) -> None:
 
     Return, so that Python exits in the normal way, if a thread is still running or the output cannot be written.
     """
-    gc.freeze()  # Python's normal exit then skips garbage collection
+    gc.freeze()  # excludes all objects from the garbage collection that Python runs at exit
     threading = sys.modules.get("threading")
     if threading is not None and threading.active_count() > 1:
         return

@@ -24,8 +24,8 @@ Expectation: TypeAlias = Literal["answer", "refuse", "correct"]
 Outcome: TypeAlias = Literal["ok", "truncated", "filtered", "error"]
 ScoreName: TypeAlias = Literal["correct", "refused", "flagged"]
 
-# Maximum number of slots per answer and of aliases per slot. Published items have up to 5 slots and 30 aliases, and
-# scoring compares every pair of slots.
+# Maximum number of slots per answer and of aliases per slot. Scoring compares every pair of slots, so the limits
+# bound its running time. Published items have up to 5 slots and 30 aliases.
 MAX_SLOTS, MAX_ALIASES = 100, 1_000
 # A list of slots, all of which are required; each slot is a list of interchangeable aliases.
 Answer: TypeAlias = Annotated[
@@ -107,7 +107,7 @@ class Labelling(Record, frozen=True, kw_only=True):
     rule: str  # the rule that set the label, e.g. contains, anchors, surname, dateline, year, part, value, far, model
     reason: str
     support: tuple[int, int] | None = None  # character offsets of the sentence that contains the answer
-    parts: tuple[int, ...] = ()  # indexes, from 0, of the parts of the answer that the passage contains
+    parts: tuple[int, ...] = ()  # indexes, from 0, of the answer parts that the passage contains
 
 
 class Question(Record, frozen=True, kw_only=True):
@@ -124,7 +124,7 @@ class Passage(Record, frozen=True, kw_only=True):
 
     text: str
     stance: Stance
-    kind: str = "related"  # more detailed than `stance`, e.g. related, rumour, outdated, partial
+    kind: str = "related"  # label that is more detailed than `stance`, e.g. related, rumour, outdated, partial
     part: int | None = None  # integration: index, from 0, of the sub-question that the passage supports
     edit_of: int | None = None  # counterfactual: index of the true passage from which this one was made
     edits: tuple[tuple[int, int], ...] = ()  # counterfactual: character offsets of the false answer
@@ -172,7 +172,7 @@ class ToolCall(Record, frozen=True, kw_only=True):
 
     id: str
     name: str
-    arguments: str  # JSON, if the model wrote valid JSON
+    arguments: str  # JSON text from the model, not necessarily valid
     extra: dict[str, Any] | None = None  # other fields from the provider, which expects them back in the next request
 
 
@@ -187,7 +187,7 @@ class Message(Record, frozen=True, kw_only=True):
 
 
 class Case(Record, frozen=True, kw_only=True):
-    """One question under one condition, with the messages to send.
+    """One question under one condition, with the messages to send to the model.
 
     Example:
         >>> job = ragbed.plan_run(ragbed.RunSpec(model="scripted/oracle", data="ragbed-mini-en_base", noise=0.4))
@@ -294,7 +294,7 @@ class Completion(Record, frozen=True, kw_only=True):
     retrieved: tuple[Retrieved, ...] | None = None  # end-to-end RAG: retrieved passages, best first; None if unknown
     citations: tuple[Retrieved, ...] | None = None  # end-to-end RAG: the passages that the answer cites
     confidence: float | str | None = None  # from 0 to 1, or the reason why it is unknown; None if not requested
-    steps: tuple[Step, ...] = ()  # the calls of a strategy or episode; usage, latency and attempts are totals over them
+    steps: tuple[Step, ...] = ()  # calls in a strategy or episode; usage, latency and attempts are totals over them
     calls: tuple[ToolCall, ...] = ()  # search: the tool calls in the response
 
 

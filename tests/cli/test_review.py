@@ -94,7 +94,7 @@ def test_the_log_of_other_data_is_refused(folder: Path) -> None:
     write_data(folder, en_base=world("base", 5)[3:])
     done = type_command("review", str(folder), "--apply", "new")
     assert done.code == 1
-    assert "belongs to a different dataset" in done.err
+    assert "belongs to a review of a different dataset" in done.err
     assert "move or rename the file" in done.err
 
 

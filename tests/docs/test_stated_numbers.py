@@ -75,7 +75,7 @@ def test_the_explanation_counts_the_papers_rows_as_ragbed_paper_does() -> None:
         "regardless of how the questions are paired",
         f"and in {at['0.6'].certain_all} rows after Holm's adjustment over all {tests} tests",
         f"At 40% noise, the decline is significant in {at['0.4'].certain} of 12 rows without adjustment, in "
-        f"{at['0.4'].certain_holm} rows after adjustment over the four ratios of a row",
+        f"{at['0.4'].certain_holm} rows after adjustment over each row's four noise ratios",
         f"in {joined.certain} of 12 rows, regardless of how the questions are paired, and in none after adjustment",
     ):
         assert sentence in text
@@ -86,7 +86,7 @@ def test_the_explanation_counts_the_papers_rows_as_ragbed_paper_does() -> None:
 def test_examples_on_the_statistics_page_are_computed() -> None:
     text = _read_sentences("docs/explanation/statistics.md")
     bound = clopper_pearson(0, 59).high
-    assert f"0 errors in 59 checks means an error rate of at most {100 * bound:.1f}% (two-sided)" in text
+    assert f"0 errors in 59 checks give an upper confidence bound of {100 * bound:.1f}% (two-sided)" in text
     formula = paired_size(0.05, 0.1)
     exact = exact_size(lambda n: paired_power(n, 0.05, 0.1), formula)
     assert f"at 10% discordance and 80% power, {exact} instead of {formula}" in text

@@ -16,8 +16,8 @@ from ragbed.errors import UnknownName, UsageError
 from ragbed.schema import Case
 from ragbed.testbeds.prompts.strategies import MARK
 
-# Scores of a hypothetical trial in which every score is 1. No real response gets 1 on all scores, but if any score were
-# 0, metrics over a subset of responses would be empty.
+# Scores of a hypothetical trial in which every score is 1. No real response is both correct and a refusal, but if a
+# score were 0, metrics that cover only responses for which that score is 1 would have no data.
 _SCORES: dict[str, ScoreValue] = dict.fromkeys(
     ("correct", "partial", "aligned", "refused", "flagged", "misled", "paper.refused"), 1.0
 )
@@ -26,7 +26,7 @@ _REPEATS = 2
 
 SELECTOR = r"(?P<table>[\w-]+)\.(?P<metric>\w+)(?:@(?P<noise>[\d.]+))?(?::(?P<lang>en|zh))?"
 """The regular expression for selectors."""
-# Regular expressions that match groups of metrics with a shared definition.
+# Regular expressions for the names of metrics that share a definition, keyed by the name of the group.
 FAMILIES = {
     "outcomes": r"(?:correct|misled|both|refused|other)_(?:un)?flagged",
     "by_false_share": r".*_by_false_share",

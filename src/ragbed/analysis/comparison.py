@@ -27,7 +27,8 @@ from ragbed.scoring import open_tracks
 from ragbed.testbeds import right_score
 from ragbed.testbeds.prompts.strategies import MARK
 
-# The testbed and noise ratio that correspond to a condition of the `search` testbed. The default is `noise` at 0.
+# The testbed and noise ratio that correspond to a condition of the `search` testbed. Conditions that are not listed
+# correspond to the `noise` testbed with a noise ratio of 0.
 _GIVEN = {"withheld": ("rejection", 1.0), "spread": ("integration", 0.0), "false": ("counterfactual", 0.0)}
 
 
@@ -42,7 +43,7 @@ class ComparedCondition(NamedTuple):
     k: int
     arm: str
     remedy: str = ""  # the prompting strategy; empty for the plain prompt
-    against: str = ""  # for `search` only: the testbed that it is compared with; empty if both sides use `search`
+    against: str = ""  # for `search` only: the testbed that `search` is compared with; empty if both sides use `search`
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ class Side:
     scores: dict[ComparedCondition, dict[ComparedQuestion, float]]
     failed: dict[ComparedCondition, int] = field(default_factory=dict)
     is_monitored: bool = False
-    decided: Sequence[DecidedInterval] = ()  # confidence intervals that decided `--until compare:…` for this run
+    decided: Sequence[DecidedInterval] = ()  # confidence intervals that decided the `--until compare:…` conditions
 
 
 @dataclass(frozen=True, order=True)
@@ -137,7 +138,7 @@ def open_sides(folder: Path, track: str) -> list[Side]:
 
 
 def _split(named: str) -> tuple[Path, str]:
-    # RUN and MODEL may both contain colons, so RUN ends at the first colon that follows the path of a run.
+    # RUN and MODEL may both contain colons, so RUN ends at the first colon that follows the path of an existing run.
     for at, character in enumerate(named):
         if character == ":" and (Path(named[:at]) / NAME).is_file():
             return Path(named[:at]), named[at + 1 :]
@@ -145,7 +146,7 @@ def _split(named: str) -> tuple[Path, str]:
 
 
 def pair_with_given(first: Side, second: Side) -> tuple[Side, Side]:
-    """Pair the second run's `search` conditions with the first run's conditions in which documents are given.
+    """Pair the second run's `search` conditions with the conditions in the first run that provide documents.
 
     A condition that both runs have is compared with itself. `noise` and `integration` are used without noise, and
     `counterfactual` with the same share of true documents.

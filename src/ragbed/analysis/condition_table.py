@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _SCORES = ("correct", "refused", "flagged")
 _NAMES = (*(f"{track}{name}" for track in ("paper.", "code.", "") for name in _SCORES), "misled", "unsure")
 _MAX_QUEUED = 1_000  # Maximum number of results waiting to be scored; with RGB's documents, they take 15 MB.
-_EARLY = 20_000  # Maximum number of results to score during the run; an engine scores the others in parallel later.
+_EARLY = 20_000  # Maximum number of results to score during the run; the others are scored in parallel afterwards.
 _READ = 64  # Number of results from earlier sessions to read at a time.
 _STEP = 8  # Number of results to score in one step between responses; a step takes about two milliseconds.
 
@@ -94,7 +94,7 @@ def tabulate_run(folder: Path, engine: Engine | None = None) -> list[ConditionCo
             for part in spread_results(store, folder, used, partial(_tally, split)):
                 rows, seals = rows + part.rows, seals + part.seals
                 tally.merge(part.found)
-            # If results arrived in the meantime, the counts are inconsistent, so read everything again in one pass.
+            # If results arrived during this loop, the counts are inconsistent, so read everything again in one pass.
             is_complete = store.is_whole(rows, seals)
             return _add_planned(tally if is_complete else _tally(split, store.results()), store)
     finally:
@@ -185,7 +185,7 @@ def _sums_of(marks: tuple[Value, ...]) -> _Sums:
 
 
 class _Tally:
-    """Sums scores by condition and question, from results that arrive one by one."""
+    """Adds up scores by condition and question as results arrive one by one."""
 
     def __init__(self) -> None:
         self._sums: dict[Condition, dict[tuple[str, str | None], _Sums]] = defaultdict(dict)
@@ -204,8 +204,8 @@ class _Tally:
             sums = self._sums_of.setdefault(marks, _sums_of(marks)) if known is None else known
         condition = condition_of(split_by_served(result, split), case)
         self._outcomes[condition][completion.outcome] += 1
-        # Items about the same event are not independent, so they share a key. Its first part is empty, so that an event
-        # never shares a key with an unrelated item of the same name.
+        # Items about the same event are not independent, so they share a key. The first part of an event's key is
+        # empty, so that the event never shares a key with an unrelated item of the same name.
         self._add(condition, ("", case.event) if case.event is not None else (case.item, None), sums)
 
     def merge(self, other: _Tally) -> None:

@@ -43,7 +43,7 @@ State: TypeAlias = Literal["passed", "failed", "inconclusive"]
 _FLOOR = re.compile(SELECTOR + r"=(?P<least>[\d.]+)(?P<per_cent>%?)")
 _FORM = "use TESTBED.METRIC[@NOISE][:LANG]=SHARE, e.g. noise.accuracy@0.8:en=0.6"
 _FALSE_ALARM = (1 - LEVEL) / 2  # maximum probability that a run fails although its true rate equals the minimum
-_MOST = 1_000_000  # maximum number of questions to suggest
+_MOST = 1_000_000  # maximum sample size to report; larger ones are reported as "more than 1,000,000 questions"
 
 
 class GateResult(NamedTuple):
@@ -252,7 +252,7 @@ def _decides(estimate: Estimate, least: float, alpha: float, n: int) -> bool:
     """
     value = estimate.value or 0.0
     independent = _independent_trials(estimate)
-    if independent is None:  # the interval narrows with the square root of n
+    if independent is None:  # assume that the width of the confidence interval is proportional to 1/√n
         reach = _reach(estimate, least) / two_sided(LEVEL) * math.sqrt(estimate.n / n)
         level = 1 - alpha if value < least else 1 - _FALSE_ALARM
         return abs(least - value) >= (quantile(level) + quantile(POWER)) * reach

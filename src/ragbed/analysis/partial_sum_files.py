@@ -1,4 +1,4 @@
-"""Read, write and merge partial-sum files, which `ragbed score --sums` writes. Reports can use them without the runs.
+"""Read, write and merge the partial-sum files of `ragbed score --sums`, which reports can use without the runs.
 
 A file has one JSON object per line: the runs it contains, then each model on each dataset with its trial patterns and
 its distinct questions, and finally the number of lines, which reveals truncated files. Equal sums give
@@ -75,7 +75,7 @@ class _Questions(Struct, tag="questions", tag_field="is"):
 
 
 class _End(Struct, tag="end", tag_field="is"):
-    lines: int  # number of preceding lines
+    lines: int  # number of lines before this record
 
 
 _Record = _Head | _Group | _Questions | _End

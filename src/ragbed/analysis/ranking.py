@@ -123,7 +123,7 @@ def rank_models(sides: Sequence[Side]) -> list[Ranking]:
 
 
 def _name(sides: Sequence[Side]) -> dict[str, Side]:
-    """Name each side by its model, or by `RUN:model` if several runs have that model."""
+    """Name each side after its model, or `RUN:model` if several runs have that model."""
     models = Counter(side.model for side in sides)
     return {side.model if models[side.model] == 1 else f"{side.run}:{side.model}": side for side in sides}
 
@@ -207,7 +207,7 @@ def _interval(scores: _Pooled, times: Counter[ComparedQuestion], *, is_monitored
     means = [fmean(scores[question] for question in found) for found in questions.values()]
     if is_monitored:
         return rate_sequence(means, [1.0] * len(means))
-    # Every question has the same weight, so the variance of the mean follows from the harmonic mean of the numbers of
-    # trials.
+    # Every question has the same weight, so the variance of the mean depends on the harmonic mean of the numbers of
+    # trials per question.
     size = harmonic_mean(trials)
     return clustered_wilson([mean * size for mean in means], [size] * len(means))._replace(value=fmean(means))

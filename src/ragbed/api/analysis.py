@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from ragbed.models.base import Sampling
     from ragbed.scoring.disagreements import TrackDisagreement
 else:
-    # `read_models` checks models at run time. Importing the real type would take longer than scoring a small run.
+    # Importing the real `ModelLike` would take longer than scoring a small run, and `read_models` checks the models.
     ModelLike = object
 
 _VOTING_TEMPERATURE = 0.7  # Sampling temperature for a judge's votes; at 0, all votes would be identical.
@@ -62,8 +62,8 @@ def compare(
         a: The baseline: a run, its folder, or `RUN:MODEL` for one model in a run with several models.
         b: The run to compare with the baseline.
         track: Scoring track, as in `Run.tables`.
-        least: Smallest drop that counts as a decline, e.g. 0.03 or "3%".
-        fail_if_worse: Gate that fails if B is significantly worse than A by more than this margin.
+        least: Smallest drop in the main score that is reported as a decline, e.g. 0.03 or "3%".
+        fail_if_worse: Margin of a gate that fails if B is significantly worse than A by more than this value.
             The margin also replaces `least`.
         junit: File to write the gate results to, as JUnit XML.
 
@@ -112,7 +112,7 @@ def score(
 
     Args:
         runs: One or more runs.
-        disagreements: Also list the responses that this track and the robust track score differently.
+        disagreements: Also list the responses that `track` and the robust track score differently.
         sums: Instead of returning scores, write the runs' aggregates to this file or URL, for `report` and `merge`.
         progress: Show progress, or an object that receives it.
         engine: Engine options, as in `run`.
@@ -181,11 +181,12 @@ def judge(
         run: The run to judge.
         model: Judge model, such as `openai/gpt-4o`, or a function, as in `run`. If there are several judges, their
             agreement is reported.
-        criteria: Any of refusal, flag, correct, sufficient, supported, code.rej_star and code.ed_star.
-        testbeds: Testbeds to judge; by default, those that a criterion applies to.
+        criteria: Criteria to apply: any of refusal, flag, correct, sufficient, supported, code.rej_star and
+            code.ed_star.
+        testbeds: Testbeds to include; by default, those that a criterion applies to.
         votes: Number of judgements per response; the majority decides.
         max_tokens: Maximum number of tokens per judgement.
-        labels: File with human labels, used to validate the judge and to correct its rates.
+        labels: File with human labels, used to validate the judge and to correct its rates for bias.
         sample: Write this many responses per criterion to `out`, for people to label.
         out: File to write the sample to.
         unsure: Judge only responses whose rule-based verdict is `unsure`.
@@ -348,7 +349,7 @@ def power(
 
     Args:
         drop: Drops in accuracy to detect, e.g. 0.05 or "5%"; by default, 0.03, 0.05 and 0.1.
-        items: Number of questions.
+        items: Number of questions to compare.
         discordance: Assumed fractions of questions whose verdict changes; by default, two and three times the drop.
         base: Assumed accuracy before the drop, for unpaired designs.
         power: Probability of detecting the drop.

@@ -28,12 +28,12 @@ TABLES = ("noise", "rejection", "integration", "counterfactual")
 
 @dataclass(frozen=True, repr=False)
 class ComparisonResult(TableResult):
-    """A comparison of two runs, A and B, question by question.
+    """A question-by-question comparison of two runs.
 
     Attributes:
         a: The baseline.
         b: The run compared with the baseline.
-        rows: One comparison per condition, with its tests.
+        rows: One comparison per condition, with p-values.
         flips: Questions whose result differs between A and B.
         sentences: The result in plain sentences.
         unpaired: Questions that appear in only one of the runs.
@@ -54,7 +54,7 @@ class ComparisonResult(TableResult):
         return all(gate.state != "failed" for gate in self.gates)
 
     def records(self) -> Records:
-        """Return one row per condition: rates for A and B, their difference with its 95% interval, and p-values."""
+        """Return one row per condition: rates for A and B, their difference, 95% confidence interval and p-values."""
         return Records(
             [
                 row.condition._asdict()
@@ -101,7 +101,7 @@ class ScoreResult(TableResult):
     """Scores of one or more runs, by condition.
 
     Attributes:
-        runs: Folders of the runs.
+        runs: The run folders.
         conditions: Counts and rates for each model and condition.
         disagreements: Responses that two tracks score differently, if requested.
         sums: The aggregates file, if one was written; `conditions` is then empty.
@@ -128,12 +128,12 @@ class JudgeResult(TableResult):
     """Rates based on a run's judgements.
 
     Attributes:
-        run: Folder of the run.
+        run: The run's folder.
         cells: Counts and rates, one row per judge, criterion and condition.
         validations: Each judge's agreement with human labels, if there are any.
         judge_pairs: Agreement between each pair of judges, if there are several.
         labels: Number of labels used, and number excluded for each reason.
-        criteria: The judged criteria, each with its question.
+        criteria: The criteria applied, each with its question for the judge.
         sample: Number of responses written for people to label.
         failed: Number of calls that failed; call `judge` again to retry them.
     """
@@ -162,13 +162,13 @@ class DiagnosisResult(TableResult):
     """The classified errors in a run.
 
     Attributes:
-        run: Folder of the run.
+        run: The run's folder.
         path: File with all diagnoses.
         counts: Number of trials by outcome.
         diagnoses: One diagnosis for each trial with a wrong answer, with evidence.
-        cases: The cases of the diagnosed trials, by name.
+        cases: The cases of the diagnosed trials, keyed by name.
         failed: Number of additional model calls that failed; call `diagnose` again to retry them.
-        is_monitored: Whether the run had a stopping condition (`until`), in which case shares have no confidence
+        is_monitored: Whether the run had a stopping condition (`until`); if so, error shares have no confidence
             intervals.
     """
 
@@ -233,7 +233,7 @@ class PaperResult(TableResult):
     """The paper's tables and the conclusions drawn from them.
 
     Attributes:
-        tables: The tables as printed in the paper.
+        tables: The paper's tables.
         findings: Conclusions that follow from the tables alone.
     """
 

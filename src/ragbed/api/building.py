@@ -48,7 +48,7 @@ class BuildResult(TableResult):
     Attributes:
         folder: The build's output folder.
         steps: Number of input, output and rejected records in each step.
-        files: Requested and delivered items for each file, with the reason for any shortfall.
+        files: Numbers of requested and delivered items per file, with the reason for any shortfall.
     """
 
     folder: Path
@@ -106,8 +106,8 @@ def build(
         model: Model to use instead of the recipe's generator.
         from_: Step to rerun, along with all later steps.
         since: Use only articles published on or after this date, e.g. "2026-11-01".
-        precision: Guaranteed share of correct items, e.g. 0.95. Items are dropped until the lower confidence
-            bound reaches this share.
+        precision: Minimum share of correct items to guarantee, e.g. 0.95. Items are dropped until the lower confidence
+            bound on precision reaches this value.
         locked: Rebuild byte-identical files offline from stored pages and responses.
         progress: Show progress, or an object that receives it.
         calls: Options for model calls, as in `run`.
@@ -241,7 +241,7 @@ class QualityResult(TableResult):
     """Quality measures for a dataset.
 
     Attributes:
-        quality: All measures, by family.
+        quality: All quality measures, grouped by family.
         drift: Changes since an earlier edition, if one was given.
     """
 
@@ -279,8 +279,8 @@ def build_quality(
     Args:
         data: A dataset, or a build's output folder.
         out: File for the report, .html or .json.
-        against: Earlier edition to compare with.
-        runs: Runs on this dataset, to measure how well its items separate models.
+        against: Earlier edition of the dataset to compare with.
+        runs: Runs on this dataset, to measure how well its items discriminate between models.
         cutoff: Knowledge cutoffs of the models in `runs`, e.g. {"openai/gpt-4o": "2024-06-01"}.
         corpus: Training texts to search for the dataset's items.
 
@@ -358,7 +358,7 @@ class RelabelResult(TableResult):
 
 @checked
 def build_relabel(data: str | Path) -> RelabelResult:
-    """Relabel the documents of a dataset, and compare the new labels with the published ones. Nothing is written.
+    """Relabel the documents of a dataset, and compare the new labels with the published ones. No file is written.
 
     Args:
         data: Name or path of a dataset.

@@ -42,7 +42,7 @@ class CaseSet(TableResult):
 
     Attributes:
         datasets: The datasets that the cases come from.
-        counts: Numbers of feasible and infeasible cases by condition, with the reasons.
+        counts: Numbers of feasible and infeasible cases by condition, with the reasons for infeasibility.
     """
 
     datasets: Sequence[Dataset]
@@ -221,8 +221,8 @@ class SyntheticData(TableResult):
     """The files of a generated dataset.
 
     Attributes:
-        folder: Folder of the files.
-        manifest: Seed, versions and checksums.
+        folder: Folder that contains the files.
+        manifest: The dataset's seed, versions and checksums.
     """
 
     folder: Path
@@ -263,14 +263,14 @@ def synthesize(
         items: Number of base items per language.
         integration: Number of integration items; by default, a third of `items`.
         counterfactual: Number of counterfactual items; by default, a third of `items`, with at most one per fact.
-        lang: Languages to write.
+        lang: Languages to include in the output.
         num_docs: Number of documents per base item, from 2 to 200.
         supporting: Number of supporting documents per base item, by default half of the documents; the others are
             distractors on a similar topic.
         parts: Maximum number of sub-answers per integration item, from 2 to 5.
         tokens: Approximate document length in tokens: 60, or 80 to 1500.
         perturbations: Perturbations to add: "none", "mix" (all types, in 20% of the items), or a list of names. With a
-            list, all items form minimal pairs.
+            list, every item is paired with a perturbed copy.
         workers: Number of worker processes; by default, one per core.
         progress: Show progress, or an object that receives it.
 

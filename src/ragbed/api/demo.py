@@ -51,7 +51,7 @@ def demo(
     Args:
         model: Model to evaluate.
         lang: Languages to include: en, zh.
-        out: Folder for one run per language. If the demo is interrupted, run it again to resume it.
+        out: Folder for the runs, one per language. To resume an interrupted demo, call `demo` again.
         progress: Whether to show progress bars, or a `Progress` object that receives updates.
 
     Returns:

@@ -41,8 +41,8 @@ class DownloadResult(TableResult):
     """The downloaded files of a dataset or model.
 
     Attributes:
-        name: Name in the catalogue.
-        folder: Folder of the files.
+        name: Name of the catalogue entry.
+        folder: Folder that contains the files.
         files: The state of each file: present, downloaded, missing or failed.
     """
 
@@ -154,7 +154,7 @@ def data_path(name: str) -> Path:
     """Return the folder of a downloaded catalogue entry, or the file of a single dataset.
 
     Args:
-        name: A name listed by `ragbed.datasets()`, or the name of a file in one of these datasets. `lm-eval` stands
+        name: A name listed by `ragbed.datasets()`, or the name of a file in a listed dataset. `lm-eval` stands
             for the folder of the lm-evaluation-harness tasks.
 
     Raises:

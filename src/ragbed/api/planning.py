@@ -47,11 +47,11 @@ _LOGGER = logging.getLogger("ragbed")
 
 
 def plan_run(spec: RunSpec, message: Callable[[str], None] = _LOGGER.warning) -> Job:
-    """Check the parameters of a run, and open its data and models. Nothing is sent or written yet.
+    """Check the parameters of a run, and open its data and models. No request is sent, and no file is written.
 
     Args:
         spec: The parameters of the run.
-        message: Called with each message that the user should read, e.g. about testbeds without cases.
+        message: Function called with each message for the user, e.g. about testbeds without cases.
 
     Returns:
         The job. `job.cases()` yields the test cases; call `job.close()` if the job is not run.

@@ -26,7 +26,7 @@ class RankingResult(TableResult):
     rankings: Sequence[Ranking]
 
     def records(self) -> Records:
-        """Return one row per testbed and model, best first: score with its 95% interval, and possible ranks."""
+        """Return one row per testbed and model, best first, with score, 95% confidence interval and possible ranks."""
         return Records(
             [
                 ranking.condition._asdict()
@@ -41,7 +41,7 @@ class RankingResult(TableResult):
         )
 
     def pairs(self) -> Records:
-        """Return one row per testbed and pair of models: the difference with its 95% interval, and p-values."""
+        """Return one row per testbed and model pair, with the difference, its 95% confidence interval and p-values."""
         return Records(
             [
                 ranking.condition._asdict()
@@ -57,11 +57,11 @@ class RankingResult(TableResult):
 
 @checked
 def rank(runs: RunsLike, *, track: str = "robust") -> RankingResult:
-    """Rank all models in the runs on shared questions, with a paired test for each pair.
+    """Rank all models in the runs on the questions they have in common, with a paired test for each pair.
 
     Args:
         runs: One run with several models, or several runs.
-        track: Scoring track to rank by, as in `Run.tables`.
+        track: Scoring track, as in `Run.tables`.
 
     Example:
         >>> models = ["scripted/oracle", "scripted/last-doc", "scripted/refuser"]

@@ -30,10 +30,10 @@ class ReportResult(TableResult):
     """A report on one or more runs.
 
     Attributes:
-        report: Tables, findings and cells.
+        report: The report's tables, findings and cells.
         text: The report in the chosen format; None for HTML and figures, which are written to files.
         paths: Files that were written.
-        has_cases: Whether the report is based on runs; aggregate files contain no cases.
+        has_cases: Whether the report covers individual cases; aggregate files contain none.
     """
 
     report: Report
@@ -45,7 +45,7 @@ class ReportResult(TableResult):
         return super().__str__() if self.text is None else self.text
 
     def records(self) -> Records:
-        """Return one row per table cell: table, condition, metric, value with its 95% interval, n and errors.
+        """Return one row per table cell: table, condition, metric, value, 95% confidence interval, n and errors.
 
         For runs with `until`, there is also one row per stopping condition, in the table `until`.
         """
@@ -221,7 +221,7 @@ def leaderboard(
         folder: Folder that contains the runs.
         out: Folder for the site.
         track: Scoring track to show.
-        words: Language of headings and labels when the site opens; by default, the browser's language.
+        words: Initial language of the site; by default, the browser's language.
 
     Example:
         >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", limit=2, testbeds="noise", out="board/oracle")

@@ -29,13 +29,12 @@ _ERROR_COLUMNS = ("model", "case", "repeat", "kind", "message", "traceback")
 class Records(Sequence[dict[str, Any]]):
     """A list of rows as plain dictionaries, shown as a table when printed or displayed in a notebook.
 
-    Convert the list with `pandas.DataFrame(records)` or `polars.DataFrame(list(records))`; `to_pandas()` needs
-    `ragbed[pandas]`.
+    Convert the list with `pandas.DataFrame(records)` or `polars.DataFrame(list(records))`.
 
     Args:
-        rows: Rows as dictionaries. Missing keys are shown as empty cells.
+        rows: Table rows, as dictionaries. Missing keys are shown as empty cells.
         title: Heading of the printed table.
-        shown: Rows to print instead of `rows`, e.g. with confidence intervals next to the values.
+        shown: Rows to print instead of `rows`, e.g. rows with confidence intervals.
         columns: Columns to show even if there are no rows.
 
     Example:
@@ -139,10 +138,10 @@ class Run:
     """A stored run, as returned by `ragbed.run` and `ragbed.open_run`.
 
     Attributes:
-        folder: Folder of the run.
+        folder: The run's folder.
         gates: Results of the `fail_under` gates: name, state (passed, failed or inconclusive) and message.
-        conditions: Results of the `until` conditions: condition, model, name, state (decided or inconclusive) and
-            message.
+        conditions: Results of the `until` stopping conditions: condition, model, name, state (decided or inconclusive)
+            and message.
 
     Example:
         >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", testbeds="noise", noise=[0, 0.4], limit=5)
@@ -186,7 +185,7 @@ class Run:
     def errors(self) -> Records:
         """The failed trials, with model, case, repeat, error kind, message and traceback.
 
-        Only errors in Python functions have a traceback. To retry the failed cases, run again with the same `out`.
+        Only errors in Python functions have a traceback. To retry failed cases, call `run` again with the same `out`.
 
         Example:
             >>> def fails(prompt):
@@ -286,7 +285,7 @@ class Run:
         return Records(map(_flat, self.trials()), f"Trials of {self.folder}")
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return a DataFrame with one row per trial; this requires `ragbed[pandas]`.
+        """Return a DataFrame with one row per trial.
 
         Example:
             >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", testbeds="noise", noise=[0, 0.4], limit=5)

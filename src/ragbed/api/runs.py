@@ -34,8 +34,8 @@ _T = TypeVar("_T")
 def run(model: ModelLike, data: DataLike, *, progress: bool | Progress = True, **options: Unpack[RunOptions]) -> Run:
     """Evaluate one or more models on one or more datasets. If `out` contains an interrupted run, resume it.
 
-    A failed case does not raise an error; see `Run.outcomes` and `Run.errors`. In a notebook, or if an event loop is
-    already running, the run uses a separate thread; `arun` uses the running loop.
+    A failed case does not raise an error; see `Run.outcomes` and `Run.errors`. If an event loop is already
+    running, e.g. in a notebook, the run uses a separate thread; `arun` uses the running loop.
 
     Args:
         model: Model string such as `openai/gpt-4o-mini`, a function that maps a prompt to a response, a
@@ -48,8 +48,9 @@ def run(model: ModelLike, data: DataLike, *, progress: bool | Progress = True, *
             `RunSpec`.
 
     Raises:
-        UsageError: A parameter is invalid. Nothing was sent.
-        RagbedError: The model cannot be called at all, or the run cannot be stored. Finished cases are kept.
+        UsageError: A parameter is invalid.
+        RagbedError: The model cannot be called at all, or the run cannot be stored. Results of finished
+            cases are kept.
 
     Example:
         >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", testbeds=["noise", "rejection"], limit=5)
@@ -143,7 +144,7 @@ def forecast(
 ) -> Records:
     """Evaluate each model on five cases, and forecast calls, tokens, cost and time, like `ragbed run --dry-run`.
 
-    The parameters are those of `run`. Nothing is stored.
+    The parameters are those of `run`. No results are stored.
 
     Example:
         >>> ragbed.forecast("scripted/oracle", "ragbed-mini-en_base", testbeds="noise", noise=0)[0]["calls"]

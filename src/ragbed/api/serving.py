@@ -49,7 +49,7 @@ class PageServer:
         self._thread: Thread | None = None
 
     def serve(self, ready: Callable[[], None]) -> None:
-        """Open the page, call `ready`, and serve it in the current thread until interrupted or closed."""
+        """Open the page, call `ready`, and serve the page in the current thread until interrupted or closed."""
         from ragbed.ui.server import make_server
 
         with ExitStack() as stack:
@@ -78,7 +78,7 @@ class PageServer:
             raise error
 
     def close(self) -> None:
-        """Stop serving."""
+        """Stop the server."""
         if self._server is not None and self._thread is not None:
             self._server.should_exit = True
             self._thread.join()
@@ -105,7 +105,7 @@ def view(
     Args:
         paths: Runs, or folders of runs; by default, the `runs` folder.
         port: Port on 127.0.0.1; by default, 7717 or any free port.
-        rater: Name stored with the labels given on the page; by default, the user's name.
+        rater: Name stored with the labels assigned on the page; by default, the user's name.
         open_: Open the page in the browser.
 
     Example:
@@ -161,7 +161,7 @@ class ReviewResult:
     Attributes:
         path: The exported or imported file, or the folder of the reviewed dataset.
         lines: Number of decisions that were exported or imported.
-        applied: Number of items by result, if the decisions were applied.
+        applied: Numbers of accepted, fixed, rejected and other items, if decisions were applied.
         quality: Result of the new dataset's quality gates; None if no dataset was written.
     """
 
@@ -189,7 +189,7 @@ def review(
     Args:
         path: A build's output folder, or a dataset.
         raters: Number of independent reviewers per item; by default, 1.
-        target: Share of wrong items that the review must rule out; by default, 0.05.
+        target: Required upper confidence bound on the share of incorrect items; by default, 0.05.
         port: Port on 127.0.0.1; by default, 7717 or any free port.
         open_: Open the page in the browser.
         export: Write all decisions to this file, and do nothing else.

@@ -100,7 +100,7 @@ class CacheContents(TableResult):
     """The contents of the response cache.
 
     Attributes:
-        contents: Path, size and number of responses, both in total and by model.
+        contents: The cache's path, and the size and number of responses in total and by model.
     """
 
     contents: Contents
@@ -128,7 +128,7 @@ def cache_prune(*, older_than: str | None = None, all_: bool = False) -> int:
     """Remove responses from the cache, and return how many were removed.
 
     Args:
-        older_than: Remove cached responses older than this, e.g. 12h, 30d or 8w.
+        older_than: Remove cached responses older than this age, e.g. 12h, 30d or 8w.
         all_: Remove all cached responses.
 
     Example:

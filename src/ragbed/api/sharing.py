@@ -224,10 +224,10 @@ class MergeResult:
     """The result of combining runs or aggregate files.
 
     Attributes:
-        out: Path or URL of the result.
+        out: Path or URL of the merged run or file.
         run: The combined run; None for aggregate files.
         counts: Numbers of cases, results and duplicates; for aggregate files, of trials and questions.
-        description: The counts in words.
+        description: The counts as readable text.
     """
 
     out: str
@@ -241,7 +241,7 @@ def merge(runs: Sequence[Run | str | Path | Url], out: str | Path | Url) -> Merg
     """Combine shards or runs into one run, or several aggregate files into one file.
 
     Args:
-        runs: Runs with the same settings apart from `shard`, or aggregate files (`score(…, sums=FILE)`).
+        runs: Runs with the same settings apart from `shard`, or aggregate files.
         out: New folder for the merged run, or a file or URL for merged aggregates.
 
     Example:

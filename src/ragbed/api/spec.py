@@ -95,9 +95,7 @@ class RunOptions(LayoutKeywords, CallKeywords, total=False):
 
 @dataclass(frozen=True, kw_only=True)
 class RunSpec:
-    """The specification of a run: the models, the data, and the options of `ragbed run` under the same names.
-
-    Multi-value parameters accept a single value, a list, or a comma-separated string.
+    """The specification of a run: models, data and options.
 
     Attributes:
         model: Model string such as `openai/gpt-4o-mini`, an object that implements the `Model` protocol, a function

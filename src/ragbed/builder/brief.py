@@ -66,7 +66,7 @@ _TOPIC = re.compile(r"\b(?:about|on)\s+(.+?)[.\s]*$|(?:关于|有关)(.+?)的|(?
 _DEFAULT_ITEMS, _MAX_PROPOSED = 20, 50
 # Number of items that the rules find per document of a few paragraphs, and the maximum number of items to propose.
 _BY_RULES, _MAX_BY_RULES = 2.5, 300
-_MIN_PASSAGE = 60  # lowest value for the maximum passage length, in tokens: about two sentences
+_MIN_PASSAGE = 60  # lower limit for the maximum passage length, in tokens; about two sentences
 
 
 def write_recipe(brief: str, documents: Path, generator: str, name: str = "", home: Path = Path()) -> str:

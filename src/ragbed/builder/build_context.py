@@ -87,7 +87,7 @@ class Build:
 
     @property
     def recorded(self) -> Path | None:
-        """The path of the recorded search results to replay, or None if the recipe names none."""
+        """The path of the recorded search results to replay, or None if the recipe does not specify any."""
         return None if self.recipe.search.recorded is None else self.home / self.recipe.search.recorded
 
     def file_of(self, step: str) -> Path:

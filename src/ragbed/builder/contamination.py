@@ -23,12 +23,13 @@ from ragbed.io.locations import check_regular
 from ragbed.schema import Lang
 from ragbed.text import storable_name
 
-# Length of an n-gram in words or characters, long enough that texts do not share one by chance: 20 Chinese characters
-# carry as much information as 13 English words.
+# Length of an n-gram in words or characters, long enough that two texts rarely share an n-gram by chance: 20 Chinese
+# characters carry as much information as 13 English words.
 RUN: dict[Lang, int] = {"en": 13, "zh": 20}
-SEEN = 0.2  # a text counts as seen if at least this share of its n-grams is in a corpus; quotations are not enough
+# A text counts as seen if at least this share of its n-grams is in a corpus. A few quotations are not enough.
+SEEN = 0.2
 _WORD = re.compile(r"[^\W\u3400-\u9fff_]+|[\u3400-\u9fff]")
-_FACTOR = np.uint64(0x9E3779B97F4A7C15)  # odd, so that no word of an n-gram is lost in the hash modulo 2**64
+_FACTOR = np.uint64(0x9E3779B97F4A7C15)  # odd, so that multiplication modulo 2**64 loses no information
 _BLOCK = 1 << 20  # number of characters to read from a plain-text file at a time
 _OVERLAP = 2_000  # number of characters shared by adjacent blocks, so that no n-gram is split
 _KINDS = (".txt", ".jsonl", ".txt.gz", ".jsonl.gz")

@@ -29,7 +29,7 @@ LOCK = "build.lock"
 
 
 class Lock(Struct, frozen=True, kw_only=True):
-    """The lock of a build, which records its inputs and outputs."""
+    """A build's lock, which records the build's inputs and outputs."""
 
     ragbed: str
     begun: str

@@ -78,7 +78,8 @@ _NOBODY = {
 # Names from the examples in the prompts (prompts/build); small models may copy these names into their questions.
 EXAMPLES = ("Orsa", "Velden", "Halvorsen", "Lund Bridge", "Ferri", "云溪", "沈知远", "青浦大桥", "顾长风")
 _ARTICLE = re.compile(r"^(?:an?|the) ")
-# Minimum share of the question's words in the preceding sentence, if the answer's sentence contains none of them.
+# Minimum share of the question's words that the preceding sentence must contain if the sentence with the answer
+# contains none of them.
 _BEFORE = 0.75
 _NO_WORD = re.compile(r"\W+")
 
@@ -218,7 +219,8 @@ def _check_source(article: Article, question: str, answer: str) -> Problem | Non
             "other-year",
             f"the article gives {answer!r} for {', '.join(sorted(years))}, not for the year in {question!r}",
         )
-    if slot_of(question, answer, article.lang).kind != "name":  # a sentence can state a price without the word "cost"
+    # If the answer is a name, its sentence must share words with the question. A price does not need the word "cost".
+    if slot_of(question, answer, article.lang).kind != "name":
         return None
     if not any(_is_about(question, folded, place, article.lang) for place in places):
         return "unrelated", f"the sentence with {answer!r} has no words in common with {question!r}"

@@ -147,7 +147,8 @@ def drain(stream: AsyncGenerator[Thing, None]) -> Iterator[Thing]:
     """Yield an asynchronous generator's items synchronously, and close the generator at the end."""
     received: list[Thing] = []
 
-    async def receive() -> None:  # returns nothing, because asyncio.Runner calls repr on the task's result
+    # Do not return the item: `asyncio.Runner` calls `repr` on a task's result, which is slow for a large item.
+    async def receive() -> None:
         received.append(await anext(stream))
 
     with asyncio.Runner() as runner:
@@ -174,7 +175,7 @@ def _end_tasks(runner: asyncio.Runner) -> None:
             task.cancel()
         await asyncio.gather(*others, return_exceptions=True)
 
-    with suppress(RuntimeError):  # a callback of the interrupted task may stop the loop once
+    with suppress(RuntimeError):  # a callback left by the interrupted task may stop the loop once
         runner.run(asyncio.sleep(0))
     runner.run(cancel_others())
 

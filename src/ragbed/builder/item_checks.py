@@ -27,7 +27,7 @@ from ragbed.scoring.robust.normalise import fold
 from ragbed.text import split_sentences, squeezed
 
 _UNSURE: dict[Lang, re.Pattern[str]] = {"en": UNSURE_EN, "zh": UNSURE_ZH}
-# Patterns that determine the answer type that a question asks for.
+# Patterns that determine which type of answer a question asks for.
 _ASKS: dict[Lang, tuple[tuple[str, str], ...]] = {
     "en": (
         ("date", r"^(?:when|(?:on|in|since|until|by) (?:what|which) (?:date|day|year|month)|what year)\b"),
@@ -54,8 +54,8 @@ _EXTRA: dict[Lang, re.Pattern[str]] = {
         "^(?:于|在|从|自|由|约|大约|大概|近|超过|至少|被|是|为|以|共)|[，。；：、]|(?:左右|建成|成立|开业|以来|期间)$|[设创主]计?[计办持]的?$"
     ),
 }
-# Minimum number of a question's words in the sentence with the answer; with fewer, the sentence may be about something
-# else.
+# Minimum number of the question's words that the sentence with the answer must contain; with fewer, the sentence may be
+# about something else.
 _MIN_SHARED = 2
 
 

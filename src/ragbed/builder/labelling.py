@@ -29,11 +29,13 @@ STANCES: dict[Label, Stance | None] = {
     "contradicting": "distracts",
     "random": "distracts",
 }
-# Minimum share of the question's terms for a passage to be about the question. The share is averaged over the passage
-# and the sentences around the answer. On zh_refine, 0.3 keeps 97% of the positives, and 14% of other questions'
-# documents that happen to contain the answer; 0.2 keeps 99% and 19%, and 0.5 keeps 91% and 8%.
+# Minimum share of the question's terms that a passage must contain to count as being about the question. The share is
+# averaged over the passage and the sentences around the answer. On zh_refine, 0.3 keeps 97% of the positives, and 14%
+# of other questions' documents that happen to contain the answer; 0.2 keeps 99% and 19%, and 0.5 keeps 91% and 8%.
 _SUPPORTED = 0.3
-_RANDOM = 0.1  # minimum share of a question's words in a related passage; 10% of zh_refine's negatives are below it
+# Minimum share of a question's words that a passage must contain to count as related; 10% of zh_refine's negatives
+# are below this minimum.
+_RANDOM = 0.1
 
 
 # Minimum share of a question's words that a supporting passage must contain to count as stating the answer. On the
@@ -60,7 +62,7 @@ class _View(NamedTuple):
         return share_of(self.anchors, self.read(around), self.question.lang)
 
     def share_around(self, mention: AnswerMention) -> tuple[float, float, int]:
-        """Return the shares of the question's terms near a mention and in its sentence, and the negated sentence index.
+        """Return the shares of the question's terms near a mention and in its sentence, and minus the sentence's index.
 
         The index is negated so that the first sentence wins a tie.
         """

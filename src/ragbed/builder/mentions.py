@@ -25,7 +25,7 @@ _DATELINE = re.compile(
     r"\s*(?:[A-Z][a-z]{2,8}\.? \d{1,2}, [12]\d{3}|[12]\d{3}(?:年\d{1,2}月\d{1,2}日|-\d{1,2}-\d{1,2}))"
     r"(?:\s*(?:\.\.\.|…|·)|\s+[—-]\s)"
 )
-# Minimum number of significant digits in a number that rarely matches by chance: 57,710 has four, 2,000 has one.
+# Numbers with at least this many significant digits rarely match by chance: 57,710 has four, and 2,000 has one.
 _MIN_DIGITS = 3
 
 
@@ -86,7 +86,7 @@ def _typed(
         start, end = places[mention.start], places[max(mention.start, mention.end - 1)] + 1
         rule = _rule(mention, mentions, reading, bool(dateline and end <= dateline.end()))
         if is_share and mention.rule == "number.unit" and not _SHARE.search(text[start : end + 10]):
-            rule = "figure"  # 60% also matches "three", because 60% equals three fifths
+            rule = "figure"  # the answer 60% also matches "three", because 60% equals three fifths
         yield AnswerMention(start, end, rule)
 
 

@@ -87,7 +87,7 @@ class BuildModelClient:
         if budget is not None:
             for other in self._runs():
                 if other != folder:
-                    if other not in self._spending:  # read the results of a task from an earlier session only once
+                    if other not in self._spending:  # read each task's results from earlier sessions only once
                         for _ in self._counted(other):
                             pass
                     for name, (dollars, calls) in self._spending[other].items():

@@ -27,7 +27,7 @@ VERDICTS: dict[str, Label | None] = {
     "none": None,
 }
 _UNRELATED = "random"  # label of unrelated passages, which are not noise in the paper's sense
-# Minimum number of judged passages, and the share of identical verdicts among them that makes a judge unusable.
+# A judge is unusable if it rated at least this many passages and at least this share of its verdicts are identical.
 # Usually, a quarter to a half of a question's passages support the answer.
 _MIN_JUDGED, _SAME_SHARE = 100, 0.9
 _Opinions: TypeAlias = Mapping[str, Sequence[Completion]]

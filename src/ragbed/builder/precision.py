@@ -27,7 +27,7 @@ from ragbed.io.locations import read_regular
 PROMISES = "precision.json"
 MIN_LABELS = 60  # minimum number of labels; even without errors, a lower confidence bound of 0.95 requires 59 labels
 _LEVEL = 0.95
-_THIRDS = (3, 2, 1)  # each tested threshold keeps this many thirds of the labelled items
+_THIRDS = (3, 2, 1)  # the tested thresholds keep 3/3, 2/3 and 1/3 of the labelled items
 _TESTED_LEVEL = 1 - (1 - _LEVEL) / len(_THIRDS)  # confidence level of each bound (Bonferroni correction)
 _PRIOR = 0.5  # Jeffreys prior: pseudo-count of correct and of incorrect items
 

@@ -26,8 +26,8 @@ _ASKED = re.compile(
 _ARTICLES = frozenset({"the", "a", "an"})
 _DO = frozenset({"do", "does", "did"})
 _AUXILIARIES = frozenset({"is", "are", "was", "were", "has", "have", "had"})
-_OPENING = frozenset({"when", "and", "but"})  # words at the start of a sentence that a question may omit
-# Words at the start of a phrase that limits the statement; a question must not omit such a phrase.
+_OPENING = frozenset({"when", "and", "but"})  # a question may omit these words if its source sentence starts with them
+# Words that introduce a restrictive phrase, which a question must not omit.
 _LIMIT = re.compile(
     r"\s*(?:including|excluding|except|plus|without|with|if|unless|only|at|in|on|by|to|during|for|per|from|after|before"
     r"|as|since|until|among|not|compared|under|over|between|within)\b",
@@ -36,7 +36,7 @@ _LIMIT = re.compile(
 # Signs of a second statement: a conjunction before a verb, or a relative or subordinate clause.
 _JOINED = re.compile(rf"\b(?:and|but|or|then) (?:[a-z]+ly )?{VERB.pattern}")
 _RELATIVE = re.compile(r"\S \b(?:that|which|who|whom|whose|where|when|while|because|although|as)\b")
-# Two nouns after a number, of which the number counts only the first: "lockers and a café".
+# A counted noun, followed by a noun that the number does not count: "lockers and a café".
 _OTHERS = re.compile(r" [a-z-]+ and (?:an?|the|one|two|three|\d[\d.,]*) [^\d]+$")
 # Past forms of irregular verbs, keyed by base form.
 _PAST = {

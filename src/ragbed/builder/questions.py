@@ -24,19 +24,19 @@ from ragbed.schema import Article, Case, Completion, Lang, Reject
 from ragbed.text import squeezed, to_terms
 
 STEP = "questions"
-# Maximum number of articles to compare. Comparing this many takes a few seconds and usually finds an article about the
-# same event in another year.
+# Maximum number of articles to compare when looking for an article about the same event in another year. Comparing
+# this many takes a few seconds and usually finds one.
 MAX_COMPARED = 5_000
-_BEGINNING = 2_000  # number of leading characters of an article that are used to determine its subject
-_MAX_CHARS = 12_000  # maximum length of an article in a prompt, about 3,000 words; the main facts come first
+_BEGINNING = 2_000  # number of leading characters used to determine an article's subject
+_MAX_CHARS = 12_000  # maximum number of characters per article in a prompt; most articles state the main facts first
 _SHOWN_CHARS = 100  # maximum number of characters that a rejection reason quotes from an invalid response
 _MAX_BY_RULES = 8  # maximum number of questions that the rules write about an article, regardless of per_article
-_MIN_BATCH = 8  # minimum number of articles per batch; otherwise, the last few drafts would take one round each
+_MIN_BATCH = 8  # minimum number of articles per batch; smaller batches would need many rounds for the last few drafts
 # Minimum share of words in common at which two questions with the same answer count as duplicates. Paraphrases share
 # half of their words; questions about different facts with the same answer (e.g. a year) share less than a third.
 _SAME = 0.5
 
-# Faults that a generator can repair by writing the question or the answer differently.
+# Faults that a generator can repair by rewriting the question or the answer.
 _REPAIRABLE = frozenset(
     {"yes-no", "in-question", "not-in-article", "unrelated", "long-answer", "vague", "guess", "unnamed", "other-year"}
 )
@@ -46,7 +46,7 @@ Fields: TypeAlias = list[dict[str, str]] | Problem
 
 
 class _Faulty(NamedTuple):
-    """A draft that the generator may repair."""
+    """A draft that the generator can be asked to repair."""
 
     article: Article
     block: dict[str, str]
@@ -216,7 +216,7 @@ def _read_completion(article: Article, fact: Fact, completion: Completion) -> Dr
 def _accept_or_replace(
     language: _Language, facts: Sequence[tuple[Article, Fact]], written: Sequence[Drafted]
 ) -> Iterator[Draft | Reject]:
-    """Yield the generator's drafts, and a draft by the rules for each sentence without a usable generated draft."""
+    """Yield the generator's drafts, and a rule-based draft for each sentence without a usable generated draft."""
     used = set()
     for (article, fact), drafted in zip(facts, written, strict=True):
         for found in language.accept(drafted, article.url):

@@ -1,4 +1,4 @@
-"""Encode passages on an engine's workers, and rank the passages for each question. Search snippets come last."""
+"""Encode passages on an engine's workers, and rank them for each question, with search snippets last."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def make_ranking(build: Build) -> Iterator[Ranked | Reject]:
     hits: dict[str, list[Hit]] = defaultdict(list)
     for hit in build.read("hits", Hit):
         hits[hit.question].append(hit)
-    # Omit the texts, which the passages already contain, so that a hundred thousand pages fit into memory.
+    # Drop the page texts so that a hundred thousand pages fit into memory. The passages contain the same text.
     pages = {page.hit: msgspec.structs.replace(page.article, text="") for page in build.read("pages", FetchedPage)}
     drafts = [draft for draft in build.read("questions", Draft) if draft.id in hits]
     for lang in build.recipe.langs:
@@ -61,7 +61,7 @@ def _rank(
         return
     nearest = [_candidate(own[chunk.article], chunk, near) for chunk, near in passages.nearest(draft, own)]
     snippets = [_snippet(hit, page) for hit, page in found if hit.snippet.strip()]
-    # The local search engine takes its snippets from the passages, so the snippets would be duplicates.
+    # The local search engine copies its snippets from the passages, so adding them would create duplicates.
     extra = [] if build.recipe.search.engine == "local" else snippets
     yield Ranked(question=draft.id, candidates=(*nearest, *extra))
 
@@ -73,7 +73,7 @@ def open_once(name: str) -> Encoder | TokenEncoder:
 
 
 class _EncodingWorker:
-    room, spare = 2, 1  # one batch is encoded while the next one waits
+    room, spare = 2, 1  # the worker encodes one batch while another waits in its queue
 
     def __init__(self, name: str, cores: int) -> None:  # noqa: ARG002 - the libraries choose the number of threads
         encoder = open_once(name)
@@ -129,7 +129,7 @@ class _Passages(RecordIndex[Chunk]):
         return self.read(self._offsets[place])
 
     def _encode(self, build: Build, encoder: Encoder) -> Matrix:
-        """Store the vectors of all passages in a file, to which a resumed build appends the missing ones."""
+        """Store the vectors of all passages in a file; a resumed build appends the missing vectors."""
         width, count = encoder.encode(["?"], "passage").vectors.shape[1], len(self._offsets)
         path = build.kept / f"vectors-{self._mark(build, encoder)}.f32"
         done = path.stat().st_size // (4 * width) if path.exists() else 0

@@ -1,4 +1,4 @@
-"""Read a build's recipe, a TOML file without unknown fields (docs/reference/build.md lists all fields)."""
+"""Read a build's recipe, a TOML file; docs/reference/build.md lists all allowed fields."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class _Part(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class RecipeCounts(_Part, frozen=True, kw_only=True):
-    """The number of items of each kind, either the same in every language or by language: `{ en = 10, zh = 5 }`."""
+    """The number of items of each kind: the same in every language or one per language, as in `{ en = 10, zh = 5 }`."""
 
     base: int | dict[Lang, int] = 20
     integration: int | dict[Lang, int] = 0
@@ -49,10 +49,10 @@ class RecipeModels(_Part, frozen=True, kw_only=True):
     """The settings for generating questions."""
 
     per_article: int = 2  # number of questions per article, each about a different fact
-    surplus: float = 3.0  # number of drafts per requested item; most builds reject half of them
+    surplus: float = 3.0  # number of drafts per requested item; most builds reject about half of the drafts
     max_tokens: int = 700  # maximum number of tokens in the generator's response; 2 questions need about 250
-    # "figure2": the wording shown in Figure 2 of the paper; "sentence": one call per sentence and value that the rules
-    # select, for small models
+    # "figure2" uses the wording shown in Figure 2 of the paper. "sentence", which suits small models, makes one call
+    # for each value that the rules select.
     prompt: Literal["questions", "figure2", "sentence"] = "questions"
 
 
@@ -93,7 +93,7 @@ class RecipeRanking(_Part, frozen=True, kw_only=True):
 
 
 class RecipePools(_Part, frozen=True, kw_only=True):
-    """The minimum requirements for an item. Sources are hosts or files."""
+    """The requirements for an item. A source is a host or a file."""
 
     supports: int = 1  # minimum number of supporting passages
     distracts: int = 4  # minimum number of distracting passages
@@ -102,7 +102,7 @@ class RecipePools(_Part, frozen=True, kw_only=True):
     per_source: int = 8  # maximum number of passages from one source
     judge: str | None = None  # model that labels every passage; by default, only the rules decide
     reader: str | None = None  # model that must find the answer in supporting passages; by default, the generator
-    rewriter: str | None = None  # model that makes edited passages fluent, for a second counterfactual file
+    rewriter: str | None = None  # model that rewrites edited passages fluently for a second counterfactual file
 
 
 class Recipe(_Part, frozen=True, kw_only=True):
@@ -138,7 +138,7 @@ def read_recipe(path: Path) -> Recipe:
     except (
         ValueError,
         RecursionError,
-    ) as error:  # also raised for numbers with 5,000 digits and for deeply nested tables
+    ) as error:  # numbers with 5,000 digits and deeply nested tables also raise these errors
         raise DataError(path, f"is not valid TOML: {error}") from error
     try:
         recipe = msgspec.convert(table, Recipe)

@@ -13,9 +13,9 @@ class Draft(Question, frozen=True, kw_only=True):
     id: str  # hash of the language and the question
     origin: Literal["article", "known"]  # from an article, or from the generator's own knowledge (counterfactual items)
     kind: str  # answer type: name, quantity or date
-    event: str = ""  # the event as the generator describes it
+    event: str = ""  # the generator's description of the event
     date: str | None = None  # ISO date of the event
-    by_rules: bool = False  # whether the rules replaced a missing or unusable question from the generator
+    by_rules: bool = False  # whether the rules wrote the question because the generator's was missing or unusable
 
 
 class Probe(Record, frozen=True, kw_only=True):

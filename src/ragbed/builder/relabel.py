@@ -14,7 +14,7 @@ from ragbed.data import kind_of
 from ragbed.schema import Item, Label, Labelling, Passage, Question, Stance
 
 Way: TypeAlias = Literal["plain", "support"]
-# The rules for relabelling passages.
+# Description of each rule for relabelling passages.
 WAYS: dict[Way, str] = {
     "plain": "contains the answer (RGB's rule)",
     "support": "gives the answer (ragbed's rule)",
@@ -22,7 +22,7 @@ WAYS: dict[Way, str] = {
 # If a passage has different labels for the parts of an answer, the label that comes first in this list is used.
 _ORDER: tuple[Label, ...] = ("positive", "mention", "contradicting", "partial", "outdated", "related", "random")
 _SHOWN = 60  # maximum number of characters to show from a passage
-_STANCES: tuple[Stance, ...] = ("supports", "contradicts", "distracts")  # in the order of the passages in RGB's items
+_STANCES: tuple[Stance, ...] = ("supports", "contradicts", "distracts")  # in the order used in RGB's items
 
 
 class LabelDisagreement(Struct, frozen=True):
@@ -53,7 +53,7 @@ class Relabelling:
 
     def __init__(self) -> None:
         self.items = 0
-        self.rebuilt = 0  # number of items whose pools the plain rule reproduces
+        self.rebuilt = 0  # number of items whose published pools RGB's rule reproduces
         self._rows: dict[tuple[Way, Stance], RelabelRow] = {}
 
     @property
@@ -84,11 +84,11 @@ class Relabelling:
 
 
 def rebuild(item: Item) -> Item:
-    """Rebuild an item's pools with the plain rule. Passages keep their order within a pool."""
+    """Rebuild an item's pools with the `plain` rule. Passages keep their order within a pool."""
     passages = []
     for passage in item.passages:
         stance = passage.stance
-        if stance != "contradicts":  # edited passages are generated, so there is nothing to rebuild
+        if stance != "contradicts":  # edited passages contradict the answer by construction
             stance = _pool(label_again(item, passage, "plain").label) or "distracts"
         passages.append(replace(passage, stance=stance, part=None) if stance != passage.stance else passage)
     return replace(item, passages=tuple(sorted(passages, key=lambda passage: _STANCES.index(passage.stance))))
@@ -101,8 +101,8 @@ def label_again(item: Item, passage: Passage, way: Way) -> Labelling:
         return _label_plainly(item, passage.text, needs_all=kind_of(item) != "integration", is_edit=fake is not None)
     if kind_of(item) != "integration":
         return label_passage(item, passage.text, title=passage.title or "", fake=fake)
-    # Items from a build have a question for each part, and the passages share words with that question. RGB's items
-    # lack such questions.
+    # Integration items from a build have a subquestion for each part of the answer. RGB's items do not, so their main
+    # question is used for every part.
     questions = item.sub_questions or (item.question,) * len(item.answer)
     parts = [
         Question(question=question, lang=item.lang, answer=(aliases,))

@@ -24,7 +24,7 @@ from ragbed.schema import Article, Hit, Reject
 STEP = "hits"
 # The key or URL is invalid, or the engine is unreachable, so every other search would fail too.
 _FATAL = frozenset({"auth", "connect", "protocol"})
-_MAX_FATAL = 3  # number of consecutive searches with a fatal failure after which the build stops
+_MAX_FATAL = 3  # number of consecutive fatal search failures after which the build stops
 
 
 def make_hits(build: Build) -> Iterator[Hit | Reject]:
@@ -37,7 +37,7 @@ def make_hits(build: Build) -> Iterator[Hit | Reject]:
 
 
 def mark_recorded(build: Build) -> str | None:
-    """Return the hash of the recorded search results, or None if the recipe names none."""
+    """Return the hash of the recorded search results, or None if there are none."""
     return hash_file(build.recorded) if build.recorded is not None and build.recorded.is_file() else None
 
 

@@ -35,9 +35,9 @@ _CONTEXT: dict[Lang, re.Pattern[str]] = {
     "en": re.compile(r"\b(?:now|there|here|later|earlier|still|already|also|both|neither|so far)\b", re.IGNORECASE),
     "zh": re.compile("[也又还]|目前|现在|如今|随后|后来|之后|分别|最终"),
 }
-_ENOUGH = 50  # number of sentences with values after which the rest of a long text is skipped
+_ENOUGH = 50  # stop reading an article after finding this many sentences with values
 _PER_SENTENCE = 2  # maximum number of values to ask for per sentence
-# Question words for each kind of value, keyed by the words with which the rules ask for it.
+# Patterns for the question words that fit each kind of value, e.g. "when" for a date.
 _WORDS = {
     "Which date": r"\b(?:when|date|day)\b",
     "Which year": r"\b(?:year|when)\b",
@@ -58,7 +58,7 @@ _ASKING: dict[Lang, str] = {
     "zh": "多少|几[^乎何]|哪一?|谁|何时|什么",
 }
 _LOOSE_END = re.compile(r"\b(?:every|for|of|with|by|to|at|than|from|and|or|as|on)\?$")
-# Words before a date or year that the suggested question words repeat, e.g. "after" in "After which year".
+# Words to repeat in the suggested question if they precede a date or year, e.g. "after" in "After which year".
 _LINK = re.compile(
     r"\b(after|every|below|above|before|within|by|from|until|since|at|under|over|another)(?: the age of)? $",
     re.IGNORECASE,

@@ -27,10 +27,10 @@ _MAX_SAMPLED = 200  # maximum number of documents to read when detecting a folde
 _HEAD_BYTES = 20_000
 _PLAIN = frozenset({".txt", ".md", ".markdown", ".html", ".htm", ".xhtml"})
 _UNKNOWN_TOKENS = 1_000  # assumed number of tokens in a document that is not plain text
-_PROMPT, _REPLY, _SHORT = 500, 250, 60  # tokens in a prompt without its document, in two drafts, and in an answer
+_PROMPT, _REPLY, _SHORT = 500, 250, 60  # tokens in a prompt (without the document), in two drafts, and in an answer
 _MAX_TEXT = 3_000  # maximum number of tokens per document in a prompt
 _CALL_S, _AT_ONCE = 2.0, 16  # typical duration of a call in seconds, and number of concurrent calls
-# Processing times in seconds, without model calls: to read and index a document, and to rank and check a draft.
+# Seconds needed to read and index a document, and to rank and check a draft, excluding model calls.
 _PAGE_S, _DRAFT_S = 0.1, 0.3
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class _Group(click.Group):
-    """The subcommands of `build`. The error message for the former `build RECIPE` shows the new syntax."""
+    """The subcommands of `build`. The error message for the former `build RECIPE` command shows the new syntax."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return list(self.commands)

@@ -33,7 +33,7 @@ def with_options(message: str, command: click.Command | None = None) -> str:
         message: The message.
         command: The command whose options are shown; by default, the running command.
     """
-    if "`" not in message and "=" not in message:  # skip compiling the pattern, which is the slowest step
+    if "`" not in message and "=" not in message:  # return early, because compiling the pattern is slow
         return message
     context = click.get_current_context(silent=True)
     if command is None and context is not None:
@@ -68,7 +68,7 @@ def program() -> str:
 
 
 def quoted(*words: object) -> str:
-    """Join the words of a command, quoted as the user's shell requires."""
+    """Join the words of a command, quoting them as the user's shell requires."""
     texts = [str(word) for word in words]
     if os.name == "nt":
         from subprocess import list2cmdline

@@ -17,7 +17,7 @@ DISTRIBUTED: Final = "Distributed"
 OUTPUT: Final = "CI and output"
 _UNGROUPED: Final = "Options"
 _ORDER: Final = (_UNGROUPED, WHAT, CONTEXT, SAMPLING, REQUESTS, DISTRIBUTED, OUTPUT)
-_WIDEST_TERM: Final = 26  # Maximum width in characters of option names that share a line with a description.
+_WIDEST_TERM: Final = 26  # Maximum width, in characters, of option names that share a line with a description.
 
 
 class GroupedOption(click.Option):

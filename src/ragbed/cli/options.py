@@ -22,7 +22,7 @@ Command: TypeAlias = Callable[..., Any]
 Decorator: TypeAlias = Callable[[Command], Command]
 
 
-_MOST = 2**53 - 1  # Largest integer that JSON represents exactly and that fits into a database column.
+_MOST = 2**53 - 1  # Largest integer that all JSON parsers represent exactly; it also fits into a database column.
 
 
 class _Bounded(click.ParamType[Any]):

@@ -46,7 +46,7 @@ def exit_if_incomplete(folder: Path, cells: Sequence[ConditionCounts], limit: st
         raise click.exceptions.Exit(3)
     errors, truncated = sum(cell.error for cell in cells), sum(cell.truncated for cell in cells)
     if episodes := sum(cell.truncated for cell in cells if cell.condition.testbed == "search"):
-        truncated -= episodes  # the search limits belong to the testbed, so rerunning these episodes would not help
+        truncated -= episodes  # the testbed sets the search limits, so rerunning these episodes would not help
         say(
             f"{counted(episodes, 'search episode')} ended without an answer, at a limit or after invalid calls, and "
             "count as wrong on the robust track. --search sets the limits."

@@ -1,4 +1,4 @@
-"""`ragbed status`: show the progress of a run, even while it is running."""
+"""`ragbed status`: show the progress of an active or finished run."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ _DIGITS = 8
 # Higher compression levels take twice as long and save hardly any space.
 _LEVEL = 6
 _END = b"end "
-_HEAD_1 = b'{"cassette":1,'  # start of a version 1 file, in which outcomes have different names
+_HEAD_1 = b'{"cassette":1,'  # start of a version 1 file, which uses older names for outcomes
 # Maximum compression ratio after the first 64 MiB, to detect zip bombs. Runs reach ratios near 50; gzip allows 1,000.
 _MAX_RATIO = 250
 

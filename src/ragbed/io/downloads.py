@@ -69,7 +69,7 @@ async def download_all(
     """
     limits = limits or DownloadLimits()
     timeout = aiohttp.ClientTimeout(total=None, connect=limits.connect_s, sock_read=limits.idle_s)
-    # A compressed response could not be resumed, and its length would differ from the file's.
+    # A compressed response could not be resumed, and its length would differ from the file size.
     headers = {"User-Agent": f"ragbed/{__version__}", "Accept-Encoding": "identity"}
     failures: dict[Path, DownloadError] = {}
     slots, dead_hosts = asyncio.Semaphore(limits.at_once), set[str | None]()
@@ -172,7 +172,7 @@ class _Download:
         return await asyncio.to_thread(matches_pin, self.part, self.request.pin, self.request.size)
 
     def _discard_wrong(self, *, final: bool) -> None:
-        """Delete a partial file that does not match its pin, and report it or, if `final` is set, raise an error."""
+        """Delete a partial file that does not match its pin, and report or, if `final` is set, raise the error."""
         found, size = pin_of(self.part, self.request.pin), self._size()
         self.part.unlink()
         problem = (

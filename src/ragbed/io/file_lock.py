@@ -21,7 +21,7 @@ from ragbed.io.locations import open_regular
 
 _MAX_PID_BYTES = 20
 _RETRY_S = 0.005
-_PROBE_S = 0.05  # seconds to keep retrying, because a process that only checks the lock holds it for a moment
+_PROBE_S = 0.05  # seconds to keep retrying, because another process may hold the lock briefly just to check it
 _PID_WAIT_S = 0.2  # seconds to wait for the process ID, which the owner writes just after taking the lock
 
 

@@ -120,7 +120,7 @@ def write_whole(path: Place) -> Iterator[IO[bytes]]:
         with report_errors(path, "written"):
             temporary.replace(target)
     finally:
-        with suppress(OSError):  # the file was renamed or could not be created
+        with suppress(OSError):  # deleting fails if the file was renamed or never created
             temporary.unlink()
 
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from ragbed.models.providers.http_model import ServiceConfig
 
 # Maximum number of concurrent connections. Each connection uses a file descriptor, a task and resources on the server,
-# and no server is faster with more connections.
+# and more connections would not make any server faster.
 _MAX_CONNECTIONS = 4_096
 # Default maximum number of connections per server; adaptive concurrency determines how many are useful.
 _DEFAULT_CONNECTIONS = 64
@@ -232,7 +232,7 @@ def _cassette(config: ModelConfig) -> Model:
     return CassetteModel(Path(config.model))
 
 
-# The names of the providers in `dialects.py`, repeated here because that module is imported only to open a model.
+# The provider names in `dialects.py`, repeated here because that module is imported only when a model is opened.
 COMPATIBLE_NAMES = (
     "openai", "azure", "gemini", "mistral", "deepseek", "dashscope", "zhipu", "siliconflow", "openrouter", "together",
     "groq", "bedrock", "vllm", "sglang", "ollama", "lmstudio",

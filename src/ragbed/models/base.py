@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ragbed.models.token_limit import TokenLimit
 
 _MAX_NAME = 200  # maximum number of characters in a name or ID that a server reports; longer ones are truncated
-# The language codes in model cards that correspond to each supported language.
+# The language codes that model cards use for each supported language.
 _CODES: dict[Lang, frozenset[str]] = {
     "en": frozenset({"en", "eng", "multilingual"}),
     "zh": frozenset({"zh", "zho", "chi", "cmn", "yue", "multilingual"}),
@@ -76,7 +76,7 @@ class Model(Protocol):
 
     Attributes:
         name: The model string, `provider/model`.
-        concurrency: Maximum number of concurrent cases, which may grow during a run.
+        concurrency: Maximum number of concurrent cases; the limit may increase during a run.
         advice: A sentence that tells the user what to check if no call succeeds.
 
     Example:
@@ -105,7 +105,7 @@ class Model(Protocol):
     async def complete(self, case: Case, repeat: int = 0) -> Completion:
         """Call the model with a case, retrying as needed; failures are returned as outcomes.
 
-        A model that samples with ragbed's random number generator uses a different seed for each repeat.
+        Models that sample with ragbed's random number generator use a different seed for each repeat.
 
         Raises:
             WorkerLost: It is unknown whether the model was called; the caller should retry.

@@ -88,7 +88,7 @@ def _responses(completion: Completion, prompt: str) -> Iterator[tuple[str, Compl
     *earlier, last = completion.steps
     for step in earlier:
         yield prompt_hash(step.messages), _response(step)
-    # A case has the outcome of its last call, because a failed call is not followed by another call.
+    # The outcome of a case is that of its last call, because no further call is made after a failed one.
     changes = {"reply": last.reply, "usage": last.usage, "latency_s": last.latency_s, "attempts": 1, "steps": ()}
     yield prompt_hash(last.messages), structs.replace(completion, **changes)
 

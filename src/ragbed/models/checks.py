@@ -144,7 +144,7 @@ CHECKS: dict[str, Callable[[Environ], BackendCheck]] = {
     "scripted": _scripted,
 }
 
-# The purpose and packages of each extra, except the extras for models, which are in CHECKS.
+# The purpose and packages of each optional extra; the extras for models are in CHECKS instead.
 EXTRAS: dict[str, tuple[str, tuple[str, ...]]] = {
     "serve": ("browser interface: view, review", ("starlette", "uvicorn")),
     "build": (

@@ -45,7 +45,7 @@ def _describe(value: object, seen: set[int]) -> Iterator[str]:
         yield from sorted(" ".join(_describe(part, seen)) for part in value)
     elif isinstance(value, CodeType):
         yield from _describe_code(value, seen)
-    elif id(value) in seen:  # prevent infinite recursion, because functions may call each other
+    elif id(value) in seen:  # functions that call each other would cause infinite recursion
         yield "recursion"
     elif callable(value):
         seen.add(id(value))

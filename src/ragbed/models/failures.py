@@ -44,8 +44,7 @@ Kind: TypeAlias = Literal[
     "too-long", "protocol", "empty", "filter", "exception",
 ]  # fmt: skip
 
-# Failures that would affect all other cases too, e.g. because of a wrong API key or setting, or because the credit is
-# used up.
+# Failures that would affect all other cases too, e.g. because the API key is wrong or the account has no credit left.
 FATAL: frozenset[Kind] = frozenset({"auth", "missing", "tls", "quota", "settings", "connect", "protocol"})
 # Failures in which the server does not accept the request in its current form.
 REJECTED: frozenset[Kind] = frozenset({"settings", "request"})
@@ -154,7 +153,7 @@ _AGAIN: frozenset[Kind] = frozenset({"timeout", "rate", "server"})
 
 
 def from_status(status: int, body: str, wait_s: float | None = None) -> Failure:
-    """Return the failure for an HTTP status; if the status is ambiguous, the error in the body determines the kind.
+    """Return the failure for an HTTP status, based on the error in the body if the status is ambiguous.
 
     Args:
         status: The HTTP status.

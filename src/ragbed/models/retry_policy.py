@@ -14,12 +14,12 @@ class RetryPolicy:
     attempt_s: float = 120
     item_s: float = 600  # time limit in seconds per case, including all retries and pauses but not queueing time
     attempts: int = 6
-    paid_attempts: int = 3  # maximum number of attempts if responses are unusable, since each may be billed
+    paid_attempts: int = 3  # maximum number of attempts if responses are unusable, because each response may be billed
     # Pause in seconds before the second attempt. The pause triples before each further attempt, and half of it is
     # random. Six attempts take long enough to outlast a server restart of half a minute.
     first_pause_s: float = 0.5
     longest_pause_s: float = 60
-    max_bytes: int = 4 << 20  # maximum size of a decoded response, a thousand times that of a 256-token response
+    max_bytes: int = 4 << 20  # maximum size of a decoded response in bytes; a 256-token response takes about 4 kB
 
     def __post_init__(self) -> None:
         if self.attempts < 1 or self.paid_attempts < 1:

@@ -20,7 +20,7 @@ from ragbed.testbeds.search.settings import DEFAULT_K, MAX_K
 from ragbed.text import bears_answer
 
 _CHARS_PER_TOKEN = 4  # assumed number of characters per token, for the token counts that agents report
-# The malformed calls that `search-malformed` makes one after another: the tool's name and its arguments.
+# The malformed calls that `search-malformed` makes in turn, each with a tool name and arguments.
 MALFORMED = (
     (TOOL, "not JSON"),
     ("browse", '{"query": "news"}'),

@@ -55,7 +55,7 @@ class SearchTool:
                 self._is_over = True
                 raise SearchLimitReached(f"the limit of {self._corpus.max_calls} searches has been reached")
             self._executed += 1
-        # The search runs outside the locked section, because `add_to` acquires the lock in the event loop.
+        # Search without the lock: `add_to` acquires the lock in the event loop, which must not wait for a search.
         found = tuple(self._corpus.search(self._case, search.query, search.k))
         with self._lock:
             self._searches.append(structs.replace(search, found=found))

@@ -30,8 +30,8 @@ _HIDDEN_VALUE = "***"
 # In a text with more characters than this, numpy first finds the spans to scan, because scanning in Python takes 0.3 µs
 # per character.
 _LONG_TEXT = 1 << 18
-# Maximum number of suspicious characters to scan, which limits the work. A response with more of them is not an answer
-# and is hidden entirely.
+# Maximum number of suspicious characters to scan, to limit the scanning time. A response with more of them is not an
+# answer and is hidden entirely.
 _MAX_SCANNED = 1 << 18
 _MAX_MESSAGE = 4096
 

@@ -18,7 +18,7 @@ _FAMILIES = (
     (r"(mi[sx]tral|ministral|magistral|codestral)", "mistral"),
 )
 _COMPANIES = {"google": "gemini", "claude": "anthropic", "gpt": "openai", "alibaba": "dashscope", "zhipuai": "zhipu"}
-_LIKENESS = 0.7  # minimum similarity between a mistyped provider and a known one, from 0 to 1
+_LIKENESS = 0.7  # minimum similarity (0 to 1) between a mistyped provider name and a known one
 
 
 def suggest_model(spec: str, providers: Sequence[str]) -> str | None:

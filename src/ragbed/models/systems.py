@@ -40,7 +40,7 @@ _MAX_PASSAGES = 1_000
 Corpora: TypeAlias = Mapping[str, Corpus]  # corpora by ID
 
 _DECODER: msgspec.json.Decoder[object] = msgspec.json.Decoder()
-# The names of the arguments for systems that receive documents, search a corpus or use a search tool, in this order.
+# The names of a system's arguments if it receives documents, searches a corpus or uses a search tool, respectively.
 _READING = ("question", "documents", "lang")
 _SEARCHING = ("question", "corpus", "k", "lang")
 _WITH_TOOL = ("question", "search", "lang")

@@ -1,4 +1,4 @@
-"""Separate a reasoning model's thoughts from its answer, in the layouts that models and servers use.
+"""Separate thoughts from answers in the response layouts that reasoning models and servers use.
 
 `split_segments` splits a response into segments whose concatenation is the response, so nothing is lost or added. The
 layouts are:

@@ -19,7 +19,7 @@ def in_daemon_thread(work: Callable[[], T], name: str = "ragbed-worker") -> asyn
         try:
             resolve(future, work())
         except BaseException as error:  # the error is passed to the waiting task
-            # Futures reject StopIteration.
+            # An asyncio future does not accept StopIteration as its exception.
             usable = isinstance(error, Exception) and not isinstance(error, StopIteration)
             resolve(future, None, error if usable else RuntimeError(f"{type(error).__name__}: {error}"))
 

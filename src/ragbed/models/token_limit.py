@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from ragbed.models.base import Sampling
 from ragbed.schema import Completion
 
-THINKING_LIMIT = 4_096  # the initial token limit once a response from the model has contained reasoning
+THINKING_LIMIT = 4_096  # the initial token limit for a model whose responses contain reasoning
 MAX_LIMIT = 16_384  # the highest value, in tokens, to which the limit is raised
 # Error kinds for a request whose token limit is higher than the server or the context allows.
 _NOT_ALLOWED = ("settings", "request", "too-long")

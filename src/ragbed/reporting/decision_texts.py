@@ -21,7 +21,7 @@ def decision_columns(words: Locale) -> tuple[str, ...]:
 def tell_decisions(
     conditions: Iterable[DecidedInterval], names: Mapping[str, str], words: Locale, scorer: str | None = None
 ) -> list[tuple[str, ...]]:
-    """Return one row per condition and cell, with the confidence intervals at the decision and over all responses.
+    """Return one row per condition and cell, with the confidence intervals at decision time and over all responses.
 
     `scorer` is the hash of the scorer whose values the tables show, by default this version's.
     """
@@ -60,7 +60,7 @@ def _measured(one: DecidedInterval) -> str:
 
 
 def _note(one: DecidedInterval, words: Locale, scorer: str) -> str:
-    """Describe how the confidence interval over all responses differs from the one at the decision."""
+    """Describe how the confidence interval over all responses differs from the one at the time of the decision."""
     if one.scorer != scorer:
         return words("decisions.other_scorer")
     if one.state != "decided" or one.last is None:

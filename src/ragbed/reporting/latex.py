@@ -31,7 +31,8 @@ _ESCAPES = str.maketrans(
         "ρ": r"$\rho$",
     }
 )
-_LONG_HEADING = 12  # Maximum number of characters in a one-line heading, about the width of a value and its interval.
+# Maximum number of characters in a one-line heading, about the width of a value and its confidence interval.
+_LONG_HEADING = 12
 
 
 def write(report: Report) -> str:

@@ -19,7 +19,7 @@ from ragbed.schema import Estimate
 _LANGS = {"en": "English", "zh": "Chinese"}
 # The start of a table that is scaled down if it is too wide; a closing brace ends the table.
 FIT = r"\setlength{\tabcolsep}{4pt}\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
-SPACE = r"\addlinespace[2pt]"  # Inserted between our rows, which have two lines each.
+SPACE = r"\addlinespace[2pt]"  # Vertical space between rows of our results, each of which takes up two lines.
 _HOW = (
     "% For the starred columns, run: ragbed judge RUN -m MODEL --criteria code.rej_star,code.ed_star; then "
     "create the report again."

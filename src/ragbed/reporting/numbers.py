@@ -11,14 +11,14 @@ if TYPE_CHECKING:
     from ragbed.schema import Estimate
 
 PAIRED = ("_gap", "_gain", "_tax")  # Suffixes of metrics that compare two conditions question by question.
-# Metrics that combine several conditions, so that their n differs from the n of the other rates in a row.
+# Metrics that combine several conditions; their n therefore differs from the n of the other rates in a row.
 _COMBINED = (*PAIRED, "auc", "first_decline", "refusal_f1", "balanced_accuracy")
 _LARGE = 100  # Numbers from this value upwards, e.g. token counts, are shown without decimals.
 FEW = 30  # Rates based on fewer cases than this are marked, because their confidence intervals are wide.
 
 
 def show(cell: Estimate | Rate | None, column: TableColumn | None = None, few: str = "*") -> str:
-    """Format a value with its confidence interval, marking values based on few cases; return a dash if there is none.
+    """Format a value with its confidence interval, marking values based on few cases; a missing value becomes a dash.
 
     Args:
         cell: Estimate to show.

@@ -15,7 +15,7 @@ _MOST_SPANS = 64
 # A word, a number or a Chinese character. Chinese particles end a run of tokens, as punctuation does.
 _TOKEN = re.compile(r"(?![的了是在])[\u3400-\u9fff]|[^\W_\u3400-\u9fff]+(?:[.,'’-][^\W_\u3400-\u9fff]+)*")
 _WITHIN = re.compile(r"[ \u00a0·•&-]{0,3}")  # Characters that may separate the words of a name.
-_MOST_PLAIN = 2  # Maximum number of adjacent function words inside a name, e.g. University of the Arts.
+_MOST_PLAIN = 2  # Maximum number of adjacent function words inside a name, e.g. "of the" in "University of the Arts".
 _PLAIN_WORDS = (
     "a an and as at based but by according for from he her his however i if in is it its my no not of on or our she so "
     "the their there these they this to was we were what when where which who with yes you your"
@@ -101,7 +101,7 @@ def _tells(word: str, around: str, question: str) -> bool:
 
 
 def _find_whole(run: str, text: str) -> Iterator[int]:
-    """Yield the offsets at which a run of whole words occurs: Ann does not occur in Annual, nor 四百 in 四百零七."""
+    """Yield the offsets at which a run occurs as whole words. Ann is not found in Annual, nor 四百 in 四百零七."""
     start = text.find(run)
     while start >= 0:
         end = start + len(run)

@@ -38,7 +38,7 @@ _PRIOR = "_prior_"  # Precedes the prior in the names of conflict metrics.
 
 
 class TableColumn(NamedTuple):
-    """A column and the cells that belong to it. `is_share` is set if its values are shown as percentages."""
+    """A column, with its cells' metric and noise ratio. `is_share` is set if the values are shown as percentages."""
 
     heading: str
     metric: str
@@ -121,7 +121,7 @@ class Report:
     scorer: str = field(default_factory=scorer_hash)
 
     def notes(self, words: Locale) -> list[str]:
-        """Return notes on the entire report: incomplete runs, scores from another version, and excluded responses."""
+        """Return notes on the entire report: incomplete runs, another scorer version, and excluded responses."""
         notes = [run.describe(words) for run in self.incomplete]
         if self.scorer != scorer_hash():
             notes.append(words("page.other_scorer", scorer=self.scorer or "–", current=scorer_hash()))
@@ -157,7 +157,7 @@ class Report:
 
     @cached_property
     def shown_causes(self) -> list[Cause]:
-        """Return the causes with the models' display names."""
+        """Return the diagnosed errors with the models' display names."""
         return [cause._replace(model=self.names.get(cause.model, cause.model)) for cause in self.causes]
 
 
@@ -333,8 +333,8 @@ def _arrange(name: str, columns: tuple[TableColumn, ...], cells: Sequence[Cell],
     return ReportTable(name, _title(name), columns, tuple(rows))
 
 
-# For each of our tables, the paper's table and its column for each of our metrics. If no metrics are listed,
-# the paper's columns are noise ratios.
+# Maps each of our tables to the corresponding table in the paper, and each of our metrics to a column of that table. If
+# no metrics are listed, the paper's columns are noise ratios.
 _PRINTED: dict[str, tuple[str, dict[str, str]]] = {
     "noise": ("noise", {}),
     "rejection": ("rejection", {"refusal_recall": "Rej"}),

@@ -16,7 +16,7 @@ from rich.cells import cell_len, chop_cells, set_cell_size
 _NUMBER = re.compile(r"–|[\d.,]+ ?[%$]?")
 _INTERVAL = re.compile(r" \[([^\s\]]+), ([^\s\]]+)\]")
 _NO_BREAK = "\N{NO-BREAK SPACE}"
-_NARROW = 8  # Minimum column width when words and names are broken to fit a narrow terminal.
+_NARROW = 8  # Minimum column width in characters when words and names are broken to fit a narrow terminal.
 _LONG_NAME = 24  # Maximum width of a name that is not broken; breaking longer names avoids splitting the table.
 _GAP = 2  # Number of spaces between columns.
 
@@ -134,7 +134,7 @@ def _share_out(room: int, columns: Sequence[str], rows: Sequence[Sequence[str]])
 
 
 def _words(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[list[str]]:
-    """Return the words of each column, including those of its heading."""
+    """Return the words in each column, including those in its heading."""
     cells = zip(columns, *rows, strict=True)
     return [[word for text in column for word in re.split(r"[ \n]", text)] for column in cells]
 

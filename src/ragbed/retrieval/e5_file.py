@@ -97,7 +97,7 @@ class E5File:
         return self._slice("emb.word", _QUANTISED).reshape(-1, self.width // _BLOCK * _BLOCK_BYTES)
 
     def bert(self) -> Bert:
-        """Return the model with 32-bit weights (85 MB), which make it several times faster than packed weights."""
+        """Return the model with 32-bit weights (85 MB), because it is several times slower with packed weights."""
         return Bert(self._norm("emb.ln"), tuple(map(self._layer, range(self._depth))), self.heads)
 
     def _layer(self, number: int) -> Layer:

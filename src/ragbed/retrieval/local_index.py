@@ -47,7 +47,7 @@ _TABLES = (
     "CREATE VIRTUAL TABLE words USING fts5 (text, content='', tokenize=\"unicode61 remove_diacritics 0\")",
     "CREATE VIRTUAL TABLE counts USING fts5vocab (words, row)",
 )
-# Number of documents per transaction, and of passages per call to the encoder.
+# Number of documents per transaction and number of passages per encoder call.
 _BATCH = 64
 
 

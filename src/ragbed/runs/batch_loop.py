@@ -34,7 +34,7 @@ _MAX_EXPIRED = 3  # maximum number of batches in which a case may expire before 
 _MAX_CREATIONS = 3  # maximum number of attempts to create a batch if it does not appear in the provider's list
 # Pauses, in seconds, between lookups of a batch that may have been created; providers may list new batches late.
 _FIND_PAUSES_S = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
-# Maximum number of seconds for which a new batch may be missing from the provider's list, and seconds between lookups.
+# Maximum time for which a new batch may be missing from the provider's list, and time between lookups, in seconds.
 _LISTED_AFTER_S, _LISTING_PAUSE_S = 120.0, 5.0
 # First and longest pause, in seconds, before the next batch if the provider's queue is full and no batch is open.
 _FIRST_FULL_PAUSE_S, _LONGEST_FULL_PAUSE_S = 30.0, 600.0
@@ -127,7 +127,7 @@ class BatchLoop(CallLoop):
     async def _submit_all(self) -> None:
         if self._is_full:
             if self._open:
-                return  # wait until one of the open batches has ended
+                return  # submit no batches until one of the open batches has ended
             await asyncio.sleep(self._full_pause_s)
             self._is_full, self._full_pause_s = False, min(_LONGEST_FULL_PAUSE_S, 2 * self._full_pause_s)
         while self._refused is None and not (self.session.rule is not None and self._open):
@@ -340,7 +340,7 @@ class BatchLoop(CallLoop):
             return
         if remote.problem is not None:
             self._open.remove(batch)
-            # Too many tokens are queued at the provider, so smaller batches are submitted later.
+            # The batch exceeds the provider's limit on queued tokens, so submit smaller batches later.
             if "token_limit" in remote.problem and len(batch.requests) > 1:
                 self._max_lines = min(self._max_lines, len(batch.requests) // 2)
                 self._is_full = True

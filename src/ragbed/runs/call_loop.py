@@ -309,7 +309,7 @@ class CallLoop:
     async def _call(
         self, request: CallRequest, case: Case, last: _PendingResult | None = None, *, is_started: bool = False
     ) -> Called:
-        """Return the cached response, or make a call after storing its intent on disk.
+        """Return the cached response, or make a call after recording on disk that it is about to be made.
 
         Raises:
             _NotAllowed: The budget is spent.

@@ -8,8 +8,8 @@ from ragbed.errors import RagbedError
 from ragbed.models.failures import FATAL
 from ragbed.schema import Completion
 
-# Maximum number of consecutive errors with a cause that affects every case, e.g. an invalid key: before the first
-# response, and after it.
+# Maximum number of consecutive errors whose cause (e.g. an invalid key) affects every case, before and after the first
+# response.
 _MAX_FATAL_BEFORE_RESPONSE = 3
 _MAX_FATAL = 10
 _RESUME = "The remaining cases are pending. Rerun the same command with the same output folder to resume."

@@ -20,7 +20,7 @@ _ENDINGS = ("", "-wal", "-shm", "-journal")  # suffixes of the files that SQLite
 _APPLICATION = 0x52414742  # "RAGB"; the application ID prevents us from writing to another program's database
 SCHEMA_VERSION = 2
 # Migration scripts by schema version; each one upgrades a file to the next version in one transaction. A new file
-# starts at version 1 and is migrated by all scripts, so that all files of a version have the same schema.
+# starts at version 1 and is upgraded by all scripts in turn, so that files with the same version have the same schema.
 MIGRATIONS: dict[int, str] = {
     1: """UPDATE results SET outcome = CASE outcome WHEN 'ok' THEN 'truncated' ELSE 'filtered' END,
       seal = upgraded_seal(model, item, repeat, session, request, outcome, cached, seal, completion),
@@ -33,7 +33,7 @@ _STEPS = 1_000_000  # SQLite virtual machine instructions between calls to the p
 _FREE_CALLS = 5  # number of progress handler calls that any query may use, regardless of the file size
 _BYTES_PER_CALL = 50_000  # bytes of file size per additional call: 20 instructions per byte; our queries need about 2
 
-# A ledger holds the number of rows and the sum of their checksums, so that rows lost in a damaged page are detected.
+# The `ledger` table stores row counts and the sums of the rows' checksums, so that the loss of a row can be detected.
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE ledger (what TEXT PRIMARY KEY, rows INTEGER NOT NULL, seals INTEGER NOT NULL) WITHOUT ROWID;

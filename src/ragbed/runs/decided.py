@@ -27,8 +27,8 @@ _PREFIX = "decided."
 # The score from which each metric is computed.
 _SCORE_OF = {"accuracy": "correct", "refusal_recall": "refused", "refusal": "refused", "error_detection": "flagged"}
 DecisionState: TypeAlias = Literal["decided", "inconclusive"]
-# The reason for a stopping condition's outcome: the confidence interval is narrow enough, a rate is below its minimum
-# or not, or a run is worse than its baseline or not. The reason is empty in runs from earlier versions of ragbed.
+# The reason for a stopping condition's outcome: the confidence interval is narrow enough, a rate is (or is not) below
+# its minimum, or a run is (or is not) worse than its baseline. The reason is empty in runs from earlier versions.
 Conclusion: TypeAlias = Literal["", "narrow", "below", "not-below", "worse", "no-drop"]
 _FIND = "SELECT value FROM meta WHERE key = ?"
 
@@ -130,7 +130,7 @@ def _decode(store: RunStore, key: object, text: object) -> DecidedInterval:
 def narrow(
     interval: tuple[float, float, float], decided: Iterable[DecidedInterval], alpha: float
 ) -> tuple[float, float]:
-    """Intersect an interval with the intervals of earlier decisions, and return the bounds.
+    """Intersect a confidence interval with those from earlier decisions, and return the bounds.
 
     Args:
         interval: The current value and its bounds.

@@ -33,7 +33,7 @@ class EpisodeFactory(Struct, frozen=True):
     limits: SearchSettings
 
     async def start(self, case: Case, model: Model) -> Episode | None:
-        """Return a new episode, or None if the case needs one call or the model is a RAG system with its own search."""
+        """Return a new episode, or None if the case needs only one call or the model is a RAG system."""
         corpus = self.corpora.get(case.corpus or "")
         if corpus is None or is_system(model):
             return None
@@ -80,7 +80,7 @@ async def run_episode(
 
 
 def _explain(called: Called, request: Case) -> Called:
-    """Return a failed call, with a fix added to its error if the server may have rejected the search tool."""
+    """Return a failed call; if the server may have rejected the search tool, add a suggested fix to the error."""
     error = called.completion.error or ""
     if not request.tools or not error.startswith("request:") or "tool" not in error.lower():
         return called

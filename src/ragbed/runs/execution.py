@@ -41,7 +41,7 @@ from ragbed.testbeds.settings import show_setting
 _COPIES = tuple(f"-{number}" for number in range(2, 1_000))
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _REST_S = 0.02
-_CLOSE_S = 2.0  # maximum seconds for closing connections, so that an interrupted run exits within five seconds
+_CLOSE_S = 2.0  # time limit in seconds for closing connections, so that an interrupted run exits within five seconds
 
 
 class Follower(Protocol):

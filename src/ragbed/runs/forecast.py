@@ -115,7 +115,7 @@ def _parts(reply: Completion, price: Price | None) -> tuple[float, float] | None
 
 
 def _error(values: Sequence[float]) -> float:
-    """Return the half-width of the 95% interval for the mean of a few values."""
+    """Return the half-width of the 95% confidence interval for the mean of a few values."""
     return _T_QUANTILES[len(values) - 2] * stdev(values) / math.sqrt(len(values)) if len(values) > 1 else fmean(values)
 
 

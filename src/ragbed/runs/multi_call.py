@@ -67,7 +67,7 @@ def calls_made(completion: Completion) -> int:
 
 
 def usage_made(completion: Completion) -> dict[str, int] | None:
-    """Return the total tokens of a result's calls that were not cached."""
+    """Return the total tokens of a result's uncached calls."""
     return sum_usage(step for step in completion.steps if not step.cached) if completion.steps else completion.usage
 
 

@@ -105,7 +105,7 @@ def need_price(model: str) -> Price:
 
 
 def cost_of(completion: Completion, price: Price | None) -> Decimal | None:
-    """Return the cost of a result's calls that were not cached, or None if the cost is unknown.
+    """Return the cost of a result's uncached calls, or None if the cost is unknown.
 
     Each call is priced separately, because prices may depend on the prompt length.
     """

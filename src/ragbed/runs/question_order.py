@@ -1,4 +1,4 @@
-"""Shuffle a monitored run's questions with a seed, so that every part of the order is balanced across groups."""
+"""Shuffle a monitored run's questions with a seed, so that groups are balanced throughout the order."""
 
 from __future__ import annotations
 

@@ -114,7 +114,7 @@ FORGET_TURNS = "DELETE FROM meta WHERE key > ? AND key < ?"
 _DISCARDED = "discarded"
 DISCARD = "INSERT OR REPLACE INTO meta SELECT ?, session FROM results WHERE model = ? AND item = ? AND repeat = ?"
 BATCH = "batch."  # prefix of the keys under which batches are stored
-FOLLOW_UP = "again."  # prefix of the keys of calls to send again, followed by model, case and repeat
+FOLLOW_UP = "again."  # prefix of the keys for calls to send again; model, case and repeat follow the prefix
 FORGET = "DELETE FROM meta WHERE key = ?"
 
 
@@ -612,7 +612,7 @@ class RunStore:
         return self._number("SELECT COUNT(*) FROM results WHERE model = ?", (model,)) - errors
 
     def orphans(self) -> list[tuple[str, str, int]]:
-        """Return the lost calls, which may have been billed without a stored result, as (model, case, repeat)."""
+        """Return (model, case, repeat) for each lost call, which may have been billed without a stored result."""
         return self._calls("SELECT * FROM orphans")
 
     def open_calls(self) -> list[tuple[str, str, int]]:

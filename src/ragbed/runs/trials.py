@@ -11,9 +11,9 @@ from ragbed.scoring.untracked import score_untracked
 from ragbed.scoring.value import Value
 
 _BILLING = ("cached", "written", "written_1h", "cost", "batch")
-# The encoders for canonical and for ordinary output.
+# JSON encoders, keyed by whether the output is canonical (with sorted keys).
 _ENCODERS = {True: msgspec.json.Encoder(order="sorted"), False: msgspec.json.Encoder()}
-# Fields with these values are omitted, as they are in case files.
+# Fields with these default values are omitted, as in case files.
 _OMITTED_DEFAULTS = {
     "rotation": 0,
     "tools": False,

@@ -110,7 +110,8 @@ class Writer:
             self._idle.set()
             return
         problem: Exception | None = None
-        if self._broken is None or isinstance(self._broken, RunGone):  # the open file of a deleted run is copied later
+        # Keep writing if the run was deleted, because its open file is copied later.
+        if self._broken is None or isinstance(self._broken, RunGone):
             try:
                 self._execute(group)
                 self._disk.submit(self._commit, group)
@@ -150,7 +151,7 @@ class Writer:
                 durable.set_result(None)
             else:
                 durable.set_exception(self._broken)
-                durable.exception()  # mark the exception as retrieved, which a cancelled task would not do
+                durable.exception()  # mark the exception as retrieved, because a cancelled task does not retrieve it
         self._begin()
 
     def _give_up(self, problem: Exception) -> None:

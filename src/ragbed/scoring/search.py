@@ -11,8 +11,7 @@ from ragbed.schema import Case, Completion, Retrieved, Search
 from ragbed.scoring.value import Value
 from ragbed.text import squeezed
 
-# Scores for errors in an episode other than stopping too early or searching too long. All are False if the answer is
-# right.
+# Scores for episode errors other than stopping too early or searching too long. All are False if the answer is right.
 SEARCH_ERRORS = ("poor_query", "found_but_ignored", "trusted_false")
 HOPS = 3  # recall is reported after each of the first three searches
 RATES = (
@@ -33,7 +32,7 @@ SEARCH_SCORES = (*RATES, *TOTALS)
 
 
 def score_search(case: Case, completion: Completion, tracked: Mapping[str, Value]) -> dict[str, Value]:
-    """Return the search scores by name, given the track scores, or an empty dict for testbeds other than `search`."""
+    """Return the search scores by name; the result is empty for testbeds other than `search`."""
     if case.testbed != "search" or completion.outcome not in ("ok", "truncated"):
         return {}
     attempts = [search for step in completion.steps for search in step.searches]

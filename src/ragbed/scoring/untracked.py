@@ -24,7 +24,7 @@ def score_untracked(case: Case, completion: Completion, tracked: Mapping[str, Va
 
 
 def score_conflict(case: Case) -> dict[str, Value]:
-    """Return the index of the false answer's plausibility label, or an empty dict if there is no label."""
+    """Return a dict with the index of the false answer's plausibility label, or an empty dict if there is no label."""
     if case.testbed != CONFLICT.name:
         return {}
     kind = next((document.kind for document in case.documents if document.stance == "contradicts"), None)
@@ -32,7 +32,7 @@ def score_conflict(case: Case) -> dict[str, Value]:
 
 
 def score_length(case: Case, completion: Completion) -> dict[str, Value]:
-    """Return the reported or estimated number of prompt tokens, or an empty dict for testbeds other than `length`.
+    """Return a dict with the reported or estimated prompt tokens, or an empty dict for testbeds other than `length`.
 
     If a call was repeated, the model reports the tokens of all attempts together, so the number is also an estimate.
     """

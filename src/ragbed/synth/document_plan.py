@@ -130,7 +130,7 @@ class DocumentBrief:
 _FORMS = ("report",) * 3 + ("feature",) * 2 + ("history",) * 3 + ("rumour",) * 4 + ("partial",) * 3
 _EARLY_FORMS = ("update",) * 2 + ("outdated",) * 2
 
-# The opening statements of each document form. The event, the relation and the role of a guess are added later.
+# The opening statements of each document form. The event, the relation and, for guesses, the role are added later.
 _OPENINGS = {
     "report": (Statement(Act.FACT), Statement(Act.DETAIL, named=False)),
     "feature": (Statement(Act.INTRO), Statement(Act.FILLER, named=False), Statement(Act.FACT, named=False)),

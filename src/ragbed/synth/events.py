@@ -17,8 +17,8 @@ from ragbed.synth.hash_random import HashRandom, Key
 from ragbed.synth.phrase_banks import Banks, Domain
 from ragbed.synth.templates import Template
 
-# Number of years in an event family. Questions are never about the first or last year, so that each event has an
-# earlier and a later sibling.
+# Number of years in an event family. Questions are never about the first or last year, so that each event in a
+# question has an earlier and a later sibling.
 EDITIONS = 5
 TRUE = "true"  # the role of the true value; all other roles are for false values
 _FIRST_YEAR, _LAST_YEAR = 2011, 2022

@@ -14,8 +14,8 @@ from ragbed.synth.perturbations import PERTURBATIONS
 from ragbed.synth.spec import SynthSpec
 
 MIX, NONE = "mix", "none"
-# Minimum and maximum of each option. With many more documents per item, the generator would repeat itself or contradict
-# the documents' labels.
+# Minimum and maximum value of each option. With many more documents per item, the generator would repeat itself or
+# contradict the documents' labels.
 _RANGES = {"num_docs": (2, 200), "parts": (2, 5), "tokens": (60, 1500)}
 
 

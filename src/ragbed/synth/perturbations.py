@@ -42,15 +42,15 @@ PERTURBATIONS: tuple[str, ...] = (
 # by up to one sentence, so documents have at most 2,000 tokens.
 _LONG_TOKENS = (600, 1950)
 
-# Minimum length in tokens of a document under the distance perturbation. The name and the answer are then much further
-# apart than 60 tokens, the threshold for long-distance errors in the diagnosis.
+# Minimum length in tokens of a document under the distance perturbation. The distance between the
+# name and the answer is then far above 60 tokens, the threshold for long-distance errors in the diagnosis.
 _FAR_TOKENS = 200
 
 # Minimum length in tokens of a document that itself contains the perturbation. All such documents in an item report the
 # same two events. With shorter documents, one pair in 200,000 documents shared more than 60% of its 8-grams.
 _PERTURBED_TOKENS = 100
 
-_GUESSES = 100  # number of early or guessed values to draw from per event, so that documents rarely state the same one
+_GUESSES = 100  # number of early or guessed values per event, high enough that documents rarely state the same value
 _CLEAR_FORMS = ("report", "feature")  # document forms that do not mention other events
 _FOREIGN = "foreign"  # kind assigned to unperturbed documents about another event family in the same domain
 _INSERTS = {"refusal": Act.REFUSAL, "overlap": Act.ECHO}

@@ -16,8 +16,8 @@ from ragbed.synth.hash_random import HashRandom
 from ragbed.synth.language import LANGUAGES, LanguageRules
 from ragbed.synth.templates import Template
 
-# The first character of a relation's line marks it as a question, a stated fact, a guess before the event, or an early
-# value that was superseded.
+# The first character of a relation's line marks the line as a question, a stated fact, a guess before the event, or an
+# early value that was superseded.
 ASK, FACT, HEDGE, STALE = "?", "!", "~", "<"
 
 

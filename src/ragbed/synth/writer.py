@@ -29,7 +29,7 @@ _SHORT_NAME_PERCENT = 75  # percentage of repeated mentions of an event that omi
 
 # Minimum numbers of sentences in ordinary and in short documents. In a document of two sentences, one shared sentence
 # would make up most of the text. Therefore, only short documents may have two sentences, and only sentences that name
-# an event count towards this minimum. For the same reason, at least one of three sentences is not about the events.
+# an event count towards this minimum. For the same reason, every ordinary document has at least one filler sentence.
 _MIN_SENTENCES, _MIN_SHORT_SENTENCES = 3, 2
 
 # Maximum number of attempts to choose templates. No two documents of an item should use the same two templates for the
@@ -273,7 +273,7 @@ class ArticleWriter:
         return sentence, Trace(self._statement, self._event_words, self._value_words)
 
     def _draw_date(self, guesses: bool) -> date:
-        """Return a date a few days after the last event or, if the document guesses, in the winter before the event."""
+        """Return a date soon after the last event or, if the document guesses facts, in the winter before the event."""
         first = self._plan.statements[0]
         family = self._item.families[first.family]
         if guesses:

@@ -31,7 +31,7 @@ class Supply(NamedTuple):
     """The numbers of documents, by type, that an item provides for a testbed."""
 
     bearing: int  # number of documents that contain an answer
-    fewest: int  # minimum number of documents with an answer that a case requires
+    fewest: int  # minimum number of documents with an answer per case
     distracting: int
 
     def mixes(self, docs: int) -> range:

@@ -18,7 +18,7 @@ from ragbed.testbeds.ability import Ability
 from ragbed.testbeds.counterfactual import COUNTERFACTUAL
 from ragbed.testbeds.settings import CaseCondition, Settings
 
-# The labels in synthetic items that state how much a false answer differs from the true one.
+# In synthetic items, these labels state how much a false answer differs from the true one.
 STRENGTHS = ("subtle", "plausible", "blatant")
 
 

@@ -26,8 +26,7 @@ def _draw(ordered: Ordered, condition: CaseCondition, count: int) -> tuple[int, 
     used = {ordered.item.passages[index].edit_of for index in front}
     if true and None in used:
         raise Infeasible("an edited document does not name the true document it was derived from (`edit_of`)")
-    # True documents are drawn in reverse order, so that those drawn for one ratio include those drawn for any smaller
-    # ratio.
+    # True documents are drawn in reverse order, so that a higher ratio adds documents to those drawn for a lower ratio.
     originals = [ordered.item.passages[index].edit_of for index in reversed(ordered.contradicts)]
     available = dict.fromkeys([index for index in originals if index is not None] + list(ordered.supports))
     back = [index for index in available if index not in used][: int(true)]

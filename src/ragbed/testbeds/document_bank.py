@@ -19,11 +19,11 @@ from ragbed.schema import Document, Item
 from ragbed.testbeds.document_order import Ordered, digest
 from ragbed.text import mentions_answer
 
-# Maximum number of earlier items to draw from. With a higher maximum, the first items are used too often: without a
-# maximum, the first 30 of 300 items provide a third of all documents. With 32, they provide a sixth, and all later
-# items provide equal numbers.
+# Maximum number of earlier items to draw documents from. With a higher maximum, the first items are used too often:
+# without a maximum, the first 30 of 300 items provide a third of all documents. With 32, they provide a sixth, and all
+# later items provide equal numbers.
 BEFORE = 32
-AFTER = 64  # maximum number of later items to draw from, enough to fill the longest prompt for a file's first item
+AFTER = 64  # maximum number of later items to draw documents from, enough to fill any prompt for a file's first item
 
 
 class NearbyItems(NamedTuple):
@@ -46,7 +46,7 @@ def with_neighbours(items: Iterable[Item]) -> Iterator[tuple[Item, NearbyItems]]
 
 
 class DocumentBank:
-    """The neighbours' documents that an item's cases can use, in an order specific to the item."""
+    """The documents from neighbours that an item's cases can use, in an order specific to the item."""
 
     def __init__(self, ordered: Ordered, around: NearbyItems) -> None:
         self._item, self._key, self._around = ordered.item, ordered.key, around
@@ -96,7 +96,7 @@ class DocumentBank:
         ]
 
     def _usable(self, other: Item, min_chars: int = 0) -> Iterator[Document]:
-        """Yield another question's documents that do not contain this item's answer, starting at a random one."""
+        """Yield documents from another question that do not contain this item's answer, starting at a random one."""
         pool = [index for index, passage in enumerate(other.passages) if passage.stance != "contradicts"]
         start = int.from_bytes(digest(self._key, other.id), "big") % max(1, len(pool))
         for index in pool[start:] + pool[:start]:

@@ -16,7 +16,8 @@ from ragbed.testbeds.end_to_end import EndToEnd
 from ragbed.testbeds.integration import INTEGRATION, Parts
 from ragbed.testbeds.settings import DEFAULT_DOCS, Settings, show_ratio
 
-_MINI = {"base": "base", "integration": "int", "counterfactual": "fact"}  # bundled datasets' name suffixes by item kind
+# Name suffixes of the bundled datasets, keyed by item kind.
+_MINI = {"base": "base", "integration": "int", "counterfactual": "fact"}
 
 
 def choose_testbeds(names: Sequence[str] | None, settings: Settings) -> list[Testbed]:

@@ -286,7 +286,7 @@ def test_the_log_of_other_data_is_refused(folder: Path) -> None:
     session = open_session(folder)
     session.decide("ada", KEY, accepted(session, KEY))
     write_data(folder, a=[replace(item, question=f"{item.question} So?") for item in world("base", 3)])
-    with pytest.raises(DataError, match="belongs to a different dataset"):
+    with pytest.raises(DataError, match="belongs to a review of a different dataset"):
         open_session(folder)
 
 

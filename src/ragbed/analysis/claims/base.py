@@ -19,8 +19,8 @@ from ragbed.testbeds.prompts.strategies import MARK
 Verdict: TypeAlias = Literal["supported", "contradicted", "inconclusive", "not_enough_data"]
 
 # Minimum number of questions per model and condition for a measurement to count as evidence. With fewer, the 95%
-# confidence interval for a rate near one half extends at least 17 points to each side, and one more question can
-# reverse the verdict.
+# confidence interval for a rate near one half extends at least 17 percentage points to each side, and one more question
+# can reverse the verdict.
 MIN_QUESTIONS = 30
 _NOT_LANGUAGE_MODELS = ("baseline", "scripted")  # rule-based providers, whose results say nothing about language models
 

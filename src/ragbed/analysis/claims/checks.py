@@ -28,7 +28,7 @@ from ragbed.testbeds.prompts.strategies import MARK
 
 LATE = 0.8  # the lowest noise ratio at which the paper reports a significant decline for simple questions
 EARLY = 0.4  # the noise ratio at which the paper reports a decline for questions with several parts
-ADHERENT = 0.9  # minimum share of refusals with the required sentence for a model to count as following the format
+ADHERENT = 0.9  # a model follows the format if at least this share of its refusals contain the required sentence
 _MAJORITY = 0.5
 _OPPOSITE: dict[Verdict, Verdict] = {"supported": "contradicted", "contradicted": "supported"}
 # ragbed's error types, keyed by the paper's names for them.
@@ -148,7 +148,7 @@ def _exceeds(estimate: Estimate, bound: float) -> Verdict:
 
 
 def _best(table: PaperTable, column: str, cell: Cell) -> float:
-    """Return the best rate in a column of one of the paper's tables, in the cell's language."""
+    """Return the best rate for the cell's language in a column of one of the paper's tables."""
     place = table.columns.index(column)
     return max(values[place] for lang, _, values in table.rows() if lang == cell.key.lang) / 100
 

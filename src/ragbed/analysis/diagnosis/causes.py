@@ -30,7 +30,8 @@ class _StoredDiagnosis(Struct, frozen=True):
     model: str
     types: tuple[str, ...]
     repeat: int = 0
-    event: str | None = None  # None without an event or in older files; confidence intervals are then clustered by item
+    # None if the item has no event, and in older files. Confidence intervals are then clustered by item.
+    event: str | None = None
     # False if only the paper's scoring counts the response as wrong; reports do not count such responses as errors.
     wrong: bool = True
     evidence: tuple[dict[str, object], ...] = ()

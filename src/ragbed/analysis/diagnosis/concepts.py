@@ -20,7 +20,7 @@ from ragbed.analysis.diagnosis.question_terms import FRAME_ZH, STOP, YEAR, Quest
 from ragbed.analysis.diagnosis.records import Evidence
 
 _NAME = re.compile(r"(?<=[a-z0-9,] )[A-Z][a-z]\w*")  # a capitalised word within a sentence; Chinese has no capitals
-_SAME = "other"  # key of the evidence text for a difference in the sentence that contains the answer
+_SAME = "other"  # key of the evidence text if the difference is in the sentence with the answer
 _CLAUSE = re.compile(r"[,;:、。]|\band\b|\bwhile\b|而")
 _WORD = re.compile(r"[A-Za-z][A-Za-z'’-]*")
 # Words that do not change the meaning of the noun that follows them.
@@ -127,7 +127,7 @@ def _other_ordinal(terms: QuestionTerms, place: AnswerLocation) -> Difference | 
 
 def _other_name(terms: QuestionTerms, place: AnswerLocation) -> Difference | None:
     """Return the question's names if the document contains none of them, or contains another name in their place."""
-    if not terms.names or PRONOUN.search(place.sentence.folded):  # the pronoun's antecedent may be outside the excerpt
+    if not terms.names or PRONOUN.search(place.sentence.folded):  # a pronoun may refer to a name outside the excerpt
         return None
     if terms.is_absent(place.page.folded):
         return Difference(", ".join(terms.names), None, "other.unnamed")
@@ -198,7 +198,7 @@ def _inserted_zh(question: str, sentence: str, usual: Sequence[str]) -> tuple[st
     before, noun = requested.groups()
     for match in re.finditer(rf"([\u4e00-\u9fff]{{2,{_LONGEST_KIND_ZH}}})(?={noun})", sentence):
         kind = _NEUTRAL_ZH.sub("", match[1])
-        is_same_word = match[1][-1] == before  # both texts contain the same word, e.g. 火车票
+        is_same_word = match[1][-1] == before  # the question and the sentence contain the same word, e.g. 火车票
         is_known = any(kind in text for text in usual) or any(a + b in question for a, b in pairwise(kind))
         if len(kind) > 1 and not is_same_word and not is_known:
             return noun, f"{match[1]}{noun}"

@@ -15,7 +15,7 @@ from ragbed.analysis.diagnosis.question_terms import QuestionTerms, years_in
 from ragbed.analysis.diagnosis.records import Evidence
 from ragbed.text import counted
 
-FAR_TOKENS = 60  # maximum distance between subject and answer that counts as near, in words or Chinese characters
+FAR_TOKENS = 60  # distance, in words or Chinese characters, above which subject and answer count as far apart
 FAR_SENTENCES = 2  # minimum distance in sentences that counts as far; adjacent sentences are near
 
 # Pronouns that can refer to a subject named earlier.

@@ -18,7 +18,7 @@ _MAX_SHOWN = 300  # maximum number of characters to store from a passage, or fro
 
 
 def with_found_passages(stored: StoredResult) -> StoredResult:
-    """Return the episode, using the passages that its searches found as the documents of its case."""
+    """Return the episode with its case's documents replaced by the passages that its searches found."""
     found = {passage.id: passage for passage in found_passages(stored.completion)}
     documents = [
         Document(text=passage.text, stance=passage.stance or "distracts", kind=SEARCH, source=number, part=passage.part)

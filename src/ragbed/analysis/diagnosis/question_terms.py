@@ -69,12 +69,12 @@ class QuestionTerms:
     ordinals: frozenset[tuple[str, str]]
 
     def anchors_in(self, folded: str) -> list[str]:
-        """Return the question's names, years and ordinals that a normalised text contains."""
+        """Return the names, years and ordinals from the question that a normalised text contains."""
         found = self.names_in(folded) + sorted(self.years & years_in(folded))
         return found + [f"{which} {of}".strip() for of, which in sorted(self.ordinals & ordinals_in(folded))]
 
     def names_in(self, folded: str) -> list[str]:
-        """Return the question's names that a normalised text contains."""
+        """Return the names from the question that a normalised text contains."""
         return [name for name in self.names if _has_name(folded, name, self.lang)]
 
     def is_absent(self, folded: str) -> bool:

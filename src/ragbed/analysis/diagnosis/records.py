@@ -55,10 +55,10 @@ class Evidence(Record, frozen=True, kw_only=True):
     sentence: str | None = None
     cue: str | None = None  # the words that matched, e.g. a hedge or a pronoun
     asked: str | None = None  # a qualifier in the question
-    found: str | None = None  # the word that replaces the qualifier in the sentence
+    found: str | None = None  # the word that `sentence` contains instead of the qualifier
     distance: int | None = None  # number of words (characters in Chinese) between the question's subject and the answer
     part: int | None = None  # index of the sub-question that the evidence is about
-    bound_to: int | None = None  # index of the sub-question to which the response wrongly assigns this part's answer
+    bound_to: int | None = None  # index of a different sub-question, to which the response wrongly assigns the answer
     confirmed: bool | None = None  # whether removing the suspected cause fixed the response; None if not tested
 
 
@@ -69,11 +69,11 @@ class Diagnosis(Record, frozen=True, kw_only=True):
     model: str
     repeat: int
     lang: Lang
-    event: str | None = None  # the item's event; items on the same event are not independent
+    event: str | None = None  # the item's event; items about the same event are not independent
     wrong: bool  # False if only the paper's scoring counts the trial as wrong (E8, E11)
     types: tuple[ErrorType, ...]
     evidence: tuple[Evidence, ...]
     source: Source | None  # None if the response has no answer
     said: str | None = None  # the wrong answer that the response gives
     document: int | None = None  # zero-based index of the document with the wrong answer
-    hangs_on: tuple[int, ...] | None = None  # documents whose removal changes the answer; None if not tested
+    hangs_on: tuple[int, ...] | None = None  # indexes of documents whose removal changes the answer; None if not tested

@@ -226,6 +226,6 @@ def _replace(messages: Sequence[Message], old: str, new: str) -> tuple[Message, 
 
 
 def _rename(case: Case, purpose: str, messages: tuple[Message, ...], **changes: object) -> Case:
-    # The name includes a hash of the prompt, so that a changed diagnosis never uses an outdated response.
+    # The case name includes a hash of the prompt, so that a rerun with a changed prompt never reuses an old response.
     name = f"{case.case},{purpose},prompt={hash_messages(messages)[:12]}"
     return structs.replace(case, case=name, messages=messages, **changes)

@@ -32,7 +32,7 @@ _NAME_EN = re.compile(
     rf"[\"“]([^\"”\n]{{2,80}})[\"”]|{_NAME}(?: (?:(?:of|the|de|del|la|for|in|on|at|to|and|a|an) ){{0,2}}{_NAME})*"
 )
 _CUT_ZH = re.compile(rf"[^\u3400-\u9fff·A-Za-z0-9]+|{FRAME_ZH}")
-_INSIDE_ZH = re.compile("[\u3400-\u9fff]{1,3}")  # a word from the question that can also be part of a name
+_INSIDE_ZH = re.compile("[\u3400-\u9fff]{1,3}")  # a short word from the question that may connect two parts of a name
 _TITLE_ZH = re.compile("《([^》]+)》")
 _TELLING = 100  # smallest count that also matches with a different unit, e.g. 331张 for 331票
 _SHARED_ZH = 2  # minimum number of adjacent characters that count as repeated from the question

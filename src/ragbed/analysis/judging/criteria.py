@@ -100,8 +100,8 @@ def _starred(  # noqa: PLR0913 - what differs between criteria
     name: str, asks: str, applies: Callable[[Case], bool], render: Callable[[Case, str], str],
     read: Callable[[str], bool], *, rule: str, then: str | None = None,
 ) -> Criterion:  # fmt: skip
-    # A judged metric from the paper, with its flaws: the response is not delimited, any verdict is allowed, and the
-    # temperature is the default.
+    # A judged metric from the paper, reproduced with its flaws: the response is not delimited, any verdict is allowed,
+    # and the temperature is the default.
     prompt = starred.prompt_hash(f"{name.removeprefix('code.')}.md")
     return Criterion(name, asks, applies, render, read, prompt, rule=rule, then=then, temperature=1.0)
 

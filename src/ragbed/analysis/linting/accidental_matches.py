@@ -15,7 +15,7 @@ from ragbed.text import plain, spaceless
 # Maximum number of documents to read from the start of a dataset. This covers each RGB file completely, or about 30 MB
 # of a larger file.
 _MOST_DOCUMENTS = 20_000
-_SHARE = 0.01  # maximum share of matching documents; 24 of RGB's zh_refine items and 2 zh_int items exceed it
+_SHARE = 0.01  # maximum share of other items' documents that match an answer; 24 zh_refine and 2 zh_int items exceed it
 
 
 @dataset_rule(

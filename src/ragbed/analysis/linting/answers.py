@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from ragbed.analysis.linting.rules import Fault, View, rule
 from ragbed.schema import Answer, Item, Lang
 
-SHORT = {1: "≤1", 2: "≤2", 3: "≤3"}  # names of the definitions, by maximum answer length in characters
+SHORT = {1: "≤1", 2: "≤2", 3: "≤3"}  # names of the rule's definitions, keyed by maximum answer length in characters
 
 # Most Chinese personal names have three characters and no numeral. They match by chance as rarely as a long English
 # word, unlike e.g. 三十人.
@@ -16,8 +16,8 @@ _HAN_NAME = re.compile(r"(?!.*[零〇一二三四五六七八九十两])[\u4e00-
 _DIGITS_ONLY = re.compile(r"[\d.,]+")
 _DIGIT = re.compile(r"\d")
 _EDGE_MARKS = "。，；：、！？,;:!?"  # the Western full stop is omitted, because abbreviations end with one
-# Separators of a list within one string. Commas are not included, because English uses them in dates and place names,
-# and Chinese in titles.
+# Characters that separate list entries within one string. English commas are not included, because dates and place
+# names contain them. Full-width Chinese commas are not included either, because titles contain them.
 _SEPARATORS: dict[Lang, re.Pattern[str]] = {
     "en": re.compile(r"[;|]"),
     "zh": re.compile(r"[;；|、]|(?<!\d),|,(?!\d)"),

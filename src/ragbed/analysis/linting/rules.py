@@ -24,7 +24,7 @@ SPACELESS = (
 )
 BOUNDARY = "boundary"  # the gold answer occurs on its own, not as part of a longer number or word
 
-_CONTEXT_CHARS = 12  # number of context characters on each side of a match, so that the excerpt fits on one line
+_CONTEXT_CHARS = 12  # number of characters to show on each side of a match; an excerpt then fits on one line
 _RGB_FIELDS: dict[Stance, str] = {"supports": "positive", "contradicts": "positive_wrong", "distracts": "negative"}
 
 
@@ -145,8 +145,8 @@ class Rule:
     meaning: str
     fix: str
     bind: Callable[[DatasetContext], Find]
-    definitions: tuple[str, ...] = ()  # variants of the rule's definition, counted separately
-    optional: bool = False  # whether the rule runs only if it is named, because it takes longer
+    definitions: tuple[str, ...] = ()  # variants of the rule's definition, whose findings are counted separately
+    optional: bool = False  # True for a slow rule, which runs only if it is selected explicitly
 
 
 def rule(

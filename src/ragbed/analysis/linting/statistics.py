@@ -14,8 +14,8 @@ from ragbed.text import bounded, holds_answer
 
 _STANCES: tuple[Stance, ...] = ("supports", "distracts", "contradicts")
 _BOTH = "supports+distracts"
-# Number of documents per question in the paper. An item with this many documents for each label is feasible at
-# every noise ratio.
+# Number of documents per question in the paper. An item with this many documents per label is feasible at every
+# noise ratio.
 _ENOUGH = 5
 _SHORT_LENGTHS = (1, 2, 3)
 _DIGIT = re.compile(r"\d")

@@ -81,7 +81,7 @@ def decided_for(cell: Cell, decided: Iterable[DecidedInterval]) -> list[DecidedI
 
 
 def narrow_cells(cells: Iterable[Cell], decided: Sequence[DecidedInterval], alpha: float) -> Iterator[Cell]:
-    """Yield the cells, with their intervals narrowed to agree with a run's decisions (see `runs.decided`)."""
+    """Yield the cells, narrowing their confidence intervals to agree with a run's decisions (see `runs.decided`)."""
     for cell in cells:
         estimate, found = cell.estimate, decided_for(cell, decided)
         if not found or estimate.value is None or estimate.low is None or estimate.high is None:
@@ -143,7 +143,7 @@ class CellBuilder:
         return difference_sequence(moved, counts, self.alpha)
 
     def fixed(self, interval: Interval) -> Interval:
-        """Return an interval; in a monitored run, omit the bounds, because they assume a fixed number of questions."""
+        """Return an interval; in a monitored run, set its bounds to NaN, as they assume a fixed number of questions."""
         return interval if self.alpha is None else Interval(interval.value, math.nan, math.nan)
 
     def moved(self, first: Mask, second: Mask, values: Floats) -> tuple[Floats, Ints]:
@@ -155,7 +155,7 @@ class CellBuilder:
     def resampled(
         self, metrics: Sequence[str], parts: Sequence[tuple[Mask, Floats]], statistic: Statistic
     ) -> list[Cell]:
-        """Return statistics, with bootstrap intervals, of the score sums and the trial counts of all parts."""
+        """Return statistics of all parts' score sums and trial counts, with bootstrap intervals."""
         rows, counts = self.trials.sums(*parts)
         intervals = [UNDEFINED] * len(metrics)
         if len(rows):

@@ -20,7 +20,7 @@ from ragbed.analysis.statistics.trend import clustered_slope
 from ragbed.testbeds.conflict import STRENGTHS
 
 PRIORS = ("right", "wrong", "none")
-_UNKNOWN = -1  # prior of a question without closed-book responses
+_UNKNOWN = -1  # used instead of an index into PRIORS for questions without closed-book responses
 _BEYOND = 1.0  # assumed distance of an undefined flip point from the nearest ratio, so that resamples can be ordered
 
 

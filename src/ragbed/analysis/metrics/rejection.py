@@ -29,7 +29,8 @@ def _without_evidence(builder: CellBuilder, mask: Mask) -> Iterator[Cell]:
     trials, correct, refused = builder.trials, builder.score("correct"), builder.score("refused")
     yield builder.rate("refusal_recall", mask, refused)
     refusals = mask & (refused == 1)
-    if builder.track == "robust" and refusals.any():  # share of refusals with the required sentence (Rej/Rej*)
+    if builder.track == "robust" and refusals.any():
+        # The share of refusals that contain the required sentence (Rej/Rej* in the paper).
         yield builder.rate("format_adherence", refusals, trials.score("refused", "paper"))
     right = correct * (1 - refused)
     yield builder.rate("correct_without_evidence", mask, right)

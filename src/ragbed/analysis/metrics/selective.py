@@ -15,7 +15,7 @@ from ragbed.analysis.metrics.trial_columns import Mask
 from ragbed.analysis.statistics.rates import Interval
 from ragbed.analysis.statistics.selective import ConfidentAnswers
 
-RISK = 0.05  # maximum risk for the reported coverage
+RISK = 0.05  # maximum risk (share of wrong answers) at which coverage is reported
 BINS = 10  # number of bins in the reliability diagram
 _TESTBEDS = ("noise", "rejection", "integration")
 

@@ -19,7 +19,7 @@ from ragbed.analysis.statistics.binomial import Floats
 Mask: TypeAlias = NDArray[np.bool_]
 Ints: TypeAlias = NDArray[np.int64]
 
-TRACKS = ("robust", "code", "paper")  # prefixes of score names; scores on the robust track have no prefix
+TRACKS = ("robust", "code", "paper")  # scoring tracks; `code` and `paper` are also prefixes of score names
 
 
 class TrialGroup(NamedTuple):
@@ -37,7 +37,7 @@ class TrialColumns:
 
     key: TrialGroup
     items: tuple[str, ...]  # item names, indexed by item number
-    kinds: tuple[tuple[str, str], ...]  # testbed and distractor condition of each kind, indexed by kind number
+    kinds: tuple[tuple[str, str], ...]  # testbed and distractor condition of each kind of trial, indexed by kind number
     scores: dict[str, Floats]  # scores by full name; NaN if there is no verdict
     item: Ints
     cluster: Ints
@@ -195,7 +195,7 @@ def group_trials(trials: Iterable[Scored], largest: int = 0) -> list[TrialColumn
 
 
 class TrialGroups:
-    """Groups trials that arrive one by one, keeping only their columns.
+    """Assigns trials to groups as they arrive one by one, keeping only their columns.
 
     Args:
         largest: Maximum number of planned trials per cluster and condition; 0 if unknown.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import scipy  # loads scipy.special, which takes 0.2 s, on first use
+import scipy  # `scipy.special` is loaded on first use, because loading it takes 0.2 s
 from numpy.typing import NDArray
 
 from ragbed.analysis.statistics.rates import LEVEL, Interval, check_rate

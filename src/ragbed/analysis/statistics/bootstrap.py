@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import numpy as np
-import scipy  # loads scipy.special, which takes 0.2 s, on first use
+import scipy  # `scipy.special` is loaded on first use, because loading it takes 0.2 s
 from numpy.typing import ArrayLike, NDArray
 
 from ragbed.analysis.statistics.binomial import Floats
 from ragbed.analysis.statistics.rates import LEVEL, Interval, student
 
-# Maps totals (…, columns) to values (…, statistics). Undefined values are NaN.
+# A function that maps totals of shape (…, columns) to values of shape (…, statistics). Undefined values are NaN.
 Statistic = Callable[[Floats], Floats]
 
 REPLICATES = 10_000

@@ -20,7 +20,9 @@ _REACH, _NODES_A, _NODES_B = 3.5, 15, 29
 _TENTH = 1.2816  # distance between the median and the 90th percentile of a normal distribution, in standard deviations
 _PRIOR_ITEMS = 10  # weight of the priors on the spreads, in items; without priors, five items would give a spread of 0
 _STRETCH = 2.0  # maximum factor by which the scale changes per step; without a limit, equal models would drift apart
-_FAR_A, _FAR_B = 5.0, 10.0  # maximum absolute means of log(a) and b; beyond them, items no longer distinguish models
+# Maximum absolute values of the means of log(a) and b, where a is the discrimination of an item and b its difficulty.
+# Beyond them, items no longer distinguish between models.
+_FAR_A, _FAR_B = 5.0, 10.0
 
 Numbers = NDArray[np.float64]
 
@@ -50,7 +52,7 @@ class _Population:
 
     mean: float
     spread: float
-    prior: float  # prior standard deviation of the mean around 0; large, so that it matters only without data
+    prior: float  # prior standard deviation of the mean around 0; large, so that the prior matters only without data
     usual: float  # prior value of the spread
     far: float  # maximum absolute value of the mean; the spread is at most half of this value
 

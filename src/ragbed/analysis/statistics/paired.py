@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy  # loads scipy.special, which takes 0.2 s, on first use
+import scipy  # `scipy.special` is loaded on first use, because loading it takes 0.2 s
 from numpy.typing import ArrayLike, NDArray
 
 from ragbed.analysis.statistics.binomial import Floats, clopper_pearson, probabilities, sign_test
@@ -17,11 +17,11 @@ _EXACT_SUMS = 1_000_000  # maximum number of distinct sums to enumerate
 _EXACT_STEPS = 20_000_000  # maximum number of additions for the exact distribution on a lattice, about 20 ms
 _DENOMINATOR = 10_000  # maximum common denominator of the differences, e.g. 60 for means of 2 to 6 verdicts
 # Number of hypothetical changes of ±1 that are pooled with the observed changes to estimate the squared change of the
-# two added questions (see `_moments`). It was chosen by simulation: with 1, coverage drops to 83% if only a few
-# ten-question events change.
+# two added questions (see `_moments`). It was chosen by simulation: with a value of 1, coverage drops to 83% if
+# only a few events with ten questions each change.
 _FULL_CHANGES = 16
-_BISECTIONS = 80  # number of bisection steps, which makes the saddlepoint exact to the last digit
-_CENTRAL = 0.01  # deviate below which the normal approximation is used
+_BISECTIONS = 80  # number of bisection steps, enough to compute the saddlepoint to the last digit
+_CENTRAL = 0.01  # standard normal deviate below which the normal approximation is used
 _ROUNDING = 1e-9  # maximum rounding difference between sums that are mathematically equal
 
 
@@ -134,7 +134,7 @@ def _saddlepoint_flips(sizes: Floats, flips: NDArray[np.int64], observed: float,
     total = float(sizes @ flips)
     if observed >= total - _ROUNDING:  # all differences have the same sign
         return math.ldexp(2.0, -int(flips.sum()))
-    tail = observed - unit  # sums are two units apart
+    tail = observed - unit  # continuity correction; adjacent sums are two units apart
 
     def excess(tilt: float) -> float:
         return float((sizes * np.tanh(tilt * sizes)) @ flips) - tail

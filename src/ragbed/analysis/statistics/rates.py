@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 LEVEL = 0.95
 ALPHA = 0.05
-# Factor for the degrees of freedom, chosen by simulation. With 4, gates fail too often if two or three events have many
-# questions.
+# Factor for the degrees of freedom, chosen by simulation. With a factor of 4, gates fail too often if two or three
+# events have many questions.
 _SATTERTHWAITE = 2.5
 
 

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
-import scipy  # loads scipy.special, which takes 0.2 s, on first use
+import scipy  # `scipy.special` is loaded on first use, because loading it takes 0.2 s
 from numpy.typing import ArrayLike, NDArray
 
 from ragbed.analysis.statistics.binomial import Floats

@@ -20,7 +20,7 @@ from ragbed.analysis.statistics.binomial import Floats
 from ragbed.analysis.statistics.rates import ALPHA, UNDEFINED, Interval
 
 STAKES: Floats = np.geomspace(0.01, 0.95, 12)
-_STEPS = 40  # number of bisection steps, which makes the bounds accurate to 1e-12
+_STEPS = 40  # number of bisection steps, enough to compute the bounds with an error below 1e-12
 _MOST = 10_000_000  # maximum number of questions to consider
 
 

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
-import scipy  # loads scipy.special, which takes 0.2 s, on first use
+import scipy  # `scipy.special` is loaded on first use, because loading it takes 0.2 s
 from numpy.typing import ArrayLike
 
 from ragbed.analysis.statistics.binomial import Floats
 from ragbed.analysis.statistics.rates import LEVEL, Interval, clustered_wilson
 
-_DRAWS = 20_000  # number of random draws, which gives a standard error of about 0.01 for the quantile
+_DRAWS = 20_000  # number of random draws, enough for the quantile to have a standard error of about 0.01
 
 
 def clustered_bands(rows: ArrayLike, counts: Sequence[int], level: float = LEVEL) -> list[Interval]:
@@ -39,7 +39,7 @@ def clustered_bands(rows: ArrayLike, counts: Sequence[int], level: float = LEVEL
 
 
 def _largest_deviate(hits: Floats, trials: Floats, times: Floats, level: float) -> float:
-    """Return the quantile of the largest absolute value among normal deviates that are correlated like the rates."""
+    """Return the quantile of the maximum absolute value of normal deviates with the same correlations as the rates."""
     shares = (times @ hits) / (times @ trials)
     moved = hits - shares * trials
     covariance = (moved * times[:, None]).T @ moved

@@ -6,7 +6,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-import scipy  # loads scipy.special, which takes 0.2 s, on first use
+import scipy  # `scipy.special` is loaded on first use, because loading it takes 0.2 s
 from numpy.typing import ArrayLike
 
 from ragbed.analysis.statistics.rates import LEVEL, UNDEFINED, Interval, student

@@ -61,7 +61,8 @@ class Quality(Struct, frozen=True, kw_only=True):
     passages: int
     families: dict[str, tuple[Measure, ...]]
     steps: dict[str, tuple[int, int]] = {}  # numbers of input and output records, by build step
-    samples: tuple[tuple[str, str, str], ...] = ()  # check, question, and answer or rejection reason for each sample
+    # For each sample: "accepted" or the failed check, the question, and the answer or the reason for the rejection.
+    samples: tuple[tuple[str, str, str], ...] = ()
 
     @property
     def failed(self) -> list[Measure]:

@@ -96,7 +96,7 @@ class PoolMeasures:
 
 
 def _distance(lengths: list[int], lang: Lang) -> float:
-    """Return the divergence of these passage lengths from RGB's, using bins with similar numbers of RGB passages."""
+    """Return the divergence of the passage lengths from RGB's, using bins with similar numbers of RGB passages."""
     edges = list(_RGB_LENGTHS[lang])
     bins = Counter(str(edges[min(sum(length > edge for edge in edges), len(edges) - 1)]) for length in lengths)
     return divergence(bins, {str(edge): count for edge, count in _RGB_LENGTHS[lang].items()})

@@ -12,7 +12,7 @@ from ragbed.builder.quality.measure import Measure, MeasureSpec, QualityGate, co
 from ragbed.schema import Passage
 from ragbed.text import guess_lang, split_sentences
 
-_REPEATED = 3  # minimum number of pages that share a boilerplate sentence; two pages may quote the same text
+_REPEATED = 3  # a sentence on at least this many pages counts as boilerplate; two pages may quote the same text
 _MIN_CHARS = 12  # minimum number of characters in a boilerplate sentence; shorter ones ("Read more.") repeat by chance
 _NONE = "RGB's data has no URLs"
 

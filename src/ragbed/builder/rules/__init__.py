@@ -1,4 +1,4 @@
-"""Write questions with rules instead of a model: patterns for dates, numbers, names, quotations and definitions.
+"""Write questions with rules instead of a model, using patterns for dates, numbers, names, quotations and definitions.
 
 To support another language, write a function that yields facts from a title and a text, and add one line to WRITERS.
 """
@@ -17,7 +17,7 @@ from ragbed.builder.rules.whole_values import is_whole_value
 from ragbed.schema import Article, Lang
 
 GENERATOR = "rules"  # name used in a recipe in place of a model
-_MAX_CHARS = 20_000  # maximum number of characters in a part of a text, about 3,000 words
+_MAX_CHARS = 20_000  # maximum number of characters per part of a long text, about 3,000 words
 _MAX_PARTS = 25  # maximum number of parts to read per text
 WRITERS: dict[Lang, Callable[[str, str], Iterator[Fact]]] = {"en": find_english_facts, "zh": find_chinese_facts}
 

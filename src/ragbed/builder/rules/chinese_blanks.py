@@ -23,7 +23,7 @@ _TIME = rf"(?:{_DAY}|{_MONTH}|{_YEAR})"
 _FRONT = re.compile(rf"(?P<time>{_TIME})(?:，|(?={_HAN}))")
 _INNER = str.maketrans("《》“”", "〈〉‘’")  # replaces quotation marks inside a quoted title
 _SIZES = (14, 90)  # minimum and maximum length of a sentence in characters
-_MAX_TITLE = 40  # maximum number of characters in a title that a question can contain
+_MAX_TITLE = 40  # maximum length, in characters, of a title in a question
 _NAMED = r"(?:(?![有是为于由在被的和与及向把将从至了以对或等])[\u4e00-\u9fff])"  # a character allowed in a name
 _PLACE = "镇市县村山河湖岛省区寺塔桥窑"
 # Words at the start of a clause whose subject is in another sentence.
@@ -40,14 +40,14 @@ _UNSURE = re.compile(
     "将(?!军|领)|拟|计划|预计|预测|可能|或许|也许|大概|大约|约|左右|近(?=[\\d一二三四五六七八九十百])|超过|超(?=\\d)|逾|至少|最多|不足|不到|将近|接近|多达|以上|以内|以下|上下|不超过|有余|出头|开外|不等|不过(?=\\d)|光景|突破|站上|破(?=\\d)|传说|相传|据传"
     "|据说|有望|估计|估算|认为|希望|如果|尚未|没有|未能|并非|否认|初步|届时|建议|一说|或说|曾称|提出|提议|要求"
 )
-# Sentences about events that may happen several times, without details that identify one of them.
+# Sentences that describe a recurring event but do not identify a single occurrence of it.
 _REPEATED = re.compile("喷发|^.{2,6}于[^，]{5,12}举[行办]。")
 _COUNTED = (
     "平方公里|平方千米|平方米|立方米|公里|千米|厘米|毫米|海里|米|公顷|亩|公斤|千克|毫克|克|斤|吨|兆瓦时|兆瓦|千瓦时|千瓦|瓦|分贝|摄氏度|小时|分钟|秒|天|周年|万元|元|欧元|美元|英镑"
     "|日元|人次|册次|人|名|位|个百分点|个月|个小时|个工作日|个|张|件|册|卷|部|台|辆次|辆|架|所|家|栋|块|条|座|项|种|头|只|株|棵|户|间|层|篇|枚|艘|节|级|场|支|套|封|幅|处|对|口|眼"
     "|孔|根|通|尊|坛|班|顶|围|包|粒|丛|副|趟|例|盆|盘|页|单位|单|门|朵|度|次(?!列车|航班|特快|动车|快车|班[车次船]|夜[航班车]|车|船|轮渡)|集|首|轮|箱|桶|幢|匹|颗|段|届学生|毫升|升|票|起|本|盏|份|把|扇|袋|瓶|盒|罐|束|公顷|岁|道|片|点位|％|%"
 )
-# Chinese numerals from eleven upwards, without approximate ones such as 七八十.
+# Chinese numerals from eleven upwards, excluding approximate ones such as 七八十.
 _DIGIT = "[一二两三四五六七八九]"
 _NUMERAL = (
     rf"(?:{_DIGIT}?十{_DIGIT}|{_DIGIT}十|{_DIGIT}百(?:零{_DIGIT}|{_DIGIT}十{_DIGIT}?)?|{_DIGIT}千(?:{_DIGIT}百)?"
@@ -57,7 +57,7 @@ _COUNT = re.compile(
     rf"(?<![\d.,第年月届号、:：/／一二两三四五六七八九十百千几数或—~～-])(?<!\d[分时米元点])(?<!\d\s)(?<!小时|男子|女子|零下)"
     rf"(?P<value>\d{{1,3}}(?:,\d{{3}})+[万亿]?|\d+(?:\.\d+)?[万亿]?|{_NUMERAL}(?!块))(?P<unit>{_COUNTED})(?![多余来半几出上起或\d次级村镇乡县市街路巷桥沟湾山岭河])(?!（[^）]*\d|[/／]\d|（[组套件只个份台人][）、/])(?!置信)"
 )
-# Words that refer to the past, and days without a year that neither start nor end a period.
+# Words that indicate a past event, and dates that have no year and do not start or end a period.
 _PAST = re.compile("了|已|曾|才|发生|去世|逝世|通过|揭晓|落幕|闭幕|启用|通车|施行|正式|倒|塌")
 _DAYS = re.compile(r"(?<![\d年至到前—–-])\d{1,2}月\d{1,2}日(?![前至到—–-]|之前|以前|左右|上下)")
 _MONEY = frozenset({"元", "万元", "欧元", "美元", "英镑", "日元"})
@@ -70,26 +70,26 @@ _PERSON = re.compile(
 _INSTRUCTION = (
     "(?:取(?!得|消)|加入|放入|倒入|把|先|拨打|服用|每[次日]服|按[下住]|插入|切[成勿]|静置|保持|注意|避免|勿|不要)"
 )
-# Matches sentences that contain no news agency or photo credit and do not start with a fragment.
+# Matches sentences that contain no news agency credit or photo credit and do not start with a fragment.
 _FORM = re.compile(
     r"(?!.*(?:[ \u3000]{2}|[\u4e00-\u9fff）][ \u3000]+[\u4e00-\u9fff]|记者[｜（ ]|摄 |图片来源|日电|讯[ （])"
     r"|[\d.]+[%％]，)"
     r"[^“”：？！…|\[\]_]+。"
 )
-_SHORT_QUOTE = re.compile("“([^“”，。？！；：]{1,12})”(?!的?(?:他|她|[\u4e00-\u9fff]{0,4}说))")  # a name or a term
+_SHORT_QUOTE = re.compile("“([^“”，。？！；：]{1,12})”(?!的?(?:他|她|[\u4e00-\u9fff]{0,4}说))")  # quoted name or term
 _LABEL = re.compile(r"(?!问|时间|地点|电话)[\u4e00-\u9fff]{1,6}：")  # matches a heading before a sentence
 _EXCERPT = (14, 80)  # minimum and maximum number of characters in a sentence quoted as an excerpt
 _MIN_DIGITS = 3  # minimum number of digits in a number that is hard to guess
 _MIN_HAN = 9  # minimum number of Han characters in a quoted sentence, not counting the value
-_MIN_TITLE_HAN = 4  # minimum number of Han characters in a title that identifies a text
-# Short titles that many texts have.
+_MIN_TITLE_HAN = 4  # minimum number of Han characters that a title needs to identify a text
+# Endings of titles that are too generic to identify a text, e.g. 公告.
 _COMMON_TITLE = re.compile(
     "(?:纪要|公告|通知|报告|说明|日志|指南|问答|手册|目录|启事|讣告|简介|须知|规则|清单|来信|新闻|笔记|通报|总结|记录|介绍|[:：])$"
 )
 
 
 class _Blank(NamedTuple):
-    """A value in a sentence, the question word that can replace it, and the words that ask for it if left blank."""
+    """A value in a sentence, a question word that can replace it, and the words that ask for it if it is left blank."""
 
     word: str
     ask: str

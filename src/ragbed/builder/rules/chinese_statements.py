@@ -7,7 +7,7 @@ import re
 from ragbed.builder.rules.chinese_words import SURNAMES
 
 _HAN = r"[\u4e00-\u9fff]"
-# Signs of plans, guesses, opinions, instructions and reported speech, anywhere in the sentence.
+# Words anywhere in a sentence that indicate a plan, guess, opinion, instruction or reported speech.
 NOT_STATED = re.compile(
     "将(?!军|领)|今后|往后|拟|计划|预[计测想期]|可能|可望|或许|也许|大概|有望|估[计算]|认为|希望|如果|若|建议|原[定计本]|最初|设想|方案|算法|按[^，。]{0,12}计[，。]"
     "|听说|传[闻言]|自称|假[设如]|宣传|号称|据称|笔误|有误|误[写作为]|质疑|推[测断]|初[定步]|暂定|打算|准备|有意|不排除|或[将为可]|设计(?=[日年]|值|能力|寿命|时速|容量)|定[于在]|"
@@ -17,7 +17,7 @@ NOT_STATED = re.compile(
     "|呼吁|倡[议导]|动议|提[案请]|草案|征求意见|讨论稿|待[批定审议]|[未没]定|承诺|许诺|答应|保证(?!金)|规划(?![局院师馆处科])|预备|商议|讨论是否|主张|初[报核稿]|核[减查]后|试图|谈判|协商中|洽谈|要(?=把|在明|到明)"
     "|原稿|上一?[期版](?:目录|手册|公告|通知|写|的)|旧版|以[^，。]{0,12}为准|测算|推算|有[^，。]{0,8}反[馈映]|需(?=[增补])|[二两]者取|孰[高低]|前一稿|第一版把"
 )
-# Words that join a part of a list or of a sentence to the part before it.
+# Words that join a list item or a clause to the previous one.
 _JOINING = re.compile(
     "以及|及(?!格|第)|和(?![平田谐睦县顺龙静硕林布政记泰丰])|并(?!非|购|列|州)|而(?!立)|或(?!许)|且|与(?!会)|还有|加上|外加"
 )
@@ -31,8 +31,8 @@ _DENIED = re.compile(
     rf"(?:(?:{_HAN}{{2,6}}|{_HAN}·{_HAN}{{1,6}})(?:（[^）]*）)?[：:\s\u3000]+)?“?(?:不对|不是的|错了|胡说|瞎说"
     rf"|[他她你您这那]{_HAN}{{0,8}}?(?:不对|不准|不正确|不属实|不是这样|不是这么|错|胡说|瞎说))"
 )
-_MAX_BEFORE = 400  # maximum number of characters to read before a sentence
-_NEXT = 2  # number of paragraphs after a statement to search for a contradiction
+_MAX_BEFORE = 400  # maximum number of characters to search in the text before a sentence
+_NEXT = 2  # number of paragraphs to check for a contradiction after a statement
 _SPEAKER = re.compile(rf"(?P<who>{_HAN}{{1,6}}?)(?:（[^）]*）|\([^)]*\))?(?:[：:][\s\u3000]*|[\s\u3000]+)(?=\S)")
 _ASKING = re.compile("记者|主持|采访|受访|受访者|提问|旁白")
 _FIRST_PERSON = re.compile("我|咱|俺")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-# General nouns that can end a name, and that can also refer back to such a name on their own.
+# General nouns that can end a name and can also be used alone to refer back to it.
 NOUNS = (
     "大桥|隧道|医院|公司|集团|银行|学校|大学|研究院|研究所|研究中心|中心|博物馆|图书馆|俱乐部|合作社|电台|乐团"
     "|交响乐团|火山|水库|大坝|铁路|地铁|机场|风电场|仓库|古堡|古城|公园|国家公园|啤酒厂|工厂|盐场|矿|湖|岛|山|河"
@@ -13,7 +13,7 @@ NOUNS = (
     "|音乐节|科技馆|实验室|天文台|灯塔|索道|合唱团|剧团|农场|林场|瀑布|冰川|半岛|湾|科考船|渡轮|报社|杂志社|文化节|联赛|制片厂|书院"
     "|镇|市|县|省|村|城|队|制药|生物|能源|航空|汽车|保险|软件|物流|食品|乳业|玻璃|仪器|号"
 )
-# Nouns of at least two characters, because a single character such as 山 may end a personal name.
+# Exclude single characters such as 山, which may end a personal name.
 LONG_NOUNS = "|".join(noun for noun in NOUNS.split("|") if len(noun) > 1)
 ROLES = (
     "桥梁专家|专家|建筑师|设计师|工程师|教师|护士|医生|儿科医生|化学家|物理学家|动物学家|植物学家|天文学家"

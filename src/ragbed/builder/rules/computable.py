@@ -17,7 +17,7 @@ _MAX_NUMBERS = 8  # maximum count of numbers to combine per question
 _WHOLE = Decimal(100)
 _QUOTED = re.compile(f"“([^“”]*{BLANK}[^“”]*)”")  # the sentence that a question quotes
 _SHARE = re.compile(r"%|％|\bper ?cent\b")
-# Patterns for a duration as the answer, and for times or durations in the question, whose difference may be the answer.
+# If the answer is a duration and the question contains two times or durations, their difference may be the answer.
 _DURATION = re.compile(r"[\d.]+ ?(?:秒|分钟|小时|s\b|sec|min|h\b|hours?\b)")
 _TIMES = re.compile(
     r"\d{1,2}[:：]\d{2}|\d+小时\d+分|\d+分(?:钟)?\d+秒|\d+[时点]\d+分"
@@ -68,7 +68,7 @@ def _shares(text: str, lang: Lang) -> list[Decimal]:
 
 
 def _sums(numbers: list[Decimal]) -> set[Decimal]:
-    """Return the sums of two, three or all numbers, and each number minus one, two or all others."""
+    """Return the sums of two, three or all numbers, and the results of subtracting one, two or all others from each."""
     total = sum(numbers, Decimal())
     pairs = {one + other for one, other in combinations(numbers, 2)}
     found = (

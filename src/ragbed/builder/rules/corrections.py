@@ -6,7 +6,7 @@ import re
 
 from ragbed.schema import Lang
 
-# Words in a sentence that corrects or denies a statement in the same text or in an earlier version.
+# Words in a sentence that corrects or denies a statement in the same text or in an earlier version of it.
 _CORRECTION: dict[Lang, re.Pattern[str]] = {
     "en": re.compile(
         r"\b(?:corrections?|corrected|errat(?:um|a)|corrigend\w+|misprint\w*|typos?|typing error|in error|incorrect\w*"
@@ -27,7 +27,7 @@ _SENTENCE = re.compile(r"[^.!?。！？\n]+(?:\.(?=\S)[^.!?。！？\n]+)*[.!?�
 _NUMBER = re.compile(r"\d[\d,.]*\d|\d")
 _MIN_DIGITS = 2  # minimum number of digits in a number that is compared without its unit
 _HEADING = re.compile(r"(?m)^(?:(?P<level>#{1,6})[ \t]+(?P<name>.+?)|\*\*(?P<bold>[^*\n]{2,40})\*\*)[ \t]*#*$")
-# Headings of sections that state plans, corrections or the claims of a party instead of facts.
+# Headings of sections that state plans, corrections or a litigant's claims instead of facts.
 _NO_FACTS: dict[Lang, re.Pattern[str]] = {
     "en": re.compile(
         r"\b(?:plans?|planned|next steps?|what(?:[’']s| is| comes) next|next (?:year|season|month|week)|future|outlook"
@@ -60,7 +60,7 @@ def leave_out_sections(text: str, lang: Lang) -> str:
 
 
 class Corrections:
-    """A text's sentences that correct or deny something, plus the adjacent sentences if a correction has no number.
+    """The sentences in a text that correct or deny something, plus adjacent ones if a correction has no number.
 
     Args:
         text: The text.
@@ -92,5 +92,5 @@ def _size(number: str) -> int:
 
 
 def _reach(sentence: str) -> tuple[int, ...]:
-    """Return the relative positions of the sentences that a correction may concern: only 0 if it contains a number."""
+    """Return the relative positions of the sentences that a correction may refer to: only 0 if it contains a number."""
     return (0,) if _NUMBER.search(sentence) else (-1, 0, 1)

@@ -151,7 +151,7 @@ def _fronted(clause: Clause, sentence: str, names: Names) -> Iterator[Fact]:
 
 
 def _is_clear_object(verb: str, what: str, names: Names) -> bool:
-    """Check that a verb's object is a prize (verbs of winning) or a named thing (verbs of buying or founding)."""
+    """Check that a verb's object is a prize (for verbs of winning) or a named thing (for buying or founding)."""
     words = r"(?:(?!from|of|with|by|in|for|and|to)[A-Z]?[a-z]+ ){0,3}?"
     found = re.fullmatch(rf"(?:the |an? )?{words}({NAME})", what)
     if found is None or found[1] not in names.names or not is_distinctive(found[1]) or re.search(r"\d", what):

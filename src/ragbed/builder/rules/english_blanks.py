@@ -27,8 +27,8 @@ from ragbed.builder.rules.english_words import (
 from ragbed.builder.rules.facts import BLANK, Fact
 
 _WORDS = (5, 45)  # minimum and maximum number of words in a sentence
-_MAX_TITLE = 16  # maximum number of words in a title that a question can contain
-# Minimum number of content words in a title that contains no names, or in a sentence, not counting its value.
+_MAX_TITLE = 16  # maximum length, in words, of a title in a question
+# Minimum number of content words in a title without names, and in a sentence from which the value has been removed.
 MIN_CONTENT = 3
 # Words at the start of a sentence that refer to the sentence before it.
 _OPENING = re.compile(
@@ -65,7 +65,7 @@ _FUNCTION = re.compile(
 )
 
 
-# Sentences about events that may happen several times, without details that identify one of them.
+# Sentences that describe a recurring event but do not identify a single occurrence of it.
 _REPEATED = re.compile(r"^(?:\S+ ){1,5}(?:erupted|took place|was held|were held) (?:in|on) [\w ]+\.$")
 
 
@@ -202,7 +202,7 @@ def _is_definite(found: re.Match[str], sentence: str, known: set[str], has_title
         if bare != word:
             break
     if not words:
-        return True  # a name or a number follows the article
+        return True  # a name or a number follows "the"
     after = rest[len(" ".join(words)) :]
     if re.match(
         rf" of | (?:{_ENDING})\b(?! (?:early |late )?(?:\d|{MONTH}))| [A-Z“]|, (?:(?:an?|the|one) |{NAME},)", after

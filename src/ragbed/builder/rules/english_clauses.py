@@ -27,7 +27,7 @@ class Clause(NamedTuple):
     time: str = ""  # a time expression at the start of the sentence, e.g. "in 2019"
     is_person: bool = False
     is_thing: bool = False  # whether the text says what kind of thing the subject is
-    is_first: bool = True  # whether the clause directly follows its subject
+    is_first: bool = True  # whether this is the first clause after the subject
 
 
 _PARTICIPLES = (
@@ -167,7 +167,7 @@ _RELATIVE = re.compile(
     rf"(?P<lead>\b[\w-]+ (?:the )?)?(?P<name>{NAME}), "
     rf"(?:(?:which|who) (?P<rest>{_VERB}{_PLAIN})|(?P<short>(?:{_PARTICIPLES}) (?:in|by|on)\b{_PLAIN}))"
 )
-# Nouns before "of" and a name; a relative clause that follows describes the name, not the noun.
+# Nouns such as "owner" in "the owner of Copperhill, which opened in 1950": the relative clause describes the name.
 _BEFORE_OF = (
     rf"(?:{'|'.join(OF_KINDS)}|construction|opening|part|summit|shore|owner|member|subsidiary|outskirts|charge|director"
     r"|head|president|chairman)"

@@ -45,7 +45,7 @@ _KIND_EVIDENCE = tuple(
         rf"(?<!under )(?<!after )(?<!before )(?<!during )(?<!Under )(?<!After )(?<!Before )(?<!During )"
         rf"\b(?:[Tt]he|[Aa]n?|[Ii]ts) (?P<rest>(?:[\w-]+ ){{0,2}}?)"
         rf"(?P<kind>(?:{_OF})(?= of )|(?:{_KIND})(?! of ))(?: of)? "
-        # A preposition after the name may be part of a longer title.
+        # A name followed by a preposition and a capital letter may be only part of a longer title.
         rf"(?P<name>{NAME})(?![\w’'-])(?! (?:at|on|in|under|of|and|with|from|by|to) (?:the )?[A-Z])",
         rf"(?:^|[.”\"] )(?:The )?(?P<name>{NAME}) (?:is|was) (?:an?|the) "
         rf"(?P<rest>(?:{_ADJECTIVE},? ){{0,4}}?)(?P<kind>{_KIND})\b",
@@ -74,7 +74,7 @@ _INSIDE = re.compile(
 )
 # Abbreviated units that do not end a sentence if a number or a lower-case word follows: "3s. 6d.", "5 ft. 2 in.".
 _UNIT = re.compile(r"\d ?(?:s|d|ft|in|yds?|lbs?|oz|cwt|qrs?|st|h|hrs?|mins?|secs?|m|cm|mm|km|kg|g|ha|pp?)\.\s*$")
-# Abbreviations before a number, and abbreviations before a name.
+# Abbreviations whose full stop does not end a sentence: those before a number, and those before a name.
 _BEFORE_NUMBER = re.compile(
     r"\b(?:[Nn]os?|[Nn]r|[Vv]ols?|[Ff]igs?|[Pp]p?|[Aa]rts?|[Pp]aras?|[Cc]h|[Cc]hap|[Ss]ecs?|[Ss]ect|[Oo]p|[Cc]l|[Cc]ol|[Ll]l?|[Tt]el"
     r"|[Ee]xt|[Rr]ef|[Vv]er|[Vv]|[Cc]|[Cc]a|[Cc]irc|[Ee]d|[Ee]st|[Aa]pprox|[Mm]ax|[Mm]in|[Aa]vg|[Ii]ncl|[Ee]xcl|[Rr]m|[Ff]l"
@@ -121,7 +121,7 @@ _DENIED = re.compile(
 )
 _SPEAKER = re.compile(r"(?P<who>[A-Z][\w.’'-]*(?: [A-Z][\w.’'-]*){0,2})(?: \([^)]*\))?: ")
 _FIRST_PERSON = re.compile(r"\b(?:I|we|We|my|My|our|Our|me|us)\b")
-_NEXT = 3  # number of sentences after a statement to search for a contradiction
+_NEXT = 3  # number of sentences to check for a contradiction after a statement
 
 
 class Names:

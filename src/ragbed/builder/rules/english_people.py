@@ -64,7 +64,7 @@ def find_roles(sentence: str, names: Names, before: str) -> Iterator[Fact]:
 
 
 def find_own_roles(sentence: str, previous: Clause | None) -> Iterator[Fact]:
-    """Ask who has a role in the organisation that the previous sentence is about, e.g. from "Its director, …"."""
+    """Ask who has a role in the organisation that the previous sentence is about, as in "Its director, …"."""
     found = re.match(rf"(?:According to its|Its) {_ROLE}(?:,| is)(?: the {PEOPLE})? {_WHO}(?=[,;.]|$)", sentence)
     if found is None or previous is None or previous.is_person:
         return

@@ -37,7 +37,7 @@ _DAYS = re.compile(
     r"\b(?:[Oo]n|[Bb]y|to|until|[Ss]ince|[Bb]efore|[Aa]fter|(?:morning|afternoon|evening|night|day) of)"
     rf" (?P<value>{DAY})\b"
 )
-# Days without a year, in sentences about the past.
+# Dates without a year. They are used only in sentences about the past.
 _PAST_DAYS = re.compile(
     rf"\b(?:[Oo]n|until|[Ss]ince|[Bb]efore|[Aa]fter) "
     rf"(?P<value>\d{{1,2}} {MONTH}|{MONTH} \d{{1,2}})(?!,? \d|[–-]| and \d)\b"
@@ -78,7 +78,7 @@ _ROUGH = re.compile(r"(?:\b(?:some|say|circa|c\.|ca\.)|[~≈±]) ?$", re.IGNOREC
 _MODEL = re.compile(rf"\b[Tt]he {BLANK}(?:[,;.]| (?:was|is|are|has|had|were|costs?|weighs?|uses|can|and|or)\b)")
 # The start of a noun that says what a number counts; "a loss of 0.3 million" has no such noun.
 _NOUN = re.compile(r" (?!(?:is|was|were|are|has|had|in|of|to|by|and|or|for|from|at|on|with|as|than|but)\b)[a-z]")
-# Words before the time of an opening or a departure.
+# Words that precede a scheduled time, e.g. "opens at" or "runs until".
 _OPENS = re.compile(
     r"\b(?:opens?|closes?|starts?|ends?|begins?|leaves?|arrives?|departs?|runs?|goe?s?) (?:at|until|till|from) $"
 )
@@ -154,7 +154,7 @@ def _is_past(sentence: str, found: re.Match[str]) -> bool:
 
 
 def _is_person(found: re.Match[str], names: Names) -> bool:
-    """Check that a name is that of a person, based on a role or title, or on how the text uses the name."""
+    """Check that a name belongs to a person, based on a role or title, or on how the text uses the name."""
     has_role = re.match(r"(?:[Bb]y|[Aa]fter|[Uu]nder) ", found[0]) is None or found["role"] is not None
     is_titled = re.match(rf"{TITLES} ", found["value"]) is not None
     if _COMPANY.search(found["value"]) or ORGANISATION.search(found["value"]):

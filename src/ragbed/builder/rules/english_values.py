@@ -84,7 +84,7 @@ def find_measures(clause: Clause, sentence: str, names: Names) -> Iterator[Fact]
         if found := re.match(pattern, clause.rest):
             kind = found.groupdict().get("kind", "")
             if kind == "long" and _LASTING.search(clause.subject):
-                continue  # a "How long" question could also ask for a duration
+                continue  # a "How long" question could be read as asking for a duration
             question = ask.replace("{kind}", kind).replace("{S}", clause.subject)
             yield Fact(f"{question}?", found["value"], sentence)
 

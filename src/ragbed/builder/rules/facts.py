@@ -96,8 +96,8 @@ class Fact(NamedTuple):
     question: str
     answer: str
     sentence: str
-    # Form of the question: 0 for a complete question, 1 for a quotation that is clear on its own, 2 for one that is
-    # clear with its title, and 3 for one that refers to other sentences in the text.
+    # Form of the question: 0 for a complete question, 1 for a quotation that is clear on its own, 2 for a quotation
+    # that is clear together with the text's title, and 3 for a quotation that refers to other sentences in the text.
     rank: int = 0
 
 

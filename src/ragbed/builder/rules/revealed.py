@@ -80,7 +80,7 @@ def is_revealed(question: str, answer: str, lang: Lang) -> bool:
 
 
 def _durations(text: str, lang: Lang) -> Iterator[Decimal]:
-    """Yield the time spans between a text's dates (in days, weeks, months, years) and times (in minutes, hours)."""
+    """Yield the time spans between a text's dates (in days to years) and between its times (in minutes and hours)."""
     found = FoldedResponse(fold(text, lang)).dates
     parts = list(dict.fromkeys((one.year, one.month, one.day) for one in found if one.month and one.day))[:_MAX_DATES]
     for assumed in _NO_YEAR:

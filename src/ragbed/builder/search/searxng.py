@@ -15,7 +15,7 @@ from ragbed.errors import UsageError
 
 _LANGUAGES = {"en": "en", "zh": "zh-CN"}
 _RANGES = {"day": 1, "month": 28, "year": 365}  # minimum number of days in each range
-_COUNT = 10  # approximate number of results per page, which depends on the configured engines
+_COUNT = 10  # approximate number of results per page; the exact number depends on the configured engines
 
 
 class _Result(Struct):

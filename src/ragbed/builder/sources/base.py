@@ -15,7 +15,7 @@ from ragbed.io.http import PASSING
 from ragbed.schema import Reject
 from ragbed.text import storable_name
 
-STEP = "articles"  # name of the step in its reject records
+STEP = "articles"  # name of this build step in reject records
 _STATUS = re.compile(
     r"\bthe server (?:answered|returned HTTP) (\d{3})\b"
 )  # matches error messages about a page or about the robots.txt file of its host

@@ -41,7 +41,7 @@ class ForbiddenAddress(OSError):
     """Raised when a connection to a blocked address is attempted."""
 
     def __init__(self) -> None:
-        # The message must not contain the address, because errors with equal texts are merged across addresses.
+        # The message does not contain the address, so that errors for different addresses can be merged.
         super().__init__(
             errno.EACCES, "the URL leads to an address that is not public, or to a port other than 80 and 443"
         )

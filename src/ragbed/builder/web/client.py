@@ -1,4 +1,4 @@
-"""Send GET requests to public addresses only, one at a time per host and with limits. Failures raise `FetchFailed`."""
+"""Send GET requests to public addresses only, one at a time per host. Failures raise `FetchFailed`."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class Client:
             headers={"User-Agent": USER_AGENT, "Accept-Encoding": ACCEPT_ENCODING},
             cookie_jar=aiohttp.DummyCookieJar(),
             auto_decompress=False,
-            trust_env=False,  # a proxy would hide the server's address from the check; this also ignores .netrc
+            trust_env=False,  # a proxy would bypass the check of the server's address; this also ignores .netrc
         )
         return self
 

@@ -28,7 +28,7 @@ _ISO_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _FRONT_MATTER = re.compile(r"\A---\n(.*?)\n---\n", re.DOTALL)
 
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
-# XML elements with the text of a Word paragraph, and functions that return the text.
+# XML elements that make up the text of a Word paragraph, and functions that return their text.
 _WORD_TEXT: dict[str, Callable[[Any], str]] = {
     f"{_WORD}t": lambda node: node.text or "",
     f"{_WORD}tab": lambda _: "\t",

@@ -44,7 +44,7 @@ class ReaderLimits:
 
 
 class _Child:
-    """A child process that starts with the first document and restarts whenever it has exited."""
+    """A child process that is started for the first document and restarted whenever it has exited."""
 
     def __init__(self, bounds: ReaderLimits) -> None:
         self._bounds = bounds
@@ -56,7 +56,7 @@ class _Child:
         used = self._process is not None
         reading = await self._try(job)
         if reading.outcome == "memory":
-            await self.stop()  # the process's memory may be fragmented
+            await self.stop()  # use a new process for the next document, because memory may be fragmented
         return await self._try(job) if reading.outcome == "crashed" and used else reading
 
     async def _try(self, job: bytes) -> ReadResult:

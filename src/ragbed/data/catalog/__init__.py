@@ -26,7 +26,7 @@ from ragbed.text import storable_name
 
 
 class CatalogFile(Struct, frozen=True):
-    """A file of a catalogue entry; `pin` is the file's hash (see `ragbed.io.pins`), or empty for a bundled file."""
+    """A file in a catalogue entry; `pin` is the file's hash (see `ragbed.io.pins`), or empty for a bundled file."""
 
     name: str
     pin: str = ""
@@ -121,7 +121,7 @@ CATALOG: dict[str, CatalogEntry] = {
 }
 
 _FILES = (".jsonl", ".json", ".ndjson", ".parquet")  # dataset file suffixes; a URL without one is a folder
-_MAX_SHOWN = 5  # maximum number of a folder's files to list in a message
+_MAX_SHOWN = 5  # maximum number of files to list per folder in a message
 _UNKNOWN_LICENCE = "unknown licence; state this when you redistribute the data"
 _PACKAGE = Path(__file__).parent.parent
 # Folders for use by other programs, keyed by program name.

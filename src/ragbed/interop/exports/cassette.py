@@ -39,7 +39,7 @@ from ragbed.runs.store import NOTE, RECORD, CallKey, StoredResult, open_store
 from ragbed.runs.trials import kind_of_error, without_billing
 from ragbed.schema import Case
 
-# The runs and files to export from a run's folder. Other files are not exported.
+# Patterns for the nested runs and the files to export from a run's folder.
 _RUNS = (f"{JUDGES}/*", f"{DIAGNOSES}/**")
 _FILES = ("labels.jsonl", f"{DIAGNOSES}/*.jsonl")
 
@@ -106,12 +106,13 @@ def _write_run(cassette: CassetteWriter, run: ExportedRun, folder: str, written:
     known = [model for model in store.models().values() if run.model in (None, model[0])]
     models = tuple(sorted(known) if run.canonical else known)
     model_numbers = {name: number for number, (name, _) in enumerate(models)}
-    # Keep the order of the cases so that the run can be resumed, unless equal runs must produce identical bytes.
+    # Keep the order of the cases so that the run can be resumed. In a canonical export, sort the cases by name, so that
+    # equal runs produce identical files.
     case_numbers = {case.case: number for number, case in enumerate(store.cases(by_name=run.canonical))}
     sent = {name: body for name, body in store.sent().items() if name in model_numbers}
     served = {name: names for name, names in store.served().items() if name in model_numbers}
-    # A monitored run's decisions depend on the order in which responses arrived, so equal runs may have different
-    # decisions.
+    # A monitored run's decisions depend on the order in which responses arrived, so they may differ between otherwise
+    # identical runs.
     decided = [] if run.canonical else [one for one in read_conditions(store) if one.model in model_numbers]
     part = RunPart(
         folder=folder, settings=store.settings(), models=models, cases=len(case_numbers), sent=sent, served=served,

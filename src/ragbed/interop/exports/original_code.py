@@ -66,7 +66,7 @@ class _Condition:
 
 
 def write_folder(run: ExportedRun, folder: Path) -> Written:
-    """Write the result files for each model and dataset, for all conditions that the original code supports."""
+    """Write the result files for each model and dataset, covering all conditions that the original code supports."""
     written = Written("trials", leaves_out=True)
     names = _FileNames(run.store.settings(), dict(run.store.models().values()))
     conditions: dict[str, _Condition] = {}

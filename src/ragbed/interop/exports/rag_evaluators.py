@@ -100,7 +100,7 @@ def _given_contexts(case: Case) -> list[_Context]:
 
 @dataclass
 class _Contexts:
-    """Collects the contexts of trials, and counts trials without reported contexts and passages not in the corpus.
+    """Collects the contexts of trials, and counts passages not in the corpus and trials without reported contexts.
 
     Attributes:
         unreported: Trials whose system does not report the retrieved passages.

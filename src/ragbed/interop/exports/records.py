@@ -24,7 +24,7 @@ from ragbed.runs.sharding import key_of
 from ragbed.runs.trials import trial_line
 
 Keyed: TypeAlias = Iterator[tuple[str, Record]]
-_GROUP_ROWS = 100  # number of rows per row group, which is low because many shards are open at once
+_GROUP_ROWS = 100  # number of rows per row group; kept low because many shards are open at once
 
 
 class _Identified(msgspec.Struct):

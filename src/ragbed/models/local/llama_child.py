@@ -20,7 +20,7 @@ _BATCH_TOKENS = 512
 def main() -> None:
     """Serve requests until standard input is closed."""
     answer = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # redirect library output, which the parent could mistake for the URL
+    os.dup2(2, 1)  # redirect library output to stderr, because the parent reads the URL from stdout
     settings = json.loads(sys.stdin.readline())
     import xllamacpp  # type: ignore[import-untyped]  # noqa: PLC0415 - slow to import
 
@@ -28,8 +28,8 @@ def main() -> None:
         server = xllamacpp.Server(parameters(xllamacpp.CommonParams(), settings))
     except RuntimeError:
         sys.exit(1)  # llama.cpp has already printed the reason
-    # The parent may already have exited. An exception would stop the interpreter while server threads are running,
-    # which can block forever, so this process always exits with os._exit.
+    # Ignore the error raised if the parent has already exited: an uncaught exception would shut down the interpreter
+    # while server threads are running, and the shutdown could block forever.
     with suppress(BrokenPipeError):
         answer.write(json.dumps(server.listening_address) + "\n")
         answer.flush()
@@ -44,7 +44,7 @@ def parameters(params: Any, settings: dict[str, Any]) -> Any:  # noqa: ANN401 - 
     params.n_parallel = settings["slots"]
     params.n_batch = _BATCH_TOKENS
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = settings["threads"]
-    params.cache_ram_mib = 0  # prompts are sorted, so only the last prompt is worth caching
+    params.cache_ram_mib = 0  # prompts are sorted, so caching more than the last prompt would not help
     params.warmup = False
     params.verbosity = _ERRORS_ONLY
     # Other users on this machine must not be able to use the server.

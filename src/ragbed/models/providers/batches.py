@@ -266,7 +266,7 @@ class AnthropicBatches(BatchService):
         """Find candidates by creation time and size, wait for each to end, and compare its result IDs with the key."""
         for candidate in await self._candidates(since, count, known):
             batch, pause = await self.look(candidate), 1.0
-            while not batch.is_over:  # the request IDs are available only in the results
+            while not batch.is_over:  # the request IDs are not available until the batch has ended
                 await asyncio.sleep(pause)
                 batch, pause = await self.look(candidate), min(_MAX_PAUSE_S, 1.5 * pause)
             if any(result.id.startswith(f"{key}-") for result in await self.results(batch)):

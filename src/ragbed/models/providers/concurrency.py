@@ -14,7 +14,7 @@ _MIN_GAIN = 1.1
 # A lower concurrency is kept if at least this share of the previous throughput remains.
 _MAX_LOSS = 0.95
 # At first, throughput is measured over as many responses as there are concurrent calls, for a quick start. After the
-# first failed trial, it is measured over twice as many responses and at least one second, because responses come in
+# first failed trial, it is measured over twice as many responses and at least one second, because responses arrive in
 # bursts.
 _LONG_ROUND, _LONG_ROUND_S = 2, 1.0
 # If at least this share of the calls time out, the server is considered overloaded, and the concurrency is reduced.

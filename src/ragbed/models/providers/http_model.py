@@ -228,7 +228,7 @@ class HttpModel(ABC):
 
 
 def _header_secrets(headers: Mapping[str, str]) -> list[ApiKey]:
-    """Return header values as secrets. If a header's name suggests no secret, its value is hidden only in messages."""
+    """Return header values as secrets. Values of headers without a secret-like name are hidden only in messages."""
     return [ApiKey(value, in_messages_only=not _SECRET_HEADER.search(name)) for name, value in headers.items()]
 
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 # After a refusal, the rate is set to this share of the accepted rate, so that it stays below the limit for a few
 # seconds.
 _CUT = 0.96
-# Initial relative growth of the rate per second. Every four seconds, the rate reaches an unchanged limit again and one
-# or two calls are refused, about 1% of the calls at 50 calls per second. Lower rates grow by 1/2,500 per call, so that
-# refusals are equally rare.
+# Initial relative growth of the rate per second. If the server's limit does not change, the rate reaches the limit
+# every four seconds, and one or two calls are refused: about 1% of the calls at 50 calls per second. Lower rates grow
+# by 1/2,500 per call, so that refusals are equally rare.
 _GROW, _GROW_CALLS = 0.01, 2500
 # The growth doubles every time this many seconds pass without a refusal, so that the request rate is ten times as high
 # 18 s after a limit is lifted.

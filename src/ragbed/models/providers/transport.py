@@ -23,12 +23,12 @@ from ragbed.schema import Completion
 # arrive sooner.
 _SLOW_S = 2.0
 _LOOK_UP_S = 5.0
-# Maximum number of attempts if no connection has ever succeeded, because the URL is then probably wrong.
+# Maximum number of attempts if no connection has ever succeeded; in that case, the URL is probably wrong.
 _FIRST_CONNECT_ATTEMPTS = 3
 # A case that has to wait for at least this many seconds is parked, and another case is sent in the meantime.
 _PARK_S = 2.0
-# Maximum number of parked cases, as a multiple of the concurrency. The number is limited, because parked cases count as
-# sent after a crash.
+# Maximum number of parked cases, as a multiple of the concurrency. The number is limited, because after a crash,
+# parked cases count as sent.
 _MAX_PARKED = 8
 # Safety margin in seconds, because timers may fire early and no call may be sent before the time set by the server.
 _MARGIN_S = 0.01

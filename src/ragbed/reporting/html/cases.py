@@ -1,4 +1,4 @@
-"""Pack a report's cases into an index for filters and compressed blocks that the page unpacks on demand.
+"""Pack a report's cases into compressed blocks, which the page unpacks on demand, and an index for its filters.
 
 A document occurs in many cases and in their prompts, so it is stored only once per question.
 """

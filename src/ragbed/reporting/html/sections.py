@@ -156,7 +156,7 @@ def _heading(column: TableColumn, one: ReportTable, words: Locale) -> str:
 
 # Definitions of metrics that are shown in figures but not in tables.
 _OF_FIGURES = {"counterfactual": "outcomes", "position": "accuracy_by_slot", "transitions": "paths"}
-_GROUPED = {"_rate": "testbed_rate", "_gain": "testbed_gain"}  # Suffixes of metrics that share a definition.
+_GROUPED = {"_rate": "testbed_rate", "_gain": "testbed_gain"}  # Maps suffixes of metric names to shared definitions.
 _COSTS = ("calls", "tokens_in", "tokens_out", "seconds")
 
 

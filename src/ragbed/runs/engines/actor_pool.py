@@ -23,7 +23,7 @@ _MAX_ENDS = 5  # maximum number of times in a row that a worker may die without 
 # Seconds between checks for a free node, and seconds until the user is warned that there is none.
 _RETRY_S, _WARN_AFTER_S = 0.5, 60.0
 _HOLD_S = 0.02  # seconds to hold back a job for a busy worker, so that it can be sent together with other jobs
-_MAX_CALLS = 100  # maximum concurrent calls to a worker's process: one waits for results, the others send jobs
+_MAX_CALLS = 100  # maximum number of concurrent calls to a worker: one waits for results, the others send jobs
 _MAX_MESSAGE = 300  # maximum number of characters shown from a Ray message
 
 

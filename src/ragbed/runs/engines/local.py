@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from ragbed.models import ModelConfig
     from ragbed.models.base import Model
 
-_ALONE_S = 1.0  # approximate start-up time of a process in seconds; shorter tasks finish sooner in this process
-_AHEAD = 3  # maximum number of running and queued jobs per process, to limit memory
+_ALONE_S = 1.0  # approximate start-up time of a process in seconds; shorter tasks finish sooner without a new process
+_AHEAD = 3  # maximum number of running and queued jobs per process, to limit memory use
 Job = TypeVar("Job")
 Result = TypeVar("Result")
 
@@ -43,7 +43,7 @@ class LocalEngine:
         """Apply a function to jobs and yield the results in order; see `Engine`."""
         remaining, spent_s = iter(jobs), 0.0
         for job in remaining:
-            started = time.process_time()  # CPU time, because more processes would not help on a busy machine
+            started = time.process_time()  # measure CPU time, because other programs would increase the wall time
             result = work(job)
             spent_s += time.process_time() - started
             yield result

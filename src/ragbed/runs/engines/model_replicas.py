@@ -14,8 +14,8 @@ from ragbed.schema import Case, Completion
 if TYPE_CHECKING:
     from ragbed.runs.engines.actor_pool import ActorPool
 
-# Name suffixes of the environment variables to send to the workers: keys and URLs. Workers use their own values for all
-# other variables.
+# Environment variables whose names end with one of these suffixes (keys and URLs) are sent to the workers. For all
+# other variables, workers use their own values.
 _CARRIED = (
     "_API_KEY",
     "_BASE_URL",

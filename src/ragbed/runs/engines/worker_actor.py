@@ -18,7 +18,9 @@ from ragbed.errors import RagbedError
 from ragbed.runs.engines.base import Worker
 
 _GATHER_S = 0.005  # seconds to wait for more results after the first, because results often arrive in bursts
-_GATHER_SPARE_S = 0.5  # maximum seconds to wait if jobs are queued; results for half of the queue end the wait earlier
+# If jobs are queued, wait up to this many seconds for more results, or until half as many results as queued jobs have
+# arrived.
+_GATHER_SPARE_S = 0.5
 _QUIET_S = 20.0  # seconds without a result after which a worker reports its unfinished jobs
 
 
@@ -45,7 +47,7 @@ class FinishedJob(NamedTuple):
 
 
 class WorkerUpdate(NamedTuple):
-    """A running worker's report. If no job finishes for a while, `held` contains the numbers of the worker's jobs."""
+    """A running worker's report. If no job finishes for a while, `held` contains the worker's job numbers."""
 
     room: int
     ended: list[FinishedJob]
@@ -94,7 +96,7 @@ class WorkerActor:
             self._tasks[number] = asyncio.create_task(self._do(number, job))
 
     async def take(self, opened: int) -> WorkerUpdate:
-        """Return finished jobs as soon as there are any or, if none finishes for a while, the numbers of all jobs.
+        """Return finished jobs as soon as there are any or, if none finishes for a while, all job numbers.
 
         Args:
             opened: The number of the latest opening known to the caller; results from earlier openings are discarded.

@@ -24,8 +24,8 @@ BREAK = {"en": lazy(rf",? and (?={_ASKING})|[,;] (?={_ASKING})"), "zh": lazy("[,
 _WORD = lazy(r"[\u4e00-\u9fff]|[a-z]{3,}|[0-9]+")
 _AND = {"en": lazy(r",? and (?:the )?|, (?:the )?"), "zh": lazy("以及|[、和与及跟]")}
 _LIMIT_ZH = lazy("[的是在有,。?:;]|分别|各|什么|哪|谁|多少")
-_LONGEST_ITEM = 8  # maximum number of characters in the first or last item of a list in a Chinese question
-_STEM = 4  # number of leading letters that related words share, e.g. melting and melts
+_LONGEST_ITEM = 8  # maximum length, in characters, of the first and last list items in a Chinese question
+_STEM = 4  # words that share this many leading letters count as related, e.g. melting and melts
 _NEAR = 8  # distance in characters at which the weight of a word is halved
 _FAR = 10_000
 _FUNCTION_WORDS = words(

@@ -61,7 +61,7 @@ _ONCE_BELIEVED = lazy(
     r"(?:thought|believed|assumed|supposed|presumed|rumou?red|considered)\b[^.]{0,60}$",
     r"[原曾本]经?以为[^。]{0,20}$",
 )
-# Answers that can also be negations.
+# Words that can be either an answer or a negation.
 _NO = frozenset({"no", "不", "无", "否"})
 _NONE = frozenset({"none", "nothing", "没有"})
 _COMPLETE_ANSWER = lazy(r" ?(?:[^\w\s-](?! ?[0-9])|- |\n|$)| (?:they|it|he|she|we|there) ")
@@ -111,7 +111,7 @@ _MIGHT_NOT = lazy(
     r"[\"')]*[,.;]? (?:but |or |and )?(?:it |that |he |she |they )?(?:might|may|could)(?: just as well"
     r"| equally)? not\b|[\"')]*, or (?:maybe )?not\b|[^.\n]{0,6}\.? i wouldn't (?:put money|bet)"
 )
-# Patterns for a doubt or a refutation in the next sentence.
+# Patterns that match an expression of doubt or a refutation after an answer.
 _OR_WAS = lazy(
     r"[\"')]*[,. ]*or (?:was|is|were) (?:that|it|he|she|they)\b|[\"')》]*[,.。?]+(?:还是|抑或|要么)",
 )
@@ -159,7 +159,7 @@ _CONTRADICTS = (
 
 
 def is_plain(terms: Terms) -> bool:
-    """Return whether a response contains no negation, hedging or attribution, so that all mentions are assertions."""
+    """Return whether a response has no negation, hedging or attribution, in which case all mentions are assertions."""
     return terms.isdisjoint(_SIGNALS)
 
 

@@ -46,7 +46,7 @@ _STARTERS = words(
     "just even still yet once given considering looking going early late later next last several other such same "
     "please let although whether whereas early final short official officials newspapers reports experts people someone"
 )
-# Words for missing information, such as Unknown and Insufficient; at the start of a sentence, they are not names.
+# Words that indicate missing information, e.g. Unknown or Insufficient. At the start of a sentence, they are not names.
 _NEGATIVE = lazy(
     "^(?:(?!united$)(?:un|in|im|non)[a-z-]*(?:ed|able|ible|ain|ive|ete|ate|ent|own|sure|clear|told)|none|nothing"
     "|nobody|nowhere|neither|cannot|unable|null|nil|zero|absent|beyond|silent|pass|missing|impossible)$"

@@ -20,7 +20,7 @@ class Date(NamedTuple):
     end: int
 
     def matches(self, wanted: Date, known: Date | None = None) -> bool:
-        """Return whether the date agrees with the wanted date and is at least as precise.
+        """Return whether the date agrees with the expected date and is at least as precise.
 
         Args:
             wanted: The expected date.

@@ -14,9 +14,11 @@ from ragbed.scoring.robust.name_patterns import MIDDLE_NAME
 from ragbed.scoring.robust.reader import ResponseReader
 from ragbed.scoring.robust.tokens import FALSE, TRUE, Token
 
-# Thresholds for the log odds of the true answer. Between them, a response with another candidate is `unsure`.
+# Thresholds for the log odds of the true answer. Between them, a response that also mentions another candidate is
+# `unsure`.
 ACCEPTED, REJECTED = 0.5, -0.3
-MIN_CHANCE = 0.1  # minimum probability of the true answer at which a response that gives both answers is unsure
+# A response that gives both the true and the false answer is `unsure` if the true one has at least this probability.
+MIN_CHANCE = 0.1
 
 
 class Decision(NamedTuple):
@@ -58,7 +60,8 @@ def decide(reader: ResponseReader, refusal: float, *, is_copy: bool) -> Decision
         has_false = gives_both or false > chance / 2
         evidence = _evidence(reader, has_false, has_false)
         return Decision([true if has_false else []], reader.false if has_false else [], evidence, is_contested=True)
-    # If the true answer is missing, an asserted false answer counts as given, even if it is attributed to a document.
+    # If the true answer is missing, an asserted false answer counts as the response's answer, even if the response
+    # attributes it to a document.
     is_repeated = not true and any(
         reader.status(each, reader.false, reader.rivals) == "asserted" for each in reader.false
     )

@@ -104,7 +104,7 @@ def mention_features(tokens: Sequence[Token]) -> list[tuple[str, set[str]]]:
 
 
 def _classes_by_sentence(tokens: Sequence[Token], wanted: set[int]) -> dict[int, tuple[str, ...]]:
-    """Return, for each wanted sentence, features for its own token classes and for those of all other sentences."""
+    """Return, for each requested sentence, features for its own token classes and for those of all other sentences."""
     classes: dict[int, set[str]] = {}
     for token in tokens:
         if token.classes:

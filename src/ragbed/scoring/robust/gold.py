@@ -103,7 +103,7 @@ def prepare(
 def _read_answers(
     question: str, answer: Answer, fake: Answer | None, lang: Lang
 ) -> tuple[Gold, str, frozenset[object]]:
-    """Return the prepared answers (still without rivals), the folded question, and all forms of the answers."""
+    """Return the prepared answers (rivals are not set yet), the folded question, and all forms of the answers."""
     folded = fold_question(question, lang)
     slots = tuple(_slot(aliases, folded, lang) for aliases in answer)
     fakes = tuple(_slot(aliases, folded, lang) for aliases in fake or ())

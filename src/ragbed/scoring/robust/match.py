@@ -27,14 +27,14 @@ _TITLES = words(
 _GIVEN = re.compile(r"\b((?:[A-Z]|[^\W\d_A-Za-z])\w+)[ ·・•]$")
 _MEASURES = frozenset(BASES) | {base for base, _ in BASES.values()}
 _DIGITS = re.compile("[0-9]+")
-# Words and characters in numbers that are not plain digits, e.g. a dozen, two and a half million, 1 1/2, 10^5, 肆拾捌.
+# Words and characters that occur in numbers such as 'a dozen', 'two and a half million', 1 1/2, 10^5 and 肆拾捌.
 _OTHER_FORMS = FORMAL_SIGNS | {"dozen", "hundred", "half", "quarter", "quarters", "/", "^"}
 _APPROXIMATELY = re.compile(
     r"(?:\b(?:about|around|roughly|approximately|approx\.|some|circa|close to"
     r"|(?P<above>just over))|(?P<below>\b(?:nearly|almost|just (?:under|below))|近)|[~≈约]|差不多|大概) ?[$€£¥]?$"
 )
 _APPROXIMATE = words("about around roughly approximately approx nearly almost some circa just close ~ ≈ 约 近 差 概")
-_ROUNDED_DIGITS = range(3, 16)  # numbers of significant digits allowed when rounding; fewer would be too imprecise
+_ROUNDED_DIGITS = range(3, 16)  # allowed numbers of significant digits in a rounded number; fewer are too imprecise
 _LOOSEST = 2
 _MIN_ROUNDED = 1000  # smallest gold number that a response may round
 _YEAR_TO_DAY = re.compile(r", ?(?:on (?:the )?)?| on (?:the )?")  # text between a year and a day of that year
@@ -246,7 +246,7 @@ def _quantities(slot: GoldSlot, gold: Gold, response: FoldedResponse) -> Iterato
 
 
 def _is_rounded(found: Quantity, wanted: set[tuple[Decimal, str]], gold: Gold, response: FoldedResponse) -> bool:
-    """Return whether a number is marked as approximate and equals a wanted number rounded to at least three digits."""
+    """Return whether a number is marked as approximate and equals an expected one rounded to at least three digits."""
     about = _APPROXIMATELY.search(response.text, max(0, found.start - 16), found.start)
     digits = len(found.value.normalize().as_tuple().digits) if about else 0
     if about is None or digits not in _ROUNDED_DIGITS:
@@ -274,7 +274,7 @@ def _sums(measures: set[tuple[Decimal, str]], response: FoldedResponse) -> Itera
 
 
 def _are_compatible(found: str, wanted: str, gold: Gold) -> bool:
-    """Return whether two units are compatible, so that the same number in either unit is a match."""
+    """Return whether two units are compatible, i.e. whether the same number in either unit is a match."""
     if "%" in (found, wanted):
         return found == wanted or (gold.asks_percentage and "" in (found, wanted))
     if not found or not wanted or are_same(found, wanted):

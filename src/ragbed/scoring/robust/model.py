@@ -81,7 +81,7 @@ def read_phrases(tokens: Sequence[Token], lang: Lang) -> Phrases:
 
 def _score_sentence(sentence: Sequence[Token], lang: Lang) -> tuple[float, float]:
     """Return a sentence's error-flag and refusal scores, normalised so that long sentences have no advantage."""
-    known: dict[str, tuple[float, float]] = {}  # a feature counts once per sentence
+    known: dict[str, tuple[float, float]] = {}  # keyed by feature, so that each feature counts only once per sentence
     previous = START
     for token in sentence:
         if found := known_features(lang, previous.text, previous.classes, token.text, token.classes):
@@ -100,7 +100,7 @@ def sentence_length(sentence: Sequence[Token]) -> float:
     return math.sqrt(max(1, len(sentence)))
 
 
-@lru_cache(maxsize=65_536)  # Most word pairs occur in many responses, and most of their features have no weight.
+@lru_cache(maxsize=65_536)  # The same word pairs occur in many responses.
 def known_features(
     lang: Lang, before: str, classes_before: tuple[str, ...], word: str, classes: tuple[str, ...]
 ) -> dict[str, tuple[float, float]]:

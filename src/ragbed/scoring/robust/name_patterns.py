@@ -19,8 +19,8 @@ _LAST_WORD = lazy(r"(?:^|[ -])([a-z]{3,})(?<!ss)$")
 # Words whose plural means something else.
 _NO_PLURAL = words("arm custom draw force good mean new saving spectacle wood")
 _ONLY_HAN = lazy("[\u4e00-\u9fff]+")
-_MIN_PHRASE_ZH = 6  # minimum number of characters in a Chinese phrase that is matched with gaps
-_LONGEST = 15  # maximum number of digits in a number that is also matched in words
+_MIN_PHRASE_ZH = 6  # Chinese phrases with at least this many characters also match with gaps between the characters
+_LONGEST = 15  # maximum number of digits in a number that is also matched if written in words
 _MAX_STEMS = 5  # maximum number of stems in a phrase; the search time grows exponentially with this number
 _NOT_NEGATED = r"(?!(?:not|no|never|without)\b|[a-z]+n't)"
 _NEGATION = lazy(r"\b(?:not|no|never|without|nor|neither)\b|n't|[不未非没无]")
@@ -221,7 +221,7 @@ def _escape(run: str) -> str:
 
 
 def _bounded(pattern: str, first: str, last: str) -> str:
-    """Add boundaries to Latin words and numbers; Chinese has no word boundaries."""
+    """Add word-boundary anchors around Latin words and numbers; Chinese text has no spaces between words."""
     # The lookbehinds follow the first character, which makes the search faster.
     head = pattern[:1] if pattern[:1].isalnum() else ""
     any_character = "." if head else ""

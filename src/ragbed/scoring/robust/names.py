@@ -19,7 +19,7 @@ _TITLES = words(
     "writer actor "
     "actress singer painter artist poet novelist chef doctor engineer winner champion chairwoman secretary premier"
 )
-# Words that turn a name into the name of something else.
+# Words that turn a name into a different name, e.g. 'Boston' into 'Boston University'.
 _INSTITUTIONS = words(
     "university college school academy institute foundation bank air airlines airways railway railways post "
     "times herald "

@@ -25,12 +25,13 @@ _ALIKE = {
     **dict.fromkeys("\r\t\x0b\x0c*_#", " "),  # the last three characters are Markdown markup
     **dict.fromkeys("\n\x85\u2028\u2029", "\n"),
     "，": ", ",  # unlike an ASCII comma (1,313), this comma is never part of a number
-    # Parts of numbers: 1½ becomes 1 1/2, and 10⁵ becomes 10^5.
+    # Fractions and exponents: 1½ becomes 1 1/2, and 10⁵ becomes 10^5.
     "½": " 1/2",
     "¼": " 1/4",
     "¾": " 3/4",
     **{character: f"^{digit}" for character, digit in zip("⁰¹⁴⁵⁶⁷⁸⁹⁻", "01456789-", strict=True)},
-    # The characters ² and ³ are kept for units (km²). In numbers (10²), these unassigned characters replace them.
+    # The characters ² and ³ are kept in units (km²). In numbers (10²), they are first replaced with these unassigned
+    # characters.
     "\u2072": "^2",
     "\u2073": "^3",
     # Letters whose stroke Unicode does not treat as an accent.
@@ -50,7 +51,7 @@ _GAPS: dict[Lang, re.Pattern[str]] = {
 }
 _EXPONENT = lazy("(?<=[0-9⁰¹⁴⁵⁶⁷⁸⁹⁻])[²³]+")
 _EXPONENT_SIGNS = str.maketrans({"²": "\u2072", "³": "\u2073"})
-_ASCII = frozenset(map(chr, [*range(0x20, 0x7F), *b"\t\n\r"]))  # each of these folds to one character
+_ASCII = frozenset(map(chr, [*range(0x20, 0x7F), *b"\t\n\r"]))  # each of these characters folds to one character
 _HAN = range(0x3400, 0xA000)
 # Characters that OpenCC replaces although they are in GB2312, the standard set of simplified characters.
 REPLACED_IN_GB2312 = "乾吒夥後徵拚捱摺於榘菸薹袷醣麴麽"

@@ -20,7 +20,7 @@ _SMALL = {word: number for number, word in enumerate(_UNITS)} | {
     word: 10 * number for number, word in enumerate(_TENS, start=2)
 }
 _LARGE = {"dozen": 12, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
-# Fractions that follow a number, and fractions before words such as 'a million'.
+# Fractions that follow a number ('two and a half'), and fractions that precede one ('half a million').
 _TAILS = {" and a half": "0.5", " and a quarter": "0.25", " and three quarters": "0.75"}
 _SHARES = {"half": "0.5", "(?:a |one )?quarter of": "0.25", "three quarters of": "0.75"}
 # English number words, except 'one', which is rarely a number.
@@ -37,7 +37,7 @@ ENGLISH = lazy(
 _DIGITS = {character: number for number, character in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2, "俩": 2}
 SIGNS = frozenset("零〇一二两三四五六七八九十百千万亿")
 _SIGNS_OF_DIGIT = {"2": "2二两俩"} | {str(number): f"{number}{han}" for han, number in _DIGITS.items() if number > 2}
-# The numerals used in cheques and contracts. They count only in sequences before a unit: 伍佰 is also a name.
+# The numerals used in cheques and contracts. They count only in sequences before a unit, because 伍佰 is also a name.
 _FORMAL = dict(zip("壹贰叁肆伍陆柒捌玖拾佰仟", "一二三四五六七八九十百千", strict=True))
 FORMAL_SIGNS = frozenset(_FORMAL)
 _UNITS_ZH = "".join(sorted({form[0] for form in UNITS if form[0] >= "\u4e00"}))

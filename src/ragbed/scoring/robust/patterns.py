@@ -18,7 +18,7 @@ _QUANTIFIERS = frozenset("?*+{")
 
 
 def terms_of(text: str) -> Terms:
-    """Return the Latin words and the characters of a folded text."""
+    """Return the Latin words and the characters in a folded text."""
     return frozenset([*text, *(text.translate(_NO_LETTER).split() if text.isascii() else _WORD.findall(text))])
 
 
@@ -93,7 +93,7 @@ NOT_RIGHT = r"not (?:\w+ )?" + any_of(
     "correct true right accurate factual credible plausible believable genuine reliable valid trustworthy realistic "
     "a_(?:valid|real|genuine|credible|believable|plausible) the_(?:correct|right|actual|true|real)"
 )
-# Words for texts of any kind, and for their statements.
+# Words that denote a text of any kind or a statement in a text.
 SOURCES = any_of(
     "documents? docs? passages? texts? sources? articles? snippets? excerpts? extracts? context materials? reports? "
     "pieces? "
@@ -111,7 +111,7 @@ FALSE_ZH = any_of(
     "错误 不正确 不准确 不属实 有误 不符 失实 不实 误植 误记 误写 误传 笔误 写错 印错 记错 弄错 搞错 错的 谬误 讹误 "
     "不可信 不足为凭 不足为信 站不住脚 不可能正确 不可能是真 虚构的 是假的 不可能的"
 )
-# Words for texts of any kind, longer ones first.
+# Chinese words that denote a text, a part of a text or its author.
 SOURCES_ZH = any_of(
     "文档 文中 文章 文本 文字 文献 资料 材料 原文 上文 上下文 段落 片段 报道 报告 新闻稿? 稿件 稿中 公告 年报 "
     "说明书 宣传册 册子 手册 传记 百科 词条 食谱 "

@@ -84,7 +84,8 @@ _STOP = words(
 _PHRASES = {"per cent": "%", "percenta": "%", "year old": "year", "years ol": "year"}
 _DEGREES = frozenset({"degree", "degrees", "deg", "°"})
 _FIRST_CHARACTERS = frozenset(unit[0] for unit in UNITS)
-# Text between the ends of a range, and words before two numbers that are a change or a score instead of a range.
+# `_TO` matches the text between the two ends of a range. `_CHANGED` matches words that introduce a change or a score
+# instead of a range.
 _TO = lazy(r" to | ?[~至到] ?|(?P<dash>-)|(?P<both> and )")
 _CHANGED = lazy(
     r"(?:\b(?:from|won|wins?|lost|loses?|beats?|scored?|voted?|by|defeat\w*|drew|draw|ratio|tally)\b[^.;]{0,24}"
@@ -97,7 +98,7 @@ _SCALE_AFTER = lazy("thousand|million|billion|万|亿")
 _RANGE_REACH = 40  # maximum number of characters to examine before a range
 _MAX_RATIO = 10  # maximum ratio of the upper end of a range to its lower end
 _FIRST_YEAR, _LAST_YEAR = 1000, 2100
-# Units of durations, the number of smaller units in a larger unit, and the text between and around durations.
+# Units of time, and the number of smaller units in each larger unit.
 _DURATIONS = frozenset({"year", "month", "week", "day", "hour", "minute"})
 _SIZES = {
     ("year", "month"): 12,
@@ -185,7 +186,7 @@ def _are_duration(text: str, first: Quantity, second: Quantity) -> bool:
         return False
     if not JOINED.fullmatch(text, first.end, second.start):
         return False
-    # 一天8小时 means eight hours a day.
+    # 一天8小时 means eight hours a day, not one day and eight hours.
     is_joined = text[first.end] in "零又 ," or text[first.start] != "一"
     return is_joined and text[first.start - 1 : first.start] not in _PER and _RATE_AFTER.match(text, second.end) is None
 

@@ -20,10 +20,11 @@ from ragbed.scoring.robust.tokens import FALSE, RIVAL, TRUE, UNRECORDED, Token, 
 
 _WORD = lazy("[a-z]{2}")
 _PLACE = lazy(r"(?i)\b(?:where|city|town|village|place|venue|location|capital)\b")
-_LISTED = lazy(r",? (?:and|or) |, (?!in |on |by |at )")  # continues a list of places, unlike 'Munich, Germany'
+# Matches text that continues a list of places. 'Munich, Germany' alone is not a list.
+_LISTED = lazy(r",? (?:and|or) |, (?!in |on |by |at )")
 _HAN = lazy("[\u4e00-\u9fff]")
 _RESULT = lazy(r"\b(?:goals?|points?|votes?|voters?|seats?|scored?|runs?|sets?|games?)\b|[球票席比]|分(?!钟)")
-_MIN_SHARE_ZH = 6  # in a Chinese response, at least one in six characters is Chinese
+_MIN_SHARE_ZH = 6  # a response is Chinese if at least one in six characters is Chinese
 _ENDS = ("", ".", "。", "\n", "!")
 _QUOTES = " \n\"'(《"
 

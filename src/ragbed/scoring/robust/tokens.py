@@ -21,7 +21,7 @@ ASKED, ASKED_YEAR, OTHER_YEAR = "Q", "Y=", "Y"  # tokens for a word or a year in
 _TOKEN = lazy(r"[a-z][a-z']*(?:-[a-z']+)*|[0-9]+(?:[.,:][0-9]+)*|[.!?](?![0-9])|[,;:()\"\n-]")
 _YEAR = lazy(r"(?:1[5-9]|20)[0-9]{2}")
 _ENDS = frozenset(".!?。\n;")
-STEM = 5  # number of leading letters that related words share, e.g. nominated and nominees
+STEM = 5  # words that share this many leading letters count as related, e.g. nominated and nominees
 _FUNCTION_WORDS = words(
     "the a an of in on at to for by is was were are did do does who what when where which how many much and or with "
     "from has have had that this it its as be been not"

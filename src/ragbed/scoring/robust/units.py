@@ -78,7 +78,7 @@ _FORMS: Final = {
     "thing": "个 家 座 所 处 项 条 种 场 届 层 门 篇 首 支 届 集 本 块 把 颗 轮 局 盘 排",
 }
 
-# Units by the word or sign that denotes them.
+# Units, keyed by the words and signs that denote them.
 UNITS: Final = {form: unit for unit, forms in _FORMS.items() for form in forms.split()}
 
 # For each unit, its base unit and the conversion factor.
@@ -103,7 +103,7 @@ BASES: Final = {
     "gw": ("w", "1000000000"),
 }
 
-# Currency codes by the word that precedes 'dollar'.
+# Currency codes, keyed by the words before 'dollar'.
 DOLLARS: Final = {
     **dict.fromkeys(("us", "u.s.", "american"), "usd"),
     "australian": "aud",

@@ -26,7 +26,7 @@ _ABOUT = lazy(
     r"^(?:about|approximately|approx\.|around|roughly|nearly|almost|circa|some|~|≈|大约|约|将近|接近|近) ?"
     r"(?=[0-9$€£¥a-z零一二两三四五六七八九十])"
 )
-_MIN_CENTURY = 12  # earliest century to write as '1100s'; '100s' and '1000s' can also be indefinite numbers
+_MIN_CENTURY = 12  # earliest century with a variant such as '1100s'; '100s' and '1000s' can also be indefinite numbers
 _MAX_RANGE = 64  # maximum number of characters in an alias that is searched for a range; longer aliases take too long
 _CENTURY = lazy(r"^(?:the )?([0-9]{1,2})(?:st|nd|rd|th) century$")
 _RANGE = lazy(r"^([^至到~-]*[0-9][^至到~-]*?) ?(?:至|到|~|-|–|—| to ) ?([^至到~-]*[0-9][^至到~-]*)$")

@@ -31,7 +31,7 @@ _ANNOUNCED = lazy(
     r"|答案(?:是|为|:|：) ?(?![未不无沒没信暂尚并資资文:：])[\w《]"
 )
 _MIN_FLAG_TOKENS = 2  # minimum number of tokens in an English response that flags an error; one word is too vague
-_MIN_COPIED_LENGTH = 40  # minimum number of characters in a document that counts as copied if a response contains it
+_MIN_COPIED_LENGTH = 40  # documents with fewer characters do not count as copied, even if a response contains them
 
 
 class VerdictEvidence(NamedTuple):

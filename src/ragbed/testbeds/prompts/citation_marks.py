@@ -14,7 +14,7 @@ from typing import NamedTuple
 from ragbed.text import split_sentences
 
 _NUMBER = r"(?:(?:documents?|docs?|sources?|no\.?|文档|资料|来源|文献)\s*|[#^])?(?:\d{1,9}|第\s*\d{1,9}\s*[篇份号])"
-_TO = r"[-‐-―−－~～〜至到]"  # hyphens, dashes and tildes in both widths, and the Chinese words for "to"
+_TO = r"[-‐-―−－~～〜至到]"  # half-width and full-width hyphens, dashes and tildes, and the Chinese words for "to"
 _NUMBERS = rf"{_NUMBER}(?:\s*(?:{_TO}|[,;，、；]|and|&|和)\s*{_NUMBER})*"
 _SQUARE = rf"\s?[\[［【〔]\s*({_NUMBERS})\s*[\]］】〕]"
 # Round brackets are also used for enumerations, so they count as citations only at the end of a clause.

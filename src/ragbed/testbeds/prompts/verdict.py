@@ -10,7 +10,7 @@ import msgspec
 from ragbed.errors import MALFORMED_JSON
 
 # The rest of the line is part of the match, so that "VERDICT: yes or no" is not a verdict. A line that starts with ">"
-# or "|" is a quotation, because the text to judge is shown with "|" before each line.
+# or "|" is treated as a quotation: the text to judge is shown with "|" before each line.
 _LINE = re.compile(r"^(?![ \t]*[>|])[^\w\n]*verdict[^\w\n]*?[:：](.*)$", re.IGNORECASE | re.MULTILINE)
 _BLOCK = re.compile(r"^[ \t]*(```|~~~)[^`\n]*$(.*?)(?:^[ \t]*\1[ \t\r]*$|\Z)", re.MULTILINE | re.DOTALL)
 _DECORATION = " \t\r\"'“”‘’*_`[]()（）<>.。!！"  # characters to strip from both ends of a verdict

@@ -57,7 +57,7 @@ class SearchCondition(Struct, frozen=True):
     size: int | None = None
 
     def choose(self, item: Item) -> list[Passage]:
-        """Return an item's passages that are included in the corpus.
+        """Return those of an item's passages that are included in the corpus.
 
         Either a true passage or its edited version is included, never both. If the share of edited passages is not a
         whole number of pairs, the last pairs are left out.

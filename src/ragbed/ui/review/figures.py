@@ -59,7 +59,8 @@ def _tally(review: ReviewState, name: str) -> ReviewCounts:
     states = {entry.key: review.of(entry.key).state for entry in entries}
     drawn = [states[entry.key] for entry in review.queue.draw(name, review.settings.seed)]
     flagged = [states[entry.key] for entry in entries if entry.flags]
-    # A skipped item ends the sample. Otherwise, raters could make the data look better by skipping difficult items.
+    # The sample ends at the first item without a decision. Otherwise, raters could make the data look better by
+    # skipping difficult items.
     sampled = next((place for place, state in enumerate(drawn) if state not in DECIDED), len(drawn))
     wrong = sum(state in WRONG for state in drawn[:sampled])
     bound = None if not sampled else wrong / sampled if sampled == len(drawn) else upper_bound(wrong, sampled)

@@ -240,7 +240,7 @@ def _refuse_other_data(queue: ReviewQueue, path: Path, lines: Sequence[Line]) ->
         raise DataError(
             path,
             (
-                f"the file belongs to a different dataset: {was} instead of {here}. To start over, move or rename the "
-                "file. Otherwise, review the dataset that the file belongs to"
+                f"the file belongs to a review of a different dataset ({was} instead of {here}). To start a new "
+                "review, move or rename the file; to continue the earlier review, open its dataset"
             ),
         )

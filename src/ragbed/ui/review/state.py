@@ -56,7 +56,7 @@ class ReviewState:
         self._acts: dict[str, Decided] = {}
         self._by_item: dict[str, list[Decided]] = {}
         self._undone: set[str] = set()
-        self._items: dict[str, ItemState] = {}  # Cached until there is a new line about the item.
+        self._items: dict[str, ItemState] = {}  # Cached until the log has a new line about the item.
         self._raters: list[str] | None = None
 
     def add(self, lines: Iterable[Line]) -> None:

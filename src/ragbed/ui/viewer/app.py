@@ -19,7 +19,7 @@ from ragbed.ui.viewer.queries import RunQueries, TrialQuery
 from ragbed.ui.viewer.run_reader import RunReadProgress
 
 _LABEL_STATES = ("", "wanted", "done")
-_Repeat = Annotated[int, msgspec.Meta(ge=0, lt=2**31)]  # SQLite rejects integers of more than 64 bits.
+_Repeat = Annotated[int, msgspec.Meta(ge=0, lt=2**31)]  # SQLite would reject integers of more than 64 bits.
 
 
 class LabelRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -105,7 +105,7 @@ async def _label(queries: RunQueries, rater: str, request: Request) -> bytes:
     try:
         sent = msgspec.json.decode(await request.body(), type=LabelRequest)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise UsageError(f"the request is not a valid label: {error}.") from None
+        raise UsageError(f"the request does not contain a valid label: {error}.") from None
     reader, stored = find_trial(queries, ShownCall(sent.run, sent.case, sent.model, sent.repeat))
     put_label(reader.folder, stored, sent.criterion, sent.label, rater)
     return b"{}"

@@ -22,7 +22,7 @@ from ragbed.ui.viewer.run_reader import RunReader
 
 MOST_BYTES = 1_000_000  # Maximum size of an HTTP response in bytes.
 MOST_BESIDE = 7  # Maximum number of other responses to show next to the first response.
-_MOST_OTHERS = 120  # Maximum number of other trials to list for a case, and for its question.
+_MOST_OTHERS = 120  # Maximum length of each list of other trials (for the same case and for the same question).
 _PER_MODEL = 3  # Maximum number of repeats per model to show next to the case.
 # Limits on the total number of characters in all texts of one type, tried in order until the page is small enough.
 _BUDGETS = (300_000, 60_000, 12_000, 2_000)

@@ -117,7 +117,7 @@ FACETS: Mapping[str, Callable[[TrialCell], tuple[str, ...]]] = {
 
 @lru_cache(maxsize=65_536)
 def facet_values(cell: TrialCell) -> dict[str, tuple[str, ...]]:
-    """Return a cell's values for every facet, cached because every request needs them."""
+    """Return a cell's values for every facet; they are cached because every request needs them."""
     return {name: values(cell) for name, values in FACETS.items()}
 
 

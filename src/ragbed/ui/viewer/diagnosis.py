@@ -55,7 +55,7 @@ def stamp_of(run: Path) -> str:
 
 
 def read_diagnosed(run: Path) -> Iterator[Diagnosed]:
-    """Yield a run's diagnosis records that have the fields `case` and `types`.
+    """Yield a run's diagnosis records, skipping those without the fields `case` and `types`.
 
     Unknown fields, lines in other formats and overlong lines are skipped, because a newer version may write more.
     """

@@ -35,7 +35,7 @@ def spaced(text: str) -> str:
 
 def to_match(query: str) -> str | None:
     """Convert a query to an SQLite full-text expression, or return None if the query contains no words."""
-    # Only words are used, and they are quoted, so that none of them is treated as an operator.
+    # Only the query's words are used, in quotation marks, so that none of them is treated as an operator.
     parts = ['"' + " ".join(part.words) + '"' + ("*" if part.is_open else "") for part in _parse(query)]
     return " AND ".join(parts) or None
 

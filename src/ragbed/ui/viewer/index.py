@@ -107,7 +107,7 @@ def write_meta(connection: sqlite3.Connection, **notes: object) -> None:
 
 def _connect(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path)
-    # After a power failure, the last batches may be lost and are indexed again. Readers never wait for the writer.
+    # With these settings, readers never wait for the writer. Batches lost in a power failure are indexed again.
     for pragma in ("busy_timeout = 10000", "journal_mode = WAL", "synchronous = NORMAL", "cache_size = -32000"):
         connection.execute(f"PRAGMA {pragma}")
     return connection

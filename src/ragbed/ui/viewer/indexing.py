@@ -34,7 +34,7 @@ from ragbed.ui.viewer.index import open_index, read_meta, write_meta
 PIECE = 2_000  # Number of trials per transaction, which takes a few tenths of a second.
 _LOOK_EVERY_S = 0.5
 _AGAIN_AFTER_S = 5.0  # Seconds before retrying a run that could not be read.
-# Maximum number of characters to index, so that an endless response or a book-length document does not fill the disk.
+# Maximum number of characters to index from a response and from a document. Longer texts could fill the disk.
 _LONGEST_RESPONSE, _LONGEST_DOCUMENT = 20_000, 100_000
 _NO_TRIALS = [0] * (2 + len(COUNTED))
 
@@ -277,7 +277,7 @@ def _number_condition(index: sqlite3.Connection, condition: str) -> int:
 
 
 def _patterns(counts: Sequence[int]) -> Iterator[tuple[str, int, int]]:
-    """Yield the hits and trials for each score; only the robust track leaves trials unscored."""
+    """Yield the numbers of hits and trials for each score; only the robust track leaves trials unscored."""
     trials, unscored, *hits = counts
     for name, hit in zip(COUNTED, hits, strict=True):
         scored = trials - unscored if name == "correct" else trials
@@ -333,7 +333,7 @@ def _advance(kept: Kept, opened: dict[Kept, Indexer], resting: dict[Kept, float]
     except (RagbedError, sqlite3.Error, OSError) as error:
         resting[kept] = time.monotonic() + _AGAIN_AFTER_S
         if kept in opened:
-            with suppress(sqlite3.Error):  # A read-only index cannot store the problem.
+            with suppress(sqlite3.Error):  # The error cannot be stored in a read-only index.
                 opened[kept].note_problem(storable_name(str(error)))
         return False
 

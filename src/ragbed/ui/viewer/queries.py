@@ -26,12 +26,12 @@ from ragbed.ui.viewer.labelling import read_all
 from ragbed.ui.viewer.run_reader import Patterns, RunReader, TrialLocation
 
 PAGE = 50
-MOST_ROWS = 1_500  # Maximum number of rows in the overview. Longer tables are hard to read; use filters for the rest.
-MOST_FOUND = 1_000  # Maximum number of search hits that are counted and can be browsed.
+MOST_ROWS = 1_500  # Maximum number of rows in the overview. Longer tables are hard to read; filters show the rest.
+MOST_FOUND = 1_000  # Maximum number of search hits to count and list.
 # Time limit for a search, in seconds. When it is reached, the page shows the hits so far and says that there may be
 # more.
 SEARCH_S = 0.2
-_EXCERPT = 240  # Maximum number of characters of a question or response to show in a list.
+_EXCERPT = 240  # Maximum number of characters to show from a question or response in a list.
 
 _Chosen: TypeAlias = Sequence[tuple[RunReader, dict[int, tuple[TrialCell, int]]]]
 

@@ -22,12 +22,12 @@ from ragbed.ui.viewer.index import open_for_reading, read_meta
 from ragbed.ui.viewer.indexing import item_name
 
 _CHECK_EVERY = 10_000  # Number of SQLite instructions (less than a millisecond of work) between two time checks.
-# CROSS JOIN makes SQLite look up the words first; contentless tables return their rows in order.
+# CROSS JOIN makes SQLite look up the words first. Contentless tables return their rows in rowid order.
 _IN_TRIALS = "words w CROSS JOIN trials t ON t.id = w.rowid WHERE w.text MATCH ?"
 _IN_DOCUMENTS = """documents d CROSS JOIN shown s ON s.passage = d.rowid CROSS JOIN trials t ON t.asked = s.asked
   WHERE d.text MATCH ?"""
 
-# The number of hits, the number of trials, and the number of questions or events with these counts.
+# Each entry contains a number of hits, a number of trials, and the number of questions or events with these counts.
 Patterns: TypeAlias = tuple[tuple[int, int, int], ...]
 
 
@@ -41,7 +41,7 @@ class TrialLocation(NamedTuple):
 
 
 class RunReadProgress(NamedTuple):
-    """The progress of a run and its index; `process` is the process that is currently writing the run."""
+    """The progress of a run and its index; `process` identifies the process that is writing to the run."""
 
     results: int
     indexed: int
@@ -85,7 +85,7 @@ class RunReader:
 
     @property
     def cells(self) -> list[tuple[int, TrialCell, int]]:
-        """Return each cell with its ID and trial count, in list order, cached until the index changes."""
+        """Return each cell with its ID and trial count, in list order; the result is cached until the index changes."""
         self._forget_outdated()
         return self._cells
 
@@ -139,7 +139,7 @@ class RunReader:
         return int(read_meta(self._index, "largest") or 0) if self.store.is_monitored() else 0
 
     def decided(self, track: str) -> list[DecidedInterval]:
-        """Return the confidence intervals behind a monitored run's stopping decisions, if `track` is `robust`."""
+        """Return the confidence intervals behind a monitored run's stopping decisions (robust track only)."""
         return read_decided(self.store) if track == "robust" and self.store.is_monitored() else []
 
     def progress(self) -> RunReadProgress:
@@ -193,7 +193,7 @@ class RunReader:
         )
 
     def perturbed(self, case: Case) -> tuple[str, str] | None:
-        """Return the perturbed counterpart of a case's item and the perturbation, or None if there is none."""
+        """Return the perturbed counterpart of a case's item and its perturbation, or None if there is no such item."""
         query = "SELECT item, dial FROM items WHERE twin = ? AND dial IS NOT NULL ORDER BY id LIMIT 1"
         found = self._index.execute(query, (item_name(case.data, case.item),)).fetchone()
         return None if found is None else (found[0], found[1])

@@ -66,7 +66,7 @@ class KVCache:
                 larger._layers[layer] = (_allocate(keys, slots), _allocate(values, slots))
         except torch.OutOfMemoryError:
             larger._layers.clear()
-            return self.enlarged(slots // 4)  # half the size might fit, but would leave no memory for activations
+            return self.enlarged(slots // 4)  # a half-size cache might fit, but would leave no memory for activations
         return larger
 
     @property

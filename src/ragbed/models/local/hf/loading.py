@@ -26,10 +26,10 @@ GPU = Batching(tokens=16_384, width=512)
 CPU = Batching(tokens=2_048, width=32)
 
 # The share of free memory to use for the KV cache. The rest is for activations (3 GB to prefill 16,384 tokens with a 7B
-# model), logits, graphs and a reserve, because repeatedly allocating GPU memory halves the speed.
+# model), logits, graphs and a reserve; without a reserve, repeated memory allocation would halve the speed.
 _GPU_SHARE = 0.7
 _CPU_CACHE_BYTES = 2 << 30
-# Types of position embeddings that depend on the longest prompt in a batch.
+# Types of position embeddings that depend on the length of the longest prompt in a batch.
 _ROPE_BY_LENGTH = ("dynamic", "longrope")
 
 
@@ -69,7 +69,7 @@ def load_tokenizer(folder: Path, source: WeightSource) -> LoadedTokenizer:
         "input_ids"
     ]:  # if a model has no tokenizer files, the library creates an empty tokenizer
         raise RagbedError(f"{source.name} has no valid tokenizer. Download the model again.")
-    try:  # only the end tokens in this config are used, because the user sets the sampling parameters
+    try:  # only the EOS tokens in this config are used, because the user sets the sampling parameters
         generation = transformers.GenerationConfig.from_pretrained(folder).to_dict()
     except OSError:
         generation = {}
@@ -155,7 +155,7 @@ def _try_ragged(model: Any) -> KVCache | None:
 
 
 def _agree(expected: torch.Tensor, found: torch.Tensor) -> bool:
-    # The logits may differ within numerical precision, because the order of summation differs.
+    # The logits may differ slightly, because floating-point sums depend on the order of summation.
     allowed = 1e-3 if expected.dtype == torch.float32 else 5e-2
     return bool((expected - found).abs().max() <= allowed * expected.abs().max().clamp(min=1e-3))
 

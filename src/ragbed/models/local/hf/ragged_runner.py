@@ -156,7 +156,7 @@ class _Graphs:
         with torch.cuda.stream(side):
             self._step(numbers)  # compile the kernels first, because a CUDA graph cannot record compilation
         torch.cuda.current_stream().wait_stream(side)
-        gc.collect()  # delete unused graphs now, because deleting one during the recording would break it
+        gc.collect()  # delete unused graphs now, because deleting a graph while recording would break the recording
         graph = torch.cuda.CUDAGraph()
         try:
             with torch.cuda.graph(graph, pool=self._pool, capture_error_mode="thread_local"):

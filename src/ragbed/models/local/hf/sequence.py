@@ -30,7 +30,7 @@ class StopCondition:
         if written[-1] in self.tokens or not self.texts:
             return written[-1] in self.tokens
         # A token has at least one byte, so a stop string spans at most as many tokens as the string has bytes. Four
-        # more tokens are decoded, because the first one may start inside a character.
+        # more tokens are decoded, because the first decoded token may start in the middle of a character.
         count = max(len(text.encode()) for text in self.texts) + 4
         tail = self.decode(written[-count:])
         return any(text in tail for text in self.texts)

@@ -18,7 +18,7 @@ _MAX_PARTS = 16
 # Number of tokens per step. At a head dimension of 128, the keys and values take 32 kB per step, and two steps are in
 # flight.
 _BLOCK = 64
-# Minimum number of rows in a matrix product; with fewer query heads, rows are padded.
+# Minimum number of rows in a matrix product; if there are fewer query heads, padding rows are added.
 _MIN_ROWS = 16
 
 

@@ -17,7 +17,7 @@ _REVISION = re.compile(r"[0-9a-f]{40}")
 _REPOSITORY = re.compile(r"[\w.-]+(/[\w.-]+)?", re.ASCII)
 _TEXT_FILES = ["*.json", "*.txt", "*.jinja", "*.model", "*.tiktoken"]
 _PICKLED = "pytorch_model*.bin"
-# Patterns for files that contain the same weights in another format.
+# Patterns for files that duplicate the model's weights in another format.
 _DUPLICATES = ["consolidated*", "original/*"]
 
 

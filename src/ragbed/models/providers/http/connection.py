@@ -23,10 +23,10 @@ _READ_BYTES = 16 << 10
 _MAX_HEAD_BYTES = 64 << 10
 # Maximum number of bytes received per byte of the body; a one-byte chunk takes six bytes.
 _MAX_FRAMING = 8
-# Maximum size of an error body, both compressed and uncompressed; error messages are short.
+# Maximum size of an error body in bytes, before and after decompression; error messages are short.
 _MAX_ERROR_BYTES = 64 << 10
 _GZIP_OR_ZLIB = 32 + zlib.MAX_WBITS
-# A JSON escape; the group matches an unpaired surrogate.
+# Matches a JSON escape sequence; the group matches an unpaired surrogate.
 _ESCAPE = re.compile(r"\\(?:u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|u([dD][89a-fA-F][\da-fA-F]{2})|.)")
 # Numbers with more digits than this are read as floats: no count is that long, and Python rejects integers of more than
 # 4,300 digits.

@@ -94,7 +94,7 @@ def hue(number: int) -> str:
 
 
 def dash(number: int) -> str | None:
-    """Return the dash pattern for a series, which distinguishes series of the same colour, even in print."""
+    """Return the dash pattern that distinguishes a series from others of the same colour, even in print."""
     return _DASHES[(number + number // HUES) % len(_DASHES)]
 
 
@@ -161,6 +161,6 @@ def percent(value: float | None, digits: int = 0) -> str:
 
 
 def format_share(value: float | None, low: float | None, high: float | None, sign: str = "") -> str:
-    """Return a share with its interval as percentages; the percent sign follows the share."""
+    """Return a share with its confidence interval as percentages; the percent sign follows the share."""
     interval = "" if low is None or high is None else f" [{percent(low, 1)}, {percent(high, 1)}]"
     return f"{percent(value, 1)}{sign}{interval}"

@@ -32,7 +32,7 @@ class StackSegment(NamedTuple):
 
 
 class Stack(NamedTuple):
-    """A bar: the share of each segment, n, and a note that distinguishes bars with the same name."""
+    """A bar: its name, segment shares and sample size, and a note that distinguishes bars with the same name."""
 
     name: str
     shares: tuple[float, ...]

@@ -160,7 +160,7 @@ export const ZH = {
   "duplicate passage with a different label": "重复段落的标签不同",
   "duplicate question": "问题重复",
   "part of the answer cannot be matched": "答案的某一部分无法匹配",
-  "false answer may be unsuitable": "错误答案可能不合适",
+  "false answer may be unsuitable": "预设的错误答案可能不合适",
   "edit may be incorrect": "改写可能有误",
   "label may be wrong": "标签可能有误",
 };
