@@ -50,7 +50,7 @@ def test_a_gate_that_cannot_be_read_is_said_before_anything_is_asked(tmp_path: P
 def test_a_gate_that_no_case_tells_of_is_said_before_anything_is_asked(tmp_path: Path, floor: str) -> None:
     done = type_command(*_EVERYTHING, "--out", str(tmp_path / "run"), "--fail-under", f"{floor}=0.5")
     assert done.code == 2
-    assert f"--fail-under {floor}=0.5: no case in this run measures this value." in done.err
+    assert f"--fail-under {floor}=0.5: no case in this run contributes to this metric." in done.err
     assert "--limit or --shard. No model was called." in done.err
     assert not (tmp_path / "run").exists()
 
@@ -68,7 +68,7 @@ def test_a_gate_on_a_metric_that_a_run_will_not_have_names_those_that_it_will(
 ) -> None:
     done = type_command(*_EVERYTHING, "--out", str(tmp_path / "run"), "--fail-under", f"{floor}=0.5")
     assert done.code == 2
-    assert f"no case in this run measures this value. {those}" in done.err
+    assert f"no case in this run contributes to this metric. {those}" in done.err
     assert not (tmp_path / "run").exists()
 
 

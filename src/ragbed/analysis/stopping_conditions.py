@@ -123,7 +123,7 @@ class Width(Condition):
     width: float
 
     def check(self, plan: Plan) -> list[object]:
-        """Raise an error if a metric has no confidence interval or if a width cannot be reached."""
+        """Raise an error if a metric has no confidence interval or if a target width cannot be reached."""
         selected = _planned(self, self.selector, plan.planned.cells(ALPHA))
         for cell in selected:
             if cell.estimate.low is None:

@@ -101,7 +101,7 @@ def build(
     """Build the benchmark described by a recipe. A second call resumes an interrupted build.
 
     Args:
-        recipe: The recipe: a TOML file such as one written by `build_init`.
+        recipe: Path to the recipe, a TOML file such as one written by `build_init`.
         out: Output folder; by default, builds/NAME.
         model: Model to use instead of the recipe's generator.
         from_: Step to rerun, along with all later steps.

@@ -47,7 +47,7 @@ _LOGGER = logging.getLogger("ragbed")
 
 
 def plan_run(spec: RunSpec, message: Callable[[str], None] = _LOGGER.warning) -> Job:
-    """Check the parameters of a run, and open its data and models. No request is sent, and no file is written.
+    """Check the parameters of a run, and load its data and models. No request is sent, and no file is written.
 
     Args:
         spec: The parameters of the run.

@@ -197,7 +197,7 @@ def _import_cassette(paths: list[Path], folder: Path, options: Mapping[str, obje
 
     for name, value in options.items():
         if value:
-            raise UnusedOption(name, "a cassette already contains the data and the model")
+            raise UnusedOption(name, "the cassette already specifies the dataset and the model")
     if len(paths) > 1:
         raise UsageError("from_=cassette accepts exactly one file.")
     return ImportResult(Run(folder), asdict(replay(paths[0], folder)))

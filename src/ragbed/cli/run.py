@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     metavar="N",
     group=help_groups.REQUESTS,
     show_default="what the server or the weights report",
-    help="Context length of the models in tokens. Cases with longer prompts are not sent and end in a too-long error.",
+    help="Context length of the models in tokens. Longer prompts are not sent; their cases count as too-long errors.",
 )
 @options.option(
     "--strategies",

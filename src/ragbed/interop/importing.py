@@ -85,7 +85,7 @@ def match_datasets(
     if answers.form == "rgb":
         if settings.original is None:
             raise UsageError(
-                f"profile={settings.profile}: files from the original code require profile=code-2024 or "
+                f"profile={settings.profile}: files written by the original code require profile=code-2024 or "
                 "profile=code-2023."
             )
         stored |= {f"file {path.name}": "imported" for path in answers.paths} | {"profile": settings.profile}

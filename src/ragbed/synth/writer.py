@@ -273,7 +273,7 @@ class ArticleWriter:
         return sentence, Trace(self._statement, self._event_words, self._value_words)
 
     def _draw_date(self, guesses: bool) -> date:
-        """Return a date soon after the last event or, if the document guesses facts, in the winter before the event."""
+        """Return a date shortly after the last event, or in the winter before it if the document is speculative."""
         first = self._plan.statements[0]
         family = self._item.families[first.family]
         if guesses:

@@ -26,7 +26,7 @@ class Conflict(Ability):
     """The `conflict` testbed; a false document's `kind` field states how plausible its answer is."""
 
     def allows(self, noise: Fraction, original: bool) -> bool:  # noqa: ARG002  # the same for all profiles
-        """Return whether the noise ratio is 0; with distractors, documents could not all be true or all be false."""
+        """Return whether the noise ratio is 0; with distractors, the documents cannot be all true or all false."""
         return noise == 0
 
     @property

@@ -20,7 +20,7 @@ from ragbed.analysis.diagnosis.question_terms import FRAME_ZH, STOP, YEAR, Quest
 from ragbed.analysis.diagnosis.records import Evidence
 
 _NAME = re.compile(r"(?<=[a-z0-9,] )[A-Z][a-z]\w*")  # a capitalised word within a sentence; Chinese has no capitals
-_SAME = "other"  # key of the evidence text if the difference is in the sentence with the answer
+_SAME = "other"  # locale key of the evidence if the texts differ in the sentence that contains the answer
 _CLAUSE = re.compile(r"[,;:、。]|\band\b|\bwhile\b|而")
 _WORD = re.compile(r"[A-Za-z][A-Za-z'’-]*")
 # Words that do not change the meaning of the noun that follows them.

@@ -146,7 +146,7 @@ class TrialColumns:
         return _means(self.layouts, mask, values, int(self.layouts.max(initial=-1)) + 1)
 
     def clusters_of(self, groups: Ints, size: int) -> Ints:
-        """Return the cluster of each group, e.g. of each item."""
+        """Return the cluster to which each group, e.g. each item, belongs."""
         clusters = np.zeros(size, np.int64)
         clusters[groups] = self.cluster
         return clusters

@@ -26,7 +26,7 @@ async def read_body(response: aiohttp.ClientResponse, limit: int) -> bytes:
 
 
 async def read_beginning(response: aiohttp.ClientResponse, limit: int) -> bytes:
-    """Return the decoded body or, if it is larger than `limit` bytes, only slightly more than its first `limit` bytes.
+    """Return the decoded body; decoding stops soon after `limit` bytes, so the result may exceed the limit slightly.
 
     The body is decompressed here, because aiohttp's decompression is disabled.
     """

@@ -119,7 +119,7 @@ class OpenAIModel(HttpModel):
         """Return a hash of the model metadata reported by the servers; servers without metadata are ignored."""
         found = await asyncio.gather(*map(self._describe, self._bases))
         if all(found) and self._service.key is None:
-            self._transport.probe.open()  # skip the probe: the server knows the model and needs no key
+            self._transport.probe.open()  # no probe is needed: the server knows the model
         return ";".join(sorted(set(found) - {""}))
 
     async def _describe(self, base: URL) -> str:

@@ -105,7 +105,7 @@ def _evidence(reader: ResponseReader, is_true: bool, is_false: bool) -> list[Men
 
 
 def _decide_parts(reader: ResponseReader) -> Decision:
-    """Return the asserted parts of an answer with several parts."""
+    """Return the parts of a multi-part answer that the response asserts."""
     evidence: list[Mention] = []
 
     def keep(mentions: Sequence[Mention], others: Sequence[Mention], name: str) -> list[Mention]:

@@ -13,7 +13,7 @@ const TITLES = {
   run: "Run", model: "Model", data: "Data", lang: "Language", testbed: "Testbed", noise: "Noise", docs: "Number of documents", arm: "Distractors", true: "Share of true documents",
   outcome: "Outcome", error: "Error type", verdict: "Verdict", confidence: "Confidence", misled: "Misled", type: "Error types", differs: "Track disagreement", label: "Labels",
 };
-const VALUES = { lang: { en: "English", zh: "Chinese" }, noise: { none: "no documents" }, differs: { code: "code track differs", paper: "paper track differs" } };
+const VALUES = { lang: { en: "English", zh: "Chinese" }, noise: { none: "no documents" }, differs: { code: "differs from the code track", paper: "differs from the paper track" } };
 const TRANSLATED = new Set(["lang", "outcome", "verdict", "misled", "differs", "label", "noise"]);
 
 let latest = { key: null, page: null };
