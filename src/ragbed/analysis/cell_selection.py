@@ -105,8 +105,8 @@ def check_planned(selector: CellSelector, cells: Sequence[Cell]) -> list[Cell]:
         others = f" The available metrics of {selector.table} are {', '.join(metrics)}." if has_others else ""
         kind = "condition" if selector.text.startswith("until=") else "gate"
         raise UsageError(
-            f"{selector.text}: no case in this run contributes to this metric.{others} Change the {kind}, or change the cases "
-            "with `data`, `testbeds`, `noise`, `num_docs`, `distractors`, `positions`, `lang`, `limit` or "
+            f"{selector.text}: no case in this run contributes to this metric.{others} Change the {kind}, or change "
+            "the cases with `data`, `testbeds`, `noise`, `num_docs`, `distractors`, `positions`, `lang`, `limit` or "
             "`shard`. No model was called."
         ) from None
 

@@ -44,9 +44,9 @@ def demo(
 ) -> dict[str, Run]:
     """Evaluate a small model and a baseline on about eighty cases from all testbeds, in a few minutes.
 
-    The default model supports only English; Chinese questions are tested with a baseline that picks the best-matching sentence.
-    Missing model weights are downloaded. If the download fails or llama.cpp is not installed, only the baseline is
-    evaluated.
+    The default model supports only English; Chinese questions are tested with a baseline that picks the best-matching
+    sentence. Missing model weights are downloaded. If the download fails or llama.cpp is not installed, only the
+    baseline is evaluated.
 
     Args:
         model: Model to evaluate.
