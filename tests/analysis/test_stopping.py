@@ -170,7 +170,7 @@ def test_the_command_prints_the_decision_and_exits_with_0(tmp_path: Path) -> Non
         ("noise.accuracy@0.4 ± 1", r"requires at least [\d,]+ independent questions, but the run has 54 "),
         ("noise.accuracy@0.4 ± 1", r"questions about the same event count as one"),
         ("noise.accuracy@0.4 ± 0.03", "percentage points"),
-        ("noise.accuracy@0.3 ± 30", "no case in this run measures this"),
+        ("noise.accuracy@0.3 ± 30", "no case in this run contributes to this metric"),
         ("noise.auc ± 3", "auc has no confidence sequence"),
         ("noise.accuracy@0.4 ± 0", "between 0 and 100"),
         ("noise.accuracy@0.4", 'use "TESTBED.METRIC'),

@@ -270,7 +270,7 @@ def synthesize(
         parts: Maximum number of sub-answers per integration item, from 2 to 5.
         tokens: Approximate document length in tokens: 60, or 80 to 1500.
         perturbations: Perturbations to add: "none", "mix" (all types, in 20% of the items), or a list of names. With a
-            list, every item is paired with a perturbed copy.
+            list, base items form minimal pairs: one with the perturbation and one without.
         workers: Number of worker processes; by default, one per core.
         progress: Show progress, or an object that receives it.
 

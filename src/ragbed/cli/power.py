@@ -50,8 +50,8 @@ def power(
 
     Paired designs use the same questions twice (with and without noise, or for two models) and McNemar's test; the
     result depends on how many verdicts change. Unpaired designs use different questions. The columns "questions" and
-    "drop" show the textbook approximation, "power" is exact for the test, and "exact" is the value that reaches the
-    target power.
+    "drop" show the textbook approximation, "power" is exact for the test, and columns with "exact" show the value that
+    reaches the target power.
 
     \b
     Examples:

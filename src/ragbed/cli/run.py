@@ -113,8 +113,8 @@ if TYPE_CHECKING:
     show_default="auto",
     group=help_groups.SAMPLING,
     help=(
-        "Maximum number of tokens per response. 'auto' starts at 256 (4,096 for reasoning models) and retries "
-        "truncated responses once with a limit of up to 16,384."
+        "Maximum number of tokens per response. 'auto' starts at 256 (4,096 once a response has contained "
+        "reasoning) and retries truncated responses once with a limit of up to 16,384."
     ),
 )
 @options.option(

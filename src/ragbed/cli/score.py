@@ -50,7 +50,7 @@ def score(
     robust (the judgement of a careful reader). False credit means that code or paper counts a response as correct but
     robust does not; missed credit is the reverse.
 
-    --sums writes aggregates of a few megabytes for any number of trials; `ragbed report` creates the same tables from
+    --sums writes aggregates (a few megabytes) instead of printing tables; `ragbed report` creates the same tables from
     them.
 
     \b

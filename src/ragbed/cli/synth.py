@@ -50,8 +50,8 @@ from ragbed.cli.console import print_json, print_table
     metavar="NAMES",
     default="mix",
     help=(
-        "Perturbations to add: none, mix (all types, in 20% of the items), or a list of names. With a list, every "
-        "item is paired with a perturbed copy."
+        "Perturbations to add: none, mix (all types, in 20% of the items), or a list of names. With a list, base "
+        "items form minimal pairs: one with the perturbation and one without."
     ),
 )
 @options.option("--workers", type=int, show_default="one per core", help="Number of worker processes.")
