@@ -124,7 +124,7 @@ def test_get_as_json_is_the_only_line_on_stdout(root: Path, server: FaultServer,
     summary = json.loads(done.out)
     assert summary["licence"] == "CC0"
     assert summary["folder"] == str(root / "tiny" / "v1")
-    assert (summary["here"], summary["complete"]) == (["one.json"], False)
+    assert (summary["present"], summary["complete"]) == (["one.json"], False)
     assert [one["state"] for one in summary["arrivals"]] == ["downloaded", "failed"]
     assert "404" in summary["arrivals"][1]["problem"]
     assert done.err.splitlines()[1] == "Licence: CC0"
@@ -229,7 +229,7 @@ def test_list_as_json_is_the_only_line_on_stdout(root: Path) -> None:
     entries = {entry["name"]: entry for entry in json.loads(type_data(root, "list", "--json").out)["entries"]}
     assert list(entries) == ["figure1", "ragbed-mini", "rgb", "smollm2", "tiny"]
     assert entries["figure1"]["complete"] is True
-    assert (len(entries["rgb"]["files"]), entries["rgb"]["here"]) == (8, [])
+    assert (len(entries["rgb"]["files"]), entries["rgb"]["present"]) == (8, [])
 
 
 def test_path_prints_the_folder_or_the_file_and_nothing_else(root: Path, tmp_path: Path) -> None:

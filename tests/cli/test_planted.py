@@ -133,7 +133,6 @@ _ALL = """
 import os, runpy, sys
 
 del sys.path[0]
-os._exit = sys.exit  # a command ends its process
 for line in sys.argv[1:]:
     sys.path.insert(0, os.getcwd())  # as `python -m` does
     sys.argv[1:] = line.split()

@@ -205,6 +205,6 @@ def describe_entry(entry: CatalogEntry) -> dict[str, Any]:
         "version": entry.version,
         "folder": str(entry_folder(entry)),
         "files": [file.name for file in entry.files],
-        "here": [path.name for path in here],
+        "present": [path.name for path in here],
         "complete": len(here) == len(entry.files),
     }

@@ -178,7 +178,7 @@ def _describe(entry: CatalogEntry) -> list[str]:
     from ragbed.api.downloads import describe_entry
 
     row = describe_entry(entry)
-    here, folder, total = len(row["here"]), Path(row["folder"]), len(entry.files)
+    here, folder, total = len(row["present"]), Path(row["folder"]), len(entry.files)
     count = f"{total} file{'s' if total > 1 else ''}"
     names = f"; names: {', '.join(Path(file.name).stem for file in entry.files)}" if total > 1 else ""
     if here == 0:

@@ -130,17 +130,3 @@ def test_an_exact_answer_is_not_read_as_the_other_answer(question: str, gold: st
     assert (right["correct"], right["misled"]) == (True, False)
     wrong = score(make_case(question, [[fake]], [[gold]], "en"), reply)
     assert (wrong["correct"], wrong["misled"]) == (False, True)
-
-
-@pytest.mark.parametrize(
-    ("gold", "reply", "verdict"),
-    [
-        ("Mary Shelley", "Mary Wollstonecraft Shelley, at eighteen.", "unsure"),
-        ("Mary Shelley", "Mary W. Shelley wrote it.", "correct"),
-        ("Mary Shelley", "It was Mary Wollstonecraft Shelley. Mary Shelley was eighteen.", "correct"),
-        ("Mary Shelley", "Mary loves Shelley.", "incorrect"),
-        ("Mary Shelley", "Mary Wollstonecraft Shelley-Godwin wrote it.", "incorrect"),
-    ],
-)
-def test_a_name_with_another_middle_name_may_be_the_same_person(gold: str, reply: str, verdict: str) -> None:
-    assert score(make_case("Who wrote it?", [[gold]], None, "en"), reply)["verdict"] == verdict

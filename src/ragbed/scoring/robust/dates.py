@@ -93,7 +93,7 @@ _DIGIT_PATTERNS = [
 _MONTH_AND_DAY = rf"月份?(?:(?P<day>[0-9]{{1,2}}|{_HAN}{{1,3}})[日号])?"
 _CHINESE_PATTERNS = [
     lazy(  # the first year of 民国 was 1912
-        rf"(?P<year>民国(?:[0-9]{{1,3}}|{_HAN}{{1,3}}|元))年"
+        rf"(?P<year>民国(?:[0-9]{{1,2}}|[0-9]{{3}}(?=年{_DIGIT_OR_HAN}{{1,2}}月)|{_HAN}{{1,3}}|元))年"
         rf"(?:(?P<month>[0-9]{{1,2}}|{_HAN}{{1,2}}){_MONTH_AND_DAY})?"
     ),
     # A two-digit year counts only after 于 or 在 or before a season, because 90年 and 七八年 are usually durations.

@@ -10,7 +10,6 @@ from typing import NamedTuple
 from ragbed.scoring.robust.assertion import is_correcting, is_term
 from ragbed.scoring.robust.match import Mention
 from ragbed.scoring.robust.model import weigh_candidates
-from ragbed.scoring.robust.name_patterns import MIDDLE_NAME
 from ragbed.scoring.robust.reader import ResponseReader
 from ragbed.scoring.robust.tokens import FALSE, TRUE, Token
 
@@ -66,8 +65,6 @@ def decide(reader: ResponseReader, refusal: float, *, is_copy: bool) -> Decision
         reader.status(each, reader.false, reader.rivals) == "asserted" for each in reader.false
     )
     is_true, is_false = bool(true) and odds > 0, false > 0.5 or is_repeated
-    if is_true and not is_false and all(mention.rule == MIDDLE_NAME for mention in true):
-        return Decision([[]], [], _evidence(reader, True, False), is_contested=True)
     return Decision([true if is_true else []], reader.false if is_false else [], _evidence(reader, is_true, is_false))
 
 

@@ -233,9 +233,7 @@ def _quantities(slot: GoldSlot, gold: Gold, response: FoldedResponse) -> Iterato
     counts = {found.value for found in response.quantities if found.unit and found.unit in slot.nouns}
     for found in response.quantities:
         is_same = (found.value, found.unit) in wanted or (measures and to_base(found.value, found.unit) in measures)
-        # For 79%, 0.79 is the same share.
-        is_share = gold.asks_percentage and not found.unit and found.value < 1 and (found.value * 100, "%") in wanted
-        if is_same or is_share:
+        if is_same:
             yield Mention(found.start, found.end, "number")
         elif _is_rounded(found, wanted, gold, response):
             yield Mention(found.start, found.end, "number.rounded")

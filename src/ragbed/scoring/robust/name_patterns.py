@@ -76,9 +76,6 @@ _NO_MIDDLE_NAME = (
 )
 # Auxiliary verbs whose tense may differ in an answer such as 'deposits were counted twice'.
 _AUXILIARIES = frozenset({"was", "were", "is", "are"})
-# The rule for a person's name with an additional middle name: Mary Wollstonecraft Shelley is Mary Shelley, but John
-# Quincy Adams is not John Adams, so the verdict is `unsure`.
-MIDDLE_NAME = "name.middle"
 EDGES = " \n\"'.,;:!?。、《》〈〉()[]<>"
 
 
@@ -89,7 +86,7 @@ class Name(NamedTuple):
         key: Its longest sequence of letters or digits; a text without the key does not contain the name.
         pattern: The source of its pattern. It is compiled on first use, because compiling takes half of the time of
             preparing an answer and most responses do not need it.
-        rule: How close it is to the alias: `name`, `name.surname`, `name.middle` or, for another form, `name.variant`.
+        rule: How close it is to the alias: `name`, `name.surname` or, for a shorter or longer form, `name.variant`.
         bearers: For a surname that is not an alias: its unfolded form.
         given: The given name of the person.
     """
@@ -139,7 +136,7 @@ def with_gaps(alias: str, folded: str, lang: Lang, *, is_person: bool) -> list[N
         return [] if _NEGATION.search(folded) else [_variant(folded[0], r"[^,。;!?\n不未非没无]{0,2}".join(folded))]
     parts = folded.split()
     if is_person and _FULL_NAME.fullmatch(alias.strip()):
-        return _with_middle_name(*parts)
+        return [_with_middle_name(*parts)]
     stems = [
         word[: max(4, len(word) - 3)] for word in parts if len(word) > 3 and word.isalpha() and word not in _COMMON
     ]
@@ -155,20 +152,15 @@ def _variant(key: str, pattern: str) -> Name:
     return Name(key, pattern, "name.variant")
 
 
-def _with_middle_name(first: str, *rest: str) -> list[Name]:
-    """Return patterns for a person's name with a middle initial, with a middle name, or with neither."""
+def _with_middle_name(first: str, *rest: str) -> Name:
+    """Return a pattern for a person's name with a middle initial, with a middle name, or with neither."""
     *middle, last = rest
     initial = re.escape(middle[0][0]) if middle else "[a-z]"
-    full = rf"{_NO_MIDDLE_NAME}{initial}[a-z-]+"
     forms = rf"{initial}\.?"
     if middle and len(middle[0].rstrip(".")) == 1:
-        forms += rf"|{full}"
-
-    def pattern(between: str) -> str:
-        return _bounded(rf"{re.escape(first)}{between} {re.escape(last)}", first[0], last[-1])
-
-    found = [_variant(last, pattern(rf"(?: (?:{forms})){'?' if middle else ''}"))]
-    return found if middle else [*found, Name(last, pattern(rf" (?:{full})"), MIDDLE_NAME)]
+        forms += rf"|{_NO_MIDDLE_NAME}{initial}[a-z-]+"
+    between = rf"(?: (?:{forms})){'?' if middle else ''} "
+    return _variant(last, _bounded(re.escape(first) + between + re.escape(last), first[0], last[-1]))
 
 
 def without_head(alias: str, question: str) -> list[Name]:

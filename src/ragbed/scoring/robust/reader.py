@@ -11,7 +11,6 @@ from ragbed.scoring.robust.assertion import is_plain, judge_mention, only_negate
 from ragbed.scoring.robust.candidates import find_candidates
 from ragbed.scoring.robust.gold import Gold
 from ragbed.scoring.robust.match import FoldedResponse, Mention, drop_contained, find_mentions
-from ragbed.scoring.robust.name_patterns import MIDDLE_NAME
 from ragbed.scoring.robust.names import is_ordinary_word, is_part_of_name, locate
 from ragbed.scoring.robust.normalise import origins
 from ragbed.scoring.robust.patterns import lazy
@@ -129,7 +128,7 @@ class ResponseReader:
             return "denied"
         if mention.rule.startswith("number"):
             return "partial" if mention[:2] in self.response.partial and not self._asks_for_result else ""
-        is_alone = self.text[mention.end : mention.end + 1] in _ENDS and mention.rule != MIDDLE_NAME
+        is_alone = self.text[mention.end : mention.end + 1] in _ENDS
         if not mention.rule.startswith("name") or (is_alone and not self.text[: mention.start].strip(_QUOTES)):
             return ""
         is_zh = self.gold.lang == "zh"
@@ -141,9 +140,7 @@ class ResponseReader:
             other.start <= mention.start and mention.end <= other.end and other[:2] != mention[:2] for other in same
         )
         initials = self._initials if " " not in self.text[mention.start : mention.end] else None
-        words = original[slice(*span)].split()
-        is_verb = mention.rule == MIDDLE_NAME and not all(word[0].isupper() for word in words)  # 'Elena beats Ruiz'
-        if is_verb or (not is_covered and is_part_of_name(original, span, self.asked, self.gold.lang, initials)):
+        if not is_covered and is_part_of_name(original, span, self.asked, self.gold.lang, initials):
             return "part"
         return ""
 
