@@ -115,7 +115,7 @@ def print_path(name: str, json: bool) -> None:
     if name in CATALOG and name not in dataset_names():
         row = downloads.describe_entry(CATALOG[name])
         if not row["complete"]:
-            found = f"{len(row['here'])} of {len(row['files'])} files are downloaded"
+            found = f"{len(row['present'])} of {len(row['files'])} files are downloaded"
             say(f"{found}. Download the missing files with: ragbed data get {name}")
     print_json({"name": name, "path": str(path)}) if json else click.echo(str(path))
 
