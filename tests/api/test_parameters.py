@@ -40,7 +40,7 @@ api: Any = ragbed
         (lambda: api.export("figure1", "native", "x", noise=0), "`noise` has no effect here: to=native exports"),
         (lambda: api.export("figure1", "native", "x", canonical=True), "`canonical` has no effect here: figure1 is"),
         (lambda: api.import_results("x", "jsonnl", "y"), "unknown format 'jsonnl'. Did you mean 'jsonl'?"),
-        (lambda: api.import_results("x", "cassette", "y", model="m"), "`model` has no effect here: a cassette"),
+        (lambda: api.import_results("x", "cassette", "y", model="m"), "`model` has no effect here: the cassette"),
         (lambda: api.report("x", format="markdown"), "format='markdown' is not one of text, md"),
         (lambda: api.report("x", format="svg"), "Figures require an output folder"),
         (lambda: api.build_quality("figure1", cutoff="gpt"), "cutoff='gpt' does not have the form MODEL=DATE"),
