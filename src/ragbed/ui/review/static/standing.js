@@ -9,7 +9,7 @@ const KINDS = {
   item: "entire items", question: "questions", searchable: "found by search?", known: "common knowledge?", answer: "answers",
   fake: "false answers", stance: "relevance labels", text: "edited passages", edit: "edited spans",
 };
-const COLUMNS = ["data", "flagged (reviewed)", "sampled (reviewed)", "wrong", "upper confidence bound on the share of wrong items", "still to review", "accepted", "fixed", "rejected", "disagreement", "remaining"];
+const COLUMNS = ["data", "flagged (reviewed)", "sampled (reviewed)", "wrong", "upper bound on wrong items", "still to review", "accepted", "fixed", "rejected", "disagreement", "remaining"];
 
 /** Format a share as a percentage. */
 export function percent(share) {

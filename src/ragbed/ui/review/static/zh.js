@@ -33,7 +33,7 @@ export const ZH = {
   "flagged (reviewed)": "已标记（已审核）",
   "sampled (reviewed)": "抽样（已审核）",
   "wrong": "有误",
-  "upper confidence bound on the share of wrong items": "有误题目比例的置信上限",
+  "upper bound on wrong items": "有误题目比例的置信上限",
   "still to review": "还需审核",
   "accepted": "已接受",
   "fixed": "已修改",
