@@ -61,10 +61,17 @@ def holds_answer(folded_text: str, answer: Answer) -> bool:
 def bears_answer(text: str, answer: Answer, lang: Lang) -> bool:
     """Return whether a text contains an alias for every part of the answer, ignoring spaces in Chinese."""
     slots = _folded(answer, lang)
-    if all(any(alias in text for alias in aliases) for aliases in slots):  # the text matches without folding
-        return True
-    folded = (spaceless if lang == "zh" else plain)(text)
-    return all(any(alias in folded for alias in aliases) for aliases in slots)
+    return _holds_all(text, slots) or _holds_all((spaceless if lang == "zh" else plain)(text), slots)
+
+
+def _holds_all(text: str, slots: Answer) -> bool:
+    for aliases in slots:
+        for alias in aliases:
+            if alias in text:
+                break
+        else:
+            return False
+    return True
 
 
 @lru_cache(maxsize=64)

@@ -25,7 +25,7 @@ from ragbed.runs.engines import Engine
 from ragbed.runs.engines.local import LocalEngine
 from ragbed.runs.scoring import open_scored, spread_results
 from ragbed.runs.store import RunStore, StoredResult, open_store
-from ragbed.schema import Outcome
+from ragbed.schema import Case, Outcome
 from ragbed.testbeds import TESTBEDS
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ _NAMES = (*(f"{track}{name}" for track in ("paper.", "code.", "") for name in _S
 _MAX_QUEUED = 1_000  # Maximum number of results waiting to be scored; with RGB's documents, they take 15 MB.
 _EARLY = 20_000  # Maximum number of results to score during the run; the others are scored in parallel afterwards.
 _READ = 64  # Number of results from earlier sessions to read at a time.
-_STEP = 8  # Number of results to score in one step between responses; a step takes about two milliseconds.
+_STEP = 2  # Number of results to score in one step between responses; a step takes about half a millisecond.
 
 
 class Rate(NamedTuple):
@@ -118,10 +118,12 @@ class EarlyTable:
         self._earlier: deque[tuple[StoredResult, int]] = deque()
         self._tally: _Tally | None = _Tally()  # None if scoring failed
         self._last, self._rows, self._seals = 0, 0, 0
+        self._first: list[Case] = []  # the run's first case until the scorer has been loaded
 
     def begin(self, store: RunStore) -> None:
         """Start with the results that are already stored (see `Follower`)."""
         self._before = store.last_result()
+        self._first = [case for _, case in store.cases_after(0, 1)]
 
     def take(self, result: StoredResult, seal: int) -> None:
         """Queue a result (see `Follower`). If the queue is full, score some of the results now."""
@@ -135,6 +137,9 @@ class EarlyTable:
             self._queue.clear()
             return False
         try:
+            if self._first:  # Load the scorer, which takes 50 ms, while the run waits for the first responses.
+                _scoring().score(self._first.pop(), "")
+                return True
             source = self._queue or self._earlier or self._read_earlier()
             batch = [source.popleft() for _ in range(min(_STEP, len(source)))]
             for result, seal in batch:

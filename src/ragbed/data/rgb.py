@@ -9,7 +9,6 @@ The files are JSON Lines despite the `.json` suffix. There are three kinds of re
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
@@ -128,8 +127,8 @@ class _Location:
                 raise self.wrong(f"{field}[{index}]", "is an empty string, which would match every text")
         return slots
 
-    def passages(self, record: _RgbRecord) -> Iterator[Passage]:
-        yield from self._supporting(record.positive)
+    def passages(self, record: _RgbRecord) -> list[Passage]:
+        passages = self._supporting(record.positive)
         if record.positive_wrong is not UNSET:
             if any(isinstance(entry, list) for entry in record.positive):
                 raise self.wrong(
@@ -147,29 +146,28 @@ class _Location:
                     "positive_wrong",
                     f"{counts}; each entry must be the edited version of the document at the same index",
                 )
-            for index, text in enumerate(record.positive_wrong):
-                yield Passage(text=text, stance="contradicts", edit_of=index)
+            edits = enumerate(record.positive_wrong)
+            passages += [Passage(text=text, stance="contradicts", edit_of=index) for index, text in edits]
         elif record.fakeanswer is not UNSET:
             raise self.wrong(
                 "positive_wrong", "is missing, but the record has fakeanswer; add positive_wrong, or remove fakeanswer"
             )
-        for text in record.negative:
-            yield Passage(text=text, stance="distracts")
+        return passages + [Passage(text=text, stance="distracts") for text in record.negative]
 
-    def _supporting(self, positive: list[str | list[str]]) -> Iterator[Passage]:
-        nested = any(isinstance(entry, list) for entry in positive)
+    def _supporting(self, positive: list[str | list[str]]) -> list[Passage]:
+        texts = [entry for entry in positive if isinstance(entry, str)]
+        if len(texts) == len(positive):
+            return [Passage(text=text, stance="supports") for text in texts]
+        passages: list[Passage] = []
         for index, entry in enumerate(positive):
             if isinstance(entry, str):
-                if nested:
-                    raise self.wrong(
-                        f"positive[{index}]", "is a string, but other entries are lists; use only strings or only lists"
-                    )
-                yield Passage(text=entry, stance="supports")
-            elif not entry:
+                raise self.wrong(
+                    f"positive[{index}]", "is a string, but other entries are lists; use only strings or only lists"
+                )
+            if not entry:
                 raise self.wrong(f"positive[{index}]", "is an empty list; every sub-question needs a document")
-            else:
-                for text in entry:
-                    yield Passage(text=text, stance="supports", part=index)
+            passages += [Passage(text=text, stance="supports", part=index) for text in entry]
+        return passages
 
 
 def to_slots(raw: RawAnswer) -> Answer:

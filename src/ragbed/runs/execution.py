@@ -40,7 +40,7 @@ from ragbed.testbeds.settings import show_setting
 # Suffixes to try for the folder name of a recovered run if the name without a suffix is taken.
 _COPIES = tuple(f"-{number}" for number in range(2, 1_000))
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
-_REST_S = 0.02
+_REST_S = 0.03
 _CLOSE_S = 2.0  # time limit in seconds for closing connections, so that an interrupted run exits within five seconds
 
 
@@ -296,6 +296,7 @@ async def _close_models(models: Sequence[Model]) -> None:
 async def _follow(follower: Follower, store: RunStore) -> None:
     """Let the follower work in short steps between other tasks, so that responses are handled without delay."""
     follower.begin(store)
+    await asyncio.sleep(_REST_S)  # the first requests are sent before the follower starts to work
     while True:
         await asyncio.sleep(0 if follower.go_on() else _REST_S)
 
