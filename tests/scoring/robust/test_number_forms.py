@@ -299,6 +299,22 @@ def test_an_exact_number_takes_precedence_over_a_rounded_one(gold: str, fake: st
 
 
 @pytest.mark.parametrize(
+    ("question", "gold", "is_correct"),
+    [
+        ("What was the interest rate?", "5%", True),
+        ("What share of the vote did it win?", "5%", True),
+        ("How many plants were operated in 2020?", "5%", False),
+        ("How many corporate shares were sold?", "5%", False),
+        ("How many separate buildings are there?", "5%", False),
+    ],
+)
+def test_the_percent_sign_can_be_omitted_only_if_the_question_asks_for_a_percentage(
+    question: str, gold: str, is_correct: bool
+) -> None:
+    assert _is_correct(question, gold, "It was 5.", "en") == is_correct
+
+
+@pytest.mark.parametrize(
     ("gold", "reply", "lang"),
     [
         ("12345人", "约" + "一" * 5000, "zh"),
