@@ -1,4 +1,4 @@
-"""Evaluate a LangChain chain with given documents and end to end with its retriever.
+"""Evaluate a LangChain chain with provided documents and end to end with its retriever.
 
 pip install langchain-core
 ragbed export ragbed-mini-en_base --to corpus -o corpus.jsonl

@@ -1,4 +1,4 @@
-"""Evaluate a LlamaIndex query engine with given documents and end to end with its retriever.
+"""Evaluate a LlamaIndex query engine with provided documents and end to end with its retriever.
 
 pip install llama-index-core
 ragbed export ragbed-mini-en_base --to corpus -o corpus.jsonl

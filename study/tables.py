@@ -242,13 +242,13 @@ def findings(outcomes: Outcomes) -> Iterator[str]:
     yield (
         f"* In {len(evidence)} of {len(outcomes.rows('3a'))} rows, accuracy falls significantly less if the amount "
         f"of evidence is fixed: {_range(list(evidence.values()))}% of the drop is due to fewer supporting documents. "
-        f"On RGB's data, fewer supporting documents have a significant effect in {on_rgb} of {len(MODELS)} rows."
+        f"On RGB's data, this effect is significant in {on_rgb} of {len(MODELS)} rows."
     )
     yield (
         f"* Substring matching changes accuracy by {points(min(substring))} to {points(max(substring))} points "
         "compared with the robust track."
     )
-    yield f"* {failed} of {calls:,} calls failed, so excluding failed calls would not change the results."
+    yield f"* {failed or 'None'} of the {calls:,} calls failed, so excluding failed calls would not change the results."
     yield f"* {right} of {len(outcome)} predictions were right."
 
 

@@ -41,7 +41,7 @@ def explain_failed_write(error: OSError) -> str:
     return f"{reason}. {fix}" if fix else reason
 
 
-# A problem description that starts with one of these words has the file or the field as its subject.
+# If a problem description starts with one of these words, the file or the field is the subject of the sentence.
 _VERBS = ("is ", "has ", "does ", "ends ", "contains ", "was ", "must ", "changed ", "cannot ", "takes ", "starts ")
 _MOST_SHOWN = 20  # maximum number of names to list in a message
 

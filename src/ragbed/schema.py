@@ -39,7 +39,10 @@ class Record(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
     """The base class of records, which are immutable, reject unknown fields and omit default values when written."""
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle without default values, because msgspec compares them by identity and would write unpickled copies."""
+        """Pickle only non-default values.
+
+        msgspec detects defaults by identity, so it would write defaults that were restored from a pickle.
+        """
         values = {
             name: value for name, default in _defaults(type(self)) if (value := getattr(self, name)) is not default
         }
@@ -107,7 +110,7 @@ class Labelling(Record, frozen=True, kw_only=True):
     rule: str  # the rule that set the label, e.g. contains, anchors, surname, dateline, year, part, value, far, model
     reason: str
     support: tuple[int, int] | None = None  # character offsets of the sentence that contains the answer
-    parts: tuple[int, ...] = ()  # indexes, from 0, of the answer parts that the passage contains
+    parts: tuple[int, ...] = ()  # zero-based indexes of the answer parts that the passage contains
 
 
 class Question(Record, frozen=True, kw_only=True):
@@ -125,7 +128,7 @@ class Passage(Record, frozen=True, kw_only=True):
     text: str
     stance: Stance
     kind: str = "related"  # label that is more detailed than `stance`, e.g. related, rumour, outdated, partial
-    part: int | None = None  # integration: index, from 0, of the sub-question that the passage supports
+    part: int | None = None  # integration: zero-based index of the sub-question that the passage supports
     edit_of: int | None = None  # counterfactual: index of the true passage from which this one was made
     edits: tuple[tuple[int, int], ...] = ()  # counterfactual: character offsets of the false answer
     support: tuple[int, int] | None = None  # character offsets of the sentence that contains the answer
@@ -163,7 +166,7 @@ class Document(Record, frozen=True, kw_only=True):
     kind: str
     source: int  # index of the passage in its item
     item: str | None = None  # ID of the item that the document was taken from, if it is not the case's own item
-    part: int | None = None  # integration: index, from 0, of the answer part that the document supports
+    part: int | None = None  # integration: zero-based index of the answer part that the document supports
     states: str | None = None  # the value that a synthetic document gives as an answer to the question, if recorded
 
 
@@ -182,7 +185,7 @@ class Message(Record, frozen=True, kw_only=True):
     role: Literal["system", "user", "assistant", "tool"]
     content: str
     calls: tuple[ToolCall, ...] = ()  # assistant: the tool calls in the message
-    call: str | None = None  # tool: ID of the call that the message answers
+    call: str | None = None  # tool: ID of the call that the message responds to
     is_error: bool = False  # tool: True if the call could not be executed
 
 
@@ -211,7 +214,7 @@ class Case(Record, frozen=True, kw_only=True):
     seed: int
     feasible: bool
     documents: tuple[Document, ...]
-    slots: tuple[int, ...]  # positions, from 0, of the documents with an answer, in the order of selection
+    slots: tuple[int, ...]  # zero-based positions of the documents with an answer, in the order of selection
     messages: tuple[Message, ...]
     answer: Answer
     fake: Answer | None
@@ -230,9 +233,9 @@ class Case(Record, frozen=True, kw_only=True):
 class Retrieved(Record, frozen=True, kw_only=True):
     """A passage that a RAG system retrieved or cited."""
 
-    id: str  # ID in the corpus; if no passage there matches, the start of the ID or text that the system reported
+    id: str  # ID in the corpus or, if no passage matches, the start of the ID or text that the system reported
     stance: Stance | None = None  # None if the passage does not match any passage in the corpus
-    part: int | None = None  # integration: index, from 0, of the answer part that the passage supports
+    part: int | None = None  # integration: zero-based index of the answer part that the passage supports
     text: str = ""
 
 
@@ -246,7 +249,7 @@ class Search(Record, frozen=True, kw_only=True):
 
 
 class Step(Record, frozen=True, kw_only=True):
-    """One of a case's model calls, if the case needs several calls or its response has to be parsed.
+    """One model call for a case that needs several calls or whose response has to be parsed.
 
     In an episode of the `search` testbed, a step is a turn. Its prompt consists of the messages of all steps so far.
     """

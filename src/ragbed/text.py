@@ -105,7 +105,7 @@ def storable(text: str) -> str:
 
 
 def storable_name(name: str) -> str:
-    r"""Return a file, run or model name in the form that is stored and shown; files are opened by their real name.
+    r"""Return a file, run or model name as it is stored and displayed; files are opened under their actual names.
 
     Python decodes bytes of a name that are not UTF-8 as lone surrogates. They become escapes such as \udcd6.
     """
@@ -233,10 +233,10 @@ def counted(number: int, noun: str) -> str:
 
 
 def estimate_tokens(text: str) -> int:
-    """Return an upper estimate of the number of tokens in a text, for models whose tokenizer is not available.
+    """Estimate the number of tokens in a text, erring on the high side, for models whose tokenizer is not available.
 
-    It is one token per 3 ASCII characters and 2.5 per other character. English news has about 4 characters per token,
-    and a Chinese character has about 2 tokens in vocabularies that are mostly English.
+    The estimate is one token per 3 ASCII characters and 2.5 per non-ASCII character. English news has about 4
+    characters per token, and a Chinese character has about 2 tokens in vocabularies that are mostly English.
     """
     other = len(text) - len(text.encode("ascii", "ignore"))
     return (2 * (len(text) - other) + 15 * other + 5) // 6

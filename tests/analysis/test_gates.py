@@ -54,7 +54,7 @@ def test_a_floor_without_feasible_cases_is_refused() -> None:
     empty = Estimate(
         metric="accuracy", value=None, low=None, high=None, n=0, asked=0, questions=0, errors=0, infeasible=60
     )
-    with pytest.raises(UsageError, match="all cases that would measure this value are infeasible"):
+    with pytest.raises(UsageError, match="all cases for this value are infeasible"):
         check_floors([parse_floor("noise.accuracy=0.6")], [replace(_cell(9, 10), estimate=empty)])
 
 

@@ -76,7 +76,7 @@ def test_missing_and_repeated_shards_are_refused(tmp_path: Path, parts: list[Pat
     done = type_command("report", str(files[0]), str(tmp_path / "both"))
     assert (
         done.code,
-        "two of these aggregate files contain baseline/lexical (shard 1/3) with the same settings" in done.err,
+        "these aggregate files contain results for baseline/lexical (shard 1/3) with the same settings" in done.err,
     ) == (
         2,
         True,

@@ -190,7 +190,7 @@ def test_a_wrong_condition_is_refused_before_any_call(until: str, message: str, 
 def test_a_comparison_with_other_data_or_too_few_questions_is_refused(tmp_path: Path) -> None:
     base = ragbed.run("scripted/oracle", DATA, testbeds="noise", noise=0.4, out=tmp_path / "base", progress=False)
     model = Slow()
-    with pytest.raises(UsageError, match=f"was evaluated on {DATA}, but this run uses {OTHER}"):
+    with pytest.raises(UsageError, match=f"uses {DATA}, but this run uses {OTHER}"):
         _run(tmp_path / "a", model, data=OTHER, until=f"compare:{base.folder}:drop 20%")
     with pytest.raises(UsageError, match=r"requires at least \d+ independent questions, but the run has 54"):
         _run(tmp_path / "b", model, until=f"compare:{base.folder}:drop 5%")

@@ -53,7 +53,7 @@ def test_a_run_of_a_function_that_was_edited_since_is_not_resumed(tmp_path: Path
     for function, options in ((answer, {}), (answer, {"limit": 5})):
         _evaluate({"f": function}, tmp_path, **options)
     with pytest.raises(
-        UsageError, match=r"function/f was code \w+ in Python [\d.]+ when .* was created, but is now code \w+"
+        UsageError, match=r"function/f was code \w+ in Python [\d.]+ when .* was created\. It is now code \w+"
     ):
         _evaluate({"f": edited}, tmp_path)
 

@@ -443,7 +443,7 @@ def test_the_next_edition_takes_only_what_is_new(place: Path) -> None:
     assert set(summary["steps"]["articles"]["rejected"]) <= {"old", "language"}
     assert "en_base.jsonl: 0 of 2." in done.err
     assert delivered(place / "out") == before
-    assert "The files and the lock of the earlier build in out were kept" in done.err
+    assert "The item files and the lock file of the earlier build in out were kept" in done.err
 
 
 def test_fewer_items_than_asked_for_are_explained(place: Path) -> None:

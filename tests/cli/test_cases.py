@@ -176,7 +176,7 @@ def test_control_characters_of_the_data_do_not_reach_the_terminal(tmp_path: Path
         done = type_command("cases", spec)
         assert done.code in (1, 2)
         assert "\x1b" not in done.err + done.out
-    assert r"\u001b[31mred.json:1: the format is unknown" in done.err
+    assert r"\u001b[31mred.json:1: unknown record format" in done.err
     path.write_bytes(native.to_line(base_item(id="\x9b2J\u202e")))
     assert not {"\x9b", "\u202e"} & set(type_command("cases", f"red={path}").out)
 

@@ -54,7 +54,7 @@ def test_formats_and_options_that_do_not_fit_are_refused(tmp_path: Path) -> None
     done = type_command("export", str(tmp_path / "run"), "--to", "jsonl", "-o", str(tmp_path / "x"), "--noise", "0.4")
     assert (done.code, done.err) == (
         2,
-        "ragbed: --noise has no effect here: a run is always exported exactly as it was evaluated.\n",
+        "ragbed: --noise has no effect here: a run is always exported with its original settings.\n",
     )
     done = type_command("export", "figure1", "--to", "rgb", "-o", str(tmp_path / "x"), "--canonical")
     assert done.code == 2

@@ -66,7 +66,7 @@ def test_the_same_result_twice_is_kept_once_and_different_ones_are_refused(tmp_p
     other = _run(tmp_path / "other", TalkingModel(lambda _: Completion(outcome="ok", reply="no")))
     done = _merge(tmp_path / "again", one, other)
     assert done.code == 2
-    assert "two of these runs contain different responses from test/talking to made/1/" in done.err
+    assert "two of these runs contain different responses for test/talking, case made/1/" in done.err
     assert _merge(tmp_path / "again", one).code == 0
 
 

@@ -266,8 +266,7 @@ DATASETS = [
     ),
     Mistake(
         "run -m scripted/oracle -d other.jsonl",
-        "other.jsonl:1: the format is unknown: a record must have the field 'question' (native) or 'query' (rgb), but "
-        "this record has: a",
+        "other.jsonl:1: unknown record format; expected the field 'question' (native) or 'query' (rgb), but found a",
         code=1,
     ),
     Mistake("run -m scripted/oracle -d empty.jsonl", "empty.jsonl is empty; expected one JSON object per line", code=1),
@@ -336,8 +335,8 @@ NO_CASES = [
     ),
     Mistake(
         "run -m scripted/oracle -d ragbed-mini-en_fact --true-ratio 0.3 --testbeds counterfactual",
-        "No case can be built. Most frequent reason (20 of 20 cases): a true-document ratio of 0.3 would require "
-        "1.5 of 5 documents to be true, which is not a whole number. Choose other values for --noise, "
+        "No case can be built. Most frequent reason (20 of 20 cases): with a true-document ratio of 0.3, the number "
+        "of true documents (1.5 of 5) would not be a whole number. Choose other values for --noise, "
         "--num-docs, --true-ratio or --distractors, or another dataset; `ragbed cases` counts the feasible cases.",
     ),
     Mistake(
@@ -451,7 +450,7 @@ OPTIONS = [
         "Error: Invalid value for '--out' / '-o': https://host/run is a URL, but this option needs a local file or "
         "folder; `ragbed export` and `ragbed score --sums` can write to URLs.",
     ),
-    Mistake("RUN -o text", "text is a file, but a run must be a folder. Choose another --out."),
+    Mistake("RUN -o text", "text is a file, but a run must be a folder. Choose another path for --out."),
     Mistake(
         "RUN -o good --seed 1",
         "good was created with --seed 0, but this command uses --seed 1. Use the same settings, or choose another "
@@ -459,8 +458,8 @@ OPTIONS = [
     ),
     Mistake(
         "RUN --prompt none",
-        "--prompt none: the folder contains no instructions. Create at least one of en/system.md, en/user.md, "
-        "en/closed-book.system.md, en/closed-book.user.md, or of the corresponding files in zh/.",
+        "--prompt none: the folder contains no instructions. Create at least one of these files or its "
+        "counterpart in zh/: en/system.md, en/user.md, en/closed-book.system.md, en/closed-book.user.md.",
     ),
     Mistake("RUN --config none.toml", "--config none.toml cannot be read: No such file or directory. Check the path."),
     Mistake("RUN --config bad.toml", "--config bad.toml is not valid TOML: <any>"),

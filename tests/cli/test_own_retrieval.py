@@ -54,7 +54,7 @@ def test_the_example_finds_answers_and_declines_and_the_report_tells_the_gap() -
     assert cells["retrieval_gap"]["high"] < 0
     assert cells["refusal_withheld"]["n"] == 60
     told = type_command("report", "r").out
-    assert "End-to-end RAG: retrieval quality, and accuracy with retrieved versus given documents" in told
+    assert "End-to-end RAG: retrieval quality, and accuracy with retrieved versus provided documents" in told
     assert "End-to-end RAG: accuracy by the share of noise" in told
 
 
@@ -99,7 +99,7 @@ def test_a_model_which_searches_nothing_is_refused_before_it_is_asked() -> None:
     done = type_command("run", "-m", "scripted/oracle", "-d", DATA, "--testbeds", "own-retrieval", "--out", "r")
     assert done.code == 2
     assert (
-        "scripted/oracle is not a RAG system, which the own-retrieval and own-rejection testbeds require. Use a "
+        "scripted/oracle is not a RAG system. The own-retrieval and own-rejection testbeds require one: use a "
         "python/… or http/… system, or ragbed.system." in done.err
     )
 

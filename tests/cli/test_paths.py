@@ -120,7 +120,7 @@ def test_a_run_is_not_written_into_a_folder_with_other_files(tmp_path: Path) -> 
     (tmp_path / "notes.txt").touch()
     done = type_command(*_RUN, "--out", str(tmp_path))
     fix = f"Choose a new folder for --out, e.g. --out {tmp_path / 'run'}."
-    problem = f"{tmp_path} is not empty and contains no run: it contains notes.txt."
+    problem = f"{tmp_path} is not empty but contains no run (found: notes.txt)."
     assert (done.code, done.err) == (2, f"ragbed: {problem} {fix}\n")
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
 

@@ -47,9 +47,9 @@ def _read_all(path: Path) -> int:
         (b"null\n", ":1: expected `object`, got `null`"),
         (
             b"{}\n",
-            ":1: the format is unknown: a record must have the field 'question' (native) or 'query' (rgb)",
+            ":1: unknown record format; expected the field 'question' (native) or 'query' (rgb), but found none",
         ),
-        (b'{"text": "a"}\n', "but this record has: text"),
+        (b'{"text": "a"}\n', "but found text"),
         (b"[" * 100_000 + b"\n", ":1: expected `object`, got `array`"),
         (b'{"query": ' + b"[" * 100_000 + b"\n", ":1: "),
         (b'{"query": "q", "answer": ' + b"[" * 100_000 + b"\n", ":1: the record is nested too deeply"),

@@ -73,10 +73,10 @@ def test_the_explanation_counts_the_papers_rows_as_ragbed_paper_does() -> None:
     for sentence in (
         f"at 60% noise is significant (McNemar's test) in {at['0.6'].certain} of 12 rows, "
         "regardless of how the questions are paired",
-        f"and in {at['0.6'].certain_all} rows after Holm's adjustment over all {tests} tests",
-        f"At 40% noise, the decline is significant in {at['0.4'].certain} of 12 rows without adjustment, in "
-        f"{at['0.4'].certain_holm} rows after adjustment over each row's four noise ratios",
-        f"in {joined.certain} of 12 rows, regardless of how the questions are paired, and in none after adjustment",
+        f"and in {at['0.6'].certain_all} rows after Holm correction across all {tests} tests",
+        f"At 40% noise, the decline is significant in {at['0.4'].certain} of 12 rows without correction, in "
+        f"{at['0.4'].certain_holm} rows after correction across each row's four noise ratios",
+        f"in {joined.certain} of 12 rows, regardless of how the questions are paired, and in none after correction",
     ):
         assert sentence in text
     assert (at["0.4"].certain_all, joined.certain_all) == (0, 0)

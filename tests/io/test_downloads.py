@@ -102,7 +102,7 @@ BADLY = {
     "redirected to ftp": ([redirect("ftp://127.0.0.1/en.json")], "only http and https URLs are supported", 0),
     "redirected to a file": ([redirect("file:///etc/hostname")], "only http and https URLs are supported", 0),
     "redirected to nowhere": ([redirect("")], "without a target", 0),
-    "redirected to nonsense": ([redirect("http://[::1")], "which is not valid", 0),
+    "redirected to nonsense": ([redirect("http://[::1")], "but this URL is not valid", 0),
     "no HTTP": ([no_http], "the response is not valid HTTP", 0),
 }
 
@@ -136,7 +136,7 @@ def test_a_length_that_is_too_short_is_detected(server: FaultServer, tmp_path: P
 def test_an_announced_length_beyond_the_limit_ends_the_download(server: FaultServer, tmp_path: Path) -> None:
     server.scripts["en.json"] = [announce(+SIZE + 1)]
     notes = Notes()
-    assert "the server sent more than the expected 400,000 bytes" in str(bring(want(server, tmp_path), notes))
+    assert "the server sent more than 400,000 bytes" in str(bring(want(server, tmp_path), notes))
     assert notes.steps == []
 
 
@@ -179,7 +179,7 @@ def test_a_url_that_is_not_valid_is_refused(tmp_path: Path, url: str) -> None:
 def test_a_redirect_from_https_to_http_is_refused() -> None:
     assert str(next_hop(URL("http://a.test/x"), "https://b.test/y")) == "https://b.test/y"
     assert str(next_hop(URL("https://a.test/x"), "//b.test/y")) == "https://b.test/y"
-    with pytest.raises(RequestRefused, match="not use https"):
+    with pytest.raises(RequestRefused, match="must use https"):
         next_hop(URL("https://a.test/x"), "http://b.test/y")
 
 

@@ -132,9 +132,9 @@ def test_other_data_are_reported_with_the_first_digits_of_their_hash(tmp_path: P
 def test_a_changed_model_is_refused_before_the_first_call(tmp_path: Path) -> None:
     run(make_job(tmp_path, 2, TalkingModel(agree, identity="old")), ask_nobody)
     changed = TalkingModel(agree, identity="new")
-    with pytest.raises(UsageError, match=r"was old when .* is now new"):
+    with pytest.raises(UsageError, match=r"was old when .*\. It is now new"):
         run(make_job(tmp_path, 2, changed), ask_nobody)
-    with pytest.raises(UsageError, match="does not report its identity now"):
+    with pytest.raises(UsageError, match="It now reports no identity"):
         run(make_job(tmp_path, 2, TalkingModel(agree, identity="")), ask_nobody)
     assert not changed.asked
 

@@ -16,12 +16,13 @@ from ragbed.errors import UnknownName, UsageError
 from ragbed.schema import Case
 from ragbed.testbeds.prompts.strategies import MARK
 
-# Scores of a hypothetical trial in which every score is 1. No real response is both correct and a refusal, but if a
-# score were 0, metrics that cover only responses for which that score is 1 would have no data.
+# Scores of a hypothetical trial. No real response is both correct and a refusal, but every score is 1 here, because
+# some metrics use only trials in which a certain score is 1 and would otherwise have no data.
 _SCORES: dict[str, ScoreValue] = dict.fromkeys(
     ("correct", "partial", "aligned", "refused", "flagged", "misled", "paper.refused"), 1.0
 )
-# Number of repeats needed to predict the cells: the first repeat is used to select questions, and the second is scored.
+# Number of repeats needed to predict which cells a run will produce: the first repeat is used to select questions, and
+# the second is scored.
 _REPEATS = 2
 
 SELECTOR = r"(?P<table>[\w-]+)\.(?P<metric>\w+)(?:@(?P<noise>[\d.]+))?(?::(?P<lang>en|zh))?"
@@ -37,7 +38,7 @@ _UNPREDICTABLE = frozenset({"own-retrieval"})  # tables whose cells depend on th
 
 @dataclass(frozen=True)
 class CellSelector:
-    """A selector for the cells of a metric. `text` is the option and its value as the user wrote them."""
+    """A selector for a metric's cells. `text` is the option with its value, as entered by the user."""
 
     text: str
     table: str
@@ -132,10 +133,10 @@ def select_cells(selector: CellSelector, cells: Iterable[Cell]) -> list[Cell]:
         raise UsageError(
             f"{selector.text}: the run has no value with this name. `ragbed report RUN -f csv` lists all values."
         )
-    if not any(cell.estimate.asked for cell in selected):  # without any cases, every run would be inconclusive
+    if not any(cell.estimate.asked for cell in selected):  # a check of zero cases would always be inconclusive
         raise UsageError(
-            f"{selector.text}: all cases that would measure this value are infeasible, because no item has enough "
-            "documents of each kind. `ragbed cases DATA` counts the infeasible cases."
+            f"{selector.text}: all cases for this value are infeasible, because no item has enough documents of "
+            "each kind. `ragbed cases DATA` counts the infeasible cases."
         )
     return selected
 

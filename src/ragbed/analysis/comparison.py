@@ -69,7 +69,8 @@ class ComparedQuestion:
     item: str
     text: str
     answer: Answer
-    event: str | None = field(default=None, compare=False)  # questions about one event are not independent
+    # The event that the question is about. Questions about the same event are not independent.
+    event: str | None = field(default=None, compare=False)
 
 
 class Flip(NamedTuple):
@@ -84,11 +85,11 @@ class Flip(NamedTuple):
 
 @dataclass(frozen=True)
 class Comparison:
-    """The comparison of two sides under one condition, on the questions that both have."""
+    """A comparison of two sides under one condition, based on the questions that they share."""
 
     condition: ComparedCondition
-    n: int  # number of distinct questions; questions about one event count as one, because they are not independent
-    unpaired: int  # number of questions that only one run has; they are excluded from all other fields
+    n: int  # number of independent questions; questions about the same event count as one
+    unpaired: int  # number of questions that occur in only one run; they are excluded from all other fields
     first: float
     second: float
     difference: Interval
@@ -97,11 +98,11 @@ class Comparison:
     p: float
     adjusted: float  # p value for the difference, adjusted for the number of conditions (Holm)
     decline_p: float  # p value from the minimum-effect test for a decline, adjusted for the number of conditions (Holm)
-    items: int  # number of items that both sides have; more than n if items share a question or an event
+    items: int  # number of items common to both sides; greater than n if items share a question or an event
 
     @property
     def odds(self) -> Interval | None:
-        """Return the ratio of questions won to lost with its confidence interval, or None if both counts are 0."""
+        """Return the ratio of questions won to questions lost with its confidence interval, or None if both are 0."""
         return flip_odds(self.won, self.lost) if self.won + self.lost else None
 
 
@@ -148,7 +149,7 @@ def _split(named: str) -> tuple[Path, str]:
 def pair_with_given(first: Side, second: Side) -> tuple[Side, Side]:
     """Pair the second run's `search` conditions with the conditions in the first run that provide documents.
 
-    A condition that both runs have is compared with itself. `noise` and `integration` are used without noise, and
+    A condition that both runs share is compared with itself. `noise` and `integration` are used without noise, and
     `counterfactual` with the same share of true documents.
     """
     pairs = {
@@ -166,7 +167,7 @@ def pair_with_given(first: Side, second: Side) -> tuple[Side, Side]:
 
 
 def _is_given_for(given: ComparedCondition, search: ComparedCondition) -> bool:
-    """Return whether a condition with given documents corresponds to a condition of the `search` testbed."""
+    """Return whether a condition that provides documents corresponds to a condition of the `search` testbed."""
     name = search.arm.partition("=")[0]
     testbed, noise = _GIVEN.get(name, ("noise", 0.0))
     shares = (given.correct, search.correct) if name == "false" else (0.0, 0.0)
@@ -179,7 +180,7 @@ def _is_given_for(given: ComparedCondition, search: ComparedCondition) -> bool:
 
 
 def compare(first: Side, second: Side, least: float) -> list[Comparison]:
-    """Compare two sides under every condition that both have.
+    """Compare two sides under every condition that they share.
 
     Args:
         first: The baseline, A.
@@ -216,7 +217,7 @@ def hash_scores(scores: dict[ComparedQuestion, float]) -> str:
 
 
 def _narrow(row: Comparison, first: Side, second: Side) -> Comparison:
-    """Narrow a comparison's confidence interval to match the second run's decisions (see `runs.decided`)."""
+    """Intersect a comparison's interval with those of the second run's `--until` decisions (see `runs.decided`)."""
     decided = [
         interval
         for interval in second.decided
@@ -236,7 +237,7 @@ def adjust(rows: Sequence[Comparison]) -> list[Comparison]:
 
 
 def count_unpaired(first: Side, second: Side) -> int:
-    """Count the questions that only one side has, in at least one condition that both sides share."""
+    """Count the questions that occur on only one side under at least one shared condition."""
     return len(
         {
             (condition.data, question.text, question.answer)
@@ -264,7 +265,7 @@ def compare_questions(
     *,
     is_monitored: bool = False,
 ) -> Comparison:
-    """Compare scores on the questions that both sides have.
+    """Compare scores on the questions that both sides share.
 
     Items about the same event, and items with the same question but different documents (minimal pairs), count as
     one question with their mean score.
@@ -290,7 +291,7 @@ def compare_questions(
 def pair_scores(
     first: dict[ComparedQuestion, float], second: dict[ComparedQuestion, float]
 ) -> tuple[list[float], list[float]]:
-    """Return the scores of both sides, with one entry per distinct question that both sides have."""
+    """Return the scores of both sides, with one entry per distinct question that both sides share."""
     events = {question: question.event for question in (*first, *second) if question.event is not None}
     paired: dict[object, list[tuple[float, float]]] = {}
     for question in sorted(first.keys() & second.keys()):

@@ -1,4 +1,4 @@
-"""Tabulate a run by condition: the overview that `ragbed run`, `score` and `demo` print.
+"""Tabulate a run by condition for the overview that `ragbed run`, `score` and `demo` print.
 
 The rates have the same values and intervals as the cells of a report (`metrics/`). They are computed here from small
 counts, without numpy, because loading it takes longer than scoring a small run.
@@ -103,7 +103,7 @@ def tabulate_run(folder: Path, engine: Engine | None = None) -> list[ConditionCo
 
 
 class EarlyTable:
-    """A `Follower` that fills a run's table while the run waits for responses. The stored results are authoritative.
+    """A `Follower` that builds a run's table while the run waits for responses; the stored results are authoritative.
 
     The store is opened only while it is being read. The last process that closes the store merges the log into the
     file, so a reader that kept it open would prevent this.
@@ -121,7 +121,7 @@ class EarlyTable:
         self._first: list[Case] = []  # the run's first case until the scorer has been loaded
 
     def begin(self, store: RunStore) -> None:
-        """Start with the results that are already stored (see `Follower`)."""
+        """Record which results are already stored, so that they are scored too (see `Follower`)."""
         self._before = store.last_result()
         self._first = [case for _, case in store.cases_after(0, 1)]
 
@@ -200,7 +200,7 @@ class _Tally:
         self._sums_of: dict[tuple[Value, ...], _Sums] = {}
 
     def add(self, result: StoredResult, split: frozenset[str] = frozenset()) -> None:
-        """Score a result and add it to the sums; for models in `split`, use the model that the server reports."""
+        """Score a result and add it to the sums. For models in `split`, count each served model separately."""
         case, completion, sums = result.case, result.completion, _FAILED
         values = _scoring().score_outcome(case, completion)
         if values is not None:
@@ -252,7 +252,7 @@ def _group(condition: Condition) -> tuple[str, ...]:
 
 
 def _find(at: int, counts: Counter[_Sums], *, counts_failed: bool) -> list[tuple[float, float, int]]:
-    """Return each distinct (hits, trials) pair for the score at index `at`, and how many questions have it."""
+    """Return the distinct (hits, trials) pairs for the score at index `at`, each with its number of questions."""
     return [
         (sums[at], size, count)
         for sums, count in counts.items()
@@ -315,7 +315,7 @@ def _add_planned(tally: _Tally, store: RunStore) -> list[ConditionCounts]:
 
 
 def _narrow(rows: Mapping[Condition, ConditionCounts], decided: Sequence[DecidedInterval]) -> None:
-    """Narrow the confidence intervals to agree with a monitored run's decisions (see `runs.decided`)."""
+    """Intersect the intervals with those on which the run's stopping decisions are based (see `runs.decided`)."""
     for (condition, name), found in decided_by_score(rows, decided).items():
         rate = rows[condition].rates.get(name)
         if rate is not None and rate.value is not None and rate.low is not None and rate.high is not None:

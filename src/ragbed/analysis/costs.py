@@ -31,7 +31,7 @@ class _GroupCost:
 
 @dataclass
 class CostTally:
-    """Adds up the cost of results as they are read. Cached responses count at the price of the original call."""
+    """Adds up the cost of results as they are read. A cached response costs as much as the original call."""
 
     _groups: dict[TrialGroup, _GroupCost] = field(default_factory=dict)
 

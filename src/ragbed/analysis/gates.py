@@ -42,7 +42,7 @@ State: TypeAlias = Literal["passed", "failed", "inconclusive"]
 
 _FLOOR = re.compile(SELECTOR + r"=(?P<least>[\d.]+)(?P<per_cent>%?)")
 _FORM = "use TESTBED.METRIC[@NOISE][:LANG]=SHARE, e.g. noise.accuracy@0.8:en=0.6"
-_FALSE_ALARM = (1 - LEVEL) / 2  # maximum probability that a run fails although its true rate equals the minimum
+_FALSE_ALARM = (1 - LEVEL) / 2  # maximum probability that a run fails when its true rate equals the minimum
 _MOST = 1_000_000  # maximum sample size to report; larger ones are reported as "more than 1,000,000 questions"
 
 
@@ -112,7 +112,7 @@ def check_run(floors: Sequence[Floor], folder: Path) -> list[GateResult]:
 def check_floors(
     floors: Iterable[Floor], cells: Sequence[Cell], decided: Sequence[DecidedInterval] | None = None
 ) -> list[GateResult]:
-    """Check every plain-prompt cell (model, dataset, language, ratio) against each minimum rate that selects it.
+    """Check every plain-prompt cell (model, dataset, language, ratio) against each minimum rate that applies to it.
 
     Args:
         floors: The gates.
@@ -219,7 +219,7 @@ def _describe(estimate: Estimate, least: float) -> str:
 
 
 def check_declines(rows: Sequence[Comparison], least: float) -> list[GateResult]:
-    """Check whether the second side of each comparison declined by more than `least`, given adjusted p values."""
+    """Check each comparison for a decline of more than `least` in the second side's score, using adjusted p values."""
     return [_check_decline(row, least, len(rows)) for row in rows]
 
 
@@ -242,7 +242,7 @@ def _check_decline(row: Comparison, least: float, among: int) -> GateResult:
 
 
 def _decides(estimate: Estimate, least: float, alpha: float, n: int) -> bool:
-    """Return whether n trials would probably decide a gate by the rules of this module, if the estimate is correct.
+    """Return whether n trials would probably decide a gate under this module's rules, assuming the estimate is correct.
 
     Args:
         estimate: The estimate, from a run with too few questions.

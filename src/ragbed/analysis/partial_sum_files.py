@@ -1,4 +1,4 @@
-"""Read, write and merge the partial-sum files of `ragbed score --sums`, which reports can use without the runs.
+"""Read, write and merge partial-sum files (`ragbed score --sums`), from which reports can be built without the runs.
 
 A file has one JSON object per line: the runs it contains, then each model on each dataset with its trial patterns and
 its distinct questions, and finally the number of lines, which reveals truncated files. Equal sums give
@@ -55,7 +55,7 @@ class Summed(Struct, frozen=True, omit_defaults=True):
     trials: int
     is_monitored: bool = False  # whether the run was monitored (`--until`)
     largest: int = 0  # for a monitored run, the maximum number of planned trials per question or event in a condition
-    decided: tuple[DecidedInterval, ...] = ()  # confidence intervals that decided the run's `--until` conditions
+    decided: tuple[DecidedInterval, ...] = ()  # confidence intervals behind the run's `--until` decisions
 
 
 class _Head(Struct, tag="sums", tag_field="is"):
@@ -302,7 +302,7 @@ def _summed(
 
 
 def _check(ours: Sequence[Summed], others: Sequence[Summed]) -> None:
-    """Check that no question is in both files. Sums contain no question names, so shard, model or data must differ."""
+    """Check that no question is in both files. Sums have no question names, so the shard, model or data must differ."""
     hashes = {name: digest for run in ours for name, digest in run.data}
     known: dict[str, list[Summed]] = {}
     for run in ours:
@@ -325,7 +325,8 @@ def _check_pair(one: Summed, other: Summed) -> None:
         if one.shard == other.shard:
             shard = "" if one.shard is None else f" (shard {one.shard})"
             raise UsageError(
-                f"two of these aggregate files contain {one.model}{shard} with the same settings. Use only one of them."
+                f"two of these aggregate files contain results for {one.model}{shard} with the same settings. "
+                "Use only one of them."
             )
         if one.shard and other.shard and one.shard.partition("/")[2] == other.shard.partition("/")[2]:
             return

@@ -1,4 +1,4 @@
-"""Rank several models on the questions that all of them have, with a paired test for each pair."""
+"""Rank several models on the questions that they share, with a paired test for each pair of models."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def rank_models(sides: Sequence[Side]) -> list[Ranking]:
 
 
 def _name(sides: Sequence[Side]) -> dict[str, Side]:
-    """Name each side after its model, or `RUN:model` if several runs have that model."""
+    """Key each side by its model, or by `RUN:model` if several runs have that model."""
     models = Counter(side.model for side in sides)
     return {side.model if models[side.model] == 1 else f"{side.run}:{side.model}": side for side in sides}
 

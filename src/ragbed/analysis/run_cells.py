@@ -60,7 +60,7 @@ def count_results(folder: Path) -> tuple[int, int]:
 
 
 def decided_in(folder: Path) -> list[DecidedInterval]:
-    """Return the confidence intervals that decided a run's `--until` conditions."""
+    """Return the confidence intervals on which a run's `--until` decisions are based."""
     with open_scored(folder) as store:
         return read_decided(store)
 

@@ -63,7 +63,7 @@ class MonitoringRule:
         self._expected = [condition.check(self._plan) for condition in self._conditions]
 
     def begin(self, store: RunStore, model: int) -> None:
-        """Start with the results that are already stored for a model (see `StoppingRule`)."""
+        """Start monitoring a model, beginning with its stored results (see `StoppingRule`)."""
         if self._expected is None:
             for _ in self.check(store.cases()):
                 pass
@@ -113,7 +113,7 @@ class _ModelMonitor:
     _ended: dict[tuple[int, object], Decision] = field(default_factory=dict)
 
     def add(self, case: Case, trial: Scored) -> None:
-        """Add a trial, and process all trials that are next in order."""
+        """Add a trial, then process all waiting trials whose turn has come."""
         if self._at == len(self.order):
             return
         self._waiting[case.case, trial.repeat] = (case, trial)

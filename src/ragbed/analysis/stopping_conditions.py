@@ -46,7 +46,8 @@ from ragbed.runs.store import open_store
 from ragbed.schema import Case
 from ragbed.testbeds.prompts.strategies import MARK
 
-EXCESS = 1.3  # a condition becomes inconclusive after this multiple of the number of questions that a fixed plan needs
+# A condition is inconclusive if it is still undecided after EXCESS times as many questions as a fixed plan needs.
+EXCESS = 1.3
 _BASE = 0.6  # accuracy that `ragbed power` assumes for unpaired designs
 _DISTANCE = 0.05  # difference from a gate's minimum that a fixed plan is designed to detect
 _WIDTH = re.compile(SELECTOR + r"\s*(?:±|\+-|\+/-)\s*(?P<points>\d+(?:\.\d+)?)\s*%?")
@@ -109,8 +110,8 @@ class Condition(ABC):
             count = "more than 10,000,000" if needed is None else f"at least {needed:,}"
             raise UsageError(
                 f"until={self.text}: this condition requires {count} independent questions, but the run has {size:,} "
-                f"({where}; questions about the same event count as one). Drops and interval half-widths "
-                "are in percentage points. Use a larger drop or half-width, or add more questions. No model was called."
+                f"({where}; questions about the same event count as one). Use a larger drop or half-width (both in "
+                "percentage points), or add more questions. No model was called."
             )
 
 
@@ -156,7 +157,7 @@ class Gates(Condition):
     _alpha: float = ALPHA
 
     def check(self, plan: Plan) -> list[object]:
-        """Raise an error if a gate cannot be decided, and divide the error probability among all gates and models."""
+        """Check that each gate's outcome can be decided, and split the error probability among all gates and models."""
         cells = plan.planned.cells(ALPHA)
         selected = [(floor, cell) for floor in self.floors for cell in _planned(self, floor, cells)]
         self._alpha = ALPHA / max(1, len(selected) * plan.models)
@@ -191,7 +192,7 @@ class Drop(Condition):
     _hashes: dict[ComparedCondition, str] = field(default_factory=dict)
 
     def check(self, plan: Plan) -> list[object]:
-        """Raise an error if the baseline shares no questions with the run, or too few."""
+        """Raise an error if the baseline and the run share too few questions or none at all."""
         sizes = {condition: plan.count_compared(condition, scores) for condition, scores in self.base.scores.items()}
         compared = {condition: size for condition, size in sizes.items() if size}
         if not compared:
@@ -286,7 +287,7 @@ def check_data(conditions: Sequence[Condition], settings: dict[str, str]) -> Non
             if not ours.items() & theirs.items():
                 named = [", ".join(name.removeprefix("data ") for name in names) for names in (theirs, ours)]
                 raise UsageError(
-                    f"until={condition.text}: {condition.base.run} was evaluated on {named[0]}, but this run uses "
+                    f"until={condition.text}: {condition.base.run} uses {named[0]}, but this run uses "
                     f"{named[1]}. Compare runs on the same dataset. No model was called."
                 )
 
@@ -342,17 +343,17 @@ def _fits(width: float, clusters: PlannedClusters, n: int, *, is_difference: boo
 
 
 def _half_width(interval: Interval) -> float:
-    """Return the larger distance from an estimate to a confidence bound; the two differ for rates near 0 or 1."""
+    """Return the distance from an estimate to its farther confidence bound; intervals near 0 or 1 are asymmetric."""
     return max(interval.high - interval.value, interval.value - interval.low)
 
 
 def _decides(least: float, alpha: float, clusters: PlannedClusters, n: int) -> bool:
-    """Return whether n questions with equal scores can decide a gate."""
+    """Return whether n questions with equal scores are enough to decide whether a gate passes."""
     return clusters.rate(0, n, alpha).high < least or clusters.rate(1, n, alpha).low >= least
 
 
 def _floor_size(least: float) -> int:
-    """Return the number of questions that a fixed-sample test needs to detect a rate 5 points below a minimum."""
+    """Return the number of questions a fixed-sample test needs to detect a rate 5 percentage points below a minimum."""
     low = max(0.0, least - _DISTANCE)
     reach = two_sided(1 - ALPHA) * math.sqrt(least * (1 - least)) + quantile(POWER) * math.sqrt(low * (1 - low))
     return max(1, math.ceil((reach / _DISTANCE) ** 2))

@@ -70,7 +70,7 @@ class Plan:
                 self.questions[case.data, case.lang, case.testbed, case.noise][question] += 1
 
     def count_compared(self, condition: ComparedCondition, questions: Iterable[ComparedQuestion]) -> int:
-        """Count the planned questions that a baseline also has, using the rules of `pair_scores`."""
+        """Count the planned questions that are also in a baseline, using the rules of `pair_scores`."""
         units = self.compared.get(condition, {})
         return len({units.get(hash((one.item, one.text, one.answer))) for one in questions} - {None})
 

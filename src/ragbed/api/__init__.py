@@ -1,1 +1,1 @@
-"""The Python API, on which the command line is built. Import names from `ragbed`, which loads each one on first use."""
+"""The Python API underlying the command line. Import names from `ragbed`, which loads each name on first use."""

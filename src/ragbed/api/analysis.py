@@ -40,7 +40,8 @@ if TYPE_CHECKING:
     from ragbed.models.base import Sampling
     from ragbed.scoring.disagreements import TrackDisagreement
 else:
-    # Importing the real `ModelLike` would take longer than scoring a small run, and `read_models` checks the models.
+    # Do not import the real `ModelLike` at run time: this would take longer than scoring a small run, and `read_models`
+    # checks the models anyway.
     ModelLike = object
 
 _VOTING_TEMPERATURE = 0.7  # Sampling temperature for a judge's votes; at 0, all votes would be identical.

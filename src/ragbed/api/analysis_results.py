@@ -35,7 +35,7 @@ class ComparisonResult(TableResult):
         b: The run compared with the baseline.
         rows: One comparison per condition, with p-values.
         flips: Questions whose result differs between A and B.
-        sentences: The result in plain sentences.
+        sentences: Sentences that summarise the result.
         unpaired: Questions that appear in only one of the runs.
         gates: Results of the `fail_if_worse` gate.
     """
@@ -165,7 +165,7 @@ class DiagnosisResult(TableResult):
         run: The run's folder.
         path: File with all diagnoses.
         counts: Number of trials by outcome.
-        diagnoses: One diagnosis for each trial with a wrong answer, with evidence.
+        diagnoses: One diagnosis, including evidence, for each trial with a wrong answer.
         cases: The cases of the diagnosed trials, keyed by name.
         failed: Number of additional model calls that failed; call `diagnose` again to retry them.
         is_monitored: Whether the run had a stopping condition (`until`); if so, error shares have no confidence

@@ -89,7 +89,7 @@ def open_object(source: ModelSource, spec: RunSpec, corpora: Mapping[str, Corpus
 
 
 def check_models(models: Sequence[Model], *, searching: bool, reading: bool, prompted: bool) -> None:
-    """Before any request is sent, check that the models support the features that a run needs.
+    """Check that the models support the features that a run needs, before any request is sent.
 
     Args:
         models: The models of a run.
@@ -111,7 +111,7 @@ def check_models(models: Sequence[Model], *, searching: bool, reading: bool, pro
         is_system = isinstance(model, AnsweringAfresh) and not getattr(model, "takes_prompts", False)
         if searching and not is_system:
             raise UsageError(
-                f"{model.name} is not a RAG system, which the own-retrieval and own-rejection testbeds require. Use a "
+                f"{model.name} is not a RAG system. The own-retrieval and own-rejection testbeds require one: use a "
                 "python/… or http/… system, or ragbed.system."
             )
         if reading and is_system and hasattr(model, "check_documents"):

@@ -113,7 +113,7 @@ def _rows(value: Any) -> Iterable[Mapping[str, Any]] | None:  # noqa: ANN401 - c
 
 
 def _is_frame(value: object) -> bool:
-    """Return whether an object is a pandas DataFrame, which has a `to_dict` method and a `columns` attribute."""
+    """Return whether an object looks like a pandas DataFrame: it has a `to_dict` method and a `columns` attribute."""
     return hasattr(value, "to_dict") and hasattr(value, "columns")
 
 

@@ -177,7 +177,7 @@ def lint(
         skip: Do not run these rules.
         all_: Keep all findings, not just the first few for each rule.
         progress: Show progress, or an object that receives it.
-        mix: Numbers of documents and noise ratios for which each item must have enough documents, as in `cases`.
+        mix: Document counts and noise ratios for which every item must have enough documents, as in `cases`.
 
     Example:
         >>> result = ragbed.lint("ragbed-mini-en_base")
@@ -270,7 +270,7 @@ def synthesize(
         parts: Maximum number of sub-answers per integration item, from 2 to 5.
         tokens: Approximate document length in tokens: 60, or 80 to 1500.
         perturbations: Perturbations to add: "none", "mix" (all types, in 20% of the items), or a list of names. With a
-            list, base items form minimal pairs: one with the perturbation and one without.
+            list, base items are generated in minimal pairs, with and without the perturbation.
         workers: Number of worker processes; by default, one per core.
         progress: Show progress, or an object that receives it.
 

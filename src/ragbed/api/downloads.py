@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class IncompleteDownload(DownloadError):
-    """A download failed, or none of the files were found.
+    """Raised when a download fails or none of the files are found.
 
     Attributes:
         result: The state of each file.
@@ -154,8 +154,8 @@ def data_path(name: str) -> Path:
     """Return the folder of a downloaded catalogue entry, or the file of a single dataset.
 
     Args:
-        name: A name listed by `ragbed.datasets()`, or the name of a file in a listed dataset. `lm-eval` stands
-            for the folder of the lm-evaluation-harness tasks.
+        name: A name listed by `ragbed.datasets()`, or the name of a file in a listed dataset. `lm-eval` refers to
+            the folder of lm-evaluation-harness tasks.
 
     Raises:
         RagbedError: The files have not been downloaded.

@@ -97,7 +97,7 @@ class _FunctionModel:
         return msgspec.structs.replace(completion, latency_s=round(time.monotonic() - start, 4))
 
     async def _call(self, argument: object) -> object:
-        """Await an async function in this event loop, so that its clients can be reused; run a sync one in a thread."""
+        """Await an async function in this event loop, so it can reuse API clients; run a sync function in a thread."""
         value = self._function(argument) if self._is_async else await in_daemon_thread(lambda: self._function(argument))
         return await value if inspect.isawaitable(value) else value
 

@@ -138,7 +138,7 @@ def labelled(parameter: str, values: Any) -> list[tuple[str, Any]]:  # noqa: ANN
         if wrong := [name for name in values if not isinstance(name, str) or not re.fullmatch(r"[\w.-]+", name)]:
             raise UsageError(
                 f"{parameter}: the name {wrong[0]!r} is not valid. Use only letters, digits, '.', '_' and '-'. To "
-                f"pass one object, use {parameter}=[…]."
+                f"pass a single object, wrap it in a list: {parameter}=[…]."
             )
         return list(values.items())
     if isinstance(values, Sequence) and not isinstance(values, str | bytes):

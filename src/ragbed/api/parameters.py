@@ -17,7 +17,7 @@ R = TypeVar("R")
 
 
 def checked(function: Callable[P, R]) -> Callable[P, R]:
-    """Check a function's arguments against its annotations; an invalid one raises `UsageError`.
+    """Check a function's arguments against its annotations, and raise `UsageError` if an argument is invalid.
 
     Options collected with `**options: Unpack[SomeOptions]` become keyword parameters in the signature, so that
     `help()` and tab completion show them.

@@ -219,7 +219,7 @@ def _open_rule(
 
 
 def _with_gates(cases: Iterable[Case], floors: list[Floor], repeats: int) -> Iterable[Case]:
-    """Yield the planned cases, and check that there are enough of them to decide each gate."""
+    """Yield the planned cases, and check that there are enough of them to decide whether each gate passes."""
     if not floors:
         return cases
     from ragbed.analysis.gates import check_plan

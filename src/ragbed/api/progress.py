@@ -25,7 +25,7 @@ _DRAW_EVERY_S = 0.1
 
 
 class Progress:
-    """A receiver for the messages and progress updates of an API function.
+    """A receiver for messages and progress updates from an API function.
 
     Subclass `Progress` and pass an instance as `progress=` to show updates elsewhere.
 

@@ -20,7 +20,7 @@ class RankingResult(TableResult):
     """The ranking of models on each testbed.
 
     Attributes:
-        rankings: One ranking per testbed, with its models and pairs of models.
+        rankings: One ranking per testbed, with its models and model pairs.
     """
 
     rankings: Sequence[Ranking]

@@ -177,7 +177,7 @@ def check_temperature(value: object) -> float | str | None:
 
 
 def with_limit(sampling: Sampling, max_tokens: int | str | None) -> Sampling:
-    """Return sampling parameters in which a numeric token limit is fixed; with `auto` or None, it can be raised."""
+    """Return sampling parameters whose token limit is fixed (for a number) or can be raised (for `auto` and None)."""
     if isinstance(max_tokens, int):
         return structs.replace(sampling, max_tokens=max_tokens, raises_limit=False)
     return structs.replace(sampling, raises_limit=True)

@@ -371,7 +371,7 @@ def _flat(trial: dict[str, Any]) -> dict[str, Any]:
 
 
 def _to_records(table: ReportTable) -> Records:
-    """Convert a report table to records with plain numbers that print as percentages with confidence intervals."""
+    """Convert a report table to records of plain numbers, which are shown as percentages with confidence intervals."""
     from ragbed.reporting.numbers import show, show_asked
 
     rows, shown = [], []

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from ragbed.testbeds.search.settings import IndexKind
     from ragbed.testbeds.settings import Settings
 
-# Seed for generating the news that pads large corpora. Another seed would change the corpora, but not their names.
+# Seed for generating the synthetic news that is added to reach large corpus sizes. Another seed would change the
+# corpora, but not their names.
 _SEED = 20_231_218
 _ITEMS = 1_000
 # The encoder for dense indexes. `e5` retrieves a larger share of the relevant passages, but would take an

@@ -29,8 +29,8 @@ class DoctorResult(TableResult):
 
     Attributes:
         versions: Versions of ragbed and Python.
-        models: Checks of the model providers, by model-string prefix.
-        extras: Checks of the optional extras.
+        models: Check results for model providers, by model-string prefix.
+        extras: Check results for optional extras.
         presets: Presets for the systems in the paper.
         plugins: Plug-ins from other packages.
     """

@@ -96,7 +96,7 @@ def export(
     folder = sources.folder if isinstance(sources, Run) else only_path(sources)
     if isinstance(sources, Run) or (folder is not None and (folder / "run.sqlite").is_file()):
         if layout:
-            raise UnusedOption(next(iter(layout)), "a run is always exported exactly as it was evaluated")
+            raise UnusedOption(next(iter(layout)), "a run is always exported with its original settings")
         written = export_run(folder or Path(), target, model, canonical=canonical)
     else:
         for name, value in (("canonical", canonical), ("model", model)):
@@ -226,7 +226,7 @@ class MergeResult:
     Attributes:
         out: Path or URL of the merged run or file.
         run: The combined run; None for aggregate files.
-        counts: Numbers of cases, results and duplicates; for aggregate files, of trials and questions.
+        counts: Numbers of cases, results and duplicates, or trials and questions for aggregate files.
         description: The counts as readable text.
     """
 
@@ -262,7 +262,7 @@ def merge(runs: Sequence[Run | str | Path | Url], out: str | Path | Url) -> Merg
         return MergeResult(str(target), None, {"trials": sums.trials, "questions": sums.questions}, text)
     if not isinstance(target, Path):
         raise UsageError(
-            f"out={target}: a run must be written to a local folder. To share the run at a URL, export the run "
+            f"out={target}: a run must be written to a local folder. To publish it at a URL, export the run "
             "or its aggregates."
         )
     merged = merge_runs(folders, target)

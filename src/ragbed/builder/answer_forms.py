@@ -1,4 +1,4 @@
-"""Write a false answer in the form in which a text states the true answer.
+"""Write a false answer in the same format as the true answer in a text.
 
 For example, "$44bn" becomes "$17bn" and "12 Nov 2020" becomes "3 May 2019", regardless of how the false answer is
 written.
@@ -34,7 +34,7 @@ _MAX_DECIMALS = 3  # maximum number of decimal places; scaling can produce more,
 
 
 def write_like(original: str, false: str, slots: tuple[GoldSlot, GoldSlot], lang: Lang) -> str:
-    """Write the false answer in the form in which a text states the true answer.
+    """Write the false answer in the same format as the true answer in a text.
 
     Args:
         original: The span that states the true answer.
@@ -121,7 +121,7 @@ def _write_date(original: str, true: tuple[Date, ...], wanted: Date, lang: Lang)
 
 
 def _writer_like(token: str, name: str, value: int) -> Callable[[int], str] | None:
-    """Return a function that formats numbers like a date token, or None if the token does not state `value`."""
+    """Return a function that formats numbers like a date token, or None if the token does not represent `value`."""
     if token[0].isdigit():
         digits = token.rstrip("stndrh")
         if int(digits) == value:

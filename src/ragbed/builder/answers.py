@@ -65,7 +65,7 @@ def source_of(passage: Passage) -> str:
 
 
 def limit_sources(passages: Sequence[Passage], most: int) -> tuple[Passage, ...]:
-    """Keep the first `most` passages per source and relevance label, or all passages if `most` is 0."""
+    """Limit the passages per source and relevance label to the first `most`; 0 means no limit."""
     seen: Counter[tuple[str, str]] = Counter()
     kept = []
     for passage in passages:
@@ -135,7 +135,7 @@ def _find_shortage(passages: Sequence[Passage], required: RecipePools) -> Proble
 
 
 def _find_hedge(passages: Sequence[Passage], draft: Draft) -> Problem | None:
-    """Return a problem if every source states the answer only as a guess or a preliminary figure, otherwise None."""
+    """Return a rejection reason if every source states the answer only as a guess or preliminary figure, else None."""
     supports = of_stance(passages, "supports")
     sentences = [passage.text[slice(*passage.support)] for passage in supports if passage.support]
     if sentences and all(_is_hedged(sentence, draft) for sentence in sentences):

@@ -140,8 +140,8 @@ def put_back(made: Path, folder: Path, lock: Lock) -> None:
     if changed:
         raise RagbedError(
             f"{folder} does not match {LOCK}: these files have changed since the build: {', '.join(changed)}. "
-            "The stored pages and responses still match. To restore the files, move or delete them, then build with "
-            "`locked`."
+            "The stored pages and responses still match. To restore the originals, move or delete the changed "
+            "files, then build with `locked`."
         )
     for path in sorted(made.rglob("*")):
         place = folder / path.relative_to(made)

@@ -46,7 +46,7 @@ _OUTSIDE = {
         "本文|文中|文章|这篇|该(?:新闻|报道|文)|今年|去年|明年|本月|上个?月|今天|昨天|最近|近日|日电|（记者|本报讯"
     ),
 }
-# Phrases that refer back, either to something in the question or to something that the question does not name.
+# Phrases that refer to something mentioned earlier in the question, or to something that the question never names.
 _BACK = {
     "en": re.compile(
         r"\b(?:the|this) (?:company|event|city|team|group|firm)\b(?! (?:of|that|which|who|whose|where|with)\b"
@@ -63,7 +63,7 @@ _SAID = {
 _ABBREVIATION = re.compile(
     r"^What (?:does|is) (?:the )?(?:abbreviation |acronym )?([A-Z]{2,6}) (?:stand for|short for|mean)"
 )
-_NAME_HAN = 4  # minimum number of characters before a phrase that refers back, enough to contain a name
+_NAME_HAN = 4  # minimum number of characters before a match of `_BACK`, enough to contain a name
 # Signs that a question names its subject: a capital letter inside a sentence, or a quotation mark.
 _NAMED = re.compile(r"(?<!^)(?<![.?!] )[A-Z]|[\"“‘《]")
 _WHO = {"en": re.compile(r"^who(?:m|se)?\b", re.IGNORECASE), "zh": re.compile("谁|何人|哪位")}
@@ -158,7 +158,7 @@ def _content_faults(question: str, answer: str, lang: Lang) -> Iterator[Problem]
 
 
 def _find_generic(question: str, lang: Lang) -> str:
-    """Return the quotation, abbreviation or name that fails to identify a question's subject, or an empty string."""
+    """Return a quotation, abbreviation or name too vague to identify a question's subject, or an empty string."""
     if quoted := _SAID[lang].search(question):
         named = r"(?<=[a-z,] )[A-Z]" if lang == "en" else rf"..(?:{LONG_NOUNS})"
         return "" if re.search(named, quoted[1]) else quoted[1]
@@ -219,7 +219,8 @@ def _check_source(article: Article, question: str, answer: str) -> Problem | Non
             "other-year",
             f"the article gives {answer!r} for {', '.join(sorted(years))}, not for the year in {question!r}",
         )
-    # If the answer is a name, its sentence must share words with the question. A price does not need the word "cost".
+    # If the answer is a name, its sentence must share words with the question. Other answers need not: a sentence can
+    # state a price without the word "cost".
     if slot_of(question, answer, article.lang).kind != "name":
         return None
     if not any(_is_about(question, folded, place, article.lang) for place in places):
@@ -228,7 +229,10 @@ def _check_source(article: Article, question: str, answer: str) -> Problem | Non
 
 
 def _other_years(question: str, sentences: Sequence[str], answer: str, lang: Lang) -> frozenset[str]:
-    """Return the years in the answer's sentences if each sentence contains years, but none of the question's years."""
+    """Return the years stated with the answer if they all differ from the question's years, otherwise an empty set.
+
+    The set is also empty if the question or a sentence with the answer has no year. Years in the answer are ignored.
+    """
     wanted, own = find_years(fold(question, lang)), find_years(fold(answer, lang))
     found = [find_years(sentence) - own for sentence in sentences]
     is_other = wanted and all(years and not years & wanted for years in found)
@@ -236,13 +240,13 @@ def _other_years(question: str, sentences: Sequence[str], answer: str, lang: Lan
 
 
 def _is_about(question: str, sentences: Sequence[str], place: int, lang: Lang) -> bool:
-    """Check that a sentence contains one of the question's words, or that the previous one contains most of them."""
+    """Check that a sentence has one of the question's words, or that the previous sentence has most of them."""
     anchors, before = find_anchors(question, lang), sentences[place - 1] if place else ""
     return share_of(anchors, sentences[place], lang) > 0 or share_of(anchors, before, lang) >= _BEFORE
 
 
 def is_alias(alias: str, answer: str, question: str, lang: Lang) -> bool:
-    """Check that an alias has the same value or the same letters as the answer, or is its initials."""
+    """Check that an alias has the same value or letters as the answer, or that one consists of the other's initials."""
     if any(find_faults(question, alias, lang)):
         return False
     mine, other = slot_of(question, answer, lang), slot_of(question, alias, lang)
@@ -264,7 +268,7 @@ def _folded(text: str, lang: Lang) -> str:
 
 
 def _day(text: str, article: Article | None) -> str | None:
-    """Return the generator's event date if it is valid and not later than the article, otherwise the article's date.
+    """Return the generator's event date if it is valid and not after the article's date, otherwise the article's date.
 
     Questions from an undated article get no date: if the generator's date were too late, they would wrongly pass the
     knowledge cut-off check. Questions from the generator's own knowledge have no article and are not checked.

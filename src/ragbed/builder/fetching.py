@@ -175,7 +175,7 @@ def _end_tasks(runner: asyncio.Runner) -> None:
             task.cancel()
         await asyncio.gather(*others, return_exceptions=True)
 
-    with suppress(RuntimeError):  # a callback left by the interrupted task may stop the loop once
+    with suppress(RuntimeError):  # a callback that the interrupted task left behind may stop the loop's next run
         runner.run(asyncio.sleep(0))
     runner.run(cancel_others())
 

@@ -124,7 +124,7 @@ def check_type(checked: CheckedItem) -> Iterator[str]:
 
 
 def check_minimal(checked: CheckedItem) -> Iterator[str]:
-    """Find answers with words that are not part of the fact."""
+    """Find answers that contain more than the requested fact."""
     for part in checked.parts:
         answer = part.answer[0][0]
         if (extra := _EXTRA[part.lang].search(answer)) and not re.search(r"[《“]", answer):
@@ -156,7 +156,7 @@ def _has_value(part: Question, first: str, alias: str) -> bool:
 
 
 def check_support(checked: CheckedItem) -> Iterator[str]:
-    """Find answers that no passage states."""
+    """Find answers without a supporting passage, and supporting passages that do not state the answer."""
     for number, part in enumerate(checked.parts):
         own = [passage for passage in checked.supports if passage.part in (None, number)]
         if not own:
@@ -178,7 +178,7 @@ def check_certainty(checked: CheckedItem) -> Iterator[str]:
 
 
 def _is_unsure(part: Question, sentence: str) -> bool:
-    """Check that every mention of the answer is in an uncertain clause, ignoring hedges in quotation marks."""
+    """Check that every mention of the answer is in a hedged clause, ignoring hedges in quotation marks."""
     (mentions,) = find_answer(part, sentence)
     marks = r"[,;:](?!\d)|[，；：。]" if part.lang == "en" else "[，；：。]"
     bare = re.sub(r"[“\"][^”\"]*[”\"]", lambda quoted: "_" * len(quoted[0]), sentence)
@@ -193,7 +193,7 @@ def _is_unsure(part: Question, sentence: str) -> bool:
 
 
 def check_unique(checked: CheckedItem) -> Iterator[str]:
-    """Find questions that another sentence also answers, with a different value of the same type."""
+    """Find questions that another sentence answers with a different value of the same type."""
     texts = [checked.article, *(passage.text for passage in checked.supports)]
     # The parts of an integration item are checked as separate items.
     parts = checked.parts if len(checked.parts) == 1 else []
@@ -286,7 +286,7 @@ def _differs_only(item: Item, original: str, edited: str) -> bool:
 
 
 def check_parts(checked: CheckedItem) -> Iterator[str]:
-    """Find integration items whose question a single document answers or whose parts have the same answer."""
+    """Find integration items that can be answered from a single document or whose parts have the same answer."""
     item = checked.item
     if len(item.answer) == 1:
         return

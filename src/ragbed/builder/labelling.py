@@ -62,9 +62,10 @@ class _View(NamedTuple):
         return share_of(self.anchors, self.read(around), self.question.lang)
 
     def share_around(self, mention: AnswerMention) -> tuple[float, float, int]:
-        """Return the shares of the question's terms near a mention and in its sentence, and minus the sentence's index.
+        """Return a sort key that ranks mentions by the share of the question's terms near them.
 
-        The index is negated so that the first sentence wins a tie.
+        The key consists of the mean of the shares near the mention and in the whole passage, the share in the mention's
+        sentence, and the sentence's index, which is negated so that the first sentence wins a tie.
         """
         ends = enumerate(end for _, end in self.sentences)
         sentence = next((number for number, end in ends if mention.start < end), 0)
@@ -146,7 +147,7 @@ def _label_without(view: _View) -> Labelling:
 
 
 def _conflicting_years(view: _View, around: int | None = None) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the question's years and any conflicting years in the passage (or around a sentence)."""
+    """Return the question's years and any conflicting years in the passage (or near a given sentence)."""
     wanted = find_years(fold(view.question.question, view.question.lang))
     if not wanted or wanted & find_years(view.read()):
         return wanted, frozenset()

@@ -86,7 +86,7 @@ def _typed(
         start, end = places[mention.start], places[max(mention.start, mention.end - 1)] + 1
         rule = _rule(mention, mentions, reading, bool(dateline and end <= dateline.end()))
         if is_share and mention.rule == "number.unit" and not _SHARE.search(text[start : end + 10]):
-            rule = "figure"  # the answer 60% also matches "three", because 60% equals three fifths
+            rule = "figure"  # the answer 60% also matches "three" alone, because 60% can be written as "three fifths"
         yield AnswerMention(start, end, rule)
 
 
@@ -112,7 +112,7 @@ def _figures(
 
 @lru_cache(maxsize=4096)
 def _values(alias: str, lang: Lang) -> frozenset[Decimal]:
-    """Return the possible values of the number that starts an alias, or an empty set if it has too few digits."""
+    """Return the possible values of the number at the start of an alias, except values with too few digits."""
     first = (quantity.value for quantity in FoldedResponse(fold(alias, lang)).quantities if quantity.start == 0)
     return frozenset(value for value in first if len(value.normalize().as_tuple().digits) >= _MIN_DIGITS)
 

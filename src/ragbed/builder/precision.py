@@ -29,7 +29,7 @@ MIN_LABELS = 60  # minimum number of labels; even without errors, a lower confid
 _LEVEL = 0.95
 _THIRDS = (3, 2, 1)  # the tested thresholds keep 3/3, 2/3 and 1/3 of the labelled items
 _TESTED_LEVEL = 1 - (1 - _LEVEL) / len(_THIRDS)  # confidence level of each bound (Bonferroni correction)
-_PRIOR = 0.5  # Jeffreys prior: pseudo-count of correct and of incorrect items
+_PRIOR = 0.5  # Jeffreys prior: pseudo-count added to the numbers of correct and incorrect items
 
 
 class CalibrationLabel(Struct, frozen=True, kw_only=True):

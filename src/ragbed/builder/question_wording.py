@@ -1,4 +1,4 @@
-"""Check that a model's question repeats a sentence, with question words in place of one value.
+"""Check that a model-generated question repeats its source sentence, with question words in place of one value.
 
 Such a question adds no claim and loses no condition. Another question may be just as good, but only a person or a
 larger model could tell.
@@ -36,7 +36,7 @@ _LIMIT = re.compile(
 # Signs of a second statement: a conjunction before a verb, or a relative or subordinate clause.
 _JOINED = re.compile(rf"\b(?:and|but|or|then) (?:[a-z]+ly )?{VERB.pattern}")
 _RELATIVE = re.compile(r"\S \b(?:that|which|who|whom|whose|where|when|while|because|although|as)\b")
-# A counted noun, followed by a noun that the number does not count: "lockers and a café".
+# A counted noun, followed by a noun to which the number does not apply: "lockers and a café".
 _OTHERS = re.compile(r" [a-z-]+ and (?:an?|the|one|two|three|\d[\d.,]*) [^\d]+$")
 # Past forms of irregular verbs, keyed by base form.
 _PAST = {
@@ -54,7 +54,7 @@ _PAST = {
     "wear": "wore", "win": "won", "write": "wrote",
 }  # fmt: skip
 _MAX_CLAUSES = 3  # maximum number of clauses in a Chinese question
-_MIN_HAN = 4  # minimum number of Han characters in a clause with subject and verb, not counting the value
+_MIN_HAN = 4  # minimum number of Han characters in a clause with a subject and a verb, not counting the value
 _CHINESE_MARKS = "，；：。"
 _FORMS = {
     "哪一年": ("哪一年", "哪年"),
@@ -67,7 +67,7 @@ _NUMERAL = re.compile(r"^(?:[\d.,]+|[一二两三四五六七八九十百千零]
 
 
 class Value(NamedTuple):
-    """A value, the text before and after the value in its sentence, and the words with which the rules ask for it."""
+    """A value, the text before and after it in a sentence, and the words that ask for it in a rule-based question."""
 
     before: str
     answer: str
@@ -76,12 +76,12 @@ class Value(NamedTuple):
 
 
 def find_rewording(question: str, value: Value, lang: Lang) -> str:
-    """Return a change that a question makes to its sentence besides asking for the value, or an empty string."""
+    """Describe how a question differs from its source sentence, ignoring question words, or return an empty string."""
     return next(_find_english(question, value) if lang == "en" else _find_chinese(question, value), "")
 
 
 def _find_chinese(question: str, value: Value) -> Iterator[str]:
-    """Yield the changes that a Chinese question makes to the start of the sentence besides asking for the value."""
+    """Yield reasons to reject a Chinese question. It must repeat the start of the sentence and ask for the value."""
     sentence = _plain(value.before + value.answer + value.after)
     unit = _NUMERAL.sub("", value.answer)
     forms = _FORMS.get(value.kind, (f"多少{unit}", f"几{unit}"))
@@ -109,7 +109,7 @@ def _plain(text: str) -> str:
 
 
 def _find_english(question: str, value: Value) -> Iterator[str]:
-    """Yield the words that an English question adds, moves or leaves out."""
+    """Yield reasons to reject an English question, e.g. because it adds, moves or wrongly omits a word."""
     asked = _ASKED.match(question)
     if asked is None:
         yield "the question does not start with the words that ask for the value"
@@ -131,7 +131,7 @@ def _find_english(question: str, value: Value) -> Iterator[str]:
 
 
 class _Part:
-    """The words between two punctuation marks in a sentence, and whether the question contains each word."""
+    """The words between two punctuation marks in a sentence, with flags for those that the question contains."""
 
     def __init__(self, text: str, words: list[str] | None = None) -> None:
         self.text = text
@@ -139,7 +139,7 @@ class _Part:
         self.kept = [word in _ARTICLES for word in self.words]
 
     def find(self, word: str, start: int, is_verb: bool) -> int | None:
-        """Return the index of a word or, if the word may be a verb, of one of its forms, or None if neither occurs."""
+        """Return the index of a word, or of one of its forms if it may be a verb; return None if there is no match."""
         places = range(start, len(self.words))
         return next((at for at in places if _is_same(word, self.words[at], is_verb)), None)
 
@@ -149,12 +149,12 @@ class _Part:
 
 
 def _compare(rest: list[str], parts: list[_Part], own: int) -> Iterator[str]:
-    """Yield the differences between the words after the question words and the parts of the sentence.
+    """Yield the differences between a question, ignoring its question words, and the parts of its source sentence.
 
     Args:
-        rest: The words of the question.
+        rest: The remaining words of the question.
         parts: The parts of the sentence, without the value.
-        own: Number of the part with the value.
+        own: Index of the part that contained the value.
     """
     auxiliary = rest[0] if rest and rest[0] in _DO | _AUXILIARIES else ""
     stated = parts[own]
@@ -177,7 +177,10 @@ def _compare(rest: list[str], parts: list[_Part], own: int) -> Iterator[str]:
 
 
 def _find_left_out(parts: list[_Part], own: int) -> Iterator[str]:
-    """Yield the words wrongly left out of a question, which may omit only complete sentence parts without the value."""
+    """Yield the words that a question wrongly omits.
+
+    It may omit a whole part of its source sentence unless the part contains the value or restricts the statement.
+    """
     for number, part in enumerate(parts):
         left = part.left_out()
         if number == own:
@@ -196,7 +199,7 @@ def _is_same(word: str, stated: str, is_verb: bool) -> bool:
 
 
 def _forms(verb: str) -> set[str]:
-    """Return the forms that a verb, given in its base form, can have in a statement."""
+    """Return the forms that a verb can take in a statement, given its base form."""
     regular = {verb + ending for ending in ("s", "es", "d", "ed", f"{verb[-1]}ed")}
     return regular | {f"{verb[:-1]}ies", f"{verb[:-1]}ied", "has" if verb == "have" else "", _PAST.get(verb, "")}
 

@@ -1,4 +1,4 @@
-"""Generate questions and answers, from articles and from the generator's own knowledge."""
+"""Generate questions and answers from articles and from the generator's own knowledge."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from ragbed.text import squeezed, to_terms
 
 STEP = "questions"
 # Maximum number of articles to compare when looking for an article about the same event in another year. Comparing
-# this many takes a few seconds and usually finds one.
+# this many takes a few seconds and usually finds a match.
 MAX_COMPARED = 5_000
 _BEGINNING = 2_000  # number of leading characters used to determine an article's subject
 _MAX_CHARS = 12_000  # maximum number of characters per article in a prompt; most articles state the main facts first
@@ -142,7 +142,7 @@ def make_questions(build: Build) -> Iterator[Draft | Reject]:
 
 
 def asks_outside(build: Build) -> bool:
-    """Check whether the generator can also ask about its own knowledge, which requires a model and a web search."""
+    """Check whether questions can also draw on the generator's own knowledge, which requires a model and web search."""
     return build.recipe.search.engine != "local" and build.recipe.generator != GENERATOR
 
 
@@ -248,7 +248,7 @@ def _repair(language: _Language, faulty: Sequence[_Faulty], cases: dict[str, Cas
 def _read_blocks(
     language: _Language, article: Article, blocks: Fields, faulty: list[_Faulty] | None = None
 ) -> Iterator[Draft | Reject]:
-    """Yield an article's drafts and rejects; drafts that can be repaired are added to `faulty`."""
+    """Yield an article's accepted drafts and its rejections, and add repairable drafts to `faulty`."""
     if not isinstance(blocks, list):
         yield reject(STEP, article.url, *blocks)
         return
@@ -317,7 +317,9 @@ def _excerpt(article: Article) -> dict[str, str]:
 
 
 def ask_for_fields(build: Build, task: str, cases: Sequence[Case], alone: str = "") -> dict[str, Fields]:
-    """Return each case's fields as blocks, or its outcome and reason if it failed. Retry once if there are no fields.
+    """Return the blocks of fields in each case's response, or the outcome and the reason if the case failed.
+
+    If a response contains no fields, the case is retried once.
 
     Args:
         build: The build.

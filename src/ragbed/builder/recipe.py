@@ -30,7 +30,7 @@ class _Part(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class RecipeCounts(_Part, frozen=True, kw_only=True):
-    """The number of items of each kind: the same in every language or one per language, as in `{ en = 10, zh = 5 }`."""
+    """The number of items per kind: the same for every language, or a number per language (`{ en = 10, zh = 5 }`)."""
 
     base: int | dict[Lang, int] = 20
     integration: int | dict[Lang, int] = 0
@@ -61,7 +61,7 @@ class RecipeGate(_Part, frozen=True, kw_only=True):
 
     models: tuple[str, ...] = ()  # reference models for closed-book calls; by default, the generator
     samples: int = 1  # number of responses per model and question; the majority decides
-    cutoffs: dict[str, str] = {}  # knowledge cut-off date per model; events must be later than all of them
+    cutoffs: dict[str, str] = {}  # knowledge cut-off date per model; events must be later than the latest cut-off
     margin_days: int = 30  # number of days to add to a cut-off, because announced events are known before they happen
     # Files or folders with training data; no questions are written about articles found in them.
     corpora: tuple[str, ...] = ()
@@ -93,7 +93,7 @@ class RecipeRanking(_Part, frozen=True, kw_only=True):
 
 
 class RecipePools(_Part, frozen=True, kw_only=True):
-    """The requirements for an item. A source is a host or a file."""
+    """The requirements for an item. Each host or file counts as one source."""
 
     supports: int = 1  # minimum number of supporting passages
     distracts: int = 4  # minimum number of distracting passages

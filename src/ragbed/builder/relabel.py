@@ -53,7 +53,7 @@ class Relabelling:
 
     def __init__(self) -> None:
         self.items = 0
-        self.rebuilt = 0  # number of items whose published pools RGB's rule reproduces
+        self.rebuilt = 0  # number of items whose published pools are reproduced by RGB's rule
         self._rows: dict[tuple[Way, Stance], RelabelRow] = {}
 
     @property

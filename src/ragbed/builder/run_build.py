@@ -1,4 +1,4 @@
-"""Run a build: execute a recipe's steps, and write the item files, the lock and the quality report."""
+"""Run a build: execute a recipe's steps, and write the item files, the lock file and the quality report."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def describe_quality(folder: Path) -> str | None:
 
 
 def correct_promises(build: Path, reviewed: Path) -> list[str]:
-    """Update a build's precision estimates after its review, write them to the reviewed folder and describe them."""
+    """Update a build's precision estimates after its review, write them to the reviewed folder and summarise them."""
     results, promises = read_reviewed(reviewed), read_promises(build)
     if results is None or not promises:
         return []
@@ -130,10 +130,12 @@ def _work_folder(plan: BuildPlan) -> Iterator[Path]:
 
 
 def _deliver(build: Build, plan: BuildPlan, state: State, locked: Lock | None, tools: BuildTools) -> None:
-    """Write the item files and the lock. A locked build must match its lock exactly."""
+    """Write the item files and the lock file. A locked build must match its lock file exactly."""
     files = write_files(build)
     if not files and listed_files(build.folder):
-        tools.message(f"No items were built. The files and the lock of the earlier build in {plan.folder} were kept.")
+        tools.message(
+            f"No items were built. The item files and the lock file of the earlier build in {plan.folder} were kept."
+        )
         return
     lock = make_lock(build, state, tools.client.identities(models_of(plan.recipe)), files)
     if locked is None:
@@ -141,6 +143,6 @@ def _deliver(build: Build, plan: BuildPlan, state: State, locked: Lock | None, t
     else:
         check_lock(plan.folder, locked, lock)
         put_back(build.folder, plan.folder, locked)
-        tools.message(f"{plan.folder} matches its lock, byte for byte.")
+        tools.message(f"{plan.folder} matches its lock file, byte for byte.")
     if line := describe_quality(plan.folder):
         tools.message(line)

@@ -17,7 +17,7 @@ from ragbed.builder.rules.facts import BLANK, Fact, leave_out_quotation, name_so
 from ragbed.schema import Article, Case, Lang
 
 TASK = "sentence"
-# Words that refer to another sentence, and relative times. A question must contain neither.
+# Words that refer to another sentence, and relative time expressions. A question must contain neither.
 _UNCLEAR: dict[Lang, re.Pattern[str]] = {
     "en": re.compile(
         r"\b(?:it|its|he|she|they|them|him|her|his|their|this|these|those|such|another|others?|latter|former|we|our|us|I"
@@ -30,7 +30,7 @@ _UNCLEAR: dict[Lang, re.Pattern[str]] = {
         "|^(?:但|而|不过|因此|所以|于是|其中|随后|后来|同时|至此|此外)"
     ),
 }
-# Words that are clear in a quotation, but not in a separate question.
+# Words that are clear in a quotation but not in a standalone question.
 _CONTEXT: dict[Lang, re.Pattern[str]] = {
     "en": re.compile(r"\b(?:now|there|here|later|earlier|still|already|also|both|neither|so far)\b", re.IGNORECASE),
     "zh": re.compile("[也又还]|目前|现在|如今|随后|后来|之后|分别|最终"),
@@ -95,7 +95,7 @@ def is_clear(fact: Fact, lang: Lang) -> bool:
 
 
 def make_sentence_case(article: Article, fact: Fact) -> Case:
-    """Create the case in which a model writes a question about a fact."""
+    """Create the case that prompts a model to write a question about a fact."""
     before, after = _split(fact)
     marked = f"{before}[[{fact.answer}]]{after}"
     return make_case(
@@ -117,11 +117,11 @@ def _question_words(fact: Fact) -> str:
 
 
 def read_question(article: Article, fact: Fact, reply: str) -> dict[str, str] | Problem:
-    """Return the question's fields in a model's response, or the outcome and reason if the question changes the fact.
+    """Return the event, the model's question and the answer, or a rejection reason if the question alters the fact.
 
     Args:
         article: The article.
-        fact: The fact that the model was asked about.
+        fact: The fact that the question should be about.
         reply: The response.
     """
     blocks = read_blocks(reply, "question")
@@ -136,7 +136,7 @@ def read_question(article: Article, fact: Fact, reply: str) -> dict[str, str] | 
 
 
 def _find_changes(question: str, fact: Fact, lang: Lang) -> Iterator[Problem]:
-    """Yield the outcome and the reason for each difference between a question and its sentence."""
+    """Yield a rejection outcome and a reason for each difference between a question and its sentence."""
     if not question.endswith(("?", "？")):
         yield "no-question", f"the generator returned no question: {question!r}"
     if not re.search(_WORDS[_kind(fact)], question, re.IGNORECASE):

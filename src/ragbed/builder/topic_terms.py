@@ -29,7 +29,7 @@ _GUESS: dict[Lang, re.Pattern[str]] = {
     "zh": re.compile("(?<![不尽])可能(?!性)|预计|预测(?![部研中所])|或将|有望|据传|传闻"),
 }
 # Hedges in passages. They are more specific than those in questions, because a sentence may make several statements,
-# not all about the answer.
+# and not all of them concern the answer.
 _HEDGE: dict[Lang, re.Pattern[str]] = {
     "en": re.compile(
         r"\b(?:may|might|expects?|(?:is|was|are|were) (?:expected|forecast|predicted|likely) to|rumou?r(?:s|ed)?"
@@ -81,6 +81,6 @@ def asks_for_a_guess(question: str, lang: Lang) -> bool:
 
 
 def is_hedged(sentence: str, place: int, lang: Lang) -> bool:
-    """Check whether a sentence has a hedge before a position, or in the clause at that position."""
+    """Check whether a sentence contains a hedge before a given position or in the clause at that position."""
     after = _CLAUSE.search(sentence, place)
     return _HEDGE[lang].search(sentence[: after.start() if after else len(sentence)]) is not None

@@ -1,4 +1,7 @@
-"""Verify items with all rules and a model that answers rephrased questions and questions with only distractors."""
+"""Verify items with all rules and with a model.
+
+The model answers rephrased questions, and it answers the original questions when given only distractors.
+"""
 
 from __future__ import annotations
 

@@ -123,7 +123,7 @@ def main() -> None:
     except MemoryError:
         say("ragbed: out of memory. Stored results are kept; rerun the same command with more memory to resume.")
         sys.exit(1)
-    except OSError as error:  # an error that no command handles, e.g. if standard output is a file on a full disk
+    except OSError as error:  # an error that no command handles, e.g. a full disk when output is redirected to a file
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         say(f"ragbed: {explain_failed_write(error)}.")
         sys.exit(1)

@@ -96,7 +96,7 @@ def init(documents: Path, brief: str, out: Path | None, model: str) -> None:
     from ragbed.builder.web.limits import need_extra
 
     if not documents.exists() and brief and Path(brief).exists():
-        raise UsageError(f"DOCUMENTS must come before BRIEF: ragbed build init {brief} {str(documents)!r}")
+        raise UsageError(f"DOCUMENTS and BRIEF are swapped. Use: ragbed build init {brief} {str(documents)!r}")
     written = building.build_init(documents, brief, out=out, model=model)
     if written.survey is not None:
         say(show_survey(written.survey))

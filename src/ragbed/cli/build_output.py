@@ -60,7 +60,7 @@ def print_funnel(result: BuildResult, *, to_stderr: bool) -> None:
 
 
 def group_promises(result: BuildResult) -> dict[str, list[str]]:
-    """Group the item files by their precision estimate, omitting files for which no items were scored."""
+    """Group the item files by their precision estimate, omitting files without scored items."""
     from ragbed.builder.precision import describe_promise
 
     found: dict[str, list[str]] = {}

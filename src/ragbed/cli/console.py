@@ -105,7 +105,7 @@ def _with_storable_names(value: object) -> object:
 
 
 def console(*, to_stderr: bool = False) -> Console:
-    """Return a Rich console whose colours and width depend on the terminal, NO_COLOR and pipes."""
+    """Return a Rich console that adapts its colours and width to the terminal, NO_COLOR and piped output."""
     from rich.console import Console
 
     return Console(stderr=to_stderr, highlight=False, emoji=False, markup=False)

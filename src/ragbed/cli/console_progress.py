@@ -48,7 +48,7 @@ class ConsoleProgress(RunProgress):
 
 
 class DownloadProgress(Progress):
-    """A display of downloads: a bar in megabytes for each file on a terminal, or occasional lines elsewhere.
+    """A download display: a progress bar with a byte count for each file on a terminal, or occasional lines elsewhere.
 
     Args:
         clock: Function that returns monotonic time in seconds.

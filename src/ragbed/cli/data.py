@@ -99,7 +99,7 @@ def list_data(json: bool) -> None:
 def print_path(name: str, json: bool) -> None:
     """Print the path of the dataset or model NAME.
 
-    The path is a folder for a set of files, and a file for one dataset. `lm-eval` stands for the folder with the
+    The path is a folder for a set of files, and a file for one dataset. `lm-eval` refers to the folder of
     lm-evaluation-harness tasks. The exit code is 1 if NAME has not been downloaded.
 
     \b

@@ -28,7 +28,7 @@ class GroupedOption(click.Option):
         self.group = group
 
     def get_help_extra(self, ctx: click.Context) -> click.types.OptionHelpExtra:
-        """Return click's notes on an option, with unparenthesised defaults and without open-ended ranges."""
+        """Return click's notes on an option, without parentheses around the default and without open-ended ranges."""
         extra = super().get_help_extra(ctx)
         if isinstance(self.show_default, str):
             extra["default"] = self.show_default

@@ -57,7 +57,7 @@ def import_(
     json: bool,
     **layout: Unpack[LayoutKeywords],
 ) -> None:
-    """Import results from other tools, or a cassette, as a run.
+    """Import a cassette or results from other tools as a run.
 
     A result file of the original code states its settings in its name. Its cases are generated with --profile code-2024
     unless you choose code-2023, and matched by id, question and answer. JSON lines ({"case", "reply"} or {"item",

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     "--labels",
     type=options.LocalPath(),
     metavar="FILE",
-    help="File with human labels, used to validate the judge and to correct the rates from its verdicts.",
+    help="File with human labels, used to validate the judge and to correct the rates computed from its verdicts.",
 )
 @options.option(
     "--sample",

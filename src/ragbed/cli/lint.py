@@ -106,7 +106,7 @@ def _print_counts(out: Console, counts: list[RuleCount]) -> None:
 
 
 def _is_informative(counts: list[RuleCount]) -> Callable[[RuleCount], bool]:
-    """Return a row filter that omits the per-definition row of each rule with only one definition."""
+    """Return a row filter that omits the per-definition row for each rule that has only one definition."""
     definitions = Counter(count.rule for count in counts if count.definition is not None)
     return lambda count: count.definition is None or definitions[count.rule] > 1
 

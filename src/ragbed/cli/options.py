@@ -279,7 +279,10 @@ true_ratio_option: Decorator = option(
     metavar="RATIOS",
     default="0",
     group=help_groups.CONTEXT,
-    help="True-document ratios (fraction of documents with the true answer) for counterfactual and conflict testbeds.",
+    help=(
+        "True-document ratios (fraction of documents with the true answer) for the counterfactual and conflict "
+        "testbeds."
+    ),
 )
 mix_options: Decorator = together(noise_option, num_docs_option, supporting_option, true_ratio_option)
 
@@ -332,8 +335,8 @@ _context_options: Decorator = together(
         default="balanced",
         group=help_groups.CONTEXT,
         help=(
-            "Positions of the supporting documents: balanced (evenly distributed over the items) or all (every item at "
-            "every position)."
+            "Positions of the supporting documents: balanced (spread evenly across the items) or all (each item once "
+            "per position)."
         ),
     ),
     option("--seed", type=int, default=0, group=help_groups.CONTEXT, help="Seed for document selection and order."),

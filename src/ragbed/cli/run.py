@@ -64,7 +64,10 @@ if TYPE_CHECKING:
     metavar="N",
     group=help_groups.REQUESTS,
     show_default="what the server or the weights report",
-    help="Context length of the models in tokens. Longer prompts are not sent; their cases count as too-long errors.",
+    help=(
+        "Context length of the models in tokens. Longer prompts are not sent; their cases are counted as `too-long` "
+        "errors."
+    ),
 )
 @options.option(
     "--strategies",
@@ -89,8 +92,8 @@ if TYPE_CHECKING:
     metavar="NAME",
     group=help_groups.SAMPLING,
     help=(
-        "Method for measuring confidence in answers: logprobs, agreement (between --repeats) or stated (requested in "
-        "the prompt)."
+        "Method for measuring confidence in answers: logprobs, agreement (between repeated responses, see --repeats) "
+        "or stated (requested in the prompt)."
     ),
 )
 @options.option(
@@ -136,8 +139,8 @@ if TYPE_CHECKING:
     metavar="GATE",
     group=help_groups.OUTPUT,
     help=(
-        "Score and threshold, e.g. noise.accuracy@0.8:en=0.6; exit with code 4 if the score is significantly below it. "
-        "Repeatable."
+        "Score and threshold, e.g. noise.accuracy@0.8:en=0.6; exit with code 4 if the score is significantly below the "
+        "threshold. Repeatable."
     ),
 )
 @junit_option
@@ -148,15 +151,15 @@ if TYPE_CHECKING:
     group=help_groups.REQUESTS,
     help=(
         "Stop once every condition is met. A condition is a target precision for a rate, e.g. "
-        "'noise.accuracy@0.8 ± 10' (in percentage points); a test for a drop from another run, e.g. "
-        "'compare:runs/base:drop 5%'; or 'decided' (every gate passed or failed). Repeatable."
+        "'noise.accuracy@0.8 ± 10' (in percentage points); a test for a drop relative to another run, "
+        "e.g. 'compare:runs/base:drop 5%'; or 'decided' (every gate passed or failed). Repeatable."
     ),
 )
 @options.option(
     "--batch",
     is_flag=True,
     group=help_groups.REQUESTS,
-    help=("Use the provider's batch API (OpenAI, Anthropic) for half the price, with results within a day."),
+    help=("Use the provider's batch API (OpenAI, Anthropic) at half the price, with results within a day."),
 )
 @options.option(
     "--dry-run",

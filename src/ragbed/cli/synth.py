@@ -51,16 +51,16 @@ from ragbed.cli.console import print_json, print_table
     default="mix",
     help=(
         "Perturbations to add: none, mix (all types, in 20% of the items), or a list of names. With a list, base "
-        "items form minimal pairs: one with the perturbation and one without."
+        "items are generated in minimal pairs, with and without the perturbation."
     ),
 )
 @options.option("--workers", type=int, show_default="one per core", help="Number of worker processes.")
 @options.json_option
 @options.config_option
 def synth(out: Path, json: bool, **settings: Any) -> None:  # noqa: ANN401 - the options above
-    """Generate fictional news with known ground truth.
+    """Generate a dataset of fictional news.
 
-    No model has seen these texts, and every answer is known exactly. DIR receives {lang}_base.jsonl,
+    No model has seen these texts, and the ground truth is known exactly. DIR receives {lang}_base.jsonl,
     {lang}_int.jsonl and {lang}_fact.jsonl, and a manifest.json with the seed, the versions and a
     checksum of each file.
 

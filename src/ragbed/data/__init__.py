@@ -98,8 +98,8 @@ class Dataset:
             if isinstance(self.path, Url):
                 found = hash_file(here)
                 if found != (self._first or [found])[0]:
-                    change = f"(sha256 {found[:12]}…, not {self._first[0][:12]}…)"
-                    raise DataError(self.path, f"changed while it was being read {change}; rerun the command")
+                    change = f"sha256 {found[:12]}…, not {self._first[0][:12]}…"
+                    raise DataError(self.path, f"changed while it was being read ({change}); rerun the command")
                 self._first[:] = [found]
             yield here
 
@@ -149,7 +149,7 @@ def _detect_format(shown: Place, number: int, line: bytes) -> str:
     found = ", ".join(fields) or "none"
     raise DataError(
         shown,
-        f"the format is unknown: a record must have the field {signs}, but this record has: {found}",
+        f"unknown record format; expected the field {signs}, but found {found}",
         line=number,
     )
 

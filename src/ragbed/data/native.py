@@ -11,7 +11,7 @@ from ragbed.errors import DataError
 from ragbed.io.locations import Place
 from ragbed.schema import Item
 
-SIGN = "question"  # the field that identifies a record in this format
+SIGN = "question"  # records in this format are recognised by this field
 
 _DECODER = msgspec.json.Decoder(Item)
 _ENCODER = msgspec.json.Encoder()

@@ -19,7 +19,7 @@ from ragbed.io.locations import Place
 from ragbed.schema import MAX_ALIASES, MAX_SLOTS, Answer, Item, Passage, RawAnswer
 from ragbed.text import guess_lang
 
-SIGN = "query"  # the field that identifies a record in this format
+SIGN = "query"  # records in this format are recognised by this field
 
 
 class _RgbRecord(Struct, forbid_unknown_fields=True, kw_only=True):

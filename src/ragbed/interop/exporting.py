@@ -45,7 +45,7 @@ class ExportTarget:
         if self.to not in formats:
             raise UsageError(f"`shards`: the format {self.to} cannot be split into parts. Use {' or '.join(formats)}.")
         if isinstance(self.place, BinarySink):
-            raise UsageError("`shards` requires a folder as `out`.")
+            raise UsageError("`shards` requires `out` to be a folder.")
         if self.to == "parquet":
             need_parquet()
         chosen = formats[self.to]

@@ -28,7 +28,7 @@ class AnswerFiles:
     model: str | None = None
 
     def open(self, cases: Callable[[], Iterator[Case]]) -> Sequence[AnswerSource]:
-        """Return the answers with the cases to which they are matched.
+        """Return the answers with their matching cases.
 
         Raises:
             UsageError: The format needs a model name, or cannot be used with an exported testbed.

@@ -131,7 +131,7 @@ def _read_stored(path: Path) -> Iterator[bytes]:
                     raise DataError(path, problem, line=number)
                 if line.startswith(_END):
                     if line != _END + digest.hexdigest().encode() + b"\n" or source.read(1):
-                        raise DataError(path, "has a checksum that does not match its contents; use an unmodified copy")
+                        raise DataError(path, "the checksum does not match the contents; use an unmodified copy")
                     return
                 digits, _, content = line.partition(b" ")
                 digest.update(content)

@@ -53,7 +53,7 @@ class Watcher(Protocol):
     """Receives progress updates and errors during downloads."""
 
     def advance(self, name: str, done: int, total: int | None) -> None:
-        """Handle progress: `done` bytes of a file have been downloaded, out of `total` if the size is known."""
+        """Handle a progress update: `done` bytes of a file have been downloaded, out of `total` if that is known."""
 
     def stumble(self, name: str, problem: str, pause_s: float) -> None:
         """Handle a failed attempt; the next attempt starts after `pause_s` seconds."""
@@ -172,7 +172,7 @@ class _Download:
         return await asyncio.to_thread(matches_pin, self.part, self.request.pin, self.request.size)
 
     def _discard_wrong(self, *, final: bool) -> None:
-        """Delete a partial file that does not match its pin, and report or, if `final` is set, raise the error."""
+        """Delete a partial file that differs from its pin; report the mismatch, or raise an error if `final` is set."""
         found, size = pin_of(self.part, self.request.pin), self._size()
         self.part.unlink()
         problem = (
@@ -186,7 +186,7 @@ class _Download:
         most = self.limits.max_bytes if self.request.size is None else self.request.size
         if size > most:
             raise RequestRefused(
-                f"the server sent more than the expected {most:,} bytes, so the file is not the expected one",
+                f"the server sent more than {most:,} bytes, so this is not the expected file",
                 stale=True,
             )
 

@@ -1,4 +1,4 @@
-"""Acquire lock files, each of which only one process can hold at a time.
+"""Acquire exclusive file locks, which only one process can hold at a time.
 
 `filelock` locks the open file with the system's own lock (`flock`, or `LockFileEx` on Windows), which is released when
 the process ends, even if it is killed. The library's path-based locks are not used, because they accept a named pipe as

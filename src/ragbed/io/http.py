@@ -117,9 +117,9 @@ def next_hop(here: URL, location: str) -> URL:
     try:
         target = parse_url(str(here.join(URL(location))))
     except (ValueError, RequestRefused) as error:
-        raise RequestRefused(f"{redirect}, which is not valid: {error}") from error
+        raise RequestRefused(f"{redirect}, but this URL is not valid: {error}") from error
     if here.scheme == "https" and target.scheme == "http":
-        raise RequestRefused(f"{redirect}, which does not use https")
+        raise RequestRefused(f"{redirect}, but a redirect from https must use https")
     return target
 
 

@@ -89,7 +89,7 @@ class _OutputFile(io.FileIO):
 
 @contextmanager
 def write_whole(path: Place) -> Iterator[IO[bytes]]:
-    """Open a file for writing; it appears under its name only if the block succeeds.
+    """Open a file for writing; it appears under its final name only if the block succeeds.
 
     The bytes go to a temporary file in the same folder, which is synced and renamed; after an error or an interrupt the
     old file is unchanged. Missing folders are created, and a link is followed. A special file (a pipe, /dev/null) is
@@ -125,7 +125,7 @@ def write_whole(path: Place) -> Iterator[IO[bytes]]:
 
 
 def write_file(path: Place, content: bytes) -> None:
-    """Write a file that appears under its name only when it is complete."""
+    """Write a file that appears under its final name only when it is complete."""
     with write_whole(path) as sink:
         sink.write(content)
 
@@ -135,7 +135,7 @@ def _temporary(target: Path) -> Path:
 
 
 def sync_folder(path: Path) -> None:
-    """Make new and renamed files in a folder durable, because syncing a file does not sync its name.
+    """Sync a folder so that its new and renamed files survive a crash; syncing a file does not sync its name.
 
     Windows cannot open folders, and stores names with the files.
     """
@@ -157,7 +157,7 @@ def make_folder(path: Path) -> None:
 
 @contextmanager
 def write_whole_folder(path: Path) -> Iterator[Path]:
-    """Create a folder that appears under its name only if the block succeeds.
+    """Create a folder that appears under its final name only if the block succeeds.
 
     Raises:
         UsageError: The path exists and is not an empty folder.

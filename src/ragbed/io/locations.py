@@ -20,7 +20,7 @@ from urllib.parse import unquote
 
 from ragbed.errors import NoSuchFile, RagbedError, UsageError, explain_failed_write
 
-# The packages for schemes that fsspec cannot open on its own.
+# The packages required for URL schemes that fsspec does not support on its own.
 _DRIVERS = {"s3": "s3fs", "s3a": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "hf": "huggingface_hub", "abfs": "adlfs",
             "az": "adlfs", "sftp": "paramiko", "oci": "ocifs"}  # fmt: skip
 _MAX_MESSAGE = 300

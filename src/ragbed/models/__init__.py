@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from ragbed.models.providers.http_model import ServiceConfig
 
 # Maximum number of concurrent connections. Each connection uses a file descriptor, a task and resources on the server,
-# and more connections would not make any server faster.
+# and more connections would not increase any server's throughput.
 _MAX_CONNECTIONS = 4_096
 # Default maximum number of connections per server; adaptive concurrency determines how many are useful.
 _DEFAULT_CONNECTIONS = 64

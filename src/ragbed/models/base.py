@@ -103,7 +103,7 @@ class Model(Protocol):
     advice: str
 
     async def complete(self, case: Case, repeat: int = 0) -> Completion:
-        """Call the model with a case, retrying as needed; failures are returned as outcomes.
+        """Send a case to the model, retrying as needed; failures are returned as outcomes.
 
         Models that sample with ragbed's random number generator use a different seed for each repeat.
 

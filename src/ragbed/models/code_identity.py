@@ -112,7 +112,7 @@ def _describe_code(code: CodeType, seen: set[int]) -> Iterator[str]:
 
 
 def _global_names(code: CodeType) -> tuple[set[str], set[str]]:
-    """Return the names of the globals that code reads, and of the global or nonlocal variables that it assigns."""
+    """Return the names of the globals that a code object reads, and of the globals and nonlocals that it assigns."""
     read: set[str] = set()
     assigned: set[str] = set()
     for instruction in dis.get_instructions(code):

@@ -46,7 +46,7 @@ Kind: TypeAlias = Literal[
 
 # Failures that would affect all other cases too, e.g. because the API key is wrong or the account has no credit left.
 FATAL: frozenset[Kind] = frozenset({"auth", "missing", "tls", "quota", "settings", "connect", "protocol"})
-# Failures in which the server does not accept the request in its current form.
+# Failures in which the server rejected the request; a modified request may succeed.
 REJECTED: frozenset[Kind] = frozenset({"settings", "request"})
 # Failures in which the server generated an unusable response, which may be billed.
 PAID: frozenset[Kind] = frozenset({"protocol", "empty"})

@@ -102,8 +102,8 @@ _GLM_PROBLEM = (
     "version or as GGUF, and use -m openai-api/<name>/<model>"
 )
 
-# Presets by name. Presets marked "5 included" have been tested with transformers 5, on small, randomly initialised
-# models.
+# Presets by name. "Including 5" is stated only for presets that have been tested with transformers 5, on a small,
+# randomly initialised model.
 PRESETS: dict[str, Preset] = {
     "chatgpt": Preset("gpt-3.5-turbo", "an API", sampling=_API, served_by="chat"),
     "chatglm-6b": Preset(
@@ -124,7 +124,7 @@ PRESETS: dict[str, Preset] = {
     ),
     "vicuna-7b-v1.3": Preset(
         "lmsys/vicuna-7b-v1.3",
-        "transformers 4.28 or newer, 5 included",
+        "transformers 4.28 or newer, including 5",
         code=lambda system, user: f"{system} \n\n{_INDENT}USER: {user}\n{_INDENT}ASSISTANT:\n{_INDENT}",
         own=lambda system, user: f"{system or _VICUNA_SYSTEM} USER: {user} ASSISTANT:",
         stop=("</s>",),
@@ -139,7 +139,7 @@ PRESETS: dict[str, Preset] = {
     ),
     "belle-7b-2m": Preset(
         "BelleGroup/BELLE-7B-2M",
-        "transformers 4.26 or newer, 5 included",
+        "transformers 4.26 or newer, including 5",
         code=lambda system, user: f"Human:{_prepend(system, user, chr(10))}\n\nAssistant:",
         own=lambda system, user: f"Human: {_prepend(system, user)} \n\nAssistant:",
         stop=("</s>",),

@@ -16,7 +16,7 @@ class RetryPolicy:
     attempts: int = 6
     paid_attempts: int = 3  # maximum number of attempts if responses are unusable, because each response may be billed
     # Pause in seconds before the second attempt. The pause triples before each further attempt, and half of it is
-    # random. Six attempts take long enough to outlast a server restart of half a minute.
+    # random. Six attempts take long enough to outlast a 30-second server restart.
     first_pause_s: float = 0.5
     longest_pause_s: float = 60
     max_bytes: int = 4 << 20  # maximum size of a decoded response in bytes; a 256-token response takes about 4 kB

@@ -11,7 +11,7 @@ from ragbed.testbeds.prompts import REFUSAL
 
 
 def join_answer(answer: Answer) -> str:
-    """Join the first aliases of all parts of an answer into one text."""
+    """Join the first alias of each part of an answer into one string."""
     return "; ".join(aliases[0] for aliases in answer)
 
 

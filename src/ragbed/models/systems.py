@@ -32,7 +32,7 @@ from ragbed.schema import Case, Completion, Retrieved
 from ragbed.testbeds.search.corpora import SearchCorpus
 from ragbed.text import storable
 
-# Default number of concurrent calls to a function; most systems spend most of their time waiting for a model.
+# Default number of concurrent calls to a function; a typical system spends most of its time waiting for a model.
 DEFAULT_CALLS = 8
 # Maximum number of passages to store per response, so that a system cannot fill the disk by returning its entire index.
 # No prompt contains that many passages.

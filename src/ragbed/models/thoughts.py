@@ -1,7 +1,7 @@
-"""Separate thoughts from answers in the response layouts that reasoning models and servers use.
+"""Separate thoughts from answers in the response formats that reasoning models and servers use.
 
 `split_segments` splits a response into segments whose concatenation is the response, so nothing is lost or added. The
-layouts are:
+formats are:
 
 * a pair of tags: `<think>…</think>`, `[THINK]…[/THINK]`, `<|begin_of_thought|>…<|end_of_thought|>`, `<思考>…</思考>`;
 * a closing tag alone, because the chat template puts the opening one into the prompt;
@@ -27,7 +27,7 @@ Kind: TypeAlias = Literal["thought", "answer", "marker"]
 
 
 class Segment(NamedTuple):
-    """A segment of a response: a thought, an answer, or a marker, which is a tag with the white space around it."""
+    """A segment of a response: a thought, an answer, or a marker, which is a tag with the whitespace around it."""
 
     kind: Kind
     text: str
@@ -92,7 +92,7 @@ def _skip_space(text: str, at: int) -> int:
 
 
 def split_response(text: str, *, has_ended: bool = False) -> SplitResponse:
-    """Return a response's thoughts and answer, without tags and surrounding white space.
+    """Return a response's thoughts and answer, without tags and surrounding whitespace.
 
     Args:
         text: The response.
@@ -128,7 +128,7 @@ def _ends_open(marker: str) -> bool:
 
 
 def _tidy(segments: list[Segment]) -> list[Segment]:
-    """Turn the white space around thoughts, before the answer and before a final marker into markers."""
+    """Convert whitespace to markers if it is around a thought, before the answer or before a final marker."""
     answers = [at for at, segment in enumerate(segments) if segment.kind == "answer" and segment.text.strip()]
     tidied: list[Segment] = []
     for at, (kind, text) in enumerate(segments):

@@ -151,7 +151,7 @@ def _predicted(reply: str, document: str, question: str) -> list[TextSpan]:
     return [TextSpan(start, end, "predicted") for start, end in find_repeated(reply, document, question)]
 
 
-@lru_cache(maxsize=1_024)  # The same document occurs in many cases for a question.
+@lru_cache(maxsize=1_024)  # Cases for the same question often share documents.
 def _answers_in(text: str, gold: Gold, lang: Lang) -> tuple[TextSpan, ...]:
     folded = fold(text, lang)
     reading = FoldedResponse(folded, (text,))

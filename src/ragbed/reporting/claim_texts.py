@@ -1,4 +1,4 @@
-"""Texts for claim findings, shared by the terminal, Markdown and HTML output."""
+"""Texts for the findings of claim checks, shared by the terminal, Markdown and HTML output."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _ORDER = ("contradicted", "supported", "inconclusive")
 
 
 def tell_finding(finding: ClaimFinding, words: Locale) -> tuple[str, str, str, str]:
-    """Return the claim, its statement, the verdict and the underlying counts."""
+    """Return the claim's name and statement, the verdict and the underlying counts."""
     counts = {verdict: sum(one.verdict == verdict for one in finding.evidence) for verdict in _ORDER}
     basis = words("claims.counts", **counts) if finding.evidence else words(f"claims.{finding.claim}.needs")
     return finding.claim, words(f"claims.{finding.claim}.says"), words(f"claims.{finding.verdict}"), basis
@@ -59,5 +59,5 @@ def tell_p(p: float) -> str:
 
 
 def most_telling(finding: ClaimFinding, most: int) -> Sequence[ClaimEvidence]:
-    """Return at most `most` measurements for a finding, with the decisive ones first."""
+    """Return up to `most` measurements for a finding, with the decisive ones first."""
     return sorted(finding.evidence, key=lambda one: _ORDER.index(one.verdict))[:most]

@@ -142,7 +142,7 @@ def tell_repeated(counts: Sequence[tuple[int, int]]) -> str:
 
 
 def signed(points: float) -> str:
-    """Format a difference in points, with its sign."""
+    """Format a difference in percentage points, with a plus or minus sign."""
     return f"{points:+.1f}".replace("-", "−")
 
 
@@ -151,7 +151,7 @@ def _of(name: str, detail: str) -> str:
 
 
 def _name(one: Summary, among: Sequence[Summary]) -> str:
-    """Return a name that distinguishes a comparison from all other comparisons."""
+    """Return a unique name for a comparison."""
     condition = one.comparison.condition
     others = [other.comparison.condition for other in among]
     name = ABILITIES.get(condition.testbed, condition.testbed)
@@ -167,7 +167,7 @@ def _name(one: Summary, among: Sequence[Summary]) -> str:
 
 
 def show_arm(condition: ComparedCondition) -> str:
-    """Return a distractor condition, or a condition of the `search` testbed, as part of a title."""
+    """Format a distractor condition, or a condition of the `search` testbed, for use in a title."""
     return condition.arm if condition.testbed == "search" else f"{condition.arm} distractors"
 
 

@@ -78,7 +78,7 @@ def _place(name: str, value: str | float | None) -> str | float | None:
 
 
 def as_record(one: DecidedInterval) -> dict[str, object]:
-    """Return an outcome as a record for a CSV or JSON report, with a cell's columns and additional ones."""
+    """Return an outcome as a record for a CSV or JSON report, with a cell's columns plus columns for the decision."""
     last = one.last
     return {
         "table": "until", "model": one.model,

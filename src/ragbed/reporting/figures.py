@@ -33,7 +33,7 @@ _HUES = {"correct": 1, "misled": 2, "both": 4, "refused": 6, "other": 8}
 
 
 class Panel(NamedTuple):
-    """The setting for one figure, which has one series per model.
+    """The data, language, profile and number of documents that one figure shows, with one series per model.
 
     `k` is 0 if the figure combines several numbers of documents. `is_one_of_two` is set if the data has both languages;
     the title then names the language.
@@ -120,7 +120,7 @@ def _curves(cells: Sequence[Cell], table: str, words: Locale) -> Iterator[Chart]
 
 
 def _abstention(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:
-    """Draw each model's outcomes for documents without the answer and, if noise was evaluated, with the answer."""
+    """Draw each model's outcomes when documents lack the answer and, if noise was evaluated, when they contain it."""
     hues = {"refused": 6, "right": 1, "wrong": 2, "failed": 8}
     parts = [StackSegment(words(f"figures.abstention.{name}"), hue) for name, hue in hues.items()]
     noise = _panels(cells, "noise")
@@ -263,7 +263,7 @@ def _transitions(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:
 
 
 def _through(values: dict[str, float | None], before: str, after: str) -> float:
-    """Return the total share of paths from one verdict to another, summed over the verdicts in between."""
+    """Return the share of questions whose verdict is `before` without documents and `after` with documents."""
     return sum(values.get(f"{before}_{middle}_{after}") or 0.0 for middle in ("right", "wrong"))
 
 

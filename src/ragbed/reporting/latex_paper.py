@@ -168,7 +168,7 @@ def _rows(cells: Sequence[Cell], shape: TableShape) -> dict[_Ours, _Row]:
             closed.append((cell, column))
         else:
             rows.setdefault(_ours_of(cell, k), {})[cell.key.lang, column] = cell.estimate
-    for cell, column in closed:  # Closed-book values apply to every number of documents.
+    for cell, column in closed:  # Closed-book values do not depend on the number of documents.
         for ours, row in rows.items():
             if ours == _ours_of(cell, ours.k):
                 row[cell.key.lang, column] = cell.estimate

@@ -78,7 +78,7 @@ def make_standings(cells: Sequence[Cell], track: str) -> list[LeaderboardRow]:
 
 
 def _find(cells: Sequence[Cell], column: LeaderboardColumn) -> dict[tuple[LeaderboardEntry, int], tuple[str, Estimate]]:
-    # Closed-book cells have no number of documents, so they are shown in the noise testbed's rows for the same data.
+    # Closed-book cells have no document count, so they are shown in the noise testbed's rows for the same data.
     documents = dict.fromkeys((cell.key, cell.place.get("k")) for cell in cells if cell.table == "noise")
     found: dict[LeaderboardEntry, dict[str, list[tuple[float, Estimate]]]] = {}
     for cell in cells:

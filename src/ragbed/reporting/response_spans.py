@@ -101,7 +101,7 @@ def _tells(word: str, around: str, question: str) -> bool:
 
 
 def _find_whole(run: str, text: str) -> Iterator[int]:
-    """Yield the offsets at which a run occurs as whole words. Ann is not found in Annual, nor 四百 in 四百零七."""
+    """Yield the offsets at which a phrase occurs as whole words. Ann is not found in Annual, nor 四百 in 四百零七."""
     start = text.find(run)
     while start >= 0:
         end = start + len(run)

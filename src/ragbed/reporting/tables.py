@@ -34,11 +34,11 @@ PAPER_DATA = {
 }
 _Keyed = TypeVar("_Keyed", Cell, ClaimEvidence)
 PAPER_PROFILE, PAPER_TRACK, PAPER_DOCS = "code-2023", "code", 5
-_PRIOR = "_prior_"  # Precedes the prior in the names of conflict metrics.
+_PRIOR = "_prior_"  # Separates the metric from the prior in the names of conflict metrics.
 
 
 class TableColumn(NamedTuple):
-    """A column, with its cells' metric and noise ratio. `is_share` is set if the values are shown as percentages."""
+    """A column and the metric and noise ratio of its cells; `is_share` means that values are shown as percentages."""
 
     heading: str
     metric: str
@@ -121,7 +121,7 @@ class Report:
     scorer: str = field(default_factory=scorer_hash)
 
     def notes(self, words: Locale) -> list[str]:
-        """Return notes on the entire report: incomplete runs, another scorer version, and excluded responses."""
+        """Return notes on the whole report: incomplete runs, a different scorer version, and excluded responses."""
         notes = [run.describe(words) for run in self.incomplete]
         if self.scorer != scorer_hash():
             notes.append(words("page.other_scorer", scorer=self.scorer or "–", current=scorer_hash()))
@@ -349,7 +349,7 @@ _RGB_FILES = frozenset(f"{lang}{end}" for lang in ("en", "zh") for end in ("", "
 
 
 def beside_paper(table: ReportTable) -> ReportTable:
-    """Add the paper's values below our rows, for each language in which our rows are based on RGB's files."""
+    """Add the paper's values below our rows for each language in which we have results on RGB's files."""
     langs = {row.key.lang for row in table.rows if row.key.data in _RGB_FILES}
     if table.name not in _PRINTED or not langs:
         return table
@@ -385,7 +385,7 @@ def _title(name: str) -> str:
 
 
 def _arrange_judged(cells: Sequence[Cell]) -> ReportTable:
-    """Arrange the judged rates, which do not depend on the track, with one row per judge and condition."""
+    """Tabulate the rates based on judges' verdicts, which do not depend on the track, by judge and condition."""
     found: dict[tuple[TrialGroup, int | None, str], dict[str, Estimate]] = {}
     for cell in cells:
         if cell.scope == "all":
@@ -417,7 +417,11 @@ def _judged_condition(cell: Cell) -> str:
 
 
 def _column_of(cell: Cell, table: str) -> float | None:
-    """Return a cell's column: a number of documents, a share of true documents or, in most tables, a noise ratio."""
+    """Return the value that determines a cell's column.
+
+    It is usually a noise ratio, but some tables use the number of documents, the position of the answer's document or
+    the share of true documents.
+    """
     if table in ("noise length", "length"):
         return float(cell.place.get("k") or 0)
     if table == "length parts":

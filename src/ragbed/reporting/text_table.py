@@ -17,7 +17,7 @@ _NUMBER = re.compile(r"–|[\d.,]+ ?[%$]?")
 _INTERVAL = re.compile(r" \[([^\s\]]+), ([^\s\]]+)\]")
 _NO_BREAK = "\N{NO-BREAK SPACE}"
 _NARROW = 8  # Minimum column width in characters when words and names are broken to fit a narrow terminal.
-_LONG_NAME = 24  # Maximum width of a name that is not broken; breaking longer names avoids splitting the table.
+_LONG_NAME = 24  # Names wider than this may be broken, so that the table need not be split into parts.
 _GAP = 2  # Number of spaces between columns.
 
 
@@ -64,7 +64,7 @@ def _draw_part(columns: Sequence[str], rows: Sequence[Sequence[str]], room: floa
 
 
 def _stack(interval: re.Match[str]) -> str:
-    """Format an interval for a separate line: `55.1–79.1`, or in brackets if a bound has a sign."""
+    """Format an interval for its own line, e.g. as `55.1–79.1` or, if a bound has a sign, as `[+0.8, +4.2]`."""
     low, high = interval.groups()
     return f"\n{low}–{high}" if low[0].isdigit() and high[0].isdigit() else f"\n[{low},{_NO_BREAK}{high}]"
 
@@ -119,7 +119,7 @@ def _wrap(text: str, width: int) -> list[str]:
 
 
 def _share_out(room: int, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
-    """Return column widths that break no numbers and few words; any remaining width is given to the widest cells."""
+    """Choose column widths that keep numbers and most words whole; spare width goes to the most cramped columns."""
     words = _words(columns, rows)
     widths = [max(map(_least_width, column)) for column in words]
     unbroken = [max(map(cell_len, column)) for column in words]
@@ -155,7 +155,7 @@ def _least_width(word: str) -> int:
 
 
 def _without_empty(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[list[str], list[list[str]]]:
-    """Remove columns without values, except percentage columns, because a missing percentage is also a result."""
+    """Remove empty columns, except percentage columns, where a missing value is itself informative."""
     kept = [
         at
         for at, column in enumerate(columns)

@@ -45,7 +45,7 @@ class Encoder(Protocol):
         """Return the encoder's package, version and weights hash, for cache keys."""
 
     def encode(self, texts: Sequence[str], role: Role) -> Encoded:
-        """Return one vector per text; other texts in the same call change a vector by at most 1e-5."""
+        """Return one vector per text; batching a text with others changes its vector by at most 1e-5."""
 
 
 @runtime_checkable

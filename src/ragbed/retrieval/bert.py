@@ -71,7 +71,7 @@ class Layer:
 
 @dataclass(frozen=True)
 class Bert:
-    """A BERT encoder: the normalisation of the embeddings, followed by the transformer blocks."""
+    """A BERT encoder: embedding normalisation followed by transformer blocks."""
 
     norm: Norm
     layers: tuple[Layer, ...]

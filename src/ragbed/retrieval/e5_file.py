@@ -68,7 +68,7 @@ class E5File:
 
     @cached_property
     def chances(self) -> Matrix:
-        """The probability of each piece; for special tokens, whose log-probability in the file is 0, it is set to 0."""
+        """The probability of each piece, set to 0 for special tokens, whose log-probability in the file is 0."""
         return np.where(self._log_chances < 0, np.exp(self._log_chances), np.float32(0))
 
     def vocabulary(self) -> Unigram:

@@ -37,7 +37,7 @@ _MAX_POSTINGS = 100_000
 
 
 class _TextFile:
-    """A temporary file that stores passages, because a million passages would use most of the memory."""
+    """A temporary file for passages, because a million of them would take up too much memory."""
 
     def __init__(self) -> None:
         self._file, self._ends = tempfile.TemporaryFile(), array("q", [0])  # noqa: SIM115 - open as long as the index

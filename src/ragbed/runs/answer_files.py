@@ -89,7 +89,7 @@ class PlainFiles(AnswerSource):
         completion = completed(line.reply, None, None)
         if line.case is not None:
             if line.case not in self.cases():
-                raise Unmatched(f"no case with these settings is named {line.case}")
+                raise Unmatched(f"no case named {line.case} exists with these settings")
             return Answer(self.cases()[line.case], completion)
         if line.item is None:
             raise Unmatched("the line has neither a `case` nor an `item` field")

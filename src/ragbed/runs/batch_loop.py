@@ -36,7 +36,7 @@ _MAX_CREATIONS = 3  # maximum number of attempts to create a batch if it does no
 _FIND_PAUSES_S = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
 # Maximum time for which a new batch may be missing from the provider's list, and time between lookups, in seconds.
 _LISTED_AFTER_S, _LISTING_PAUSE_S = 120.0, 5.0
-# First and longest pause, in seconds, before the next batch if the provider's queue is full and no batch is open.
+# Initial and maximum pause, in seconds, before the next batch if the provider's queue is full and no batch is open.
 _FIRST_FULL_PAUSE_S, _LONGEST_FULL_PAUSE_S = 30.0, 600.0
 _DOWNLOADS = 3  # maximum number of attempts to download results if lines are missing
 _FIRST_MONITORED = 64  # maximum number of requests in the first batch of a run with a stopping rule
@@ -53,7 +53,7 @@ class _OpenBatch:
 
 @dataclass
 class BatchLoop(CallLoop):
-    """Makes the calls to one model in batches; `tell` is called with messages for the user."""
+    """A call loop that sends one model's requests in batches; `tell` is called with messages for the user."""
 
     tell: Callable[[str], None] = print
 
@@ -94,7 +94,8 @@ class BatchLoop(CallLoop):
         except Failure as failure:
             raise CircuitOpen(
                 f"the batch service of {self.model.name} cannot be reached: {failure}. {self.model.advice} Batches in "
-                "progress continue at the provider. Rerun the same command with the same output folder to resume."
+                "progress continue to run on the provider's servers. Rerun the same command with the same output "
+                "folder to resume."
             ) from None
         finally:
             self._budget.abandon()
@@ -102,7 +103,7 @@ class BatchLoop(CallLoop):
             raise CircuitOpen(f"{self.model.name}: the provider rejected a batch: {self._refused}. {self.model.advice}")
 
     def _restore_follow_ups(self) -> None:
-        """Load what earlier sessions learned about the server, and the calls that still have to be resent."""
+        """Load the server properties detected in earlier sessions, and the calls that still have to be resent."""
         store, model = self.session.store, self._batching
         for batch in store.batches(self.number, collected=True):
             model.negotiation.learned |= batch.learned
@@ -411,7 +412,7 @@ class BatchLoop(CallLoop):
         return f"{FOLLOW_UP}{self.number}.{call[0]}.{call[1]}"
 
     async def _end(self, request: CallRequest, completion: Completion, last: Completion) -> None:
-        """Store a call's outcome, and charge its last response to the budget. Earlier responses are already charged."""
+        """Store a call's outcome and charge its last response to the budget; earlier ones have already been charged."""
         body = self.model.request(request.case)
         key = key_of(self.model.name, self.identity, body, request.repeat, completion.max_tokens)
         await self._finish(request, Called(self._account(key, completion, last), key))

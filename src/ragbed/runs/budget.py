@@ -12,7 +12,7 @@ from ragbed.schema import Completion
 
 
 class BudgetSpent(RagbedError):
-    """The budget has been spent; all results are stored."""
+    """Raised when the budget has been spent; all results are stored."""
 
 
 class Budget:

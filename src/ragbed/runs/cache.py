@@ -176,7 +176,7 @@ def open_cache(path: Path) -> sqlite3.Connection:
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        # Switching a file to the write-ahead log fails while another process is opening it, no matter how long the
+        # Switching a database to write-ahead logging fails while another process is opening it, no matter how long the
         # timeout is.
         with lock_file(path.with_name(f"{path.name}.lock"), wait_s=math.inf):
             return _open(path)

@@ -49,7 +49,7 @@ class CallLog:
             self._writer.put(NOTE, (f"sent.{self._model.name}", msgspec.json.encode(record).decode()))
 
     def _negotiate(self) -> str:
-        """Return a description of the parameters changed for the server, and report it to the user if it is new."""
+        """Return a description of how parameters were adapted to the server, and show it to the user if it is new."""
         negotiated: str = getattr(self._model, "negotiated", "")
         if negotiated != self._negotiated:
             self._negotiated = negotiated

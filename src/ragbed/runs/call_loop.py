@@ -78,7 +78,7 @@ class CallProgress:
 
 
 class _NotAllowed(Exception):
-    """The budget does not allow another call."""
+    """Raised when the budget does not allow another call."""
 
 
 class _PreparedRequest(msgspec.Struct, frozen=True):
@@ -96,13 +96,13 @@ class _PendingResult(msgspec.Struct, frozen=True):
 
 
 class StoppingRule(Protocol):
-    """Decides when a model has been called often enough."""
+    """A rule that decides when to stop calling a model."""
 
     def begin(self, store: RunStore, model: int) -> None:
-        """Start from the results that a model already has in the store."""
+        """Initialise the rule with the results that are already stored for a model."""
 
     def take(self, result: StoredResult) -> None:
-        """Receive a result that is stored on disk."""
+        """Receive a result that has been stored on disk."""
 
     def is_over(self, model: str) -> bool:
         """Return whether a model needs no further calls."""
@@ -128,7 +128,7 @@ class Session(msgspec.Struct, frozen=True):
 
 @dataclass
 class CallLoop:
-    """Makes the calls to one model.
+    """The loop that makes the pending calls to one model.
 
     Attributes:
         number: The model's number in the store.
@@ -196,11 +196,11 @@ class CallLoop:
                 return
 
     def _concurrency(self) -> int:
-        """Return the maximum number of concurrent cases, including those parked while the server requires a pause."""
+        """Return the maximum number of concurrent cases, including cases paused at the server's request."""
         return self.model.concurrency + (0 if self._parking is None else self._parking.parked)
 
     async def _work(self, pending: Iterator[CallRequest]) -> None:
-        """Make calls one by one. Rows are written in order, so if an intent is stored, so is the previous result."""
+        """Make calls one by one. Rows are written in order, so a result is stored before the next call is recorded."""
         last: _PendingResult | None = None
         for request in pending:
             several = flow_of(request.case) or await self._start_episode(request.case)
@@ -229,7 +229,7 @@ class CallLoop:
         return None if self.session.episodes is None else await self.session.episodes.start(case, self.model)
 
     async def _call_several(self, request: CallRequest, several: Flow | Episode) -> Called:
-        """Make all calls for a case that uses a prompting strategy or an episode."""
+        """Make all calls for a case that uses a prompting strategy or runs as an episode."""
         if not isinstance(several, Episode):
             return await make_calls(several, request.case, self._calls_of(request))
         stored = self._turns.pop((request.number, request.repeat), [])
@@ -270,7 +270,7 @@ class CallLoop:
         await self.session.writer.put(NOTE, (request.turn_key(turn), line.decode()))
 
     def _calls_of(self, request: CallRequest) -> Callable[[Case], Awaitable[Called]]:
-        """Return the function that makes a case's calls; once one is billed, the budget does not block the rest.
+        """Return a function that makes a case's calls; after the first billed call, the budget no longer blocks them.
 
         Otherwise, a spent budget would stop cases halfway, and their cost would not be recorded.
         """

@@ -8,8 +8,8 @@ from ragbed.errors import RagbedError
 from ragbed.models.failures import FATAL
 from ragbed.schema import Completion
 
-# Maximum number of consecutive errors whose cause (e.g. an invalid key) affects every case, before and after the first
-# response.
+# Maximum number of consecutive fatal errors, i.e. errors whose cause affects every case (e.g. an invalid key), before
+# the first response and after it.
 _MAX_FATAL_BEFORE_RESPONSE = 3
 _MAX_FATAL = 10
 _RESUME = "The remaining cases are pending. Rerun the same command with the same output folder to resume."
@@ -26,7 +26,7 @@ _MAX_ERRORS = 128  # maximum number of consecutive errors of any kind: twice the
 
 
 class CircuitOpen(RagbedError):
-    """The model has stopped responding; its remaining cases stay pending."""
+    """Raised when a model should no longer be called; its remaining cases stay pending."""
 
 
 class CircuitBreaker:

@@ -1,8 +1,9 @@
-"""Count a run's commits both in its file and in a separate note file, to detect lost commits.
+"""Count a run's commits both in the run's file and in a separate counter file, to detect lost commits.
 
 If the write-ahead log is damaged, SQLite silently ignores the rest of it, and the run falls back to an earlier state.
-Each commit therefore increases a count in the file and, afterwards, a count in the note. A file with a lower count than
-its note has lost commits. The note is not synced to disk, so it may be out of date after a power failure.
+Each commit therefore increases a count in the run's file and, afterwards, a count in the counter file. If the count in
+the run's file is lower, commits were lost. The counter file is not synced to disk, so it may be out of date after a
+power failure.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ class CommitCounter:
     def __init__(self, folder: Path, connection: sqlite3.Connection) -> None:
         self._connection, self._count = connection, _stored(connection)
         self._note: IO[bytes] | None = None
-        with suppress(OSError):  # the run works without the note file
+        with suppress(OSError):  # the run works without the counter file
             self._note = _open_note(folder / _NAME)
         self.acknowledge()
 
@@ -39,14 +40,14 @@ class CommitCounter:
         self._connection.execute("INSERT OR REPLACE INTO meta VALUES ('commits', ?)", (str(self._count),))
 
     def acknowledge(self) -> None:
-        """Record in the note file that the commit is on disk."""
+        """Record in the counter file that the commit is on disk."""
         if self._note is not None:
             with suppress(OSError):
                 self._note.seek(0)
                 self._note.write(f"{self._count:020}\n".encode())
 
     def close(self) -> None:
-        """Close the note file."""
+        """Close the counter file."""
         if self._note is not None:
             self._note.close()
 

@@ -1,4 +1,4 @@
-"""A run's database: tables, schema version, connections, and the order of cases by prompt."""
+"""A run's database: its tables, schema version and connections, and the sorting of cases by prompt."""
 
 from __future__ import annotations
 
@@ -30,8 +30,10 @@ MIGRATIONS: dict[int, str] = {
 _DISTRUST = ("trusted_schema = OFF", "cell_size_check = ON")  # safety settings for files from untrusted sources
 _MAX_OBJECTS = 100  # maximum number of schema rows to compare; our schema has about 15
 _STEPS = 1_000_000  # SQLite virtual machine instructions between calls to the progress handler: about 10 ms
-_FREE_CALLS = 5  # number of progress handler calls that any query may use, regardless of the file size
-_BYTES_PER_CALL = 50_000  # bytes of file size per additional call: 20 instructions per byte; our queries need about 2
+_FREE_CALLS = 5  # number of progress handler calls allowed for any query, regardless of the file size
+# A query is allowed one more progress handler call for every 50,000 bytes of the file, i.e. 20 instructions per byte;
+# our queries need about 2.
+_BYTES_PER_CALL = 50_000
 
 # The `ledger` table stores row counts and the sums of the rows' checksums, so that the loss of a row can be detected.
 _TABLES = """
@@ -79,7 +81,7 @@ _CREATE_PROMPT_ORDER = """CREATE TEMP TABLE {table} AS
 
 
 class EmptyRun(UsageError):
-    """The run's file has no tables: it was never written, or its write-ahead log is lost."""
+    """Raised when the run's file has no tables: it was never written, or its write-ahead log is lost."""
 
 
 def open_for_writing(path: Path) -> sqlite3.Connection:

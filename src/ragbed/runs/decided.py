@@ -34,7 +34,7 @@ _FIND = "SELECT value FROM meta WHERE key = ?"
 
 
 class LastInterval(msgspec.Struct, frozen=True):
-    """The value and confidence interval of a stopping condition's cell or comparison at the end of a session."""
+    """The value that a stopping condition refers to, with its confidence interval, at the end of a session."""
 
     value: float
     low: float
@@ -43,7 +43,7 @@ class LastInterval(msgspec.Struct, frozen=True):
 
 
 class DecidedInterval(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The confidence interval that determined a stopping condition's outcome or, if inconclusive, the latest interval.
+    """The confidence interval that decided a stopping condition, or the latest interval if the outcome is inconclusive.
 
     Attributes:
         table: The cell's table, or `compare`.
@@ -96,7 +96,7 @@ def copy_decided(store: RunStore, decided: Iterable[DecidedInterval]) -> None:
 
 
 def read_decided(store: RunStore) -> list[DecidedInterval]:
-    """Return the confidence intervals that determined stopping conditions' outcomes with this version of the scorer.
+    """Return the confidence intervals that decided stopping conditions under the current scorer version.
 
     Raises:
         DataError: A stored interval is damaged.

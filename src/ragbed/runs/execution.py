@@ -48,7 +48,7 @@ class Follower(Protocol):
     """An object that processes results while the run waits for more responses."""
 
     def begin(self, store: RunStore) -> None:
-        """Start with the results of earlier sessions, which are already in the store."""
+        """Initialise the follower with the results of earlier sessions, which are already in the store."""
 
     def take(self, result: StoredResult, seal: int) -> None:
         """Receive a stored result with its checksum."""
@@ -80,7 +80,7 @@ class Job:
     budget: Budget | None = None
     follower: Follower | None = None
     batch: bool = False  # whether to call the models through the providers' batch APIs
-    rule: StoppingRule | None = None  # decides when to stop before all cases have a result
+    rule: StoppingRule | None = None  # decides when to stop early, before every case has a result
     episodes: EpisodeFactory | None = None  # starts the episodes of the `search` testbed
     tell: Callable[[str], None] = field(default=logging.getLogger("ragbed").warning)
     engine: Engine | None = None  # the engine that opened the models; `close` closes it
@@ -172,7 +172,7 @@ def _plan(store: RunStore, job: Job) -> None:
             first, now = show_setting(name, _brief(old)), show_setting(name, _brief(new))
             raise UsageError(
                 f"{job.folder} was created with {first}, but this command uses {now}. Use the same settings, or choose "
-                "another `out`."
+                "another folder for `out`."
             )
     if job.grows:
         store.add_missing(job.cases())
@@ -265,8 +265,8 @@ def _loop_maker(job: Job, store: RunStore) -> Callable[..., CallLoop]:
         return partial(BatchLoop, tell=job.tell)
     if cases := sum(batch.count for batch in store.batches()) + len(store.follow_ups()):
         raise UsageError(
-            f"{job.folder} has batches in progress that contain {cases:,} cases, and sending these cases "
-            "again would incur their cost twice. Set `batch` to collect the results of the batches."
+            f"{job.folder} has batches in progress with {cases:,} cases. Sending these cases again would mean paying "
+            "for them twice. Set `batch` to collect the results of the batches."
         )
     return CallLoop
 
@@ -367,7 +367,7 @@ class ShutdownHandler:
                 self._task.get_loop().call_soon_threadsafe(self._cancel)
 
     def _cancel(self) -> None:
-        if self._task is not None and not self._is_cancelled:  # a second cancellation would lose the final rows
+        if self._task is not None and not self._is_cancelled:  # a second cancellation would discard the final rows
             self._is_cancelled = True
             self._task.cancel()
 

@@ -104,7 +104,7 @@ class FollowUps:
         return done if earlier.first is None else join_attempts(earlier.first, done)
 
     def _negotiate(self, sent: SentCall, failure: Failure) -> bool:
-        """Learn from a rejection, and return whether to send the call again with different parameters."""
+        """Handle a rejection, and return whether to send the call again with different parameters."""
         earlier, negotiation = self._earlier(sent), self._model.negotiation
         if failure.kind not in REJECTED or earlier.rejections >= _MAX_REJECTIONS:
             return False

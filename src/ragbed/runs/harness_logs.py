@@ -44,7 +44,7 @@ class _LogFiles(AnswerSource):
     def _find(self, name: str, prompt: str | None) -> Case:
         case = self.cases().get(name)
         if case is None:
-            raise Unmatched(f"no case with these settings is named {name}")
+            raise Unmatched(f"no case named {name} exists with these settings")
         if case.feasible and prompt != (ours := prompt_hash(case.messages)):
             raise Unmatched(f"the logged prompt of {name} (hash {prompt}) differs from the case's prompt (hash {ours})")
         return case

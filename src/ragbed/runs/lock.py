@@ -58,7 +58,7 @@ def hold(folder: Path) -> Iterator[RunLock]:
     """
     path = folder / _NAME
     if folder.is_file():
-        raise UsageError(f"{folder} is a file, but a run must be a folder. Choose another `out`.")
+        raise UsageError(f"{folder} is a file, but a run must be a folder. Choose another path for `out`.")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         is_new = not path.exists()
@@ -95,7 +95,7 @@ def check_run_folder(folder: Path) -> None:
         return
     if NAME not in names and (other := min(names - {_NAME}, default=None)) is not None:
         raise UsageError(
-            f"{folder} is not empty and contains no run: it contains {other}. Choose a new folder for `out`, e.g. "
+            f"{folder} is not empty but contains no run (found: {other}). Choose a new folder for `out`, e.g. "
             f"out={folder / 'run'}."
         )
 

@@ -83,8 +83,8 @@ def _copy(sources: Sequence[RunStore], target: RunStore, settings: dict[str, str
             target.connection.execute(LOSE, values)
     parts = Counter(name for source in sources for name, _ in source.models().values())
     for source in sources:
-        # If several parts contain the same model, each part has its own decisions, which do not apply to the merged
-        # results.
+        # If several parts contain the same model, each part has its own stopping decisions, which do not apply to the
+        # merged results.
         copy_decided(target, [one for one in read_conditions(source) if parts[one.model] == 1])
 
 
@@ -120,9 +120,9 @@ def _add(target: RunStore, model: int, result: StoredResult, merged: Merged) -> 
         merged.twice += 1
         old = msgspec.json.decode(known[0][0], type=Completion)
         if "error" not in (old.outcome, result.completion.outcome) and _content(old) != _content(result.completion):
-            trial = f"{result.model} to {result.case.case} (repeat {result.repeat})"
+            trial = f"{result.model}, case {result.case.case}, repeat {result.repeat}"
             raise UsageError(
-                f"two of these runs contain different responses from {trial}. Merge only runs with different cases or "
+                f"two of these runs contain different responses for {trial}. Merge only runs with different cases or "
                 "models."
             )
         if result.completion.outcome == "error":

@@ -21,7 +21,7 @@ TokenUsage: TypeAlias = Mapping[str, int]
 Price: TypeAlias = Callable[[TokenUsage], Decimal]  # computes the price of one call's usage in dollars
 
 COST_UNIT = Decimal("1e-12")  # the unit of reported costs, in dollars
-# The price list's names for providers that have a different name in model strings.
+# Providers whose name in the price list differs from their name in model strings.
 _LISTED_AS = {"gemini": "google", "bedrock": "aws", "xai": "x-ai", "moonshot": "moonshotai", "zhipu": "zhipuai"}
 # Substrings of the provider names in the price list, hard-coded because loading the list takes half a second.
 _LISTED = (
@@ -84,7 +84,7 @@ def find_price(model: str, at: datetime | None = None) -> Price | None:
 
 
 def _consistent(usage: TokenUsage) -> dict[str, int]:
-    """Return a call's token usage; a partial count that exceeds its total is reduced to the total."""
+    """Return a call's token usage, with each partial count capped at its total."""
     whole = {"cached": "in", "written": "in", "written_1h": "written", "reasoning": "out"}
     counts = {key: min(count, usage.get(whole.get(key, key), 0)) for key, count in usage.items() if key in _TOKENS}
     if counts.get("cached", 0) + counts.get("written", 0) > counts.get("in", 0):

@@ -1,4 +1,4 @@
-"""Shuffle a monitored run's questions with a seed, so that groups are balanced throughout the order."""
+"""Shuffle a monitored run's questions with a seed, alternating between groups to keep the order balanced."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def sort_by_question(connection: sqlite3.Connection, model: int, repeats: int) -
 
     A question's cases are consecutive, so at any time all conditions have results for the same questions. Questions
     about the same event count as one. Questions are shuffled within groups that have the same dataset, language,
-    testbed and position of the first document with an answer. The order alternates between groups, so every part of it
-    is balanced.
+    testbed and position of the first document with an answer. The order alternates between groups, so it is
+    balanced throughout.
 
     Args:
         connection: The connection to the run.

@@ -16,7 +16,7 @@ from ragbed.runs.rows import Rows, StoredResult
 from ragbed.runs.store import RunStore, open_store
 
 _RESULTS = 500  # number of results per job: about 250 ms of work, so that the overhead is negligible
-_SHIPPED = 1_000  # number of results per job if rows are sent to workers: about 5 MB, which take 20 ms to send
+_SHIPPED = 1_000  # number of results per job if rows are sent to workers: about 5 MB, which takes 20 ms to send
 
 Found = TypeVar("Found")
 

@@ -1,4 +1,4 @@
-"""Store a run on disk: settings, cases, an intent before every call, and a result after it."""
+"""Store a run on disk: settings, cases, a record of each call before it is made, and its result afterwards."""
 
 from __future__ import annotations
 
@@ -314,9 +314,9 @@ class RunStore:
         for name, identity in models:
             number, old = known.get(name, (len(known) + 1, ""))
             if old and old != identity:
-                now = f"is now {identity}" if identity else "does not report its identity now (is its server running?)"
+                now = f"It is now {identity}" if identity else "It now reports no identity (is its server running?)"
                 raise UsageError(
-                    f"{name} was {old} when {self.path.parent} was created, but {now}. Choose another `out`."
+                    f"{name} was {old} when {self.path.parent} was created. {now}. Choose a new folder for `out`."
                 )
             # Accept an identity that was unknown in the first session and is reported now.
             self.connection.execute(
@@ -612,7 +612,7 @@ class RunStore:
         return self._number("SELECT COUNT(*) FROM results WHERE model = ?", (model,)) - errors
 
     def orphans(self) -> list[tuple[str, str, int]]:
-        """Return (model, case, repeat) for each lost call, which may have been billed without a stored result."""
+        """Return (model, case, repeat) for each lost call, which may have been billed but has no stored result."""
         return self._calls("SELECT * FROM orphans")
 
     def open_calls(self) -> list[tuple[str, str, int]]:

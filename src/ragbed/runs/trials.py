@@ -58,7 +58,7 @@ def to_trial(result: StoredResult, *, canonical: bool) -> dict[str, object]:
 
 
 def _all_scores(case: Case, completion: Completion) -> dict[str, Value] | None:
-    """Return the scores on all tracks and the scores that belong to no track, or None if there is no response."""
+    """Return the scores on all tracks and the track-independent scores, or None if there is no response."""
     values = score_outcome(case, completion)
     return None if values is None else values | score_untracked(case, completion, values)
 

@@ -25,11 +25,11 @@ _CHECK_EVERY_S = 0.5  # minimum number of seconds between two checks that the fi
 
 
 class WriteFailed(RagbedError):
-    """The run's file cannot be written."""
+    """Raised when the run's file cannot be written."""
 
 
 class RunGone(WriteFailed):
-    """The run's file was deleted, moved or replaced, so rows written to it are lost."""
+    """Raised when the run's file was deleted, moved or replaced, so that rows written to it are lost."""
 
 
 class PlaceCheck:

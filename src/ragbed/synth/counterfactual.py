@@ -25,8 +25,8 @@ _Slots: TypeAlias = dict[str, str | tuple[str, ...]]
 _ATTEMPTS = 200
 _EVENT_SLOTS = {"F", "E", "Q"}
 
-# Assumed length, in tokens, of a sentence with an answer when a document is padded. The length is fixed, so that a
-# longer false answer does not make the edited document one sentence shorter than the true one.
+# Assumed length, in tokens, of the answer sentence when a document is padded. The length is fixed, so that a longer
+# false answer does not make the edited document one sentence shorter than the true one.
 _CORE_TOKENS = 25
 
 
@@ -52,7 +52,7 @@ def read_facts(lang: Lang) -> tuple[Fact, ...]:
 
 
 def make_counterfactual(spec: SynthSpec, ordinal: int) -> Item:
-    """Return the counterfactual item with the given ordinal. If facts run out, they are reused in new documents."""
+    """Return the counterfactual item with the given ordinal. Once all facts are used, they recur in new documents."""
     facts = read_facts(spec.lang)
     fact = HashRandom(spec.seed, spec.lang, "facts").shuffled(facts)[ordinal % len(facts)]
     strength = (ordinal + ordinal // len(facts)) % len(STRENGTHS)

@@ -125,8 +125,8 @@ class DocumentBrief:
         return [event for event in self.family.events if event not in targets]
 
 
-# The document forms, each repeated in proportion to its probability. Forms with a superseded value need a relation
-# that has early values.
+# The document forms, each repeated in proportion to its probability. Forms that state a superseded value are
+# used only for relations with early values.
 _FORMS = ("report",) * 3 + ("feature",) * 2 + ("history",) * 3 + ("rumour",) * 4 + ("partial",) * 3
 _EARLY_FORMS = ("update",) * 2 + ("outdated",) * 2
 

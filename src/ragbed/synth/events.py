@@ -25,7 +25,7 @@ _FIRST_YEAR, _LAST_YEAR = 2011, 2022
 
 
 class Value(NamedTuple):
-    """The value of an event's relation.
+    """The value of one relation for an event, e.g. a date or a name.
 
     Attributes:
         forms: The spellings that documents use.
@@ -146,7 +146,7 @@ class EventFamily:
         return [Event(edition, variant) for edition in range(EDITIONS) for variant in range(len(self.variants))]
 
     def day(self, event: Event) -> date:
-        """Return an event's date, from February to October; documents that guess its facts are dated earlier."""
+        """Return the date of an event. It is between February and October; speculative documents are dated earlier."""
         if event not in self._days:
             draw = HashRandom(*self.key, "day", event.edition, event.variant)
             self._days[event] = date(self.year(event), 2, 1) + timedelta(days=draw.below(270))

@@ -20,8 +20,8 @@ from ragbed.synth.writer import ArticleWriter, ItemContext, ItemPlan
 # the answer by chance ("48 votes" in "148 votes"). 200 consecutive failures indicate a defect in the phrase banks.
 _ATTEMPTS = 200
 
-# Numbers of sub-questions in an integration item, repeated in proportion to their probabilities, for items about one
-# event and for items about several years.
+# Possible numbers of sub-questions in an integration item, each repeated in proportion to its probability. The first
+# tuple is for items about one event, the second for items about several years.
 _RELATION_COUNTS = (2, 2, 2, 2, 3, 3, 3, 4, 4, 5)
 _YEAR_COUNTS = (2, 2, 2, 3)
 

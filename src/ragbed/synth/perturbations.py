@@ -46,8 +46,8 @@ _LONG_TOKENS = (600, 1950)
 # name and the answer is then far above 60 tokens, the threshold for long-distance errors in the diagnosis.
 _FAR_TOKENS = 200
 
-# Minimum length in tokens of a document that itself contains the perturbation. All such documents in an item report the
-# same two events. With shorter documents, one pair in 200,000 documents shared more than 60% of its 8-grams.
+# Minimum length in tokens of a perturbed document. All perturbed documents in an item report the same two events, so
+# short ones can be too similar: among 200,000 shorter documents, one pair shared more than 60% of its 8-grams.
 _PERTURBED_TOKENS = 100
 
 _GUESSES = 100  # number of early or guessed values per event, high enough that documents rarely state the same value

@@ -33,7 +33,7 @@ class PerturbationTurn(NamedTuple):
 
 
 class SynthSpec(Struct, frozen=True):
-    """The settings that, together with the code and its phrase banks, determine a synthetic dataset's bytes.
+    """The settings that, together with the code and its phrase banks, determine a synthetic dataset byte for byte.
 
     Attributes:
         seed: The random seed.

@@ -194,7 +194,7 @@ class ArticleWriter:
         self._event_words = self._value_words = ""
 
     def _choose_core(self) -> list[tuple[Statement, Template]]:
-        """Choose a template for each statement, avoiding template pairs that another of the item's documents uses."""
+        """Choose a template for each statement, avoiding template pairs already used in the item's other documents."""
         for _ in range(_ATTEMPTS):
             self._details.clear()
             chosen = [self._choose(statement) for statement in self._plan.statements]

@@ -41,7 +41,7 @@ class BuiltinTestbed(Testbed, Protocol):
 
     @property
     def headline(self) -> ScoreName:
-        """The score whose rate is the headline metric; a trial is right if this score is true."""
+        """The score whose rate is the headline metric; a trial is a success if this score is true."""
 
     @property
     def secondary(self) -> tuple[ScoreName, ...]:
@@ -82,7 +82,7 @@ def wanted_scores(testbed: str) -> tuple[ScoreName, ...]:
 
 
 def right_score(case: Case) -> ScoreName:
-    """Return the score that must be true for a case's trial to count as right.
+    """Return the score that must be true for a case's trial to count as a success.
 
     This is the testbed's headline score. Plug-in testbeds do not declare one, so for them the score depends on the
     case's expected behaviour.

@@ -31,7 +31,7 @@ class Supply(NamedTuple):
     """The numbers of documents, by type, that an item provides for a testbed."""
 
     bearing: int  # number of documents that contain an answer
-    fewest: int  # minimum number of documents with an answer per case
+    fewest: int  # minimum number of documents per case that must contain an answer
     distracting: int
 
     def mixes(self, docs: int) -> range:
@@ -120,7 +120,7 @@ class Ability:
     def _items(
         self, dataset: Dataset, settings: Settings, conditions: tuple[CaseCondition, ...]
     ) -> Iterator[tuple[Item, NearbyItems, dict[int, int]]]:
-        """Yield each item with its neighbours and its rotation for each number of documents.
+        """Yield each item with its neighbours and, for each number of documents, the rotation of its documents.
 
         An item's neighbours and rotations do not depend on the limit or the languages, so neither do its cases. The
         second item of a minimal pair has the same neighbours and rotations as the first, so that they differ only in

@@ -16,8 +16,8 @@ def _draw(ordered: Ordered, condition: CaseCondition, count: int) -> tuple[int, 
     true = condition.correct * condition.docs
     if true.denominator != 1:
         raise Infeasible(
-            f"a true-document ratio of {show_ratio(condition.correct)} would require {float(true):.6g} of "
-            f"{condition.docs} documents to be true, which is not a whole number"
+            f"with a true-document ratio of {show_ratio(condition.correct)}, the number of true documents "
+            f"({float(true):.6g} of {condition.docs}) would not be a whole number"
         )
     edited = count - int(true)
     if edited < 0:

@@ -46,7 +46,7 @@ class Ordered(Struct, frozen=True, dict=True):
 
     @cached_property
     def documents(self) -> tuple[Document, ...]:
-        """The passages as a case's documents."""
+        """The item's passages, converted to documents for a case."""
         return as_documents(self.item)
 
     @cached_property

@@ -15,7 +15,7 @@ from ragbed.testbeds.settings import Arm, CaseCondition, show_ratio
 
 
 class Infeasible(Exception):
-    """An item cannot supply the documents for a condition; the message says what is missing."""
+    """Raised when an item cannot supply the documents for a condition; the message says what is missing."""
 
 
 class DocumentPlan(Struct, frozen=True):
@@ -27,10 +27,11 @@ class DocumentPlan(Struct, frozen=True):
     reason: str | None = None
 
 
-# A function that returns the indexes of the given number of passages with an answer, or raises Infeasible.
+# A function that returns the indexes of a given number of passages that contain an answer, or raises Infeasible.
 DrawEvidence = Callable[[Ordered, CaseCondition, int], tuple[int, ...]]
 
-# A function that selects documents as the original code of a given year does, or raises ValueError if that code fails.
+# A function that selects the same documents as the original code of a given year, or raises ValueError if that code
+# fails.
 ChooseOriginal = Callable[[Item, CaseCondition, int], Chosen]
 
 

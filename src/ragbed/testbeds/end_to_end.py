@@ -40,7 +40,7 @@ class EndToEnd(Struct, frozen=True):
 
 
 def open_corpora(datasets: Iterable[Dataset], testbeds: Iterable[object]) -> dict[str, Corpus]:
-    """Return, by ID, the corpora that systems search in the given testbeds."""
+    """Return the corpora that systems search in the given testbeds, keyed by corpus ID."""
     editions = [testbed.edition for testbed in testbeds if isinstance(testbed, EndToEnd)]
     corpora = (Corpus(dataset, edition) for dataset in datasets for edition in editions)
     return {corpus.id: corpus for corpus in corpora}

@@ -1,4 +1,4 @@
-"""Count feasible and infeasible cases per condition, with the reasons."""
+"""Count feasible and infeasible cases per condition, and infeasible cases by reason."""
 
 from __future__ import annotations
 

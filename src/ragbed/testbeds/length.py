@@ -22,7 +22,7 @@ class Length(Ability):
 
     @property
     def accepted_noise(self) -> str:
-        """A description of the accepted noise ratios: none, because `supporting` sets the mix of documents."""
+        """A note that the testbed accepts no noise ratio, because `supporting` sets the mix of documents."""
         return "no ratio; use `supporting`"
 
     def allows(self, noise: Fraction, original: bool) -> bool:  # noqa: ARG002  # the same for all profiles

@@ -25,9 +25,9 @@ class Chosen(NamedTuple):
 
 
 def choose_base(item: Item, condition: CaseCondition, year: int) -> Chosen:
-    """Choose documents for the noise and rejection testbeds from the front of the supporting and distracting lists.
+    """Choose documents for the noise and rejection testbeds: the first supporting documents and the first distractors.
 
-    If one list is too short, documents from the other list replace the missing ones, except at a noise ratio of 1.
+    If there are too few of one kind, documents of the other kind are added, except at a noise ratio of 1.
     """
     docs, noise = condition.docs, float(condition.noise)
     positive, negative = _pool(item, "supports"), _pool(item, "distracts")

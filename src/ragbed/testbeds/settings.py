@@ -125,7 +125,8 @@ class Settings:
         return f"profile={self.full_profile},seed={self.seed}" + (f",prompt={own}" if own else "")
 
 
-# Option names of settings that are stored under older names, so that runs from earlier versions can be resumed.
+# Stored settings whose option names have changed, with their current option names. The stored names stay the same, so
+# that runs from earlier versions can be resumed.
 _STORED_AS = {
     "docs": "num_docs",
     "correct": "true_ratio",

@@ -62,8 +62,7 @@ def test_reading_continues_after_an_invalid_line(tmp_path: Path) -> None:
         ('{"id": 1}'.encode("utf-16"), "is encoded as UTF-16"),
         (
             b'{"id": 1, "text": "?"}',
-            "the format is unknown: a record must have the field 'question' (native) or 'query' (rgb), but this record "
-            "has: id",
+            "unknown record format; expected the field 'question' (native) or 'query' (rgb), but found id",
         ),
         (b'{"query":"\\ud800"}', "each line must be one JSON object"),
         (b"[" * 100_000, "expected `object`, got `array`"),

@@ -34,7 +34,7 @@ def test_percentages_are_whole_numbers_of_questions(percent: float, n: int, coun
 
 
 def test_an_impossible_percentage_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"50\.01% is not possible"):
+    with pytest.raises(ValueError, match=r"rounds to 50\.01%"):
         count_behind(50.01, 10)
 
 

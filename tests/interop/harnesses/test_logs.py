@@ -57,7 +57,7 @@ def test_samples_of_lm_eval_that_do_not_match_are_named(testbed: Path, tmp_path:
     reasons = (
         "an earlier line already contains an answer",
         "(hash 0123) differs from the case's prompt",
-        "no case with these settings",
+        "no case named other/1/noise@k=5 exists with these settings",
         "cannot be read",
         "several",
     )

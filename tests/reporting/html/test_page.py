@@ -72,7 +72,7 @@ def opened(browser: Browser, report: Path) -> Iterator[Watched]:
 def test_it_opens_with_all_its_parts(opened: Watched, run: Path) -> None:
     page = opened.page
     headings = page.locator("main:not([hidden]) h2").all_inner_texts()
-    expected = ["Summary", "Figures", "Leaderboard", "Tables", "Error analysis", "Claims of the paper"]
+    expected = ["Summary", "Figures", "Leaderboard", "Tables", "Error analysis", "The paper's claims"]
     assert headings == [*expected, "Metrics and method"]
     assert page.locator("h2:visible").last.inner_text() == "Cases"
     assert page.locator("main:not([hidden]) [data-claim]").count() == 10

@@ -49,5 +49,5 @@ def test_a_path_without_a_dataset_is_reported(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="contains no dataset"):
         find_datasets(tmp_path)
     (tmp_path / "runs.jsonl").write_text('{"reply": "x"}\n')
-    with pytest.raises(DataError, match="the format is unknown"):
+    with pytest.raises(DataError, match="unknown record format"):
         open_queue(tmp_path)

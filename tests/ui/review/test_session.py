@@ -157,7 +157,7 @@ def test_a_third_may_settle_but_not_rate(folder: Path) -> None:
     session = open_session(folder, raters=2)
     for rater in ("ada", "bo"):
         session.decide(rater, KEY, [PointDecision(point="question", verdict="accept")])
-    with pytest.raises(UsageError, match="has two raters, ada and bo; cy can only resolve"):
+    with pytest.raises(UsageError, match="has two raters, ada and bo; cy can resolve disagreements, but"):
         session.decide("cy", KEY, [PointDecision(point="question", verdict="accept")])
     assert next_open(session, "cy") is None
     session.decide("ada", KEY, accepted(session, KEY))

@@ -1,4 +1,4 @@
-"""Check the paper's claims C1 to C10 against the results of runs.
+"""Check the paper's claims C1 to C10 against run results.
 
 All checks use the robust track over all questions, regardless of the track that the tables show. `checks.py` has one
 function per claim. The texts of the claims and their decision rules are in `analysis/locale`.

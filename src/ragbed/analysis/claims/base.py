@@ -82,7 +82,7 @@ class ClaimInputs:
         return [cell for cell in cells if cell.estimate.value is not None]
 
     def beside(self, cell: Cell, metric: str) -> Estimate | None:
-        """Return another metric's estimate for the cell's table, model, data, number of documents and noise ratio."""
+        """Return another metric's estimate for the same table, model, data, number of documents and noise ratio."""
         for other in self.of(cell.table, metric, cell.track):
             if other.key == cell.key and all(other.place.get(name) == cell.place.get(name) for name in ("k", "noise")):
                 return other.estimate

@@ -39,7 +39,7 @@ _SUGGESTED = ("quote", "decompose", "isolate")
 
 
 def help_even_with_noise(inputs: ClaimInputs) -> ClaimFinding:
-    """Check C1: documents improve accuracy over closed book even at the highest noise ratio (sign-flip test)."""
+    """Check C1: documents improve on closed-book accuracy even at the highest noise ratio (sign-flip test)."""
     ends = [
         cell
         for group in panels(inputs.of("transitions", "gain_by_documents"))
@@ -143,7 +143,7 @@ def refuse_seldom(inputs: ClaimInputs) -> ClaimFinding:
 
 
 def _exceeds(estimate: Estimate, bound: float) -> Verdict:
-    """Return whether a rate contradicts a bound that no model should exceed. One model cannot confirm the bound."""
+    """Return the verdict on an upper bound claimed for all models; one model can contradict it but not confirm it."""
     return "contradicted" if estimate.low is not None and estimate.low > bound else "inconclusive"
 
 
@@ -165,7 +165,10 @@ def refuse_in_other_words(inputs: ClaimInputs) -> ClaimFinding:
 
 
 def stay_below_the_papers_best(inputs: ClaimInputs) -> ClaimFinding:
-    """Check C5: no model beats the paper's best results (60% en and 67% zh without noise, 43% and 55% at noise 0.4)."""
+    """Check C5: no model beats the paper's best results.
+
+    The best results are 60% in English and 67% in Chinese without noise, and 43% and 55% at a noise ratio of 0.4.
+    """
     table = read_tables().integration
     return conclude(
         "C5",

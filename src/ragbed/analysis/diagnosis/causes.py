@@ -69,7 +69,10 @@ def share_types(causes: Iterable[Cause]) -> dict[str, int]:
 
 
 def type_share(causes: Sequence[Cause], name: str, level: float = LEVEL) -> Interval:
-    """Return the share of wrong answers with the given error type, and an interval clustered by question or event."""
+    """Return the share of wrong answers with an error type, and its confidence interval.
+
+    The interval accounts for clustering by question or event.
+    """
     trials = ((cluster_of(cause.case, cause.event), name in (cause.types or (NONE,))) for cause in causes)
     is_monitored = any(cause.is_monitored for cause in causes)
     return clustered_share(trials, is_monitored=is_monitored, level=level)[0]

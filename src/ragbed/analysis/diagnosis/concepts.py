@@ -20,7 +20,7 @@ from ragbed.analysis.diagnosis.question_terms import FRAME_ZH, STOP, YEAR, Quest
 from ragbed.analysis.diagnosis.records import Evidence
 
 _NAME = re.compile(r"(?<=[a-z0-9,] )[A-Z][a-z]\w*")  # a capitalised word within a sentence; Chinese has no capitals
-_SAME = "other"  # locale key of the evidence if the texts differ in the sentence that contains the answer
+_SAME = "other"  # key of the evidence text for a sentence that contains the answer but does not match the question
 _CLAUSE = re.compile(r"[,;:、。]|\band\b|\bwhile\b|而")
 _WORD = re.compile(r"[A-Za-z][A-Za-z'’-]*")
 # Words that do not change the meaning of the noun that follows them.
@@ -77,7 +77,7 @@ def _difference(trial: TrialContext, place: AnswerLocation) -> Difference | None
 
 
 def _scopes(place: AnswerLocation) -> Iterator[tuple[str, str]]:
-    """Yield the sentence with its answer blanked out, then earlier sentences (nearest first), with evidence keys."""
+    """Yield the sentence with the answer blanked out, then earlier sentences (nearest first), with evidence keys."""
     yield _without_answer(place), _SAME
     for earlier in reversed(place.page.sentences[: place.sentence.number]):
         yield earlier.folded, "other.earlier"
@@ -174,7 +174,7 @@ def _pairs(sentence: str) -> Iterator[tuple[str, str]]:
 
 
 def _is_kind(word: str, terms: QuestionTerms) -> bool:
-    """Return whether a word can name a variant of a noun. Function words, verbs and words from the question cannot."""
+    """Return whether a word narrows the meaning of a noun; function words, verbs and words from the question do not."""
     if word in STOP or word in _NEUTRAL or stem(word) in terms.content or word.removesuffix("'s") in terms.content:
         return False
     return not word.endswith(("ed", "ly", "ing", "s")) or word.endswith(("men's", "ss", "us"))
@@ -192,7 +192,7 @@ def _contrast_zh(question: str, sentence: str) -> tuple[str, str] | None:
 
 
 def _inserted_zh(question: str, sentence: str, usual: Sequence[str]) -> tuple[str, str] | None:
-    """Find a word that restricts the requested noun to a kind that the question does not mention."""
+    """Return the noun that the question asks for and the narrower term that the sentence uses instead, or None."""
     if (requested := _ASKED_FOR_ZH.search(question)) is None:
         return None
     before, noun = requested.groups()

@@ -1,4 +1,4 @@
-"""The context of a diagnosis: a trial with a wrong answer, and data that is computed when a rule needs it."""
+"""The context of a diagnosis: a trial with a wrong answer, and data that is computed on demand."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ class TrialContext:
         return self.case.documents[place.document].stance
 
     def is_of_relation(self, answer: GivenAnswer, place: AnswerLocation) -> bool:
-        """Return whether an answer is a date or quantity, or its sentence shares terms with the question."""
+        """Return whether an answer is a date or quantity, or whether its sentence shares terms with the question."""
         return bool(answer.slot.dates or answer.slot.quantities or self.terms.coverage(place.sentence.folded))
 
     def terms_of(self, part: int) -> QuestionTerms:

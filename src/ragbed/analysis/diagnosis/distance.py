@@ -23,7 +23,7 @@ PRONOUN = re.compile(r"\b(?:he|him|his|she|her|hers|they|them|their|theirs)\b|[ä
 
 
 def find_distance(trial: TrialContext) -> Iterator[Evidence]:
-    """Yield each wrongly answered part whose supporting documents all name the subject only far from the answer.
+    """Yield each wrongly answered part whose answer is far from the subject's name in every supporting document.
 
     Distance is not the cause if the response uses the sentence with the right answer, uses a sentence that clearly
     gives the wrong answer for the subject, or only copies a document.
@@ -45,7 +45,7 @@ def find_distance(trial: TrialContext) -> Iterator[Evidence]:
 
 
 def _is_plain(trial: TrialContext, place: AnswerLocation) -> bool:
-    """Return whether a non-supporting sentence has the question's years and at least half of the question's names."""
+    """Return whether a non-supporting sentence contains all years and at least half of the names in the question."""
     terms, folded = trial.terms, place.sentence.folded
     if trial.stance(place) == "supports":
         return False

@@ -1,4 +1,4 @@
-"""Evidence texts in English and Chinese, because reports show evidence in both languages."""
+"""The evidence texts for reports, which show evidence in both English and Chinese."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _WORDS = {
         "照搬错误文档中的“{said}”；没有文档时回答正确",
     ),
     "trusted.flagged": (
-        "repeats “{said}” from the false documents and says that documents are wrong; without documents, the "
+        "repeats “{said}” from the false documents and says that the documents are wrong; without documents, the "
         "response is right",
         "照搬错误文档中的“{said}”，同时又指出文档有误；没有文档时回答正确",
     ),

@@ -94,7 +94,7 @@ def _answer_count(trial: TrialContext) -> int:
 
 
 def _wrong_answers(trial: TrialContext) -> list[GivenAnswer]:
-    """Return wrong answers from document sentences without a right answer, and wrong values found in no document."""
+    """Return wrong answers from sentences that contain no right answer, and wrong values that no document contains."""
     slots = [slot for slot, held in zip(trial.gold.slots, trial.reply.held, strict=True) if held]
     read = {(place.document, place.sentence.number) for slot in slots for place in trial.places(slot)}
     return [
@@ -112,7 +112,7 @@ def _answers(trial: TrialContext) -> list[tuple[GoldSlot, list[Mention]]]:
 
 
 def _alone_around(trial: TrialContext, mention: Mention) -> str:
-    """Return the text around an answer up to the next clause, or a shorter text if the sentence has other answers."""
+    """Return the text around an answer up to the next clause, or a shorter span if the sentence has other answers."""
     everything = sorted({other for _, mentions in _answers(trial) for other in mentions})
     page = trial.reply.page
     sentence = page.sentence_at(mention)
@@ -127,7 +127,7 @@ def _spoken_of(trial: TrialContext, folded: str) -> list[int]:
 
 
 def _without_answered(trial: TrialContext, parts: list[int]) -> list[int]:
-    """Drop parts that are mentioned around a wrong answer, because these parts were not ignored."""
+    """Drop parts that the response mentions near a wrong answer, because the response did not ignore them."""
     mentions = [mention for held in trial.reply.held for mention in held]
     bound = set()
     for answer, places in trial.origins:

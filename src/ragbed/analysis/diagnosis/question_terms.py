@@ -140,7 +140,7 @@ def _names_en(question: str) -> tuple[str, ...]:
 
 
 def _names_zh(question: str) -> tuple[str, ...]:
-    """Return the quoted titles and the other phrases, except the phrase next to the question word."""
+    """Return a Chinese question's quoted titles and its other phrases, except the one next to the question word."""
     names = [next(filter(None, match.groups())) for match in _TITLE_ZH.finditer(question)]
     for part in re.split("[，；,;。？?]", question):
         asking = _ASKING.search(part)
@@ -150,7 +150,8 @@ def _names_zh(question: str) -> tuple[str, ...]:
             runs, after = (runs[:-1], after) if runs and not after else (runs, after[1:])
         names += runs + after
     names = [name for name in names if not _DOING_ZH.fullmatch(name)]
-    long = [name for name in names if len(name) > 2]  # two-character names, e.g. 法国, count only if none is longer
+    # Two-character names, e.g. 法国, are used only if no name is longer.
+    long = [name for name in names if len(name) > 2]
     return tuple(dict.fromkeys(fold(name, "zh") for name in long or names))
 
 

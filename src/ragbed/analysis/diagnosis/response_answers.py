@@ -25,7 +25,7 @@ from ragbed.text import bears_answer
 MOST = 8  # maximum number of wrong answers to extract from one response
 _LONGEST_NAME = {"en": 80, "zh": 24}  # maximum length of a name in characters; longer texts are sentences
 _COPIED = {"en": 60, "zh": 20}  # minimum length of a copied text in characters; shorter matches may be titles or names
-_BEGUN = 4  # minimum length of a truncated sentence, in characters, for finding the complete sentence in a document
+_BEGUN = 4  # minimum length of a truncated sentence in characters; shorter ones are not looked up in the documents
 _MARKER = re.compile(r"\banswer(?: to (?:this|the|your) question)?(?: is|:)|答案(?:应?(?:是|为)|：|:)", re.IGNORECASE)
 _NAME = r"(?<![\w-])[A-Z0-9][\w&]*(?:[-'’.][A-Za-z]\w*|-[0-9]\w*)*"
 _NAME_EN = re.compile(
@@ -34,8 +34,8 @@ _NAME_EN = re.compile(
 _CUT_ZH = re.compile(rf"[^\u3400-\u9fff·A-Za-z0-9]+|{FRAME_ZH}")
 _INSIDE_ZH = re.compile("[\u3400-\u9fff]{1,3}")  # a short word from the question that may connect two parts of a name
 _TITLE_ZH = re.compile("《([^》]+)》")
-_TELLING = 100  # smallest count that also matches with a different unit, e.g. 331张 for 331票
-_SHARED_ZH = 2  # minimum number of adjacent characters that count as repeated from the question
+_TELLING = 100  # counts of at least this size match even if the units differ, e.g. 331张 and 331票
+_SHARED_ZH = 2  # minimum length of a character sequence that counts as taken from the question
 
 
 class GivenAnswer(NamedTuple):
@@ -183,7 +183,7 @@ def _is_idle(folded: str, quantity: Quantity) -> bool:
 
 
 def _names_en(text: str, terms: QuestionTerms) -> list[tuple[int, int]]:
-    """Return the names that are not in the question, without function words at the start of a sentence."""
+    """Return the names that are not in the question, stripped of leading function words."""
     spans = []
     for match in _NAME_EN.finditer(text):
         start, end = match.span(1) if match[1] else match.span()
@@ -215,7 +215,7 @@ def _is_new(word: str, terms: QuestionTerms) -> bool:
 
 
 def _names_zh(text: str, question: str) -> list[tuple[int, int]]:
-    """Return the titles, and the runs of characters that are not in the question, split at function words."""
+    """Return titles and other character sequences that are not in the question; function words act as separators."""
     repeated = [False] * len(text)
     for at in range(len(text) - _SHARED_ZH + 1):
         if text[at : at + _SHARED_ZH].lower() in question:
@@ -229,7 +229,7 @@ def _names_zh(text: str, question: str) -> list[tuple[int, int]]:
 
 
 def _joined(runs: list[tuple[int, int]], text: str, own: str) -> list[tuple[int, int]]:
-    """Join runs that are separated by a word from the question, e.g. 鲁班里工程集团 if the question contains 工程."""
+    """Join sequences separated by a word from the question, e.g. 鲁班里工程集团 if the question contains 工程."""
     joined = runs[:1]
     for start, end in runs[1:]:
         last = joined[-1][1]

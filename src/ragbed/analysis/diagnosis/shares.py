@@ -27,7 +27,7 @@ def cluster_of(case: CaseName, event: str | None) -> Cluster:
 def clustered_share(
     trials: Iterable[tuple[Cluster, bool]], *, is_monitored: bool, level: float = LEVEL
 ) -> tuple[Interval, int]:
-    """Return the share of trials that have a property, with its confidence interval, and the number of these trials.
+    """Return the share (with its confidence interval) and the number of trials that have a property.
 
     The interval assumes a fixed number of questions, so its bounds are NaN if the run was monitored (`--until`).
 

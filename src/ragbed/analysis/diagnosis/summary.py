@@ -32,9 +32,10 @@ class Group(NamedTuple):
 
 @dataclass(frozen=True)
 class TypeShare:
-    """The share of a group's wrong trials that have a property, with an interval clustered by question or event.
+    """The share of a group's wrong trials that have a property, with its confidence interval.
 
-    The interval assumes a fixed number of questions, so it is undefined if the run was monitored (`--until`).
+    Trials are clustered by question or event. The interval assumes a fixed number of questions, so it is undefined if
+    the run was monitored (`--until`).
     """
 
     name: str

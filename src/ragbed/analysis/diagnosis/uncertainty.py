@@ -47,7 +47,7 @@ def find_uncertainty(trial: TrialContext) -> Iterator[Evidence]:
 
 
 def _find_cue(trial: TrialContext, place: AnswerLocation) -> str | None:
-    # A hedge such as "favourite" does not count if the question contains it too, because it may be part of what is
-    # asked.
+    # A hedge such as "favourite" does not count if the question also contains it, because it may be part of the
+    # question's topic.
     cues = (match[0] for match in _HEDGE.finditer(place.sentence.folded))
     return next((cue for cue in cues if cue not in trial.terms.folded), None)

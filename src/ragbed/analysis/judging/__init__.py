@@ -1,4 +1,4 @@
-"""Let a model judge stored responses, and validate the judge with human labels.
+"""Have a model judge stored responses, and validate the judge against human labels.
 
 Data flows in one direction: `criteria` (the question) → `request` (a response as a case for the judge) → `judge_run`
 (a separate run) → `verdict` (the judge's answer) → `tally` (rates) and `validation` (agreement with human labels,

@@ -17,7 +17,8 @@ from ragbed.runs.database import NAME, EmptyRun
 from ragbed.runs.store import open_store
 from ragbed.schema import Estimate
 
-THEN = "_then_correct"  # suffix of metric names: share of correct answers among responses with a yes verdict (CR)
+# Suffix of the metrics for the share of correct answers among responses with the verdict "yes" (CR).
+THEN = "_then_correct"
 
 
 def read_judged_cells(runs: Sequence[Path]) -> list[Cell]:

@@ -100,8 +100,8 @@ def _starred(  # noqa: PLR0913 - what differs between criteria
     name: str, asks: str, applies: Callable[[Case], bool], render: Callable[[Case, str], str],
     read: Callable[[str], bool], *, rule: str, then: str | None = None,
 ) -> Criterion:  # fmt: skip
-    # A judged metric from the paper, reproduced with its flaws: the response is not delimited, any verdict is allowed,
-    # and the temperature is the default.
+    # A judged metric from the paper, reproduced with its flaws: the prompt does not delimit the response, the judge
+    # answers in free text, and the temperature is the default of 1.
     prompt = starred.prompt_hash(f"{name.removeprefix('code.')}.md")
     return Criterion(name, asks, applies, render, read, prompt, rule=rule, then=then, temperature=1.0)
 
@@ -118,7 +118,7 @@ CRITERIA: dict[str, Criterion] = {
     criterion.name: criterion
     for criterion in (
         _fenced("refusal", "declines to answer", _expects("refuse"), rule="refused"),
-        _fenced("flag", "says that documents are wrong", _expects("correct"), rule="flagged", then="correct"),
+        _fenced("flag", "says that the documents are wrong", _expects("correct"), rule="flagged", then="correct"),
         _fenced("correct", "gives the right answer", _expects("answer", "correct"), rule="correct"),
         _fenced("sufficient", "the documents are sufficient", _has_documents, of_reply=False),
         _fenced("supported", "every claim is supported", _has_documents, _YES_NO | {"none": None}),

@@ -65,7 +65,7 @@ class Scope:
 
 
 def is_unsure(stored: StoredResult) -> bool:
-    """Return whether the rule-based scorer cannot determine a response's answer."""
+    """Return whether the rule-based scorer is unsure about a response's answer."""
     return (
         stored.completion.outcome == "ok" and score(stored.case, stored.completion.reply or "")["verdict"] == "unsure"
     )
@@ -78,7 +78,7 @@ def needs_judge(criterion: Criterion, stored: StoredResult) -> bool:
 
 
 def read_judgements(folder: Path, criterion: Criterion, judges: Iterable[str]) -> dict[str, dict[str, Verdict]]:
-    """Return the verdicts by judge and name of the judged case. Several votes are combined into one verdict."""
+    """Return each judge's verdicts, keyed by case name; multiple votes on a case are combined into one verdict."""
     votes: dict[str, dict[str, list[Verdict]]] = {judge: {} for judge in judges}
     with open_store(folder, create=False) as store:
         for judged in store.results():
@@ -89,7 +89,7 @@ def read_judgements(folder: Path, criterion: Criterion, judges: Iterable[str]) -
 
 
 def verdict_on(criterion: Criterion, stored: StoredResult, judgements: Mapping[str, Verdict]) -> Verdict:
-    """Return the verdict on a result. An empty response counts as a no and needs no judge."""
+    """Return the verdict on a result. An empty response counts as "no" without being judged."""
     if criterion.of_reply and stored.completion.outcome != "ok":
         return stored.completion.outcome
     if not needs_judge(criterion, stored):

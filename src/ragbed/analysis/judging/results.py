@@ -24,7 +24,7 @@ from ragbed.runs.store import StoredResult
 
 @dataclass(frozen=True)
 class CriterionJudgements:
-    """A run's judgements by one criterion, which are read on first use.
+    """A run's judgements for one criterion, loaded on first use.
 
     Attributes:
         scope: The criterion and the judged responses.
@@ -103,7 +103,7 @@ class CriterionJudgements:
                 } | agreement
 
     def judge_pairs(self) -> Iterator[dict[str, Any]]:
-        """Yield how often each pair of judges agrees."""
+        """Yield the agreement counts for each pair of judges."""
         for first, second in combinations(self.judgements, 2):
             others = self.judgements[second]
             pairs = [(verdict, others[name]) for name, verdict in self.judgements[first].items() if name in others]

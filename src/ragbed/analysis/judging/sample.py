@@ -20,7 +20,7 @@ Stratum: TypeAlias = tuple[bool, str, str]
 def draw_sample(
     scope: Scope, replies: Iterable[StoredResult], judgements: Mapping[str, Mapping[str, Verdict]], size: int
 ) -> list[Label]:
-    """Draw responses to label, with their probabilities of being drawn. The draw is deterministic.
+    """Draw responses to label, with their sampling probabilities. The draw is deterministic.
 
     If there are enough, half of the sample consists of responses on which a rule and a judge, or two judges, disagree,
     because these labels are the most informative. The probabilities let the correction account for this.
@@ -41,7 +41,7 @@ def draw_sample(
     # Every stratum gets at least one response, because the correction cannot account for a stratum that is never drawn.
     half = _share_out(min(max(size // 2, len(disputed)), size - len(settled)), disputed)
     shares = _share_out(size - sum(half.values()), settled)
-    # If the undisputed strata are too small, the sample is filled up with disputed responses.
+    # If the undisputed strata are too small, disputed responses make up the rest of the sample.
     shares |= _share_out(size - sum(shares.values()), disputed)
     sample = []
     for key, found in strata.items():

@@ -67,7 +67,7 @@ class JudgeValidation:
 
 @dataclass(frozen=True)
 class CorrectedRate:
-    """A corrected rate. `check` is Rogan and Gladen's estimate of the same rate."""
+    """A corrected rate. `check` is the Rogan-Gladen estimate of the same rate."""
 
     corrected: Corrected
     check: float
@@ -143,7 +143,7 @@ def _labelled(results: Iterable[JudgedResult]) -> Iterator[_Labelled]:
 
 
 def _correct(cell: list[JudgedResult], labelled: list[_Labelled]) -> CorrectedRate:
-    """Correct the rate of one cell. Results without a response count as if they were labelled no."""
+    """Correct the rate of one cell. Results without a response are treated as if they were labelled "no"."""
     by_result = {id(entry.result): entry for entry in labelled}
     known = [by_result.get(id(result)) for result in cell]
     corrected = prediction_powered(
@@ -159,7 +159,7 @@ def _correct(cell: list[JudgedResult], labelled: list[_Labelled]) -> CorrectedRa
 
 
 def _check(cell: list[JudgedResult], labelled: list[_Labelled]) -> float:
-    """Return Rogan and Gladen's estimate of the rate among judged responses, as a share of all responses."""
+    """Return the Rogan-Gladen estimate of the rate among judged responses, as a share of all responses."""
     seen = [result.as_number for result in cell if not result.is_settled]
     sides = [[entry for entry in labelled if entry.value is value] for value in (True, False)]
     if not all(sides):

@@ -29,7 +29,7 @@ def verdict_of(completion: Completion, read: Callable[[str], Verdict]) -> Verdic
 
 
 def settle(votes: Iterable[Verdict]) -> Verdict:
-    """Return the majority of the decisive votes (yes, no or `none`), or `unparsed` if they are tied."""
+    """Return the most common decisive vote (yes, no or `none`), or `unparsed` if there is a tie."""
     counts = Counter(votes)
     decided = {vote: count for vote, count in counts.items() if isinstance(vote, bool) or vote == "none"}
     if not decided:

@@ -10,8 +10,8 @@ from ragbed.schema import Answer, Item, Lang
 
 SHORT = {1: "≤1", 2: "≤2", 3: "≤3"}  # names of the rule's definitions, keyed by maximum answer length in characters
 
-# Most Chinese personal names have three characters and no numeral. They match by chance as rarely as a long English
-# word, unlike e.g. 三十人.
+# Most Chinese personal names have three characters and no numeral. Such names rarely match by chance, just like long
+# English words. Phrases with numerals, e.g. 三十人, match by chance more often.
 _HAN_NAME = re.compile(r"(?!.*[零〇一二三四五六七八九十两])[\u4e00-\u9fff]{3}")
 _DIGITS_ONLY = re.compile(r"[\d.,]+")
 _DIGIT = re.compile(r"\d")
@@ -126,14 +126,14 @@ def unwinnable_slot(view: View) -> Iterator[Fault]:
 @rule(
     "edge-space",
     "warning",
-    "an alias has leading or trailing white space",
-    fix="Remove the white space.",
+    "an alias has leading or trailing whitespace",
+    fix="Remove the whitespace.",
 )
 def edge_space(view: View) -> Iterator[Fault]:
-    """Find gold and false answers that start or end with white space."""
+    """Find gold and false answers that start or end with whitespace."""
     for where, alias in _spelled(view):
         if alias != alias.strip():
-            yield Fault(where, f"‘{alias}’ has leading or trailing white space")
+            yield Fault(where, f"‘{alias}’ has leading or trailing whitespace")
 
 
 @rule(
@@ -175,7 +175,7 @@ def joined_alias(view: View) -> Iterator[Fault]:
     fix="Remove one of them.",
 )
 def repeated_alias(view: View) -> Iterator[Fault]:
-    """Find aliases that appear twice in a slot, ignoring letter case."""
+    """Find aliases that appear more than once in a slot, ignoring case."""
     for number, aliases in enumerate(view.item.answer):
         lowered = [alias.lower() for alias in aliases]
         again = next((alias for alias in aliases if lowered.count(alias.lower()) > 1), None)
@@ -184,8 +184,8 @@ def repeated_alias(view: View) -> Iterator[Fault]:
 
 
 def _has_single_form(item: Item) -> bool:
-    # Generated documents record the form of the answer that they state. If all supporting documents state the item's
-    # only alias, no other alias is needed.
+    # The `dials` of a generated document record the form in which the document gives the answer. If all supporting
+    # documents use the item's only alias, no other alias is needed.
     if any(len(aliases) > 1 for aliases in item.answer):
         return False
     evidence = [passage for passage in item.passages if passage.stance == "supports"]

@@ -67,7 +67,7 @@ def braces(view: View) -> Iterator[Fault]:
     definitions=(WORDS, TEMPLATE),
 )
 def prompt_words(view: View) -> Iterator[Fault]:
-    """Find 'question', 'document', 问题 or 文档 before colons (`words`), and template tokens or fences (`template`)."""
+    """Find 'question', 'document', 问题 or 文档 followed by a colon (`words`), and template markup (`template`)."""
     for index, (passage, lowered) in enumerate(zip(view.item.passages, view.folded[PLAIN], strict=True)):
         # Search for substrings first, because most texts contain no match and a regular expression is slower.
         words = any(word in lowered for word in _WORDS) and _PROMPT_WORDS.search(passage.text)
@@ -84,7 +84,7 @@ def prompt_words(view: View) -> Iterator[Fault]:
     fix="Remove the document: a response that quotes it counts as a refusal or a flagged error.",
 )
 def key_phrases(view: View) -> Iterator[Fault]:
-    """Find the phrases 信息不足, 事实性错误, "insufficient information" and "factual errors", ignoring letter case."""
+    """Find the phrases 信息不足, 事实性错误, "insufficient information" and "factual errors", ignoring case."""
     for index, lowered in enumerate(view.folded[PLAIN]):
         if any(phrase in lowered for phrase in _KEY_PHRASES):
             yield view.fault(index, quote_alias(lowered, _KEY_PHRASES))
@@ -97,7 +97,7 @@ def key_phrases(view: View) -> Iterator[Fault]:
     fix="Remove it.",
 )
 def blank_document(view: View) -> Iterator[Fault]:
-    """Find texts that consist only of white space."""
+    """Find texts that consist only of whitespace."""
     for index, passage in enumerate(view.item.passages):
         if not passage.text.strip():
             yield view.fault(index, "has no text")

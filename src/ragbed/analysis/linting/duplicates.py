@@ -37,7 +37,7 @@ def exact_duplicate(view: View) -> Iterator[Fault]:
     fix="Keep the more complete document.",
 )
 def near_duplicate(view: View) -> Iterator[Fault]:
-    """Find near duplicates by character 5-grams, ignoring white space: |A∩B| / min(|A|,|B|) ≥ 0.8.
+    """Find near duplicates by character 5-grams, ignoring whitespace: |A∩B| / min(|A|,|B|) ≥ 0.8.
 
     Edited documents are excluded.
     """
@@ -114,7 +114,7 @@ def duplicate_question(context: DatasetContext) -> Find:
     return find
 
 
-@lru_cache(maxsize=1)  # for each item, two rules use the result
+@lru_cache(maxsize=1)  # two rules use the result for each item
 def _near(view: View) -> dict[int, set[int]]:
     """Return the near duplicates of each supporting document and distractor, including exact copies."""
     copies: dict[str, list[int]] = {}

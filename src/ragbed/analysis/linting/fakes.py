@@ -18,7 +18,7 @@ APART = "apart"  # the gold answer still appears after every mention of the fals
     fix="Choose another false answer and edit the documents again.",
 )
 def fake_equals_gold(view: View) -> Iterator[Fault]:
-    """Find false answers that share an alias with every gold slot, ignoring white space and letter case."""
+    """Find false answers that share an alias with every gold slot, ignoring spacing and case."""
     if _is_equal(view.item.fake, view.item.answer):
         yield Fault(view.field("fake"), f"{view.item.answer[0][0]} is the true answer")
 
@@ -63,7 +63,7 @@ def gold_holds_fake(view: View) -> Iterator[Fault]:
     "edit-unchanged",
     "error",
     "an edited document is identical to the original",
-    fix="Replace the answer in it, in any letter case, or remove the pair.",
+    fix="Replace the answer in it, ignoring case, or remove the pair.",
 )
 def edit_unchanged(view: View) -> Iterator[Fault]:
     """Find edited documents that are identical to their originals."""
@@ -78,7 +78,7 @@ def edit_unchanged(view: View) -> Iterator[Fault]:
     "gold-in-edit",
     "error",
     "an edited document still contains the true answer",
-    fix="Replace every mention of it, including aliases and other letter cases.",
+    fix="Replace every mention of it, including aliases and different capitalisations.",
     definitions=(PLAIN, SPACELESS, APART),
 )
 def gold_in_edit(view: View) -> Iterator[Fault]:
@@ -115,7 +115,10 @@ def _is_equal(fake: Answer | None, gold: Answer) -> bool:
 
 
 def _responses(view: View, answer: Answer) -> list[str]:
-    """Return the normalised responses that give an answer: one per alias, or a single one with all parts."""
+    """Return normalised responses that state an answer.
+
+    There is one response per alias or, if the answer has several parts, a single response with all aliases.
+    """
     fold = spaceless if view.item.lang == "zh" else plain
     if len(answer) == 1:
         return [fold(alias.strip()) for alias in answer[0]]

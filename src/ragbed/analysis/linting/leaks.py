@@ -38,7 +38,7 @@ def gold_in_negative(view: View) -> Iterator[Fault]:
     fix="Read it: if it gives the answer in another spelling, label it as supporting.",
 )
 def loose_gold_in_negative(view: View) -> Iterator[Fault]:
-    """Find distractors that contain all slots only if white space, dots and compatibility forms are ignored."""
+    """Find distractors that contain all slots only if whitespace, dots and compatibility forms are ignored."""
     answer = tuple(tuple(_loose(alias) or alias for alias in aliases) for aliases in view.item.answer)
     for index in view.pools["distracts"]:
         text = _loose(view.item.passages[index].text)

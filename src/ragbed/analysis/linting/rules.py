@@ -20,7 +20,7 @@ Severity: TypeAlias = Literal["error", "warning", "note"]
 
 PLAIN = "plain"  # the text and the gold answer are lower-cased, as they were when RGB's documents were labelled
 SPACELESS = (
-    "spaceless"  # as the original scorer reads Chinese: spaces are removed from the text but not from the gold answer
+    "spaceless"  # the original scorer's rule for Chinese: remove spaces from the text but not from the gold answer
 )
 BOUNDARY = "boundary"  # the gold answer occurs on its own, not as part of a longer number or word
 
@@ -82,7 +82,7 @@ class View:
 
     @cached_property
     def folded(self) -> dict[str, tuple[str, ...]]:
-        """Return the normalised texts of all passages by definition: `plain`, and in Chinese also `spaceless`."""
+        """Return all passages' normalised texts, keyed by definition: `plain` and, for Chinese, also `spaceless`."""
         texts = {PLAIN: tuple(plain(passage.text) for passage in self.item.passages)}
         if self.item.lang == "zh":
             texts[SPACELESS] = tuple(spaceless(passage.text) for passage in self.item.passages)
@@ -121,7 +121,7 @@ class View:
 
 @dataclass(frozen=True)
 class DatasetContext:
-    """The data beyond a single item that a rule may need.
+    """The data that a rule may need in addition to the item.
 
     `questions` maps each question's hash to its item, for each dataset checked so far. `sums` contains the values that
     rules add to the dataset's statistics.
@@ -170,7 +170,7 @@ def dataset_rule(
     fix="Correct the line; docs/reference/file-formats.md lists the fields.",
 )
 def record(_: DatasetContext) -> Find:
-    """Do nothing, because `Dataset.lines` has already checked the records; this rule only gives their errors a name."""
+    """Do nothing: `Dataset.lines` has already checked the records, and this rule only describes their errors."""
     return lambda _: ()
 
 

@@ -25,7 +25,7 @@ _DATE = re.compile(
     rf"\d\s*[年月日号]|\b{_MONTH}\s+\d|\d\s+{_MONTH}\b|\b{_MONTH},?\s+\d{{4}}|\d{{4}}-\d\d", re.IGNORECASE
 )
 
-# Two ways to recognise a date: 年, 月 or 日 anywhere, or a number next to one of these or to a month name.
+# Two ways to recognise a date: by the character 年, 月 or 日, or by a number next to such a character or a month name.
 CHARACTER, DATED = "character", "dated"
 
 
@@ -127,7 +127,7 @@ class Statistics:
                     self._spreads["words"][key][len(passage.text.split())] += 1
 
     def _add_fidelity(self, view: View) -> None:
-        """Count the documents whose label agrees with whether they contain the answer, except for integration items."""
+        """Count documents whose label correctly indicates whether they contain the answer; skip integration items."""
         if kind_of(view.item) == "integration":
             return
         for name, texts in view.folded.items():
@@ -138,7 +138,7 @@ class Statistics:
                 counter[f"{stance}_all"] += len(view.pools[stance])
 
     def _add_numbers(self, view: View) -> None:
-        """Count how often supporting documents contain aliases with a leading digit, in total and in longer numbers."""
+        """Count matches in supporting documents of aliases with a leading digit, in total and inside longer numbers."""
         aliases = [alias.lower() for slot in view.item.answer for alias in slot if alias[0].isdigit()]
         for name, texts in view.folded.items():
             counter = self._numbers[name]

@@ -81,7 +81,7 @@ def decided_for(cell: Cell, decided: Iterable[DecidedInterval]) -> list[DecidedI
 
 
 def narrow_cells(cells: Iterable[Cell], decided: Sequence[DecidedInterval], alpha: float) -> Iterator[Cell]:
-    """Yield the cells, narrowing their confidence intervals to agree with a run's decisions (see `runs.decided`)."""
+    """Intersect the cells' confidence intervals with those of a run's `--until` decisions (see `runs.decided`)."""
     for cell in cells:
         estimate, found = cell.estimate, decided_for(cell, decided)
         if not found or estimate.value is None or estimate.low is None or estimate.high is None:
@@ -155,7 +155,7 @@ class CellBuilder:
     def resampled(
         self, metrics: Sequence[str], parts: Sequence[tuple[Mask, Floats]], statistic: Statistic
     ) -> list[Cell]:
-        """Return statistics of all parts' score sums and trial counts, with bootstrap intervals."""
+        """Return statistics computed from the score sums and trial counts of all parts, with bootstrap intervals."""
         rows, counts = self.trials.sums(*parts)
         intervals = [UNDEFINED] * len(metrics)
         if len(rows):
@@ -165,7 +165,9 @@ class CellBuilder:
         return [self.cell(metric, interval, n, mask) for metric, interval in zip(metrics, intervals, strict=True)]
 
     def share(self, metric: str, hits: Mask, of: Ints, mask: Mask) -> Cell:
-        """Return a share of questions or other units, with an interval clustered by question or event.
+        """Return a share of questions or other units with its confidence interval.
+
+        The interval accounts for clustering by question or event.
 
         Args:
             metric: Name of the metric.

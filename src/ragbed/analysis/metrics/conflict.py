@@ -21,11 +21,12 @@ from ragbed.testbeds.conflict import STRENGTHS
 
 PRIORS = ("right", "wrong", "none")
 _UNKNOWN = -1  # used instead of an index into PRIORS for questions without closed-book responses
-_BEYOND = 1.0  # assumed distance of an undefined flip point from the nearest ratio, so that resamples can be ordered
+# An undefined flip point is placed at this distance outside the range of ratios, so that resamples can be sorted.
+_BEYOND = 1.0
 
 
 def priors(trials: TrialColumns, track: str) -> NDArray[np.int64]:
-    """Return each question's prior, i.e. the majority of its closed-book responses, as an index into PRIORS.
+    """Return each question's prior, i.e. the majority outcome of its closed-book responses, as an index into PRIORS.
 
     A prior is `none` if most responses refuse, or if there is no majority.
     """
@@ -70,7 +71,7 @@ def _shares(builder: CellBuilder, mask: Mask) -> Iterator[Cell]:
 
 
 def _biases(builder: CellBuilder, by_prior: dict[str, Mask]) -> Iterator[Cell]:
-    """Yield prior bias, context bias, and the accuracy if either the prior or the documents are right, but not both."""
+    """Yield prior bias, context bias, and accuracy when only the prior or only the documents are right."""
     trials, correct = builder.trials, builder.score("correct")
     wrong = (1 - correct) * (1 - builder.score("refused")) * trials.responded(builder.track)
     only_prior = by_prior["right"] & (trials.correct == 0)

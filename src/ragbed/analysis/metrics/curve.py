@@ -97,7 +97,7 @@ def _shape(builder: CellBuilder, ratios: Floats, points: list[Mask], correct: Fl
 
 
 def within(cell: Cell, lowest: float, highest: float) -> Cell:
-    """Return a copy of a cell, with any value or bound outside the measured ratios removed."""
+    """Return a copy of a cell without any value or bound that lies outside the measured range."""
     bounds = {name: getattr(cell.estimate, name) for name in ("value", "low", "high")}
     known = {
         name: None if bound is None or not lowest - 1e-9 <= bound <= highest + 1e-9 else bound

@@ -47,7 +47,7 @@ def _tax(builder: CellBuilder, mask: Mask, alone: Mask) -> Iterator[Cell]:
 
 
 def _all_correct(layouts: Ints, parts: Mask, correct: Floats) -> Floats:
-    """Return for each trial whether all parts of its layout are correct, or NaN if its layout has no parts."""
+    """Return, for each trial, whether all parts of its layout are correct, or NaN if its layout has no parts."""
     _, layout = np.unique(layouts, axis=0, return_inverse=True)
     layout = layout.reshape(-1)
     least = np.full(layout.max(initial=0) + 1, np.inf)

@@ -19,12 +19,12 @@ from ragbed.analysis.statistics.paired import sign_flips
 
 
 def gate_samples(trials: TrialColumns) -> Mask:
-    """Return the closed-book trials that decide which questions are known: the first repeat, the third, and so on."""
+    """Return the closed-book trials that determine the known questions: every other repeat, starting with the first."""
     return np.asarray(trials.of("closed-book") & (trials.repeat % 2 == 0))
 
 
 def gate_accuracy(trials: TrialColumns, track: str) -> Floats:
-    """Return each question's accuracy on its gate samples (above 0.5 for known questions), or NaN without samples."""
+    """Return each question's accuracy on its gate samples (above 0.5 for known questions), or NaN if it has none."""
     return trials.per_item(gate_samples(trials), trials.score("correct", track))
 
 
@@ -51,10 +51,11 @@ def measure(builder: CellBuilder) -> Iterator[Cell]:
 
 
 def measure_transitions(builder: CellBuilder) -> Iterator[Cell]:
-    """Yield the share of each verdict path (closed book, no noise, each noise ratio), and the gain from documents.
+    """Yield, for each noise ratio, the share of questions with each sequence of verdicts, and the gain from documents.
 
-    A question's verdict in a setting is the majority verdict of its trials. The eight paths are named after the
-    verdicts, e.g. `wrong_right_wrong`.
+    A sequence consists of a question's verdicts in three settings: closed-book, without noise and at the noise ratio.
+    A verdict is the majority verdict of the question's trials in that setting. The eight sequences are named after
+    their verdicts, e.g. `wrong_right_wrong`.
     """
     trials, correct = builder.trials, builder.score("correct")
     for testbed in ("noise", "integration"):

@@ -45,7 +45,7 @@ def _gap(builder: CellBuilder, related: Mask, k: int) -> Iterator[Cell]:
 
 
 def _fixed(builder: CellBuilder) -> Iterator[Cell]:
-    """Yield the effects of noise and of prompt length, each compared with a single supporting document."""
+    """Yield the effects of noise and of prompt length, each relative to a prompt with a single supporting document."""
     trials, correct = builder.trials, builder.score("correct")
     fixed, control = trials.of("noise", "fixed"), trials.of("noise", "control")
     alone = fixed & (trials.k == 1)

@@ -1,4 +1,4 @@
-"""Metrics for end-to-end RAG: retrieval quality, accuracy, and the loss compared with using given documents.
+"""Metrics for end-to-end RAG: retrieval quality, accuracy, and the accuracy loss relative to provided documents.
 
 The comparison uses the run's own cases without noise: `noise` and `integration` at 0, and `counterfactual` at 0 with
 only true documents. The difference is paired by question.

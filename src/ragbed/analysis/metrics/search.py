@@ -1,7 +1,7 @@
 """Metrics for the `search` testbed: accuracy, search recall, wasted searches, and tokens per correct answer.
 
-Each condition is compared with the given-documents testbed of the same run, paired by question: `noise` and
-`integration` without noise, `rejection`, and `counterfactual` with the same share of true documents.
+Each condition is compared with a testbed of the same run in which the model is given the documents, paired by question:
+`noise` and `integration` without noise, `rejection`, and `counterfactual` with the same share of true documents.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def _against_given(builder: CellBuilder, own: Mask, arm: str, right: Floats) -> 
 
 
 def _given(trials: TrialColumns, own: Mask, arm: str) -> Mask:
-    """Return the trials with given documents that a `search` condition is compared with."""
+    """Return the comparison trials for a `search` condition, in which the model is given the documents."""
     clean = np.asarray(trials.noise == 0)
     if arm == "withheld":
         return trials.of("rejection")

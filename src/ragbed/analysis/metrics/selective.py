@@ -1,4 +1,4 @@
-"""Selective prediction: risk and coverage if only answers with enough confidence are shown (`--confidence`).
+"""Selective prediction: risk and coverage when only sufficiently confident answers are shown (`--confidence`).
 
 The cases of `noise`, `rejection` and `integration` count together, so that questions without an answer in the documents
 are part of the risk. Refusals and failed calls are never shown.
@@ -56,7 +56,7 @@ def _selective(builder: CellBuilder, mask: Mask) -> Iterator[Cell]:
 
 
 def _curves(builder: CellBuilder, answers: ConfidentAnswers, mask: Mask, shown: Mask) -> Iterator[Cell]:
-    """Yield the risk at each coverage (a percentage of the cases), and each bin's mean confidence and accuracy."""
+    """Yield the risk at each coverage level (a percentage of cases), and each bin's mean confidence and accuracy."""
     k = (builder.place or {}).get("k")
     counts = [int(point) + 1 for point in answers.points]
     by_percent = {-(-100 * n // answers.cases): (n, risk) for n, risk in zip(counts, answers.band, strict=True)}

@@ -1,4 +1,4 @@
-"""Columns with all trials of one model on one dataset, from which metrics are computed."""
+"""All trials of one model on one dataset, stored as columns from which metrics are computed."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from ragbed.analysis.statistics.rates import ALPHA, Interval, wilson
 from ragbed.analysis.statistics.unpaired import fisher, two_proportions
 from ragbed.schema import Lang
 
-# The numbers of questions in the paper, with accuracies similar to the printed ones.
+# The numbers of questions used in the paper, each with an accuracy close to a published one.
 _DESIGNS = ((300, 0.95), (100, 0.45), (100, 0.6))
 
 
@@ -76,7 +76,7 @@ class Resolution:
 
 @dataclass(frozen=True)
 class Lost:
-    """A printed percentage that is not a possible share of all questions, with the counts that would fit."""
+    """A published percentage that is not a possible share of all questions, with the counts that would fit."""
 
     table: str
     lang: Lang
@@ -95,7 +95,7 @@ class Decline:
 
 @dataclass(frozen=True)
 class SampledErrors:
-    """The error counts, with the sample sizes that are consistent with the printed shares."""
+    """The error counts, with the sample sizes that are consistent with the published shares."""
 
     errors: dict[str, int]
     sizes_that_fit: list[int]
@@ -106,10 +106,10 @@ class Findings:
     """All findings."""
 
     lost: list[Lost]
-    simple: Decline  # S-1: the rows of Table 1 that decline significantly
-    integrated: Decline  # S-2: the rows of Table 5 that decline significantly
+    simple: Decline  # S-1: the rows of Table 1 with a significant decline
+    integrated: Decline  # S-2: the rows of Table 5 with a significant decline
     corrections: list[Correction]  # S-3: the correction rates, which are based on few detected errors
-    error_shares: SampledErrors  # S-4: the printed error shares, which come from a sample
+    error_shares: SampledErrors  # S-4: the published error shares, which are based on a sample
     resolutions: list[Resolution]  # S-5: the smallest drop that can be detected with each number of questions
 
 
@@ -201,7 +201,7 @@ def _least_drop(n: int, base: float) -> float | None:
 
 
 def _mcnemar_bounds(clean: CountOf, noisy: CountOf) -> McNemarBounds:
-    """Return bounds on McNemar's p value over every possible set of questions that have no result in the noisy run."""
+    """Return bounds on McNemar's p value when it is unknown which questions lack a result in the noisy run."""
     lost = clean.n - noisy.n
     ways = [
         mcnemar_bounds(hits, noisy.hits, noisy.n)

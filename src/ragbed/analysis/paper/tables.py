@@ -30,7 +30,7 @@ class PaperTable(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ErrorShares(Struct, frozen=True, forbid_unknown_fields=True):
-    """The printed shares of a model's integration errors, in per cent."""
+    """The published shares of a model's integration error types, as percentages."""
 
     model: str
     shares: dict[str, int]
@@ -49,7 +49,7 @@ class Tables(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class CountOf(NamedTuple):
-    """A number of hits out of n."""
+    """The number of hits out of n questions."""
 
     hits: int
     n: int
@@ -74,8 +74,8 @@ def count_behind(percent: float, n: int, places: int = 2) -> CountOf:
         if round(100 * hits / asked, places) == percent:
             return CountOf(hits, asked)
     raise ValueError(
-        f"{percent}% is not possible for {int(n * _FEWEST) + 1} to {n} questions: no number of correct answers gives "
-        "this percentage"
+        f"with {int(n * _FEWEST) + 1} to {n} questions, no number of correct answers gives a rate that rounds to "
+        f"{percent}%"
     )
 
 

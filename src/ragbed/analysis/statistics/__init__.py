@@ -1,7 +1,7 @@
-"""Pure functions that compute confidence intervals, tests and sample sizes from counts and scores, one file per family.
+"""Pure functions that compute confidence intervals, tests and sample sizes from counts and scores.
 
-Rates are fractions between 0 and 1. Intervals have a confidence level of 95% by default. Functions that draw random
-numbers take a seed. docs/explanation/statistics.md has the definitions.
+Each file contains one family of methods. Rates are fractions between 0 and 1. Intervals have a confidence level of 95%
+by default. Functions that draw random numbers take a seed. docs/explanation/statistics.md has the definitions.
 
 The functions use `scipy.special`, not `scipy.stats`. Importing `scipy.stats` takes five times as long as importing
 `scipy.special` (2.8 s versus 0.5 s on a busy machine), and every report would pay for it. It gives the same

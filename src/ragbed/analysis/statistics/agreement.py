@@ -49,7 +49,7 @@ def agreement(
     """
     judge, people = np.asarray(judged, np.int64), np.asarray(labels, np.int64)
     groups = np.unique(np.asarray(clusters), return_inverse=True)[1]
-    # One row per question: the numbers of its trials that are no-no, no-yes, yes-no and yes-yes (human label first).
+    # One row per question, with the counts of no-no, no-yes, yes-no and yes-yes trials (human label first).
     table = np.zeros((groups.max() + 1, 4))
     weighting = np.ones(len(judge)) if weights is None else np.asarray(weights, np.float64)
     if not weighting.sum() > 0:

@@ -35,7 +35,10 @@ def upper_bound(hits: int, n: int, level: float = LEVEL) -> float:
 
 
 def trials_for_bound(hits: int, share: float, level: float = LEVEL) -> int:
-    """Return the fewest trials that give an upper confidence bound of at most `share`, e.g. 59 for 0 hits and 0.05."""
+    """Return the minimum number of trials for an upper confidence bound of at most `share`.
+
+    For example, 0 hits and a share of 0.05 require 59 trials.
+    """
     low, high = hits, 2 * hits + 2
     while upper_bound(hits, high, level) > share:
         low, high = high, 2 * high

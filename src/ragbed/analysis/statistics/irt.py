@@ -18,8 +18,12 @@ _MAX_STEPS, _TOLERANCE = 1_000, 1e-4  # maximum number of EM steps, and toleranc
 # Half-width of the grid in standard deviations, and number of nodes per parameter.
 _REACH, _NODES_A, _NODES_B = 3.5, 15, 29
 _TENTH = 1.2816  # distance between the median and the 90th percentile of a normal distribution, in standard deviations
-_PRIOR_ITEMS = 10  # weight of the priors on the spreads, in items; without priors, five items would give a spread of 0
-_STRETCH = 2.0  # maximum factor by which the scale changes per step; without a limit, equal models would drift apart
+# Weight of the priors on the spreads, expressed as a number of items. Without priors, the estimated spread for five
+# items would be 0.
+_PRIOR_ITEMS = 10
+# Maximum factor by which the scale changes per step. Without a limit, the estimated abilities of equally good models
+# would diverge.
+_STRETCH = 2.0
 # Maximum absolute values of the means of log(a) and b, where a is the discrimination of an item and b its difficulty.
 # Beyond them, items no longer distinguish between models.
 _FAR_A, _FAR_B = 5.0, 10.0
@@ -52,7 +56,7 @@ class _Population:
 
     mean: float
     spread: float
-    prior: float  # prior standard deviation of the mean around 0; large, so that the prior matters only without data
+    prior: float  # prior standard deviation of the mean around 0; large, so that any data outweigh the prior
     usual: float  # prior value of the spread
     far: float  # maximum absolute value of the mean; the spread is at most half of this value
 
@@ -62,7 +66,7 @@ class _Population:
         return self.mean + self.spread * steps, -0.5 * steps**2
 
     def update(self, values: Numbers, weights: Numbers) -> None:
-        """Set the most likely mean and spread, given weighted values."""
+        """Set the mean and spread to their most likely values, given weighted parameter values."""
         items = weights.sum()
         self.mean = float((weights @ values) / (items + (self.spread / self.prior) ** 2))
         missed = float(weights @ (values - self.mean) ** 2)

@@ -9,14 +9,14 @@ from ragbed.analysis.statistics.binomial import Floats
 
 
 def holm(values: ArrayLike) -> Floats:
-    """Return Holm-adjusted p values, which bound the probability of any false finding."""
+    """Return Holm-adjusted p values, which control the probability of any false positive."""
     given = np.asarray(values, np.float64)
     order = np.argsort(given, kind="stable")
     return _restore(np.maximum.accumulate(given[order] * np.arange(len(given), 0, -1)), order)
 
 
 def benjamini_hochberg(values: ArrayLike) -> Floats:
-    """Return Benjamini-Hochberg-adjusted p values, which bound the expected share of false findings."""
+    """Return Benjamini-Hochberg-adjusted p values, which control the false discovery rate."""
     given = np.asarray(values, np.float64)
     order = np.argsort(given, kind="stable")[::-1]
     return _restore(np.minimum.accumulate(given[order] * len(given) / np.arange(len(given), 0, -1)), order)

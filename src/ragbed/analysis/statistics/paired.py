@@ -16,9 +16,9 @@ from ragbed.analysis.statistics.rates import LEVEL, Interval, two_sided
 _EXACT_SUMS = 1_000_000  # maximum number of distinct sums to enumerate
 _EXACT_STEPS = 20_000_000  # maximum number of additions for the exact distribution on a lattice, about 20 ms
 _DENOMINATOR = 10_000  # maximum common denominator of the differences, e.g. 60 for means of 2 to 6 verdicts
-# Number of hypothetical changes of ±1 that are pooled with the observed changes to estimate the squared change of the
-# two added questions (see `_moments`). It was chosen by simulation: with a value of 1, coverage drops to 83% if
-# only a few events with ten questions each change.
+# `_moments` adds two pseudo-observations. The squared change of each is the mean squared change, computed over the
+# observed non-zero changes and this many additional changes of ±1. The number was chosen by simulation: with a value of
+# 1, coverage drops to 83% if scores change for only a few events with ten questions each.
 _FULL_CHANGES = 16
 _BISECTIONS = 80  # number of bisection steps, enough to compute the saddlepoint to the last digit
 _CENTRAL = 0.01  # standard normal deviate below which the normal approximation is used
@@ -78,8 +78,8 @@ def sign_flips(differences: ArrayLike, counts: ArrayLike | None = None) -> float
         return 1.0
     if math.prod((flips + 1).tolist()) <= _EXACT_SUMS:
         return _enumerate_flips(sizes, flips, observed - _ROUNDING)
-    # Put the group of equal absolute differences with the largest sum last, because the exact distribution needs no
-    # additions for the last group.
+    # Sort the groups of equal absolute differences so that the one with the largest sum is last, because the exact
+    # distribution needs no additions for the last group.
     order = np.argsort(sizes * flips, kind="stable")
     sizes, flips, unit = sizes[order], flips[order], _lattice_unit(sizes)
     if unit and float(np.cumsum(sizes * flips)[:-1] @ flips[1:]) / unit <= _EXACT_STEPS:
@@ -180,7 +180,7 @@ def paired_difference(differences: ArrayLike, level: float = LEVEL, counts: Arra
 
 
 def decline_test(differences: ArrayLike, least: float, counts: ArrayLike | None = None) -> float:
-    """Return the p value from the minimum-effect test, whose null hypothesis is a decline of at most `least`.
+    """Return the p value of the minimum-effect test, whose null hypothesis is that the decline does not exceed `least`.
 
     The p value is doubled, so that p < 0.05 implies that the 95% interval lies below −least. The quantile is Student's
     t with one degree of freedom per question, because gates must not err more often than stated in any design.
@@ -219,13 +219,13 @@ def cochran_q(scores: ArrayLike, counts: ArrayLike | None = None) -> float:
 
 
 def _moments(differences: ArrayLike, counts: ArrayLike | None) -> tuple[float, float, float, int]:
-    """Return the raw mean, the mean and standard error after adding two questions, and the original question count."""
+    """Return the raw mean, the mean and standard error with two pseudo-observations added, and the question count."""
     moved = np.asarray(differences, np.float64)
     times = _times(moved, counts)
     n, total, squares = int(times.sum()), float((moved * times).sum()), float((np.square(moved) * times).sum())
     if n == 0:
-        raise ValueError("a difference cannot be computed, because the two sides have no questions in common")
-    # The squared change that is assumed for each of the two added questions.
+        raise ValueError("the difference cannot be computed, because the sets of scores have no questions in common")
+    # The squared change of each pseudo-observation.
     added = (squares + _FULL_CHANGES) / (int(times[moved != 0].sum()) + _FULL_CHANGES)
     middle = total / (n + 2)
     return total / n, middle, math.sqrt(((squares + 2 * added) / (n + 2) - middle**2) / (n + 2)), n

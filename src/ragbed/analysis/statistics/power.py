@@ -48,7 +48,7 @@ def unpaired_size(base: float, drop: float, power: float = POWER, alpha: float =
 
 
 def paired_power(n: int, drop: float, discordance: float, alpha: float = ALPHA) -> float:
-    """Return the exact power of McNemar's test, summed over all numbers and directions of changed verdicts."""
+    """Return the exact power of McNemar's test, summed over all counts of verdict changes in each direction."""
     won = (discordance + drop) / (2 * discordance)
     chances = probabilities(n, discordance)
     total = 0.0
@@ -70,7 +70,7 @@ def unpaired_power(n: int, base: float, drop: float, alpha: float = ALPHA) -> fl
 
 
 def exact_size(power_of: Callable[[int], float], start: int, power: float = POWER) -> int:
-    """Return the smallest sample size that, like all larger sizes, reaches the required power.
+    """Return the first of several consecutive sample sizes that all reach the required power.
 
     Args:
         power_of: Returns the power for a size.

@@ -168,7 +168,7 @@ def clustered_wilson(
 
 
 def _freedom(trials: Sequence[float], counts: Sequence[int], correlation: float) -> float:
-    """Return the degrees of freedom of the design effect: at most the number of clusters.
+    """Return the design effect's degrees of freedom, which never exceed the number of clusters.
 
     Satterthwaite's number is the number of clusters if all have the same size, and about the number of the largest ones
     if the trials of a cluster agree. The second estimate of the design effect varies less than the number assumes.
@@ -188,8 +188,8 @@ def _design_effect(hits: Sequence[float], trials: Sequence[float], counts: Seque
     whenever these few happen to agree.
 
     If all trials have the same result, the effect is unknown. Therefore, one cluster that is entirely right and one
-    that is entirely wrong are added. Their weight is 1 in this case, and decreases as the rarer result becomes more
-    frequent.
+    that is entirely wrong are added. Their weight is 1 in this case and decreases with the count of the rarer
+    result.
     """
     n, total = _weighted_sum(trials, counts), _weighted_sum(hits, counts)
     added = size / (1 + max(0.0, min(total, n - total)) / size)  # the number of trials in each added cluster

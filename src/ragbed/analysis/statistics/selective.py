@@ -1,4 +1,4 @@
-"""Selective prediction: risk and coverage if only answers with enough confidence are shown.
+"""Selective prediction: risk and coverage when only sufficiently confident answers are shown.
 
 Coverage is the share of all cases whose answer is shown, and risk is the share of shown answers that are wrong. A
 refusal is never shown. Answers with equal confidence are shown together, so a threshold never depends on their order.
@@ -68,7 +68,7 @@ class ConfidentAnswers:
 
     @cached_property
     def _rows(self) -> Floats:
-        """Return one row per question with the numbers of wrong and shown answers at every point."""
+        """Return one row per question with the numbers of wrong and shown answers at every point of the curve."""
         group = np.searchsorted(self.points, np.arange(len(self.right)))
         wrong, shown = np.zeros((2, int(self.cluster.max()) + 1, len(self.points)))
         np.add.at(wrong, (self.cluster, group), 1 - self.right)

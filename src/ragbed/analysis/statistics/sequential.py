@@ -56,7 +56,7 @@ def difference_sequence(differences: ArrayLike, counts: ArrayLike | None = None,
 
 
 def decline_p(differences: ArrayLike, least: float) -> float:
-    """Return an anytime-valid p value for the null hypothesis of a decline of at most `least`.
+    """Return an anytime-valid p value for the null hypothesis that the decline does not exceed `least`.
 
     The p value is doubled, so that p < 0.05 means that the 95% interval lies below −least.
     """
@@ -72,7 +72,7 @@ def difference_p(differences: ArrayLike) -> float:
 
 
 def log_growth(hits: Floats, trials: Floats, mean: float) -> Floats:
-    """Return the growth in log wealth from each cluster, for each stake on a rate above the candidate mean.
+    """Return, by stake and cluster, the growth in log wealth from betting that the rate exceeds the candidate mean.
 
     Args:
         hits: Sum of the scores in each cluster, divided by the largest planned number of trials in a cluster.

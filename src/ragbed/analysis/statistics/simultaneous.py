@@ -44,7 +44,7 @@ def _largest_deviate(hits: Floats, trials: Floats, times: Floats, level: float) 
     moved = hits - shares * trials
     covariance = (moved * times[:, None]).T @ moved
     scale = np.sqrt(np.diag(covariance))
-    scale[scale <= 1e-9] = np.inf  # a rate without variation is treated as independent
+    scale[scale <= 1e-9] = np.inf  # a rate without variation is treated as independent of the other rates
     correlation = covariance / np.outer(scale, scale)
     np.fill_diagonal(correlation, 1.0)
     values, vectors = np.linalg.eigh(correlation)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from ragbed.analysis.statistics.rates import LEVEL, UNDEFINED, Interval, student
 
-_ROUNDING = 1e-9  # fraction of the slope below which a standard error is only a rounding error
+_ROUNDING = 1e-9  # standard errors up to this fraction of the slope are treated as rounding errors
 
 
 class Trend(NamedTuple):

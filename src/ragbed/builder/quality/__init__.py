@@ -26,8 +26,8 @@ from ragbed.data import Dataset
 
 __all__ = ["FAMILIES", "MeasureFamily", "Quality", "measure_quality"]
 
-# Maximum number of passages to relabel. Relabelling this many takes about two minutes; the report states the actual
-# number.
+# Maximum number of passages to relabel. Relabelling this many takes about two minutes; the report states how many
+# were relabelled.
 MAX_LABELLED = 50_000
 
 
@@ -89,8 +89,8 @@ def measure_quality(
     hashes = {}
     for dataset in datasets:
         hashes[dataset.name] = digest = dataset.sha256()
-        # A build tests whether models know the answers to its questions. Files that changed since the build, and data
-        # from other sources, may be untested.
+        # A build tests whether models know the answers to its questions. Files that have changed since the build, and
+        # data from other sources, may be untested.
         path = dataset.path
         is_probed = isinstance(path, Path) and listed_files(path.parent).get(path.name) == digest
         for item in dataset.items():

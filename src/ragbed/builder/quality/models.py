@@ -13,7 +13,7 @@ from ragbed.builder.quality.measure import Measure, MeasureSpec
 
 Way: TypeAlias = Literal["with documents", "closed book"]
 _MAX_EXACT = 1_000  # maximum number of items for which the exact test is used
-_MIN_MODELS = 5  # minimum number of models for estimating item parameters; fewer models do not determine a scale
+_MIN_MODELS = 5  # minimum number of models for estimating item parameters; with fewer, the scale is poorly determined
 _MIN_SPLIT = 30  # minimum number of discriminating items for estimating parameters; with fewer, the priors dominate
 
 _SPLIT = MeasureSpec(

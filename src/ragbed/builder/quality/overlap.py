@@ -20,7 +20,7 @@ _SEEN = MeasureSpec(
 
 
 class ContaminationMeasures:
-    """Quality measures for contamination through training corpora.
+    """Quality measures for training-data contamination.
 
     Args:
         corpora: See `find_seen`.

@@ -11,7 +11,9 @@ from ragbed.builder.quality.item_view import ItemView
 from ragbed.builder.quality.measure import Measure, MeasureSpec, QualityGate, divergence
 from ragbed.schema import Lang
 
-_ENOUGH = 5  # minimum number of supporting and of distracting passages; the paper uses five documents per question
+# Minimum number of passages of each kind (supporting and distracting) per item; the paper uses five documents per
+# question.
+_ENOUGH = 5
 # Histogram of RGB's passage lengths, keyed by the upper limit of each bin: in characters for zh_refine, and in words
 # for en_fact, whose passages are snippets.
 _RGB_LENGTHS: dict[Lang, dict[int, int]] = {

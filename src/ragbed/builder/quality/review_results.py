@@ -40,7 +40,8 @@ class Reviewed(Struct, frozen=True, kw_only=True):
 
     people: tuple[str, ...]
     raters: int  # number of raters per item
-    kappa: float | None  # Cohen's kappa for accepting items unchanged; None with a single rater or if undefined
+    # Cohen's kappa for the decision to accept an item unchanged; None if it is undefined or there is only one rater.
+    kappa: float | None
     datasets: dict[str, ReviewSample]
 
 

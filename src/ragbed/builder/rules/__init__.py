@@ -23,7 +23,7 @@ WRITERS: dict[Lang, Callable[[str, str], Iterator[Fact]]] = {"en": find_english_
 
 
 def write_fields(article: Article, most: int) -> list[dict[str, str]]:
-    """Return the fields of at most `most` questions about an article, in the same form as a model's response."""
+    """Return the fields of up to `most` questions about an article, in the same form as a model's response."""
     chosen = find_facts(article, most)
     return [{"event": fact.sentence, "question": fact.question, "answer": fact.answer} for fact in chosen[:most]]
 

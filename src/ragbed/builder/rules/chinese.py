@@ -40,7 +40,7 @@ class _Clause(NamedTuple):
 
 
 class _Text:
-    """The sentences and names of a text."""
+    """The sentences and names in a text."""
 
     def __init__(self, title: str, text: str) -> None:
         text = re.sub(r"(?m)^答[：:]\s*", "", strip_markup(text))
@@ -320,7 +320,7 @@ _MIN_QUOTED = 8  # minimum length of a quotation in characters; shorter ones are
 
 
 def _quotations(sentence: str, read: _Text) -> Iterator[Fact]:
-    """Ask who said a quoted sentence that names its subject."""
+    """Ask for the speaker of a quotation that names its subject."""
     found = re.search(
         rf"“(?P<words>[^“”]{{{_MIN_QUOTED},60}}?)[，。]?”，?(?:[\u4e00-\u9fff]{{0,12}}?(?:{ROLES}))?(?P<who>[\u4e00-\u9fff·]{{2,4}}?)说。$",
         sentence,

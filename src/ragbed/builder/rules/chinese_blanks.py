@@ -57,7 +57,7 @@ _COUNT = re.compile(
     rf"(?<![\d.,第年月届号、:：/／一二两三四五六七八九十百千几数或—~～-])(?<!\d[分时米元点])(?<!\d\s)(?<!小时|男子|女子|零下)"
     rf"(?P<value>\d{{1,3}}(?:,\d{{3}})+[万亿]?|\d+(?:\.\d+)?[万亿]?|{_NUMERAL}(?!块))(?P<unit>{_COUNTED})(?![多余来半几出上起或\d次级村镇乡县市街路巷桥沟湾山岭河])(?!（[^）]*\d|[/／]\d|（[组套件只个份台人][）、/])(?!置信)"
 )
-# Words that indicate a past event, and dates that have no year and do not start or end a period.
+# Words that indicate a past event, and dates without a year that are not the start or end of a period.
 _PAST = re.compile("了|已|曾|才|发生|去世|逝世|通过|揭晓|落幕|闭幕|启用|通车|施行|正式|倒|塌")
 _DAYS = re.compile(r"(?<![\d年至到前—–-])\d{1,2}月\d{1,2}日(?![前至到—–-]|之前|以前|左右|上下)")
 _MONEY = frozenset({"元", "万元", "欧元", "美元", "英镑", "日元"})
@@ -79,7 +79,7 @@ _FORM = re.compile(
 _SHORT_QUOTE = re.compile("“([^“”，。？！；：]{1,12})”(?!的?(?:他|她|[\u4e00-\u9fff]{0,4}说))")  # quoted name or term
 _LABEL = re.compile(r"(?!问|时间|地点|电话)[\u4e00-\u9fff]{1,6}：")  # matches a heading before a sentence
 _EXCERPT = (14, 80)  # minimum and maximum number of characters in a sentence quoted as an excerpt
-_MIN_DIGITS = 3  # minimum number of digits in a number that is hard to guess
+_MIN_DIGITS = 3  # numbers with fewer digits are usually easy to guess
 _MIN_HAN = 9  # minimum number of Han characters in a quoted sentence, not counting the value
 _MIN_TITLE_HAN = 4  # minimum number of Han characters that a title needs to identify a text
 # Endings of titles that are too generic to identify a text, e.g. 公告.
@@ -89,7 +89,7 @@ _COMMON_TITLE = re.compile(
 
 
 class _Blank(NamedTuple):
-    """A value in a sentence, a question word that can replace it, and the words that ask for it if it is left blank."""
+    """A value in a sentence, with a question word that can replace it and a phrase that asks for the omitted value."""
 
     word: str
     ask: str
@@ -135,7 +135,7 @@ def _find_clear(sentence: str, title: str, full: str) -> Iterator[Fact]:
 
 
 def _find_excerpts(sentence: str, title: str, full: str) -> Iterator[Fact]:
-    """Ask for the values in any sentence that states a fact. The title and the quotation identify the sentence."""
+    """Ask for the values in any sentence that states a fact; the question gives the title and quotes the sentence."""
     is_size = _EXCERPT[0] <= len(sentence) <= _EXCERPT[1]
     is_listed = re.match(rf"[\d一二三四五六七八九十]+[、.．]|[（(①-⑩]|{_INSTRUCTION}", sentence) is not None
     size = len(re.findall(_HAN, title))

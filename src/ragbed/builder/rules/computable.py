@@ -13,7 +13,7 @@ from ragbed.scoring.robust.match import FoldedResponse
 from ragbed.scoring.robust.normalise import fold
 
 _YEARS = (1000, 2100)  # range of numbers that may be years
-_MAX_NUMBERS = 8  # maximum count of numbers to combine per question
+_MAX_NUMBERS = 8  # maximum number of numeric values to combine per question
 _WHOLE = Decimal(100)
 _QUOTED = re.compile(f"“([^“”]*{BLANK}[^“”]*)”")  # the sentence that a question quotes
 _SHARE = re.compile(r"%|％|\bper ?cent\b")
@@ -68,7 +68,7 @@ def _shares(text: str, lang: Lang) -> list[Decimal]:
 
 
 def _sums(numbers: list[Decimal]) -> set[Decimal]:
-    """Return the sums of two, three or all numbers, and the results of subtracting one, two or all others from each."""
+    """Return the sums of two, three or all numbers, and each number minus one, two or all of the others."""
     total = sum(numbers, Decimal())
     pairs = {one + other for one, other in combinations(numbers, 2)}
     found = (
@@ -93,6 +93,9 @@ def _is_ratio(share: Decimal, numbers: list[Decimal]) -> bool:
 
 
 def _near(found: Decimal, wanted: Decimal) -> bool:
-    """Check that `found` equals `wanted` after rounding to the last digit of `wanted`, but to at least two digits."""
+    """Check that `found`, rounded to the precision of `wanted`, equals `wanted`.
+
+    Multiples of ten are compared to at least two significant digits.
+    """
     exponent = int(wanted.normalize().as_tuple().exponent)
     return round(found, -exponent if exponent <= 0 else max(-exponent, 1 - wanted.adjusted())) == wanted

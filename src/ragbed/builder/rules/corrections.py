@@ -1,4 +1,4 @@
-"""Find the values that a text corrects, disputes or merely plans."""
+"""Find values in a text that are corrected, disputed or only planned."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _CORRECTION: dict[Lang, re.Pattern[str]] = {
 }
 _SENTENCE = re.compile(r"[^.!?。！？\n]+(?:\.(?=\S)[^.!?。！？\n]+)*[.!?。！？\n]*")
 _NUMBER = re.compile(r"\d[\d,.]*\d|\d")
-_MIN_DIGITS = 2  # minimum number of digits in a number that is compared without its unit
+_MIN_DIGITS = 2  # minimum number of digits for comparing a number without its unit
 _HEADING = re.compile(r"(?m)^(?:(?P<level>#{1,6})[ \t]+(?P<name>.+?)|\*\*(?P<bold>[^*\n]{2,40})\*\*)[ \t]*#*$")
 # Headings of sections that state plans, corrections or a litigant's claims instead of facts.
 _NO_FACTS: dict[Lang, re.Pattern[str]] = {
@@ -43,7 +43,7 @@ _NO_FACTS: dict[Lang, re.Pattern[str]] = {
 
 
 def leave_out_sections(text: str, lang: Lang) -> str:
-    """Return a text without the sections whose heading announces plans, corrections or the claims of a party."""
+    """Return a text without the sections whose headings announce plans, corrections or a litigant's claims."""
     headings = list(_HEADING.finditer(text))
     kept, start, at = [], 0, 0
     while at < len(headings):
@@ -60,7 +60,7 @@ def leave_out_sections(text: str, lang: Lang) -> str:
 
 
 class Corrections:
-    """The sentences in a text that correct or deny something, plus adjacent ones if a correction has no number.
+    """The sentences in a text that correct or deny something, plus the neighbours of those without a number.
 
     Args:
         text: The text.
@@ -92,5 +92,8 @@ def _size(number: str) -> int:
 
 
 def _reach(sentence: str) -> tuple[int, ...]:
-    """Return the relative positions of the sentences that a correction may refer to: only 0 if it contains a number."""
+    """Return the offsets of the sentences that a correction may refer to.
+
+    If the correction contains a number, it refers only to its own sentence (offset 0).
+    """
     return (0,) if _NUMBER.search(sentence) else (-1, 0, 1)

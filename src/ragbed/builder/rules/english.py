@@ -67,7 +67,7 @@ def find_english_facts(title: str, text: str) -> Iterator[Fact]:
 
 
 def _find_antecedent(sentence: str, clauses: Sequence[Clause]) -> str:
-    """Return what the pronoun at the start of a sentence refers to, or an empty string if the reference is unclear."""
+    """Return the antecedent of the pronoun at the start of a sentence, or an empty string if there is no clear one."""
     pronoun = re.match(r"(?:It|He|She)(?= )", sentence)
     if pronoun is None or not clauses:
         return ""
@@ -151,7 +151,7 @@ def _fronted(clause: Clause, sentence: str, names: Names) -> Iterator[Fact]:
 
 
 def _is_clear_object(verb: str, what: str, names: Names) -> bool:
-    """Check that a verb's object is a prize (for verbs of winning) or a named thing (for buying or founding)."""
+    """Check that the object is a prize (for "won" or "received") or a named thing (for verbs such as "founded")."""
     words = r"(?:(?!from|of|with|by|in|for|and|to)[A-Z]?[a-z]+ ){0,3}?"
     found = re.fullmatch(rf"(?:the |an? )?{words}({NAME})", what)
     if found is None or found[1] not in names.names or not is_distinctive(found[1]) or re.search(r"\d", what):
@@ -183,7 +183,7 @@ def _agents(clause: Clause, sentence: str, names: Names) -> Iterator[Fact]:
     if found is None or clause.is_person or not fits(clause, found["verb"]):
         return
     if found["be"] == "was" and found["verb"] in ("headed", "led", "operated", "owned", "managed", "run", "chaired"):
-        return  # there may have been other leaders at other times
+        return  # the subject may have had other leaders or owners at other times
     if asked := _ask_agent(found["agent"], found["role"].strip(), names):
         yield Fact(f"{asked} {found['be']} {clause.subject} {found['verb']}?", found["agent"], sentence)
 

@@ -191,7 +191,7 @@ def _stems(text: str) -> list[str]:
 
 
 def _is_definite(found: re.Match[str], sentence: str, known: set[str], has_title: bool) -> bool:
-    """Check that a phrase with "the" is a name, is explained by the following words, or refers to known words."""
+    """Check that a phrase with "the" is a name, is explained by the words after it, or refers to something known."""
     words: list[str] = []
     rest = sentence[found.start() + 4 :]
     for word in rest.split(" "):

@@ -26,7 +26,7 @@ class Clause(NamedTuple):
     rest: str  # the clause after the subject, starting with a space and a verb
     time: str = ""  # a time expression at the start of the sentence, e.g. "in 2019"
     is_person: bool = False
-    is_thing: bool = False  # whether the text says what kind of thing the subject is
+    is_thing: bool = False  # whether the text states what the subject is, e.g. a river
     is_first: bool = True  # whether this is the first clause after the subject
 
 
@@ -131,7 +131,7 @@ def _pronoun(body: str, names: Names, time: str, previous: tuple[Clause | None, 
 
 
 def _is_ambiguous(clause: Clause, read: str, names: Names) -> bool:
-    """Check whether a pronoun after a sentence could refer to something other than that sentence's subject."""
+    """Check whether a pronoun in the next sentence could refer to something other than the subject of this one."""
     if " of " in clause.name:
         return True
     others = {strip(match[0]) for match in re.finditer(NAME, read)} - {"", clause.name}
@@ -167,7 +167,8 @@ _RELATIVE = re.compile(
     rf"(?P<lead>\b[\w-]+ (?:the )?)?(?P<name>{NAME}), "
     rf"(?:(?:which|who) (?P<rest>{_VERB}{_PLAIN})|(?P<short>(?:{_PARTICIPLES}) (?:in|by|on)\b{_PLAIN}))"
 )
-# Nouns such as "owner" in "the owner of Copperhill, which opened in 1950": the relative clause describes the name.
+# Nouns such as "owner" in "the owner of Copperhill, which opened in 1950", where the relative clause describes
+# Copperhill, not the owner.
 _BEFORE_OF = (
     rf"(?:{'|'.join(OF_KINDS)}|construction|opening|part|summit|shore|owner|member|subsidiary|outskirts|charge|director"
     r"|head|president|chairman)"

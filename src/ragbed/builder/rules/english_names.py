@@ -125,7 +125,7 @@ _NEXT = 3  # number of sentences to check for a contradiction after a statement
 
 
 class Names:
-    """The sentences and names of a text.
+    """The sentences and names in a text.
 
     Args:
         title: Title of the text.
@@ -155,7 +155,7 @@ class Names:
 
     @cached_property
     def names(self) -> frozenset[str]:
-        """The complete names: all names inside sentences, and names of several words at the start of sentences."""
+        """The complete names: all names inside sentences, and multi-word names at the start of sentences."""
         inner = re.compile(rf"(?<=[a-z0-9,;:“\"(] )(?:the )?({NAME})|(?<=The )({NAME})")
         found = {strip(match[1] or match[2]) for one in self.sentences for match in inner.finditer(one)}
         starts = (re.match(NAME, sentence) for sentence in self.sentences)

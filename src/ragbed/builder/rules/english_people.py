@@ -81,7 +81,7 @@ _SUPERLATIVE = re.compile(
 
 
 def find_superlatives(sentence: str, names: Names, before: str) -> Iterator[Fact]:
-    """Ask for the largest, oldest or otherwise most extreme thing of its kind."""
+    """Ask for the thing that a superlative describes, as in "The oldest bridge in … is …"."""
     found = _SUPERLATIVE.match(sentence)
     if found is None:
         return
@@ -102,7 +102,7 @@ _MIN_WORDS = 6  # minimum number of words in a quotation; shorter ones are rarel
 
 
 def find_quotations(sentence: str, names: Names) -> Iterator[Fact]:
-    """Ask who said a quoted sentence that names its subject."""
+    """Ask for the speaker of a quotation that names its subject."""
     found = _QUOTED.search(sentence)
     if found is None or len(found["words"].split()) < _MIN_WORDS or found["who"] not in names.persons:
         return

@@ -27,7 +27,7 @@ class Blank(NamedTuple):
         return any(re.search(rf"(?<![\w.,]){re.escape(part)}(?![\w]|[.,]\d)", text) for part in parts)
 
 
-_MIN_DIGITS = 3  # minimum number of digits in a number that is hard to guess
+_MIN_DIGITS = 3  # numbers with fewer digits are usually easy to guess
 _LISTED = r"(?!,? (?:and|or|to) \d|[–-]|, \d{4}|s\b|/)"
 _YEARS = re.compile(
     rf"(?:\b(?:[Ii]n|[Ss]ince|[Uu]ntil|[Ff]rom|[Aa]fter|[Bb]efore|(?:spring|summer|autumn|winter|end|beginning|start"
@@ -76,7 +76,7 @@ _LABELS = re.compile(
 _ROUGH = re.compile(r"(?:\b(?:some|say|circa|c\.|ca\.)|[~≈±]) ?$", re.IGNORECASE)  # precedes an approximate value
 # A number that is the name of a product model: "replaced the 340, which".
 _MODEL = re.compile(rf"\b[Tt]he {BLANK}(?:[,;.]| (?:was|is|are|has|had|were|costs?|weighs?|uses|can|and|or)\b)")
-# The start of a noun that says what a number counts; "a loss of 0.3 million" has no such noun.
+# The start of the counted noun after a number, as in "2 million people"; "a loss of 0.3 million" has no such noun.
 _NOUN = re.compile(r" (?!(?:is|was|were|are|has|had|in|of|to|by|and|or|for|from|at|on|with|as|than|but)\b)[a-z]")
 # Words that precede a scheduled time, e.g. "opens at" or "runs until".
 _OPENS = re.compile(

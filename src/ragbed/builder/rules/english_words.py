@@ -141,7 +141,7 @@ PEOPLE = (
     r"|fisherman|sailor|officer|admiral|general|missionary|pastor|sister|brother|widow|daughter|son|guide|student"
     r"|programmer|developer|manager|goldsmith|potter|glassmaker|mason|watchmaker|instrument maker|cartographer)"
 )
-# Nouns for things that have names. Such a noun can be the last word of a name, or can refer back to a name.
+# Nouns for entities with proper names. Such a noun can be the last word of a name, or can refer back to a name.
 KINDS = _words(
     "company firm group manufacturer publisher brewery bakery bank insurer shipyard airline retailer mill factory"
     " newspaper magazine agency cooperative association foundation club party union organisation charity institute"
@@ -161,13 +161,14 @@ OF_KINDS = _words("town city village island municipality port monastery")
 COMPANIES = _words(
     "company firm group manufacturer publisher brewery bakery bank insurer shipyard airline retailer mill"
 )
-# Kinds of things that a place may have several of: "the Skarness school" is ambiguous, but "Skarness School" is a name.
+# Nouns for things of which a place may have several: "the Skarness school" is ambiguous, but "Skarness School" is a
+# name.
 SEVERAL = _words(
     "station school factory church hotel farm market hospital club bank museum library prison clinic restaurant mill"
     " company firm group party union association band garden park port harbour lock pier cemetery chapel temple mosque"
     " theatre cinema bakery college academy team"
 )
-# Kinds of things whose names take an article, unless the text uses the name without one.
+# Nouns for entities whose names take the definite article, unless the text uses the name without it.
 WITH_ARTICLE = _words(
     "tower tunnel museum cooperative railway festival prize award foundation association institute river canal dam"
     " bridge footbridge viaduct kiln barrier orchestra observatory treaty regatta marathon tournament reservoir mine"
@@ -189,7 +190,7 @@ UNIVERSAL = _words(
     " morning afternoon evening century decade sun moon earth year years day month week age hour minute wild past"
     " ground air coast equator press poor rich sick blind deaf northeast northwest southeast southwest"
 )
-# Nouns that often refer back to another sentence, listed without a plural "s".
+# Nouns that often refer back to another sentence. A final "s" is omitted, because words are compared without it.
 GENERAL = _words(
     "company firm group organisation organization project site building town city village place area region event team"
     " family book work programme program property land busines estate house structure facility institution plan scheme"

@@ -79,7 +79,7 @@ def strip_emphasis(text: str) -> str:
 
 
 def strip_markup(text: str) -> str:
-    """Remove headings, tables, bullets and emphasis marks; a bold label before Chinese text becomes "词：…"."""
+    """Remove headings, tables, bullets and emphasis marks; add a colon (：) to a bold label before Chinese text."""
     lines = (line for line in text.splitlines() if not _NO_TEXT.match(line))
     labelled = (_LABEL.sub(r"\g<label>：", _MARKS.sub("", line), count=1) for line in lines)
     return "\n".join(map(strip_emphasis, labelled))

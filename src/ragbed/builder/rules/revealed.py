@@ -1,4 +1,4 @@
-"""Check whether a question reveals its answer in another form, e.g. as a regnal year, two dates or a known count."""
+"""Check whether a question reveals its answer in another notation, as a time span or as a well-known number."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _OTHER_YEAR: dict[Lang, re.Pattern[str]] = {
         rf"|(?:{_ENGLISH_ERAS})[^,;()“”]{{0,20}}, (?:that is, )?{BLANK}|{_ROMAN}"
     ),
 }
-# Well-known numbers, with the words that reveal them.
+# Well-known numbers, with the words in a question that give them away.
 _KNOWN: dict[int, str] = {
     7: "days? (?:of|in) (?:the|a|every) week|一周[^，。]{0,3}每一?天",
     12: "(?:each|every|per) (?:calendar )?month|months (?:of|in) (?:the|a) year|signs of the zodiac|生肖|每个?月一"
@@ -59,7 +59,7 @@ _NO_YEAR = (2023, 2024)  # a common year and a leap year, for dates without a ye
 
 
 def is_revealed(question: str, answer: str, lang: Lang) -> bool:
-    """Check whether a question states its answer in another notation, makes it computable or asks for a known number.
+    """Check whether a question gives away its answer: in another notation, as a time span or as a well-known number.
 
     Args:
         question: The question, with or without a blank.
@@ -80,7 +80,10 @@ def is_revealed(question: str, answer: str, lang: Lang) -> bool:
 
 
 def _durations(text: str, lang: Lang) -> Iterator[Decimal]:
-    """Yield the time spans between a text's dates (in days to years) and between its times (in minutes and hours)."""
+    """Yield the time spans between the dates in a text, and between its times of day.
+
+    Spans between dates are in days, weeks, months and years; spans between times of day are in minutes and hours.
+    """
     found = FoldedResponse(fold(text, lang)).dates
     parts = list(dict.fromkeys((one.year, one.month, one.day) for one in found if one.month and one.day))[:_MAX_DATES]
     for assumed in _NO_YEAR:

@@ -84,7 +84,7 @@ def _is_part_of_number(answer: str, before: str, after: str) -> bool:
 
 
 def _is_part_of_measure(answer: str, before: str, after: str) -> bool:
-    """Check whether a value also has a part in a smaller or larger unit, e.g. "4 h 09 min", 4小时9分, "6 ft 2 in"."""
+    """Check whether a value is part of a measurement in several units, e.g. "4 h 09 min", 4小时9分, "6 ft 2 in"."""
     lang: Lang = "zh" if _HAN.search(answer) else "en"
     if not _NUMBER[lang].match(answer.lower()) or _DATE.search(answer):
         return False

@@ -51,8 +51,8 @@ class _LocalSearchEngine:
             if url in seen:
                 continue
             seen.add(url)
-            # Near-duplicates come last. Otherwise, copies of a press release could take all ten positions, although a
-            # pool contains each text only once.
+            # Near-duplicates come last. Otherwise, copies of one press release could take all ten positions, and a pool
+            # would keep only one of them.
             (first if texts.keep(text) else copies).append(SearchResult(url, title, _snippet(text, terms), date))
             if len(first) >= query.count:
                 break

@@ -47,7 +47,7 @@ async def open_archive(source: ArticleSource, documents: DocumentFetcher) -> Asy
 
 
 class _Decompressed(gzip.GzipFile):
-    """A reader for compressed archives, because warcio reads only one record if an archive is compressed as a whole."""
+    """A reader that decompresses archives, because warcio reads only one record of an archive compressed as a whole."""
 
     def read(self, size: int | None = -1) -> bytes:
         """Return the next bytes, but never raise EOFError, which warcio would treat as the end of the file."""

@@ -53,7 +53,7 @@ class Extracting(Protocol):
 
 @dataclass(frozen=True)
 class DocumentFetcher:
-    """Fetches and reads up to `at_once` documents concurrently; at any time, most of them are waiting for a host."""
+    """Fetches and reads up to `at_once` documents concurrently, because most of the time is spent waiting for hosts."""
 
     fetcher: Fetcher
     extractor: Extracting

@@ -33,7 +33,7 @@ _OUTCOMES: dict[type[Exception], FetchOutcome] = {
 _REASONS: dict[FetchOutcome, str] = {
     "timeout": "the server did not respond in time",
     "tls": "no trusted TLS connection could be established",
-    "address": "the URL cannot be requested",
+    "address": "the URL cannot be fetched",
 }
 
 
@@ -116,7 +116,7 @@ class Client:
         except (aiohttp.ClientError, TimeoutError) as error:
             raise _failure(error) from error
         except ValueError as error:  # invalid host names, e.g. with labels of 64 characters
-            raise FetchFailed("address", f"the URL cannot be requested ({error})") from error
+            raise FetchFailed("address", f"the URL cannot be fetched ({error})") from error
 
     def postpone(self, url: URL, pause_s: float) -> None:
         """Delay the next request to a URL's host."""

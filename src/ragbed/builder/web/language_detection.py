@@ -38,7 +38,7 @@ _ENGLISH = _words(
     " where whether which while who whose why winning with within without working worth would written wrote year"
     " years you your"
 )
-# English words that also occur in other languages: "by" is Danish, "is", "of" and "had" are Dutch, "to" and "on" are
+# English words that also occur in other languages: "by" in Danish; "is", "of" and "had" in Dutch; "to" and "on" in
 # Polish.
 _SHARED = _words("a an are as at be been but by for had has have her if in is it my of on or per to was we will won")
 # Words that are common in related languages but do not occur in English.

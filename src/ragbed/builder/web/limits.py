@@ -1,4 +1,4 @@
-"""Limits, failures and required libraries for fetching pages."""
+"""Limits, error types and library checks for fetching pages."""
 
 from __future__ import annotations
 

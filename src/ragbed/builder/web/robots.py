@@ -38,7 +38,7 @@ _UNREACHED = frozenset({"address", "private", "dns", "connect", "tls"})
 
 @dataclass(frozen=True)
 class _Rules:
-    """A host's rules. If there is neither a parser nor a problem, every URL is allowed."""
+    """A host's robots.txt rules. If both `parser` and `problem` are None, every URL is allowed."""
 
     valid_until: float
     parser: Protego | None = None

@@ -246,7 +246,7 @@ class _Reader:
         return self._next_record()
 
     def _check_path(self, path: str, allowed: re.Pattern[str]) -> str:
-        """Reject a path that an exported run never contains; a cassette may come from an untrusted source."""
+        """Reject paths that cannot occur in an exported run, because a cassette may come from an untrusted source."""
         if not allowed.fullmatch(path):
             raise self._error(f"the path {path!r} is not allowed in a cassette")
         return path

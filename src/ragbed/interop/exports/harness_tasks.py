@@ -47,7 +47,7 @@ from ragbed.interop.harnesses.lm_eval import load_frozen
 def load(part, condition="", **_):
     return load_frozen(Path(__file__).parent, part, condition)
 '''
-# The scores that the harnesses average.
+# Names of the scores that Inspect AI and lm-evaluation-harness average over cases.
 METRICS = (
     *("correct", "refused", "flagged", "misled"),
     *("paper.correct", "paper.refused", "paper.flagged", "code.correct", "code.refused", "code.flagged"),

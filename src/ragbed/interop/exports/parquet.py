@@ -48,7 +48,8 @@ def case_row(case: Case) -> dict[str, object]:
 
 
 def _row(fields: dict[str, object], case: Case) -> dict[str, object]:
-    # All rows are feasible cases that have been stored, so fields about infeasibility and requests are left out.
+    # Rows contain only feasible cases and are not sent to a model, so the fields for infeasible cases and for requests
+    # are omitted.
     kept = {name: value for name, value in fields.items() if name not in ("feasible", "reason", "tools")}
     return kept | {"prompt": prompt_hash(case.messages)}
 

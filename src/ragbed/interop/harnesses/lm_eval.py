@@ -1,4 +1,4 @@
-"""Functions to which the task files for lm-evaluation-harness refer by name."""
+"""Functions that the task files for lm-evaluation-harness reference by name."""
 
 from __future__ import annotations
 

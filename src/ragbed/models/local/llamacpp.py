@@ -166,7 +166,7 @@ class LlamaModel:
             async with self._session.post(f"{engine.url}/{path}", data=body, headers=headers) as response:
                 content = await response.read()
         except aiohttp.ClientError as error:
-            await asyncio.sleep(0.1)  # wait until the process has exited, because it closes its connections first
+            await asyncio.sleep(0.1)  # the process closes its connections first, so give it time to exit
             reason = str(error) if engine.is_running else engine.last_words()
             raise Failure("server", f"llama.cpp stopped: {reason}") from None
         if response.status != 200:

@@ -158,16 +158,16 @@ def parse_message(content: bytes, *, with_tools: bool = False) -> Completion:
     usage = read_usage(message.usage)
     stop = message.stop_reason if isinstance(message.stop_reason, str) else None
     if stop == "refusal":
-        raise Failure("filter", "the model refused to respond (stop_reason refusal)", usage=usage)
+        raise Failure("filter", "the model refused to respond (stop_reason: refusal)", usage=usage)
     texts = [block.text or "" for block in message.content if block.type == "text"]
     if not all(isinstance(text, str) for text in texts):
         raise Failure("protocol", "the response contains a text block whose text is not a string", again=True)
     thoughts = [block.thinking for block in message.content if block.type == "thinking"]
     is_redacted = any(block.type == "redacted_thinking" for block in message.content)
-    # A response without text is valid if it ends normally and has no thoughts, or if it is truncated while thinking.
+    # A response without text is valid if it ends normally without any thinking, or if it is truncated during thinking.
     calls = _read_calls(message.content) if with_tools and stop not in _ENDED_EARLY else ()
     if not texts and not calls and (stop not in _ENDED_EARLY and (stop != "end_turn" or any(thoughts) or is_redacted)):
-        problem = f"the response contains no text (stop_reason {stop})"
+        problem = f"the response contains no text (stop_reason: {stop})"
         raise Failure("empty", problem, again=stop != "tool_use", usage=usage)
     thought = "\n".join(thought for thought in thoughts if isinstance(thought, str)) or None
     served = read_served(model=message.model, id=message.id)

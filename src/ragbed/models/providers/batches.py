@@ -42,7 +42,7 @@ class RemoteBatch(NamedTuple):
     done: int = 0
     total: int = 0
     problem: str | None = None
-    is_gone: bool = False  # whether the provider no longer knows the batch
+    is_gone: bool = False  # whether the batch no longer exists on the provider's side
     files: tuple[str, ...] = ()  # IDs or URLs of the result files
 
 

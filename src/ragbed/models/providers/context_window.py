@@ -13,7 +13,7 @@ from ragbed.text import estimate_tokens
 # Names of the context length field in model lists: vLLM and SGLang use the first name, OpenRouter and Together the
 # second, Groq the third, and Mistral the fourth.
 _REPORTED = ("max_model_len", "context_length", "context_window", "max_context_length")
-_PER_MESSAGE = 16  # maximum number of tokens that a chat template adds per message, and once more per prompt
+_PER_MESSAGE = 16  # maximum number of tokens that a chat template adds to each message, and to the prompt as a whole
 
 
 def reported_context(entry: Mapping[str, object], props: Mapping[str, object]) -> int | None:

@@ -122,7 +122,7 @@ class HttpModel(ABC):
         rejected: set[bytes] = set()
 
         async def renew(failure: Failure) -> bytes | None:
-            """Return a changed body if this call's or another call's failure shows what to change, otherwise None."""
+            """Return an adjusted body if this or another failed call shows which change is needed, otherwise None."""
             nonlocal sent, leads
             if failure.kind in REJECTED:
                 rejected.add(sent)
@@ -228,7 +228,10 @@ class HttpModel(ABC):
 
 
 def _header_secrets(headers: Mapping[str, str]) -> list[ApiKey]:
-    """Return header values as secrets. Values of headers without a secret-like name are hidden only in messages."""
+    """Wrap header values in `ApiKey` objects, which hide them.
+
+    The value of a header whose name does not suggest a secret is hidden only in error messages.
+    """
     return [ApiKey(value, in_messages_only=not _SECRET_HEADER.search(name)) for name, value in headers.items()]
 
 

@@ -119,7 +119,7 @@ class OpenAIModel(HttpModel):
         """Return a hash of the model metadata reported by the servers; servers without metadata are ignored."""
         found = await asyncio.gather(*map(self._describe, self._bases))
         if all(found) and self._service.key is None:
-            self._transport.probe.open()  # no probe is needed: the server knows the model
+            self._transport.probe.open()  # allow concurrent calls at once: all servers list the model without a key
         return ";".join(sorted(set(found) - {""}))
 
     async def _describe(self, base: URL) -> str:
@@ -136,7 +136,7 @@ class OpenAIModel(HttpModel):
         return hashlib.sha256(canonical(fields)).hexdigest()[:16] if fields else ""
 
     async def _learn_context(self, base: URL, entry: dict[str, Any]) -> None:
-        """Use the server's tokenizer, if available. Use its context length unless the user has set a context length."""
+        """Use the server's tokenizer, if available, and its context length unless the user has set one."""
         is_llama = entry.get("owned_by") == "llamacpp"
         props = _read_object(await self._transport.look_up(base.with_path("/props")) if is_llama else None)
         context = reported_context(entry, props)

@@ -11,23 +11,23 @@ from __future__ import annotations
 # seconds.
 _CUT = 0.96
 # Initial relative growth of the rate per second. If the server's limit does not change, the rate reaches the limit
-# every four seconds, and one or two calls are refused: about 1% of the calls at 50 calls per second. Lower rates grow
-# by 1/2,500 per call, so that refusals are equally rare.
+# every four seconds, and one or two calls are refused: about 1% of the calls at 50 calls per second. Below 25 calls
+# per second, the rate grows by 1/2,500 per call instead, so that refusals are equally rare.
 _GROW, _GROW_CALLS = 0.01, 2500
-# The growth doubles every time this many seconds pass without a refusal, so that the request rate is ten times as high
-# 18 s after a limit is lifted.
+# The relative growth doubles every time this many seconds pass without a refusal. The request rate therefore increases
+# tenfold within 18 s after a limit is lifted.
 _DOUBLE_S = 3.0
 _MAX_GROW = 0.5
-# Relative growth of the rate per second while the rate is below half of its level before the refusals.
+# Relative growth of the rate per second while the rate is less than half of what it was before the refusals.
 _CATCH_UP = 1.0
-# After each further refusal, the stored rate from before the refusals is multiplied by this factor.
+# The rate before the refusals is stored, and is multiplied by this factor after each further refusal.
 _FORGET = 0.8
 # Minimum rate, in calls per second. It applies even if all calls are refused, so that the server's recovery is
 # detected.
 _MIN_RATE = 1.0
 # A limit that exceeds the actual rate by more than this factor has no effect, so it is removed.
 _LOOSE = 4.0
-# Maximum number of refusals in the counting period that may be due to chance.
+# Up to this many refusals in the counting period are attributed to chance.
 _CHANCE = 1
 # Refusals within this many seconds count as one, because the refused calls were sent before the rate was reduced.
 _SAME_REFUSAL_S = 0.5

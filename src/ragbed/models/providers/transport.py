@@ -30,7 +30,8 @@ _PARK_S = 2.0
 # Maximum number of parked cases, as a multiple of the concurrency. The number is limited, because after a crash,
 # parked cases count as sent.
 _MAX_PARKED = 8
-# Safety margin in seconds, because timers may fire early and no call may be sent before the time set by the server.
+# Safety margin in seconds, because timers can fire early and calls must not be sent before the time set by the
+# server.
 _MARGIN_S = 0.01
 
 
@@ -99,7 +100,7 @@ class Transport:
 
     @property
     def parked(self) -> int:
-        """The number of parked cases, up to a maximum; the rest count as running, so that no new cases start."""
+        """The number of parked cases, up to a maximum; further cases count as running, so that no new cases start."""
         return min(self._parked, _MAX_PARKED * self._pacer.most)
 
     async def post(
@@ -148,7 +149,7 @@ class Transport:
                 return replace(completion, latency_s=latency_s, attempts=attempt, usage=_total(completion, usage))
 
     async def look_up(self, url: URL, body: bytes | None = None) -> bytes | None:
-        """Return the body of a metadata response, or None if the request fails. If a body is given, post it."""
+        """Request metadata (with POST if a body is given), and return the response body, or None if this fails."""
         limits = self._limits(_LOOK_UP_S)
         try:
             response = await self._servers[url.origin()].send(url, self._headers(), body, limits)

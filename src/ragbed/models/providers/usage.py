@@ -7,7 +7,7 @@ from typing import Any, TypeAlias, TypeGuard
 
 _COST_UNITS = 10**12  # cost units per dollar
 _MAX_DOLLARS = 1_000_000
-_Path: TypeAlias = tuple[str, str | None]  # name of a field and, if the count is nested, of the inner field
+_Path: TypeAlias = tuple[str, str | None]  # field name, and the name of the inner field if the count is nested
 # The fields that may contain each count, in the order in which they are tried.
 _FIELDS: dict[str, tuple[_Path, ...]] = {
     "in": (("prompt_tokens", None), ("input_tokens", None)),
@@ -72,7 +72,7 @@ def _is_count(value: object) -> TypeGuard[int]:
 
 
 def _read_cost(value: object) -> int | None:
-    """Convert a cost in dollars exactly to integer units, using the decimal number that the server sent."""
+    """Convert a cost in dollars to integer units, using the exact decimal number that the server sent."""
     if type(value) not in (int, float) or not 0 <= value <= _MAX_DOLLARS:  # type: ignore[operator]
         return None
     return round(Decimal(repr(value)) * _COST_UNITS)

@@ -159,7 +159,7 @@ class _Packer:
         self._waiting: list[tuple[object, ...]] = []
 
     def take(self, group: _Group) -> bool:
-        """Add a question; return False if this completed a block that exceeded the size limit and was omitted."""
+        """Add a question; return False if it completed a block that was omitted because of the size limit."""
         if not group.trials:
             return True
         head = group.heads[0]

@@ -1,4 +1,4 @@
-"""Engines, which run long tasks on this machine or on a cluster and produce byte-identical results.
+"""Engines that run long tasks on this machine or on a cluster. All engines produce byte-identical results.
 
 To add an engine, write a module with a class that has the methods of `Engine`, and add it to ENGINES.
 """

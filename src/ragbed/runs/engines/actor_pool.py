@@ -29,7 +29,7 @@ _MAX_MESSAGE = 300  # maximum number of characters shown from a Ray message
 
 @dataclass(eq=False)
 class _Member:
-    """A worker in the pool; `room` is 0 until the worker is ready, and `ends` counts deaths since the last result."""
+    """A pool worker; `room` is 0 until the worker is ready, and `ends` counts its exits since the last result."""
 
     actor: Any
     room: int = 0
@@ -125,7 +125,7 @@ class ActorPool:
 
     @property
     def spare(self) -> int:
-        """The number of jobs in `room` that are queued rather than running, summed over all workers."""
+        """The part of `room` reserved for jobs that are queued rather than running, summed over all workers."""
         return sum(member.spare for member in self._members)
 
     async def begin(self) -> str:
@@ -202,7 +202,7 @@ class ActorPool:
                     self._notify()
             raise RagbedError(
                 f"a worker exited {_MAX_ENDS} times without completing a job: {_brief(last)}. The usual cause "
-                "is too little memory: use fewer `replicas`, a smaller model or larger nodes. All results so "
+                "is insufficient memory: use fewer `replicas`, a smaller model or larger nodes. All results so "
                 "far are stored; rerun the same command to resume."
             )
         except RagbedError as error:
@@ -301,7 +301,7 @@ def explain_start_failure(error: Exception) -> str:
 
 
 def _brief(error: Exception) -> str:
-    """Shorten Ray's message to one line, or explain it if Ray reports a killed process only as a lost connection."""
+    """Shorten Ray's message to one line, or replace it if it describes a killed process only as a lost connection."""
     message = " ".join(str(error).split())
     if "Socket closed" in message or "unavailable" in message or "unexpectedly" in message:
         return "its process was killed, or its node has left the cluster"

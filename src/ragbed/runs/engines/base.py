@@ -26,7 +26,7 @@ class Worker(Protocol[Job_contra, Result_co]):
 
     @property
     def spare(self) -> int:
-        """The number of jobs in `room` that are queued, so that the worker stays busy while results are sent."""
+        """The part of `room` reserved for queued jobs, which keep the worker busy while results are sent."""
 
     async def begin(self) -> str:
         """Prepare the worker and return its identity, which must be the same for all workers in a pool."""
@@ -69,7 +69,7 @@ class Engine(Protocol):
         """
 
     def staff(self, make: Callable[[int], Worker[Job, Result]]) -> Worker[Job, Result]:
-        """Return a worker that represents all workers; `make` creates one of them, given a number of cores.
+        """Return a worker, or a pool that acts as one; `make` creates each worker, given a number of cores.
 
         If a worker dies, another one repeats its jobs, so jobs must be idempotent.
         """

@@ -50,7 +50,7 @@ class ModelWorker:
 
     @property
     def room(self) -> int:
-        """The model's concurrency plus the number of parked cases."""
+        """The model's concurrency plus the number of cases paused at the server's request."""
         return self._model.concurrency + getattr(self._model, "parked", 0)
 
     async def begin(self) -> str:

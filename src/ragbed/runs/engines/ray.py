@@ -32,7 +32,7 @@ from ragbed.runs.engines.model_replicas import ModelWorker, ReplicatedModel, sha
 
 INSTALL = "pip install 'ragbed[ray]'"
 _AHEAD = 3  # maximum number of running and queued jobs per core
-_RETRIES = 20  # maximum number of retries of a job whose workers die; after that, the job is the likely cause
+_RETRIES = 20  # maximum number of retries if a job's worker dies; after that, the job itself is the likely cause
 _CONNECT_S = 5.0
 _OWN = "local"  # Ray's address for a new cluster
 _RUNNING = "auto"  # Ray's address for the cluster that `ray start` started on this machine
@@ -174,7 +174,7 @@ def _import_ray() -> Any:
         import ray.exceptions
     except ModuleNotFoundError:
         raise UsageError(f"engine=ray requires ray, which is not installed: {INSTALL}") from None
-    # Ray reports dead workers on stdout, where the messages would break --json; ragbed reports dead workers itself.
+    # Ray reports dead workers on stdout, which would corrupt the --json output; ragbed reports dead workers itself.
     ray._private.worker.print_to_stdstream = lambda *_, **__: None
     return ray
 

@@ -18,8 +18,8 @@ from ragbed.errors import RagbedError
 from ragbed.runs.engines.base import Worker
 
 _GATHER_S = 0.005  # seconds to wait for more results after the first, because results often arrive in bursts
-# If jobs are queued, wait up to this many seconds for more results, or until half as many results as queued jobs have
-# arrived.
+# If jobs are queued, wait for more results until their number reaches half the number of queued jobs, but no longer
+# than this many seconds.
 _GATHER_SPARE_S = 0.5
 _QUIET_S = 20.0  # seconds without a result after which a worker reports its unfinished jobs
 

@@ -19,7 +19,7 @@ from ragbed.scoring.robust.patterns import lazy, words
 _ASKING = (
     r"(?:who|whose|whom|what|when|where|which|how|(?:on|in|at|from|by|to|under) (?:what|which|whose)|according to)\b"
 )
-# Separators between the sub-questions of a folded question.
+# Separators between the sub-questions of a normalised question.
 BREAK = {"en": lazy(rf",? and (?={_ASKING})|[,;] (?={_ASKING})"), "zh": lazy("[,;](?:以及|和|还有)?")}
 _WORD = lazy(r"[\u4e00-\u9fff]|[a-z]{3,}|[0-9]+")
 _AND = {"en": lazy(r",? and (?:the )?|, (?:the )?"), "zh": lazy("以及|[、和与及跟]")}

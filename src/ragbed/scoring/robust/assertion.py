@@ -164,7 +164,10 @@ def is_plain(terms: Terms) -> bool:
 
 
 def judge_mention(text: str, terms: Terms, mention: Mention, same: Sequence[Mention], rivals: Sequence[Mention]) -> str:
-    """Return the status of a mention: asserted, denied, wrong, quoted (as wrong), alternative or term (of a sum).
+    """Return the status of a mention: `asserted`, `denied`, `wrong`, `quoted`, `alternative` or `term`.
+
+    A `quoted` mention is attributed to the documents and then contradicted or replaced. A `term` is a number in a
+    calculation, but not its result.
 
     Args:
         text: The folded response.

@@ -100,7 +100,7 @@ def _quantities(slot: GoldSlot, asked: Asked, response: FoldedResponse) -> Itera
     units = {wanted.unit for wanted in slot.quantities}
     for found in response.quantities:
         written = response.text[found.start : found.end]
-        # In phrases such as 一条, 一 is treated as an article unless the answer has the same unit.
+        # In phrases such as 一条, 一 is treated as an article unless the gold answer has the same measure word.
         is_article = written[:1] == "一" and len(written) == 2 and found.unit not in units
         is_answer = found.value in values and (found.start, found.end) not in response.partial
         if is_answer or is_article or written in asked.text:
@@ -165,7 +165,7 @@ def _names_in_documents(response: FoldedResponse, asked: Asked, answers: set[str
                 yield Mention(start, start + len(name), "name")
 
 
-@lru_cache(maxsize=1024)  # Many cases for a question use the same documents.
+@lru_cache(maxsize=1024)  # Cases for the same question often share documents.
 def _titles_and_names(document: str) -> tuple[str, ...]:
     if "·" not in document and "《" not in document:  # skip the slower pattern search
         return ()

@@ -199,7 +199,7 @@ def _read(match: re.Match[str]) -> Date | None:
     day = _DAYS.get(day_text) or _read_number(day_text.rstrip("stndrh")) if day_text else None
     if (month is not None and not 1 <= month <= 12) or (day is not None and not 1 <= day <= 31):
         return None
-    is_no_year = year_text and year is None  # whether the words after the day are not a year
+    is_no_year = year_text and year is None  # whether the text that matched the year pattern is not a valid year
     return Date(year, month, day, match.start(), match.start("year") if is_no_year else match.end())
 
 

@@ -103,7 +103,7 @@ def prepare(
 def _read_answers(
     question: str, answer: Answer, fake: Answer | None, lang: Lang
 ) -> tuple[Gold, str, frozenset[object]]:
-    """Return the prepared answers (rivals are not set yet), the folded question, and all forms of the answers."""
+    """Return the prepared answers, the folded question and all answer forms, ignoring other values in documents."""
     folded = fold_question(question, lang)
     slots = tuple(_slot(aliases, folded, lang) for aliases in answer)
     fakes = tuple(_slot(aliases, folded, lang) for aliases in fake or ())
@@ -204,6 +204,6 @@ def _as_quantities(alias: str, folded: str, terms: Terms) -> list[Quantity]:
 
 
 def _may_be_followed_by(quantity: Quantity, rest: str) -> bool:
-    if rest and rest[0] >= "\u4e00":  # e.g. 39730名员工, with a measure word and its noun
+    if rest and rest[0] >= "\u4e00":  # a noun follows the measure word, e.g. 员工 in 39730名员工
         return quantity.unit in _COUNTED and len(rest) <= 4
     return not rest or (quantity.unit in LOOSE and re.fullmatch(r"(?: [a-z]+){1,3}", rest) is not None)

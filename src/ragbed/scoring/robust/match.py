@@ -37,7 +37,8 @@ _APPROXIMATE = words("about around roughly approximately approx nearly almost so
 _ROUNDED_DIGITS = range(3, 16)  # allowed numbers of significant digits in a rounded number; fewer are too imprecise
 _LOOSEST = 2
 _MIN_ROUNDED = 1000  # smallest gold number that a response may round
-_YEAR_TO_DAY = re.compile(r", ?(?:on (?:the )?)?| on (?:the )?")  # text between a year and a day of that year
+# Matches the text between a year and the day that follows it, as in 'in 1985, on May 3'.
+_YEAR_TO_DAY = re.compile(r", ?(?:on (?:the )?)?| on (?:the )?")
 _SAME_YEAR_BEFORE = re.compile(r"(?:同|当|该)年的?$|\b(?:that|the same) (?:same )?year,? (?:on )?$")
 _SAME_YEAR_AFTER = re.compile(r",? (?:of |in )?(?:that|the same) (?:same )?year\b")
 # Matches the end of a sentence, or words that refer to a year other than the last one named.
@@ -244,7 +245,7 @@ def _quantities(slot: GoldSlot, gold: Gold, response: FoldedResponse) -> Iterato
 
 
 def _is_rounded(found: Quantity, wanted: set[tuple[Decimal, str]], gold: Gold, response: FoldedResponse) -> bool:
-    """Return whether a number is marked as approximate and equals an expected one rounded to at least three digits."""
+    """Return whether a number is marked as approximate and equals an expected number rounded to at least 3 digits."""
     about = _APPROXIMATELY.search(response.text, max(0, found.start - 16), found.start)
     digits = len(found.value.normalize().as_tuple().digits) if about else 0
     if about is None or digits not in _ROUNDED_DIGITS:

@@ -1,4 +1,4 @@
-"""Linear models that decide what a response gives as its answer, and whether it refuses or flags an error.
+"""Linear models that identify a response's answer and decide whether the response refuses or flags an error.
 
 The weights of the features (`features.py`) are in `weights/{en,zh}.json.gz`. `python -m benches scorer_train` fits them
 to labelled responses; none of the files depends on the machine that scores.
@@ -96,7 +96,7 @@ def _score_sentence(sentence: Sequence[Token], lang: Lang) -> tuple[float, float
 
 
 def sentence_length(sentence: Sequence[Token]) -> float:
-    """Return the number by which a sentence's scores are divided to normalise them."""
+    """Return the divisor that normalises a sentence's scores: the square root of its length in tokens."""
     return math.sqrt(max(1, len(sentence)))
 
 
@@ -127,7 +127,7 @@ def pool(scores: Sequence[float]) -> float:
 
 
 def weigh_candidates(tokens: Sequence[Token], lang: Lang) -> dict[str, float]:
-    """Return the probability that the response gives each of its candidates as its answer."""
+    """Return, for each candidate, the probability that the response gives it as the answer."""
     weights = load_weights(lang)
     get = weights.mention.get
     scored = [

@@ -1,4 +1,4 @@
-"""Build patterns for answers other than dates and quantities: phrases, scores, yes or no, and names."""
+"""Build patterns for answers other than dates and quantities: phrases, scores, yes/no answers and names."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LAST_WORD = lazy(r"(?:^|[ -])([a-z]{3,})(?<!ss)$")
 _NO_PLURAL = words("arm custom draw force good mean new saving spectacle wood")
 _ONLY_HAN = lazy("[\u4e00-\u9fff]+")
 _MIN_PHRASE_ZH = 6  # Chinese phrases with at least this many characters also match with gaps between the characters
-_LONGEST = 15  # maximum number of digits in a number that is also matched if written in words
+_LONGEST = 15  # numbers with up to this many digits are also matched when written in words
 _MAX_STEMS = 5  # maximum number of stems in a phrase; the search time grows exponentially with this number
 _NOT_NEGATED = r"(?!(?:not|no|never|without)\b|[a-z]+n't)"
 _NEGATION = lazy(r"\b(?:not|no|never|without|nor|neither)\b|n't|[不未非没无]")

@@ -32,9 +32,10 @@ _PREFIXES = words(
     "new north south east west old fort port mount upper lower great little grand royal central san santa st"
 )
 _NAMING = frozenset("是为叫由给")
-# Matches a character that directly follows a name, ends the clause and is not a particle.
+# Matches a Chinese character at the end of a clause unless it is a particle or a similar word. Directly after a name,
+# such a character may belong to the name.
 _LAST_CHARACTER = lazy("[\u4e00-\u9fff](?<![的了吧呢啊吗等说着过队和与])(?=[,。;!\n]|$)")
-# Matches a common third character of a name before a verb or a particle, e.g. 国 in 王建国写的.
+# Matches a common third character of a Chinese name if a verb or a particle follows, e.g. 国 in 王建国写的.
 _THIRD_CHARACTER = lazy(
     "[国华伟芳娜敏静丽强磊洋艳杰娟涛霞英斌玲梅辉鹏波兰峰健俊凯婷雪琳倩莹颖燕萍宇浩轩涵怡欣佳豪博瑞琴洁云]"
     "(?=写|著|编写|出版|获|夺|赢|担任|出任|当选|执导|导演|创作|创办|创立|设计|发现|发明|提出|击败|战胜|的|是)"

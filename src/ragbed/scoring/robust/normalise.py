@@ -34,7 +34,7 @@ _ALIKE = {
     # characters.
     "\u2072": "^2",
     "\u2073": "^3",
-    # Letters whose stroke Unicode does not treat as an accent.
+    # Letters that Unicode normalisation does not decompose into a base letter and an accent.
     "ø": "o",
     "ł": "l",
     "đ": "d",
@@ -81,7 +81,7 @@ def fold(text: str, lang: Lang) -> str:
 
 
 def _mark_exponents(text: str) -> str:
-    """Replace ² and ³ with unassigned characters after numbers (10²), but not after units (km²)."""
+    """Replace ² and ³ after numbers (10²), but not after units (km²), with unassigned characters."""
     if "²" not in text and "³" not in text:
         return text
     return _EXPONENT.sub(lambda match: match[0].translate(_EXPONENT_SIGNS), text)

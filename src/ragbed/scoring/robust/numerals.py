@@ -105,7 +105,7 @@ def _english_whole(words: list[str]) -> Decimal | None:
 
 
 def year_in_words(words: str) -> int | None:
-    """Return the year written as e.g. 'nineteen eighty-nine', or None for numbers such as 'two thousand seventeen'."""
+    """Return the year for words such as 'nineteen eighty-nine', or None for words such as 'two thousand seventeen'."""
     tokens = [token for token in re.split(r"[ -]+", words) if token]
     if len(tokens) < 2 or tokens[0] not in {"seventeen", "eighteen", "nineteen", "twenty"}:
         return None

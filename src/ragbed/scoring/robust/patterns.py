@@ -6,8 +6,8 @@ import re
 import sys
 from typing import Any, TypeAlias, cast
 
-# The Latin words and the characters in a folded text. A search is skipped if none of its words is in this set, so that
-# one pass over the text replaces a dozen passes.
+# The Latin words and the individual characters in a folded text. A search is skipped if none of its words is in this
+# set, so that one pass over the text replaces a dozen passes.
 Terms: TypeAlias = frozenset[str]
 
 _WORD = re.compile(r"[a-z'][a-z']+")
@@ -18,7 +18,7 @@ _QUANTIFIERS = frozenset("?*+{")
 
 
 def terms_of(text: str) -> Terms:
-    """Return the Latin words and the characters in a folded text."""
+    """Return the Latin words and the individual characters in a folded text."""
     return frozenset([*text, *(text.translate(_NO_LETTER).split() if text.isascii() else _WORD.findall(text))])
 
 
@@ -38,7 +38,7 @@ def alternatives(options: list[str]) -> str:
     for option in options:
         if option[:1].isalpha() and option[1:2] not in _QUANTIFIERS:
             groups[-1].setdefault(option[0], []).append(option[1:])
-        else:  # Options that do not start with a fixed letter keep their position.
+        else:  # Alternatives without a fixed first letter cannot be grouped, so they keep their position.
             groups += [{option: []}, {}]
     found = []
     for group in groups:

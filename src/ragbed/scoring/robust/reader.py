@@ -91,7 +91,7 @@ class ResponseReader:
         return "zh" if han and _MIN_SHARE_ZH * han >= length else "en" if length > han + own else self.gold.lang
 
     def _extends_answer(self, rival: Mention) -> bool:
-        """Return whether another candidate only continues the answer, as in 'iPhone 14 Pro' or 'Munich, Germany'."""
+        """Return whether another candidate merely extends the answer, as in 'iPhone 14 Pro' or 'Munich, Germany'."""
         asks_for_place = _PLACE.search(self.asked.question) is not None
         for mention in self.true[0]:
             first, second = sorted((mention[:2], rival[:2]))
@@ -102,7 +102,7 @@ class ResponseReader:
         return False
 
     def status(self, mention: Mention, same: Sequence[Mention], others: Sequence[Mention]) -> str:
-        """Return a mention's status, e.g. asserted, denied or called wrong, based on the words around the mention."""
+        """Return the status of a mention, e.g. asserted, denied or marked as wrong, based on the surrounding words."""
         if self._is_plain:
             return "asserted"
         if mention not in self._statuses:
@@ -123,7 +123,7 @@ class ResponseReader:
         return kept
 
     def _excludes(self, mention: Mention, same: Sequence[Mention]) -> str:
-        """Return why a mention does not name the answer, or an empty string if it does."""
+        """Return the reason why a mention does not name the answer, or an empty string if it does."""
         if only_negates(self.text, mention):
             return "denied"
         if mention.rule.startswith("number"):

@@ -1,4 +1,4 @@
-"""Units, counting words and number scales with their spellings."""
+"""Units, measure words and number scales, with their spellings."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ _ABOUT = lazy(
     r"(?=[0-9$€£¥a-z零一二两三四五六七八九十])"
 )
 _MIN_CENTURY = 12  # earliest century with a variant such as '1100s'; '100s' and '1000s' can also be indefinite numbers
-_MAX_RANGE = 64  # maximum number of characters in an alias that is searched for a range; longer aliases take too long
+_MAX_RANGE = 64  # aliases with more characters are not searched for a range, because the search would take too long
 _CENTURY = lazy(r"^(?:the )?([0-9]{1,2})(?:st|nd|rd|th) century$")
 _RANGE = lazy(r"^([^至到~-]*[0-9][^至到~-]*?) ?(?:至|到|~|-|–|—| to ) ?([^至到~-]*[0-9][^至到~-]*)$")
 _RANGE_FORMATS = ("{}至{}", "{}到{}", "{}-{}", "{}~{}", "{} to {}", "between {} and {}")

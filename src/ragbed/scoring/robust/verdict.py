@@ -1,4 +1,4 @@
-"""Decide the verdict on a response from its asserted answers, refusals and error flags."""
+"""Determine the verdict on a response from its asserted answers, refusals and error flags."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def judge(case: Case, reply: str) -> RobustVerdict:
 
 
 def read_case(case: Case, reply: str) -> ResponseReader:
-    """Return a reader that contains the candidates mentioned in a response to a case."""
+    """Return a reader that finds the candidates mentioned in a response to a case."""
     gold = prepare(case.question, case.answer, case.fake, case.lang, _stated(case))
     trimmed = trim_response(reply)
     response = FoldedResponse(fold(trimmed, case.lang), (trimmed, *(document.text for document in case.documents)))
@@ -158,7 +158,7 @@ def _is_usable(gold: Gold) -> bool:
 
 
 def trim_response(reply: str) -> str:
-    """Return the response with its reasoning replaced by spaces and, if it is very long, without its middle."""
+    """Replace the reasoning in a response with spaces, and remove the middle part of a very long response."""
     if "think" in reply:
         reply = _THOUGHT.sub(lambda match: " " * len(match[0]), reply)
     if len(reply) > MAX_LENGTH:

@@ -123,8 +123,8 @@ def _read_own(folder: Path) -> dict[tuple[Lang, str], str]:
             texts[lang, path.name] = _read_own_text(path)
     if not texts:
         raise UsageError(
-            f"prompt={folder}: the folder contains no instructions. Create at least one of "
-            f"{', '.join(f'en/{name}' for name in _FILES)}, or of the corresponding files in zh/."
+            f"prompt={folder}: the folder contains no instructions. Create at least one of these files "
+            f"or its counterpart in zh/: {', '.join(f'en/{name}' for name in _FILES)}."
         )
     return texts
 

@@ -57,7 +57,7 @@ class SearchCondition(Struct, frozen=True):
     size: int | None = None
 
     def choose(self, item: Item) -> list[Passage]:
-        """Return those of an item's passages that are included in the corpus.
+        """Return the passages of an item that are included in the corpus.
 
         Either a true passage or its edited version is included, never both. If the share of edited passages is not a
         whole number of pairs, the last pairs are left out.
@@ -114,7 +114,7 @@ class SearchCorpus(Corpus):
 
     @cached_property
     def id(self) -> str:
-        """The corpus ID, which ends with the number of passages if the condition specifies that number."""
+        """The corpus ID, which ends with the number of passages if the condition specifies one."""
         own = super().id
         return own if self.condition.size is None else f"{own}-{self.condition.size}"
 

@@ -26,8 +26,8 @@ _MARK = re.compile(r"^[ \t*_#>`]*(SEARCH|ANSWER)[*_]*[ \t]*[:：][*_]*[ \t]*", r
 _UNPARSED = re.compile(r'<tool_call>|<\|tool_call|\[TOOL_CALLS\]|<function=|^\s*\{\s*"name"\s*:\s*"search"')
 _VALID_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _MAX_KEPT = 4_000  # maximum number of characters to store from the arguments of an invalid call
-# Maximum length, in characters, of a search that the next prompt repeats in full. A valid query is shorter, even with
-# all characters escaped.
+# Search requests of up to this many characters are repeated in full in the next prompt. Valid queries are shorter, even
+# with all characters escaped.
 _MAX_RESENT = 10 * MAX_QUERY_CHARS
 
 

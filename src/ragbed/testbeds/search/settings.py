@@ -98,7 +98,7 @@ def _sizes(_: str, value: str) -> tuple[int, ...]:
         part.isascii() and part.isdecimal() and len(part) < 12 and 1 <= int(part) <= _MAX_SIZE for part in parts
     ):
         raise UsageError(
-            f"search=sizes={value}: expected numbers of passages up to {_MAX_SIZE:,}, joined by +, e.g. 1000+10000."
+            f"search=sizes={value}: expected passage counts from 1 to {_MAX_SIZE:,}, joined by +, e.g. 1000+10000."
         )
     return tuple(dict.fromkeys(map(int, parts)))
 

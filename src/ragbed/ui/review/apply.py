@@ -24,7 +24,7 @@ REMOVED, CHANGED = PLACE.with_name("removed.jsonl"), PLACE.with_name("changed.js
 
 
 class Change(Struct, frozen=True):
-    """A change to one point of an item, with the old and the new value."""
+    """A change to one review point of an item, with the old and the new value."""
 
     item: str
     point: str

@@ -36,10 +36,10 @@ class ReviewCounts(Struct, frozen=True, kw_only=True):
 
 
 class RaterAgreement(Struct, frozen=True, kw_only=True):
-    """The agreement between two raters on whether points need changes, with confidence intervals.
+    """The agreement between two raters on whether review points need changes, with confidence intervals.
 
-    `kind` is the type of point, or `item`. Cohen's kappa is undefined if both raters give the same verdict everywhere;
-    Gwet's AC1 is stable even if nearly everything is accepted.
+    `kind` is the type of review point, or `item`. Cohen's kappa is undefined if both raters give the same verdict
+    everywhere; Gwet's AC1 is stable even if nearly everything is accepted.
     """
 
     kind: str
@@ -79,7 +79,7 @@ def _tally(review: ReviewState, name: str) -> ReviewCounts:
 
 
 def concord(review: ReviewState) -> list[RaterAgreement]:
-    """Return the raters' agreement before adjudication, for items and for each type of point that both have decided."""
+    """Return the raters' agreement before adjudication, on items and on each type of review point that both judged."""
     rows: dict[str, list[tuple[int, bool, bool]]] = {}
     for kind, item, first_keeps, second_keeps in _pairs(review):
         rows.setdefault(kind, []).append((item, first_keeps, second_keeps))
@@ -94,7 +94,7 @@ def concord(review: ReviewState) -> list[RaterAgreement]:
 
 
 def _pairs(review: ReviewState) -> Iterator[tuple[str, int, bool, bool]]:
-    """Yield, for each item and each of its points, whether the first and the second rater accepted it."""
+    """Yield the two raters' verdicts on each item and on each of its points, where True means accepted."""
     names = review.raters[:2]
     if review.settings.raters == 1 or len(names) < 2:
         return

@@ -157,7 +157,7 @@ def _set_stance(passage: Passage, name: str, part: int | None) -> Passage:
 
 
 def _find_problem(before: Item, after: Item) -> str | None:
-    """Return why an item can no longer be used, or None if it can."""
+    """Return the reason why an item can no longer be used, or None if it can."""
     stances = [passage.stance for passage in after.passages]
     if "supports" not in stances:
         return "no supporting passage remains"

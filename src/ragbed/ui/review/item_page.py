@@ -1,4 +1,4 @@
-"""The page for one item: its content and origin, the points to decide, and the decisions that the rater may see."""
+"""The page for one item: its content and origin, its review points, and the decisions that the rater may see."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class ShownPassage(Struct, frozen=True, kw_only=True):
 
 
 class ShownPoint(Struct, frozen=True, kw_only=True):
-    """A point with the decisions that the rater may see.
+    """A review point with the decisions that the rater may see.
 
     `counts` is the decision in effect. With two raters, `others` is empty until both are done, and `differs` says
     whether they have an unsettled disagreement.

@@ -1,4 +1,4 @@
-"""The append-only decision log; each line is durable before it is confirmed."""
+"""The append-only decision log; each line is flushed to disk before it is confirmed."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The points on which raters decide, one for each property of an item that can be right or wrong independently.
+"""The review points of an item, one for each property that can be right or wrong independently of the others.
 
-A point has the name of its field, or its own name:
+A review point has the name of its field, or its own name:
 
 | Point | Accepted | Fixed by | Rejected |
 |---|---|---|---|
@@ -46,7 +46,7 @@ _NAMES: dict[Kind, re.Pattern[str]] = {
 
 @dataclass(frozen=True)
 class ReviewPoint:
-    """A point to decide on; `index` identifies the answer part or passage, and `span` identifies the edited span."""
+    """A review point; `index` identifies the answer part or passage, and `span` identifies the edited span."""
 
     name: str
     kind: Kind
@@ -55,7 +55,7 @@ class ReviewPoint:
 
 
 def points_of(item: Item) -> list[ReviewPoint]:
-    """Return an item's points in reading order."""
+    """Return an item's review points in reading order."""
     names: tuple[Kind, ...] = ("question", "searchable", "known")
     points = [ReviewPoint(name, name) for name in names]
     points += [ReviewPoint(f"answer[{part}]", "answer", part) for part in range(len(item.answer))]
@@ -76,7 +76,7 @@ def is_edit(passage: Passage) -> bool:
 
 
 def kind_of_point(name: str) -> Kind:
-    """Return the type of a point."""
+    """Return the type of a review point."""
     return next(kind for kind, pattern in _NAMES.items() if pattern.fullmatch(name))
 
 

@@ -18,7 +18,7 @@ from ragbed.text import storable_name
 from ragbed.ui.review.flags import Flag
 from ragbed.ui.review.points import points_of
 
-MOST_ITEMS = 50_000  # Maximum number of items. People review far fewer, and more would need too much memory.
+MOST_ITEMS = 50_000  # Maximum number of items, which limits memory use. Typical reviews are far smaller.
 _DIGITS = 16
 _DECODER = msgspec.json.Decoder(Item)
 

@@ -18,8 +18,8 @@ from ragbed.ui.review.records import Decided, Line, PointDecision, ReviewSetting
 from ragbed.ui.review.state import ReviewState
 
 LONGEST_NAME = 40
-# Seconds after which another browser window can take a rater's name, unless the current window confirms the name. Open
-# pages do so every few seconds.
+# Seconds after which another browser window can take over a rater's name, unless the current window renews its
+# reservation. Open pages renew it every few seconds.
 SILENCE_S = 20.0
 # The timestamp format of `now`; such timestamps sort correctly as text.
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+00:00")
@@ -179,7 +179,7 @@ class ReviewSession:
             )
 
     def _find_problem(self, line: Decided | Undone, acts: set[str]) -> str | None:
-        """Return why an imported line cannot be accepted, or None if it can."""
+        """Return the reason why an imported line cannot be accepted, or None if it can."""
         if not _TIME.fullmatch(line.at):
             return f"{line.at!r} is not a valid time, e.g. 2026-11-15T12:00:00.000+00:00"
         try:
@@ -214,7 +214,10 @@ class ReviewSession:
                 raise UsageError("only points on which the two raters disagree can be resolved.")
         elif self.state.is_third(rater):
             names = " and ".join(self.state.raters)
-            raise UsageError(f"this review has two raters, {names}; {rater} can only resolve their disagreements.")
+            raise UsageError(
+                f"this review already has two raters, {names}; {rater} can resolve disagreements, "
+                "but cannot review items."
+            )
         elif self.state.of(key).both_done:
             raise UsageError(f"both raters have already reviewed {key}. Resolve the item in the list of disagreements.")
 

@@ -22,7 +22,7 @@ _PIECE_BEFORE, _PIECE_AFTER = re.compile(rf"^{_LETTER}*\s*"), re.compile(rf"\s*{
 
 
 class _Phrase(NamedTuple):
-    """A phrase of adjacent words; the last word of an open phrase can be incomplete."""
+    """A phrase of adjacent words. If `is_open` is set, the last word may be the start of a longer word."""
 
     words: list[str]
     is_open: bool
@@ -35,7 +35,7 @@ def spaced(text: str) -> str:
 
 def to_match(query: str) -> str | None:
     """Convert a query to an SQLite full-text expression, or return None if the query contains no words."""
-    # Only the query's words are used, in quotation marks, so that none of them is treated as an operator.
+    # Use only the words of the query, in quotation marks, so that SQLite does not treat any of them as an operator.
     parts = ['"' + " ".join(part.words) + '"' + ("*" if part.is_open else "") for part in _parse(query)]
     return " AND ".join(parts) or None
 

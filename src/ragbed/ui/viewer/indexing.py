@@ -122,7 +122,7 @@ class Indexer:
         return int(number or 0)
 
     def _replace_errors(self) -> bool:
-        """Index the results that replaced an error in a later session; no other results can change."""
+        """Index the results that replaced errors in later sessions; no other results can change."""
         ((seals,),) = self._store.read("SELECT seals FROM ledger WHERE what = 'results'")
         if str(seals) in (self._note("seals"), self._note("looked")):
             return False
@@ -237,7 +237,7 @@ class Indexer:
 
 
 class ClusterCounts:
-    """Collects the changes in the counts for a batch of trials; `write` adds the changes to the index."""
+    """The changes to cluster counts for a batch of trials; `write` applies them to the index."""
 
     def __init__(self) -> None:
         self._changes: dict[tuple[str, str], list[int]] = {}

@@ -95,7 +95,7 @@ class OpenRuns:
                 self._forget([name])
 
     def _open(self, name: str, run: Path) -> None:
-        """Open a run. If its cases are not planned yet, do nothing, so that the run is opened later."""
+        """Open a run if its cases are planned; otherwise, leave it for a later attempt."""
         index, file = index_path(run, self._cache_folder), _file(run)
         with closing(Indexer(run, index)) as indexer:
             if not indexer.is_planned:

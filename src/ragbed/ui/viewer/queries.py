@@ -26,7 +26,7 @@ from ragbed.ui.viewer.labelling import read_all
 from ragbed.ui.viewer.run_reader import Patterns, RunReader, TrialLocation
 
 PAGE = 50
-MOST_ROWS = 1_500  # Maximum number of rows in the overview. Longer tables are hard to read; filters show the rest.
+MOST_ROWS = 1_500  # Maximum number of rows in the overview. Longer tables are hard to read; filter to see the rest.
 MOST_FOUND = 1_000  # Maximum number of search hits to count and list.
 # Time limit for a search, in seconds. When it is reached, the page shows the hits so far and says that there may be
 # more.
@@ -128,7 +128,7 @@ class TrialQuery(Struct, frozen=True, kw_only=True):
 
 
 class RunQueries:
-    """Runs queries on the open runs.
+    """Queries across all open runs.
 
     Args:
         readers: Readers by run name; they can change between queries.
@@ -301,7 +301,7 @@ def _search(
 
 
 def _labelled(reader: RunReader, state: str) -> dict[int, TrialLocation]:
-    """Return the trials, by ID, that need a label (if `state` is `wanted`) or have one (otherwise)."""
+    """Return trials by ID: those that need a label if `state` is `wanted`, otherwise those that have one."""
     labels = [label for label in read_all(reader.folder) if (label.label is None) == (state == "wanted")]
     places = (reader.of_call(label.model, label.case, label.repeat) for label in labels)
     return {place.id: place for place in places if place is not None}

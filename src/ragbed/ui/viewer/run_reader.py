@@ -107,12 +107,12 @@ class RunReader:
         return self._by_number[place.cell]
 
     def plan(self) -> Iterator[tuple[tuple[object, ...], int, int]]:
-        """Yield every condition (without the model) with its numbers of feasible and infeasible cases."""
+        """Yield the fields of each condition except the model, with the numbers of feasible and infeasible cases."""
         for condition, planned, infeasible in self._index.execute("SELECT condition, planned, infeasible FROM plan"):
             yield tuple(msgspec.json.decode(condition)), planned, infeasible
 
     def patterns(self, scores: tuple[str, ...]) -> dict[tuple[object, ...], dict[str, Patterns]]:
-        """Return, for each condition and score, the number of questions or events per combination of hits and trials.
+        """Count the questions or events with each combination of hits and trials, by condition and score.
 
         The result is cached until the index changes.
         """
@@ -155,7 +155,7 @@ class RunReader:
     def search(
         self, match: str, cells: Collection[int] | None, limit: int, deadline: float
     ) -> tuple[list[TrialLocation], bool]:
-        """Return at most `limit` matching trials from the given (or all) cells, and whether the list is complete.
+        """Return up to `limit` matching trials from all cells or the given ones, and whether the list is complete.
 
         Matches in the question, the answers and the response come before matches in a document.
         """
@@ -185,7 +185,7 @@ class RunReader:
             yield from rows
 
     def of_question(self, stored: StoredResult, limit: int) -> list[TrialLocation]:
-        """Return trials for the same question under any condition."""
+        """Return up to `limit` trials for a result's question, under any condition."""
         return self._locate(
             """items i JOIN asked a ON a.item = i.id JOIN trials t ON t.asked = a.id
             WHERE i.name = ? ORDER BY t.cell, t.id LIMIT ?""",
@@ -193,7 +193,7 @@ class RunReader:
         )
 
     def perturbed(self, case: Case) -> tuple[str, str] | None:
-        """Return the perturbed counterpart of a case's item and its perturbation, or None if there is no such item."""
+        """Return the perturbed version of a case's item and the perturbation, or None if there is no such version."""
         query = "SELECT item, dial FROM items WHERE twin = ? AND dial IS NOT NULL ORDER BY id LIMIT 1"
         found = self._index.execute(query, (item_name(case.data, case.item),)).fetchone()
         return None if found is None else (found[0], found[1])

@@ -190,7 +190,7 @@ def broken(folder: Path, how: str) -> None:
         ("no writer", "(BertForMaskedLM) is not a causal language model"),
         ("no weights", "has no weights that are safe to load"),
         ("damaged weights", "cannot be loaded"),
-        ("weights of fewer layers", "lacks 12 weights, e.g. model.layers.2."),
+        ("weights of fewer layers", "12 weights are missing, e.g. model.layers.2."),
         ("no tokenizer", "has no valid tokenizer"),
         ("no template", "has no chat template"),
     ],

@@ -90,7 +90,9 @@ def open_runner(folder: Path, source: WeightSource, batching: Batching) -> Runne
     )  # fmt: skip
     missing = sorted(report["missing_keys"])
     if missing:
-        raise RagbedError(f"{source.name} lacks {len(missing)} weights, e.g. {missing[0]}. Download the model again.")
+        raise RagbedError(
+            f"{source.name}: {len(missing)} weights are missing, e.g. {missing[0]}. Download the model again."
+        )
     try:
         return choose_runner(model.to(device()).eval(), batching)
     except torch.OutOfMemoryError:
@@ -100,7 +102,7 @@ def open_runner(folder: Path, source: WeightSource, batching: Batching) -> Runne
 
 
 def choose_runner(model: Any, batching: Batching) -> Runner:
-    """Return a runner without padding if our attention reproduces the library's logits, otherwise one with padding."""
+    """Return an unpadded runner if our attention function reproduces the library's logits, otherwise a padded one."""
     if _may_be_ragged(model):
         cache = _try_ragged(model)
         if cache is not None:

@@ -30,7 +30,7 @@ from ragbed.models.threads import in_daemon_thread, resolve
 from ragbed.models.token_limit import TokenLimit
 from ragbed.schema import Case, Completion
 
-# Maximum number of concurrent cases: those being decoded, and enough others to fill batches of prompts.
+# Maximum number of concurrent cases: those being decoded, plus enough waiting cases for full prefill batches.
 _WINDOW = 1024
 _CLOSE_S = 1.5
 

@@ -100,7 +100,7 @@ class Sequence:
 
 @dataclass
 class Batching:
-    """The maximum numbers of prompt tokens in a batch (a longer prompt runs alone) and of concurrent sequences."""
+    """The limits on prompt tokens per batch (a longer prompt runs alone) and on concurrent sequences."""
 
     tokens: int
     width: int

@@ -19,7 +19,7 @@ from ragbed.models.failures import Failure, Kind
 
 # Size of the read buffer in bytes; most responses are about a tenth of this size.
 _READ_BYTES = 16 << 10
-# Maximum number of bytes received without any body data: headers, trailers or the extensions of one chunk.
+# Maximum number of consecutive bytes that are not part of the body: headers, trailers or the extensions of one chunk.
 _MAX_HEAD_BYTES = 64 << 10
 # Maximum number of bytes received per byte of the body; a one-byte chunk takes six bytes.
 _MAX_FRAMING = 8

@@ -23,12 +23,12 @@ from ragbed.reporting.pages.markup import Node, el
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 48, 200, 56, 48
 _LINE = 15  # Height of a label in pixels.
-_LABEL = 24  # Minimum distance in pixels between two labels on the horizontal axis.
+_LABEL = 24  # Minimum distance in pixels between two labels on the x-axis.
 _INNER = 240
 
 
 class CurvePoint(NamedTuple):
-    """A share with its confidence interval, at a position on the horizontal scale."""
+    """A share with its confidence interval, at a position on the x-axis."""
 
     at: float
     value: float | None
@@ -63,7 +63,7 @@ class _Scale(NamedTuple):
 
 
 def curves(name: str, texts: ChartTexts, series: Sequence[Series], *, is_log: bool = False) -> Chart:
-    """Draw curves on a vertical scale from 0 to 100%; the horizontal scale can be logarithmic."""
+    """Draw curves with a y-axis from 0 to 100%; the x-axis can be logarithmic."""
     places = sorted({point.at for one in series for point in one.points})
     scale = _Scale(places[0], places[-1], max(_INNER, _LINE * len(series)), is_log)
     height = _TOP + scale.height + _BOTTOM

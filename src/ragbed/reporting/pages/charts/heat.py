@@ -21,7 +21,7 @@ from ragbed.reporting.pages.markup import Node, el
 
 _LEFT, _TOP, _ROW, _HEAD, _LINE = 170, 40, 30, 22, 13
 _WIDEST = 96
-_DARK = 0.8  # Minimum value at which a cell is so dark that its number is drawn in the background colour.
+_DARK = 0.8  # Cells with at least this value are dark, so their numbers are drawn in the background colour.
 
 
 class HeatRow(NamedTuple):

@@ -16,7 +16,7 @@ from ragbed.reporting.pages.markup import Child, Node, el, raw, write
 
 WIDTH = 540  # Width of a chart in pixels; when a phone scales the chart down, letters are still eight pixels high.
 CHARACTER = 6.4  # Approximate width in pixels of a Latin letter at font size 12; a Chinese character is twice as wide.
-_NAME = 7.2  # Approximate width in pixels of a Latin letter in names, whose font size on a phone is 13.5.
+_NAME = 7.2  # Approximate width in pixels of a Latin letter in names, which use font size 13.5 on a phone.
 _LONGEST_NAME = 80
 _PART = re.compile(r"(?<=[-_/:\s])")  # the boundary between two parts of a model name
 _DASHES = (None, "7 3", "2 2", "9 3 2 3")
@@ -83,7 +83,10 @@ def sheet(title: str, description: str, height: float, marks: Iterable[Child]) -
 
 
 def safe_name(text: str) -> str:
-    """Return a file or element name with only letters, digits and dashes. A hash is appended if the name changed."""
+    """Convert a text to a file or element name, with a hash appended if the name differs from the text.
+
+    The name contains only ASCII letters, digits, underscores, dots and dashes.
+    """
     kept = re.sub(r"[^A-Za-z0-9_.-]+", "-", text).strip("-.")[:_LONGEST_NAME]
     return kept if kept and kept == text else f"{kept}-{crc32(text.encode(errors='surrogatepass')):08x}"
 
@@ -143,7 +146,7 @@ def _shared(names: Iterable[list[str]]) -> int:
 
 
 def spread(wanted: Sequence[float], least: float, top: float, bottom: float) -> list[float]:
-    """Return label positions that are close to the preferred ones and at least `least` apart."""
+    """Return label positions that are close to the preferred ones, with a minimum gap of `least`."""
     order = sorted(range(len(wanted)), key=wanted.__getitem__)
     placed = list(wanted)
     edge = top - least
@@ -161,6 +164,6 @@ def percent(value: float | None, digits: int = 0) -> str:
 
 
 def format_share(value: float | None, low: float | None, high: float | None, sign: str = "") -> str:
-    """Return a share with its confidence interval as percentages; the percent sign follows the share."""
+    """Format a share and its confidence interval as percentages; only the share is followed by `sign`, e.g. %."""
     interval = "" if low is None or high is None else f" [{percent(low, 1)}, {percent(high, 1)}]"
     return f"{percent(value, 1)}{sign}{interval}"

@@ -79,7 +79,7 @@ function drawTop() {
   fill(top, el("div", {},
     el("a", { class: "brand", href: "/" }, "ragbed"),
     name ? el("nav", { "aria-label": say("Pages") }, link("/", "standing", "Progress"), link("?show=list", "list", "Items")) : null,
-    name ? el("span", { class: "rater small" }, name, " ", el("button", { class: "quiet-button", onclick: stand }, say("Leave"))) : null,
+    name ? el("span", { class: "rater small" }, name, " ", el("button", { class: "quiet-button", onclick: stand }, say("Sign out"))) : null,
     drawTools(HELP, () => draw({ keep: true }))));
 }
 
