@@ -235,7 +235,7 @@ def _list_shared(shared: set[str]) -> str:
 
 def _list_keywords() -> str:
     layout, calls = (", ".join(f"`{name}`" for name in names) for names in _KEYWORDS.values())
-    return f"`**layout` stands for {layout}, and `**calls` for {calls}."
+    return f"`**layout` stands for {layout}. `**calls` stands for {calls}."
 
 
 def _parameter(parameter: inspect.Parameter, plain: Callable[[object], str]) -> str:

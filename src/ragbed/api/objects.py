@@ -137,8 +137,8 @@ def labelled(parameter: str, values: Any) -> list[tuple[str, Any]]:  # noqa: ANN
     if isinstance(values, Mapping):
         if wrong := [name for name in values if not isinstance(name, str) or not re.fullmatch(r"[\w.-]+", name)]:
             raise UsageError(
-                f"{parameter}: the name {wrong[0]!r} is not valid. Use only letters, digits, '.', '_' and '-'. To "
-                f"pass a single object, wrap it in a list: {parameter}=[…]."
+                f"{parameter}: the name {wrong[0]!r} is not valid. Use only letters, digits, '.', '_' and '-'. If this "
+                f"is a single object, not a dictionary of names, wrap it in a list: {parameter}=[…]."
             )
         return list(values.items())
     if isinstance(values, Sequence) and not isinstance(values, str | bytes):

@@ -189,7 +189,7 @@ def review(
     Args:
         path: A build's output folder, or a dataset.
         raters: Number of independent reviewers per item; by default, 1.
-        target: Required upper confidence bound on the share of incorrect items; by default, 0.05.
+        target: Highest acceptable upper confidence bound on the share of incorrect items; by default, 0.05.
         port: Port on 127.0.0.1; by default, 7717 or any free port.
         open_: Open the page in the browser.
         export: Write all decisions to this file, and do nothing else.

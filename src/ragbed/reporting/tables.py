@@ -187,7 +187,7 @@ def make_report(
         for name, columns in _layout(shown)
     ]
     tables.append(_arrange_judged(_with_judges_named(named)))
-    # Claims are checked using model strings, which distinguish language models from baselines.
+    # Claims apply only to language models, and the model string shows whether a model is a baseline.
     findings = [
         replace(finding, evidence=tuple(_renamed(row, names) for row in finding.evidence))
         for finding in check_claims(ClaimInputs(cells, causes))

@@ -81,5 +81,5 @@ def split_by_served(result: StoredResult, split: Collection[str]) -> str:
 
 
 def changed_models(store: RunStore) -> frozenset[str]:
-    """Return the model strings under which a server has served several models during the run."""
+    """Return the model strings for which the server reported more than one model during the run."""
     return frozenset(model for model, several in store.served().items() if len(several) > 1)

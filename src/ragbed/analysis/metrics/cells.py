@@ -20,8 +20,8 @@ from ragbed.analysis.statistics.sequential import difference_sequence, rate_sequ
 from ragbed.runs.decided import DecidedInterval, Place, narrow
 from ragbed.schema import Estimate
 
-# The questions of a cell: all questions, those that the model can or cannot answer without documents, or those that are
-# common to all models.
+# The questions that a cell covers: all questions, those that the model can answer without documents (`known`), those
+# that it cannot (`unknown`), or those that all models can (`common`).
 Scope: TypeAlias = Literal["all", "known", "unknown", "common"]
 
 JUDGED = "judge "  # the name of a judge's track is this prefix followed by the judge's name

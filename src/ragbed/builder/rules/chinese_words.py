@@ -1,4 +1,4 @@
-"""Word lists for reading Chinese texts."""
+"""Word lists for analysing Chinese text."""
 
 from __future__ import annotations
 

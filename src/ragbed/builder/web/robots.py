@@ -30,8 +30,8 @@ _FAILED_S = 300  # number of seconds for which a host is skipped after a failure
 # Maximum number of rules, each counted once per agent. Parsing this many rules takes half a second and 25 MB; large
 # sites have a few thousand rules.
 _MAX_RULES = 50_000
-# Maximum product of the total length of the wildcard rules and the length of a URL, in characters, so that a check
-# takes at most a few hundredths of a second. Rules of 100 kB and a URL of 200 characters reach a tenth of this limit.
+# Maximum length of all wildcard rules times the length of the URL, in characters. It limits a check to a few hundredths
+# of a second. With 100 kB of rules and a URL of 200 characters, the product is a tenth of the limit.
 _MAX_COMPARED = 200_000_000
 _UNREACHED = frozenset({"address", "private", "dns", "connect", "tls"})
 

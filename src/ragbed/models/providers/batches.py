@@ -263,7 +263,7 @@ class AnthropicBatches(BatchService):
         return _text(_decode(made), "id")
 
     async def find(self, key: str, since: float, count: int, known: Collection[str]) -> str | None:
-        """Find candidates by creation time and size, wait for each to end, and compare its result IDs with the key."""
+        """Find a batch by its creation time, its size and the IDs of its results, which are known once it has ended."""
         for candidate in await self._candidates(since, count, known):
             batch, pause = await self.look(candidate), 1.0
             while not batch.is_over:  # the request IDs are not available until the batch has ended
