@@ -61,7 +61,7 @@ def diagnose(
     Types:
       E1 long-distance information   E2 evidence uncertainty     E3 concept confusion
       E4 merging                     E5 ignoring                 E6 misalignment
-      E7 noise-like error            E8 wrong format             E9 over-trust of false documents
+      E7 noise error in integration  E8 wrong format             E9 over-trust of false documents
       E10 over-refusal               E11 metric false negative   E12 data error
       E13 generation failure         E14 poor query              E15 found but ignored
       E16 stopped early              E17 trusted a false passage

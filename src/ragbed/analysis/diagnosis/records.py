@@ -25,7 +25,7 @@ NAMES: dict[ErrorType, str] = {
     "E4": "merging",
     "E5": "ignoring",
     "E6": "misalignment",
-    "E7": "noise-like error in integration",
+    "E7": "noise error in integration",
     "E8": "not in the mandated words",
     "E9": "over-trust of false documents",
     "E10": "over-refusal",

@@ -79,7 +79,7 @@ const ZH = {
   "Merging error": "合并类错误",
   "Ignoring error": "忽略类错误",
   "Misalignment error": "错位类错误",
-  "Error that also occurs with simple questions": "简单问题中也会出现的错误",
+  "Noise error in integration": "整合题中的噪声错误",
   "Instruction not followed": "未使用规定措辞",
   "Trust in false documents": "轻信错误文档",
   "False refusal": "误拒",

@@ -6,7 +6,7 @@ import { ask } from "./seat.js";
 import { say } from "./words.js";
 
 const KINDS = {
-  item: "complete items", question: "questions", searchable: "found by search?", known: "common knowledge?", answer: "answers",
+  item: "whole items", question: "questions", searchable: "found by search?", known: "common knowledge?", answer: "answers",
   fake: "false answers", stance: "relevance labels", text: "edited passages", edit: "edited spans",
 };
 const COLUMNS = ["data", "flagged (reviewed)", "sampled (reviewed)", "wrong", "upper bound on wrong items", "still to review", "accepted", "fixed", "rejected", "disagreement", "remaining"];

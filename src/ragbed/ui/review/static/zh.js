@@ -20,7 +20,7 @@ export const ZH = {
   "Flagged items come first, followed by the other items in random order. The upper confidence bound (one-sided 95% Clopper–Pearson) applies to the share of wrong items among the unflagged ones; only items before the first skipped one are counted. An item is wrong if it had to be fixed or rejected.":
     "先审核全部被标记的题目，其余按随机顺序抽取。置信上限指未标记题目中有误题目所占比例的单侧 95% Clopper–Pearson 上限，只统计第一道被跳过的题目之前的题目。需要修改或剔除的题目算作有误。",
   "Raters: {0}": "审核者：{0}",
-  "complete items": "整道题目",
+  "whole items": "整道题目",
   "questions": "问题",
   "found by search?": "能否检索到",
   "common knowledge?": "是否为常识",
