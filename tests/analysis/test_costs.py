@@ -92,3 +92,16 @@ def test_a_cached_turn_of_an_episode_counts_with_its_price() -> None:
     price = need_price(_PRICED)
     both = price({"in": 100, "out": 10}) + price({"in": 200, "out": 20})
     assert (full_cost(completion, price), cost_of(completion, price)) == (both, price({"in": 200, "out": 20}))
+
+
+def test_the_report_counts_a_cached_turn_of_an_episode_with_its_price() -> None:
+    costs, case = CostTally(), make_case(0)
+    turns = (
+        Step(messages=(), usage={"in": 100, "out": 10}, cached=True),
+        Step(messages=(), usage={"in": 200, "out": 20}),
+    )
+    completion = ragbed.Completion(outcome="ok", reply="x", usage={"in": 300, "out": 30}, steps=turns)
+    costs.add(StoredResult(case, _PRICED, 0, completion), to_scored(case, _PRICED, 0, "ok", {right_score(case): True}))
+    price = need_price(_PRICED)
+    (cost,) = (cell.estimate.value for cell in costs.cells(["robust"]) if cell.estimate.metric == "cost")
+    assert cost == pytest.approx(float(price({"in": 100, "out": 10}) + price({"in": 200, "out": 20})))

@@ -94,7 +94,7 @@ def test_the_summary_counts_per_condition_with_reasons(data: str) -> None:
         (["--profile", "code-2024", "--seed", "3"], "reproduces the original code"),
         (["--profile", "code-2024", "--distractors", "random"], "reproduces the original code"),
         (["--profile", "code-2023", "--positions", "all"], "reproduces the original code"),
-        (["--prompt", "nowhere"], "Create at least one of en/system.md"),
+        (["--prompt", "nowhere"], "Create at least one of these files"),
     ],
 )
 def test_wrong_usage_says_what_is_allowed(data: str, options: list[str], message: str) -> None:

@@ -454,7 +454,7 @@ OPTIONS = [
     Mistake(
         "RUN -o good --seed 1",
         "good was created with --seed 0, but this command uses --seed 1. Use the same settings, or choose another "
-        "--out.",
+        "folder for --out.",
     ),
     Mistake(
         "RUN --prompt none",

@@ -88,7 +88,7 @@ class Comparison:
     """A comparison of two sides under one condition, based on the questions that they share."""
 
     condition: ComparedCondition
-    n: int  # number of independent questions; questions about the same event count as one
+    n: int  # number of distinct questions; questions about the same event count as one
     unpaired: int  # number of questions that occur in only one run; they are excluded from all other fields
     first: float
     second: float

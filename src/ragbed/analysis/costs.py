@@ -11,7 +11,7 @@ from functools import cache
 from ragbed.analysis.metrics.cells import Cell
 from ragbed.analysis.metrics.trial import Scored
 from ragbed.analysis.metrics.trial_columns import TrialGroup
-from ragbed.runs.prices import Price, cost_of, find_price, full_cost
+from ragbed.runs.prices import Price, find_price, full_cost
 from ragbed.runs.store import StoredResult
 from ragbed.schema import Case, Estimate
 from ragbed.testbeds import right_score
@@ -41,7 +41,7 @@ class CostTally:
         group = self._groups.setdefault(key, _GroupCost())
         group.cases += 1
         group.errors += trial.scores is None
-        cost = cost_of(stored.completion, _price(stored.model)) if stored.completion.usage else None
+        cost = full_cost(stored.completion, _price(stored.model)) if stored.completion.usage else None
         if cost is not None:
             group.dollars += cost
             group.priced += 1

@@ -110,8 +110,8 @@ class Condition(ABC):
             count = "more than 10,000,000" if needed is None else f"at least {needed:,}"
             raise UsageError(
                 f"until={self.text}: this condition requires {count} independent questions, but the run has {size:,} "
-                f"({where}; questions about the same event count as one). Use a larger drop or half-width (both in "
-                "percentage points), or add more questions. No model was called."
+                f"({where}; questions about the same event count as one). Add more questions or, if the condition is a "
+                "drop or a half-width, use a larger value in percentage points. No model was called."
             )
 
 

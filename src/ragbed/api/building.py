@@ -241,7 +241,7 @@ class QualityResult(TableResult):
     """Quality measures for a dataset.
 
     Attributes:
-        quality: All quality measures, grouped by category.
+        quality: All quality measures, grouped by family.
         drift: Changes since an earlier edition, if one was given.
     """
 

@@ -419,8 +419,8 @@ def _judged_condition(cell: Cell) -> str:
 def _column_of(cell: Cell, table: str) -> float | None:
     """Return the value that determines a cell's column.
 
-    It is usually a noise ratio, but some tables use the number of documents, the position of the answer's document or
-    the share of true documents.
+    It is usually a noise ratio, but some tables use the number of documents, the part of the prompt that contains the
+    supporting document, or the share of true documents.
     """
     if table in ("noise length", "length"):
         return float(cell.place.get("k") or 0)

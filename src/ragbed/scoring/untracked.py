@@ -1,4 +1,4 @@
-"""Compute track-independent scores: retrieval, citations, conflicts, lengths, confidence and searches."""
+"""Compute the scores that belong to no track: retrieval, citations, conflicts, lengths, confidence and searches."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ragbed.text import estimate_tokens
 
 
 def score_untracked(case: Case, completion: Completion, tracked: Mapping[str, Value]) -> dict[str, Value]:
-    """Return the track-independent scores by name, given the response's scores on the tracks."""
+    """Return the scores that belong to no track, by name, given the response's scores on the tracks."""
     refused = tracked.get("refused") is True
     values = score_citations(case, completion, refused=refused) | score_confidence(case, completion, refused=refused)
     values |= score_retrieval(case, completion) | score_conflict(case) | score_length(case, completion)

@@ -69,7 +69,7 @@ def share_types(causes: Iterable[Cause]) -> dict[str, int]:
 
 
 def type_share(causes: Sequence[Cause], name: str, level: float = LEVEL) -> Interval:
-    """Return the share of wrong answers with an error type, and its confidence interval.
+    """Return the share of wrong answers with a given error type, and its confidence interval.
 
     The interval accounts for clustering by question or event.
     """

@@ -94,7 +94,7 @@ def _answer_count(trial: TrialContext) -> int:
 
 
 def _wrong_answers(trial: TrialContext) -> list[GivenAnswer]:
-    """Return wrong answers from sentences that contain no right answer, and wrong values that no document contains."""
+    """Return wrong answers from document sentences without a right answer, and wrong values that are in no document."""
     slots = [slot for slot, held in zip(trial.gold.slots, trial.reply.held, strict=True) if held]
     read = {(place.document, place.sentence.number) for slot in slots for place in trial.places(slot)}
     return [

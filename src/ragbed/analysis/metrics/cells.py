@@ -21,7 +21,7 @@ from ragbed.runs.decided import DecidedInterval, Place, narrow
 from ragbed.schema import Estimate
 
 # The questions that a cell covers: all questions, those that the model can answer without documents (`known`), those
-# that it cannot (`unknown`), or those that all models can (`common`).
+# that it cannot (`unknown`), or a set that is the same for all models (`common`).
 Scope: TypeAlias = Literal["all", "known", "unknown", "common"]
 
 JUDGED = "judge "  # the name of a judge's track is this prefix followed by the judge's name

@@ -55,7 +55,7 @@ def _false_documents(builder: CellBuilder, mask: Mask) -> Iterator[Cell]:
 
 
 def outcomes(trials: TrialColumns, track: str) -> dict[str, Floats]:
-    """Return ten columns: {correct, misled, both, refused, other} × {flagged, unflagged}. Each row has a single 1."""
+    """Return ten columns: {correct, misled, both, refused, other} × {flagged, unflagged}, with one 1 per response."""
     correct, partial, misled, refused, flagged = (
         trials.score(name, track) == 1 for name in ("correct", "partial", "misled", "refused", "flagged")
     )

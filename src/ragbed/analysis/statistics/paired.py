@@ -224,7 +224,7 @@ def _moments(differences: ArrayLike, counts: ArrayLike | None) -> tuple[float, f
     times = _times(moved, counts)
     n, total, squares = int(times.sum()), float((moved * times).sum()), float((np.square(moved) * times).sum())
     if n == 0:
-        raise ValueError("the difference cannot be computed, because the sets of scores have no questions in common")
+        raise ValueError("the difference cannot be computed, because the two sides have no questions in common")
     # The squared change of each pseudo-observation.
     added = (squares + _FULL_CHANGES) / (int(times[moved != 0].sum()) + _FULL_CHANGES)
     middle = total / (n + 2)

@@ -48,8 +48,7 @@ def case_row(case: Case) -> dict[str, object]:
 
 
 def _row(fields: dict[str, object], case: Case) -> dict[str, object]:
-    # Rows contain only feasible cases and are not sent to a model, so the fields for infeasible cases and for requests
-    # are omitted.
+    # Omit the fields that have the same value in every row, because all rows are feasible, stored cases.
     kept = {name: value for name, value in fields.items() if name not in ("feasible", "reason", "tools")}
     return kept | {"prompt": prompt_hash(case.messages)}
 

@@ -100,7 +100,7 @@ def _quantities(slot: GoldSlot, asked: Asked, response: FoldedResponse) -> Itera
     units = {wanted.unit for wanted in slot.quantities}
     for found in response.quantities:
         written = response.text[found.start : found.end]
-        # In phrases such as 一条, 一 is treated as an article unless the gold answer has the same measure word.
+        # In phrases such as 一条, 一 is treated as an article unless the gold answer has the same unit.
         is_article = written[:1] == "一" and len(written) == 2 and found.unit not in units
         is_answer = found.value in values and (found.start, found.end) not in response.partial
         if is_answer or is_article or written in asked.text:

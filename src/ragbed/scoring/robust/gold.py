@@ -103,7 +103,7 @@ def prepare(
 def _read_answers(
     question: str, answer: Answer, fake: Answer | None, lang: Lang
 ) -> tuple[Gold, str, frozenset[object]]:
-    """Return the prepared answers, the folded question and all answer forms, ignoring other values in documents."""
+    """Return the prepared answers (without `rivals`), the folded question and all answer forms."""
     folded = fold_question(question, lang)
     slots = tuple(_slot(aliases, folded, lang) for aliases in answer)
     fakes = tuple(_slot(aliases, folded, lang) for aliases in fake or ())
