@@ -3,8 +3,8 @@
     python -m benches aggregates [--trials 10000000] [--shards 10] [--whole 1000000]
 
 The trials are synthetic: every question has seven conditions and is equally difficult in all of them. They are summed
-in shards, as `ragbed score --sums` does. The sums are written, read, added and reported. For comparison, some of the
-trials are reported directly from memory, which must give the same cells.
+in shards, as `ragbed score --aggregates` does. The sums are written, read, added and reported. For comparison, some of
+the trials are reported directly from memory, which must give the same cells.
 """
 
 from __future__ import annotations

@@ -25,9 +25,9 @@ def _side(model: str, right: list[int], asked: int = 40) -> Side:
 
 
 def test_a_decline_is_adjusted_for_the_number_of_rows() -> None:
-    (alone,) = compare(_side("a", [40]), _side("b", [33]), least=0.03)
+    (alone,) = compare(_side("a", [40]), _side("b", [33]), min_drop=0.03)
     assert 0.025 < alone.decline_p < 0.05
-    fallen, *_, same = compare(_side("a", [40] * 4), _side("b", [33, 40, 40, 40]), least=0.03)
+    fallen, *_, same = compare(_side("a", [40] * 4), _side("b", [33, 40, 40, 40]), min_drop=0.03)
     assert fallen.decline_p == pytest.approx(4 * alone.decline_p)
     assert same.decline_p == 1.0
 

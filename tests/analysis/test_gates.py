@@ -29,9 +29,9 @@ def _cell(hits: int, n: int, noise: float = 0.8, lang: str = "en") -> Cell:
     return Cell("noise", TrialGroup("m", "d", lang, "robust"), "robust", "all", estimate, {"noise": noise, "k": 5})
 
 
-def _compared(won: int, lost: int, n: int, least: float) -> Comparison:
+def _compared(won: int, lost: int, n: int, min_drop: float) -> Comparison:
     moved = [1.0] * won + [-1.0] * lost + [0.0] * (n - won - lost)
-    fall = decline_test(moved, least)
+    fall = decline_test(moved, min_drop)
     return Comparison(_WHERE, n, 0, 0.5, 0.5, paired_difference(moved), won, lost, 1.0, 1.0, fall, n)
 
 

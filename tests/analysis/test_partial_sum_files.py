@@ -27,7 +27,7 @@ def _run(folder: Path, *words: str) -> Path:
 
 
 def _sum(run: Path, place: object) -> Done:
-    done = type_command("score", str(run), "--sums", str(place))
+    done = type_command("score", str(run), "--aggregates", str(place))
     assert done.code == 0, done.err
     return done
 
@@ -47,8 +47,15 @@ def parts(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return [_run(folder / str(index), "--shard", f"{index}/3") for index in (1, 2, 3)]
 
 
+def test_the_json_names_the_file_by_its_option(tmp_path: Path, parts: list[Path]) -> None:
+    place = str(tmp_path / "1.jsonl")
+    done = type_command("score", str(parts[0]), "--aggregates", place, "--json")
+    written = json.loads(done.out)
+    assert (list(written), written["aggregates"]) == (["trials", "questions", "aggregates"], place)
+
+
 def test_sums_of_shards_give_the_report_of_the_complete_run(tmp_path: Path, parts: list[Path]) -> None:
-    files = [in_memory() / "sums.jsonl", tmp_path / "2.jsonl", f"file://{tmp_path}/3.jsonl"]
+    files = [in_memory() / "aggregates.jsonl", tmp_path / "2.jsonl", f"file://{tmp_path}/3.jsonl"]
     for part, file in zip(parts, files, strict=True):
         _sum(part, str(getattr(file, "text", file)))
     done = type_command("merge", *(str(getattr(file, "text", file)) for file in files), "-o", str(tmp_path / "all"))
@@ -91,7 +98,7 @@ def test_missing_and_repeated_shards_are_refused(tmp_path: Path, parts: list[Pat
         2,
         True,
     )
-    done = type_command("score", str(parts[0]), "--sums", str(tmp_path / "x"), "--disagreements", "code")
+    done = type_command("score", str(parts[0]), "--aggregates", str(tmp_path / "x"), "--disagreements", "code")
     assert done.code == 2
 
 
@@ -151,9 +158,9 @@ def _small(folder: Path, *words: str, model: str = "scripted/oracle", data: str 
 
 def test_secrets_in_a_url_are_not_printed(tmp_path: Path) -> None:
     _small(tmp_path / "run")
-    place = in_memory().text + "/sums.jsonl?token=s3cret"
+    place = in_memory().text + "/aggregates.jsonl?token=s3cret"
     done = _sum(tmp_path / "run", place)
-    assert ("/sums.jsonl?…" in done.err, "s3cret" in done.err) == (True, False)
+    assert ("/aggregates.jsonl?…" in done.err, "s3cret" in done.err) == (True, False)
     for form in ("md", "latex", "json", "csv"):
         done = type_command("report", place, "-f", form)
         assert (done.code, "s3cret" in done.out + done.err) == (0, False), done.err

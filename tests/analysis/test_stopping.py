@@ -99,9 +99,9 @@ def test_reports_and_tables_of_a_monitored_run_use_its_intervals_and_say_so(tmp_
     assert "valid at any stopping time" in page.read_text("utf-8")
     typed = type_command("report", str(run.folder))
     assert "valid at any stopping time" in typed.err
-    sums = tmp_path / "sums.jsonl"
-    ragbed.score(run, sums=sums, progress=False)
-    added = ragbed.report(sums, format="md")
+    aggregates = tmp_path / "aggregates.jsonl"
+    ragbed.score(run, aggregates=aggregates, progress=False)
+    added = ragbed.report(aggregates, format="md")
     assert "valid at any stopping time" in (added.text or "")
     assert [row["high"] for row in added.records() if row["metric"] == "accuracy"] == [
         row["high"] for row in ragbed.report(run).records() if row["metric"] == "accuracy"
@@ -324,17 +324,17 @@ def test_a_report_agrees_with_the_decision_after_more_answers_have_arrived(
     (condition,) = run.conditions
     assert condition["state"] == "decided"
     low, high = (float(bound) / 100 for bound in condition["message"].partition("[")[2].partition("]")[0].split(", "))
-    sums = tmp_path / "sums.jsonl"
-    ragbed.score(run, sums=sums, progress=False)
+    aggregates = tmp_path / "aggregates.jsonl"
+    ragbed.score(run, aggregates=aggregates, progress=False)
     if until == "compare":
-        assert str(tmp_path) not in sums.read_text(encoding="utf-8")
+        assert str(tmp_path) not in aggregates.read_text(encoding="utf-8")
         rows = [*ragbed.compare(base, run).records()]
         base.folder.rename(tmp_path / "moved")
         assert [*ragbed.compare(tmp_path / "moved", run).records()] == rows
         (tmp_path / "moved").rename(base.folder)
         assert rows[0]["p"] < 0.05
     else:
-        metrics = [*run.metrics(), *ragbed.report(run).records(), *ragbed.report(sums).records()]
+        metrics = [*run.metrics(), *ragbed.report(run).records(), *ragbed.report(aggregates).records()]
         rows = [row for row in metrics if row["metric"] == "accuracy" and row.get("track", "robust") == "robust"]
         (table,) = tabulate_run(run.folder)
         assert rows[0]["low"] == table.rates["correct"].low

@@ -40,7 +40,7 @@ def test_a_comparison_has_numbers_by_condition(runs: dict[str, ragbed.Run], tmp_
 @pytest.mark.parametrize("share", ["10%", "0.1", " 10 % ", 0.1])
 def test_a_margin_is_a_number_or_a_percentage(share: str | float, runs: dict[str, ragbed.Run]) -> None:
     assert not ragbed.compare(runs["oracle"], runs["refuser"], fail_if_worse=share).passed
-    assert ragbed.compare(runs["oracle"], runs["refuser"], least=share).records()
+    assert ragbed.compare(runs["oracle"], runs["refuser"], min_drop=share).records()
 
 
 @pytest.mark.parametrize("share", ["lots", "5", 1.5, "-1%", "nan"])
@@ -50,16 +50,16 @@ def test_a_margin_that_is_not_a_share_is_refused(share: str | float, runs: dict[
         ragbed.compare(runs["oracle"], runs["refuser"], fail_if_worse=share)
 
 
-def test_scores_are_rates_by_condition_and_sums_are_a_file(runs: dict[str, ragbed.Run], tmp_path: Path) -> None:
+def test_scores_are_rates_by_condition_and_aggregates_are_a_file(runs: dict[str, ragbed.Run], tmp_path: Path) -> None:
     scored = ragbed.score(list(runs.values()), disagreements="code")
     rates = {(row["model"], row["testbed"]): row["correct"] for row in scored.records()}
     assert rates[("scripted/oracle", "noise")] == 1.0
     assert rates[("scripted/refuser", "noise")] == 0.0
     assert scored.disagreements == []
-    written = ragbed.score(runs["oracle"], sums=tmp_path / "sums.jsonl").sums
+    written = ragbed.score(runs["oracle"], aggregates=tmp_path / "aggregates.jsonl").aggregates
     assert written is not None
     assert (written.trials, Path(written.place).is_file()) == (16, True)
-    assert ragbed.report(tmp_path / "sums.jsonl", format="csv").has_cases is False
+    assert ragbed.report(tmp_path / "aggregates.jsonl", format="csv").has_cases is False
 
 
 def test_a_judge_that_cannot_judge_is_counted_as_unparsed(runs: dict[str, ragbed.Run], tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ def test_a_report_is_text_files_and_cells(run: ragbed.Run, tmp_path: Path) -> No
         1.0,
         1.0,
     ]
-    page = ragbed.report([run], format="html", out=tmp_path / "report.html", words="zh")
+    page = ragbed.report([run], format="html", out=tmp_path / "report.html", locale="zh")
     assert (page.text, page.paths) == (None, [tmp_path / "report.html"])
     figures = ragbed.report(run, format="svg", out=tmp_path / "figures")
     assert figures.paths
@@ -68,10 +68,10 @@ def test_shards_are_merged(tmp_path: Path) -> None:
     merged = ragbed.merge(parts, tmp_path / "merged")
     assert merged.run is not None
     assert (merged.counts["results"], merged.run.outcomes) == (6, {"ok": 6})
-    sums = [tmp_path / f"{n}.jsonl" for n in (1, 2)]
-    for part, path in zip(parts, sums, strict=True):
-        ragbed.score(part, sums=path)
-    assert ragbed.merge(sums, tmp_path / "sums.jsonl").counts["trials"] == 6
+    aggregates = [tmp_path / f"{n}.jsonl" for n in (1, 2)]
+    for part, path in zip(parts, aggregates, strict=True):
+        ragbed.score(part, aggregates=path)
+    assert ragbed.merge(aggregates, tmp_path / "aggregates.jsonl").counts["trials"] == 6
 
 
 def test_items_in_memory_are_exported(tmp_path: Path) -> None:

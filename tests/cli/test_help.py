@@ -70,7 +70,8 @@ def test_a_default_in_words_and_a_range_are_shown() -> None:
 
 
 @pytest.mark.parametrize(
-    "words", ["report", "compare runs/a", "run -d", "cases", "export runs/a --to jsonl -o", "status", "score r --sums"]
+    "words",
+    ["report", "compare runs/a", "run -d", "cases", "export runs/a --to jsonl -o", "status", "score r --aggregates"],
 )
 def test_the_shell_completes_paths(words: str) -> None:
     assert [item.type for item in _complete(words, "ru")] == ["file"]

@@ -448,7 +448,7 @@ OPTIONS = [
     Mistake(
         "RUN -o https://host/run",
         "Error: Invalid value for '--out' / '-o': https://host/run is a URL, but this option needs a local file or "
-        "folder; `ragbed export` and `ragbed score --sums` can write to URLs.",
+        "folder; `ragbed export` and `ragbed score --aggregates` can write to URLs.",
     ),
     Mistake("RUN -o text", "text is a file, but a run must be a folder. Choose another path for --out."),
     Mistake(
@@ -598,7 +598,7 @@ FILES = [
     Mistake(
         "merge good text -o new",
         "text is an aggregate file, but good is a run. Use only aggregate files or only runs. To write the "
-        "aggregates of a run, use: ragbed score good --sums FILE",
+        "aggregates of a run, use: ragbed score good --aggregates FILE",
     ),
 ]
 

@@ -52,7 +52,7 @@ def test_summaries_for_machines_show_the_name(here: Path) -> None:
     assert (here / GBK / "run.sqlite").is_file()
     commands: list[tuple[str, ...]] = [
         ("status", GBK),
-        ("score", GBK, "--sums", f"{GBK}.sums"),
+        ("score", GBK, "--aggregates", f"{GBK}.aggregates"),
         ("export", GBK, "--to", "jsonl", "-o", f"{GBK}.jsonl"),
         ("export", GBK, "--to", "cassette", "-o", f"{GBK}.cassette"),
         ("import", f"{GBK}.cassette", "--from", "cassette", "--out", f"{GBK}-2"),

@@ -46,7 +46,7 @@ def test_what_an_address_holds_of_keys_is_not_shown(here: Path) -> None:
     assert (done.code, "secret" in done.err, [path.name for path in here.iterdir()]) == (2, False, ["r"])
 
 
-def test_a_run_named_as_an_address_of_this_machine_is_no_file_of_sums(here: Path) -> None:
+def test_a_run_named_as_an_address_of_this_machine_is_no_aggregate_file(here: Path) -> None:
     done = type_command("report", f"file://{here}/r")
     said = f"ragbed: file://{here}/r: a run must be given as a local path. Use the folder's path without file://.\n"
     assert (done.code, done.err) == (2, said)
@@ -77,7 +77,7 @@ def test_data_that_may_not_be_read_is_named_by_run_too(here: Path, monkeypatch: 
 @pytest.mark.parametrize(
     "words",
     [
-        ("score", "r", "--sums", "new/deep/out"),
+        ("score", "r", "--aggregates", "new/deep/out"),
         ("export", "figure1", "--to", "native", "-o", "new/deep/out"),
         ("export", "r", "--to", "jsonl", "-o", "new/deep/out"),
         ("report", "r", "-f", "md", "-o", "new/deep/out"),
@@ -103,9 +103,9 @@ def test_a_run_that_is_not_there_is_said_not_to_be(here: Path, words: tuple[str,
 
 
 def test_sums_are_no_run_to_be_compared(here: Path) -> None:
-    assert type_command("score", "r", "--sums", "sums.jsonl").code == 0
-    done = type_command("compare", "sums.jsonl", "r")
-    problem = "sums.jsonl is a file, but a run must be a folder"
+    assert type_command("score", "r", "--aggregates", "aggregates.jsonl").code == 0
+    done = type_command("compare", "aggregates.jsonl", "r")
+    problem = "aggregates.jsonl is a file, but a run must be a folder"
     said = f"{problem}; only `ragbed report` and `ragbed merge` read aggregate files."
     assert (done.code, done.err) == (2, f"ragbed: {said}\n")
 

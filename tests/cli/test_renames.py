@@ -13,12 +13,23 @@ from ragbed.runs.store import open_store
 from tests.cli.typed import type_command
 
 _RUN = ("run", "-m", "scripted/oracle", "-d", "figure1")
+_OTHERS = {
+    "--perturbations": ("synth", "--items", "1", "-o", "synthetic"),
+    "--aggregates": ("score", "run"),
+    "--locale": ("report", "run"),
+    "--min-drop": ("compare", "a", "b"),
+}
+"""Commands with options that `run` does not have."""
+_WITHOUT_CONFIG = ("--aggregates", "--locale", "--min-drop")
 _NAMES = pytest.mark.parametrize(("old", "new"), renames.OPTIONS.items())
+_KEYS = pytest.mark.parametrize(
+    ("old", "new"), [(old, new) for old, new in renames.OPTIONS.items() if new not in _WITHOUT_CONFIG]
+)
 
 
 def _command(option: str) -> tuple[str, ...]:
     """Return a command that has the option."""
-    return ("synth", "--items", "1", "-o", "synthetic") if option == "--perturbations" else _RUN
+    return _OTHERS.get(option, _RUN)
 
 
 def _variable(option: str) -> str:
@@ -37,7 +48,7 @@ def test_a_former_variable_is_refused_with_its_new_name(old: str, new: str) -> N
     assert (done.code, done.err) == (2, f"ragbed: {_variable(old)} was replaced by {_variable(new)}.\n")
 
 
-@_NAMES
+@_KEYS
 def test_a_former_key_of_a_configuration_is_refused_with_its_new_name(tmp_path: Path, old: str, new: str) -> None:
     config = tmp_path / "run.toml"
     config.write_text(f"{old[2:]} = '2'\n")
@@ -46,6 +57,15 @@ def test_a_former_key_of_a_configuration_is_refused_with_its_new_name(tmp_path: 
         2,
         f"ragbed: --config {config}: {old[2:]!r} was replaced by {new[2:]!r}. Update the file.\n",
     )
+
+
+@pytest.mark.parametrize("key", ["sums", "words", "least", "dials"])
+def test_a_former_key_of_another_command_is_no_option(tmp_path: Path, key: str) -> None:
+    config = tmp_path / "run.toml"
+    config.write_text(f"{key} = '2'\n")
+    done = type_command(*_RUN, "--config", str(config))
+    assert done.code == 2
+    assert f"{key!r} is not an option of this command." in done.err
 
 
 def test_a_former_parameter_is_refused_from_python_with_the_nearest_one() -> None:
@@ -57,6 +77,12 @@ def test_a_former_parameter_is_refused_from_python_with_the_nearest_one() -> Non
 def test_every_command_with_an_option_refuses_its_former_name(command: str) -> None:
     done = type_command(command, "--docs", "2")
     assert (done.code, done.err) == (2, "ragbed: --docs was replaced by --num-docs.\n")
+
+
+@pytest.mark.parametrize("command", ["report", "leaderboard"])
+def test_both_commands_with_a_locale_refuse_its_former_name(command: str) -> None:
+    done = type_command(command, "runs", "--words", "zh")
+    assert (done.code, done.err) == (2, "ragbed: --words was replaced by --locale.\n")
 
 
 def test_a_run_keeps_the_stored_names_and_shows_the_options(tmp_path: Path) -> None:
@@ -72,6 +98,7 @@ def test_a_run_keeps_the_stored_names_and_shows_the_options(tmp_path: Path) -> N
     assert "was created with --positions balanced, but this command uses --positions all" in done.err
 
 
-def test_the_help_does_not_list_former_options() -> None:
-    help_text = type_command("run", "--help").out
+@pytest.mark.parametrize("command", ["run", "synth", "score", "report", "leaderboard", "compare"])
+def test_the_help_does_not_list_former_options(command: str) -> None:
+    help_text = type_command(command, "--help").out
     assert not [old for old in renames.OPTIONS if f"{old} " in help_text]

@@ -68,13 +68,13 @@ def test_data_formats_have_a_record_for_each_condition(tmp_path: Path) -> None:
     run = _run(tmp_path / "r", Slow(), until=["noise.accuracy ± 40", "noise.accuracy ± 30"])
     stored = conditions_in(run.folder)
     assert [one.condition for one in stored] == ["noise.accuracy ± 30", "noise.accuracy ± 40"]
-    sums = tmp_path / "sums.jsonl"
-    ragbed.score(run, sums=sums, progress=False)
+    aggregates = tmp_path / "aggregates.jsonl"
+    ragbed.score(run, aggregates=aggregates, progress=False)
     records = [row for row in json.loads(ragbed.report(run, format="json").text or "") if row["table"] == "until"]
     assert [(row["condition"], row["decided_low"], row["decided_high"], row["high"]) for row in records] == [
         (one.condition, one.low, one.high, one.last and one.last.high) for one in stored
     ]
-    assert [row for row in ragbed.report(sums).records() if row["table"] == "until"] == records
+    assert [row for row in ragbed.report(aggregates).records() if row["table"] == "until"] == records
     rows = [*csv.DictReader(io.StringIO(ragbed.report(run, format="csv").text or ""))]
     assert [float(row["decided_high"]) for row in rows if row["table"] == "until"] == [one.high for one in stored]
     assert all(row["decided_high"] == "" for row in rows if row["table"] != "until")
@@ -123,10 +123,12 @@ def test_a_decision_of_another_scorer_is_listed_but_not_used_until_a_rerun_repla
     text = (ragbed.report(run, format="md").text or "").replace("\\", "")
     shown = (text, type_command("status", str(run.folder)).out, type_command("report", str(run.folder)).out)
     assert all("another version" in " ".join(one.split()) for one in shown)
-    sums = tmp_path / "sums.jsonl"
-    ragbed.score(run, sums=sums, progress=False)
+    aggregates = tmp_path / "aggregates.jsonl"
+    ragbed.score(run, aggregates=aggregates, progress=False)
     cells = [
-        row for row in ragbed.report(sums).records() if (row["metric"], row.get("track")) == ("accuracy", "robust")
+        row
+        for row in ragbed.report(aggregates).records()
+        if (row["metric"], row.get("track")) == ("accuracy", "robust")
     ]
     assert {row["high"] for row in cells} == {before["high"]}
     again = Slow()

@@ -179,13 +179,13 @@ def _is_given_for(given: ComparedCondition, search: ComparedCondition) -> bool:
     )
 
 
-def compare(first: Side, second: Side, least: float) -> list[Comparison]:
+def compare(first: Side, second: Side, min_drop: float) -> list[Comparison]:
     """Compare two sides under every condition that they share.
 
     Args:
         first: The baseline, A.
         second: The side that is compared with the baseline, B.
-        least: Maximum drop that does not count as a decline.
+        min_drop: Smallest drop that counts as a decline.
 
     Raises:
         UsageError: The sides have no question in common.
@@ -194,7 +194,7 @@ def compare(first: Side, second: Side, least: float) -> list[Comparison]:
     made = [
         _narrow(
             compare_questions(
-                condition, first.scores[condition], second.scores[condition], least, is_monitored=monitored
+                condition, first.scores[condition], second.scores[condition], min_drop, is_monitored=monitored
             ),
             first,
             second,
@@ -261,7 +261,7 @@ def compare_questions(
     condition: ComparedCondition,
     first: dict[ComparedQuestion, float],
     second: dict[ComparedQuestion, float],
-    least: float,
+    min_drop: float,
     *,
     is_monitored: bool = False,
 ) -> Comparison:
@@ -283,7 +283,7 @@ def compare_questions(
         lost=sum(change < 0 for change in moved),
         p=difference_p(moved) if is_monitored else sign_flips(moved),
         adjusted=1.0,
-        decline_p=decline_p(moved, least) if is_monitored else decline_test(moved, least),
+        decline_p=decline_p(moved, min_drop) if is_monitored else decline_test(moved, min_drop),
         items=len(first.keys() & second.keys()),
     )
 

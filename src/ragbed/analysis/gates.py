@@ -218,12 +218,12 @@ def _describe(estimate: Estimate, least: float) -> str:
     return f"{value}%{bounds} of {estimate.n}, required {100 * least:.1f}%"
 
 
-def check_declines(rows: Sequence[Comparison], least: float) -> list[GateResult]:
-    """Check each comparison for a decline of more than `least` in the second side's score, using adjusted p values."""
-    return [_check_decline(row, least, len(rows)) for row in rows]
+def check_declines(rows: Sequence[Comparison], min_drop: float) -> list[GateResult]:
+    """Check each comparison for a drop of more than `min_drop` in the second side's score, using adjusted p values."""
+    return [_check_decline(row, min_drop, len(rows)) for row in rows]
 
 
-def _check_decline(row: Comparison, least: float, among: int) -> GateResult:
+def _check_decline(row: Comparison, min_drop: float, among: int) -> GateResult:
     data, testbed, lang, noise, correct = describe(row.condition)
     name = f"{testbed} on {data}, {lang}, noise {noise}"
     name += f", correct {correct}" if row.condition.correct else ""
@@ -231,13 +231,13 @@ def _check_decline(row: Comparison, least: float, among: int) -> GateResult:
     value, low, high = (f"{100 * bound:+.1f}" for bound in row.difference)
     message = f"{value} [{low}, {high}] points on {row.n} questions"
     if row.decline_p < ALPHA:
-        return GateResult(name, "failed", f"{message}: a drop of more than {100 * least:g}, p {row.decline_p:.2g}")
-    if row.difference.low >= -least:
+        return GateResult(name, "failed", f"{message}: a drop of more than {100 * min_drop:g}, p {row.decline_p:.2g}")
+    if row.difference.low >= -min_drop:
         return GateResult(name, "passed", message)
-    needed = _needed(partial(_decides_decline, row, least, _FALSE_ALARM / among), row.n)
-    is_below = row.difference.high < -least  # the gate would fail without the adjustment for multiple tests
+    needed = _needed(partial(_decides_decline, row, min_drop, _FALSE_ALARM / among), row.n)
+    is_below = row.difference.high < -min_drop  # the gate would fail without the adjustment for multiple tests
     doubt = f"is not significant{_adjustment(among)}" if is_below else "cannot be ruled out"
-    reason = f"a drop of more than {100 * least:g} {doubt}; {needed} would be needed"
+    reason = f"a drop of more than {100 * min_drop:g} {doubt}; {needed} would be needed"
     return GateResult(name, "inconclusive", f"{message}: {reason}")
 
 
@@ -267,12 +267,12 @@ def _decides(estimate: Estimate, least: float, alpha: float, n: int) -> bool:
     return hits <= trials and 1 - lower_tail(hits - 1, trials, value) >= POWER
 
 
-def _decides_decline(row: Comparison, least: float, alpha: float, n: int) -> bool:
+def _decides_decline(row: Comparison, min_drop: float, alpha: float, n: int) -> bool:
     """Return whether n questions would probably decide a comparison, if the true difference equals the observed one."""
     reach = (row.difference.high - row.difference.low) / 2
     spread = reach / two_sided(LEVEL) * math.sqrt(row.n + 2)
-    level = LEVEL if row.difference.value >= -least else 1 - 2 * alpha
-    distance = abs(row.difference.value * n / (n + 2) + least)
+    level = LEVEL if row.difference.value >= -min_drop else 1 - 2 * alpha
+    distance = abs(row.difference.value * n / (n + 2) + min_drop)
     return distance * math.sqrt(n + 2) >= (student(level, n) + quantile(POWER)) * spread
 
 

@@ -1,4 +1,4 @@
-"""Read, write and merge partial-sum files (`ragbed score --sums`), from which reports can be built without the runs.
+"""Read, write and merge partial-sum files (`ragbed score --aggregates`), from which reports can be built without runs.
 
 A file has one JSON object per line: the runs it contains, then each model on each dataset with its trial patterns and
 its distinct questions, and finally the number of lines, which reveals truncated files. Equal sums give
@@ -102,7 +102,7 @@ class Sums:
             first, second = (f"ragbed {sums.version} (scorer {sums.scorer or 'unknown'})" for sums in (self, other))
             raise UsageError(
                 f"these aggregate files were written by {first} and {second}, which may score responses differently. "
-                "Score all runs with the same version: ragbed score RUN --sums FILE"
+                "Score all runs with the same version: ragbed score RUN --aggregates FILE"
             )
         _check(self.runs, other.runs)
         self.version, self.scorer = other.version, other.scorer
@@ -192,7 +192,7 @@ def read_sums(places: Sequence[Place]) -> Sums:
     return sums
 
 
-_FIX = "use a file written by `ragbed score RUN --sums FILE`, or the folder of a run"
+_FIX = "use a file written by `ragbed score RUN --aggregates FILE`, or the folder of a run"
 
 
 def _read(path: Path, shown: Place) -> Sums:

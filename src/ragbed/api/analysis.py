@@ -14,7 +14,7 @@ from ragbed.api.analysis_results import (
     JudgeResult,
     PaperResult,
     ScoreResult,
-    WrittenSums,
+    WrittenAggregates,
 )
 from ragbed.api.calling import open_engine, with_request_options
 from ragbed.api.layout import Values, split
@@ -53,7 +53,7 @@ def compare(
     b: RunLike,
     *,
     track: str = "robust",
-    least: float | str = 0.03,
+    min_drop: float | str = 0.03,
     fail_if_worse: float | str | None = None,
     junit: str | Path | None = None,
 ) -> ComparisonResult:
@@ -63,9 +63,9 @@ def compare(
         a: The baseline: a run, its folder, or `RUN:MODEL` for one model in a run with several models.
         b: The run to compare with the baseline.
         track: Scoring track, as in `Run.tables`.
-        least: Smallest drop in the main score that is reported as a decline, e.g. 0.03 or "3%".
+        min_drop: Smallest drop in the main score that is reported as a decline, e.g. 0.03 or "3%".
         fail_if_worse: Margin of a gate that fails if B is significantly worse than A by more than this value.
-            The margin also replaces `least`.
+            The margin also replaces `min_drop`.
         junit: File to write the gate results to, as JUnit XML.
 
     Example:
@@ -82,10 +82,10 @@ def compare(
     if junit is not None and fail_if_worse is None:
         raise UnusedOption("junit", "no gate is set. Set one, e.g. fail_if_worse=0.05")
     margin = None if fail_if_worse is None else read_share("fail_if_worse", fail_if_worse)
-    least = read_share("least", least) if margin is None else margin
+    min_drop = read_share("min_drop", min_drop) if margin is None else margin
     names = [str(side if isinstance(side, str) else run_folder(side)) for side in (a, b)]
     first, second = comparison.pair_with_given(*(comparison.open_side(name, track) for name in names))
-    rows = comparison.compare(first, second, least)
+    rows = comparison.compare(first, second, min_drop)
     gates = [] if margin is None else check_declines(rows, margin)
     if junit is not None:
         write_file(local_path(junit), as_junit(f"{names[1]} against {names[0]}", gates))
@@ -94,7 +94,7 @@ def compare(
         second,
         rows,
         comparison.flips(first, second),
-        state(summarise(first, second, rows, least)),
+        state(summarise(first, second, rows, min_drop)),
         comparison.count_unpaired(first, second),
         gates,
     )
@@ -105,7 +105,7 @@ def score(
     runs: RunsLike,
     *,
     disagreements: Literal["code", "paper"] | None = None,
-    sums: str | Path | None = None,
+    aggregates: str | Path | None = None,
     progress: bool | Progress = True,
     **engine: Unpack[EngineKeywords],
 ) -> ScoreResult:
@@ -114,7 +114,8 @@ def score(
     Args:
         runs: One or more runs.
         disagreements: Also list the responses that `track` and the robust track score differently.
-        sums: Instead of returning scores, write the runs' aggregates to this file or URL, for `report` and `merge`.
+        aggregates: Instead of returning scores, write the runs' aggregates to this file or URL, for `report` and
+            `merge`.
         progress: Show progress, or an object that receives it.
         engine: Engine options, as in `run`.
 
@@ -126,20 +127,21 @@ def score(
     from ragbed.analysis.condition_table import tabulate_run
 
     folders = list(dict.fromkeys(map(run_folder, several(runs, "runs"))))
-    if sums is not None and disagreements is not None:
+    if aggregates is not None and disagreements is not None:
         raise UsageError(
             "`disagreements` lists responses, which aggregates do not contain. Use `disagreements` and "
-            "`sums` in separate calls."
+            "`aggregates` in separate calls."
         )
     with open_progress(progress) as shown, closing(open_engine(with_defaults(engine), shown.message)) as workers:
-        if sums is not None:
+        if aggregates is not None:
             from ragbed.analysis.partial_sum_files import Sums, sum_run, write_sums
 
-            total, place = Sums(), to_place(sums)
+            total, place = Sums(), to_place(aggregates)
             for folder in folders:
                 total.add(sum_run(folder, workers))
             description = write_sums(total, place)
-            return ScoreResult(folders, sums=WrittenSums(str(place), total.trials, total.questions, description))
+            written = WrittenAggregates(str(place), total.trials, total.questions, description)
+            return ScoreResult(folders, aggregates=written)
         conditions = [cell for folder in folders for cell in tabulate_run(folder, workers)]
         found = None
         if disagreements is not None:

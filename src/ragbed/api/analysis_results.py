@@ -80,7 +80,7 @@ class ComparisonResult(TableResult):
 
 
 @dataclass(frozen=True)
-class WrittenSums:
+class WrittenAggregates:
     """A file that contains the aggregates of one or more runs.
 
     Attributes:
@@ -104,13 +104,13 @@ class ScoreResult(TableResult):
         runs: The run folders.
         conditions: Counts and rates for each model and condition.
         disagreements: Responses that two tracks score differently, if requested.
-        sums: The aggregates file, if one was written; `conditions` is then empty.
+        aggregates: The aggregates file, if one was written; `conditions` is then empty.
     """
 
     runs: Sequence[Path]
     conditions: Sequence[ConditionCounts] = ()
     disagreements: Sequence[TrackDisagreement] | None = None
-    sums: WrittenSums | None = None
+    aggregates: WrittenAggregates | None = None
 
     def records(self) -> Records:
         """Return one row per condition, with counts and a column for each rate."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ragbed.schema import Lang
 
 ReportFormat: TypeAlias = Literal["text", "md", "html", "latex", "csv", "json", "svg", "png", "pdf"]
-RunOrSums: TypeAlias = Run | str | Path | Url
+RunOrAggregates: TypeAlias = Run | str | Path | Url
 
 
 @dataclass(frozen=True, repr=False)
@@ -54,21 +54,21 @@ class ReportResult(TableResult):
 
 @checked
 def report(
-    runs: RunOrSums | Sequence[RunOrSums],
+    runs: RunOrAggregates | Sequence[RunOrAggregates],
     *,
     format: ReportFormat = "text",  # noqa: A002 - must match the option's name
     track: str = "robust",
     out: str | Path | None = None,
-    words: Literal["en", "zh"] | None = None,
+    locale: Literal["en", "zh"] | None = None,
 ) -> ReportResult:
     """Write tables, figures and a summary of one or more runs, with the paper's values for comparison.
 
     Args:
-        runs: Runs, folders of runs, or aggregate files (`score(…, sums=FILE)`).
+        runs: Runs, folders of runs, or aggregate files (`score(…, aggregates=FILE)`).
         format: Report format. A text report is written as Markdown.
         track: Scoring track shown in the tables; CSV and JSON contain all tracks.
         out: File for the report, or folder for the figures; by default, report.html for HTML and no file otherwise.
-        words: Language of the figures, and the initial language of HTML reports.
+        locale: Language of the figures, and the initial language of HTML reports.
 
     Example:
         >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", limit=5, testbeds="noise", out="runs/reported")
@@ -91,12 +91,12 @@ def report(
         )
     if format in PICTURES and target is None:
         raise UsageError("Figures require an output folder. Set one, e.g. out=figures.")
-    made = _read_sums(files, track) if files else read_report(folders, [str(run) for run in folders], track)
+    made = _read_aggregates(files, track) if files else read_report(folders, [str(run) for run in folders], track)
     if format in PICTURES and target is not None:
-        return ReportResult(made, paths=_draw(made, format, words or "en", target), has_cases=not files)
+        return ReportResult(made, paths=_draw(made, format, locale or "en", target), has_cases=not files)
     if format == "html":
         page = target or Path("report.html")
-        write_report_page(made, folders, words, page)
+        write_report_page(made, folders, locale, page)
         return ReportResult(made, paths=[page])
     text = FORMATS["md" if format == "text" else format](made)
     if target is not None:
@@ -118,7 +118,7 @@ def split_runs(places: Sequence[Place]) -> tuple[list[Path], list[Place]]:
     if files and folders:
         raise UsageError(
             f"{files[0]} is an aggregate file, but {folders[0]} is a run. Use only aggregate files or "
-            f"only runs. To write the aggregates of a run, use: ragbed score {folders[0]} --sums FILE"
+            f"only runs. To write the aggregates of a run, use: ragbed score {folders[0]} --aggregates FILE"
         )
     return folders, files
 
@@ -155,36 +155,38 @@ def read_report(
     return replace(report, is_monitored=any(monitored), incomplete=tuple(incomplete), conditions=conditions)
 
 
-def write_report_page(report: Report, runs: Sequence[Path], words: Lang | None, path: Path) -> None:
+def write_report_page(report: Report, runs: Sequence[Path], locale: Lang | None, path: Path) -> None:
     """Write the report as a single HTML file."""
     from ragbed.reporting.html import write_html
     from ragbed.reporting.html.cases import pack_cases
     from ragbed.ui.viewer.judged import has_votes, read_votes
 
     votes = read_votes if any(map(has_votes, runs)) else None
-    page = write_html(report, pack_cases(runs, report.causes, votes, names=report.names), words)
+    page = write_html(report, pack_cases(runs, report.causes, votes, names=report.names), locale)
     write_file(path, page.encode())
 
 
-def _read_sums(files: Sequence[Place], track: str) -> Report:
+def _read_aggregates(files: Sequence[Place], track: str) -> Report:
     from ragbed.analysis.metrics.trial_columns import TRACKS
     from ragbed.analysis.partial_sum_files import read_sums
     from ragbed.reporting.tables import make_report
 
-    sums = read_sums(files)
-    cells = list(sums.cells(list(dict.fromkeys([*TRACKS, track]))))
+    aggregates = read_sums(files)
+    cells = list(aggregates.cells(list(dict.fromkeys([*TRACKS, track]))))
     report = make_report([str(file) for file in files], cells, track)
-    return replace(report, is_monitored=sums.is_monitored, conditions=tuple(sums.conditions), scorer=sums.scorer)
+    return replace(
+        report, is_monitored=aggregates.is_monitored, conditions=tuple(aggregates.conditions), scorer=aggregates.scorer
+    )
 
 
-def _draw(report: Report, ending: str, words: Lang, folder: Path) -> list[Path]:
+def _draw(report: Report, ending: str, locale: Lang, folder: Path) -> list[Path]:
     from ragbed.analysis.locale import read_words
     from ragbed.reporting.figures import draw_causes, make_figures
     from ragbed.reporting.pages.images import PICTURES
 
-    locale, paths = read_words(words), []
+    words, paths = read_words(locale), []
     folder.mkdir(parents=True, exist_ok=True)
-    for chart in [*make_figures(report.shown, report.track, locale), *draw_causes(report.shown_causes, locale)]:
+    for chart in [*make_figures(report.shown, report.track, words), *draw_causes(report.shown_causes, words)]:
         paths.append(folder / f"{chart.name}.{ending}")
         write_file(paths[-1], PICTURES[ending](chart))
     return paths
@@ -213,7 +215,7 @@ class LeaderboardResult(TableResult):
 
 @checked
 def leaderboard(
-    folder: str | Path, out: str | Path, *, track: str = "robust", words: Literal["en", "zh"] | None = None
+    folder: str | Path, out: str | Path, *, track: str = "robust", locale: Literal["en", "zh"] | None = None
 ) -> LeaderboardResult:
     """Build a static leaderboard site from all runs in a folder.
 
@@ -221,7 +223,7 @@ def leaderboard(
         folder: Folder that contains the runs.
         out: Folder for the site.
         track: Scoring track to show.
-        words: Initial language of the site; by default, the browser's language.
+        locale: Initial language of the site; by default, the browser's language.
 
     Example:
         >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", limit=2, testbeds="noise", out="board/oracle")
@@ -241,11 +243,11 @@ def leaderboard(
         try:
             made = read_report([run], [name], track, labels)
             target = f"{safe_name(f'run-{name}')}.html"
-            write_report_page(made, [run], words, site / target)
+            write_report_page(made, [run], locale, site / target)
             entries.append(SiteEntry(name, target, made))
         except RagbedError as error:
             left_out.append(LeftOut(name, str(error)))
-    write_file(site / "index.html", write_board(entries, left_out, track, words).encode())
+    write_file(site / "index.html", write_board(entries, left_out, track, locale).encode())
     return LeaderboardResult(site / "index.html", entries, left_out)
 
 

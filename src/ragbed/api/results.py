@@ -294,7 +294,7 @@ class Run:
         """
         return self.records().to_pandas()
 
-    def compare(self, other: Run | str | Path, *, track: str = "robust", least: float = 0.03) -> ComparisonResult:
+    def compare(self, other: Run | str | Path, *, track: str = "robust", min_drop: float = 0.03) -> ComparisonResult:
         """Compare this run (as A) with another run (as B), question by question; see `ragbed.compare`.
 
         Example:
@@ -305,7 +305,7 @@ class Run:
         """
         from ragbed.api.analysis import compare
 
-        return compare(self, other, track=track, least=least)
+        return compare(self, other, track=track, min_drop=min_drop)
 
     def figures(self, track: str = "robust", lang: Lang = "en") -> list[Figure]:
         """Return the report's figures, which notebooks can display.

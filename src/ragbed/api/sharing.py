@@ -257,9 +257,9 @@ def merge(runs: Sequence[Run | str | Path | Url], out: str | Path | Url) -> Merg
     folders, files = split_runs(list(places))
     target = to_place(out)
     if files:
-        sums = read_sums(files)
-        text = f"{write_sums(sums, target)} from {len(files)} files"
-        return MergeResult(str(target), None, {"trials": sums.trials, "questions": sums.questions}, text)
+        aggregates = read_sums(files)
+        text = f"{write_sums(aggregates, target)} from {len(files)} files"
+        return MergeResult(str(target), None, {"trials": aggregates.trials, "questions": aggregates.questions}, text)
     if not isinstance(target, Path):
         raise UsageError(
             f"out={target}: a run must be written to a local folder. To publish it at a URL, export the run "

@@ -25,7 +25,7 @@ Columns ({track} track):
   B − A: difference in points, computed before rounding, with its 95% interval
   flips: questions on which B scores higher (+) and lower (−) than A
   p: chance of a difference at least as large if A and B were equal, adjusted for {rows} rows (Holm)
-  verdict: better or worse if p < 0.05; "worse by > {least}" if B is significantly worse by more than {least} points
+  verdict: better or worse if p < 0.05; "worse by > {drop}" if B is significantly worse by more than {drop} points
     (one-sided test with its own p-value, so p may be above 0.05)"""
 
 
@@ -34,7 +34,7 @@ Columns ({track} track):
 @click.argument("second", type=options.FileName(), metavar="B")
 @options.track_option("Scoring track to compare")
 @options.option(
-    "--least",
+    "--min-drop",
     type=options.share,
     metavar="SHARE",
     default=0.03,
@@ -44,7 +44,7 @@ Columns ({track} track):
     "--fail-if-worse",
     type=options.share,
     metavar="SHARE",
-    help="Exit with code 4 if B is significantly worse than A by more than this margin. Also sets --least.",
+    help="Exit with code 4 if B is significantly worse than A by more than this margin. Also sets --min-drop.",
 )
 @junit_option
 @options.option("--flips", "list_flips", is_flag=True, help="List the questions whose result differs between A and B.")
@@ -53,7 +53,7 @@ def compare(
     first: str,
     second: str,
     track: str,
-    least: float,
+    min_drop: float,
     fail_if_worse: float | None,
     junit: Path | None,
     list_flips: bool,
@@ -80,12 +80,12 @@ def compare(
     from ragbed.reporting.comparison_summary import tell_repeated
 
     result = call_with_given(
-        analysis.compare, first, second, track=track, least=least, fail_if_worse=fail_if_worse, junit=junit
+        analysis.compare, first, second, track=track, min_drop=min_drop, fail_if_worse=fail_if_worse, junit=junit
     )
-    least = least if fail_if_worse is None else fail_if_worse
+    min_drop = min_drop if fail_if_worse is None else fail_if_worse
     _print_sentences((result.a, result.b), result.sentences, to_stderr=json)
-    _print(result.rows, least, to_stderr=json)
-    say(_LEGEND.format(track=track, rows=len(result.rows), least=f"{100 * least:g}"))
+    _print(result.rows, min_drop, to_stderr=json)
+    say(_LEGEND.format(track=track, rows=len(result.rows), drop=f"{100 * min_drop:g}"))
     if note := tell_repeated([(row.items, row.n) for row in result.rows]):
         say(note)
     if list_flips:
@@ -104,7 +104,7 @@ def _print_sentences(sides: tuple[Side, Side], sentences: Sequence[str], *, to_s
     click.echo(printable("\n".join([*named, "", *sentences, ""])), err=to_stderr)
 
 
-def _print(rows: Sequence[Comparison], least: float, *, to_stderr: bool) -> None:
+def _print(rows: Sequence[Comparison], min_drop: float, *, to_stderr: bool) -> None:
     from ragbed.analysis.comparison import describe
     from ragbed.analysis.statistics.rates import ALPHA
     from ragbed.reporting.comparison_summary import signed
@@ -115,7 +115,7 @@ def _print(rows: Sequence[Comparison], least: float, *, to_stderr: bool) -> None
     for row in rows:
         value, low, high = (signed(100 * bound) for bound in row.difference)
         better = "better" if row.difference.value > 0 else "worse"
-        significant = f"worse by > {100 * least:g}" if row.decline_p < ALPHA else better
+        significant = f"worse by > {100 * min_drop:g}" if row.decline_p < ALPHA else better
         verdict = significant if min(row.adjusted, row.decline_p) < ALPHA else "–"
         shares = (f"{100 * row.first:.1f}", f"{100 * row.second:.1f}", f"{value} [{low}, {high}]")
         flipped = f"+{row.won} −{row.lost}"

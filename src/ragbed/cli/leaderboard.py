@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 )
 @options.track_option("Scoring track to show")
 @options.option(
-    "--words",
+    "--locale",
     type=click.Choice(["en", "zh"]),
     show_default="the browser's language",
     help="Initial language of the site's headings and labels.",
 )
-def leaderboard(folder: Path, out: Path, track: str, words: Lang | None) -> None:
+def leaderboard(folder: Path, out: Path, track: str, locale: Lang | None) -> None:
     """Build a static leaderboard site from all runs in a folder.
 
     SITE/index.html has one row for each model of each run, and SITE also contains each run's report. The site
@@ -37,11 +37,11 @@ def leaderboard(folder: Path, out: Path, track: str, words: Lang | None) -> None
     \b
     Examples:
       ragbed leaderboard runs -o site
-      ragbed leaderboard runs -o site --track code --words zh
+      ragbed leaderboard runs -o site --track code --locale zh
     """
     from ragbed.api import reports
 
-    board = reports.leaderboard(folder, out, track=track, words=words)
+    board = reports.leaderboard(folder, out, track=track, locale=locale)
     for run in board.left_out:
         say(f"{run.name} is not on the leaderboard: {run.reason}")
     say(f"{counted(len(board.entries), 'run')} on {board.path}.")

@@ -118,7 +118,7 @@ class LocalPath(click.Path):
         if "://" in str(value):
             self.fail(
                 f"{to_place(str(value))} is a URL, but this option needs a local file or folder; `ragbed export` "
-                "and `ragbed score --sums` can write to URLs.",
+                "and `ragbed score --aggregates` can write to URLs.",
                 param,
                 ctx,
             )
@@ -204,12 +204,11 @@ def read_config(context: click.Context, _: click.Parameter, path: Path | None) -
             if isinstance(param, click.Option) and name.startswith("--") and param.expose_value
         }
         for name in options:
-            if new := renames.OPTIONS.get(f"--{name}"):
-                raise UsageError(
-                    f"--config {path}: {name!r} was replaced by {new.removeprefix('--')!r}. Update the file."
-                )
-            if new := renames.BUILD_OPTIONS.get(f"--{name}"):
-                raise UsageError(f"--config {path}: {name!r} was replaced by {new}. Update the file.")
+            new = renames.OPTIONS.get(f"--{name}", "").removeprefix("--")
+            if new in known:
+                raise UsageError(f"--config {path}: {name!r} was replaced by {new!r}. Update the file.")
+            if command := renames.BUILD_OPTIONS.get(f"--{name}"):
+                raise UsageError(f"--config {path}: {name!r} was replaced by {command}. Update the file.")
             if name not in known:
                 raise UsageError(
                     f"--config {path}: {name!r} is not an option of this command.{did_you_mean(name, known)} "

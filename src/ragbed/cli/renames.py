@@ -17,6 +17,9 @@ OPTIONS = {
     "--remedies": "--strategies",
     "--output": "--out",
     "--dials": "--perturbations",
+    "--sums": "--aggregates",
+    "--words": "--locale",
+    "--least": "--min-drop",
 }
 """Former option: the option that replaced it, with the same values unless its help says otherwise."""
 

@@ -23,7 +23,7 @@ _MOST_EVIDENCE = 2  # Maximum number of rows to print per claim.
 
 
 @click.command()
-@click.argument("runs", nargs=-1, required=True, type=options.FileName(), metavar="RUN...|SUMS...")
+@click.argument("runs", nargs=-1, required=True, type=options.FileName(), metavar="RUN...|AGGREGATES...")
 @options.option(
     "--format",
     "-f",
@@ -42,12 +42,12 @@ _MOST_EVIDENCE = 2  # Maximum number of rows to print per claim.
     help="File to write to, or folder for figures. Text reports are written as Markdown.",
 )
 @options.option(
-    "--words",
+    "--locale",
     type=click.Choice(["en", "zh"]),
     show_default="en for figures, the browser's language for html",
     help="Language of headings and labels in the figures and the HTML page.",
 )
-def report(runs: tuple[str, ...], format_: ReportFormat, track: str, out: Path | None, words: Lang | None) -> None:
+def report(runs: tuple[str, ...], format_: ReportFormat, track: str, out: Path | None, locale: Lang | None) -> None:
     """Write tables, figures and a summary for one or more runs.
 
     A folder stands for all runs in it.
@@ -58,7 +58,7 @@ def report(runs: tuple[str, ...], format_: ReportFormat, track: str, out: Path |
     documents and scoring). CSV and JSON contain every cell, one per line. The paper's claims C1 to C10 are checked
     against the runs: supported, contradicted, inconclusive, or not enough data. The formats svg,
     png and pdf write only the figures; html writes everything, including the cases, to one file. Aggregate files
-    (`ragbed score --sums`) can be used instead of runs; they contain neither cases nor individual questions.
+    (`ragbed score --aggregates`) can be used instead of runs; they contain neither cases nor individual questions.
 
     \b
     Examples:
@@ -67,12 +67,12 @@ def report(runs: tuple[str, ...], format_: ReportFormat, track: str, out: Path |
       ragbed report runs/qwen -f md --track code
       ragbed report runs/* -f csv -o cells.csv
       ragbed report runs/qwen -f html -o report.html
-      ragbed report runs/qwen -f pdf -o figures --words zh
-      ragbed report s3://bucket/sums-1.jsonl s3://bucket/sums-2.jsonl -f md
+      ragbed report runs/qwen -f pdf -o figures --locale zh
+      ragbed report s3://bucket/aggregates-1.jsonl s3://bucket/aggregates-2.jsonl -f md
     """
     from ragbed.api import reports
 
-    result = reports.report(runs, format=format_, track=track, out=out, words=words)
+    result = reports.report(runs, format=format_, track=track, out=out, locale=locale)
     if not result.has_cases:
         say(
             "Aggregate files contain no individual questions, so paired comparisons, judgements and error types "

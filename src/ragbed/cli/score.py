@@ -30,7 +30,7 @@ _SHOWN = 20  # Maximum number of disagreements of each kind to print; --json con
     help="List the responses that this track (code or paper) scores differently from the robust track.",
 )
 @options.option(
-    "--sums",
+    "--aggregates",
     type=options.FileName(),
     metavar="FILE",
     help="File or URL to write the runs' aggregates to, for `ragbed report` and `ragbed merge`.",
@@ -40,7 +40,7 @@ _SHOWN = 20  # Maximum number of disagreements of each kind to print; --json con
 def score(
     runs: tuple[Path, ...],
     disagreements: Literal["code", "paper"] | None,
-    sums: str | None,
+    aggregates: str | None,
     json: bool,
     **chosen: Unpack[EngineKeywords],
 ) -> None:
@@ -50,15 +50,15 @@ def score(
     robust (the judgement of a careful reader). False credit means that code or paper counts a response as correct but
     robust does not; missed credit is the reverse.
 
-    --sums writes aggregates (a few megabytes) instead of printing tables; `ragbed report` creates the same tables from
-    them.
+    --aggregates writes a file of a few megabytes instead of printing tables; `ragbed report` creates the same tables
+    from it.
 
     \b
     Examples:
       ragbed score runs/qwen
       ragbed score runs/qwen --disagreements code
       ragbed score runs/qwen --disagreements paper --json
-      ragbed score runs/part-7 --sums sums/part-7.jsonl --engine ray
+      ragbed score runs/part-7 --aggregates aggregates/part-7.jsonl --engine ray
     """
     from ragbed.api import analysis
     from ragbed.cli.console_progress import ConsoleProgress
@@ -66,13 +66,13 @@ def score(
 
     with ConsoleProgress() as progress:
         result = analysis.score(
-            runs, disagreements=disagreements, sums=sums, progress=progress, **call_keywords(chosen)
+            runs, disagreements=disagreements, aggregates=aggregates, progress=progress, **call_keywords(chosen)
         )
-    if result.sums is not None:
-        say(f"{result.sums.description} written to {result.sums.place}.")
+    if result.aggregates is not None:
+        say(f"{result.aggregates.description} written to {result.aggregates.place}.")
         if json:
-            file = result.sums
-            print_json({"trials": file.trials, "questions": file.questions, "sums": file.place})
+            file = result.aggregates
+            print_json({"trials": file.trials, "questions": file.questions, "aggregates": file.place})
         return
     print_cells(result.conditions, runs, to_stderr=json)
     summary: dict[str, object] = {"cells": [cell.as_json() for cell in result.conditions]}

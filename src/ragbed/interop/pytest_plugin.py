@@ -42,13 +42,13 @@ class Bench:
 
         _conclude(check_run([parse_floor(floor) for floor in floors], run.folder))
 
-    def check_no_worse(self, before: Run, after: Run, least: float = 0.03) -> None:
-        """Fail the test if the later run is significantly worse than the baseline by more than `least`."""
+    def check_no_worse(self, before: Run, after: Run, min_drop: float = 0.03) -> None:
+        """Fail the test if the later run is significantly worse than the baseline by more than `min_drop`."""
         from ragbed.analysis.comparison import compare, open_side  # noqa: PLC0415
         from ragbed.analysis.gates import check_declines  # noqa: PLC0415
 
         first, second = (open_side(str(run.folder), "robust") for run in (before, after))
-        _conclude(check_declines(compare(first, second, least), least))
+        _conclude(check_declines(compare(first, second, min_drop), min_drop))
 
 
 def _conclude(gates: list[GateResult]) -> None:

@@ -45,14 +45,14 @@ class Summary(NamedTuple):
     rows: tuple[Comparison, ...]
 
 
-def summarise(first: Side, second: Side, rows: Sequence[Comparison], least: float) -> list[Summary]:
+def summarise(first: Side, second: Side, rows: Sequence[Comparison], min_drop: float) -> list[Summary]:
     """Compare two sides on each testbed. Each question counts once, regardless of its number of conditions.
 
     Args:
         first: Baseline A.
         second: Side B.
         rows: Comparisons under the individual conditions.
-        least: Smallest drop that counts as a decline.
+        min_drop: Smallest drop that counts as a decline.
     """
     groups: dict[ComparedCondition, list[Comparison]] = {}
     for row in rows:
@@ -61,7 +61,7 @@ def summarise(first: Side, second: Side, rows: Sequence[Comparison], least: floa
         compare_questions(
             condition,
             *_pool(first, second, [row.condition for row in found]),
-            least,
+            min_drop,
             is_monitored=first.is_monitored or second.is_monitored,
         )
         for condition, found in groups.items()

@@ -125,7 +125,7 @@ def test_it_opens_in_the_language_of_the_browser(browser: Browser, report: Path,
 
 def test_words_overrides_the_language_of_the_browser(browser: Browser, run: Path, tmp_path: Path) -> None:
     target = tmp_path / "zh.html"
-    assert type_command("report", str(run), "-f", "html", "--words", "zh", "-o", str(target)).code == 0
+    assert type_command("report", str(run), "-f", "html", "--locale", "zh", "-o", str(target)).code == 0
     with open_page(browser, "file://") as watched:
         watched.page.goto(target.as_uri())
         watched.page.wait_for_selector("html[data-ready]")

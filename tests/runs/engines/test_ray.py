@@ -82,8 +82,8 @@ def test_a_run_its_scores_and_its_diagnosis_are_the_same_bytes_as_here(nodes: No
         run, more = str(tmp_path / name), [*engine, *_copies(2)] if engine else []
         assert type_command("run", "-m", "scripted/first-doc", *DATA, "--out", run, *more).code == 0
         scores = type_command("score", run, "--json", *engine)
-        sums = type_command("score", run, "--sums", str(tmp_path / f"{name}.jsonl"), *engine)
-        assert (sums.code, type_command("diagnose", run, *engine).code) == (0, 0), sums.err
+        scored = type_command("score", run, "--aggregates", str(tmp_path / f"{name}.jsonl"), *engine)
+        assert (scored.code, type_command("diagnose", run, *engine).code) == (0, 0), scored.err
         diagnosis = (tmp_path / name / "diagnose" / "diagnosis.jsonl").read_bytes()
         summed = (tmp_path / f"{name}.jsonl").read_bytes()
         told[name] = (canonical(tmp_path / name), json.loads(scores.out), diagnosis, summed)

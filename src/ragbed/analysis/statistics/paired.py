@@ -179,14 +179,15 @@ def paired_difference(differences: ArrayLike, level: float = LEVEL, counts: Arra
     return Interval(mean, max(-1.0, middle - reach), min(1.0, middle + reach))
 
 
-def decline_test(differences: ArrayLike, least: float, counts: ArrayLike | None = None) -> float:
-    """Return the p value of the minimum-effect test, whose null hypothesis is that the decline does not exceed `least`.
+def decline_test(differences: ArrayLike, min_drop: float, counts: ArrayLike | None = None) -> float:
+    """Return the p value of the minimum-effect test, whose null hypothesis is that the drop does not exceed `min_drop`.
 
-    The p value is doubled, so that p < 0.05 implies that the 95% interval lies below −least. The quantile is Student's
-    t with one degree of freedom per question, because gates must not err more often than stated in any design.
+    The p value is doubled, so that p < 0.05 implies that the 95% interval lies below −min_drop. The quantile is
+    Student's t with one degree of freedom per question, because gates must not err more often than stated in any
+    design.
     """
     _, middle, error, n = _moments(differences, counts)
-    return min(1.0, 2 * float(scipy.special.stdtr(n, (middle + least) / error)))
+    return min(1.0, 2 * float(scipy.special.stdtr(n, (middle + min_drop) / error)))
 
 
 def equivalence_test(differences: ArrayLike, margin: float, counts: ArrayLike | None = None) -> float:

@@ -55,13 +55,13 @@ def difference_sequence(differences: ArrayLike, counts: ArrayLike | None = None,
     return Interval(*(2 * bound - 1 for bound in rate_sequence((moved + 1) / 2, np.ones(len(moved)), counts, alpha)))
 
 
-def decline_p(differences: ArrayLike, least: float) -> float:
-    """Return an anytime-valid p value for the null hypothesis that the decline does not exceed `least`.
+def decline_p(differences: ArrayLike, min_drop: float) -> float:
+    """Return an anytime-valid p value for the null hypothesis that the drop does not exceed `min_drop`.
 
-    The p value is doubled, so that p < 0.05 means that the 95% interval lies below −least.
+    The p value is doubled, so that p < 0.05 means that the 95% interval lies below −min_drop.
     """
     moved = np.asarray(differences, np.float64)
-    wealth = log_wealth((1 - moved) / 2, np.ones(len(moved)), np.ones(len(moved)), (1 + least) / 2)
+    wealth = log_wealth((1 - moved) / 2, np.ones(len(moved)), np.ones(len(moved)), (1 + min_drop) / 2)
     return min(1.0, 2 * math.exp(-wealth))
 
 
