@@ -17,18 +17,26 @@ command line shows them as --num-docs and --num-docs 5. Any other exception is a
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
 _NO_SPACE = "Free disk space and rerun the same command"
 _NOT_WRITABLE = "Choose a folder that you can write to"
-_FIXES = {
+_WRONG_PATH = dict.fromkeys(
+    (errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG), "Check the path"
+)
+_WRITE_FIXES = {
+    **_WRONG_PATH,
     errno.ENOSPC: _NO_SPACE,
     errno.EDQUOT: _NO_SPACE,
     errno.EROFS: _NOT_WRITABLE,
     errno.EACCES: _NOT_WRITABLE,
     errno.EPERM: _NOT_WRITABLE,
+}
+_READ_FIXES = {
+    **_WRONG_PATH,
+    **dict.fromkeys((errno.EACCES, errno.EPERM), "Check the permissions of the file and its folder"),
 }
 
 # Exceptions raised when a file's JSON has an unexpected structure, is not UTF-8, or is nested too deeply.
@@ -37,7 +45,16 @@ MALFORMED_JSON = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 def explain_failed_write(error: OSError) -> str:
     """Return the reason why a file cannot be written, with a fix if one is known, but without a final full stop."""
-    reason, fix = error.strerror or str(error), _FIXES.get(error.errno or 0)
+    return _explain(error, _WRITE_FIXES)
+
+
+def explain_failed_read(error: OSError) -> str:
+    """Return the reason why a file cannot be read, with a fix if one is known, but without a final full stop."""
+    return _explain(error, _READ_FIXES)
+
+
+def _explain(error: OSError, fixes: Mapping[int, str]) -> str:
+    reason, fix = error.strerror or str(error), fixes.get(error.errno or 0)
     return f"{reason}. {fix}" if fix else reason
 
 

@@ -78,7 +78,7 @@ def test_missing_and_repeated_shards_are_refused(tmp_path: Path, parts: list[Pat
     for part, file in zip(parts, files, strict=False):
         _sum(part, file)
     done = type_command("report", *map(str, files))
-    assert (done.code, done.err.splitlines()[-1]) == (2, "ragbed: shard 3/3 is missing.")
+    assert (done.code, done.err.splitlines()[-1]) == (2, "ragbed: shard 3/3 is missing. Pass all 3 shards.")
     assert type_command("merge", *map(str, files), "-o", str(tmp_path / "both")).code == 0
     done = type_command("report", str(files[0]), str(tmp_path / "both"))
     assert (

@@ -274,7 +274,7 @@ def test_a_place_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="is not a folder"):
         collect(tmp_path, ArticleSource("folder", str(tmp_path / "nowhere")))
     for kind in ("warc", "urls"):
-        with pytest.raises(RagbedError, match="nowhere cannot be read: No such file"):
+        with pytest.raises(RagbedError, match=r"nowhere cannot be read: No such file or directory. Check the path"):
             collect(tmp_path, ArticleSource(kind, str(tmp_path / "nowhere")))
     with pytest.raises(UnknownName, match=r"unknown kind of source 'feeds'. Did you mean 'feed'"):
         collect(tmp_path, ArticleSource("feeds", "http://a.test/"))

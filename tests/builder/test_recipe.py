@@ -50,7 +50,10 @@ def test_places_are_looked_for_from_the_folder_of_the_recipe(tmp_path: Path) -> 
         (GOOD + "[gate]\nmargin_days = 999999999\n", "gate.margin_days: 999999999 is not a number from 0 to 36,500"),
         (f"seed = {10**30}\n" + GOOD, "seed: 1000000000000000000000000000000 is too large"),
         (f"seed = {'9' * 5_000}\n" + GOOD, "is not valid TOML"),
-        (GOOD + '[gate.cutoffs]\n"m/x" = "9999-12-31"\n', "later than"),
+        (
+            GOOD + '[gate.cutoffs]\n"m/x" = "9999-12-31"\n',
+            "9999-12-31 is too late; the latest allowed date is 9000-01-01",
+        ),
         (
             GOOD + "[wanted]\nbase = 0\n",
             "[wanted] must contain at least one number above 0; otherwise no items are built",

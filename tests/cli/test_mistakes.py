@@ -266,7 +266,8 @@ DATASETS = [
     ),
     Mistake(
         "run -m scripted/oracle -d other.jsonl",
-        "other.jsonl:1: unknown record format; expected the field 'question' (native) or 'query' (rgb), but found a",
+        "other.jsonl:1: unknown record format; expected the field 'question' (native) or 'query' (rgb), but found a; "
+        "see docs/reference/file-formats.md",
         code=1,
     ),
     Mistake("run -m scripted/oracle -d empty.jsonl", "empty.jsonl is empty; expected one JSON object per line", code=1),
@@ -569,7 +570,7 @@ FILES = [
     Mistake("judge good -m scripted/oracle --labels none.jsonl", "none.jsonl: no such file. Check the path."),
     Mistake(
         "judge good -m scripted/oracle --labels text",
-        "text:1: the line is not a valid label: JSON is malformed: invalid character (byte 0)",
+        "text:1: the line is not a valid label: JSON is malformed: invalid character (byte 0); fix or remove it",
         code=1,
     ),
     Mistake("report good -f md -o empty", "empty is a folder. Choose a file inside it."),

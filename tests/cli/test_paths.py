@@ -71,7 +71,8 @@ def test_data_that_may_not_be_read_is_named_by_run_too(here: Path, monkeypatch: 
 
     monkeypatch.setattr(locations, "open", refuse, raising=False)
     done = type_command("run", "-m", "scripted/oracle", "-d", "secret.jsonl")
-    assert (done.code, done.err) == (1, "ragbed: secret.jsonl cannot be read: Permission denied.\n")
+    said = "secret.jsonl cannot be read: Permission denied. Check the permissions of the file and its folder."
+    assert (done.code, done.err) == (1, f"ragbed: {said}\n")
 
 
 @pytest.mark.parametrize(

@@ -68,7 +68,7 @@ def test_every_call_of_a_case_can_be_read_in_its_line(tmp_path: Path) -> None:
         (
             "http/127.0.0.1:9/ask",
             "quote",
-            "is a RAG system, which builds its own prompts; --strategies works only with language",
+            "works only with language models. Remove --strategies, or choose a language model.",
         ),
     ],
 )

@@ -42,7 +42,7 @@ def _read_all(path: Path) -> int:
         (_GOOD + _OTHER.replace(b'"A"', b"NaN"), ":2: JSON is malformed"),
         (_GOOD + _GOOD, ":2: id: '0' already appears on an earlier line"),
         (_GOOD + _GOOD.replace(b"0,", b'"0",'), ":2: id: '0' already appears on an earlier line"),
-        (b"[" + _GOOD.strip() + b"]\n", ":1: expected `object`, got `array`"),
+        (b"[" + _GOOD.strip() + b"]\n", ":1: expected `object`, got `array`; each line must be one JSON object"),
         (b'"text"\n', ":1: expected `object`, got `str`"),
         (b"null\n", ":1: expected `object`, got `null`"),
         (
@@ -52,7 +52,7 @@ def _read_all(path: Path) -> int:
         (b'{"text": "a"}\n', "but found text"),
         (b"[" * 100_000 + b"\n", ":1: expected `object`, got `array`"),
         (b'{"query": ' + b"[" * 100_000 + b"\n", ":1: "),
-        (b'{"query": "q", "answer": ' + b"[" * 100_000 + b"\n", ":1: the record is nested too deeply"),
+        (b'{"query": "q", "answer": ' + b"[" * 100_000 + b"\n", ":1: the record is nested too deeply; see docs/"),
         (_GOOD + b'{"id": "n", "question": "q", "lang": "en", "answer": [["A"]], "passages": []}\n', ":2: "),
     ],
 )
@@ -104,7 +104,7 @@ def test_a_file_that_may_not_be_read_is_named(tmp_path: Path, monkeypatch: pytes
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(locations, "open", refuse, raising=False)
-    with pytest.raises(RagbedError, match=r"secret\.json cannot be read: Permission denied"):
+    with pytest.raises(RagbedError, match=r"secret\.json cannot be read: Permission denied\. Check the permissions"):
         _read_all(path)
 
 

@@ -42,15 +42,19 @@ def test_items_come_back_as_they_were(item: object) -> None:
     [
         ({"answer": []}, "answer", "is empty"),
         ({"answer": [[]]}, "answer", "is empty"),
-        ({"answer": [["A", " "]]}, "answer", "empty alias"),
+        ({"answer": [["A", " "]]}, "answer", "empty alias, which would match every text; remove the alias"),
         ({"answer": "A"}, "answer", "expected `array`, got `str`"),
         ({"lang": "fr"}, "lang", "invalid enum value 'fr'"),
         ({"fake": [[""]]}, "fake", "empty alias"),
         ({"passages": [_PASSAGE | {"stance": "agrees"}]}, "passages[0].stance", "invalid enum value 'agrees'"),
-        ({"passages": [_PASSAGE | {"stance": "contradicts"}]}, "passages[0]", "has no fake answer"),
-        ({"fake": [["B"]], "passages": [_PASSAGE, _PASSAGE | {"edit_of": 7}]}, "passages[1].edit_of", "supporting"),
+        ({"passages": [_PASSAGE | {"stance": "contradicts"}]}, "passages[0]", "add `fake`, or change `stance`"),
+        (
+            {"fake": [["B"]], "passages": [_PASSAGE, _PASSAGE | {"edit_of": 7}]},
+            "passages[1].edit_of",
+            "7 is not the index",
+        ),
         ({"fake": [["B"]], "passages": [_PASSAGE, _PASSAGE | {"edit_of": -1}]}, "passages[1].edit_of", "supporting"),
-        ({"passages": [_PASSAGE | {"support": [5, 99]}]}, "passages[0].support", "not a valid span"),
+        ({"passages": [_PASSAGE | {"support": [5, 99]}]}, "passages[0].support", "[5, 99] is not a valid span"),
         ({"passages": [_PASSAGE | {"support": [9, 9]}]}, "passages[0].support", "not a valid span"),
         (
             {"passages": [_PASSAGE, _PASSAGE | {"part": 1}]},
@@ -62,7 +66,7 @@ def test_items_come_back_as_they_were(item: object) -> None:
         (
             {"passages": [_PASSAGE | {"stance": "distracts", "part": 0}]},
             "passages[0].part",
-            "does not support the answer",
+            "does not support the answer; remove `part`, or set `stance` to supports",
         ),
         ({"sub_questions": ["Who?", "When?"]}, "sub_questions", "2 sub-questions, but the answer has 1 parts"),
         ({"passages": [{"stance": "supports"}]}, "passages[0].text", "is missing"),

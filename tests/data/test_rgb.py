@@ -149,8 +149,13 @@ def test_the_language_follows_the_script_of_the_question(question: str, lang: st
     [
         (_BASE | {"answer": []}, "answer", "is empty"),
         (_BASE | {"answer": [[]]}, "answer[0]", "no alias"),
-        (_BASE | {"answer": ["A", ""]}, "answer[1]", "empty string"),
+        (
+            _BASE | {"answer": ["A", ""]},
+            "answer[1]",
+            "empty string, which would match every text; remove it or fill it in",
+        ),
         (_BASE | {"answer": " "}, "answer[0]", "empty string"),
+        (_BASE | {"answer": ["A"] * 101}, "answer", "at most 100 are allowed; write aliases as a list in the list"),
         (_BASE | {"answer": None}, "answer", "expected `str | array`, got `null`"),
         (_BASE | {"answer": 12}, "answer", "expected `str | array`, got `int`"),
         (_BASE | {"answer": ["A", 12]}, "answer[1]", "expected `str | array`, got `int`"),
@@ -159,7 +164,7 @@ def test_the_language_follows_the_script_of_the_question(question: str, lang: st
         (_BASE | {"query": ["Who?"]}, "query", "expected `str`, got `array`"),
         (_BASE | {"positive": "A is."}, "positive", "expected `array`, got `str`"),
         (_BASE | {"positive": ["A", ["B"]]}, "positive[0]", "a string, but other entries are lists"),
-        (_BASE | {"positive": [["A"], []]}, "positive[1]", "is an empty list"),
+        (_BASE | {"positive": [["A"], []]}, "positive[1]", "add a document for this sub-question"),
         (_FACT | {"positive": [["A."]]}, "positive", "contains lists, but the record also has positive_wrong"),
         (_BASE | {"negative": [None]}, "negative[0]", "expected `str`, got `null`"),
         (_BASE | {"source": "web"}, "source", "is not a field of this record"),

@@ -123,14 +123,18 @@ def test_files_are_read_over_http_and_cannot_be_written(tmp_path: Path) -> None:
             assert here.read_bytes() == b"a" * 3_000_000
         with pytest.raises(NoSuchFile, match=r"b\.txt: no such file\."), local_copy(Url(f"{address}/b.txt")):
             pass
-        with pytest.raises(UsageError, match="cannot be written: its URL scheme does not support this"):
+        with pytest.raises(
+            UsageError, match=r"cannot be written: its URL scheme does not support this operation. Use a local"
+        ):
             open_sink(Url(f"{address}/c.txt"))
 
 
 def test_a_missing_bucket_or_folder_is_named() -> None:
     """Folders cannot be created in /proc."""
     with (
-        pytest.raises(UsageError, match=r"/x/a\.txt cannot be written: the bucket or folder does not exist"),
+        pytest.raises(
+            UsageError, match=r"/x/a\.txt cannot be written: the bucket or folder does not exist\. Create it"
+        ),
         write_whole(Url("file:///proc/x/a.txt")) as sink,
     ):
         sink.write(b"a")

@@ -144,7 +144,10 @@ def test_an_exception_in_a_function_is_the_outcome_of_its_case(function: str, er
     ("spec", "problem"),
     [
         ("nowhere:f", "No module named 'nowhere' in this folder"),
-        ("broken_system:f", "broken_system cannot be imported: RuntimeError: half installed"),
+        (
+            "broken_system:f",
+            "RuntimeError: half installed. To see where the error occurs, run: python -c 'import broken_system'",
+        ),
         ("script_system:f", "script_system cannot be imported: SystemExit: 2"),
         ("made_system:missing", "made_system has no function 'missing'"),
         ("made_system:constant", "made_system has no function 'constant'"),

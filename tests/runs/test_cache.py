@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -176,6 +177,21 @@ def test_a_damaged_entry_is_called_again(tmp_path: Path) -> None:
     (damaged,) = connection.execute("SELECT COUNT(*) FROM replies WHERE key < '8'").fetchone()
     connection.close()
     assert len(_ask(tmp_path / "b", tmp_path / "cache", TalkingModel(agree))) == damaged > 0
+
+
+def test_a_cache_without_its_table_is_named_with_the_fix(tmp_path: Path) -> None:
+    path = tmp_path / "replies.db"
+    with closing(open_cache(path)) as connection:
+        connection.execute("DROP TABLE replies")
+    with pytest.raises(RagbedError, match=r"no such table: replies\. Rerun .* If it still fails, delete the file\."):
+        look(path)
+
+
+def test_another_file_is_no_cache_to_be_pruned(tmp_path: Path) -> None:
+    path = tmp_path / "replies.db"
+    path.write_text("junk" * 1_000)
+    with pytest.raises(RagbedError, match=r"file is not a database\. Rerun .* If it still fails, delete the file\."):
+        prune(path, 0)
 
 
 def test_pruning_removes_the_old_or_all(tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ def test_a_folder_without_a_run_and_files_of_others_are_named(tmp_path: Path) ->
     other = sqlite3.connect(tmp_path / "run.sqlite")
     other.execute("CREATE TABLE mine (x)")
     other.close()
-    with pytest.raises(RagbedError, match="another program's database"):
+    with pytest.raises(RagbedError, match="another program's database, not a run; choose"):
         open_store(tmp_path, create=True)
 
 

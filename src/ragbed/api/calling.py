@@ -119,7 +119,7 @@ def check_models(models: Sequence[Model], *, searching: bool, reading: bool, pro
         if prompted and is_system:
             raise UsageError(
                 f"{model.name} is a RAG system, which builds its own prompts; `strategies` works only with "
-                "language models."
+                "language models. Remove `strategies`, or choose a language model."
             )
 
 

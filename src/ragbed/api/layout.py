@@ -75,7 +75,7 @@ def read_layout(spec: RunSpec) -> tuple[list[str] | None, Settings]:
     ):
         raise UsageError(
             "distractors=fixed uses 1, 2, 3, 5 and 10 documents, so it cannot be combined with `noise`, `num_docs` or "
-            "`supporting`."
+            "`supporting`. Remove these options, or use distractors=related."
         )
     if spec.noise is spec.num_docs is spec.supporting is None and settings.correct == Settings.correct:
         settings = replace(

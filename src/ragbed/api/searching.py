@@ -60,7 +60,9 @@ def check_search_models(models: Sequence[Model], spec: RunSpec, settings: Settin
     from ragbed.runs.episodes import is_system
 
     if spec.batch:
-        raise UsageError("`batch` cannot be combined with testbeds=search, which takes several turns per case.")
+        raise UsageError(
+            "`batch` cannot be combined with testbeds=search, which takes several turns per case. Remove one of them."
+        )
     for model in models:
         script = model.name.removeprefix("scripted/")
         if model.name.startswith(("http/", "baseline/")) or (script != model.name and not script.startswith("search-")):

@@ -199,7 +199,7 @@ def _import_cassette(paths: list[Path], folder: Path, options: Mapping[str, obje
         if value:
             raise UnusedOption(name, "the cassette already specifies the dataset and the model")
     if len(paths) > 1:
-        raise UsageError("from_=cassette accepts exactly one file.")
+        raise UsageError("from_=cassette accepts exactly one file. Import each cassette into its own folder.")
     return ImportResult(Run(folder), asdict(replay(paths[0], folder)))
 
 

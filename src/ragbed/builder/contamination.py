@@ -85,7 +85,9 @@ def _read(file: Path) -> Iterator[str]:
         ) as source:
             yield from _records(file, source) if ".jsonl" in file.suffixes else _blocks(source)
     except (OSError, EOFError, zlib.error) as error:
-        raise RagbedError(f"The corpus file {file} cannot be read: {error}.") from error
+        raise RagbedError(
+            f"The corpus file {file} cannot be read: {error}. Check its permissions, or copy the file again."
+        ) from error
 
 
 def _records(file: Path, source: IO[str]) -> Iterator[str]:

@@ -15,7 +15,7 @@ from msgspec import Struct, structs
 from ragbed.builder.rules import GENERATOR
 from ragbed.builder.search import find_engine
 from ragbed.builder.sources import SOURCES
-from ragbed.errors import DataError, UnknownName, UsageError
+from ragbed.errors import DataError, UnknownName, UsageError, explain_failed_read
 from ragbed.io.locations import read_regular
 from ragbed.retrieval import find_encoder
 from ragbed.schema import Lang
@@ -134,7 +134,7 @@ def read_recipe(path: Path) -> Recipe:
     except FileNotFoundError:
         raise UsageError(f"{path} does not exist; to write a recipe, run `ragbed build init DIR`.") from None
     except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}.") from error
+        raise UsageError(f"{path} cannot be read: {explain_failed_read(error)}.") from error
     except (
         ValueError,
         RecursionError,
@@ -203,7 +203,8 @@ def _check(path: Path, recipe: Recipe) -> None:
         check_day(day, f"{path}: {name}")
     for model, day in recipe.gate.cutoffs.items():
         if day > _LAST_DAY:
-            raise DataError(path, f"{day} is later than {_LAST_DAY}", field=f"gate.cutoffs.{model}")
+            problem = f"{day} is too late; the latest allowed date is {_LAST_DAY}"
+            raise DataError(path, problem, field=f"gate.cutoffs.{model}")
 
 
 def _check_numbers(path: Path, recipe: Recipe) -> None:

@@ -149,7 +149,7 @@ def _detect_format(shown: Place, number: int, line: bytes) -> str:
     found = ", ".join(fields) or "none"
     raise DataError(
         shown,
-        f"unknown record format; expected the field {signs}, but found {found}",
+        f"unknown record format; expected the field {signs}, but found {found}; see docs/reference/file-formats.md",
         line=number,
     )
 

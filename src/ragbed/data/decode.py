@@ -12,6 +12,7 @@ from ragbed.io.locations import Place
 
 RecordT = TypeVar("RecordT")
 _ALLOWED = {"lang": "; use en or zh", "stance": "; use supports, distracts or contradicts"}
+_ONE_OBJECT = "each line must be one JSON object"
 _AT_FIELD = re.compile(r"^(?P<problem>.*?) - at `\$\.?(?P<field>.*)`$", re.DOTALL)
 _NAMED_FIELD = re.compile(r"^Object (?P<problem>.*field) `(?P<field>[^`]*)`(?: - at `\$\.?(?P<parent>.*)`)?$")
 
@@ -24,14 +25,15 @@ def decode_line(decoder: msgspec.json.Decoder[RecordT], path: Place, number: int
         field, problem = _explain(str(error), decoder.type)
         raise DataError(path, problem, line=number, field=field) from None
     except msgspec.DecodeError as error:
-        hint = "; each line must be one JSON object in UTF-8"
-        raise DataError(path, f"{_lower_first(str(error))}{hint}", line=number) from None
+        raise DataError(path, f"{_lower_first(str(error))}; {_ONE_OBJECT} in UTF-8", line=number) from None
     except UnicodeDecodeError:
         raise DataError(
             path, "the line is not encoded as UTF-8; convert the file with `iconv -f OLD -t UTF-8 FILE`", line=number
         ) from None
     except RecursionError:
-        raise DataError(path, "the record is nested too deeply", line=number) from None
+        raise DataError(
+            path, "the record is nested too deeply; see docs/reference/file-formats.md", line=number
+        ) from None
 
 
 def _explain(message: str, record: object) -> tuple[str | None, str]:
@@ -46,7 +48,7 @@ def _explain(message: str, record: object) -> tuple[str | None, str]:
     if at_field := _AT_FIELD.match(message):
         allowed = _ALLOWED.get(at_field["field"].rpartition(".")[2], "") if "enum" in at_field["problem"] else ""
         return at_field["field"], _lower_first(at_field["problem"]) + allowed
-    return None, _lower_first(message)
+    return None, f"{_lower_first(message)}; {_ONE_OBJECT}"
 
 
 def _lower_first(text: str) -> str:

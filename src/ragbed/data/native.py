@@ -37,23 +37,26 @@ def _find_problems(item: Item) -> Iterator[tuple[str, str]]:
         if not slots or not all(slots):
             yield name, 'is empty; list the slots of the answer with their aliases, e.g. [["12", "twelve"]]'
         if not all(alias.strip() for aliases in slots for alias in aliases):
-            yield name, "contains an empty alias, which would match every text"
+            yield name, "contains an empty alias, which would match every text; remove the alias or fill it in"
     originals = {index for index, passage in enumerate(item.passages) if passage.stance == "supports"}
     for index, passage in enumerate(item.passages):
         field = f"passages[{index}]"
         if passage.stance == "contradicts" and item.fake is None:
-            yield field, "has the label 'contradicts', but the item has no fake answer"
+            yield field, "has the label 'contradicts', but the item has no fake answer; add `fake`, or change `stance`"
         if passage.edit_of is not None and passage.edit_of not in originals:
-            yield f"{field}.edit_of", "is not the index of a supporting passage of this item"
+            problem = f"{passage.edit_of} is not the index of a supporting passage of this item"
+            yield f"{field}.edit_of", f"{problem}; use the index of the original passage, starting from 0"
         if passage.support is not None and not 0 <= passage.support[0] < passage.support[1] <= len(passage.text):
-            yield f"{field}.support", "is not a valid span of the text"
+            problem = f"{list(passage.support)} is not a valid span of the text"
+            yield f"{field}.support", f"{problem}; use [start, end] with 0 <= start < end <= {len(passage.text)}"
     yield from _find_part_problems(item)
 
 
 def _find_part_problems(item: Item) -> Iterator[tuple[str, str]]:
     for index, passage in enumerate(item.passages):
         if passage.part is not None and passage.stance != "supports":
-            yield f"passages[{index}].part", "is set, but the passage does not support the answer"
+            fix = "remove `part`, or set `stance` to supports"
+            yield f"passages[{index}].part", f"is set, but the passage does not support the answer; {fix}"
     parts = {passage.part for passage in item.passages if passage.stance == "supports"}
     numbers = sorted(part for part in parts if part is not None)
     if None in parts and numbers:

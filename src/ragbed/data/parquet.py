@@ -45,7 +45,8 @@ def read_rows(path: Path, shown: Place) -> Iterator[tuple[int, bytes]]:
                     yield number, msgspec.json.encode(_unpacked(_ITEM, row))
     except (arrow.ArrowException, OSError, UnicodeDecodeError) as error:  # a damaged page can raise any of these
         message = " ".join(str(error).split())
-        raise DataError(shown, f"the file is not a valid Parquet file ({message})", line=number + 1) from None
+        problem = f"the file is not a valid Parquet file ({message})"
+        raise DataError(shown, f"{problem}; copy or export the file again", line=number + 1) from None
 
 
 def item_row(item: Item) -> dict[str, object]:

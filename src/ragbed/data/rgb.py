@@ -116,7 +116,8 @@ class _Location:
         if not slots:
             raise self.wrong(field, "is empty; give the answer as a string or a list of strings")
         if len(slots) > MAX_SLOTS:
-            raise self.wrong(field, f"has {len(slots):,} parts; at most {MAX_SLOTS} are allowed")
+            problem = f"has {len(slots):,} parts, but at most {MAX_SLOTS} are allowed"
+            raise self.wrong(field, f'{problem}; write aliases as a list in the list, e.g. [["12", "twelve"]]')
         for index, aliases in enumerate(slots):
             if len(aliases) > MAX_ALIASES:
                 problem = f"has {len(aliases):,} aliases; at most {MAX_ALIASES:,} are allowed"
@@ -124,7 +125,10 @@ class _Location:
             if not aliases:
                 raise self.wrong(f"{field}[{index}]", "has no alias; give at least one string")
             if not all(alias.strip() for alias in aliases):
-                raise self.wrong(f"{field}[{index}]", "is an empty string, which would match every text")
+                raise self.wrong(
+                    f"{field}[{index}]",
+                    "contains an empty string, which would match every text; remove it or fill it in",
+                )
         return slots
 
     def passages(self, record: _RgbRecord) -> list[Passage]:
@@ -165,7 +169,7 @@ class _Location:
                     f"positive[{index}]", "is a string, but other entries are lists; use only strings or only lists"
                 )
             if not entry:
-                raise self.wrong(f"positive[{index}]", "is an empty list; every sub-question needs a document")
+                raise self.wrong(f"positive[{index}]", "is an empty list; add a document for this sub-question")
             passages += [Passage(text=text, stance="supports", part=index) for text in entry]
         return passages
 

@@ -17,7 +17,7 @@ from typing import IO
 import msgspec
 from msgspec import field
 
-from ragbed.errors import MALFORMED_JSON, DataError, NoSuchFile, RagbedError
+from ragbed.errors import MALFORMED_JSON, DataError, NoSuchFile, RagbedError, explain_failed_read
 from ragbed.io.jsonl import MAX_LINE_BYTES
 from ragbed.io.locations import open_regular
 from ragbed.io.upgrades import upgrade_completion
@@ -126,7 +126,7 @@ def _read_stored(path: Path) -> Iterator[bytes]:
                 if unpacked > most:
                     problem = (
                         f"the file decompresses to more than {most >> 20:,} MiB, far more than a recorded run of this "
-                        "file size"
+                        "file size; use an unmodified copy"
                     )
                     raise DataError(path, problem, line=number)
                 if line.startswith(_END):
@@ -150,7 +150,7 @@ def _read_stored(path: Path) -> Iterator[bytes]:
     except (EOFError, zlib.error) as error:
         raise DataError(path, f"is truncated or damaged after line {number} ({error}); use an intact copy") from error
     except OSError as error:
-        raise RagbedError(f"{path} cannot be read: {error.strerror or error}.") from error
+        raise RagbedError(f"{path} cannot be read: {explain_failed_read(error)}.") from error
     raise DataError(path, f"ends after line {number} without a checksum; use a complete copy")
 
 
@@ -172,7 +172,8 @@ def decode_head(path: Path, line: bytes) -> Head:
     try:
         head = msgspec.json.decode(line, type=Head)
     except MALFORMED_JSON as error:
-        raise DataError(path, f"the file is not a cassette: {error}", line=1) from error
+        problem = f"the file is not a cassette ({error})"
+        raise DataError(path, f"{problem}; create one with `ragbed export RUN --to cassette`", line=1) from error
     if head.cassette > VERSION:
         raise RagbedError(f"{path} was written by a newer version of ragbed ({head.ragbed}). Upgrade ragbed.")
     return head

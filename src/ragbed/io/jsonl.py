@@ -12,7 +12,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import IO, TYPE_CHECKING
 
-from ragbed.errors import DataError, NoSuchFile, RagbedError, UsageError
+from ragbed.errors import DataError, NoSuchFile, RagbedError, UsageError, explain_failed_read
 from ragbed.io.locations import Place, Url, open_regular, report_errors, uploading
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def _open(path: Path) -> IO[bytes]:
     except FileNotFoundError:
         raise NoSuchFile(path) from None
     except OSError as error:
-        raise RagbedError(f"{path} cannot be read: {error.strerror}.") from error
+        raise RagbedError(f"{path} cannot be read: {explain_failed_read(error)}.") from error
 
 
 class _OutputFile(io.FileIO):

@@ -18,7 +18,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any, TypeAlias
 from urllib.parse import unquote
 
-from ragbed.errors import NoSuchFile, RagbedError, UsageError, explain_failed_write
+from ragbed.errors import NoSuchFile, RagbedError, UsageError, explain_failed_read, explain_failed_write
 
 # The packages required for URL schemes that fsspec does not support on its own.
 _DRIVERS = {"s3": "s3fs", "s3a": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "hf": "huggingface_hub", "abfs": "adlfs",
@@ -158,7 +158,10 @@ def place_inside(folder: Path, *names: str) -> Path:
     for name in names:
         path /= name
         if path.is_symlink():
-            raise UsageError(f"{path} is a symbolic link, and symbolic links inside {folder} are not followed.")
+            raise UsageError(
+                f"{path} is a symbolic link, and symbolic links inside {folder} are not followed. Replace it with a "
+                "copy of its target."
+            )
     return path
 
 
@@ -240,14 +243,19 @@ def report_errors(place: Place, done: str) -> Iterator[None]:
         if isinstance(place, Path):
             if not isinstance(error, OSError):
                 raise
-            reason = error.strerror or error if done == "read" else explain_failed_write(error)
+            reason = explain_failed_read(error) if done == "read" else explain_failed_write(error)
             raise RagbedError(f"{place} cannot be {done}: {reason}.") from error
         if isinstance(error, FileNotFoundError) and done != "written":
             raise NoSuchFile(place) from None
         if isinstance(error, FileNotFoundError):
-            raise UsageError(f"{place} cannot be written: the bucket or folder does not exist.") from None
+            raise UsageError(
+                f"{place} cannot be written: the bucket or folder does not exist. Create it, or choose another URL."
+            ) from None
         if isinstance(error, NotImplementedError):
-            raise UsageError(f"{place} cannot be {done}: its URL scheme does not support this operation.") from error
+            raise UsageError(
+                f"{place} cannot be {done}: its URL scheme does not support this operation. Use a local path or "
+                "another scheme, e.g. s3."
+            ) from error
         denied = isinstance(error, PermissionError) or getattr(error, "status", None) in (401, 403)
         problem = (
             f"permission denied ({_brief(place, error)}). Set up credentials for this storage service"

@@ -45,7 +45,9 @@ class Recording:
             for key, response in self._read(read_cassette(path)):
                 self._responses.setdefault(key, response)
         except (*MALFORMED_JSON, IndexError, StopIteration) as error:
-            raise DataError(path, f"is not a valid run cassette: {error}") from error
+            raise DataError(
+                path, f"is not a valid run cassette ({error}); create one with `ragbed export RUN --to cassette`"
+            ) from error
 
     def _read(self, lines: Iterator[bytes]) -> Iterator[tuple[tuple[str, int], bytes]]:
         decode_head(self.path, next(lines, b""))

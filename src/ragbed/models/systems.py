@@ -233,7 +233,10 @@ def _load(spec: str) -> Callable[..., Any]:
             "command in the module's folder."
         ) from None
     except (Exception, SystemExit) as error:
-        raise UsageError(f"python/{spec}: {module} cannot be imported: {type(error).__name__}: {error}") from error
+        raise UsageError(
+            f"python/{spec}: {module} cannot be imported: {type(error).__name__}: {error}. To see where the error "
+            f"occurs, run: python -c 'import {module}'"
+        ) from error
     if not callable(found):
         raise UsageError(f"python/{spec}: {module} has no function {function!r}. Check the name.")
     return found  # type: ignore[no-any-return]  # its signature is checked later

@@ -27,6 +27,7 @@ from ragbed.schema import Completion
 _INCOMPLETE = frozenset({"length", "max_tokens", "content_filter"})
 _FLUSH_AT = 64  # number of unsaved responses that triggers a commit; a lost response costs only one call
 _VERSION = 1
+_FIX = "Set RAGBED_CACHE_DIR to another folder, or use `no_cache`."
 _TABLE = """CREATE TABLE replies (
   key TEXT PRIMARY KEY, model TEXT NOT NULL, at REAL NOT NULL, seal INTEGER NOT NULL, completion BLOB NOT NULL)
   WITHOUT ROWID"""
@@ -168,8 +169,12 @@ class Cache:
             self._writer = None
 
 
-def open_cache(path: Path) -> sqlite3.Connection:
+def open_cache(path: Path, fix: str = _FIX) -> sqlite3.Connection:
     """Open a cache, creating it if necessary.
+
+    Args:
+        path: The file.
+        fix: What the user can do if the file cannot be used.
 
     Raises:
         RagbedError: The file cannot be used.
@@ -181,12 +186,11 @@ def open_cache(path: Path) -> sqlite3.Connection:
         with lock_file(path.with_name(f"{path.name}.lock"), wait_s=math.inf):
             return _open(path)
     except (sqlite3.Error, OSError) as error:
-        raise _unusable(path, error) from error
+        raise _unusable(path, error, fix) from error
 
 
-def _unusable(path: Path, error: BaseException) -> RagbedError:
+def _unusable(path: Path, error: BaseException, fix: str = _FIX) -> RagbedError:
     reason = str(getattr(error, "strerror", None) or error).rstrip(".")
-    fix = "Set RAGBED_CACHE_DIR to another folder, or use `no_cache`."
     return RagbedError(f"the response cache {path} cannot be used: {reason}. {fix}")
 
 

@@ -13,6 +13,8 @@ from pathlib import Path
 from ragbed.errors import RagbedError
 from ragbed.runs.cache import open_cache
 
+_FIX = "Rerun the command when no run is using the cache. If it still fails, delete the file."
+
 
 @dataclass(frozen=True)
 class CachedModel:
@@ -67,10 +69,10 @@ def prune(path: Path, older_than_s: float) -> int:
 @contextmanager
 def _open(path: Path) -> Iterator[sqlite3.Connection]:
     try:
-        with closing(open_cache(path)) as connection:
+        with closing(open_cache(path, _FIX)) as connection:
             yield connection
     except sqlite3.Error as error:
-        raise RagbedError(f"the response cache {path} cannot be used: {error}.") from error
+        raise RagbedError(f"the response cache {path} cannot be used: {error}. {_FIX}") from error
 
 
 def _day(moment: float) -> str:

@@ -34,6 +34,15 @@ _FREE_CALLS = 5  # number of progress handler calls allowed for any query, regar
 # A query is allowed one more progress handler call for every 50,000 bytes of the file, i.e. 20 instructions per byte;
 # our queries need about 2.
 _BYTES_PER_CALL = 50_000
+# Fixes for SQLite errors, by error code.
+_FIXES = {
+    sqlite3.SQLITE_FULL: "Free disk space and rerun the same command.",
+    sqlite3.SQLITE_BUSY: "Wait until the other process has finished, then rerun the same command.",
+    **dict.fromkeys(
+        (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_READONLY_DIRECTORY, sqlite3.SQLITE_CANTOPEN),
+        "Check the permissions of the file and its folder.",
+    ),
+}
 
 # The `ledger` table stores row counts and the sums of the rows' checksums, so that the loss of a row can be detected.
 _TABLES = """
@@ -219,11 +228,10 @@ def naming(path: Path, done: str) -> Iterator[None]:
     except sqlite3.OperationalError as error:
         if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT:
             raise DataError(
-                path, "takes too long to read for its size; the file may be corrupt or malicious"
+                path, "takes too long to read for its size, so it may be corrupt or malicious; restore it from a backup"
             ) from error
-        is_full = getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
-        fix = " Free disk space and rerun the same command." if is_full else ""
-        raise RagbedError(f"{path} cannot be {done}: {error}.{fix}") from error
+        fix = _FIXES.get(getattr(error, "sqlite_errorcode", 0), "")
+        raise RagbedError(f"{path} cannot be {done}: {error}. {fix}".rstrip()) from error
     except (sqlite3.Error, UnicodeDecodeError) as error:  # SQLite's message may contain a name that is not valid UTF-8
         raise DataError(path, f"is damaged or not a run ({error}); restore the file from a backup") from error
 
@@ -258,7 +266,7 @@ def _check_version(connection: sqlite3.Connection, path: Path) -> int:
     if (version, application, found) == (0, 0, frozenset()):
         return 0
     if application != _APPLICATION:
-        raise DataError(path, "is another program's database, not a run")
+        raise DataError(path, "is another program's database, not a run; choose another folder")
     if version < 0:
         raise DataError(path, f"is damaged (schema {version}); restore the file from a backup")
     if version > SCHEMA_VERSION:
@@ -269,7 +277,8 @@ def _check_version(connection: sqlite3.Connection, path: Path) -> int:
         kind, name = min((str(row[0]), str(row[1])) for row in strange)
         raise DataError(
             path,
-            f"contains the {kind} {name!r}, which is not part of the run schema; the file may be corrupt or malicious",
+            f"contains the {kind} {name!r}, which is not part of the run schema, so the file may be corrupt or "
+            "malicious; restore it from a backup",
         )
     return int(version)
 

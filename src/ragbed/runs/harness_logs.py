@@ -117,4 +117,6 @@ def _model_of(path: Path) -> str:
     try:
         return str(read_eval_log(str(path), header_only=True).eval.model)
     except Exception as error:  # Inspect may raise any exception for files in other formats
-        raise DataError(path, f"is not a valid Inspect log: {error}") from error
+        raise DataError(
+            path, f"is not a valid Inspect log ({error}); choose a file written by `inspect eval`"
+        ) from error

@@ -62,4 +62,5 @@ def check_shards(settings: Sequence[str | None]) -> None:
         )
     missing = sorted(set(range(1, counts[0] + 1)) - {shard.index for shard in shards})
     if missing:
-        raise UsageError(f"shard {', '.join(f'{index}/{counts[0]}' for index in missing)} is missing.")
+        shown = ", ".join(f"{index}/{counts[0]}" for index in missing)
+        raise UsageError(f"shard {shown} is missing. Pass all {counts[0]} shards.")

@@ -305,7 +305,7 @@ def test_an_engine_that_is_not_there_is_named_without_its_address(tmp_path: Path
         setting = SearchContext(keep, TODAY, {"SEARXNG_BASE_URL": f"http://127.0.0.1:9/{KEY}"})
         service = ENGINES["searxng"](setting)
         assert isinstance(service, SearchService)
-        with pytest.raises(SearchFailed, match="cannot connect to searxng") as caught:
+        with pytest.raises(SearchFailed, match="cannot connect to searxng; check the base URL") as caught:
             asyncio.run(
                 HttpSearchEngine(service, keep, patience=SearchRetryPolicy(tries=1)).search(Query(text="x", lang="en"))
             )

@@ -51,7 +51,7 @@ def test_changed_cases_are_detected(testbed: Path) -> None:
 
 def test_another_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "testbed.json").write_text("{}")
-    with pytest.raises(DataError, match="was not written by `ragbed export`"):
+    with pytest.raises(DataError, match=r"was not written by `ragbed export` .*; export the testbed again"):
         read_frozen(tmp_path)
 
 

@@ -78,7 +78,7 @@ def read_labels(path: Path) -> Labels:
         try:
             label = decoder.decode(line)
         except MALFORMED_JSON as error:
-            raise DataError(path, f"the line is not a valid label: {error}", line=number) from error
+            raise DataError(path, f"the line is not a valid label: {error}; fix or remove it", line=number) from error
         if label.probability is not None and not 0 < label.probability <= 1:
             raise DataError(path, "must be greater than 0 and at most 1", line=number, field="probability")
         lines.append(label)

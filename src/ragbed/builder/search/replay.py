@@ -26,7 +26,9 @@ class _ReplaySearchEngine:
             try:
                 hit = decoder.decode(line)
             except MALFORMED_JSON as error:
-                raise DataError(path, f"the line is not a valid search hit: {error}", line=number) from error
+                raise DataError(
+                    path, f"the line is not a valid search hit: {error}; fix or remove it", line=number
+                ) from error
             self._hits[questions.get(hit.question, hit.question)].append(hit)
 
     async def search(self, query: Query) -> list[Hit]:

@@ -171,10 +171,14 @@ def _failure(name: str, error: Exception) -> SearchFailed:
         case TimeoutError():
             return SearchFailed("timeout", f"{name} did not respond in time", passing=True)
         case aiohttp.InvalidURL() | ValueError():
-            return SearchFailed("connect", f"the base URL of {name} is not valid")
+            return SearchFailed(
+                "connect", f"the base URL of {name} is not valid; it must start with http:// or https://"
+            )
         case aiohttp.ClientConnectorError():
-            return SearchFailed("connect", f"cannot connect to {name}", passing=True)
-    return SearchFailed("protocol", f"the response from {name} is not valid HTTP", passing=True)
+            return SearchFailed(
+                "connect", f"cannot connect to {name}; check the base URL and the network connection", passing=True
+            )
+    return SearchFailed("protocol", f"the response from {name} is not valid HTTP; check the base URL", passing=True)
 
 
 def _refuse_status(name: str, response: aiohttp.ClientResponse) -> None:

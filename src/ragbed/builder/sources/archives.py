@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ragbed.builder.sources.base import ArticleSource, DocumentFetcher, Found, RawDocument, reject
 from ragbed.builder.web.content_types import KINDS, kind_of
 from ragbed.builder.web.limits import MAX_PAGE_BYTES, need_extra
-from ragbed.errors import RagbedError
+from ragbed.errors import RagbedError, explain_failed_read
 from ragbed.io.locations import check_regular
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ async def open_archive(source: ArticleSource, documents: DocumentFetcher) -> Asy
         # warcio raises AttributeError for a response whose URL is missing because of a truncated header.
         yield reject(source.name, "broken", f"the archive cannot be read completely ({type(error).__name__})")
     except OSError as error:
-        raise RagbedError(f"{source.place} cannot be read: {error.strerror or error}.") from error
+        raise RagbedError(f"{source.place} cannot be read: {explain_failed_read(error)}.") from error
 
 
 class _Decompressed(gzip.GzipFile):

@@ -9,7 +9,7 @@ from ragbed.builder.sources.base import ArticleSource, DocumentFetcher, Found, r
 from ragbed.builder.web.content_types import LISTS
 from ragbed.builder.web.documents import ReadJob
 from ragbed.builder.web.links import Link
-from ragbed.errors import RagbedError
+from ragbed.errors import RagbedError, explain_failed_read
 from ragbed.io.locations import read_regular
 from ragbed.schema import Reject
 
@@ -49,6 +49,6 @@ async def _open(place: str, name: str, documents: DocumentFetcher) -> tuple[Link
         try:
             job = ReadJob(kind="", body=read_regular(Path(place)), wants_links=True)
         except OSError as error:
-            raise RagbedError(f"{place} cannot be read: {error.strerror}.") from error
+            raise RagbedError(f"{place} cannot be read: {explain_failed_read(error)}.") from error
     read = await documents.extractor.extract(job)
     return read.links or reject(name, read.outcome, read.reason)

@@ -185,8 +185,11 @@ class _Reader:
 
     def _restore_run(self, part: RunPart) -> RunPart | FilePart | None:
         if self._replayed.runs == _MAX_RUNS:
-            raise self._error(
-                f"run {_MAX_RUNS + 1} starts on this line, but a cassette can contain at most {_MAX_RUNS} runs"
+            raise DataError(
+                self._path,
+                f"run {_MAX_RUNS + 1} starts on this line, but a cassette can contain at most {_MAX_RUNS} runs; to "
+                "leave out judge runs, export with --model MODEL",
+                line=self._number,
             )
         folder = self._folder / self._check_path(part.folder, _RUN_PATH) if part.folder else self._folder
         if (folder / NAME).exists():
@@ -263,4 +266,4 @@ class _Reader:
             raise self._error(f"the line is not a valid cassette line: {error}") from error
 
     def _error(self, problem: str) -> DataError:
-        return DataError(self._path, problem, line=self._number)
+        return DataError(self._path, f"{problem}; use a cassette written by `ragbed export`", line=self._number)

@@ -19,7 +19,7 @@ import msgspec
 
 from ragbed import __version__
 from ragbed.data import Dataset
-from ragbed.errors import MALFORMED_JSON, DataError, UnknownName, UsageError
+from ragbed.errors import MALFORMED_JSON, DataError, UnknownName, UsageError, explain_failed_read
 from ragbed.io.jsonl import read_lines
 from ragbed.io.locations import read_regular
 from ragbed.schema import Case, Lang, Record
@@ -222,9 +222,9 @@ def read_frozen(folder: Path) -> Frozen:
     try:
         return msgspec.json.decode(read_regular(path), type=Frozen)
     except OSError as error:
-        raise DataError(path, f"cannot be read: {error.strerror}") from error
+        raise DataError(path, f"cannot be read: {explain_failed_read(error)}") from error
     except MALFORMED_JSON as error:
-        raise DataError(path, f"was not written by `ragbed export`: {error}") from error
+        raise DataError(path, f"was not written by `ragbed export` ({error}); export the testbed again") from error
 
 
 def read_part(folder: Path, part: TestbedPart) -> Iterator[Case]:
@@ -239,7 +239,9 @@ def read_part(folder: Path, part: TestbedPart) -> Iterator[Case]:
         try:
             yield _DECODER.decode(line)
         except MALFORMED_JSON as error:
-            raise DataError(path, f"the line is not a valid case: {error}", line=number) from error
+            raise DataError(
+                path, f"the line is not a valid case ({error}); export the testbed again", line=number
+            ) from error
     if digest.hexdigest() != part.sha256:
         raise DataError(path, f"does not match its SHA-256 checksum in {MANIFEST}; export the testbed again")
 

@@ -14,7 +14,7 @@ import struct
 from dataclasses import dataclass
 from pathlib import Path
 
-from ragbed.errors import UsageError
+from ragbed.errors import UsageError, explain_failed_read
 
 _MAGIC = b"GGUF"
 _STRING, _ARRAY = 8, 9
@@ -81,7 +81,7 @@ def read_weights(path: Path) -> Weights:
     except (struct.error, UnicodeDecodeError, ValueError) as error:
         raise UsageError(f"{path} is truncated or damaged ({error}). Download the file again.") from None
     except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}.") from error
+        raise UsageError(f"{path} cannot be read: {explain_failed_read(error)}.") from error
     return _to_weights(path, metadata)
 
 

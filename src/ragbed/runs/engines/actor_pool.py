@@ -157,7 +157,10 @@ class ActorPool:
                 return await self._do_once(job)
             except WorkerLost as error:
                 last = error
-        raise RagbedError(f"{self._tries} workers exited during one job; the last error was: {last}")
+        raise RagbedError(
+            f"{self._tries} workers exited during one job; the last error was: {str(last).rstrip('.')}. The usual "
+            "cause is insufficient memory: use larger nodes, then rerun the same command."
+        )
 
     async def _do_once(self, job: object) -> Any:
         if not self._tasks:

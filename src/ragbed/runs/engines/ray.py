@@ -118,10 +118,13 @@ class RayEngine:
         try:
             self._ray.init(address=address, **quiet)
         except ConnectionError as error:
-            raise UsageError(f"{address} responds, but is not a Ray cluster: {_line(error)}") from None
+            raise UsageError(
+                f"{address} responds, but is not a Ray cluster ({_line(error)}). Use the address that `ray start "
+                "--head` printed."
+            ) from None
         except RuntimeError as error:
             self._ray.shutdown()  # Ray may have joined the cluster before the failure.
-            reason, fix = f"cannot be joined: {_line(error)}", ""
+            reason, fix = f"cannot be joined ({_line(error)}).", f" Check it with `ray status --address {address}`."
             if "Version mismatch" in str(error):
                 reason, fix = (
                     f"has different versions: {_line(error)}",

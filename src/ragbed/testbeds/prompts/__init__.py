@@ -76,7 +76,7 @@ class Instructions:
             if shorter == system:
                 raise UsageError(
                     f"strategies={self.strategy}: the system instruction does not contain {texts['without.md']!r}, "
-                    "which this strategy removes."
+                    "which this strategy removes. Add this sentence to the instruction, or omit the strategy."
                 )
             return shorter
         return fill(texts.get("system.md", "{SYSTEM}"), {"SYSTEM": system})

@@ -65,7 +65,8 @@ class Log:
                 _write(file.fileno(), ending + packed, before)
         except OSError as error:
             raise RagbedError(
-                f"{self.path} cannot be written: {error.strerror}; the decision was not stored."
+                f"{self.path} cannot be written: {error.strerror}; the decision was not stored. Free disk space or "
+                "check the file's permissions, then repeat the decision."
             ) from error
         except UsageError as error:  # The log file, not the decision, is invalid.
             raise RagbedError(f"{str(error).rstrip('.')}; the decision was not stored.") from error

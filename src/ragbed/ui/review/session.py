@@ -148,7 +148,8 @@ class ReviewSession:
                 raters = line.raters
                 continue
             if problem := self._find_problem(line, acts):
-                raise DataError(path, f"{problem}; nothing was imported", line=number)
+                fix = "Fix or remove the line, or import the file into a review of its own dataset"
+                raise DataError(path, f"{problem}; nothing was imported. {fix}", line=number)
             acts.add(line.act)
             if not self._has(line):
                 added.append(line)
@@ -175,7 +176,7 @@ class ReviewSession:
             raise DataError(
                 path,
                 f"the import would bring the number of raters to {len(names)} ({', '.join(names)}), but this review "
-                "allows only two",
+                "allows only two; nothing was imported. Import the decisions of only two raters",
             )
 
     def _find_problem(self, line: Decided | Undone, acts: set[str]) -> str | None:

@@ -156,7 +156,10 @@ class HFModel:
         if sequence.finish is None:
             if isinstance(engine.broken, RagbedError):
                 raise engine.broken
-            raise RagbedError(f"{self.name} stopped: {engine.broken or 'the engine was closed'}.") from engine.broken
+            raise RagbedError(
+                f"{self.name} stopped: {engine.broken or 'the engine was closed'}. All responses so far are stored; "
+                "rerun the same command to resume."
+            ) from engine.broken
         text = self._encoder.decode(sequence.written)
         stops = [text.index(stop) for stop in self._preset.stop if stop in text] if self._preset else []
         usage = {"in": len(sequence.prompt), "out": len(sequence.written)}

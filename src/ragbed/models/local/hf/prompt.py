@@ -67,7 +67,8 @@ class PromptEncoder:
         except TemplateError as error:
             if turns[0]["role"] != "system":
                 raise RagbedError(
-                    f"the chat template of {self._name} cannot format a user message: {error}."
+                    f"the chat template of {self._name} cannot format a user message: {error}. Choose its prompt "
+                    "format with `preset` (`ragbed doctor` lists the presets), or correct the template."
                 ) from error
             system, user, *others = turns
             merged = {"role": "user", "content": f"{system['content']}\n\n{user['content']}"}
