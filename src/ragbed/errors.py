@@ -24,7 +24,7 @@ import msgspec
 _NO_SPACE = "Free disk space and rerun the same command"
 _NOT_WRITABLE = "Choose a folder that you can write to"
 _WRONG_PATH = dict.fromkeys(
-    (errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG), "Check the path"
+    (errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ELOOP, errno.ENAMETOOLONG), "Check the path"
 )
 _WRITE_FIXES = {
     **_WRONG_PATH,

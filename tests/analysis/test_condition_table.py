@@ -48,8 +48,10 @@ class _Scoring(EarlyTable):
     scored = False
 
     def go_on(self) -> bool:
-        self.scored |= (any_scored := super().go_on())
-        return any_scored
+        before = self._rows
+        has_worked = super().go_on()
+        self.scored |= self._rows > before
+        return has_worked
 
 
 class _UnusedEngine(LocalEngine):

@@ -132,13 +132,14 @@ class EarlyTable:
             self.go_on()
 
     def go_on(self) -> bool:
-        """Score a few results, and return whether any were waiting (see `Follower`)."""
+        """Load the scorer or score a few results, and return whether there was any work (see `Follower`)."""
         if self._tally is None or self._rows >= _EARLY:
             self._queue.clear()
             return False
         try:
             if self._first:  # Load the scorer, which takes 50 ms, while the run waits for the first responses.
-                _scoring().score(self._first.pop(), "")
+                case = self._first.pop()
+                _scoring().score(case, "".join(alias for aliases in case.answer[:1] for alias in aliases[:1]))
                 return True
             source = self._queue or self._earlier or self._read_earlier()
             batch = [source.popleft() for _ in range(min(_STEP, len(source)))]

@@ -13,7 +13,7 @@ from ragbed.api.parameters import checked
 from ragbed.api.results import Records, Run
 from ragbed.api.tables import TableResult
 from ragbed.errors import RagbedError, UsageError
-from ragbed.io.jsonl import write_file
+from ragbed.io.jsonl import make_folder, write_file
 from ragbed.io.locations import Place, Url
 
 if TYPE_CHECKING:
@@ -185,7 +185,7 @@ def _draw(report: Report, ending: str, locale: Lang, folder: Path) -> list[Path]
     from ragbed.reporting.pages.images import PICTURES
 
     words, paths = read_words(locale), []
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     for chart in [*make_figures(report.shown, report.track, words), *draw_causes(report.shown_causes, words)]:
         paths.append(folder / f"{chart.name}.{ending}")
         write_file(paths[-1], PICTURES[ending](chart))
@@ -238,7 +238,7 @@ def leaderboard(
     left_out: list[LeftOut] = []
     runs, site = need_runs([local_path(folder)]), local_path(out)
     labels = _read_labels(runs.values())
-    site.mkdir(parents=True, exist_ok=True)
+    make_folder(site)
     for name, run in runs.items():
         try:
             made = read_report([run], [name], track, labels)

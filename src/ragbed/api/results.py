@@ -307,12 +307,12 @@ class Run:
 
         return compare(self, other, track=track, min_drop=min_drop)
 
-    def figures(self, track: str = "robust", lang: Lang = "en") -> list[Figure]:
+    def figures(self, track: str = "robust", locale: Lang = "en") -> list[Figure]:
         """Return the report's figures, which notebooks can display.
 
         Args:
             track: Scoring track, as in `tables`.
-            lang: Language of titles and labels: en or zh.
+            locale: Language of titles and labels: en or zh.
 
         Example:
             >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", testbeds="noise", noise=[0, 0.4], limit=5)
@@ -324,7 +324,7 @@ class Run:
         from ragbed.reporting.figures import make_figures
         from ragbed.reporting.pages.images import PICTURES
 
-        charts = make_figures(read_report_cells([self.folder], [track]), track, read_words(lang))
+        charts = make_figures(read_report_cells([self.folder], [track]), track, read_words(locale))
         return [Figure(chart.name, chart.title, PICTURES["svg"](chart).decode()) for chart in charts]
 
     def __repr__(self) -> str:

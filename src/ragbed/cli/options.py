@@ -207,7 +207,8 @@ def read_config(context: click.Context, _: click.Parameter, path: Path | None) -
             new = renames.OPTIONS.get(f"--{name}", "").removeprefix("--")
             if new in known:
                 raise UsageError(f"--config {path}: {name!r} was replaced by {new!r}. Update the file.")
-            if command := renames.BUILD_OPTIONS.get(f"--{name}"):
+            command = renames.BUILD_OPTIONS.get(f"--{name}")
+            if command and context.command_path.startswith("ragbed build"):
                 raise UsageError(f"--config {path}: {name!r} was replaced by {command}. Update the file.")
             if name not in known:
                 raise UsageError(

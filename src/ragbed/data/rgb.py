@@ -120,7 +120,7 @@ class _Location:
             raise self.wrong(field, f'{problem}; write aliases as a list in the list, e.g. [["12", "twelve"]]')
         for index, aliases in enumerate(slots):
             if len(aliases) > MAX_ALIASES:
-                problem = f"has {len(aliases):,} aliases; at most {MAX_ALIASES:,} are allowed"
+                problem = f"has {len(aliases):,} aliases, but at most {MAX_ALIASES:,} are allowed; remove some of them"
                 raise self.wrong(f"{field}[{index}]", problem)
             if not aliases:
                 raise self.wrong(f"{field}[{index}]", "has no alias; give at least one string")

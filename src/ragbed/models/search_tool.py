@@ -53,10 +53,8 @@ class SearchTool:
         with self._lock:
             if self._executed >= self._corpus.max_calls:
                 self._is_over = True
-                raise SearchLimitReached(
-                    f"the limit of {self._corpus.max_calls} searches for this question has been reached. Search less "
-                    "often, or set a higher limit with search=calls=N."
-                )
+                # The message has no advice for users, because some systems pass it on to the model.
+                raise SearchLimitReached(f"the limit of {self._corpus.max_calls} searches has been reached")
             self._executed += 1
         # Search without the lock: `add_to` acquires the lock in the event loop, which must not wait for a search.
         found = tuple(self._corpus.search(self._case, search.query, search.k))

@@ -201,10 +201,7 @@ def _open(path: Path) -> sqlite3.Connection:
             connection.execute(f"PRAGMA {pragma}")
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         if version > _VERSION:
-            raise RagbedError(
-                f"the response cache {path} was written by a newer version of ragbed. Upgrade ragbed, or use "
-                "`no_cache`."
-            )
+            raise RagbedError(f"the response cache {path} was written by a newer version of ragbed. Upgrade ragbed.")
         if version < _VERSION:
             with closing(connection.cursor()) as cursor:
                 change = f"DROP TABLE IF EXISTS replies; {_TABLE}; PRAGMA user_version = {_VERSION};"

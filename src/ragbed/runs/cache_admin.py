@@ -13,7 +13,10 @@ from pathlib import Path
 from ragbed.errors import RagbedError
 from ragbed.runs.cache import open_cache
 
-_FIX = "Rerun the command when no run is using the cache. If it still fails, delete the file."
+_FIX = (
+    "Check the permissions of the file and the free disk space, and rerun the command when no run is using the cache. "
+    "If the file is damaged, delete it."
+)
 
 
 @dataclass(frozen=True)

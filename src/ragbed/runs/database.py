@@ -39,8 +39,7 @@ _FIXES = {
     sqlite3.SQLITE_FULL: "Free disk space and rerun the same command.",
     sqlite3.SQLITE_BUSY: "Wait until the other process has finished, then rerun the same command.",
     **dict.fromkeys(
-        (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_READONLY_DIRECTORY, sqlite3.SQLITE_CANTOPEN),
-        "Check the permissions of the file and its folder.",
+        (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN), "Check the permissions of the file and its folder."
     ),
 }
 
@@ -230,7 +229,7 @@ def naming(path: Path, done: str) -> Iterator[None]:
             raise DataError(
                 path, "takes too long to read for its size, so it may be corrupt or malicious; restore it from a backup"
             ) from error
-        fix = _FIXES.get(getattr(error, "sqlite_errorcode", 0), "")
+        fix = _FIXES.get(getattr(error, "sqlite_errorcode", 0) & 0xFF, "")  # without the details of the code
         raise RagbedError(f"{path} cannot be {done}: {error}. {fix}".rstrip()) from error
     except (sqlite3.Error, UnicodeDecodeError) as error:  # SQLite's message may contain a name that is not valid UTF-8
         raise DataError(path, f"is damaged or not a run ({error}); restore the file from a backup") from error

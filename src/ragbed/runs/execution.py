@@ -54,7 +54,7 @@ class Follower(Protocol):
         """Receive a stored result with its checksum."""
 
     def go_on(self) -> bool:
-        """Work for a few milliseconds, and return whether there was any work to do."""
+        """Work for a few milliseconds (longer on the first call), and return whether there was any work to do."""
 
 
 @dataclass(frozen=True)

@@ -60,8 +60,7 @@ async def forecast(
     pairs = [(case, reply) for case, reply in zip(probes, replies, strict=True) if reply.usage or reply.outcome == "ok"]
     if not pairs:
         reason = replies[0].error or replies[0].outcome
-        problem = f"{model.name} did not answer any of the {len(probes)} probe cases: {reason}."
-        raise RagbedError(f"{problem} {model.advice}".rstrip())
+        raise RagbedError(f"{model.name} did not answer any of the {len(probes)} probe cases: {reason}.")
     per_char = sum((reply.usage or {}).get("in", 0) for _, reply in pairs) / sum(_chars(case) for case, _ in pairs)
     trials = len(cases) * repeats
     chars = sum(map(_chars, cases)) * repeats

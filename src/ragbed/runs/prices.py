@@ -114,8 +114,7 @@ def cost_of(completion: Completion, price: Price | None) -> Decimal | None:
 
 def full_cost(completion: Completion, price: Price | None) -> Decimal | None:
     """Return the cost of all of a result's calls, as if none had been cached, or None if the cost is unknown."""
-    usages = [step.usage for step in completion.steps if step.usage]
-    return _total(usages or [completion.usage or {}], price)
+    return _total([call.usage or {} for call in completion.steps or [completion]], price)
 
 
 def _total(usages: Sequence[TokenUsage], price: Price | None) -> Decimal | None:

@@ -19,7 +19,10 @@ from ragbed.scoring.robust.variants import spellings
 _PARENTHESIS = lazy(r"^([^()（）]+?)\s*[(（]([^()（）]+)[)）]$")
 _CAPITAL_AFTER_NUMBER = lazy(r"^[\d.,]+ [A-Z]")
 _ASKS_WHEN = lazy(r"\bwhen\b|\byear\b|\bdate\b|\bday\b|年|时候|何时|日期|哪天|哪一天|时间")
-_ASKS_PERCENTAGE = lazy(r"%|per ?cent|\b(?:share|(?:birth|death)?rates?|turnout)\b|百分|率|比例")
+# Spaces next to Han characters are removed from questions, so a word can be next to a Han character.
+_ASKS_PERCENTAGE = lazy(
+    r"%|per ?cent|(?<![a-z])(?:share|shares of|(?:birth|death)?rates?|turnout)(?![a-z])|百分|率|比例"
+)
 _HOW_MANY = lazy(r"\bhow many ([a-z]+)")
 _FRACTION = lazy(r"[1-9]/[2-9](?: of\b|$)")
 _NO_LETTER = lazy(r"\W")
