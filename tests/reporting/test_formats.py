@@ -242,7 +242,7 @@ def test_responses_that_cannot_be_scored_are_counted() -> None:
     some = msgspec.structs.replace(_estimate("accuracy", n=54), asked=60)
     for estimate, is_noted in ((some, True), (_estimate("accuracy", n=60), False)):
         text = FORMATS["md"](make_report(["r"], [Cell("noise", key, "robust", "all", estimate, place)], "robust"))
-        assert ("6 responses are excluded from accuracy and from n" in text) == is_noted
+        assert ("6 responses are excluded from accuracy and its n" in text) == is_noted
 
 
 def test_the_upper_bound_of_a_rate_is_in_the_language_of_the_page() -> None:

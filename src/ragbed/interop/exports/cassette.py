@@ -187,8 +187,8 @@ class _Reader:
         if self._replayed.runs == _MAX_RUNS:
             raise DataError(
                 self._path,
-                f"run {_MAX_RUNS + 1} starts on this line, but a cassette can contain at most {_MAX_RUNS} runs; to "
-                "leave out judge runs, export with --model MODEL",
+                f"run {_MAX_RUNS + 1} starts on this line, but a cassette can contain at most {_MAX_RUNS} runs; "
+                "export fewer runs",
                 line=self._number,
             )
         folder = self._folder / self._check_path(part.folder, _RUN_PATH) if part.folder else self._folder
