@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from ragbed.data.catalog import CATALOG, folder_of
 from ragbed.environment import data_dir
@@ -14,6 +15,10 @@ from tests.browser import browser
 __all__ = ["browser"]  # a fixture of all tests of pages
 
 _ROOT = Path(__file__).parent.parent
+
+# The time that hypothesis needs to generate its inputs depends on the load of the machine, not on the code.
+settings.register_profile("ragbed", suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("ragbed")
 
 
 def pytest_configure(config: pytest.Config) -> None:
