@@ -208,7 +208,7 @@ def read_config(context: click.Context, _: click.Parameter, path: Path | None) -
             if new in known:
                 raise UsageError(f"--config {path}: {name!r} was replaced by {new!r}. Update the file.")
             command = renames.BUILD_OPTIONS.get(f"--{name}")
-            if command and context.command_path.startswith("ragbed build"):
+            if command and "build" in context.command_path.split():
                 raise UsageError(f"--config {path}: {name!r} was replaced by {command}. Update the file.")
             if name not in known:
                 raise UsageError(

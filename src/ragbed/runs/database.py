@@ -229,7 +229,7 @@ def naming(path: Path, done: str) -> Iterator[None]:
             raise DataError(
                 path, "takes too long to read for its size, so it may be corrupt or malicious; restore it from a backup"
             ) from error
-        fix = _FIXES.get(getattr(error, "sqlite_errorcode", 0) & 0xFF, "")  # without the details of the code
+        fix = _FIXES.get(getattr(error, "sqlite_errorcode", 0) & 0xFF, "")  # the low byte is the primary code
         raise RagbedError(f"{path} cannot be {done}: {error}. {fix}".rstrip()) from error
     except (sqlite3.Error, UnicodeDecodeError) as error:  # SQLite's message may contain a name that is not valid UTF-8
         raise DataError(path, f"is damaged or not a run ({error}); restore the file from a backup") from error
