@@ -6,7 +6,6 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
 
 from ragbed.data.catalog import CATALOG, folder_of
 from ragbed.environment import data_dir
@@ -16,13 +15,15 @@ __all__ = ["browser"]  # a fixture of all tests of pages
 
 _ROOT = Path(__file__).parent.parent
 
-# The time that hypothesis needs to generate its inputs depends on the load of the machine, not on the code.
-settings.register_profile("ragbed", suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("ragbed")
-
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Fail if `scripts/isolated` runs the tests and something is there that could help them."""
+    """Configure hypothesis, and fail if `scripts/isolated` runs the tests and finds something that could help them."""
+    if config.pluginmanager.hasplugin("hypothesispytest"):
+        from hypothesis import HealthCheck, settings  # noqa: PLC0415  # the smaller environments do not have it
+
+        # How long hypothesis takes to generate inputs depends on the load of the machine, not on the code.
+        settings.register_profile("ragbed", suppress_health_check=[HealthCheck.too_slow])
+        settings.load_profile("ragbed")
     if os.environ.get("ISOLATED") and not hasattr(config, "workerinput"):
         found = [str(path) for name in ("HOME", "TMPDIR") for path in Path(os.environ[name]).iterdir()]
         if found:
