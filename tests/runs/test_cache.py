@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import sqlite3
 from contextlib import closing
@@ -13,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from ragbed.errors import RagbedError
+from ragbed.runs import cache as cache_module
 from ragbed.runs.cache import Cache, key_of, open_cache
 from ragbed.runs.cache_admin import look, prune
 from ragbed.runs.execution import run
@@ -77,18 +79,23 @@ def test_a_response_that_is_written_after_it_was_looked_up_is_found(tmp_path: Pa
     assert asyncio.run(use()) == [True] * 100 + [False] * 100
 
 
-def test_a_response_that_another_process_writes_after_the_lookup_is_found(tmp_path: Path) -> None:
+def test_a_response_that_another_process_writes_after_the_lookup_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def use() -> list[str | None]:
         first, second = Cache(tmp_path / "cache", pytest.fail), Cache(tmp_path / "cache", pytest.fail)
-        first.prefetch(["1", "2", "2 with a raised limit", "3"])
-        for key in ("1", "2 with a raised limit"):
+        first.prefetch(["0", "1", "2", "2 with a raised limit", "3"])
+        for key in ("0", "1", "2 with a raised limit"):
             second.keep(key, "test/talking", Completion(outcome="ok", reply=f"response to {key}", finish="stop"))
         await second.close()
-        found = [first.find("1"), first.find("2", "2 with a raised limit"), first.find("3")]
+        monkeypatch.setattr(cache_module, "_TRUST_S", math.inf)
+        found = [first.find("0")]
+        monkeypatch.setattr(cache_module, "_TRUST_S", 0)
+        found += [first.find("0"), first.find("1"), first.find("2", "2 with a raised limit"), first.find("3")]
         await first.close()
         return [None if each is None else each[0].reply for each in found]
 
-    assert asyncio.run(use()) == ["response to 1", "response to 2 with a raised limit", None]
+    assert asyncio.run(use()) == [None, "response to 0", "response to 1", "response to 2 with a raised limit", None]
 
 
 def test_responses_that_are_found_together_need_no_further_query(tmp_path: Path) -> None:

@@ -26,6 +26,9 @@ from ragbed.schema import Completion
 # Finish reasons of incomplete responses, for model objects that do not report truncation as an outcome.
 _INCOMPLETE = frozenset({"length", "max_tokens", "content_filter"})
 _FLUSH_AT = 64  # number of unsaved responses that triggers a commit; a lost response costs only one call
+# Seconds for which a lookup without a result is trusted. Responses of other processes arrive later than that anyway,
+# because each process writes many at once.
+_TRUST_S = 0.1
 _VERSION = 1
 _FIX = "Set RAGBED_CACHE_DIR to another folder, or use `no_cache`."
 _TABLE = """CREATE TABLE replies (
@@ -76,6 +79,7 @@ class Cache:
         self._path, self._tell = path, tell
         self._held: dict[str, _Entry] = {}
         self._prefetched: dict[str, _Entry] = {}
+        self._absent: dict[str, float] = {}  # prefetched keys without an entry, and when they were looked up
         self._decoder = msgspec.json.Decoder(Completion)
         self._thread = ThreadPoolExecutor(1, "ragbed-cache")
         self._flushing: asyncio.Future[None] | None = None
@@ -90,14 +94,19 @@ class Cache:
     def find(self, *keys: str) -> tuple[Completion, str] | None:
         """Return the first cached response found under the given keys, with its key, or None if there is none."""
         prefetched = {key: self._prefetched.pop(key) for key in keys if key in self._prefetched}
-        return self._select(keys, prefetched) or self._select(keys, self._read(keys))
+        looked_up = min(self._absent.pop(key, -math.inf) for key in keys)
+        if (found := self._select(keys, prefetched)) or time.monotonic() - looked_up < _TRUST_S:
+            return found
+        return self._select(keys, self._read(keys))
 
     def prefetch(self, keys: Sequence[str]) -> None:
         """Read the cache entries for the next calls in one query; `find` uses each entry once.
 
-        For keys without an entry, `find` runs another query, since other processes may have written one by then.
+        For keys without an entry, `find` runs another query after a while, since other processes may have written one.
         """
-        self._prefetched |= self._read(keys)
+        now, found = time.monotonic(), self._read(keys)
+        self._prefetched |= found
+        self._absent.update((key, now) for key in keys if key not in found)
 
     def _select(self, keys: Sequence[str], entries: Mapping[str, _Entry]) -> tuple[Completion, str] | None:
         for key in keys:
@@ -121,6 +130,7 @@ class Cache:
         """Store a response if it is complete."""
         if self._writer is None or not is_whole(completion):
             return
+        self._absent.pop(key, None)
         encoded, now = msgspec.json.encode(completion), time.time()
         self._held[key] = _Entry(key, model, now, seal_of(encoded, key, model, now), encoded)
         if len(self._held) >= _FLUSH_AT and self._flushing is None:
