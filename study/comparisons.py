@@ -1,4 +1,4 @@
-"""The primary comparisons of the protocol: paired differences by question, with intervals and adjusted p values."""
+"""The primary comparisons of the protocol: paired differences by question, with intervals and adjusted p-values."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class Row:
         second: Mean score with the effect.
         difference: Second minus first, with its 95 % interval.
         n: Number of questions, or of events.
-        p: Two-sided p value.
-        adjusted: p value, adjusted by Holm over all comparisons of the question.
+        p: Two-sided p-value.
+        adjusted: p-value, adjusted by Holm over all comparisons of the question.
     """
 
     family: str
@@ -48,7 +48,7 @@ class Row:
 
     @property
     def is_significant(self) -> bool:
-        """Whether the adjusted p value is below 5%."""
+        """Whether the adjusted p-value is below 5%."""
         return self.adjusted < ALPHA
 
 
@@ -103,14 +103,14 @@ def compare(named: tuple[str, str, str], first: Scores, second: Scores, scale: f
 
 
 def primary_rows(trials: Trials, cells: Iterable[Cell]) -> list[Row]:
-    """Return all primary comparisons; p values are adjusted within questions 1 and 3."""
+    """Return all primary comparisons; p-values are adjusted within questions 1 and 3."""
     question_1 = [*_noise_effects(trials), *_models(trials, "1b"), *_models(trials, "1c"), *_positions(cells)]
     question_3 = [*_evidence(trials), *_matching(trials, "paper"), *_original_positions(trials)]
     return [*adjust(question_1), *adjust(question_3)]
 
 
 def adjust(rows: Sequence[Row]) -> list[Row]:
-    """Adjust p values by Holm."""
+    """Adjust p-values by Holm."""
     return [replace(row, adjusted=p) for row, p in zip(rows, holm([row.p for row in rows]).tolist(), strict=True)]
 
 
@@ -132,7 +132,7 @@ def _models(trials: Trials, family: str) -> Iterable[Row]:
 
 
 def _positions(cells: Iterable[Cell]) -> Iterable[Row]:
-    """Yield the positions with the lowest and highest accuracy, and the p value from Cochran's Q."""
+    """Yield the positions with the lowest and highest accuracy, and the p-value from Cochran's Q."""
     found: dict[tuple[str, str], list[Cell]] = {}
     for cell in cells:
         is_shown = cell.table == "position" and cell.scope == "all" and cell.key.profile == "robust"

@@ -65,7 +65,7 @@ def _comparisons(outcomes: Outcomes) -> str:
 
 
 def _cells(outcomes: Outcomes) -> str:
-    """Return every cell of every run; p values of cells are omitted, because only the primary comparisons are tests."""
+    """Return every cell of every run; p-values of cells are omitted, because only the primary comparisons are tests."""
     header = ("run", "table", "model", "data", "profile", "noise", "k", "arm", "correct", "slot", "metric")
     rows = []
     for run, cells in sorted(outcomes.cells.items()):

@@ -62,22 +62,22 @@ def _needed(message: str) -> int:
     return int(re.findall(r"about ([\d,]+) questions would be needed", message)[0].replace(",", ""))
 
 
-def _power(n: int, least: float, share: float, state: str) -> float:
+def _power(n: int, minimum: float, share: float, state: str) -> float:
     """Return the probability that a run of n questions gets this state without a further remark."""
-    checked = (check_floors([parse_floor(f"noise.accuracy={least}")], [_cell(hits, n)])[0] for hits in range(n + 1))
+    checked = (check_floors([parse_floor(f"noise.accuracy={minimum}")], [_cell(hits, n)])[0] for hits in range(n + 1))
     decided = [one.state == state and "needed" not in one.message for one in checked]
     return float(probabilities(n, share)[decided].sum())
 
 
-@pytest.mark.parametrize(("hits", "least", "state"), [(50, 0.6, "failed"), (85, 0.7, "passed"), (98, 0.9, "passed")])
+@pytest.mark.parametrize(("hits", "minimum", "state"), [(50, 0.6, "failed"), (85, 0.7, "passed"), (98, 0.9, "passed")])
 def test_the_needed_questions_decide_a_floor_with_a_probability_of_80_per_cent(
-    hits: int, least: float, state: str
+    hits: int, minimum: float, state: str
 ) -> None:
-    (short,) = check_floors([parse_floor(f"noise.accuracy={least}")], [_cell(round(hits / 5), 20)])
+    (short,) = check_floors([parse_floor(f"noise.accuracy={minimum}")], [_cell(round(hits / 5), 20)])
     needed = _needed(short.message)
     share = round(hits / 5) / 20
-    assert _power(needed, least, share, state) >= 0.8
-    assert _power(round(0.8 * needed), least, share, state) < 0.8
+    assert _power(needed, minimum, share, state) >= 0.8
+    assert _power(round(0.8 * needed), minimum, share, state) < 0.8
 
 
 def test_a_passed_floor_states_the_questions_that_would_confirm_it() -> None:
@@ -98,12 +98,12 @@ def test_a_few_right_answers_do_not_confirm_a_floor() -> None:
     assert short.message.endswith("to confirm this")
 
 
-@pytest.mark.parametrize(("n", "least"), [(20, 0.6), (60, 0.7), (300, 0.9)])
-def test_the_test_of_independent_questions_is_exact(n: int, least: float) -> None:
-    exact = probabilities(n, least).cumsum()
+@pytest.mark.parametrize(("n", "minimum"), [(20, 0.6), (60, 0.7), (300, 0.9)])
+def test_the_test_of_independent_questions_is_exact(n: int, minimum: float) -> None:
+    exact = probabilities(n, minimum).cumsum()
     for hits in range(n):
-        (checked,) = check_floors([parse_floor(f"noise.accuracy={least}")], [_cell(hits, n)])
-        assert (checked.state == "failed") == (hits < n * least and exact[hits] < 0.025), hits
+        (checked,) = check_floors([parse_floor(f"noise.accuracy={minimum}")], [_cell(hits, n)])
+        assert (checked.state == "failed") == (hits < n * minimum and exact[hits] < 0.025), hits
 
 
 def test_many_gates_together_have_the_false_alarm_rate_of_one() -> None:
@@ -120,17 +120,17 @@ def test_many_gates_together_have_the_false_alarm_rate_of_one() -> None:
 
 @pytest.mark.parametrize("gates", [1, 10, 40])
 @pytest.mark.parametrize(
-    ("n", "least"),
-    [(n, least) for n in (20, 60, 300) for least in (0.5, 0.7, 0.9)] + [(20, 0.95), (50, 0.99), (100, 0.99)],
+    ("n", "minimum"),
+    [(n, minimum) for n in (20, 60, 300) for minimum in (0.5, 0.7, 0.9)] + [(20, 0.95), (50, 0.99), (100, 0.99)],
 )
-def test_a_true_rate_at_the_floor_fails_at_most_one_of_forty_builds(n: int, least: float, gates: int) -> None:
-    floor, fine = parse_floor(f"noise.accuracy={least}"), _cell(n, n)
+def test_a_true_rate_at_the_floor_fails_at_most_one_of_forty_builds(n: int, minimum: float, gates: int) -> None:
+    floor, fine = parse_floor(f"noise.accuracy={minimum}"), _cell(n, n)
 
     def fails(hits: int) -> bool:
         return check_floors([floor], [_cell(hits, n), *[fine] * (gates - 1)])[0].state == "failed"
 
     most = next((hits for hits in reversed(range(n)) if fails(hits)), -1)
-    alarm = probabilities(n, least)[: most + 1].sum()
+    alarm = probabilities(n, minimum)[: most + 1].sum()
     assert 1 - (1 - alarm) ** gates <= 0.025  # the chance that any gate fails if each true rate is at the floor
 
 
@@ -142,9 +142,9 @@ def test_a_floor_of_clustered_rates_counts_independent_questions() -> None:
         for (value, low, high), n in ((alone, 100), (doubled, 200))
     ]
     states = [
-        check_floors([parse_floor(f"noise.accuracy={least}")], [replace(_cell(1, 2), estimate=estimate)])[0].state
+        check_floors([parse_floor(f"noise.accuracy={minimum}")], [replace(_cell(1, 2), estimate=estimate)])[0].state
         for estimate in estimates
-        for least in (0.55, 0.56)
+        for minimum in (0.55, 0.56)
     ]
     assert states == ["inconclusive", "failed"] * 2
 
@@ -281,7 +281,7 @@ def test_junit_has_one_case_per_gate_with_valid_names() -> None:
 
 
 def test_a_share_can_be_a_percentage() -> None:
-    assert parse_floor("noise.accuracy@0.8:en=60%").least == parse_floor("noise.accuracy@0.8:en=0.6").least
+    assert parse_floor("noise.accuracy@0.8:en=60%").minimum == parse_floor("noise.accuracy@0.8:en=0.6").minimum
 
 
 @pytest.mark.parametrize("metric", ["accuracy", "misled_unflagged", "right_wrong_right"])

@@ -102,7 +102,7 @@ def test_exact_error_rates_on_the_statistics_page_are_computed() -> None:
 
 
 def _result_of(won: int, lost: int, n: int, margin: float, comparisons: int) -> str:
-    """Return the result of `--fail-if-worse`, with Holm's adjustment of the smallest p value."""
+    """Return the result of `--fail-if-worse`, with Holm's adjustment of the smallest p-value."""
     moved, counts = [1.0, -1.0, 0.0], [won, lost, n - won - lost]
     if comparisons * decline_test(moved, margin, counts) < ALPHA:
         return "fails"

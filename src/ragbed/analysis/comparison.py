@@ -51,7 +51,7 @@ class Side:
     """A model in a run, specified as `RUN` or `RUN:model`.
 
     `scores` are means over repeats and position permutations. Failed calls count as 0; `failed` is their number. If
-    the run was monitored (`--until`), intervals and p values are valid at any stopping time.
+    the run was monitored (`--until`), intervals and p-values are valid at any stopping time.
     """
 
     run: Path
@@ -96,8 +96,8 @@ class Comparison:
     won: int  # number of questions (or events) with a higher score in the second run
     lost: int
     p: float
-    adjusted: float  # p value for the difference, adjusted for the number of conditions (Holm)
-    decline_p: float  # p value from the minimum-effect test for a decline, adjusted for the number of conditions (Holm)
+    adjusted: float  # p-value for the difference, adjusted for the number of conditions (Holm)
+    decline_p: float  # p-value from the minimum-effect test for a decline, adjusted for the number of conditions (Holm)
     items: int  # number of items common to both sides; greater than n if items share a question or an event
 
     @property
@@ -231,7 +231,7 @@ def _narrow(row: Comparison, first: Side, second: Side) -> Comparison:
 
 
 def adjust(rows: Sequence[Comparison]) -> list[Comparison]:
-    """Adjust the p values for the number of comparisons (Holm)."""
+    """Adjust the p-values for the number of comparisons (Holm)."""
     adjusted, declines = (holm([getattr(row, name) for row in rows]).tolist() for name in ("p", "decline_p"))
     return [replace(row, adjusted=p, decline_p=fall) for row, p, fall in zip(rows, adjusted, declines, strict=True)]
 

@@ -33,14 +33,14 @@ from ragbed.analysis.statistics.binomial import lower_tail
 from ragbed.analysis.statistics.multiple import holm
 from ragbed.analysis.statistics.power import POWER
 from ragbed.analysis.statistics.rates import ALPHA, LEVEL, quantile, student, trials_behind, two_sided
-from ragbed.analysis.statistics.sequential import least_size
+from ragbed.analysis.statistics.sequential import minimum_size
 from ragbed.errors import UsageError
 from ragbed.runs.decided import DecidedInterval
 from ragbed.schema import Case, Estimate
 
 State: TypeAlias = Literal["passed", "failed", "inconclusive"]
 
-_FLOOR = re.compile(SELECTOR + r"=(?P<least>[\d.]+)(?P<per_cent>%?)")
+_FLOOR = re.compile(SELECTOR + r"=(?P<minimum>[\d.]+)(?P<per_cent>%?)")
 _FORM = "use TESTBED.METRIC[@NOISE][:LANG]=SHARE, e.g. noise.accuracy@0.8:en=0.6"
 _FALSE_ALARM = (1 - LEVEL) / 2  # maximum probability that a run fails when its true rate equals the minimum
 _MOST = 1_000_000  # maximum sample size to report; larger ones are reported as "more than 1,000,000 questions"
@@ -58,7 +58,7 @@ class GateResult(NamedTuple):
 class Floor(CellSelector):
     """A minimum rate for a metric."""
 
-    least: float
+    minimum: float
 
 
 def parse_floor(text: str) -> Floor:
@@ -71,13 +71,13 @@ def parse_floor(text: str) -> Floor:
     if match is None:
         raise UsageError(f"fail_under={text}: {_FORM}.")
     try:
-        selector, least = parse_selector(f"fail_under={text}", match), float(match["least"])
+        selector, minimum = parse_selector(f"fail_under={text}", match), float(match["minimum"])
     except ValueError:
         raise UsageError(f"fail_under={text}: {_FORM}.") from None
-    least /= 100 if match["per_cent"] else 1
-    if not 0 <= least <= 1:
+    minimum /= 100 if match["per_cent"] else 1
+    if not 0 <= minimum <= 1:
         raise UsageError(f"fail_under={text}: the threshold must be between 0 and 1, or between 0% and 100%.")
-    return Floor(**vars(selector), least=least)
+    return Floor(**vars(selector), minimum=minimum)
 
 
 def check_plan(floors: Sequence[Floor], cases: Iterable[Case], repeats: int) -> Iterator[Case]:
@@ -118,7 +118,7 @@ def check_floors(
         floors: The gates.
         cells: The cells of a report.
         decided: For a monitored run, the intervals of its decisions; None for other runs. In a monitored run, the
-            intervals, not p values, decide. They must be valid at any stopping time and adjusted for the number of
+            intervals, not p-values, decide. They must be valid at any stopping time and adjusted for the number of
             selected cells.
 
     Raises:
@@ -127,40 +127,40 @@ def check_floors(
     selected = [(floor, cell) for floor in floors for cell in select_cells(floor, cells)]
     if decided is not None:
         return [_check_monitored(floor, cell, decided_for(cell, decided), len(selected)) for floor, cell in selected]
-    adjusted = holm([_p_value(cell.estimate, floor.least) for floor, cell in selected]).tolist()
+    adjusted = holm([_p_value(cell.estimate, floor.minimum) for floor, cell in selected]).tolist()
     return [_check(floor, cell, p, len(selected)) for (floor, cell), p in zip(selected, adjusted, strict=True)]
 
 
 def _check_monitored(floor: Floor, cell: Cell, decided: Iterable[DecidedInterval], among: int) -> GateResult:
     """Check one cell of a monitored run. Responses that arrive after the decision do not change the result."""
-    estimate, least = cell.estimate, floor.least
-    is_below = estimate.high is not None and estimate.high < least
+    estimate, minimum = cell.estimate, floor.minimum
+    is_below = estimate.high is not None and estimate.high < minimum
     checked = _check(floor, cell, 0.0 if is_below else 1.0, among)
-    decision = next((one for one in decided if one.high < least or one.low >= least), None)
+    decision = next((one for one in decided if one.high < minimum or one.low >= minimum), None)
     if decision is None or estimate.value is None:
         return checked
-    state: State = "failed" if decision.high < least else "passed"
-    is_confirmed = is_below if state == "failed" else estimate.low is not None and estimate.low >= least
+    state: State = "failed" if decision.high < minimum else "passed"
+    is_confirmed = is_below if state == "failed" else estimate.low is not None and estimate.low >= minimum
     if is_confirmed:
         return checked
     bounds = f"[{100 * decision.low:.1f}, {100 * decision.high:.1f}]"
-    message = f"{_describe(estimate, least)}; decided earlier in the run by the interval {bounds}"
+    message = f"{_describe(estimate, minimum)}; decided earlier in the run by the interval {bounds}"
     return GateResult(checked.name, state, message)
 
 
-def _p_value(estimate: Estimate, least: float) -> float:
-    """Return the one-sided p value for a rate, under the hypothesis that the true rate equals the minimum.
+def _p_value(estimate: Estimate, minimum: float) -> float:
+    """Return the one-sided p-value for a rate, under the hypothesis that the true rate equals the minimum.
 
     The test is exact for a rate over independent questions: p is below 0.025 if Clopper and Pearson's 95% interval
     lies below the minimum. For clustered questions, it uses the number of independent questions that the interval
     implies. For values that are not rates, e.g. differences, the
     interval is scaled. Without an interval, p is 1.
     """
-    if estimate.n == 0 or estimate.value is None or estimate.value >= least or not _has_interval(estimate):
+    if estimate.n == 0 or estimate.value is None or estimate.value >= minimum or not _has_interval(estimate):
         return 1.0
     if (trials := _independent_trials(estimate)) is not None:
-        return lower_tail(estimate.value * trials, trials, least)
-    return NormalDist().cdf(-two_sided(LEVEL) * (least - estimate.value) / _reach(estimate, least))
+        return lower_tail(estimate.value * trials, trials, minimum)
+    return NormalDist().cdf(-two_sided(LEVEL) * (minimum - estimate.value) / _reach(estimate, minimum))
 
 
 def _independent_trials(estimate: Estimate) -> float | None:
@@ -176,10 +176,10 @@ def _independent_trials(estimate: Estimate) -> float | None:
     return float(estimate.n) if math.isclose(trials * widening, estimate.n, rel_tol=1e-6) else trials
 
 
-def _reach(estimate: Estimate, least: float) -> float:
+def _reach(estimate: Estimate, minimum: float) -> float:
     """Return the distance from an estimate to its confidence bound on the side of the required minimum."""
     value, low, high = interval_of(estimate)
-    return high - value if value < least else value - low
+    return high - value if value < minimum else value - low
 
 
 def _has_interval(estimate: Estimate) -> bool:
@@ -194,15 +194,15 @@ def _check(floor: Floor, cell: Cell, p: float, among: int) -> GateResult:
     if estimate.value is None or estimate.n == 0:
         return GateResult(name, "inconclusive", "no cases were evaluated")
     low = estimate.value if estimate.low is None else estimate.low
-    message = _describe(estimate, floor.least)
+    message = _describe(estimate, floor.minimum)
     if p < _FALSE_ALARM:
         return GateResult(name, "failed", message)
-    if low >= floor.least:
+    if low >= floor.minimum:
         return GateResult(name, "passed", message)
-    if estimate.value < floor.least and not _has_interval(estimate):
+    if estimate.value < floor.minimum and not _has_interval(estimate):
         return GateResult(name, "inconclusive", f"{message}; the value has no interval, so it cannot be tested")
-    needed = _needed(partial(_decides, estimate, floor.least, _FALSE_ALARM / among), estimate.n)
-    if estimate.value >= floor.least:
+    needed = _needed(partial(_decides, estimate, floor.minimum, _FALSE_ALARM / among), estimate.n)
+    if estimate.value >= floor.minimum:
         return GateResult(name, "passed", f"{message}; {needed} would be needed to confirm this")
     reason = f"too few questions to decide{_adjustment(among)}: {needed} would be needed"
     return GateResult(name, "inconclusive", f"{message}; {reason}")
@@ -212,14 +212,14 @@ def _adjustment(among: int) -> str:
     return f" after adjustment for {among} gates" if among > 1 else ""
 
 
-def _describe(estimate: Estimate, least: float) -> str:
+def _describe(estimate: Estimate, minimum: float) -> str:
     value, low, high = (f"{100 * (bound or 0):.1f}" for bound in (estimate.value, estimate.low, estimate.high))
     bounds = "" if estimate.low is None else f" [{low}, {high}]"
-    return f"{value}%{bounds} of {estimate.n}, required {100 * least:.1f}%"
+    return f"{value}%{bounds} of {estimate.n}, required {100 * minimum:.1f}%"
 
 
 def check_declines(rows: Sequence[Comparison], min_drop: float) -> list[GateResult]:
-    """Check each comparison for a drop of more than `min_drop` in the second side's score, using adjusted p values."""
+    """Check each comparison for a drop of more than `min_drop` in the second side's score, using adjusted p-values."""
     return [_check_decline(row, min_drop, len(rows)) for row in rows]
 
 
@@ -241,29 +241,29 @@ def _check_decline(row: Comparison, min_drop: float, among: int) -> GateResult:
     return GateResult(name, "inconclusive", f"{message}: {reason}")
 
 
-def _decides(estimate: Estimate, least: float, alpha: float, n: int) -> bool:
+def _decides(estimate: Estimate, minimum: float, alpha: float, n: int) -> bool:
     """Return whether n trials would probably decide a gate under this module's rules, assuming the estimate is correct.
 
     Args:
         estimate: The estimate, from a run with too few questions.
-        least: The minimum.
+        minimum: The minimum.
         alpha: Level of the test. The interval that confirms a minimum is not adjusted for the number of gates.
         n: The number of trials.
     """
     value = estimate.value or 0.0
     independent = _independent_trials(estimate)
     if independent is None:  # assume that the width of the confidence interval is proportional to 1/√n
-        reach = _reach(estimate, least) / two_sided(LEVEL) * math.sqrt(estimate.n / n)
-        level = 1 - alpha if value < least else 1 - _FALSE_ALARM
-        return abs(least - value) >= (quantile(level) + quantile(POWER)) * reach
+        reach = _reach(estimate, minimum) / two_sided(LEVEL) * math.sqrt(estimate.n / n)
+        level = 1 - alpha if value < minimum else 1 - _FALSE_ALARM
+        return abs(minimum - value) >= (quantile(level) + quantile(POWER)) * reach
     trials = n * independent / estimate.n
-    if value < least:
+    if value < minimum:
         # The tail probability increases with the number of hits, so the gate fails for every number of hits below the
         # first one that passes.
-        hits = bisect_left(range(math.floor(trials) + 1), alpha, key=lambda hits: lower_tail(hits, trials, least)) - 1
+        hits = bisect_left(range(math.floor(trials) + 1), alpha, key=lambda hits: lower_tail(hits, trials, minimum)) - 1
         return hits >= 0 and lower_tail(hits, trials, value) >= POWER
     # The smallest number of hits for which Wilson's lower bound is above the minimum.
-    hits = math.ceil(trials * least + student(LEVEL, trials) * math.sqrt(trials * least * (1 - least)))
+    hits = math.ceil(trials * minimum + student(LEVEL, trials) * math.sqrt(trials * minimum * (1 - minimum)))
     return hits <= trials and 1 - lower_tail(hits - 1, trials, value) >= POWER
 
 
@@ -278,7 +278,7 @@ def _decides_decline(row: Comparison, min_drop: float, alpha: float, n: int) -> 
 
 def _needed(is_enough: Callable[[int], bool], asked: int) -> str:
     """Return the number of questions needed, as text, given that `asked` questions were too few."""
-    count = least_size(is_enough)
+    count = minimum_size(is_enough)
     if count is None or count > _MOST:
         return f"more than {_MOST:,} questions"
     count = max(count, asked + 1)

@@ -62,7 +62,7 @@ class Ranking:
         items: Number of items that all models have; more than n if items share a question or an event.
         unpaired: Number of questions that only some of the models have, which are not compared.
         models: The models.
-        pairs: All pairs of models, with p values adjusted for all pairs in all rankings (Holm).
+        pairs: All pairs of models, with p-values adjusted for all pairs in all rankings (Holm).
     """
 
     condition: ComparedCondition

@@ -38,7 +38,7 @@ from ragbed.analysis.metrics.trial import Scored
 from ragbed.analysis.metrics.trial_columns import TrialColumns
 from ragbed.analysis.statistics.power import POWER, paired_size, unpaired_size
 from ragbed.analysis.statistics.rates import ALPHA, Interval, quantile, two_sided
-from ragbed.analysis.statistics.sequential import difference_sequence, least_size
+from ragbed.analysis.statistics.sequential import difference_sequence, minimum_size
 from ragbed.analysis.stopping_plan import Plan, PlannedClusters
 from ragbed.errors import UsageError
 from ragbed.runs.decided import COMPARISON, Conclusion, DecidedInterval
@@ -105,7 +105,7 @@ class Condition(ABC):
 
     def need(self, size: int, where: str, is_enough: Callable[[int], bool]) -> None:
         """Raise an error if even the best possible results cannot decide the condition."""
-        needed = least_size(is_enough)
+        needed = minimum_size(is_enough)
         if needed is None or size < needed:
             count = "more than 10,000,000" if needed is None else f"at least {needed:,}"
             raise UsageError(
@@ -163,17 +163,17 @@ class Gates(Condition):
         self._alpha = ALPHA / max(1, len(selected) * plan.models)
         for floor, cell in selected:
             where, clusters = f"{floor.table}.{floor.metric}, {_where(cell)}", plan.clusters(cell)
-            self.need(clusters.total, where, partial(_decides, floor.least, self._alpha, clusters))
+            self.need(clusters.total, where, partial(_decides, floor.minimum, self._alpha, clusters))
         return [(floor.text, _key(cell)) for floor, cell in selected]
 
     def look(self, evidence: Evidence) -> Iterator[Look]:
         """Compare the confidence intervals that each gate selects with the gate's minimum rate."""
         for floor in self.floors:
-            limit = EXCESS * _floor_size(floor.least)
+            limit = EXCESS * _floor_size(floor.minimum)
             for cell in _cells(floor, evidence, self._alpha):
                 interval = interval_of(cell.estimate)
-                below, above = interval.high < floor.least, interval.low >= floor.least
-                minimum = f"the minimum of {100 * floor.least:g}%"
+                below, above = interval.high < floor.minimum, interval.low >= floor.minimum
+                minimum = f"the minimum of {100 * floor.minimum:g}%"
                 conclusion = f"below {minimum}" if below else f"not below {minimum}" if above else ""
                 code: Conclusion = "below" if below else "not-below" if above else ""
                 gate = f"{self.text}: {floor.text.removeprefix('fail_under=')}"
@@ -187,7 +187,7 @@ class Drop(Condition):
 
     text: str
     base: Side
-    least: float
+    min_drop: float
     _alpha: float = ALPHA
     _hashes: dict[ComparedCondition, str] = field(default_factory=dict)
 
@@ -206,7 +206,7 @@ class Drop(Condition):
             self.need(
                 size,
                 f"{', '.join(describe(condition)[:3])}, in both runs",
-                lambda n: difference_sequence([0.0], [n], self._alpha).low > -self.least,
+                lambda n: difference_sequence([0.0], [n], self._alpha).low > -self.min_drop,
             )
         return list(compared)
 
@@ -219,8 +219,8 @@ class Drop(Condition):
             moved = [score - earlier for earlier, score in zip(before, after, strict=True)]
             interval = difference_sequence(moved, alpha=self._alpha)
             conclusion, code = self._conclude(interval)
-            discordance = min(1.0, max(2 * self.least, sum(map(abs, moved)) / len(moved)))
-            limit = EXCESS * paired_size(min(self.least, discordance), discordance)
+            discordance = min(1.0, max(2 * self.min_drop, sum(map(abs, moved)) / len(moved)))
+            limit = EXCESS * paired_size(min(self.min_drop, discordance), discordance)
             data, testbed, lang, noise, _ = describe(condition)
             name = f"difference in {testbed} on {data}, {lang}, noise {noise}"
             decided = DecidedInterval(
@@ -232,8 +232,8 @@ class Drop(Condition):
     def _conclude(self, interval: Interval) -> tuple[str, Conclusion]:
         if interval.high < 0:
             return f"worse than {self.base.run}", "worse"
-        if interval.low > -self.least:
-            return f"a drop of {100 * self.least:g} points is ruled out", "no-drop"
+        if interval.low > -self.min_drop:
+            return f"a drop of {100 * self.min_drop:g} points is ruled out", "no-drop"
         return "", ""
 
 
@@ -347,13 +347,13 @@ def _half_width(interval: Interval) -> float:
     return max(interval.high - interval.value, interval.value - interval.low)
 
 
-def _decides(least: float, alpha: float, clusters: PlannedClusters, n: int) -> bool:
+def _decides(minimum: float, alpha: float, clusters: PlannedClusters, n: int) -> bool:
     """Return whether n questions with equal scores are enough to decide whether a gate passes."""
-    return clusters.rate(0, n, alpha).high < least or clusters.rate(1, n, alpha).low >= least
+    return clusters.rate(0, n, alpha).high < minimum or clusters.rate(1, n, alpha).low >= minimum
 
 
-def _floor_size(least: float) -> int:
+def _floor_size(minimum: float) -> int:
     """Return the number of questions a fixed-sample test needs to detect a rate 5 percentage points below a minimum."""
-    low = max(0.0, least - _DISTANCE)
-    reach = two_sided(1 - ALPHA) * math.sqrt(least * (1 - least)) + quantile(POWER) * math.sqrt(low * (1 - low))
+    low = max(0.0, minimum - _DISTANCE)
+    reach = two_sided(1 - ALPHA) * math.sqrt(minimum * (1 - minimum)) + quantile(POWER) * math.sqrt(low * (1 - low))
     return max(1, math.ceil((reach / _DISTANCE) ** 2))

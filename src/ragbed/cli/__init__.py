@@ -125,7 +125,8 @@ def main() -> None:
         sys.exit(1)
     except OSError as error:  # an error that no command handles, e.g. a full disk when output is redirected to a file
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        say(f"ragbed: {explain_failed_write(error)}.")
+        place = f"{error.filename}: " if error.filename else ""
+        say(f"ragbed: {place}{explain_failed_write(error)}.")
         sys.exit(1)
 
 

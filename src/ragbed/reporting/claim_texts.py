@@ -54,7 +54,7 @@ def tell_evidence(claim: str, one: ClaimEvidence, words: Locale) -> tuple[str, .
 
 
 def tell_p(p: float) -> str:
-    """Format a p value in the style used in papers."""
+    """Format a p-value in the style used in papers."""
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 

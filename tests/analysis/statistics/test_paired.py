@@ -84,7 +84,7 @@ def test_sign_flips_of_many_arbitrary_differences_agree_with_the_normal_approxim
 
 
 def test_sign_flips_of_large_samples_have_no_smallest_p_value() -> None:
-    """With 1,500 pairs of models, Holm multiplies the p value by 1,500, and it must still be significant."""
+    """With 1,500 pairs of models, Holm multiplies the p-value by 1,500, and it must still be significant."""
     rng = np.random.default_rng(1)
     shares = rng.binomial(6, 0.75, 400) / 6 - rng.binomial(5, 0.6, 400) / 5
     for differences in (shares, rng.normal(0.15, 0.4, 400)):

@@ -1,4 +1,4 @@
-"""Confidence sequences: coverage at every moment, clusters of different sizes, p values."""
+"""Confidence sequences: coverage at every moment, clusters of different sizes, p-values."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ragbed.analysis.statistics.sequential import (
     decline_p,
     difference_p,
     difference_sequence,
-    least_size,
+    minimum_size,
     rate_sequence,
 )
 
@@ -87,7 +87,7 @@ def test_p_values_agree_with_the_interval() -> None:
 
 
 def test_the_least_size_is_found_within_half_a_per_cent() -> None:
-    assert least_size(lambda n: n >= 1) == 1
-    assert least_size(lambda n: n >= 117) == 117
-    assert least_size(lambda n: n >= 50_000) == pytest.approx(50_000, rel=0.01)
-    assert least_size(lambda _: False) is None
+    assert minimum_size(lambda n: n >= 1) == 1
+    assert minimum_size(lambda n: n >= 117) == 117
+    assert minimum_size(lambda n: n >= 50_000) == pytest.approx(50_000, rel=0.01)
+    assert minimum_size(lambda _: False) is None

@@ -20,7 +20,7 @@ from ragbed.analysis.diagnosis.question_terms import FRAME_ZH, STOP, YEAR, Quest
 from ragbed.analysis.diagnosis.records import Evidence
 
 _NAME = re.compile(r"(?<=[a-z0-9,] )[A-Z][a-z]\w*")  # a capitalised word within a sentence; Chinese has no capitals
-_SAME = "other"  # key of the evidence text for a sentence that contains the answer but does not match the question
+_UNMATCHED = "other"  # key of the evidence text for a sentence that contains the answer but does not match the question
 _CLAUSE = re.compile(r"[,;:、。]|\band\b|\bwhile\b|而")
 _WORD = re.compile(r"[A-Za-z][A-Za-z'’-]*")
 # Words that do not change the meaning of the noun that follows them.
@@ -73,12 +73,12 @@ def _difference(trial: TrialContext, place: AnswerLocation) -> Difference | None
     if certain or trial.evidence(find_distance):
         return certain
     kind = _find_other_kind(trial, place)
-    return None if kind is None else Difference(*kind, _SAME)
+    return None if kind is None else Difference(*kind, _UNMATCHED)
 
 
 def _scopes(place: AnswerLocation) -> Iterator[tuple[str, str]]:
     """Yield the sentence with the answer blanked out, then earlier sentences (nearest first), with evidence keys."""
-    yield _without_answer(place), _SAME
+    yield _without_answer(place), _UNMATCHED
     for earlier in reversed(place.page.sentences[: place.sentence.number]):
         yield earlier.folded, "other.earlier"
 
@@ -91,8 +91,8 @@ def _other_year(terms: QuestionTerms, place: AnswerLocation) -> Difference | Non
     if not terms.years:
         return None
     for folded, where in _scopes(place):
-        at = place.sentence.folded.find(place.answer) if where == _SAME else len(folded)
-        year = _year_for(folded, at, at + len(place.answer) if where == _SAME else at)
+        at = place.sentence.folded.find(place.answer) if where == _UNMATCHED else len(folded)
+        year = _year_for(folded, at, at + len(place.answer) if where == _UNMATCHED else at)
         if year in terms.years:
             return None
         if year is not None:
@@ -135,7 +135,7 @@ def _other_name(terms: QuestionTerms, place: AnswerLocation) -> Difference | Non
     rest = place.page.text[place.sentence.start : start] + " " + place.page.text[end : place.sentence.end]
     others = [name[0] for name in _NAME.finditer(rest)]
     if len(others) > 1 and not terms.names_in(place.sentence.folded):
-        return Difference(", ".join(terms.names), " ".join(others), _SAME)
+        return Difference(", ".join(terms.names), " ".join(others), _UNMATCHED)
     return None
 
 

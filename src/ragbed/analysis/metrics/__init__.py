@@ -109,7 +109,7 @@ def measure_table(table: str, trials: TrialColumns, alpha: float) -> Iterator[Ce
 
 
 def _adjust(tests: Sequence[Cell]) -> Iterator[Cell]:
-    """Adjust p values across all models, datasets and ratios (Benjamini and Hochberg)."""
+    """Adjust p-values across all models, datasets and ratios (Benjamini and Hochberg)."""
     for metric in _TESTS:
         cells = [cell for cell in tests if cell.estimate.metric == metric]
         values = benjamini_hochberg([cell.estimate.value or 0.0 for cell in cells])

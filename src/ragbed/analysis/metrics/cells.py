@@ -97,7 +97,7 @@ class CellBuilder:
 
     `alpha` is None for ordinary intervals. For a run that was monitored (`--until`), it is the error probability of
     intervals that are valid at any stopping time. In that case, values for which no such interval exists get no
-    interval, and p values are omitted.
+    interval, and p-values are omitted.
     """
 
     table: str
@@ -183,7 +183,7 @@ class CellBuilder:
         return self.cell(metric, interval, int(trials @ counts), mask)
 
     def number(self, metric: str, value: float, n: int, mask: Mask) -> Cell:
-        """Return a number without a confidence interval, e.g. a p value."""
+        """Return a number without a confidence interval, e.g. a p-value."""
         if self.alpha is not None and metric.endswith("_p"):
             value = math.nan
         return self.cell(metric, Interval(value, math.nan, math.nan), n, mask)

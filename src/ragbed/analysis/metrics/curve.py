@@ -22,7 +22,7 @@ from ragbed.analysis.statistics.simultaneous import clustered_bands
 from ragbed.analysis.statistics.trend import clustered_slope
 
 LOSS = 0.1  # relative loss that defines ρ₁₀
-LEAST_DROP = 0.03  # δ: minimum drop that counts as a decline; scores that differ by less are equivalent
+MIN_DROP = 0.03  # δ: minimum drop that counts as a decline; scores that differ by less are equivalent
 _BEYOND = 1.0  # added to the last ratio if the loss is not reached, so that resamples are still ordered correctly
 
 
@@ -115,7 +115,7 @@ def _trend(builder: CellBuilder, mask: Mask, correct: Floats) -> Iterator[Cell]:
 
 
 def _declines(builder: CellBuilder, points: dict[float, Mask], correct: Floats, k: int) -> Iterator[Cell]:
-    """Yield the change from the lowest ratio to each other ratio, with unadjusted and Holm-adjusted p values."""
+    """Yield the change from the lowest ratio to each other ratio, with unadjusted and Holm-adjusted p-values."""
     (_, clean), *others = points.items()
     moved = [builder.moved(clean, point, correct) for _, point in others]
     if not all(len(differences) for differences, _ in moved):
@@ -126,8 +126,8 @@ def _declines(builder: CellBuilder, points: dict[float, Mask], correct: Floats, 
         return
     raw = {
         "drop": [sign_flips(differences, counts=counts) for differences, counts in moved],
-        "decline": [decline_test(differences, LEAST_DROP, counts) for differences, counts in moved],
-        "same": [equivalence_test(differences, LEAST_DROP, counts) for differences, counts in moved],
+        "decline": [decline_test(differences, MIN_DROP, counts) for differences, counts in moved],
+        "same": [equivalence_test(differences, MIN_DROP, counts) for differences, counts in moved],
     }
     sizes = [int(counts.sum()) for _, counts in moved]
     adjusted = {name: holm(values) for name, values in raw.items()}

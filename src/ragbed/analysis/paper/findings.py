@@ -21,8 +21,8 @@ _DESIGNS = ((300, 0.95), (100, 0.45), (100, 0.6))
 class PaperComparison:
     """A table row at one noise ratio, compared with the same row without noise.
 
-    `z` and `fisher` are p values from unpaired tests, which treat the questions as different. `mcnemar` contains the
-    smallest and largest p values of the paired test that are possible given the totals.
+    `z` and `fisher` are p-values from unpaired tests, which treat the questions as different. `mcnemar` contains the
+    smallest and largest p-values of the paired test that are possible given the totals.
     """
 
     lang: Lang
@@ -122,7 +122,7 @@ def find() -> Findings:
         integrated=_read_decline(tables.integration, tables.questions["integration"]),
         corrections=list(_correction_rates(tables.counterfactual)),
         error_shares=_read_errors(tables),
-        resolutions=[Resolution(n, base, _least_drop(n, base)) for n, base in _DESIGNS],
+        resolutions=[Resolution(n, base, _minimum_drop(n, base)) for n, base in _DESIGNS],
     )
 
 
@@ -196,12 +196,12 @@ def _read_errors(tables: Tables) -> SampledErrors:
     return SampledErrors(wrong, [n for n in range(1, wrong["both"] + 1) if _is_possible_sample(shares, n)])
 
 
-def _least_drop(n: int, base: float) -> float | None:
+def _minimum_drop(n: int, base: float) -> float | None:
     return detectable_drop(lambda drop: unpaired_size(base, drop) <= n, base)
 
 
 def _mcnemar_bounds(clean: CountOf, noisy: CountOf) -> McNemarBounds:
-    """Return bounds on McNemar's p value when it is unknown which questions lack a result in the noisy run."""
+    """Return bounds on McNemar's p-value when it is unknown which questions lack a result in the noisy run."""
     lost = clean.n - noisy.n
     ways = [
         mcnemar_bounds(hits, noisy.hits, noisy.n)

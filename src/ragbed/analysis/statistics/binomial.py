@@ -63,6 +63,6 @@ def lower_tail(hits: float, n: float, share: float) -> float:
 
 
 def sign_test(wins: NDArray[np.int64] | int, losses: NDArray[np.int64] | int) -> Floats:
-    """Return the two-sided p value for wins and losses under the null hypothesis that both are equally likely."""
+    """Return the two-sided p-value for wins and losses under the null hypothesis that both are equally likely."""
     rarer = np.asarray(np.minimum(wins, losses), np.float64)
     return np.asarray(np.minimum(1.0, 2 * scipy.special.bdtr(rarer, np.add(wins, losses), 0.5)), np.float64)

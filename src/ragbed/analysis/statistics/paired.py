@@ -26,7 +26,7 @@ _ROUNDING = 1e-9  # maximum rounding difference between sums that are mathematic
 
 
 class McNemarBounds(NamedTuple):
-    """The smallest and largest p values that are possible given two totals."""
+    """The smallest and largest p-values that are possible given two totals."""
 
     least: float
     most: float
@@ -45,7 +45,7 @@ def flip_odds(won: int, lost: int, level: float = LEVEL) -> Interval:
 
 
 def mcnemar_bounds(first: int, second: int, n: int) -> McNemarBounds:
-    """Return the range of possible McNemar p values, given two counts of correct answers to the same n questions.
+    """Return the range of possible McNemar p-values, given two counts of correct answers to the same n questions.
 
     The totals do not show how many verdicts changed, so all possible numbers are tried.
     """
@@ -55,11 +55,11 @@ def mcnemar_bounds(first: int, second: int, n: int) -> McNemarBounds:
 
 
 def sign_flips(differences: ArrayLike, counts: ArrayLike | None = None) -> float:
-    """Return the two-sided p value from the paired permutation test for graded scores.
+    """Return the two-sided p-value from the paired permutation test for graded scores.
 
     The test is exact for up to about a thousand differences of means (fractions with a common denominator), and for a
     few differences of any kind. Otherwise, the tail is a saddlepoint approximation, whose relative error is below 1%
-    for p values down to 1e-60 (the tests compare it with exact results). If all differences are −1, 0 or 1, this is
+    for p-values down to 1e-60 (the tests compare it with exact results). If all differences are −1, 0 or 1, this is
     McNemar's test.
 
     Args:
@@ -105,9 +105,9 @@ def _lattice_unit(sizes: Floats) -> float:
 
 
 def _lattice_flips(sizes: NDArray[np.int64], flips: NDArray[np.int64], observed: int) -> float:
-    """Return the exact p value for integer differences, from the distribution of the sum of the positive differences.
+    """Return the exact p-value for integer differences, from the distribution of the sum of the positive differences.
 
-    Only positive numbers are added, so small p values have the same relative precision as large ones.
+    Only positive numbers are added, so small p-values have the same relative precision as large ones.
     """
     chances = np.ones(1)
     for size, count in zip(sizes[:-1].tolist(), flips[:-1].tolist(), strict=True):
@@ -123,7 +123,7 @@ def _lattice_flips(sizes: NDArray[np.int64], flips: NDArray[np.int64], observed:
 
 
 def _saddlepoint_flips(sizes: Floats, flips: NDArray[np.int64], observed: float, unit: float) -> float:
-    """Return the p value from the tail approximation by Lugannani and Rice (1980).
+    """Return the p-value from the tail approximation by Lugannani and Rice (1980).
 
     Args:
         sizes: The distinct sizes of the differences.
@@ -180,9 +180,9 @@ def paired_difference(differences: ArrayLike, level: float = LEVEL, counts: Arra
 
 
 def decline_test(differences: ArrayLike, min_drop: float, counts: ArrayLike | None = None) -> float:
-    """Return the p value of the minimum-effect test, whose null hypothesis is that the drop does not exceed `min_drop`.
+    """Return the p-value of the minimum-effect test, whose null hypothesis is that the drop does not exceed `min_drop`.
 
-    The p value is doubled, so that p < 0.05 implies that the 95% interval lies below −min_drop. The quantile is
+    The p-value is doubled, so that p < 0.05 implies that the 95% interval lies below −min_drop. The quantile is
     Student's t with one degree of freedom per question, because gates must not err more often than stated in any
     design.
     """
@@ -191,13 +191,13 @@ def decline_test(differences: ArrayLike, min_drop: float, counts: ArrayLike | No
 
 
 def equivalence_test(differences: ArrayLike, margin: float, counts: ArrayLike | None = None) -> float:
-    """Return the p value from two one-sided tests (TOST), whose null hypothesis is a change of at least `margin`."""
+    """Return the p-value from two one-sided tests (TOST), whose null hypothesis is a change of at least `margin`."""
     _, middle, error, n = _moments(differences, counts)
     return float(scipy.special.stdtr(n, (abs(middle) - margin) / error))
 
 
 def cochran_q(scores: ArrayLike, counts: ArrayLike | None = None) -> float:
-    """Return the p value from Cochran's Q test of the null hypothesis that all conditions are equally hard.
+    """Return the p-value from Cochran's Q test of the null hypothesis that all conditions are equally hard.
 
     For scores between 0 and 1, e.g. means over several questions about one event, the variance of the totals under
     within-row permutations generalises the variance for verdicts. With two conditions, the test is the sign-flip

@@ -56,9 +56,9 @@ def difference_sequence(differences: ArrayLike, counts: ArrayLike | None = None,
 
 
 def decline_p(differences: ArrayLike, min_drop: float) -> float:
-    """Return an anytime-valid p value for the null hypothesis that the drop does not exceed `min_drop`.
+    """Return an anytime-valid p-value for the null hypothesis that the drop does not exceed `min_drop`.
 
-    The p value is doubled, so that p < 0.05 means that the 95% interval lies below −min_drop.
+    The p-value is doubled, so that p < 0.05 means that the 95% interval lies below −min_drop.
     """
     moved = np.asarray(differences, np.float64)
     wealth = log_wealth((1 - moved) / 2, np.ones(len(moved)), np.ones(len(moved)), (1 + min_drop) / 2)
@@ -66,7 +66,7 @@ def decline_p(differences: ArrayLike, min_drop: float) -> float:
 
 
 def difference_p(differences: ArrayLike) -> float:
-    """Return a two-sided, anytime-valid p value for the null hypothesis of no difference."""
+    """Return a two-sided, anytime-valid p-value for the null hypothesis of no difference."""
     moved = np.asarray(differences, np.float64)
     return min(decline_p(moved, 0.0), decline_p(-moved, 0.0))
 
@@ -87,7 +87,7 @@ def log_wealth(hits: Floats, trials: Floats, counts: Floats, mean: float) -> flo
     return float(np.logaddexp.reduce(log_growth(hits, trials, mean) @ counts) - math.log(len(STAKES)))
 
 
-def least_size(is_enough: Callable[[int], bool]) -> int | None:
+def minimum_size(is_enough: Callable[[int], bool]) -> int | None:
     """Return the approximate minimum number of questions, or None if no practical number is sufficient.
 
     Args:

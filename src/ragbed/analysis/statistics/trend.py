@@ -15,7 +15,7 @@ _ROUNDING = 1e-9  # standard errors up to this fraction of the slope are treated
 
 
 class Trend(NamedTuple):
-    """A slope with its confidence interval and the one-sided p value for a decline."""
+    """A slope with its confidence interval and the one-sided p-value for a decline."""
 
     slope: Interval
     falls: float

@@ -25,7 +25,7 @@ class Shift(Struct, frozen=True):
 
     before: Measure
     now: Measure
-    p: float | None  # p value for the difference between two shares, with Holm's correction for multiple tests
+    p: float | None  # p-value for the difference between two shares, with Holm's correction for multiple tests
     is_changed: bool
 
 

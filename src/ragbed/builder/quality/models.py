@@ -110,7 +110,7 @@ class ModelMeasures:
 
 
 def compare_shares(hits: int, n: int, other_hits: int, other_n: int) -> float:
-    """Return the p value for the difference between two shares, computed exactly for small counts."""
+    """Return the p-value for the difference between two shares, computed exactly for small counts."""
     test = fisher if max(n, other_n) <= _MAX_EXACT else two_proportions
     return test(hits, n, other_hits, other_n)
 
