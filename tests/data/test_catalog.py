@@ -220,6 +220,10 @@ class TestNames:
             ),
             ("data/en_refine.json", "dataset named data/en_refine.json. Did you mean 'en_refine'"),
             ("rgb", "rgb is a set of datasets. Choose one of them: en, en_refine, en_int"),
+            (
+                "en,zh_refine",
+                "there is no dataset named en,zh_refine. To use several datasets, repeat `-d`, or pass a list",
+            ),
             ("quite-another", "there is no file or dataset named quite-another."),
             ("x" * 300, "dataset named xx"),
             ("nul\0byte", "byte. Check the path"),

@@ -253,6 +253,8 @@ def _describe_unknown(spec: str, names: Iterable[str]) -> str:
     if entry is not None:
         members = (Path(file.name).stem for file in entry.files)
         return f"{spec} is a set of datasets. Choose one of them: {', '.join(members)}."
+    if "," in spec and all(name.strip() in names for name in spec.split(",")):
+        return f"there is no dataset named {spec}. To use several datasets, repeat `-d`, or pass a list in Python."
     hint = did_you_mean(Path(spec).stem, names)
     return f"there is no file or dataset named {spec}.{hint} Check the path, or choose a dataset: {', '.join(names)}."
 
