@@ -9,6 +9,7 @@ import pytest
 
 import ragbed
 from tests.api.test_command_parity import COMMANDS
+from tests.cli.typed import type_command
 
 DATA = "ragbed-mini-en_base"
 _VALUES = {"noise": "0.8", "testbeds": "rejection", "lang": "zh", "limit": "1", "profile": "code-2024", "seed": "7"}
@@ -50,3 +51,16 @@ def test_the_variables_of_all_options_change_no_result(tmp_path: Path, monkeypat
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     assert _results(tmp_path / "after") == before
+
+
+def test_the_variable_of_a_repeatable_option_has_one_value_per_line(tmp_path: Path) -> None:
+    (tmp_path / "my data").mkdir()
+    for name in ("first", "second"):
+        ragbed.synthesize(tmp_path / "my data" / name, items=2, lang="en", integration=0, counterfactual=0)
+    places = [str(tmp_path / "my data" / name / "en_base.jsonl") for name in ("first", "second")]
+    data = "\n".join(f"{name}={place}" for name, place in zip("ab", places, strict=True))
+    words = ["run", "-m", "scripted/oracle", "--testbeds", "noise", "--noise", "0", "--out", str(tmp_path / "run")]
+    done = type_command(*words, env={"RAGBED_DATA": data})
+    assert done.code == 0, done.err
+    assert "scripted/oracle on a," in done.out
+    assert "scripted/oracle on b," in done.out

@@ -227,6 +227,34 @@ def test_a_forecast_stores_nothing(tmp_path: Path) -> None:
     assert not (tmp_path / "run").exists()
 
 
+def test_a_forecast_for_a_shard_without_questions_is_zero(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"testbeds": "noise", "noise": 0, "limit": 1, "out": tmp_path / "run"}
+    rows = [ragbed.forecast("scripted/oracle", DATA, shard=f"{part}/2", **options)[0] for part in (1, 2)]
+    assert sorted((row["calls"], row["minutes"] >= 0) for row in rows) == [(0, True), (1, True)]
+
+
+def test_values_may_come_from_an_iterator(tmp_path: Path) -> None:
+    lists: dict[str, list[Any]] = {"fail_under": ["noise.accuracy@0=0.6"], "noise": [0, 0.4]}
+    iterators: dict[str, Any] = {name: iter(values) for name, values in lists.items()}
+    one, other = (
+        ragbed.run("scripted/refuser", DATA, out=tmp_path / name, testbeds="noise", limit=3, **options)
+        for name, options in (("1", iterators), ("2", dict[str, Any](lists)))
+    )
+    assert list(one.gates) == list(other.gates)
+    assert one.outcomes == other.outcomes == {"ok": 6}
+
+
+def test_whole_numbers_are_the_same_settings_as_decimals(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"testbeds": "noise", "noise": 0, "limit": 2, "out": tmp_path / "run"}
+    ragbed.run("scripted/oracle", DATA, **options)
+    assert ragbed.run("scripted/oracle", DATA, temperature=0, top_p=1, **options).outcomes == {"ok": 2}
+
+
+def test_runs_can_be_members_of_a_set(tmp_path: Path) -> None:
+    one = ragbed.run("scripted/oracle", DATA, testbeds="noise", noise=0, limit=1, out=tmp_path / "run")
+    assert {one, ragbed.open_run(tmp_path / "run")} == {one}
+
+
 def test_a_run_that_cannot_go_on_names_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NOBODY_BASE_URL", "http://127.0.0.1:9/v1")
     with pytest.raises(RagbedError, match="cannot be called") as raised:

@@ -15,6 +15,7 @@ from ragbed.models.base import WorkerLost
 from ragbed.runs.budget import Budget, BudgetSpent
 from ragbed.runs.execution import ShutdownHandler, run
 from ragbed.runs.lock import hold, holder
+from ragbed.runs.merging import merge
 from ragbed.runs.status import read_status
 from ragbed.runs.store import open_store
 from ragbed.schema import Case, Completion
@@ -172,6 +173,31 @@ def test_a_budget_stops_within_the_calls_in_flight_and_counts_earlier_sessions(t
             run(make_job(tmp_path, 500, TalkingModel(lambda _: paid), budget=budget), ask_nobody)
         assert limit <= len(replies(tmp_path)) <= limit + TalkingModel.concurrency
         assert read_status(tmp_path).maybe_paid_twice == 0
+
+
+def test_a_process_that_cannot_lock_a_run_does_not_remove_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "run"
+    monkeypatch.setattr(Path, "exists", lambda self, **_: self != folder and os.path.exists(self))  # noqa: PTH110
+    with hold(folder):
+        (folder / "run.sqlite").touch()
+        with pytest.raises(RagbedError, match="is in use by process"):
+            run(make_job(folder, 1, TalkingModel(agree)), ask_nobody)
+        assert (folder / "run.sqlite").is_file()
+
+
+def test_billed_failures_that_were_retried_count_in_the_budget_and_in_the_status(tmp_path: Path) -> None:
+    failed = Completion(outcome="error", error="empty: no text", usage={"in": 1, "out": 2})
+    for session in range(1, 4):
+        budget = Budget(10.0, {"test/talking": lambda usage: Decimal(usage.get("in", 0))})
+        run(make_job(tmp_path, 3, TalkingModel(lambda _: failed), budget=budget), ask_nobody)
+        (status,) = read_status(tmp_path).models
+        assert (status.tokens_in, status.tokens_out) == (3 * session, 6 * session)
+    budget, model = Budget(9.0, {"test/talking": lambda usage: Decimal(usage.get("in", 0))}), TalkingModel(agree)
+    with pytest.raises(BudgetSpent):
+        run(make_job(tmp_path, 3, model, budget=budget), ask_nobody)
+    assert model.asked == []
+    merge([tmp_path], tmp_path / "merged")
+    assert read_status(tmp_path / "merged").models[0].tokens_in == 9
 
 
 def test_earlier_responses_without_a_price_count_0_in_the_budget_and_are_reported_once(tmp_path: Path) -> None:

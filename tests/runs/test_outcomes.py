@@ -12,18 +12,19 @@ import pytest
 
 from ragbed.analysis.condition_table import tabulate_run
 from ragbed.analysis.run_cells import read_report_cells
-from ragbed.errors import DataError
+from ragbed.errors import DataError, RagbedError, UsageError
 from ragbed.io.cassette import CassetteWriter, read_cassette
 from ragbed.runs import database
 from ragbed.runs.checksum import seal_of
 from ragbed.runs.circuit_breaker import CircuitOpen
 from ragbed.runs.display_names import read_names
 from ragbed.runs.execution import run
+from ragbed.runs.merging import merge
 from ragbed.runs.status import read_status
-from ragbed.runs.store import open_store
+from ragbed.runs.store import BATCH, NOTE, StoredBatch, open_store
 from ragbed.schema import Case, Completion, Served
 from tests.cli.typed import type_command
-from tests.runs.harness import TalkingModel, ask_nobody, make_job
+from tests.runs.harness import TalkingModel, agree, ask_nobody, make_case, make_job
 from tests.servers.function_model import ModelRequest, function_model
 
 OLD = (
@@ -118,13 +119,56 @@ def _served_by(change: int) -> Callable[[Case], Completion]:
 def test_a_change_of_the_served_model_is_reported_and_splits_the_tables(tmp_path: Path) -> None:
     told: list[str] = []
     run(make_job(tmp_path, 10, TalkingModel(_served_by(6)), tell=told.append), ask_nobody)
-    assert any("now serves m-2, but previously served m-1" in message for message in told)
+    assert any("the server now serves m-2, but earlier responses are from m-1" in message for message in told)
     rows = {row.condition.model: row.asked for row in tabulate_run(tmp_path)}
     assert rows == {"test/talking (m-1)": 6, "test/talking (m-2)": 4}
     cells = read_report_cells([tmp_path], ["robust"])
     assert {cell.key.model for cell in cells} == rows.keys()
     assert rows.keys() <= read_names([tmp_path]).keys()
     assert read_status(tmp_path).models[0].served == ["m-1", "m-2"]
+
+
+def test_a_cached_response_of_another_served_model_splits_the_tables(tmp_path: Path) -> None:
+    told: list[str] = []
+    cache = tmp_path / "cache"
+    run(make_job(tmp_path / "first", 4, TalkingModel(_served_by(99)), cache=cache), ask_nobody)
+    run(make_job(tmp_path / "second", 10, TalkingModel(_served_by(0)), cache=cache, tell=told.append), ask_nobody)
+    (message,) = told
+    assert "some cached responses are from m-1" in message or "the server now serves m-2" in message
+    rows = {row.condition.model: row.asked for row in tabulate_run(tmp_path / "second")}
+    assert rows == {"test/talking (m-1)": 4, "test/talking (m-2)": 6}
+    assert sorted(read_status(tmp_path / "second").models[0].served) == ["m-1", "m-2"]
+
+
+def test_merged_runs_keep_the_served_models_and_the_parameters_sent(tmp_path: Path) -> None:
+    parts = [tmp_path / "1", tmp_path / "2"]
+    for number, (part, change) in enumerate(zip(parts, (99, 0), strict=True)):
+        cases = [make_case(item) for item in range(5 * number, 5 * number + 5)]
+        model = TalkingModel(_served_by(change))
+        model.sent = {"temperature": number}  # type: ignore[attr-defined]
+        run(make_job(part, 10, model, cases=lambda cases=cases: cases), ask_nobody)
+    merge(parts, tmp_path / "merged")
+    (status,) = read_status(tmp_path / "merged").models
+    assert status.served == ["m-1", "m-2"]
+    assert status.sent == {"body": {"temperature": 0}, "negotiated": ""}
+    rows = {row.condition.model: row.asked for row in tabulate_run(tmp_path / "merged")}
+    assert rows == {"test/talking (m-1)": 5, "test/talking (m-2)": 5}
+
+
+def test_runs_of_different_models_with_the_same_name_cannot_be_merged(tmp_path: Path) -> None:
+    for part, identity in (("1", "old"), ("2", "new")):
+        run(make_job(tmp_path / part, 2, TalkingModel(agree, identity=identity)), ask_nobody)
+    with pytest.raises(UsageError, match=r"a model of .*2 differs from the model with the same name in another run"):
+        merge([tmp_path / "1", tmp_path / "2"], tmp_path / "merged")
+
+
+def test_a_run_with_batches_in_progress_cannot_be_merged(tmp_path: Path) -> None:
+    run(make_job(tmp_path / "1", 2, TalkingModel(agree)), ask_nobody)
+    batch = StoredBatch("key", 1, 0.0, 1, [(1, 0)], state="submitted")
+    with open_store(tmp_path / "1", create=True) as store, store.transaction() as connection:
+        connection.execute(NOTE, (f"{BATCH}{batch.key}", msgspec.json.encode(batch).decode()))
+    with pytest.raises(RagbedError, match=r"1 has batches in progress\. Rerun its command to collect their results"):
+        merge([tmp_path / "1"], tmp_path / "merged")
 
 
 def test_one_served_model_changes_nothing(tmp_path: Path) -> None:

@@ -173,7 +173,7 @@ def check_temperature(value: object) -> float | str | None:
         raise UsageError(f"temperature={value!r} is not a finite number. Use a value such as 0 or 0.7.")
     if not 0 <= number <= _MAX_TEMPERATURE:
         raise UsageError(f"temperature={value!r} is out of range. Use 'none' or a number from 0 to {_MAX_TEMPERATURE}.")
-    return int(value) if isinstance(value, int) else number
+    return number
 
 
 def with_limit(sampling: Sampling, max_tokens: int | str | None) -> Sampling:

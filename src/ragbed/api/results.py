@@ -152,8 +152,8 @@ class Run:
     """
 
     folder: Path
-    gates: Records = field(default_factory=lambda: Records([]))
-    conditions: Records = field(default_factory=lambda: Records([]))
+    gates: Records = field(default_factory=lambda: Records([]), hash=False)
+    conditions: Records = field(default_factory=lambda: Records([]), hash=False)
 
     def status(self) -> Status:
         """Return each model's progress, outcome counts and token counts, even while the run is in progress.

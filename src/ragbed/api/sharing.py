@@ -266,6 +266,8 @@ def merge(runs: Sequence[Run | str | Path | Url], out: str | Path | Url) -> Merg
             "or its aggregates."
         )
     merged = merge_runs(folders, target)
-    text = f"{counted(merged.cases, 'case')} and {counted(merged.results, 'result')} from {counted(len(runs), 'run')}"
+    text = (
+        f"{counted(merged.cases, 'case')} and {counted(merged.results, 'result')} from {counted(len(folders), 'run')}"
+    )
     counts = {"cases": merged.cases, "results": merged.results, "twice": merged.twice}
     return MergeResult(str(target), Run(target), counts, text)

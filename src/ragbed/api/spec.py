@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from numbers import Integral, Real
 from pathlib import Path
@@ -216,7 +216,10 @@ class RunSpec:
         for name in ("out", "prompt", "junit"):
             object.__setattr__(self, name, check_path(name, getattr(self, name)))
         for name in (*_OPTIONAL, "true_ratio", "distractors", "lang", "fail_under", "until"):
-            _check_values(name, getattr(self, name), optional=name in _OPTIONAL)
+            value = getattr(self, name)
+            if isinstance(value, Iterator):  # an iterator can be read only once
+                object.__setattr__(self, name, value := tuple(value))
+            _check_values(name, value, optional=name in _OPTIONAL)
         for name in ("positions", "profile", "engine"):
             _check_text(name, getattr(self, name))
         for name in ("preset", "cluster", "shard", "confidence", "search"):
@@ -333,7 +336,7 @@ def _check_number(name: str, value: object, bounds: _Bounds) -> float | None:
     kind = "an integer" if bounds.whole else "a number"
     if isinstance(value, bool) or not isinstance(value, Integral if bounds.whole else Real):
         raise UsageError(f"{name}={value!r} is not valid. Use {kind}.")
-    number: float = int(value) if isinstance(value, Integral) else float(value)
+    number: float = int(value) if bounds.whole and isinstance(value, Integral) else float(value)
     if not math.isfinite(number):
         raise UsageError(f"{name}={value!r} is not a finite number.")
     if not bounds.low <= number <= bounds.high or (bounds.above_low and number == bounds.low):

@@ -27,6 +27,16 @@ class GroupedOption(click.Option):
         super().__init__(*args, **settings)
         self.group = group
 
+    def value_from_envvar(self, ctx: click.Context) -> Any:  # noqa: ANN401 - any value, as in click
+        """Return the value of the option's environment variable, in which a repeatable option has one value per line.
+
+        click would split the variable at spaces, which occur in headers, paths and stopping conditions.
+        """
+        value = self.resolve_envvar_value(ctx) if self.multiple else None
+        if value is None:
+            return super().value_from_envvar(ctx)
+        return [line.strip() for line in value.splitlines() if line.strip()]
+
     def get_help_extra(self, ctx: click.Context) -> click.types.OptionHelpExtra:
         """Return click's notes on an option, without parentheses around the default and without open-ended ranges."""
         extra = super().get_help_extra(ctx)

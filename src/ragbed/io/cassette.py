@@ -51,6 +51,7 @@ class RunPart(Record, frozen=True, kw_only=True, tag="run", tag_field="part"):
         sent: The parameters that were sent to each model, as JSON.
         served: The models reported by the servers, by model string.
         decided: The intervals that decided the conditions of a monitored run, as JSON.
+        names: The models' display names, by model string.
     """
 
     folder: str
@@ -60,6 +61,7 @@ class RunPart(Record, frozen=True, kw_only=True, tag="run", tag_field="part"):
     sent: dict[str, str] = field(default_factory=dict)
     served: dict[str, list[str]] = field(default_factory=dict)
     decided: tuple[msgspec.Raw, ...] = ()
+    names: dict[str, str] = field(default_factory=dict)
 
 
 class FilePart(Record, frozen=True, kw_only=True, tag="lines", tag_field="part"):

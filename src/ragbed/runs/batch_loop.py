@@ -207,6 +207,7 @@ class BatchLoop(CallLoop):
         found, key = self._find_cached(self._prepare(request.case, request.repeat).keys)
         if found is None:
             return False
+        self._call_log.add(found, cached=True)
         await self._finish(request, Called(found, key, cached=True))
         await self._forget((request.number, request.repeat))
         return True

@@ -31,17 +31,20 @@ class CallLog:
         self._sent: Mapping[str, Any] = {}
         self._negotiated = ""
 
-    def add(self, completion: Completion) -> None:
-        """Record new parameters and model names from a response."""
+    def add(self, completion: Completion, *, cached: bool = False) -> None:
+        """Record new parameters and model names from a response; a cached response was sent in another run."""
         served = None if completion.served is None else completion.served.model
         if served is not None and served not in self._served and len(self._served) < _MAX_SERVED:
             self._served = [*self._served, served]
             self._writer.put(NOTE, (f"served.{self._model.name}", msgspec.json.encode(self._served).decode()))
             if len(self._served) > 1:
+                source = "some cached responses are from" if cached else "the server now serves"
                 self._tell(
-                    f"Warning: the server for {self._model.name} now serves {served}, but previously served "
-                    f"{self._served[-2]}. The tables show their responses separately."
+                    f"Warning: for {self._model.name}, {source} {served}, but earlier responses are from "
+                    f"{self._served[-2]}. The tables show them separately."
                 )
+        if cached:
+            return
         sent: Mapping[str, Any] = getattr(self._model, "sent", {})
         if sent is not self._sent and sent != self._sent:
             self._sent = sent

@@ -23,7 +23,7 @@ from ragbed.runs.call_log import CallLog
 from ragbed.runs.circuit_breaker import CircuitBreaker
 from ragbed.runs.decided import DecidedInterval
 from ragbed.runs.episodes import EpisodeFactory, run_episode
-from ragbed.runs.multi_call import Called, make_calls, usage_made
+from ragbed.runs.multi_call import Called, make_calls, usage_made, usages_made
 from ragbed.runs.store import (
     ANSWERED,
     DISCARD,
@@ -32,6 +32,7 @@ from ragbed.runs.store import (
     LOSE,
     NOTE,
     RECORD,
+    REPLACED,
     CallRequest,
     RunStore,
     StoredResult,
@@ -152,6 +153,8 @@ class CallLoop:
         self._prepared: dict[tuple[int, int], _PreparedRequest] = {}  # the next requests, by case number and repeat
         self._raised: tuple[int, ...] = getattr(self.model, "raised_limits", ())
         self._turns = {} if self.session.episodes is None else self.session.store.turns(self.number)
+        # For episodes, the stored turns keep the usage of failed calls.
+        self._billed = {} if self.session.episodes is not None else dict(self._billed_failures())
         self._call_log = CallLog(self.session.store, self.session.writer, self.model, self.session.tell)
 
     async def run(self) -> None:
@@ -184,6 +187,13 @@ class CallLoop:
                         self._prepared[request.number, request.repeat] = self._prepare(request.case, request.repeat)
             cache.prefetch([key for prepared in self._prepared.values() for key in prepared.keys])
             yield from requests
+
+    def _billed_failures(self) -> Iterator[tuple[tuple[int, int], tuple[str, str]]]:
+        """Yield a row that keeps the usage of each failed call once the result of a retry replaces the failure."""
+        for call, session, completion in self.session.store.failures(self.number):
+            if usages := [usage for usage in usages_made(completion) if usage]:
+                key = f"{REPLACED}{call.model}.{call.number}.{call.repeat}.{session}"
+                yield (call.number, call.repeat), (key, msgspec.json.encode(usages).decode())
 
     def _start_workers(self, group: asyncio.TaskGroup, pending: Iterator[CallRequest]) -> None:
         while self._workers < self._concurrency():
@@ -317,6 +327,7 @@ class CallLoop:
         prepared = self._prepared.pop((request.number, request.repeat), None) or self._prepare(case, request.repeat)
         body, (found, key) = prepared.body, self._find_cached(prepared.keys)
         if found is not None:
+            self._call_log.add(found, cached=True)
             return Called(found, key, cached=True)
         if self.session.budget is not None and not is_started and not self.session.budget.allows():
             raise _NotAllowed
@@ -363,6 +374,8 @@ class CallLoop:
             completion = _without_surrogates(completion)
             row = store.row(request, number, called.key, completion, called.cached)
         result = StoredResult(request.case, self.model.name, request.repeat, completion, called.key, called.cached)
+        if (billed := self._billed.pop((request.number, request.repeat), None)) is not None:
+            self.session.writer.put(NOTE, billed)
         if self.session.episodes is not None and completion.outcome != "error":  # retries after errors need the turns
             self.session.writer.put(FORGET_TURNS, request.turn_range())
         return _PendingResult(self.session.writer.put(RECORD, row), result, row.seal, request.size)

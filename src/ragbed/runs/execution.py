@@ -34,7 +34,7 @@ from ragbed.runs.episodes import EpisodeFactory
 from ragbed.runs.lock import RunLock, hold
 from ragbed.runs.store import RunStore, StoredResult, open_store
 from ragbed.runs.writer import PlaceCheck, RunGone, WriteFailed, Writer
-from ragbed.schema import Case
+from ragbed.schema import Case, Completion
 from ragbed.testbeds.settings import show_setting
 
 # Suffixes to try for the folder name of a recovered run if the name without a suffix is taken.
@@ -122,22 +122,23 @@ async def arun(job: Job, watch: Callable[[str, CallProgress], None]) -> None:
 
 
 @contextmanager
-def _remove_if_unplanned(folder: Path) -> Iterator[None]:
-    """Remove a new folder if its run could not be planned, so that a mistyped command leaves no empty run behind."""
+def _hold_or_remove(folder: Path) -> Iterator[RunLock]:
+    """Lock a folder. If it is new and its run cannot be planned, remove it: a mistyped command leaves no empty run."""
     is_new = not folder.exists()
-    try:
-        yield
-    except RagbedError:
-        if is_new and not noted_commits(folder):
-            shutil.rmtree(folder, ignore_errors=True)
-        raise
+    with hold(folder) as held:  # remove the folder only while holding the lock: another process may have created it
+        try:
+            yield held
+        except RagbedError:
+            if is_new and not noted_commits(folder):
+                shutil.rmtree(folder, ignore_errors=True)
+            raise
 
 
 @contextmanager
 def _opened(job: Job) -> Iterator[tuple[RunStore, RunLock]]:
     """Open a new or existing run and plan its cases."""
     acknowledged = noted_commits(job.folder)
-    with _remove_if_unplanned(job.folder), hold(job.folder) as held, open_store(job.folder, create=True) as store:
+    with _hold_or_remove(job.folder) as held, open_store(job.folder, create=True) as store:
         if missing := lost_commits(acknowledged, store.connection):
             job.tell(
                 f"{store.path} has lost the last {missing} of {acknowledged} commits: its log was damaged, or the "
@@ -157,7 +158,9 @@ def _opened(job: Job) -> Iterator[tuple[RunStore, RunLock]]:
 # Name, old value and new value of settings that earlier versions stored differently. Both values are treated as equal,
 # so that runs from earlier versions can be resumed. This does not apply to `docs` with the `length` testbed, which has
 # a different default and did not exist in those versions.
-_SAME_SETTING = {("docs", "5", "default"), ("max_tokens", "256", "auto")}
+_SAME_SETTING = {("docs", "5", "default"), ("max_tokens", "256", "auto")} | {
+    (name, str(value), str(float(value))) for name in ("temperature", "top_p") for value in (0, 1, 2)
+}
 
 
 def _plan(store: RunStore, job: Job) -> None:
@@ -186,6 +189,8 @@ def _pay_so_far(store: RunStore, budget: Budget, tell: Callable[[str], None]) ->
     paid = {
         result.model: budget.pay(result.model, result.completion) for result in store.results() if not result.cached
     }
+    for model, usage in store.replaced_usage():
+        paid[model] = paid.get(model, True) and budget.pay(model, Completion(outcome="error", usage=usage))
     for number, (model, _) in store.models().items():
         for (case, repeat), turns in store.turns(number).items():
             failed = store.error_of(number, case, repeat)

@@ -51,6 +51,9 @@ async def forecast(
     Raises:
         RagbedError: The model did not respond to any of these cases.
     """
+    if not cases:
+        await model.close()
+        return Forecast(model.name, calls=0, tokens_in=0, tokens_out=0, dollars=None, minutes=0.0)
     step = max(1, len(cases) // PROBES)
     probes = cases[::step][:PROBES]
     try:

@@ -14,7 +14,7 @@ from ragbed.errors import RagbedError, UsageError
 from ragbed.runs.decided import copy_decided, read_conditions
 from ragbed.runs.lock import hold, holder
 from ragbed.runs.sharding import SETTING, check_shards
-from ragbed.runs.store import LOSE, RECORD, CallRequest, RunStore, StoredResult, open_store
+from ragbed.runs.store import LOSE, NOTE, RECORD, REPLACED, CallRequest, RunStore, StoredResult, open_store
 from ragbed.schema import Case, Completion
 from ragbed.testbeds.settings import show_setting
 
@@ -41,6 +41,12 @@ def merge(parts: Sequence[Path], folder: Path) -> Merged:
             if (process := holder(part)) is not None:
                 raise RagbedError(f"{part} is in use by process {process}. Wait until that process has finished.")
         sources = [stack.enter_context(open_store(part, create=False)) for part in parts]
+        for source in sources:
+            if source.batches() or source.follow_ups():
+                raise RagbedError(
+                    f"{source.path.parent} has batches in progress. Rerun its command to collect their results, then "
+                    "merge the runs."
+                )
         settings = _common_settings(parts, [source.settings() for source in sources])
         stack.enter_context(hold(folder))
         target = stack.enter_context(open_store(folder, create=True))
@@ -71,11 +77,12 @@ def _copy(sources: Sequence[RunStore], target: RunStore, settings: dict[str, str
         target.add_cases(_new_cases(source, target, merged))
     target.add_plan(settings, ())
     target.connection.execute("INSERT INTO meta VALUES ('session', ?)", (str(_SESSION),))
-    names = {model: name for source in reversed(sources) for model, name in source.names().items()}
-    rows = [(f"name.{model}", name) for model, name in names.items()]
-    target.connection.executemany("INSERT INTO meta VALUES (?, ?)", rows)
-    for source in sources:
-        models = {name: target.add_models([(name, identity)])[0] for name, identity in source.models().values()}
+    target.connection.executemany(NOTE, _notes(sources))
+    for part, source in enumerate(sources):
+        models = _add_models(target, source)
+        for at, (model, usage) in enumerate(source.replaced_usage()):
+            key = f"{REPLACED}{models[model]}.{part}.{at}"
+            target.connection.execute(NOTE, (key, msgspec.json.encode([usage]).decode()))
         for result in source.results():
             _add(target, models[result.model], result, merged)
         for model, case, repeat in source.orphans() + source.open_calls():
@@ -86,6 +93,29 @@ def _copy(sources: Sequence[RunStore], target: RunStore, settings: dict[str, str
         # If several parts contain the same model, each part has its own stopping decisions, which do not apply to the
         # merged results.
         copy_decided(target, [one for one in read_conditions(source) if parts[one.model] == 1])
+
+
+def _notes(sources: Sequence[RunStore]) -> Iterator[tuple[str, str]]:
+    """Yield the models' display names, the parameters sent to them and the model names reported by their servers."""
+    served: dict[str, list[str]] = {}
+    for source in reversed(sources):
+        yield from ((f"name.{model}", name) for model, name in source.names().items())
+        yield from ((f"sent.{model}", sent) for model, sent in source.sent().items())
+    for source in sources:
+        for model, reported in source.served().items():
+            served[model] = list(dict.fromkeys([*served.get(model, ()), *reported]))
+    yield from ((f"served.{model}", msgspec.json.encode(reported).decode()) for model, reported in served.items())
+
+
+def _add_models(target: RunStore, source: RunStore) -> dict[str, int]:
+    """Add the models of a part, and return their numbers in the merged run."""
+    try:
+        return {name: target.add_models([(name, identity)])[0] for name, identity in source.models().values()}
+    except UsageError as error:
+        raise UsageError(
+            f"a model of {source.path.parent} differs from the model with the same name in another run. Merge only "
+            "runs of the same model."
+        ) from error
 
 
 def _is_same(one: Case, other: Case) -> bool:

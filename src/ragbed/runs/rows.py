@@ -59,12 +59,15 @@ class Rows:
 
     def stored(self, model: str, row: tuple[Any, ...]) -> StoredResult:
         """Decode a result and its case."""
-        _, _, repeat, _, request, _, cached, _, completion, _, *case = row
+        _, _, repeat, _, request, _, cached, _, _, _, *case = row
+        return StoredResult(self.case(*case), model, repeat, self.completion(row), str(request), bool(cached))
+
+    def completion(self, row: tuple[Any, ...]) -> Completion:
+        """Decode a result."""
         try:
-            decoded = self._completions.decode(completion)
+            return self._completions.decode(row[8])
         except MALFORMED_JSON as error:
             raise self.damaged(f"the result of case {row[1]}", error) from error
-        return StoredResult(self.case(*case), model, repeat, decoded, str(request), bool(cached))
 
     def case(self, name: object, feasible: object, seal: object, line: object) -> Case:
         """Validate and decode a case."""

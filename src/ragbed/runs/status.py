@@ -149,6 +149,9 @@ def _read_model(store: RunStore, number: int, status: ModelStatus) -> ModelStatu
         status.cached += int(cached)
         for name, number_of_tokens in zip(_COUNTED, tokens, strict=True):
             setattr(status, f"tokens_{name}", getattr(status, f"tokens_{name}") + int(number_of_tokens))
+    for model, usage in store.replaced_usage():
+        for name in _COUNTED if model == status.model else ():
+            setattr(status, f"tokens_{name}", getattr(status, f"tokens_{name}") + usage.get(name, 0))
     status.pending = status.planned - status.asked
     kinds = store.read(
         """SELECT substr(content, 1, instr(content, ':') - 1) AS kind, COUNT(*) FROM (

@@ -43,6 +43,7 @@ __all__ = [
     "LOSE",
     "NOTE",
     "RECORD",
+    "REPLACED",
     "CallRequest",
     "FollowUp",
     "RunStore",
@@ -104,6 +105,7 @@ _AFTER = _RESULTS.format(_RESULTS_FIRST, "r.rowid > ?", "r.rowid").replace("SELE
 _OF_CASE = _RESULTS.format(_CASES_FIRST, "c.name = ? AND r.model = ?", "r.model")
 
 
+REPLACED = "replaced."  # prefix of the keys under which the usage of replaced failures is stored
 TURN = "turn."  # prefix of the keys under which the turns of unfinished episodes are stored
 # ANSWERED removes the intent of a call whose response is stored as a turn. FORGET_TURNS removes an episode's turns.
 ANSWERED = """DELETE FROM intents WHERE rowid = (SELECT rowid FROM intents
@@ -558,6 +560,25 @@ class RunStore:
                 self.rows.check(row)
                 return self.rows.stored("", row).completion
         return None
+
+    def failures(self, model: int) -> Iterator[tuple[CallKey, int, Completion]]:
+        """Yield the failed calls to a model, each with its session and its result."""
+        query = "SELECT * FROM results WHERE model = ? AND outcome = 'error' AND cached = 0"
+        for row in self.read(query, (model,)):
+            self.rows.check(row)
+            yield CallKey(model, row[1], row[2]), row[3], self.rows.completion(row)
+
+    def replaced_usage(self) -> list[tuple[str, dict[str, int]]]:
+        """Return the model string and the token usage of each billed call whose failure was replaced by a retry."""
+        models, found = self.models(), self._meta(REPLACED)
+        try:
+            return [
+                (models[int(key.partition(".")[0])][0], usage)
+                for key, usages in found.items()
+                for usage in msgspec.json.decode(usages, type=list[dict[str, int]])
+            ]
+        except (KeyError, ValueError) as error:
+            raise self.damaged("the usage of replaced failures") from error
 
     def discarded_turns(self, model: int) -> int:
         """Return the number of billed turns that were discarded but are still part of a failed result.

@@ -16,6 +16,7 @@ from ragbed.errors import DataError, UsageError
 from ragbed.interop.exports.cassette import replay, write_trials
 from ragbed.interop.exports.records_base import ExportedRun
 from ragbed.io.cassette import CassetteWriter, read_cassette
+from ragbed.runs.display_names import read_names
 from ragbed.runs.execution import run
 from ragbed.runs.lock import hold
 from ragbed.runs.store import open_store
@@ -67,6 +68,13 @@ def test_the_tables_of_a_restored_run_are_the_same_bytes(tmp_path: Path, monkeyp
             tables.append(type_command(*command, "runs/mine").out)
         assert len(tables[0]) > 500
         assert tables[0] == tables[1], command
+
+
+def test_display_names_are_restored(tmp_path: Path) -> None:
+    run(make_job(tmp_path / "run", 2, TalkingModel(mixed), names={"test/talking": "mine"}), ask_nobody)
+    assert type_command("export", str(tmp_path / "run"), "--to", "cassette", "-o", str(tmp_path / "c")).code == 0
+    replay(tmp_path / "c", tmp_path / "again")
+    assert read_names([tmp_path / "again"]) == {"test/talking": "mine"}
 
 
 def test_judgements_and_labels_are_restored_with_the_run(tmp_path: Path) -> None:

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from ragbed.runs.execution import run
+from ragbed.schema import Case, Completion, Served
 from tests.cli.typed import Done, type_command
 from tests.interop.exports.runs import make_own_retrieval_run, make_run
-from tests.runs.harness import make_case
+from tests.runs.harness import TalkingModel, ask_nobody, make_case, make_job
 
 _LOST = f"test/talking on {make_case(1).case}: timeout"
 
@@ -101,6 +103,20 @@ def test_mlflow_gets_every_number_with_its_counts(tmp_path: Path) -> None:
     assert runs[1]["tags"]["track"] == "robust"
     # MLflow's own rule for names.
     assert all(re.fullmatch(r"[\w.\- /:]{1,250}", key) for one in runs for key in {**one["metrics"], **one["params"]})
+
+
+def test_mlflow_gets_the_numbers_of_each_model_that_the_server_served(tmp_path: Path) -> None:
+    def say(case: Case) -> Completion:
+        return Completion(
+            outcome="ok", reply=f"It is gold-{case.item}.", served=Served(model=f"m-{int(case.item) % 2}")
+        )
+
+    run(make_job(tmp_path / "run", 4, TalkingModel(say)), ask_nobody)
+    assert _export(tmp_path / "run", "mlflow", tmp_path / "out").code == 0
+    runs = json.loads((tmp_path / "out").read_text("utf-8"))["runs"]
+    assert [one["run_name"] for one in runs] == ["test/talking (m-0)", "test/talking (m-1)"]
+    name = "noise/accuracy/en/made/robust/noise-0.0/k-1"
+    assert [one["metrics"][f"{name}.n"] for one in runs] == [2, 2]
 
 
 def test_mlflow_separates_prompting_strategies_from_the_plain_prompt(tmp_path: Path) -> None:

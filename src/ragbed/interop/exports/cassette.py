@@ -111,12 +111,13 @@ def _write_run(cassette: CassetteWriter, run: ExportedRun, folder: str, written:
     case_numbers = {case.case: number for number, case in enumerate(store.cases(by_name=run.canonical))}
     sent = {name: body for name, body in store.sent().items() if name in model_numbers}
     served = {name: names for name, names in store.served().items() if name in model_numbers}
+    shown = {name: shown for name, shown in store.names().items() if name in model_numbers}
     # A monitored run's decisions depend on the order in which responses arrived, so they may differ between otherwise
     # identical runs.
     decided = [] if run.canonical else [one for one in read_conditions(store) if one.model in model_numbers]
     part = RunPart(
         folder=folder, settings=store.settings(), models=models, cases=len(case_numbers), sent=sent, served=served,
-        decided=tuple(msgspec.Raw(encoder.encode(one)) for one in decided),
+        decided=tuple(msgspec.Raw(encoder.encode(one)) for one in decided), names=shown,
     )  # fmt: skip
     cassette.write(encoder.encode(part))
     for case in store.cases(by_name=run.canonical):
@@ -201,6 +202,7 @@ class _Reader:
             connection.execute("INSERT INTO meta VALUES ('session', ?)", (str(_SESSION),))
             models = store.add_models(part.models)
             notes = [(f"sent.{name}", sent) for name, sent in part.sent.items()]
+            notes += [(f"name.{name}", shown) for name, shown in part.names.items()]
             notes += [(f"served.{name}", msgspec.json.encode(names).decode()) for name, names in part.served.items()]
             connection.executemany(NOTE, notes)
             copy_decided(store, self._read_decided(part))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
+from collections.abc import Sequence
 from typing import IO
 
 import msgspec
@@ -12,6 +13,8 @@ from ragbed import __version__
 from ragbed.analysis.metrics.cells import Cell
 from ragbed.analysis.run_cells import read_report_cells
 from ragbed.interop.exports.records_base import ExportedRun, Written
+from ragbed.runs.display_names import served_name
+from ragbed.runs.store import RunStore
 from ragbed.scoring.version import scorer_hash
 
 _TRACK = "robust"
@@ -31,14 +34,21 @@ def write_trials(run: ExportedRun, sink: IO[bytes]) -> Written:
     runs = [
         {
             "run_name": name,
-            "params": {"model": name, **params},
+            "params": {"model": model, **params},
             "tags": {"ragbed": __version__, "scorers": scorer_hash(), "track": _TRACK, "identity": identity},
             "metrics": _metrics([cell for cell in cells if cell.key.model == name]),
         }
-        for name, identity in models
+        for model, identity in models
+        for name in _names(model, run.store, cells)
     ]
     sink.write(msgspec.json.format(msgspec.json.encode({"runs": runs})) + b"\n")
     return written
+
+
+def _names(model: str, store: RunStore, cells: Sequence[Cell]) -> list[str]:
+    """Return the names of a model in the report, which has several if the server changed the model during the run."""
+    names = {model, *(served_name(model, served) for served in store.served().get(model, ()))}
+    return [name for name in dict.fromkeys(cell.key.model for cell in cells) if name in names] or [model]
 
 
 def _metrics(cells: list[Cell]) -> dict[str, float]:
