@@ -190,7 +190,7 @@ class CallLoop:
 
     def _billed_failures(self) -> Iterator[tuple[tuple[int, int], tuple[str, str]]]:
         """Yield a row that keeps the usage of each failed call once the result of a retry replaces the failure."""
-        for call, session, completion in self.session.store.failures(self.number):
+        for call, session, completion in self.session.store.billed_failures(self.number):
             if usages := [usage for usage in usages_made(completion) if usage]:
                 key = f"{REPLACED}{call.model}.{call.number}.{call.repeat}.{session}"
                 yield (call.number, call.repeat), (key, msgspec.json.encode(usages).decode())

@@ -561,10 +561,10 @@ class RunStore:
                 return self.rows.stored("", row).completion
         return None
 
-    def failures(self, model: int) -> Iterator[tuple[CallKey, int, Completion]]:
-        """Yield the failed calls to a model, each with its session and its result."""
-        query = "SELECT * FROM results WHERE model = ? AND outcome = 'error' AND cached = 0"
-        for row in self.read(query, (model,)):
+    def billed_failures(self, model: int) -> Iterator[tuple[CallKey, int, Completion]]:
+        """Yield the failed calls to a model that report their token usage, each with its session and its result."""
+        query = "SELECT * FROM results WHERE model = ? AND outcome = 'error' AND cached = 0 AND INSTR(completion, ?)"
+        for row in self.read(query, (model, b'"usage"')):
             self.rows.check(row)
             yield CallKey(model, row[1], row[2]), row[3], self.rows.completion(row)
 
