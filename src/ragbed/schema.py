@@ -286,7 +286,7 @@ class Completion(Record, frozen=True, kw_only=True):
 
     outcome: Outcome
     reply: str | None = None
-    reasoning: str | None = None  # the model's reasoning; never part of `reply` and never scored
+    reasoning: str | None = None  # the model's reasoning, "" if hidden; never part of `reply` and never scored
     error: str | None = None  # error type: timeout, rate, server, auth, protocol, too-long, …
     finish: str | None = None
     usage: dict[str, int] | None = None  # tokens in all attempts: in, out, reasoning (part of out), cached (part of in)

@@ -44,6 +44,19 @@ def test_a_local_server_is_found_by_whether_somebody_listens() -> None:
     assert gone == {"works": False, "found": f"no server at 127.0.0.1:{port}", "fix": "vllm serve <model>"}
 
 
+def test_a_local_server_with_https_has_the_port_of_https(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise ConnectionRefusedError
+
+    monkeypatch.setattr("socket.create_connection", refuse)
+    assert models(VLLM_BASE_URL="https://127.0.0.1/v1")["vllm"]["found"] == "no server at 127.0.0.1:443"
+    assert models(VLLM_BASE_URL="http://127.0.0.1/v1")["vllm"]["found"] == "no server at 127.0.0.1:80"
+
+
+def test_a_server_whose_variable_is_empty_is_not_configured() -> None:
+    assert models(LAB_BASE_URL=" ")["openai-api"]["found"] == "no <NAME>_BASE_URL is set"
+
+
 def test_own_servers_are_named_by_their_variables() -> None:
     assert models(LAB_BASE_URL="http://lab:1/v1")["openai-api"]["found"] == (
         "LAB_BASE_URL set; use openai-api/lab/<model>"

@@ -30,6 +30,7 @@ from tests.servers.faulty_model import (
     drip,
     endless,
     endless_extension,
+    endless_stream,
     endless_trailer,
     endless_trailers,
     hang,
@@ -93,6 +94,20 @@ ENDS: dict[str, tuple[Fault, str, int]] = {
     "an empty list of parts": (reply(chat([])), "empty", 3),
     "finish_reason content_filter": (reply(chat("Pa", "content_filter")), "filtered", 1),
     "a refusal": (reply(chat(None, refusal="I cannot")), "filtered", 1),
+    # Gemini's OpenAI endpoint, as several clients handle it: a reason with details, and perhaps no message
+    "a filter of Gemini without a message": (
+        reply(b'{"choices": [{"finish_reason": "content_filter: PROHIBITED_CONTENT", "index": 0}]}'), "filtered", 1
+    ),
+    "a filter of Gemini without content": (reply(chat(None, "content_filter: RECITATION")), "filtered", 1),
+    "a filter of Gemini with a part of the text": (reply(chat("Pa", "content_filter: RECITATION")), "filtered", 1),
+    "a native reason of Gemini": (reply(chat("Pa", "SPII")), "filtered", 1),
+    # DeepSeek's API reference, as quoted in https://docs.rs/openai-interface/0.12.0/openai_interface/chat
+    "an interruption of DeepSeek": (reply(chat("Pa", "insufficient_system_resource")), "server", 6),
+    # an error of Zhipu's inference, as several clients handle it; its API reference was not read
+    "an interruption of Zhipu": (reply(chat("Pa", "network_error")), "server", 6),
+    # https://github.com/vllm-project/vllm/issues/57082
+    "an interruption of vLLM": (reply(chat("Pa", "abort")), "server", 6),
+    "a stream of 100 MB": (endless_stream, "protocol", 1),
     "100 MB": (endless, "protocol", 1),
     "100 MB announced": (reply(Content_Length=str(100 << 20)), "protocol", 1),
     "a gzip bomb": (bomb(), "protocol", 1),
@@ -112,7 +127,7 @@ ENDS: dict[str, tuple[Fault, str, int]] = {
     "a chunk extension without end": (endless_extension, "protocol", 3),
     "chunks that are mostly extensions": (long_extensions, "protocol", 1),
     "100 Continue without end": (raw(b"HTTP/1.1 100 Continue\r\n\r\n" * 10_000), "protocol", 3),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ENDS)
@@ -139,6 +154,11 @@ def test_silence_in_a_response_ends_before_the_attempt() -> None:
     assert (done.outcome, done.attempts) == ("ok", 2)
 
 
+def test_silence_in_a_response_is_reported_with_its_own_time_limit() -> None:
+    done, _ = ask(hang_in_body, patience=replace(QUICK, silence_s=0.05, attempts=1))
+    assert done.error == "timeout: the server sent no data for 0.05 s"
+
+
 def test_a_case_ends_at_its_time_limit() -> None:
     done, server = ask(hang, patience=replace(HASTY, attempt_s=0.1, item_s=0.15, attempts=6))
     assert done.outcome == "error"
@@ -157,7 +177,10 @@ def test_a_passing_fault_is_retried(name: str) -> None:
     assert (done.outcome, done.reply, done.attempts) == ("ok", "Paris", 2)
 
 
-@pytest.mark.parametrize(("fault", "attempts"), [("content null", 3), ("finish_reason content_filter", 1)])
+@pytest.mark.parametrize(
+    ("fault", "attempts"),
+    [("content null", 3), ("finish_reason content_filter", 1), ("an interruption of DeepSeek", 6)],
+)
 def test_tokens_of_useless_responses_are_counted(fault: str, attempts: int) -> None:
     done, _ = ask(ENDS[fault][0])
     assert done.usage == {"in": 7 * attempts, "out": 2 * attempts}

@@ -48,3 +48,15 @@ def test_a_chat_completion_has_a_confidence_only_if_it_was_requested() -> None:
     body = msgspec.json.encode({"choices": [choice]})
     assert parse_chat(body).confidence is None
     assert parse_chat(body, logprobs=True).confidence == pytest.approx(0.5)
+
+
+def test_a_streamed_chat_completion_has_the_confidence_of_all_its_events() -> None:
+    choices: list[dict[str, Any]] = [
+        {"delta": {"content": "New"}, "logprobs": _content(("New", _HALF))},
+        {"delta": {"content": " York"}, "logprobs": _content((" York", _QUARTER * 2 - _HALF))},
+        {"delta": {}, "finish_reason": "stop", "logprobs": None},
+    ]
+    body = b"".join(b"data: %s\n\n" % msgspec.json.encode({"choices": [choice]}) for choice in choices)
+    done = parse_chat(body, logprobs=True)
+    assert done.reply == "New York"
+    assert done.confidence == pytest.approx(0.25)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
-from tests.models.asking import KEY, ask
+from tests.models.asking import KEY, QUICK, ask
 from tests.servers.faulty_model import chat, reply, well, zipped
 
 
@@ -54,6 +55,8 @@ TRUNCATED: dict[str, tuple[bytes, str, str | None]] = {
     "<think> without an end": (chat("<think>Hm", "length"), "", "Hm"),
     "<think> without an end that stopped": (chat("<think>Hm", "stop"), "", "Hm"),
     "the limit under another name": (chat("Par", "max_tokens"), "Par", None),
+    # https://github.com/anomalyco/opencode/issues/18813
+    "the end of Zhipu's context window": (chat("Par", "model_context_window_exceeded"), "Par", None),
 }
 
 
@@ -92,6 +95,15 @@ def test_an_incomplete_stream_is_requested_again(stream: bytes) -> None:
 def test_a_stream_is_complete_with_either_sign_of_its_end(stream: bytes) -> None:
     done, _ = ask(reply(stream))
     assert (done.outcome, done.reply, done.attempts) == ("ok", "Par", 1)
+
+
+def test_a_stream_of_many_events_may_be_larger_than_another_response() -> None:
+    thought = b'data: {"choices": [{"delta": {"content": null, "reasoning_content": "Hm "}}], "id": "%s"}\n\n' % (
+        b"x" * 200
+    )
+    stream = thought * 18_000 + _EVENT + _LAST_EVENT
+    done, _ = ask(reply(stream, Content_Type="text/event-stream"), patience=replace(QUICK, max_bytes=len(stream) // 8))
+    assert (done.outcome, done.reply, len(done.reasoning or "")) == ("ok", "Paris", 54_000)
 
 
 @pytest.mark.parametrize("name", GOOD)
@@ -142,6 +154,23 @@ ANTHROPIC: dict[str, tuple[dict[str, object], tuple[str, str | None, str | None]
         ("ok", "Paris", None),
     ),
     "a text of a wrong type": ({"content": [{"type": "text", "text": 1}]}, ("error", None, None)),
+    # https://platform.claude.com/docs/en/build-with-claude/thinking: without its text, a thought is an empty block
+    "omitted thinking until the limit": (
+        {"content": [{"type": "thinking", "thinking": "", "signature": "x"}], "stop_reason": "max_tokens"},
+        ("truncated", "", ""),
+    ),
+    "omitted thinking": (
+        {"content": [{"type": "thinking", "thinking": "", "signature": "x"}, {"type": "text", "text": "Paris"}]},
+        ("ok", "Paris", ""),
+    ),
+    "only omitted thinking": (
+        {"content": [{"type": "thinking", "thinking": "", "signature": "x"}], "stop_reason": "end_turn"},
+        ("error", None, None),
+    ),
+    "redacted thinking until the limit": (
+        {"content": [{"type": "redacted_thinking", "data": "x"}], "stop_reason": "max_tokens"},
+        ("truncated", "", ""),
+    ),
     "only redacted thinking": (
         {"content": [{"type": "redacted_thinking", "data": "x"}], "stop_reason": "end_turn"},
         ("error", None, None),

@@ -25,6 +25,10 @@ def _gemini(*details: object) -> object:
     return [{"error": {"code": 429, "message": message, "status": "RESOURCE_EXHAUSTED", "details": list(details)}}]
 
 
+def _gemini_request(message: str, *details: object) -> object:
+    return [{"error": {"code": 400, "message": message, "status": "INVALID_ARGUMENT", "details": list(details)}}]
+
+
 def _openai(message: str, code: str | None, type_: str = "invalid_request_error") -> object:
     return {"error": {"message": message, "type": type_, "param": None, "code": code}}
 
@@ -35,6 +39,21 @@ ERRORS: dict[str, tuple[int, Any, str, bool, float | None]] = {
     "Gemini without details": (429, _gemini(), "rate", True, None),
     "Gemini in the message of a proxy": (
         429, {"error": {"message": json.dumps(_gemini(_RETRY)), "code": 429}}, "rate", True, 1.2
+    ),
+    # https://github.com/google-gemini/gemini-cli/issues/25198
+    "Gemini, a wrong key": (
+        400,
+        _gemini_request(
+            "API key not valid. Please pass a valid API key.",
+            {"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "API_KEY_INVALID"},
+        ),
+        "auth", False, None,
+    ),
+    # https://github.com/google-gemini/gemini-cli/issues/4118
+    "Gemini, too long": (
+        400,
+        _gemini_request("The input token count (33008) exceeds the maximum number of tokens allowed (32768)."),
+        "too-long", False, None,
     ),
     "OpenAI, a rate": (429, _openai("Rate limit reached", "rate_limit_exceeded", "requests"), "rate", True, None),
     "OpenAI, no credit": (
@@ -56,6 +75,20 @@ ERRORS: dict[str, tuple[int, Any, str, bool, float | None]] = {
         403,
         {"error": {"code": 403, "message": "Input flagged", "metadata": {"reasons": ["x"], "flagged_input": "y"}}},
         "filter", False, None,
+    ),
+    # https://github.com/Gitlawb/openclaude/issues/936
+    "OpenRouter, a day": (
+        429,
+        {"error": {"code": 429, "message": "Rate limit exceeded: free-models-per-day. Add 10 credits to unlock more"}},
+        "quota", False, None,
+    ),
+    "OpenRouter, a minute": (
+        429, {"error": {"code": 429, "message": "Rate limit exceeded: free-models-per-min."}}, "rate", True, None
+    ),
+    "a minute, with the daily limit in the advice": (
+        429,
+        {"error": {"message": "Limit of 20 requests per minute reached. Free accounts have 50 requests per day."}},
+        "rate", True, None,
     ),
     "OpenRouter, no credit": (402, {"error": {"code": 402, "message": "Insufficient credits"}}, "quota", False, None),
     "Anthropic, a rate": (429, {"type": "error", "error": {"type": "rate_limit_error"}}, "rate", True, None),

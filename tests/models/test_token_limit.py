@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -33,6 +34,29 @@ def test_only_an_error_about_the_limit_lowers_it_for_later_cases(error: str, is_
     done = asyncio.run(limit.complete(reject))
     assert (done.outcome, done.reply, asked) == ("truncated", "Par", [256, THINKING_LIMIT])
     assert limit.raised == (() if is_lowered else (THINKING_LIMIT, MAX_LIMIT))
+
+
+@pytest.mark.parametrize(
+    "thought", [{"reasoning": "Hm"}, {"reasoning": ""}, {"usage": {"in": 7, "out": 256, "reasoning": 256}}]
+)
+def test_a_truncated_thought_is_repeated_with_the_highest_limit_even_if_it_is_hidden(thought: dict[str, Any]) -> None:
+    limit = TokenLimit(Sampling(max_tokens=256, raises_limit=True))
+    asked: list[int] = []
+
+    async def think(max_tokens: int) -> Completion:
+        asked.append(max_tokens)
+        return Completion(outcome="ok" if max_tokens >= 6_000 else "truncated", attempts=1, **thought)
+
+    outcomes = [asyncio.run(limit.complete(think)).outcome for _ in range(2)]
+    assert outcomes == ["ok", "ok"]
+    assert asked == [256, MAX_LIMIT, THINKING_LIMIT, MAX_LIMIT]
+
+
+@pytest.mark.parametrize("usage", [None, {"in": 7, "out": 256}])
+def test_a_truncated_answer_without_reasoning_is_repeated_with_the_lower_limit(usage: dict[str, int] | None) -> None:
+    limit = TokenLimit(Sampling(max_tokens=256, raises_limit=True))
+    assert limit.raise_for(Completion(outcome="truncated", reply="Par", usage=usage), 256) == THINKING_LIMIT
+    assert not limit.thinks
 
 
 def test_a_long_prompt_of_a_thinking_model_falls_back_for_its_case_only() -> None:

@@ -219,6 +219,16 @@ def test_a_job_has_no_batches_by_default() -> None:
     assert Job.batch is False
 
 
+@pytest.mark.parametrize("key", ["sk-test-0123456789", ""])
+def test_batches_accept_a_base_url_with_credentials(key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with mock_batches(BatchBehaviour(failed=1, quotes_headers=True, delay_s=0)) as url:
+        monkeypatch.setenv("LAB_BASE_URL", f"{url.replace('//', '//someone:pw@')}/v1")
+        monkeypatch.setenv("LAB_API_KEY", key)
+        _run("openai-api/lab/m", tmp_path / "run", batch=True, limit=1)
+    message = ragbed.Run(tmp_path / "run").errors[0]["message"]
+    assert f"'Authorization': '{'Bearer' if key else 'Basic'} [key]" in message
+
+
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("invalid", [False, True])
 def test_errors_of_batches_have_the_user_headers_and_no_secret(
@@ -334,10 +344,11 @@ def test_truncated_responses_and_rejected_parameters_are_sent_again(
 
 
 @pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("is_hidden", [False, True])
 def test_a_thinking_model_gets_the_highest_limit_and_a_fixed_limit_stays(
-    model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    model: str, is_hidden: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with mock_batches(BatchBehaviour(thinks=True, truncated=1, delay_s=0)) as url:
+    with mock_batches(BatchBehaviour(thinks=True, hides_thoughts=is_hidden, truncated=1, delay_s=0)) as url:
         _serve(monkeypatch, url)
         run = _run(model, tmp_path / "auto", batch=True, limit=3)
         assert {(trial["outcome"], trial["max_tokens"]) for trial in run.trials()} == {("ok", 16_384)}

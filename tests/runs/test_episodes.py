@@ -107,10 +107,20 @@ def test_an_episode_with_a_failed_call_is_an_error_that_the_next_session_continu
     assert canonical(tmp_path) == canonical(whole)
 
 
-@pytest.mark.parametrize(("error", "is_explained"), [("x does not support tools", True), ("invalid messages", False)])
+@pytest.mark.parametrize(
+    ("error", "is_explained"),
+    [
+        ("request: HTTP 400: x does not support tools", True),
+        ("request: HTTP 400: invalid messages", False),
+        # https://github.com/evalstate/fast-agent/issues/122
+        ("missing: HTTP 404: No endpoints found that support tool use.", True),
+        ("missing: HTTP 404: the model toolformer does not exist", False),
+        ("server: HTTP 500: the tool parser failed", False),
+    ],
+)
 def test_a_rejected_tool_is_an_error_that_names_the_fix(error: str, is_explained: bool) -> None:
     async def refuse(_: Case) -> Called:
-        return Called(Completion(outcome="error", error=f"request: HTTP 400: {error}"), "key")
+        return Called(Completion(outcome="error", error=error), "key")
 
     fix = "set search=protocol=text"
     protocols: tuple[Literal["tools", "text"], ...] = ("tools", "text")

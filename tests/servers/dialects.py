@@ -143,6 +143,15 @@ def _hidden_thought(body: Body, answer: str) -> object:
     return _reasoning_content(body, answer)
 
 
+def _counted_thought(body: Body, answer: str) -> object:
+    """The thought has no text, only a number of tokens."""
+    if body["max_tokens"] < NEEDED:
+        usage = {"completion_tokens": body["max_tokens"]}
+        usage |= {"completion_tokens_details": {"reasoning_tokens": body["max_tokens"]}}
+        return _chat({"role": "assistant", "content": ""}, "length", _usage() | usage)
+    return _plain(body, answer)
+
+
 def _open_thought(body: Body, answer: str) -> object:
     """The opening tag is in the prompt, and the thought ends after the limit."""
     if body["max_tokens"] < NEEDED:
@@ -284,6 +293,11 @@ THINKING: dict[str, Dialect] = {
     "a thought in a field": Dialect(
         "https://api-docs.deepseek.com/guides/thinking_mode", "reasoning_content; max_tokens includes the thought",
         "openai-api/t", _hidden_thought,
+    ),
+    "a hidden thought": Dialect(
+        "https://docs.apiyi.com/en/faq/reasoning-model-empty-response",
+        "empty content, finish_reason length and as many reasoning_tokens as completion_tokens",
+        "openai-api/t", _counted_thought,
     ),
     "an opening tag in the prompt": Dialect(
         "https://docs.sglang.io/docs/advanced_features/separate_reasoning", "DeepSeek-R1 has no opening tag",

@@ -178,12 +178,16 @@ def raw(content: bytes) -> Fault:
     return send
 
 
-async def endless(exchange: Exchange) -> None:
+async def endless(exchange: Exchange, **headers: str) -> None:
     """Send 100 MB in chunks."""
-    exchange.begin(200, Transfer_Encoding="chunked")
+    exchange.begin(200, Transfer_Encoding="chunked", **headers)
     for _ in range(100):
         exchange.writer.write(b"100000\r\n" + bytes(1 << 20) + b"\r\n")
         await exchange.writer.drain()
+
+
+async def endless_stream(exchange: Exchange) -> None:
+    await endless(exchange, Content_Type="text/event-stream; charset=utf-8")
 
 
 def zipped(body: bytes, coding: str = "gzip") -> Fault:

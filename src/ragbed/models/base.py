@@ -250,14 +250,14 @@ def completed(
         text: The text, which may contain reasoning.
         finish: The finish reason; `length` if the response reached the token limit.
         usage: Token counts.
-        thought: The reasoning, if the server reports it in a separate field.
+        thought: The reasoning, if the server reports it in a separate field; empty if the server hides its text.
         served: Information that the server reports about the call.
     """
     inline, answer, is_complete = split_response(text, has_ended=finish not in (None, "length"))
     return Completion(
         outcome="truncated" if finish == "length" or not is_complete else "ok",
         reply=answer,
-        reasoning="\n\n".join(filter(None, (thought, inline))) or None,
+        reasoning="\n\n".join(filter(None, (thought, inline))) or thought,
         finish=finish,
         usage=usage,
         served=served,

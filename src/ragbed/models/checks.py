@@ -70,7 +70,7 @@ def _compatible(name: str, environ: Environ) -> BackendCheck:
 def _openai_api(environ: Environ) -> BackendCheck:
     suffix = "_BASE_URL"
     known = {"ANTHROPIC_BASE_URL", *(provider.base for provider in COMPATIBLE.values())}
-    names = sorted(name for name in environ if name.endswith(suffix) and name not in known)
+    names = sorted(name for name in environ if name.endswith(suffix) and name not in known and environ[name].strip())
     if names:
         return BackendCheck(
             True, f"{', '.join(names)} set; use openai-api/{names[0].removesuffix(suffix).lower()}/<model>"
@@ -82,7 +82,7 @@ def _local_server(variable: str, default: str, command: str, environ: Environ) -
     """Check that a server accepts connections, without sending a request."""
     try:
         url = urlsplit((environ.get(variable) or default).split(",")[0].strip())
-        host, port = url.hostname or "localhost", url.port or 80
+        host, port = url.hostname or "localhost", url.port or (443 if url.scheme == "https" else 80)
     except ValueError:
         return BackendCheck(False, f"{variable} is not a valid URL", f"export {variable}={default}")
     try:

@@ -11,8 +11,8 @@ if the server sends no code.
 | tls | TLS failed: certificate, protocol | no |
 | rate | HTTP 429 | yes, but not before the time set by the server |
 | quota | no credit left, or the daily quota is used up: 402, 429 with insufficient_quota | no |
-| server | HTTP 409, 425, 5xx | yes |
-| auth | HTTP 401, 403: invalid key | no |
+| server | HTTP 409, 425, 5xx, or the server interrupted the response | yes |
+| auth | HTTP 401, 403, or 400 with api_key_invalid: invalid key | no |
 | missing | HTTP 404, 405, 410, or the server does not know the model | no |
 | settings | the model does not accept a parameter, e.g. a temperature | no |
 | request | any other 4xx | no |
@@ -126,6 +126,7 @@ _BY_CODE: dict[Kind, frozenset[str]] = {
         "model_not_found", "model_not_exist", "modelnotfound", "invalid_model", "unknown_model", "deploymentnotfound",
         "not_found_error", "1211",
     }),
+    "auth": frozenset({"api_key_invalid"}),
     "settings": frozenset({"unsupported_parameter", "unsupported_value", "unknown_parameter", "extra_forbidden"}),
 }  # fmt: skip
 # Ambiguous HTTP statuses, whose meaning depends on the code in the body. All other statuses have a single meaning.
@@ -138,7 +139,8 @@ _BY_WORDS: tuple[tuple[Kind, frozenset[int], tuple[str, ...]], ...] = (
     # that exceeds the limit on tokens per minute.
     ("too-long", frozenset({400, 413, 422, 500}), (
         "context length", "context_length", "context size", "context window", "maximum context", "too many tokens",
-        "too long", "request too large", "exceeds the limit of", "input length", "must have less than",
+        "too long", "request too large", "exceeds the limit of", "input length", "input token count",
+        "must have less than",
     )),
     ("too-long", frozenset({429}), ("request too large",)),
     ("missing", frozenset({400, 422}), ("does not exist", "unknown model", "no such model", "model not exist")),

@@ -19,7 +19,7 @@ class RetryPolicy:
     # random. Six attempts take long enough to outlast a 30-second server restart.
     first_pause_s: float = 0.5
     longest_pause_s: float = 60
-    max_bytes: int = 4 << 20  # maximum size of a decoded response in bytes; a 256-token response takes about 4 kB
+    max_bytes: int = 4 << 20  # maximum size of a decoded response in bytes; a streamed response may be larger
 
     def __post_init__(self) -> None:
         if self.attempts < 1 or self.paid_attempts < 1:

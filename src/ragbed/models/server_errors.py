@@ -36,6 +36,7 @@ _NESTED = (
 )
 _MAX_DEPTH = 10
 _MAX_PARTS = 100
+_SEPARATOR = re.compile("[-_ ]")
 _DURATION = re.compile(r"([\d.]{1,12})s")
 
 
@@ -75,9 +76,15 @@ def read_error(body: str) -> ServerError:
         param=params[0] if params else None,
         message=" ".join(dict.fromkeys(texts)) or body,
         wait_s=max(waits, default=None),
-        is_daily=any("perday" in str(value).lower() for part in parts for value in part.values()),
+        is_daily=any(_is_daily(str(value)) for part in parts for value in part.values()),
         is_flagged=any(part.get("reasons") and "flagged_input" in part for part in parts),
     )
+
+
+def _is_daily(text: str) -> bool:
+    """Return whether a text names a daily limit, and not also a limit per minute, which a retry can outlast."""
+    compact = _SEPARATOR.sub("", text.lower())
+    return "perday" in compact and "permin" not in compact
 
 
 def _parts(content: Any, depth: int) -> Iterator[dict[str, Any]]:  # noqa: ANN401 - any JSON

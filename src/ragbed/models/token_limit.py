@@ -21,9 +21,9 @@ _LIMIT_PARAMETER = re.compile(r"max_?(?:completion_|new_|output_)?tokens|num_pre
 class TokenLimit:
     """The token limit for calls to one model.
 
-    The first call uses the limit in the sampling parameters. Once a response has contained reasoning, calls start with
-    THINKING_LIMIT. If a response is truncated, the call is repeated once, with MAX_LIMIT if the model reasons and
-    THINKING_LIMIT otherwise.
+    The first call uses the limit in the sampling parameters. Once a response has contained reasoning (see
+    `has_reasoned`), calls start with THINKING_LIMIT. If a response is truncated, the call is repeated once, with
+    MAX_LIMIT if the model reasons and THINKING_LIMIT otherwise.
 
     Args:
         sampling: The sampling parameters.
@@ -62,13 +62,13 @@ class TokenLimit:
             if self.rejects(again, limit):
                 done = replace(done, attempts=done.attempts + again.attempts)
             else:
-                self.thinks = self.thinks or again.reasoning is not None
+                self.thinks = self.thinks or has_reasoned(again)
                 limit, done = higher, join_attempts(done, again)
         return self.with_limit(done, limit)
 
     def raise_for(self, done: Completion, limit: int) -> int | None:
         """Return the higher limit with which to repeat a call, or None if the call should not be repeated."""
-        self.thinks = self.thinks or done.reasoning is not None
+        self.thinks = self.thinks or has_reasoned(done)
         if done.outcome != "truncated" or (self._only_thoughts and not self.thinks):
             return None
         higher = min(self._highest, MAX_LIMIT if self.thinks else max(limit, THINKING_LIMIT))
@@ -90,6 +90,11 @@ class TokenLimit:
     def with_limit(self, done: Completion, limit: int) -> Completion:
         """Return a completion with the token limit added if it differs from the initial limit."""
         return done if limit == self.first else replace(done, max_tokens=limit)
+
+
+def has_reasoned(done: Completion) -> bool:
+    """Return whether a model has reasoned, even if the provider reports only the number of reasoning tokens."""
+    return done.reasoning is not None or bool(done.usage and done.usage.get("reasoning"))
 
 
 def join_attempts(first: Completion, second: Completion) -> Completion:

@@ -82,7 +82,9 @@ async def run_episode(
 def _explain(called: Called, request: Case) -> Called:
     """Return a failed call; if the server may have rejected the search tool, add a suggested fix to the error."""
     error = called.completion.error or ""
-    if not request.tools or not error.startswith("request:") or "tool" not in error.lower():
+    kind, _, detail = error.lower().partition(":")
+    phrase = {"request": "tool", "missing": "support tool"}.get(kind)  # OpenRouter finds no endpoint that has tools
+    if not request.tools or phrase is None or phrase not in detail:
         return called
     error = f"{error} If the server does not support tools, set search=protocol=text."
     return called._replace(completion=structs.replace(called.completion, error=error))

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from ragbed.models.base import Batching
 from ragbed.models.failures import REJECTED, Failure, failed
-from ragbed.models.token_limit import join_attempts
+from ragbed.models.token_limit import has_reasoned, join_attempts
 from ragbed.runs.store import FollowUp
 from ragbed.schema import Case, Completion
 
@@ -46,7 +46,7 @@ class FollowUps:
         self._model, self.waiting = model, dict(waiting)
         for again in self.waiting.values():
             model.negotiation.learned |= again.learned
-            model.limit.thinks |= again.first is not None and again.first.reasoning is not None
+            model.limit.thinks |= again.first is not None and has_reasoned(again.first)
 
     def is_read(self, sent: SentCall) -> bool:
         """Return whether an earlier session already processed a call's result and queued the call to be sent again."""

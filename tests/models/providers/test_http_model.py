@@ -170,6 +170,21 @@ def test_the_request_to_a_compatible_server() -> None:
     assert f"Authorization: Bearer {KEY}" in server.seen[0].head
 
 
+@pytest.mark.parametrize("user", ["", "someone:pw@"])
+def test_a_header_of_the_user_replaces_the_same_header_in_any_case(user: str) -> None:
+    given = {"authorization": "Bearer other-key-123456", "user-agent": "mine/1", "X-Team": "a"}
+
+    async def talk() -> list[str]:
+        async with FaultServer([well]) as server:
+            model = model_at(server.url.replace("//", f"//{user}"), headers=given)
+            await with_model(model, lambda one: one.complete(case()))
+        return server.seen[0].head.split("\r\n")
+
+    lines = asyncio.run(talk())
+    for name, value in given.items():
+        assert [line for line in lines if line.lower().startswith(f"{name.lower()}:")] == [f"{name}: {value}"]
+
+
 def test_openai_gets_the_parameter_names_of_its_newer_models() -> None:
     model = open_model("openai/gpt", lambda name: ModelConfig(name, {"OPENAI_API_KEY": KEY}, Sampling(max_tokens=9)))
     sent = json.loads(model.request(case()))

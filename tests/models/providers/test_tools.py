@@ -77,6 +77,41 @@ def test_unusual_tool_calls_are_read_without_an_error(calls: object, read: list[
     assert all(json.loads(call.arguments) is not Ellipsis for call in done.calls)
 
 
+def _stream(*deltas: dict[str, Any], finish: str = "tool_calls") -> bytes:
+    """Return events with the fields of https://openrouter.ai/docs (ChatStreamToolCall): only `index` is required."""
+    choices: list[dict[str, Any]] = [{"delta": delta, "finish_reason": None, "index": 0} for delta in deltas]
+    choices.append({"delta": {}, "finish_reason": finish, "index": 0})
+    return b"".join(b"data: %s\n\n" % json.dumps({"choices": [choice]}).encode() for choice in choices)
+
+
+def _piece(arguments: str, index: int = 0, **fields: object) -> dict[str, Any]:
+    function = {"name": fields.pop("name", None), "arguments": arguments}
+    return {"tool_calls": [{"index": index, "type": "function", "function": function, **fields}]}
+
+
+def test_a_streamed_tool_call_is_joined_from_its_pieces() -> None:
+    stream = _stream(
+        {"role": "assistant", "content": None, "reasoning_content": "Hm"},
+        _piece("", id="c1", name="search", extra_content={"google": {"thought_signature": "x"}}),
+        _piece('{"query":', id="", name=""),
+        _piece('"news"}', id=None),
+        _piece('{"query":"more"}', 1, id="c2", name="search"),
+        {"tool_calls": [7]},
+        {"tool_calls": None},
+    )
+    done, _ = _openai(reply(stream))
+    assert (done.outcome, done.reply, done.reasoning) == ("ok", "", "Hm")
+    assert done.calls == (
+        ToolCall(
+            id="c1",
+            name="search",
+            arguments='{"query":"news"}',
+            extra={"extra_content": {"google": {"thought_signature": "x"}}},
+        ),
+        ToolCall(id="c2", name="search", arguments='{"query":"more"}'),
+    )
+
+
 def test_fields_of_the_provider_are_sent_back() -> None:
     extra = {"extra_content": {"google": {"thought_signature": "abc"}}}
     done, _ = _openai(reply(chat(None, "tool_calls", tool_calls=[_CALL | extra])))

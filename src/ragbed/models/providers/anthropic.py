@@ -27,6 +27,7 @@ _FINISH = {
     "stop_sequence": "stop",
     **dict.fromkeys(_ENDED_EARLY, "length"),
 }
+_THOUGHTS = ("thinking", "redacted_thinking")
 _MIN_BUDGET = 1_024  # the minimum thinking budget that the API accepts, in tokens
 
 
@@ -144,6 +145,13 @@ def _read_calls(blocks: Sequence[_Block]) -> tuple[ToolCall, ...]:
     )
 
 
+def _read_thought(blocks: Sequence[_Block]) -> str | None:
+    """Return the reasoning, which is empty if its text is omitted or encrypted, or None if there is none."""
+    texts = ["" if block.type == "redacted_thinking" else block.thinking for block in blocks if block.type in _THOUGHTS]
+    found = [text for text in texts if isinstance(text, str)]
+    return "\n".join(filter(None, found)) if found else None
+
+
 def parse_message(content: bytes, *, with_tools: bool = False) -> Completion:
     """Return the outcome for a response from the Messages API.
 
@@ -162,14 +170,12 @@ def parse_message(content: bytes, *, with_tools: bool = False) -> Completion:
     texts = [block.text or "" for block in message.content if block.type == "text"]
     if not all(isinstance(text, str) for text in texts):
         raise Failure("protocol", "the response contains a text block whose text is not a string", again=True)
-    thoughts = [block.thinking for block in message.content if block.type == "thinking"]
-    is_redacted = any(block.type == "redacted_thinking" for block in message.content)
+    thought = _read_thought(message.content)
     # A response without text is valid if it ends normally without any thinking, or if it is truncated during thinking.
     calls = _read_calls(message.content) if with_tools and stop not in _ENDED_EARLY else ()
-    if not texts and not calls and (stop not in _ENDED_EARLY and (stop != "end_turn" or any(thoughts) or is_redacted)):
+    if not texts and not calls and stop not in _ENDED_EARLY and (stop != "end_turn" or thought is not None):
         problem = f"the response contains no text (stop_reason: {stop})"
         raise Failure("empty", problem, again=stop != "tool_use", usage=usage)
-    thought = "\n".join(thought for thought in thoughts if isinstance(thought, str)) or None
     served = read_served(model=message.model, id=message.id)
     done = completed("".join(texts), _FINISH.get(stop or "", stop), usage, thought, served)
     return msgspec.structs.replace(done, calls=calls) if calls else done

@@ -113,6 +113,8 @@ class BatchClient:
         import aiohttp  # noqa: PLC0415 - takes a tenth of a second to load
 
         headers = {**self._headers(), **({"Content-Type": kind} if kind else {})}
+        if any(name.lower() == "authorization" for name in headers):
+            url = url.with_user(None)  # the header takes precedence, and aiohttp rejects both
         limit = aiohttp.ClientTimeout(connect=self._policy.connect_s, total=max(600.0, self._policy.attempt_s))
         try:
             async with (

@@ -16,7 +16,7 @@ from ragbed.errors import UsageError
 from ragbed.models.base import Sampling, canonical
 from ragbed.models.failures import REJECTED, Failure, failed
 from ragbed.models.providers.context_window import ContextWindow
-from ragbed.models.providers.http.connect import proxy_for, valid_url
+from ragbed.models.providers.http.connect import merge_headers, proxy_for, valid_url
 from ragbed.models.providers.negotiation import Learned, Negotiation, adjust
 from ragbed.models.providers.pacing import Pacer
 from ragbed.models.providers.transport import Transport
@@ -217,7 +217,7 @@ class HttpModel(ABC):
         self.make_room()
 
     def _all_headers(self) -> Mapping[str, str]:
-        return {**self._headers(), **self._service.headers} if self._service.headers else self._headers()
+        return merge_headers(self._headers(), self._service.headers) if self._service.headers else self._headers()
 
     def _headers(self) -> Mapping[str, str]:
         key = self._service.key

@@ -31,7 +31,11 @@ if TYPE_CHECKING:
 
 _HINT = "check that the base URL belongs to an OpenAI-compatible API, e.g. http://host:8000/v1"
 # Values of finish_reason for a response that was blocked by a content filter.
-_FILTERED = frozenset({"content_filter", "sensitive", "safety"})
+_FILTERED = frozenset({
+    "content_filter", "sensitive", "safety", "recitation", "prohibited_content", "blocklist", "spii",
+})  # fmt: skip
+# Values of finish_reason for a response that the server did not complete: DeepSeek, Zhipu, vLLM and SGLang.
+_INTERRUPTED = frozenset({"insufficient_system_resource", "network_error", "abort", "aborted"})
 
 # A billed response must not be discarded because of a field that is not needed, so such fields may have any type.
 
@@ -65,7 +69,7 @@ class _ChatCompletion(msgspec.Struct):
 
 _DECODER = msgspec.json.Decoder(_ChatCompletion)
 # Values of finish_reason for a response that reached the token limit; OpenAI uses `length`.
-_LENGTH = frozenset({"length", "max_tokens", "model_length", "max_length"})
+_LENGTH = frozenset({"length", "max_tokens", "model_length", "max_length", "model_context_window_exceeded"})
 # Types of content parts that contain reasoning.
 _THOUGHTS = frozenset({"thinking", "reasoning", "reasoning_content", "thought"})
 # Fields in a server's model list that change only if the model changes: weights and context length in vLLM, model sizes
@@ -241,12 +245,11 @@ def parse_chat(content: bytes, *, logprobs: bool = False, with_tools: bool = Fal
     finish = _text(choice.finish_reason)
     if choice.error or finish == "error":
         raise _from_error(choice.error or completion.error, usage)
+    message = choice.message or _Message(choice.text)
+    _check_finish(message, finish, usage)
     if choice.message is None and choice.text is None:
         raise Failure("protocol", "the response contains neither a message nor text", again=True)
-    message = choice.message or _Message(choice.text)
-    if message.refusal or (finish or "").lower() in _FILTERED:
-        raise Failure("filter", _text(message.refusal) or f"finish_reason is {finish}", usage=usage)
-    finish = "length" if (finish or "").lower() in _LENGTH else finish
+    finish = "length" if _reason(finish) in _LENGTH else finish
     text, thought = _answer_of(message)
     if with_tools and message.tool_calls and finish != "length":
         done = completed(text or "", finish, usage, thought, _served(completion))
@@ -259,6 +262,24 @@ def parse_chat(content: bytes, *, logprobs: bool = False, with_tools: bool = Fal
     if logprobs:
         return structs.replace(done, confidence=read_confidence(choice.logprobs, done.reply or ""))
     return done
+
+
+def _reason(finish: str | None) -> str:
+    """Return a finish reason in lower case without details, which Gemini adds: `content_filter: RECITATION`."""
+    return (finish or "").partition(":")[0].strip().lower()
+
+
+def _check_finish(message: _Message, finish: str | None, usage: dict[str, int] | None) -> None:
+    """Check that a response was neither filtered nor interrupted; such a response may have no message.
+
+    Raises:
+        Failure: The response was filtered or interrupted.
+    """
+    if message.refusal or _reason(finish) in _FILTERED:
+        raise Failure("filter", _text(message.refusal) or f"finish_reason is {finish}", usage=usage)
+    if _reason(finish) in _INTERRUPTED:
+        problem = f"the server interrupted the response (finish_reason {finish})"
+        raise Failure("server", problem, again=True, usage=usage)
 
 
 def _answer_of(message: _Message) -> tuple[str | None, str | None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -11,6 +12,50 @@ from ragbed.models.failures import Failure
 
 _TEXTS = ("content", "reasoning_content", "reasoning", "refusal")
 _KEPT = ("id", "model", "provider", "system_fingerprint", "usage", "error")
+
+
+@dataclass
+class _ToolCall:
+    """A streamed tool call, whose arguments arrive in pieces."""
+
+    fields: dict[str, Any] = field(default_factory=dict)
+    name: str = ""
+    arguments: list[str] = field(default_factory=list)
+
+    def add(self, piece: dict[str, Any]) -> None:
+        """Add a piece; later pieces may repeat the ID and the name, or leave them empty."""
+        self.fields = {name: value for name, value in piece.items() if value not in (None, "")} | self.fields
+        function = piece.get("function")
+        if isinstance(function, dict):
+            self.name = self.name or (function["name"] if isinstance(function.get("name"), str) else "")
+            self.arguments += [function["arguments"]] if isinstance(function.get("arguments"), str) else []
+
+    def join(self) -> dict[str, Any]:
+        """Return the call as in an ordinary chat completion."""
+        return self.fields | {"function": {"name": self.name, "arguments": "".join(self.arguments)}}
+
+
+@dataclass
+class _Message:
+    """A streamed message: the pieces of each text, and the tool calls by index."""
+
+    texts: dict[str, list[str]] = field(default_factory=dict)
+    calls: dict[int, _ToolCall] = field(default_factory=dict)
+
+    def add(self, delta: dict[str, Any]) -> None:
+        """Add the text and the tool calls of an event."""
+        for name in _TEXTS:
+            if isinstance(delta.get(name), str):
+                self.texts.setdefault(name, []).append(delta[name])
+        for at, piece in enumerate(_list_in(delta, "tool_calls")):
+            if isinstance(piece, dict):
+                index = piece.get("index")
+                self.calls.setdefault(index if isinstance(index, int) else at, _ToolCall()).add(piece)
+
+    def join(self) -> dict[str, Any]:
+        """Return the message as in an ordinary chat completion."""
+        calls = {"tool_calls": [call.join() for call in self.calls.values()]} if self.calls else {}
+        return {name: "".join(pieces) for name, pieces in self.texts.items()} | calls
 
 
 def is_stream(content: bytes) -> bool:
@@ -24,7 +69,8 @@ def join_events(content: bytes) -> bytes:
     Raises:
         Failure: The stream is incomplete.
     """
-    message: dict[str, list[str]] = {}
+    message = _Message()
+    logprobs: list[Any] = []
     choice: dict[str, Any] = {}
     whole: dict[str, Any] = {}
     is_done = is_damaged = False
@@ -42,14 +88,20 @@ def join_events(content: bytes) -> bytes:
         choices = event.get("choices")
         first = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
         choice |= {name: first[name] for name in ("finish_reason", "error") if first.get(name) is not None}
-        delta = first.get("delta")
-        for name in _TEXTS:
-            if isinstance(delta, dict) and isinstance(delta.get(name), str):
-                message.setdefault(name, []).append(delta[name])
+        logprobs += _list_in(first.get("logprobs"), "content")
+        if isinstance(first.get("delta"), dict):
+            message.add(first["delta"])
     is_over = is_done or "finish_reason" in choice
     if (is_damaged or not is_over) and not (whole.get("error") or choice.get("error")):
         problem = "contains a malformed event" if is_damaged else "ended without finish_reason and [DONE]"
         raise Failure("network", f"the streamed response {problem}", again=True)
-    if message or choice:
-        whole["choices"] = [choice | {"message": {name: "".join(pieces) for name, pieces in message.items()}}]
+    choice |= {"logprobs": {"content": logprobs}} if logprobs else {}
+    if message.texts or message.calls or choice:
+        whole["choices"] = [choice | {"message": message.join()}]
     return msgspec.json.encode(whole)
+
+
+def _list_in(fields: object, name: str) -> list[Any]:
+    """Return a field of a JSON object if it is a list, otherwise an empty list."""
+    found = fields.get(name) if isinstance(fields, dict) else None
+    return found if isinstance(found, list) else []

@@ -153,7 +153,7 @@ class Transport:
         limits = self._limits(_LOOK_UP_S)
         try:
             response = await self._servers[url.origin()].send(url, self._headers(), body, limits)
-            return read_body(response, limits.body_bytes) if response.status == 200 else None
+            return read_body(response, limits.max_bytes(response.headers)) if response.status == 200 else None
         except (TimeoutError, Failure):
             return None
 
@@ -242,7 +242,7 @@ class Transport:
         return replace(
             completion,
             reply=hide(completion.reply) if completion.reply else completion.reply,
-            reasoning=hide(completion.reasoning) if completion.reasoning else None,
+            reasoning=hide(completion.reasoning) if completion.reasoning else completion.reasoning,
             finish=hide(completion.finish) if completion.finish else None,
             served=None,
             retrieved=completion.retrieved and tuple(replace(one, id=hide(one.id)) for one in completion.retrieved),
@@ -253,10 +253,11 @@ class Transport:
         limits = self._limits(limit_s)
         try:
             response = await self._servers[url.origin()].send(url, self._headers(), body, limits)
-        except TimeoutError:
-            raise Failure("timeout", f"no complete response was received within {limit_s:.3g} s", again=True) from None
+        except TimeoutError as error:
+            problem = str(error) or f"no complete response was received within {limit_s:.3g} s"
+            raise Failure("timeout", problem, again=True) from None
         if response.status == 200:
-            return read_body(response, limits.body_bytes)
+            return read_body(response, limits.max_bytes(response.headers))
         wait_s = retry_after_s(response.headers, datetime.now(UTC))
         raise from_status(response.status, read_message(response), wait_s)
 

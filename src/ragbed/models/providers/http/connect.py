@@ -83,6 +83,11 @@ def _lower_or_upper(environ: Mapping[str, str], name: str) -> tuple[str, str]:
     return used, environ.get(used) or ""
 
 
+def merge_headers(*groups: Mapping[str, str]) -> dict[str, str]:
+    """Merge headers; if a name occurs in several groups, in upper or lower case, the last value counts."""
+    return dict({name.lower(): (name, value) for headers in groups for name, value in headers.items()}.values())
+
+
 class _Connector:
     def __init__(self, origin: URL, proxy: URL | None) -> None:
         self._origin, self._proxy = origin, proxy
@@ -172,12 +177,13 @@ class Server:
         self._all: set[Connection] = set()
         self._is_relayed = proxy is not None and origin.scheme == "http"
         # Compression is not requested, because with short responses it would take more time than it saves.
-        self._head = (
-            f"Host: {origin.host_port_subcomponent}\r\nUser-Agent: ragbed/{__version__}\r\n"
-            "Accept: application/json\r\nAccept-Encoding: identity\r\n"
-        )
-        if self._is_relayed and proxy is not None:
-            self._head += _proxy_authorization(proxy)
+        self._defaults = {
+            "Host": origin.host_port_subcomponent or "",
+            "User-Agent": f"ragbed/{__version__}",
+            "Accept": "application/json",
+            "Accept-Encoding": "identity",
+        }
+        self._head = _proxy_authorization(proxy) if self._is_relayed and proxy is not None else ""
 
     async def send(
         self, url: URL, headers: Mapping[str, str], body: bytes | None, limits: ResponseLimits
@@ -220,9 +226,9 @@ class Server:
         path = url.raw_path_qs
         if self._is_relayed:
             path = f"{url.scheme}://{url.host_port_subcomponent}{path}"
-        lines = "".join([f"{name}: {value}\r\n" for name, value in headers.items()])
-        if url.user is not None and "Authorization" not in headers:
-            lines += f"Authorization: Basic {encode_user_info(url)}\r\n"
+        user = {} if url.user is None else {"Authorization": f"Basic {encode_user_info(url)}"}
+        merged = merge_headers(self._defaults, user, headers)
+        lines = "".join([f"{name}: {value}\r\n" for name, value in merged.items()])
         if body is None:
             return f"GET {path} HTTP/1.1\r\n{self._head}{lines}\r\n".encode("latin-1")
         lines += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n"

@@ -23,6 +23,9 @@ _READ_BYTES = 16 << 10
 _MAX_HEAD_BYTES = 64 << 10
 # Maximum number of bytes received per byte of the body; a one-byte chunk takes six bytes.
 _MAX_FRAMING = 8
+# Maximum size of a stream of events, as a multiple of the maximum size of other bodies; an event of about 300 bytes may
+# contain a single token.
+_STREAM_FACTOR = 16
 # Maximum size of an error body in bytes, before and after decompression; error messages are short.
 _MAX_ERROR_BYTES = 64 << 10
 _GZIP_OR_ZLIB = 32 + zlib.MAX_WBITS
@@ -48,6 +51,11 @@ class ResponseLimits(msgspec.Struct, frozen=True):
     end: float
     silence_s: float
     body_bytes: int
+
+    def max_bytes(self, headers: dict[str, str]) -> int:
+        """Return the maximum size of a body, which depends on its content type."""
+        is_stream = headers.get("content-type", "").strip().lower().startswith("text/event-stream")
+        return self.body_bytes * (_STREAM_FACTOR if is_stream else 1)
 
 
 class Connection(asyncio.BufferedProtocol):
@@ -90,6 +98,7 @@ class Connection(asyncio.BufferedProtocol):
         self._headers, self._in_body = {}, False
         self._body = bytearray()  # a list of many small chunks would take thirty times as much memory
         self._received = self._since_body = 0
+        self._max_bytes = limits.body_bytes
         self._transport.write(request)
         try:
             return await self._response
@@ -118,7 +127,9 @@ class Connection(asyncio.BufferedProtocol):
         if self._loop.time() < self._end:
             self._set_deadline(self._end)
         else:
-            self._response.set_exception(TimeoutError())
+            is_silent = self._end < self._limits.end
+            problem = f"the server sent no data for {self._limits.silence_s:,.6g} s" if is_silent else ""
+            self._response.set_exception(TimeoutError(problem))
 
     def _cancel_timer(self) -> None:
         if self._timer is not None:
@@ -151,7 +162,7 @@ class Connection(asyncio.BufferedProtocol):
         if self._since_body > _MAX_HEAD_BYTES:
             part = "trailers or chunk extensions" if self._in_body else "headers"
             self._fail("protocol", f"the response has more than {_MAX_HEAD_BYTES >> 10} KiB of {part}")
-        elif self._received > _MAX_HEAD_BYTES + _MAX_FRAMING * self._limits.body_bytes:
+        elif self._received > _MAX_HEAD_BYTES + _MAX_FRAMING * self._max_bytes:
             self._fail_too_large()
         self._set_deadline(min(self._limits.end, self._loop.time() + self._limits.silence_s))
 
@@ -180,8 +191,9 @@ class Connection(asyncio.BufferedProtocol):
     def on_headers_complete(self) -> None:
         """Check the announced body length."""
         self._in_body = self._parser.get_status_code() >= 200
+        self._max_bytes = self._limits.max_bytes(self._headers)
         announced = self._headers.get("content-length", "0")
-        if self._parser.get_status_code() == 200 and int(announced) > self._limits.body_bytes:
+        if self._parser.get_status_code() == 200 and int(announced) > self._max_bytes:
             self._fail_too_large()
 
     def on_body(self, piece: bytes) -> None:
@@ -192,7 +204,7 @@ class Connection(asyncio.BufferedProtocol):
             if len(self._body) > _MAX_ERROR_BYTES:
                 self._finish()
                 self.close()
-        elif len(self._body) > self._limits.body_bytes:
+        elif len(self._body) > self._max_bytes:
             self._fail_too_large()
 
     def on_message_complete(self) -> None:
@@ -212,7 +224,7 @@ class Connection(asyncio.BufferedProtocol):
         self.close()
 
     def _fail_too_large(self) -> None:
-        self._fail("protocol", f"the response is larger than {self._limits.body_bytes >> 10:,} KiB", again=False)
+        self._fail("protocol", f"the response is larger than {self._max_bytes >> 10:,} KiB", again=False)
 
 
 def read_body(response: HttpResponse, limit: int) -> bytes:
