@@ -80,6 +80,15 @@ def test_the_needed_questions_decide_a_floor_with_a_probability_of_80_per_cent(
     assert _power(round(0.8 * needed), minimum, share, state) < 0.8
 
 
+def test_the_needed_questions_do_not_count_repeats() -> None:
+    value, low, high = clustered_wilson([5] * 11 + [0] * 9, [5] * 20)  # five equal answers to each of 20 questions
+    counts = {"n": 100, "asked": 100, "questions": 20}
+    estimate = Estimate(metric="accuracy", value=value, low=low, high=high, errors=0, infeasible=0, **counts)
+    cells = [replace(_cell(1, 2), estimate=estimate), _cell(11, 20)]
+    repeated, once = (_needed(check_floors([parse_floor("noise.accuracy=0.6")], [cell])[0].message) for cell in cells)
+    assert repeated == pytest.approx(once, rel=0.2)
+
+
 def test_a_passed_floor_states_the_questions_that_would_confirm_it() -> None:
     (lucky,) = check_floors([parse_floor("noise.accuracy=0.6")], [_cell(65, 100)])
     assert lucky.state == "passed"

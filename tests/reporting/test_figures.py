@@ -10,6 +10,8 @@ import pytest
 
 from ragbed.analysis.diagnosis.causes import read_causes, share_types
 from ragbed.analysis.locale import read_words
+from ragbed.analysis.metrics import measure
+from ragbed.analysis.metrics.trial import Asked, Scored, ScoreValue
 from ragbed.analysis.metrics.trial_columns import TRACKS
 from ragbed.analysis.run_cells import read_report_cells
 from ragbed.errors import DataError
@@ -141,3 +143,41 @@ def test_a_line_that_is_not_a_diagnosis_is_reported(tmp_path: Path, line: str) -
     _diagnose(tmp_path, line)
     with pytest.raises(DataError, match=r"diagnosis\.jsonl:1: the line is not a valid diagnosis"):
         read_causes([tmp_path])
+
+
+def _trial(item: str, testbed: str, noise: float | None, outcome: Asked = "ok", *, correct: bool = False) -> Scored:
+    scores: dict[str, ScoreValue] = {"correct": correct, "refused": False, "flagged": False}
+    return Scored(
+        model="m",
+        data="d",
+        item=item,
+        lang="en",
+        testbed=testbed,
+        profile="robust",
+        noise=noise,
+        k=0 if noise is None else 5,
+        outcome=outcome,
+        scores=scores if outcome == "ok" else None,
+    )
+
+
+def _rows(trials: list[Scored], kind: str) -> list[tuple[str, ...]]:
+    charts = make_figures(list(measure(trials, ["robust"])), "robust", read_words("en"))
+    return [row for chart in charts if chart.name.startswith(kind) for row in chart.grid.rows]
+
+
+def test_conditions_without_results_are_not_drawn() -> None:
+    trials = [_trial(item, "rejection", 1.0, "infeasible") for item in "ab"]
+    trials += [_trial(item, "noise", 0.0, "infeasible") for item in "ab"]
+    assert _rows([*trials, _trial("a", "closed-book", None)], "abstention") == []
+    trials += [_trial(item, "noise", 0.2, correct=item == "a") for item in "ab"]
+    assert _rows(trials, "abstention") == [("m, answer in the documents", "0.0", "50.0", "50.0", "0.0", "2")]
+
+
+def test_transitions_of_two_testbeds_on_the_same_data_have_separate_rows() -> None:
+    trials = [_trial(item, "closed-book", None) for item in "ab"]
+    trials += [_trial("a", "noise", 0.0, correct=True), _trial("b", "integration", 0.0)]
+    assert _rows(trials, "transitions") == [
+        ("m, noise 0", "0.0", "100.0", "0.0", "0.0"),
+        ("m, integration, noise 0", "0.0", "0.0", "0.0", "100.0"),
+    ]

@@ -40,3 +40,14 @@ def test_two_datasets_of_one_ability_have_separate_rows() -> None:
 def test_rows_differ_by_the_number_of_documents() -> None:
     cells = [_cell("noise", "en", "accuracy", 0.5, noise=0.0, k=k) for k in (5, 10)]
     assert [row.entrant.k for row in make_standings(cells, "robust")] == [5, 10]
+
+
+def test_all_values_of_a_dataset_are_in_one_row() -> None:
+    cells = [
+        *(_cell("noise", data, "accuracy", value, noise=0.0, k=5) for data, value in (("en", 0.4), ("other", 0.6))),
+        _cell("rejection", "other", "refusal_recall", 0.2, noise=1.0, k=5),
+        _cell("integration", "int", "accuracy", 0.7, noise=0.0, k=5),
+    ]
+    first, second = make_standings(cells, "robust")
+    assert (first.data, list(first.cells)) == (["en", "int"], ["noise_first", "noise_last", "integration"])
+    assert (second.data, list(second.cells)) == (["other"], ["noise_first", "noise_last", "refuses"])

@@ -123,7 +123,7 @@ def select_cells(selector: CellSelector, cells: Iterable[Cell]) -> list[Cell]:
     named = [cell for cell in table if cell.estimate.metric == selector.metric]
     if table and not named:
         raise UnknownName(f"metric of {selector.table}", selector.metric, {cell.estimate.metric for cell in table})
-    usual = [cell for cell in named if cell.place.get("arm") is None]
+    usual = [cell for cell in named if cell.has_usual_distractors]
     selected = [
         cell
         for cell in usual or named

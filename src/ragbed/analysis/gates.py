@@ -201,7 +201,7 @@ def _check(floor: Floor, cell: Cell, p: float, among: int) -> GateResult:
         return GateResult(name, "passed", message)
     if estimate.value < floor.minimum and not _has_interval(estimate):
         return GateResult(name, "inconclusive", f"{message}; the value has no interval, so it cannot be tested")
-    needed = _needed(partial(_decides, estimate, floor.minimum, _FALSE_ALARM / among), estimate.n)
+    needed = _needed(partial(_decides, estimate, floor.minimum, _FALSE_ALARM / among), estimate.questions)
     if estimate.value >= floor.minimum:
         return GateResult(name, "passed", f"{message}; {needed} would be needed to confirm this")
     reason = f"too few questions to decide{_adjustment(among)}: {needed} would be needed"
@@ -242,21 +242,23 @@ def _check_decline(row: Comparison, min_drop: float, among: int) -> GateResult:
 
 
 def _decides(estimate: Estimate, minimum: float, alpha: float, n: int) -> bool:
-    """Return whether n trials would probably decide a gate under this module's rules, assuming the estimate is correct.
+    """Return whether n questions would probably decide a gate under this module's rules.
+
+    This assumes that the estimate is correct, and that every question has as many trials as in the run.
 
     Args:
         estimate: The estimate, from a run with too few questions.
         minimum: The minimum.
         alpha: Level of the test. The interval that confirms a minimum is not adjusted for the number of gates.
-        n: The number of trials.
+        n: The number of questions.
     """
     value = estimate.value or 0.0
     independent = _independent_trials(estimate)
     if independent is None:  # assume that the width of the confidence interval is proportional to 1/√n
-        reach = _reach(estimate, minimum) / two_sided(LEVEL) * math.sqrt(estimate.n / n)
+        reach = _reach(estimate, minimum) / two_sided(LEVEL) * math.sqrt(estimate.questions / n)
         level = 1 - alpha if value < minimum else 1 - _FALSE_ALARM
         return abs(minimum - value) >= (quantile(level) + quantile(POWER)) * reach
-    trials = n * independent / estimate.n
+    trials = n * independent / estimate.questions
     if value < minimum:
         # The tail probability increases with the number of hits, so the gate fails for every number of hits below the
         # first one that passes.

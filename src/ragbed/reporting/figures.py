@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ragbed.analysis.diagnosis.causes import NONE, Cause, share_types, type_share
 from ragbed.analysis.locale import Locale
-from ragbed.analysis.metrics.cells import Cell
+from ragbed.analysis.metrics.cells import INTEGRATION, Cell
 from ragbed.analysis.metrics.conflict import PRIORS
 from ragbed.analysis.metrics.length import PARTS
 from ragbed.reporting.pages.charts import (
@@ -94,7 +94,7 @@ def _panels(cells: Sequence[Cell], table: str) -> dict[Panel, dict[str, list[Cel
     langs = Counter(data for data, _ in {(cell.key.data, cell.key.lang) for cell in cells})
     for cell in cells:
         k = cell.place.get("k")
-        if cell.table == table and cell.place.get("arm") is None and k is not None:
+        if cell.table == table and cell.has_usual_distractors and k is not None:
             panel = Panel(cell.key.data, cell.key.lang, cell.key.profile, k, langs[cell.key.data] > 1)
             panels.setdefault(panel, {}).setdefault(cell.key.model, []).append(cell)
     return panels
@@ -108,8 +108,7 @@ def _curves(cells: Sequence[Cell], table: str, words: Locale) -> Iterator[Chart]
         series = []
         for model, own in models.items():
             bands = _of(own, "accuracy_band") or _of(own, "accuracy")
-            known = [cell for cell in bands if cell.estimate.value is not None]
-            points = sorted(_point(cell.place.get("noise"), cell.estimate) for cell in known)
+            points = sorted(_point(cell.place.get("noise"), cell.estimate) for cell in _known(bands))
             level = closed.get(own[0].key)
             if points:
                 series.append(Series(model, tuple(points), None if level is None else _point(0.0, level)))
@@ -127,9 +126,9 @@ def _abstention(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:
     for panel, models in _panels(cells, "rejection").items():
         rows = []
         for model, own in models.items():
-            clean = next(iter(_by_noise(noise.get(panel, {}).get(model, [])).values()), [])
+            clean = next(iter(_by_noise(_known(noise.get(panel, {}).get(model, []))).values()), [])
             for note, found, refusal, accuracy in (
-                ("none", own, "refusal_recall", "correct_without_evidence"),
+                ("none", _known(own), "refusal_recall", "correct_without_evidence"),
                 ("some", clean, "false_refusal", "accuracy"),
             ):
                 refused, right = _first(found, refusal), _first(found, accuracy)
@@ -172,7 +171,7 @@ def _dose_response(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:
         series = []
         for model, own in models.items():
             for prior in PRIORS:
-                found = [cell for cell in _of(own, f"accuracy_prior_{prior}") if cell.estimate.value is not None]
+                found = _known(_of(own, f"accuracy_prior_{prior}"))
                 points = tuple(sorted(_point(cell.place.get("correct"), cell.estimate) for cell in found))
                 if points:
                     series.append(Series(words(f"figures.conflict.{prior}", model=model), points))
@@ -196,7 +195,7 @@ def _length(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:
     for panel, conditions in panels.items():
         series, rows = [], []
         for name, own in conditions.items():
-            bands = [cell for cell in _of(own, "accuracy_band") if cell.estimate.value is not None]
+            bands = _known(_of(own, "accuracy_band"))
             points = tuple(sorted(_point(cell.place.get("k"), cell.estimate) for cell in bands))
             series += [Series(name, points)] if points else []
             by_part = {(cell.place.get("k"), cell.place.get("slot")): cell.estimate.value
@@ -252,10 +251,11 @@ def _transitions(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:
     for panel, models in _panels(cells, "transitions").items():
         rows = []
         for model, own in models.items():
-            for ratio, here in _by_noise(own).items():
-                values = {cell.estimate.metric: cell.estimate.value for cell in here}
-                note = words("figures.at_noise", noise=f"{ratio:.3g}")
-                rows.append(HeatRow(model, note, [_through(values, *end.split("_")) for end in ends]))
+            for arm, note in ((None, "figures.at_noise"), (INTEGRATION, "figures.transitions.integration")):
+                for ratio, here in _by_noise(cell for cell in own if cell.place.get("arm") == arm).items():
+                    values = {cell.estimate.metric: cell.estimate.value for cell in here}
+                    shares = [_through(values, *end.split("_")) for end in ends]
+                    rows.append(HeatRow(model, words(note, noise=f"{ratio:.3g}"), shares))
         if rows:
             columns = [words(f"figures.transitions.{end}") for end in ends]
             texts = _texts(words, "transitions", panel, across=words("figures.transitions.columns"))
@@ -277,6 +277,11 @@ def _of(cells: Iterable[Cell], metric: str) -> list[Cell]:
 
 def _first(cells: Iterable[Cell], metric: str) -> Estimate | None:
     return next((cell.estimate for cell in cells if cell.estimate.metric == metric), None)
+
+
+def _known(cells: Iterable[Cell]) -> list[Cell]:
+    """Return the cells with a value. Cells without feasible cases have none."""
+    return [cell for cell in cells if cell.estimate.value is not None]
 
 
 def _by_noise(cells: Iterable[Cell]) -> dict[float, list[Cell]]:

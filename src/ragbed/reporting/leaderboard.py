@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -60,24 +60,36 @@ def make_standings(cells: Sequence[Cell], track: str) -> list[LeaderboardRow]:
     """Return one row per model, language, profile and number of documents.
 
     Datasets for different abilities share a row. If two datasets test the same ability, e.g. the refined and the
-    original files, the second one gets a separate row.
+    original files, the second one gets a separate row. All values of a dataset are in the same row.
     """
     shown = [
         cell
         for cell in cells
         if cell.track == track and cell.scope == "all" and not cell.place.get("arm") and not cell.place.get("correct")
     ]
-    rows: dict[tuple[LeaderboardEntry, int], LeaderboardRow] = {}
+    found: dict[LeaderboardEntry, dict[str, dict[str, Estimate]]] = {}
     for column in COLUMNS:
-        for (entrant, rank), (data, estimate) in _find(shown, column).items():
-            row = rows.setdefault((entrant, rank), LeaderboardRow(entrant))
-            row.cells[column.name] = estimate
-            if data not in row.data:
-                row.data.append(data)
-    return [row for _, row in sorted(rows.items(), key=lambda pair: (pair[0][0].lang, pair[0][1]))]
+        for entrant, data, estimate in _find(shown, column):
+            found.setdefault(entrant, {}).setdefault(data, {})[column.name] = estimate
+    ranked = [pair for entrant, datasets in found.items() for pair in enumerate(_make_rows(entrant, datasets))]
+    return [row for _, row in sorted(ranked, key=lambda pair: (pair[1].entrant.lang, pair[0]))]
 
 
-def _find(cells: Sequence[Cell], column: LeaderboardColumn) -> dict[tuple[LeaderboardEntry, int], tuple[str, Estimate]]:
+def _make_rows(entrant: LeaderboardEntry, datasets: dict[str, dict[str, Estimate]]) -> list[LeaderboardRow]:
+    """Put each dataset into the first row that has none of its columns, or into a new row."""
+    rows: list[LeaderboardRow] = []
+    for data, cells in datasets.items():
+        row = next((row for row in rows if row.cells.keys().isdisjoint(cells)), None)
+        if row is None:
+            row = LeaderboardRow(entrant)
+            rows.append(row)
+        row.data.append(data)
+        row.cells |= cells
+    return rows
+
+
+def _find(cells: Sequence[Cell], column: LeaderboardColumn) -> Iterator[tuple[LeaderboardEntry, str, Estimate]]:
+    """Yield a column's value for each model and dataset."""
     # Closed-book cells have no document count, so they are shown in the noise testbed's rows for the same data.
     documents = dict.fromkeys((cell.key, cell.place.get("k")) for cell in cells if cell.table == "noise")
     found: dict[LeaderboardEntry, dict[str, list[tuple[float, Estimate]]]] = {}
@@ -89,8 +101,6 @@ def _find(cells: Sequence[Cell], column: LeaderboardColumn) -> dict[tuple[Leader
                 points = found.setdefault(entrant, {}).setdefault(cell.key.data, [])
                 points.append((cell.place.get("noise") or 0.0, cell.estimate))
     index = -1 if column.end == "last" else 0
-    return {
-        (entrant, rank): (data, sorted(points, key=lambda point: point[0])[index][1])
-        for entrant, datasets in found.items()
-        for rank, (data, points) in enumerate(datasets.items())
-    }
+    for entrant, datasets in found.items():
+        for data, points in datasets.items():
+            yield entrant, data, sorted(points, key=lambda point: point[0])[index][1]

@@ -66,7 +66,9 @@ def _gain(remedy: str, value: float, p: float) -> list[Cell]:
 
 def _changes(simple: float, several: float) -> list[Cell]:
     return [
+        _cell("noise", _BASE, "accuracy", 0.9, noise=0.0),
         _cell("noise", _BASE, "change", simple, noise=0.4),
+        _cell("integration", _INT, "accuracy", 0.9, noise=0.0),
         _cell("integration", _INT, "change", several, noise=0.4),
     ]
 
@@ -115,6 +117,20 @@ def _override(value: float, reach: float = 0.1) -> list[Cell]:
 def test_a_claim_is_decided_by_its_rule(claim: str, cells: list[Cell], verdict: str) -> None:
     finding = CLAIMS[claim](ClaimInputs(cells))
     assert (finding.claim, finding.verdict) == (claim, verdict)
+
+
+def test_changes_from_different_ratios_are_not_compared() -> None:
+    *simple, _, change = _changes(-0.05, -0.3)
+    cells = [*simple, _cell("integration", _INT, "accuracy", 0.9, noise=0.2), change]
+    assert CLAIMS["C6"](ClaimInputs(cells)).verdict == "not_enough_data"
+
+
+def test_gains_of_two_testbeds_on_the_same_data_are_judged_separately() -> None:
+    helped = _transition(0.0, 0.5, 0.02) + _transition(0.8, 0.3, 0.05)
+    useless = _transition(0.0, 0.02, 0.02) + _transition(0.8, 0.02, 0.03)
+    several = [replace(cell, place={**cell.place, "arm": "integration"}) for cell in useless]
+    finding = CLAIMS["C1"](ClaimInputs(helped + several))
+    assert [one.verdict for one in finding.evidence] == ["supported"] * 2 + ["inconclusive"] * 2
 
 
 def test_refusals_are_compared_under_the_same_instruction_if_possible() -> None:

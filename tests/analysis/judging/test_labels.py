@@ -39,6 +39,12 @@ def test_a_rater_with_both_labels_does_not_count() -> None:
     assert labels.agreed[UNIT].value is False
 
 
+@pytest.mark.parametrize("drawn", [_label(True, probability=0.25), _label(None, probability=0.25)])
+def test_a_label_without_a_probability_does_not_remove_a_known_one(drawn: Label) -> None:
+    for lines in ([drawn, _label(True, "bob")], [_label(True, "bob"), drawn]):
+        assert settle_labels(lines).agreed[UNIT].probability == 0.25
+
+
 def test_empty_labels_and_unknown_responses_are_counted() -> None:
     labels = settle_labels([_label(None), _label(True, case="elsewhere")])
     labels.keep({UNIT})

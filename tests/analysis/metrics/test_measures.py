@@ -19,6 +19,7 @@ from ragbed.schema import Estimate
 from tests.runs.harness import make_case
 
 _RATIOS = np.array([0, 0.2, 0.4, 0.6, 0.8])
+_FALLING = ((0.2, "z"), (0.7, "c"))  # all questions are right at ratio 0.2, and half of them at 0.7
 
 
 def _trial(item: str, testbed: str, noise: float | None, outcome: Asked = "ok", **scores: ScoreValue) -> Scored:
@@ -120,6 +121,12 @@ def test_a_failure_is_neither_an_answer_nor_a_refusal() -> None:
     assert cells["refusal_recall"].value == 0.25
     assert cells["wrong_without_evidence"].value == 0.0
     assert cells["refusal_recall"].errors == 3
+
+
+def test_infeasible_cases_are_not_wrong_answers_without_evidence() -> None:
+    trials = [_trial("a", "rejection", 1.0), _trial("b", "rejection", 1.0, "infeasible")]
+    cell = _estimates(trials, "rejection")["wrong_without_evidence"]
+    assert (cell.value, cell.n, cell.infeasible) == (1.0, 1, 1)
 
 
 def test_right_answers_without_evidence_are_memory_or_leak() -> None:
@@ -346,6 +353,42 @@ def test_documents_can_harm_known_answers() -> None:
     assert cells["right_right_wrong"].value == 0.25
     assert cells["wrong_right_right"].value == 0.25
     assert cells["wrong_wrong_wrong"].value == 0.25
+
+
+@pytest.mark.parametrize("empty", [0.0, 1.0])
+def test_a_ratio_with_only_infeasible_cases_does_not_remove_the_curve(empty: float) -> None:
+    trials = [_trial(item, "noise", noise, correct=item < limit) for noise, limit in _FALLING for item in "abcd"]
+    trials += [_trial(item, "noise", empty, "infeasible") for item in "abcd"]
+    cells = _estimates(trials, "noise")
+    values = {name: cells[name].value for name in ("auc", "retention", "rho10", "change")}
+    assert values == pytest.approx({"auc": 0.75, "retention": 0.5, "rho10": 0.3, "change": -0.5})
+    assert (cells["auc"].n, cells["auc"].infeasible) == (8, 4)
+    assert {"decline_p", "first_decline"} <= cells.keys()
+
+
+def test_a_curve_needs_two_ratios_with_results() -> None:
+    trials = [_trial("a", "noise", 0.2, correct=True), _trial("a", "noise", 0.7, "infeasible")]
+    assert not {"auc", "retention", "slope", "change"} & _estimates(trials, "noise").keys()
+
+
+def test_refusals_and_transitions_use_the_lowest_ratio_with_results() -> None:
+    trials = [_trial(item, "closed-book", None, correct=True) for item in "abcd"]
+    trials += [_trial(item, "rejection", 1.0, refused=True) for item in "abcd"]
+    trials += [_trial(item, "noise", 0.0, "infeasible") for item in "abcd"]
+    trials += [_trial(item, "noise", 0.2, correct=True, refused=item == "a") for item in "abcd"]
+    trials += [_trial(item, "noise", 0.7, correct=item == "a") for item in "abcd"]
+    assert _estimates(trials, "rejection")["false_refusal"].value == 0.25
+    assert _estimates(trials, "transitions")["right_right_wrong"].value == 0.75
+
+
+def test_transitions_of_two_testbeds_on_the_same_data_are_separate() -> None:
+    trials = [_trial(item, "closed-book", None) for item in "abcd"]
+    trials += [_trial(item, "integration", 0.0) for item in "cd"]
+    alone = [cell.place for cell in measure(trials, ["robust"]) if cell.table == "transitions"]
+    trials += [_trial(item, "noise", 0.0, correct=True) for item in "ab"]
+    cells = [cell for cell in measure(trials, ["robust"]) if cell.estimate.metric == "gain_by_documents"]
+    assert all(place == {"noise": 0.0, "k": 5} for place in alone)
+    assert [(cell.place.get("arm"), cell.estimate.value) for cell in cells] == [(None, 1.0), ("integration", 0.0)]
 
 
 def test_a_cell_as_json_has_its_complete_key() -> None:

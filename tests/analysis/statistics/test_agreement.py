@@ -58,3 +58,10 @@ def test_responses_to_one_question_count_as_one_cluster() -> None:
     once = agreement(judged, labels, range(50))
     assert copied.kappa == pytest.approx(once.kappa)
     assert copied.agreed[1:] == pytest.approx(once.agreed[1:], abs=0.005)
+
+
+def test_raters_who_never_agree_have_an_upper_bound() -> None:
+    found = agreement(*_raters(0, 0, 20, 0), range(20))
+    high = _rate(0, 20).high
+    assert found.kappa == pytest.approx((0.0, 0.0, high))
+    assert found.ac1 == pytest.approx((-1.0, -1.0, 2 * high - 1))

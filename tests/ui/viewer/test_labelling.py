@@ -45,6 +45,18 @@ def test_a_drawn_line_is_filled_in_with_its_probability(tmp_path: Path) -> None:
     assert sorted(read_all(tmp_path), key=lambda label: label.model) == [drawn, other]
 
 
+def test_all_raters_of_a_drawn_response_have_its_probability(tmp_path: Path) -> None:
+    drawn = Label(criterion="refusal", model="made/good", case=CASES[2].case, probability=0.25, question="q")
+    write(tmp_path, drawn)
+    for rater in ("ada", "ben"):
+        put_label(tmp_path, STORED, "refusal", True, rater)
+    assert [(label.rater, label.probability) for label in read_all(tmp_path)] == [("ada", 0.25), ("ben", 0.25)]
+    put_label(tmp_path, STORED, "refusal", None, "ada")
+    assert [(label.rater, label.probability) for label in read_all(tmp_path)] == [("ben", 0.25)]
+    put_label(tmp_path, STORED, "refusal", None, "ben")
+    assert read_all(tmp_path) == [drawn]
+
+
 def test_raters_do_not_touch_each_other(tmp_path: Path) -> None:
     put_label(tmp_path, STORED, "refusal", True, "ada")
     put_label(tmp_path, STORED, "refusal", False, "ben")

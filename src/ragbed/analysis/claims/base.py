@@ -71,7 +71,7 @@ class ClaimInputs:
         for cell in self.cells:
             # Claims refer to the plain prompt, except for those about prompting strategies.
             is_plain = MARK not in cell.key.profile or cell.table == "remedies"
-            is_usual = cell.scope == "all" and cell.place.get("arm") is None and is_plain
+            is_usual = cell.scope == "all" and cell.has_usual_distractors and is_plain
             if is_usual and _is_language_model(cell.key.model) and cell.estimate.questions >= MIN_QUESTIONS:
                 found.setdefault((cell.track, cell.table, cell.estimate.metric), []).append(cell)
         return found
@@ -82,9 +82,10 @@ class ClaimInputs:
         return [cell for cell in cells if cell.estimate.value is not None]
 
     def beside(self, cell: Cell, metric: str) -> Estimate | None:
-        """Return another metric's estimate for the same table, model, data, number of documents and noise ratio."""
+        """Return another metric's estimate for the same table, model, data and condition."""
+        names = ("k", "noise", "arm")
         for other in self.of(cell.table, metric, cell.track):
-            if other.key == cell.key and all(other.place.get(name) == cell.place.get(name) for name in ("k", "noise")):
+            if other.key == cell.key and all(other.place.get(name) == cell.place.get(name) for name in names):
                 return other.estimate
         return None
 
@@ -128,10 +129,10 @@ def conclude(claim: str, found: Iterable[ClaimEvidence]) -> ClaimFinding:
 
 
 def panels(cells: Iterable[Cell]) -> Iterator[list[Cell]]:
-    """Group cells by model, data and number of documents, and sort each group by noise ratio."""
-    found: dict[tuple[TrialGroup, int | None], list[Cell]] = {}
+    """Group cells by model, data, number of documents and distractors, and sort each group by noise ratio."""
+    found: dict[tuple[TrialGroup, int | None, str | None], list[Cell]] = {}
     for cell in cells:
-        found.setdefault((cell.key, cell.place.get("k")), []).append(cell)
+        found.setdefault((cell.key, cell.place.get("k"), cell.place.get("arm")), []).append(cell)
     for group in found.values():
         yield sorted(group, key=lambda cell: cell.place.get("noise") or 0.0)
 

@@ -123,7 +123,13 @@ def several_parts_suffer_more(inputs: ClaimInputs) -> ClaimFinding:
 
 
 def _early_changes(inputs: ClaimInputs, table: str) -> list[Cell]:
-    return [cell for cell in inputs.of(table, "change") if math.isclose(cell.place.get("noise") or 0.0, EARLY)]
+    """Return the changes from no noise. Without results at ratio 0, the change is from another ratio."""
+    clean = {(cell.key, cell.place.get("k")) for cell in inputs.of(table, "accuracy") if cell.place.get("noise") == 0}
+    return [
+        cell
+        for cell in inputs.of(table, "change")
+        if math.isclose(cell.place.get("noise") or 0.0, EARLY) and (cell.key, cell.place.get("k")) in clean
+    ]
 
 
 def _pairing(cell: Cell) -> tuple[object, ...]:

@@ -91,22 +91,23 @@ def settle_labels(lines: Iterable[Label]) -> Labels:
     Each rater counts once per response. Raters who gave both labels are ignored, and a tie gives no label.
     """
     by_unit: dict[LabelledUnit, dict[str, set[bool]]] = {}
-    probabilities: dict[LabelledUnit, float | None] = {}
+    probabilities: dict[LabelledUnit, float] = {}
     labels = Labels()
     for line in lines:
+        unit = LabelledUnit(line.criterion, line.model, line.case, line.repeat)
+        if line.probability is not None:
+            probabilities[unit] = line.probability
         if line.label is None:
             labels.left_out["not filled in"] += 1
             continue
-        unit = LabelledUnit(line.criterion, line.model, line.case, line.repeat)
         raters = by_unit.setdefault(unit, {})
         if line.rater in raters:
             labels.left_out["by a rater who had already labelled the response"] += 1
         raters.setdefault(line.rater, set()).add(line.label)
-        probabilities[unit] = line.probability
     for unit, raters in by_unit.items():
         votes = Counter(value for given in raters.values() if len(given) == 1 for value in given)
         if votes[True] == votes[False]:
             labels.left_out["because the raters disagree"] += 1
         else:
-            labels.agreed[unit] = AgreedLabel(votes[True] > votes[False], probabilities[unit], frozenset(raters))
+            labels.agreed[unit] = AgreedLabel(votes[True] > votes[False], probabilities.get(unit), frozenset(raters))
     return labels

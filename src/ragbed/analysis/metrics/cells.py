@@ -24,6 +24,8 @@ from ragbed.schema import Estimate
 # that it cannot (`unknown`), or a set that is the same for all models (`common`).
 Scope: TypeAlias = Literal["all", "known", "unknown", "common"]
 
+# The value of `arm` for `transitions` cells of `integration`, if the same data also has cells of `noise`.
+INTEGRATION = "integration"
 JUDGED = "judge "  # the name of a judge's track is this prefix followed by the judge's name
 
 
@@ -47,6 +49,11 @@ class Cell:
     scope: Scope
     estimate: Estimate
     place: CellKey
+
+    @property
+    def has_usual_distractors(self) -> bool:
+        """Return whether the cell is for the default distractor condition."""
+        return self.place.get("arm") in (None, INTEGRATION)
 
     def as_json(self) -> dict[str, object]:
         """Return the cell as a record for a JSON report."""
@@ -153,16 +160,27 @@ class CellBuilder:
         return moved[paired], self.trials.cluster_counts[paired]
 
     def resampled(
-        self, metrics: Sequence[str], parts: Sequence[tuple[Mask, Floats]], statistic: Statistic
+        self,
+        metrics: Sequence[str],
+        parts: Sequence[tuple[Mask, Floats]],
+        statistic: Statistic,
+        mask: Mask | None = None,
     ) -> list[Cell]:
-        """Return statistics computed from the score sums and trial counts of all parts, with bootstrap intervals."""
+        """Return statistics computed from the score sums and trial counts of all parts, with bootstrap intervals.
+
+        Args:
+            metrics: Names of the metrics.
+            parts: The trials of each part and their scores.
+            statistic: A function that computes all metrics from the totals.
+            mask: The trials that the cells count, e.g. as infeasible; by default, those of all parts.
+        """
         rows, counts = self.trials.sums(*parts)
         intervals = [UNDEFINED] * len(metrics)
         if len(rows):
             intervals = (bootstrap if self.alpha is None else evaluate)(rows, statistic, counts=counts)
-        mask = np.logical_or.reduce([mask for mask, _ in parts])
+        counted = np.logical_or.reduce([part for part, _ in parts]) if mask is None else mask
         n = self.trials.size(self.trials.complete(*parts))
-        return [self.cell(metric, interval, n, mask) for metric, interval in zip(metrics, intervals, strict=True)]
+        return [self.cell(metric, interval, n, counted) for metric, interval in zip(metrics, intervals, strict=True)]
 
     def share(self, metric: str, hits: Mask, of: Ints, mask: Mask) -> Cell:
         """Return a share of questions or other units with its confidence interval.

@@ -1,6 +1,7 @@
 """Metrics of a score as a function of the noise ratio: bands, area, slope, retention, ρ₁₀ and declines.
 
-The headline metric is ρ₁₀, the noise ratio at which a tenth of the noise-free accuracy is lost. See
+The headline metric is ρ₁₀, the noise ratio at which a tenth of the accuracy at the lowest ratio is lost. The lowest
+and highest ratios are those with results, because all cases at a ratio can be infeasible. See
 docs/explanation/statistics.md.
 """
 
@@ -38,13 +39,14 @@ def measure_curve(builder: CellBuilder, mask: Mask, k: int) -> Iterator[Cell]:
     points = dict(builder.trials.split(mask, "noise"))
     for ratio, point in points.items():
         yield builder.at(noise=ratio, k=k).rate("accuracy", point, correct)
-    if len(points) > 1:
-        builders = [builder.at(noise=ratio, k=k) for ratio in points]
-        yield from measure_bands(builders, list(points.values()), correct)
+    scored = {ratio: point for ratio, point in points.items() if np.isfinite(correct[point]).any()}
+    if len(scored) > 1:
+        builders = [builder.at(noise=ratio, k=k) for ratio in scored]
+        yield from measure_bands(builders, list(scored.values()), correct)
         here = builder.at(k=k)
-        yield from _shape(here, np.array(list(points)), list(points.values()), correct)
+        yield from _shape(here, mask, scored, correct)
         yield from _trend(here, mask, correct)
-        yield from _declines(here, points, correct, k)
+        yield from _declines(here, mask, scored, correct, k)
 
 
 def measure_bands(builders: Sequence[CellBuilder], points: Sequence[Mask], correct: Floats) -> Iterator[Cell]:
@@ -83,15 +85,17 @@ def ratio_of_loss(ratios: Floats, curve: Floats) -> Floats:
     return np.where(curve[..., 0] > 0, found, np.nan)
 
 
-def _shape(builder: CellBuilder, ratios: Floats, points: list[Mask], correct: Floats) -> Iterator[Cell]:
+def _shape(builder: CellBuilder, mask: Mask, points: dict[float, Mask], correct: Floats) -> Iterator[Cell]:
     """Yield the area, retention and ρ₁₀, all computed with one bootstrap."""
+    ratios = np.array(list(points))
 
     def statistic(totals: Floats) -> Floats:
         hits, trials = np.split(totals, 2, axis=-1)
         curve = hits / trials
         return np.stack([area(ratios, curve), curve[..., -1] / curve[..., 0], ratio_of_loss(ratios, curve)], axis=-1)
 
-    *cells, rho = builder.resampled(["auc", "retention", "rho10"], [(point, correct) for point in points], statistic)
+    parts = [(point, correct) for point in points.values()]
+    *cells, rho = builder.resampled(["auc", "retention", "rho10"], parts, statistic, mask)
     yield from cells
     yield within(rho, ratios[0], ratios[-1])
 
@@ -114,7 +118,7 @@ def _trend(builder: CellBuilder, mask: Mask, correct: Floats) -> Iterator[Cell]:
     yield builder.number("falls_p", trend.falls, n, mask)
 
 
-def _declines(builder: CellBuilder, points: dict[float, Mask], correct: Floats, k: int) -> Iterator[Cell]:
+def _declines(builder: CellBuilder, mask: Mask, points: dict[float, Mask], correct: Floats, k: int) -> Iterator[Cell]:
     """Yield the change from the lowest ratio to each other ratio, with unadjusted and Holm-adjusted p-values."""
     (_, clean), *others = points.items()
     moved = [builder.moved(clean, point, correct) for _, point in others]
@@ -139,4 +143,4 @@ def _declines(builder: CellBuilder, points: dict[float, Mask], correct: Floats, 
             yield here.number(f"{name}_holm", float(adjusted[name][index]), n, both)
     declined = np.flatnonzero(adjusted["decline"] < ALPHA).tolist()
     first, n = (others[declined[0]][0], sizes[declined[0]]) if declined else (np.nan, min(sizes))
-    yield builder.number("first_decline", first, n, np.logical_or.reduce(list(points.values())))
+    yield builder.number("first_decline", first, n, mask)

@@ -12,7 +12,7 @@ from itertools import product
 
 import numpy as np
 
-from ragbed.analysis.metrics.cells import Cell, CellBuilder
+from ragbed.analysis.metrics.cells import INTEGRATION, Cell, CellBuilder, CellKey
 from ragbed.analysis.metrics.trial_columns import Ints, Mask, TrialColumns
 from ragbed.analysis.statistics.binomial import Floats
 from ragbed.analysis.statistics.paired import sign_flips
@@ -53,20 +53,25 @@ def measure(builder: CellBuilder) -> Iterator[Cell]:
 def measure_transitions(builder: CellBuilder) -> Iterator[Cell]:
     """Yield, for each noise ratio, the share of questions with each sequence of verdicts, and the gain from documents.
 
-    A sequence consists of a question's verdicts in three settings: closed-book, without noise and at the noise ratio.
-    A verdict is the majority verdict of the question's trials in that setting. The eight sequences are named after
-    their verdicts, e.g. `wrong_right_wrong`.
+    A sequence consists of a question's verdicts in three settings: closed-book, at the lowest noise ratio with results
+    and at the noise ratio. A verdict is the majority verdict of the question's trials in that setting. The eight
+    sequences are named after their verdicts, e.g. `wrong_right_wrong`. If there are cases of both `noise` and
+    `integration`, the latter have their own distractor condition, `INTEGRATION`.
     """
     trials, correct = builder.trials, builder.score("correct")
-    for testbed in ("noise", "integration"):
+    has_both = all((trials.of(testbed) & trials.asked).any() for testbed in ("noise", INTEGRATION))
+    for testbed in ("noise", INTEGRATION):
         for k, mask in trials.split(trials.of(testbed), "k"):
-            points = list(trials.split(mask, "noise"))
+            points = [point for point in trials.split(mask, "noise") if np.isfinite(correct[point[1]]).any()]
             for ratio, point in points:
+                place = CellKey(noise=ratio, k=k)
+                if has_both and testbed == INTEGRATION:
+                    place["arm"] = INTEGRATION
                 settings = [trials.of("closed-book"), points[0][1], point]
                 verdicts = np.column_stack([trials.per_item(setting, correct) for setting in settings])
                 complete = np.asarray(np.isfinite(verdicts).all(axis=1))
                 if complete.any():
-                    here, union = builder.at(noise=ratio, k=k), np.logical_or.reduce(settings)
+                    here, union = builder.at(**place), np.logical_or.reduce(settings)
                     clusters = trials.clusters_of(trials.item, len(trials.items))[complete]
                     yield from _transition_cells(here, verdicts[complete] > 0.5, clusters, union)
                     of_complete = complete[trials.item]

@@ -17,12 +17,13 @@ from ragbed.analysis.statistics.binomial import Floats
 
 def measure(builder: CellBuilder) -> Iterator[Cell]:
     """Yield the cells of the rejection testbed and of the paired comparison."""
-    trials = builder.trials
+    trials, refused = builder.trials, builder.score("refused")
     for k, without in trials.split(trials.of("rejection"), "k"):
         yield from _without_evidence(builder.at(noise=1.0, k=k), without)
         noise = trials.of("noise") & (trials.k == k)
-        if noise.any():
-            yield from _paired(builder.at(k=k), noise & (trials.noise == trials.noise[noise].min()), without)
+        scored = noise & np.isfinite(refused)
+        if scored.any():
+            yield from _paired(builder.at(k=k), noise & (trials.noise == trials.noise[scored].min()), without)
 
 
 def _without_evidence(builder: CellBuilder, mask: Mask) -> Iterator[Cell]:
@@ -34,7 +35,7 @@ def _without_evidence(builder: CellBuilder, mask: Mask) -> Iterator[Cell]:
         yield builder.rate("format_adherence", refusals, trials.score("refused", "paper"))
     right = correct * (1 - refused)
     yield builder.rate("correct_without_evidence", mask, right)
-    wrong = np.where(trials.responded(builder.track), (1 - correct) * (1 - refused), 0.0)
+    wrong = (1 - correct) * (1 - refused) * trials.responded(builder.track)
     yield builder.rate("wrong_without_evidence", mask, wrong)
     accuracy = gate_accuracy(trials, builder.track)[trials.item]
     # Without evidence, a correct answer comes from memory if the model knows it, and otherwise from a leak in the

@@ -71,12 +71,12 @@ def agreement(
 def _bounded(found: Interval, agreed: Interval, chance: float) -> Interval:
     """Return the interval. If resampling gives no bounds, as for perfect agreement, derive them from the raw agreement.
 
-    The lower bound of the raw agreement implies a lower bound on the chance-corrected agreement, unless all labels are
-    equal.
+    The bounds of the raw agreement imply bounds on the chance-corrected agreement, unless all labels are equal.
     """
     if math.isfinite(found.low) or chance >= 1:
         return found
-    return Interval(found.value, max(-1.0, (agreed.low - chance) / (1 - chance)), 1.0)
+    low, high = ((bound - chance) / (1 - chance) for bound in (agreed.low, agreed.high))
+    return Interval(found.value, max(-1.0, low), min(1.0, high))
 
 
 def _rate(hits: Floats, trials: Floats, level: float) -> Interval | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -69,8 +69,9 @@ def asked_of(stored: StoredResult, labels: Sequence[Label], rater: str) -> list[
 def put_label(run: Path, stored: StoredResult, criterion: str, value: bool | None, rater: str) -> None:
     """Store a rater's label, replacing an earlier one. None removes the label.
 
-    A line that was sampled for labelling (`ragbed judge --sample`) is filled in and keeps its probability. The label is
-    on disk when this returns, whatever other viewers of the run write in the meantime.
+    A line that was sampled for labelling (`ragbed judge --sample`) is filled in. All labels for a response have the
+    probability with which the response was sampled. The label is on disk when this returns, whatever other viewers of
+    the run write in the meantime.
     """
     if criterion not in CRITERIA:
         raise UsageError(f"unknown criterion {criterion!r}.")
@@ -87,13 +88,20 @@ def _changed(lines: list[Label], unit: LabelledUnit, value: bool | None, rater: 
     mine = [line for line in here if line.rater == rater and line.label is not None]
     drawn = [line for line in here if line.label is None]
     old = [*mine, *drawn][:1]
-    base = old[0] if old else Label(criterion=unit.criterion, model=unit.model, case=unit.case, repeat=unit.repeat)
+    new = Label(criterion=unit.criterion, model=unit.model, case=unit.case, repeat=unit.repeat)
+    probability = _probability(here)
+    base = msgspec.structs.replace(next(iter([*old, *here]), new), probability=probability)
     kept = [line for line in lines if line not in old and line not in mine]
     if value is not None:
         kept.append(msgspec.structs.replace(base, label=value, rater=rater))
-    elif base.probability is not None:
+    elif probability != _probability(line for line in kept if _unit(line) == unit):
         kept.append(msgspec.structs.replace(base, label=None, rater=""))
     return kept
+
+
+def _probability(lines: Iterable[Label]) -> float | None:
+    """Return the probability with which the response of these lines was sampled, or None if it was not sampled."""
+    return next((line.probability for line in lines if line.probability is not None), None)
 
 
 @contextmanager
