@@ -173,6 +173,12 @@ def test_a_markdown_title_keeps_its_quotation_marks(text: str, title: str) -> No
     assert READERS[MARKDOWN](ReadJob(kind=MARKDOWN, body=text.encode())).title == title
 
 
+@pytest.mark.parametrize("field", ["licence: CC BY 4.0", "license: 'CC BY 4.0'", 'licence: "CC BY 4.0"'])
+def test_the_licence_in_the_front_matter_is_read_in_both_spellings(field: str) -> None:
+    body = f"---\n{field}\n---\nText.".encode()
+    assert READERS[MARKDOWN](ReadJob(kind=MARKDOWN, body=body)).licence == "CC BY 4.0"
+
+
 def test_records_are_read_line_by_line(tmp_path: Path) -> None:
     lines = [
         json.dumps({"text": ENGLISH, "title": "Bridge", "date": "2026-11-03T08:00:00Z", "license": "CC0", "more": 1}),
@@ -189,6 +195,36 @@ def test_records_are_read_line_by_line(tmp_path: Path) -> None:
     ]
     assert outcomes(rejects) == {"news.jsonl:3": "broken", "news.jsonl:4": "broken"}
     assert "field `text`" in rejects[0].reason
+
+
+def test_a_record_with_null_fields_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "news.jsonl"
+    path.write_text(json.dumps({"text": ENGLISH, "url": None, "title": None, "date": None, "licence": None}))
+    (article,), rejects = collect(tmp_path, ArticleSource("jsonl", str(path)))
+    assert (article.url, article.date, article.licence, rejects) == ("news.jsonl:1", None, None, [])
+
+
+def test_files_of_several_sources_with_the_same_relative_name_are_all_kept(tmp_path: Path) -> None:
+    texts = [f"Report {number}. {ENGLISH}" for number in range(4)]
+    for folder, text in zip(("one", "two"), texts[:2], strict=True):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "page1.md").write_text(text)
+        (tmp_path / folder / "photo.raw").write_text("?")
+    for folder, text in zip(("one", "two"), texts[2:], strict=True):
+        (tmp_path / folder / ".docs.jsonl").write_text(json.dumps({"text": text}))
+
+    def read(**sources: str) -> tuple[list[str], list[str]]:
+        tables = "".join(f'[[sources]]\nkind = "{kind[:-1]}"\nplace = "{place}"\n' for kind, place in sources.items())
+        (tmp_path / "mine.toml").write_text(f'name = "mine"\ngenerator = "m/x"\n{tables}')
+        recipe = read_recipe(tmp_path / "mine.toml")
+        found = list(make_articles(Build(tmp_path / "out", recipe, TODAY, lambda _: {}, home=tmp_path)))
+        rejected = [one.what for one in found if isinstance(one, Reject)]
+        return [one.url for one in found if isinstance(one, Article)], rejected
+
+    urls, rejected = read(folder1="one", folder2="./two", jsonl1="one/.docs.jsonl", jsonl2="two/.docs.jsonl")
+    assert urls == ["one/page1.md", "two/page1.md", "one/.docs.jsonl:1", "two/.docs.jsonl:1"]
+    assert rejected == ["one/photo.raw", "two/photo.raw"]
+    assert read(folder1="one", jsonl1="one/.docs.jsonl") == (["page1.md", ".docs.jsonl:1"], ["one/photo.raw"])
 
 
 def make_warc(*pages: tuple[str, str, bytes]) -> bytes:

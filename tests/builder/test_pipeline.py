@@ -248,6 +248,26 @@ def test_other_closed_book_instructions_make_the_probes_again(
     assert again[0] == "probes"
 
 
+def test_an_edited_document_of_a_local_source_is_read_again(make_build: Make, tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "a.md").write_text("The harbour was opened in 1931 and the town grew with it. " * 9, "utf-8")
+    build = make_build('[[sources]]\nkind = "folder"\nplace = "docs"\n')
+    again: list[str] = []
+
+    def tell(name: str, _: object, was_done: bool) -> None:
+        if not was_done:
+            again.append(name)
+
+    run_steps(build, None, tell)
+    again.clear()
+    run_steps(build, None, tell)
+    assert "articles" not in again
+    (tmp_path / "docs" / "a.md").write_text("The harbour was closed in 1932 and the town shrank. " * 9, "utf-8")
+    run_steps(build, None, tell)
+    assert again[0] == "articles"
+    assert "closed in 1932" in build.file_of("articles").read_text("utf-8")
+
+
 def test_a_corpus_that_has_changed_makes_the_probes_again(make_build: Make, tmp_path: Path) -> None:
     corpus = tmp_path / "crawl"
     corpus.mkdir()

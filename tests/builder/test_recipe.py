@@ -71,6 +71,7 @@ def test_places_are_looked_for_from_the_folder_of_the_recipe(tmp_path: Path) -> 
         (GOOD + '[gate.cutoffs]\n"m/x" = "June 2025"\n', "'June 2025' is not a valid date"),
         ('since = "2026-13-01"\n' + GOOD, "'2026-13-01' is not a valid date"),
         (GOOD.replace('name = "n"', 'name = "n"\nlangs = ["fr"]'), "Invalid enum value 'fr'"),
+        ('langs = ["en", "zh", "en"]\n' + GOOD, "langs contains en more than once; remove the duplicate"),
     ],
 )
 def test_what_is_wrong_with_a_recipe_is_said(tmp_path: Path, text: str, said: str) -> None:

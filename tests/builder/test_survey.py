@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import IO
+
+import pytest
 
 from ragbed.builder.recipe import Recipe, RecipeCounts, RecipeSource
 from ragbed.builder.survey import forecast_build, survey_folder
+from ragbed.io.locations import open_regular
 
 
 def make_folder(folder: Path) -> None:
@@ -28,6 +32,20 @@ def test_a_folder_is_counted_by_what_can_be_read(tmp_path: Path) -> None:
     assert (survey.documents, survey.skipped) == (2, {"empty": 1, ".jpg": 1})
     assert survey.langs == {"en": 0.5, "zh": 0.5}
     assert survey.tokens > 100
+
+
+def test_a_file_that_cannot_be_read_is_counted_as_unreadable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_folder(tmp_path)
+
+    def open_others(path: Path, *, follow_links: bool) -> IO[bytes]:
+        if path.name == "a.md":
+            raise PermissionError(13, "Permission denied", str(path))
+        return open_regular(path, follow_links=follow_links)
+
+    monkeypatch.setattr("ragbed.builder.survey.open_regular", open_others)
+    survey = survey_folder(tmp_path)
+    assert (survey.documents, survey.skipped) == (1, {"empty": 1, ".jpg": 1, "unreadable": 1})
+    assert survey.langs == {"zh": 1.0}
 
 
 def test_rules_need_no_calls(tmp_path: Path) -> None:

@@ -136,7 +136,18 @@ def test_each_dataset_is_asked_by_the_testbeds_that_it_has_items_for(tmp_path: P
     base.write_bytes(native.to_line(base_item()))
     neither = type_command("cases", "ragbed-mini-en_base", str(base), "--testbeds", "noise,parts")
     assert neither.code == 2
-    assert "--testbeds parts: ragbed-mini-en_base, base have no item in en or zh." in neither.err
+    assert (
+        "--testbeds parts: ragbed-mini-en_base, base have no integration item with `sub_questions` in en or zh."
+        in neither.err
+    )
+
+
+def test_integration_items_without_sub_questions_are_named_as_the_reason_for_no_parts(tmp_path: Path) -> None:
+    path = tmp_path / "int.jsonl"
+    path.write_bytes(native.to_line(integration_item(0, (2, 2))))
+    done = type_command("cases", str(path), "--testbeds", "parts")
+    assert done.code == 2
+    assert "int has no integration item with `sub_questions` in en or zh. Found: 1 integration item in en" in done.err
 
 
 def test_datasets_of_one_name_must_be_renamed(data: str, tmp_path: Path) -> None:

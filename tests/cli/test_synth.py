@@ -128,6 +128,21 @@ def test_the_same_dataset_is_written_again_and_another_is_not_overwritten(tmp_pa
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
+def test_a_dataset_in_another_language_does_not_replace_the_manifest(tmp_path: Path) -> None:
+    assert type_command("synth", *_FEW, "--lang", "en", "-o", str(tmp_path)).code == 0
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    done = type_command("synth", *_FEW, "--lang", "zh", "-o", str(tmp_path))
+    assert (done.code, done.err) == (
+        2,
+        f"ragbed: {tmp_path} already contains a synthetic dataset with en_base.jsonl, and its manifest.json would be "
+        "replaced. Choose another output folder with -o, or delete the folder and generate all files in one command.\n",
+    )
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+    for path in tmp_path.glob("*.jsonl"):
+        path.unlink()
+    assert type_command("synth", *_FEW, "--lang", "zh", "-o", str(tmp_path)).code == 0
+
+
 def test_other_files_are_not_overwritten(tmp_path: Path) -> None:
     (tmp_path / "en_base.jsonl").write_text("mine\n")
     (tmp_path / "notes.txt").write_text("mine too\n")

@@ -100,6 +100,13 @@ def test_published_files_are_read_completely(rgb_dir: Path, name: str, kind: str
     assert {(kind_of(item), item.lang) for item in items} == {(kind, name[:2])}
 
 
+def test_a_counterfactual_item_with_parts_is_written_so_that_it_can_be_read_again() -> None:
+    item = fact_item(0, pairs=2)
+    parts = tuple(replace(one, part=0) if one.stance == "supports" else one for one in item.passages)
+    again = rgb.read_item(Path("r.json"), 1, rgb.to_line(replace(item, passages=parts)))
+    assert again.passages == item.passages
+
+
 def test_an_edited_answer_is_written_and_the_old_spelling_forgotten() -> None:
     item = _read(_BASE)
     edited = native.read_item(

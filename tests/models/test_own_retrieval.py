@@ -79,7 +79,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def _call(function: str, asked: Asked, limit_s: float = 30) -> Completion:
-    corpora = {asked.corpus.id: asked.corpus}
+    corpora = {(asked.case.data, asked.corpus.id): asked.corpus}
     config = ModelConfig(
         f"searching_system:{function}", {}, retry_policy=RetryPolicy(attempt_s=limit_s), corpora=corpora
     )
@@ -87,7 +87,7 @@ def _call(function: str, asked: Asked, limit_s: float = 30) -> Completion:
 
 
 def _post(asked: Asked, *script: Fault, patience: RetryPolicy = QUICK) -> tuple[Completion, FaultServer]:
-    server, corpora = FaultServer(list(script)), {asked.corpus.id: asked.corpus}
+    server, corpora = FaultServer(list(script)), {(asked.case.data, asked.corpus.id): asked.corpus}
 
     async def talk() -> Completion:
         async with server:

@@ -48,6 +48,36 @@ def test_an_agent_that_searches_once_is_right_where_the_search_finds_the_answer(
     assert stopped["complete"] == pytest.approx(1 - recall["complete"])
 
 
+def test_the_labels_of_a_dataset_are_its_own_if_another_has_the_same_passages(tmp_path: Path) -> None:
+    texts = ("The Ost Bridge opened in 1931.", "The Lund Tower opened in 1954.", "The ferry stopped in 1970.")
+
+    def make_item(question: str, answer: str, right: int) -> dict[str, object]:
+        passages = [
+            {"text": text, "stance": "supports" if number == right else "distracts"}
+            for number, text in enumerate(texts)
+        ]
+        return {"id": answer, "lang": "en", "question": question, "answer": [[answer]], "passages": passages}
+
+    items = {
+        "A": [make_item("When did the Ost Bridge open?", "1931", 0)],
+        "B": [make_item("When did the Lund Tower open?", "1954", 1)],
+    }
+
+    @ragbed.system
+    def retriever(case: ragbed.SystemCase) -> dict[str, object]:
+        return {"answer": "1931", "retrieved": list(texts)}
+
+    for model, testbed, metric in (
+        ("scripted/search-once", "search", "search_recall"),
+        (retriever, "own-retrieval", "retrieval_recall"),
+    ):
+        for names in (("A", "B"), ("B", "A")):
+            options = _OPTIONS | {"testbeds": testbed, "out": tmp_path / f"{testbed}-{names[0]}"}
+            run = ragbed.run(model, {name: items[name] for name in names}, **options)
+            rates = {cell["data"]: cell["value"] for cell in run.metrics() if cell["metric"] == metric}
+            assert rates == {"A": 1, "B": 1}
+
+
 def test_each_condition_is_paired_with_given_documents_on_the_same_questions(tmp_path: Path) -> None:
     options = _OPTIONS | {"testbeds": "noise,rejection,integration,counterfactual,search", "noise": "0,1"}
     data = ("ragbed-mini-en_base", "ragbed-mini-en_int", "ragbed-mini-en_fact")

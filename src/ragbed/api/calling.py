@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ragbed.api.request_options import read_headers, read_request_options
@@ -12,7 +12,7 @@ from ragbed.errors import UsageError
 if TYPE_CHECKING:
     from ragbed.api.objects import ModelSource
     from ragbed.api.spec import RunSpec
-    from ragbed.data.corpus import Corpus
+    from ragbed.data.corpus import Corpora
     from ragbed.models.base import Model, Sampling
     from ragbed.models.presets import Preset
     from ragbed.runs.budget import Budget
@@ -56,7 +56,7 @@ def open_model(
     preset: Preset | None = None,
     *,
     trusts_code: bool = False,
-    corpora: Mapping[str, Corpus] | None = None,
+    corpora: Corpora | None = None,
 ) -> Model:
     """Open the model named by a model string; a RAG system may also search the given corpora."""
     from ragbed.models import ModelConfig
@@ -81,7 +81,7 @@ def open_model(
     return engine.open_model(name, config)
 
 
-def open_object(source: ModelSource, spec: RunSpec, corpora: Mapping[str, Corpus]) -> Model:
+def open_object(source: ModelSource, spec: RunSpec, corpora: Corpora) -> Model:
     """Wrap a Python object as a model, and convert its exceptions to case outcomes."""
     from ragbed.api import function_models
 

@@ -27,12 +27,12 @@ from ragbed.schema import Case, Completion, Retrieved
 from ragbed.text import storable
 
 if TYPE_CHECKING:
-    from ragbed.data.corpus import Corpus
+    from ragbed.data.corpus import Corpora
 
 _LONGEST_TRACEBACK = 4_000  # Maximum traceback length in characters; the end is kept, because it names the error.
 
 
-def open_object(source: ModelSource, connections: int | None, timeout: float, corpora: Mapping[str, Corpus]) -> Model:
+def open_object(source: ModelSource, connections: int | None, timeout: float, corpora: Corpora) -> Model:
     """Wrap a Python object as a model, and convert its exceptions to case outcomes."""
     value = source.value
     at_once = connections or DEFAULT_CALLS
@@ -127,9 +127,7 @@ class _SystemModel(_FunctionModel):
     takes_prompts = False
     _tool: SearchTool | None = None
 
-    def __init__(
-        self, name: str, function: SystemFunction, concurrency: int, timeout: float, corpora: Mapping[str, Corpus]
-    ) -> None:
+    def __init__(self, name: str, function: SystemFunction, concurrency: int, timeout: float, corpora: Corpora) -> None:
         super().__init__(name, function, concurrency, timeout)
         self._corpora = corpora
 

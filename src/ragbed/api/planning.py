@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import logging
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from ragbed.analysis.stopping_conditions import Condition
     from ragbed.api.spec import RunSpec
     from ragbed.data import Dataset
-    from ragbed.data.corpus import Corpus
+    from ragbed.data.corpus import Corpora
     from ragbed.models.base import Model
     from ragbed.models.presets import Preset
     from ragbed.runs.engines import Engine
@@ -172,7 +172,7 @@ def _stored_settings(
 
 
 def _open_models(
-    sources: Sequence[ModelSource], spec: RunSpec, sampling: Sampling, engine: Engine, corpora: Mapping[str, Corpus]
+    sources: Sequence[ModelSource], spec: RunSpec, sampling: Sampling, engine: Engine, corpora: Corpora
 ) -> list[Model]:
     preset, trusts_code = _preset(spec.preset), spec.trust_remote_code
     return [

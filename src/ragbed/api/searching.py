@@ -41,8 +41,8 @@ def read_search(spec: RunSpec, names: Sequence[str] | None, settings: Settings) 
     return replace(settings, search=parse_search(spec.search))
 
 
-def open_search_corpora(datasets: Iterable[Dataset], settings: Settings) -> dict[str, SearchCorpus]:
-    """Return the search corpora by ID; the index of each corpus is built when the corpus is first searched."""
+def open_search_corpora(datasets: Iterable[Dataset], settings: Settings) -> dict[tuple[str, str], SearchCorpus]:
+    """Return the search corpora by dataset name and ID; each index is built when its corpus is first searched."""
     corpora = corpora_of(datasets, settings)
     make_index = index_maker(settings.search.index)
     for corpus in corpora.values():
@@ -105,6 +105,8 @@ def generated_sentences(lang: Lang) -> Sequence[str]:
     return list(dict.fromkeys(filter(None, found)))
 
 
-def own_corpora(spec: RunSpec, corpora: Mapping[str, SearchCorpus]) -> Mapping[str, SearchCorpus]:
+def own_corpora(
+    spec: RunSpec, corpora: Mapping[tuple[str, str], SearchCorpus]
+) -> Mapping[tuple[str, str], SearchCorpus]:
     """Return the corpora if systems run in this process, or an empty mapping if they run on a cluster."""
     return corpora if spec.engine == "local" else {}

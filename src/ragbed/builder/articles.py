@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Iterable, Iterator
+from contextlib import suppress
 from datetime import date, timedelta
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -15,17 +18,31 @@ from ragbed.builder.instructions import find_instruction
 from ragbed.builder.passages import count_tokens
 from ragbed.builder.records import FetchedPage
 from ragbed.builder.sources import SOURCES, STEP, ArticleSource, DocumentFetcher, RawDocument, reject, reject_fetch
+from ragbed.builder.sources.files import find_files
 from ragbed.builder.web.content_types import kind_of
 from ragbed.builder.web.documents import ReadJob
 from ragbed.builder.web.links import Link
 from ragbed.builder.web.ordered_tasks import in_order, take_turns
 from ragbed.errors import UnknownName
 from ragbed.schema import Article, Hit, Reject
+from ragbed.text import storable_name
 
 PAGES_STEP = "pages"
 _OTHER_ZONES = timedelta(days=1)  # tolerance for future dates, because some time zones are a day ahead
 # Minimum length of an article in tokens; shorter texts, such as captions, contain too few facts for a question.
 MIN_TOKENS = 40
+
+
+def mark_sources(build: Build) -> list[tuple[str, int, int]]:
+    """Return the name, size and modification time of each file in the local sources, to detect changes."""
+    marks = []
+    for source in build.recipe.sources:
+        place = Path(build.locate(source.place))
+        for path in find_files(place) if place.is_dir() else [place]:
+            with suppress(OSError):  # URLs have no files, and missing files are reported when the articles are read
+                stat, name = path.stat(), str(Path(source.place) / path.relative_to(place))
+                marks.append((storable_name(name), stat.st_size, stat.st_mtime_ns))
+    return marks
 
 
 def make_articles(build: Build) -> Iterator[Article | Reject]:
@@ -42,8 +59,11 @@ def make_articles(build: Build) -> Iterator[Article | Reject]:
 
 
 async def _collect(build: Build) -> AsyncGenerator[Article | Reject, None]:
+    kinds = Counter(source.kind for source in build.recipe.sources)
     sources = [
-        ArticleSource(source.kind, build.locate(source.place), source.licence, source.place)
+        ArticleSource(
+            source.kind, build.locate(source.place), source.licence, source.place, prefixes_urls=kinds[source.kind] > 1
+        )
         for source in build.recipe.sources
     ]
     async with open_fetcher(build) as documents:

@@ -20,7 +20,7 @@ import msgspec
 from msgspec import Struct
 
 from ragbed.builder.answers import make_answers
-from ragbed.builder.articles import make_articles, make_pages
+from ragbed.builder.articles import make_articles, make_pages, mark_sources
 from ragbed.builder.build_context import Build, hash_file
 from ragbed.builder.combinations import make_combinations
 from ragbed.builder.contamination import mark_corpora
@@ -39,7 +39,7 @@ from ragbed.errors import MALFORMED_JSON, DataError, UnknownName
 from ragbed.io.jsonl import write_whole
 from ragbed.schema import Reject
 
-_CODE = 7  # version of the steps; increase it when any step creates different records from the same input
+_CODE = 8  # version of the steps; increase it when any step creates different records from the same input
 _STATE = "done.json"
 # Outcomes that may differ in another build, because a model, an engine or a host failed. The next build repeats every
 # step with such an outcome.
@@ -66,7 +66,9 @@ class BuildStep:
 
 
 STEPS: dict[str, BuildStep] = {
-    "articles": BuildStep(make_articles, settings=lambda recipe: (recipe.sources, recipe.langs, recipe.since)),
+    "articles": BuildStep(
+        make_articles, settings=lambda recipe: (recipe.sources, recipe.langs, recipe.since), files=mark_sources
+    ),
     "questions": BuildStep(
         make_questions,
         ("articles",),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections import Counter
 from contextlib import suppress
 from datetime import date
 from pathlib import Path
@@ -192,6 +193,8 @@ def _check(path: Path, recipe: Recipe) -> None:
         raise DataError(
             path, "must define at least one language (`langs`) and one source (`[[sources]]` with `kind` and `place`)"
         )
+    if twice := [lang for lang, count in Counter(recipe.langs).items() if count > 1]:
+        raise DataError(path, f"contains {twice[0]} more than once; remove the duplicate", field="langs")
     find_engine(recipe.search.engine)
     if not re.fullmatch(r"[\w.-]{1,80}", recipe.name) or not recipe.name.strip("."):
         raise DataError(path, f"{recipe.name!r} is not valid; use only letters, digits, -, _ and .", field="name")

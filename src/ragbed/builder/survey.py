@@ -19,6 +19,7 @@ from ragbed.builder.web.charset import decode_page
 from ragbed.builder.web.content_types import SUFFIXES
 from ragbed.builder.web.language_detection import detect_language
 from ragbed.builder.web.limits import MAX_PAGE_BYTES
+from ragbed.errors import UsageError
 from ragbed.io.locations import open_regular
 from ragbed.runs.prices import find_price
 from ragbed.schema import Lang
@@ -73,15 +74,18 @@ def survey_folder(folder: Path) -> Survey:
     skipped = Counter(reason for path, _ in _walk(folder) if (reason := _problem(path)))
     plain = [path for path in found if path.suffix.lower() in _PLAIN]
     sample = plain[:: max(1, len(plain) // _MAX_SAMPLED)][:_MAX_SAMPLED]
-    texts = [_read_head(path) for path in sample]
-    langs = Counter(filter(None, map(detect_language, texts)))
-    sizes = [
-        count_tokens(text) * max(1.0, path.stat().st_size / _HEAD_BYTES)
-        for path, text in zip(sample, texts, strict=True)
-    ]
+    heads = {path: _read_head(path) for path in sample}
+    texts = {path: text for path, text in heads.items() if text is not None}
+    if unreadable := len(heads) - len(texts):
+        skipped["unreadable"] += unreadable
+    langs = Counter(filter(None, map(detect_language, texts.values())))
+    sizes = [count_tokens(text) * max(1.0, path.stat().st_size / _HEAD_BYTES) for path, text in texts.items()]
     shares: dict[Lang, float] = {lang: langs[lang] / langs.total() for lang in ("en", "zh") if langs[lang]}
     return Survey(
-        documents=len(found), skipped=dict(skipped), langs=shares, tokens=round(median(sizes)) if sizes else 0
+        documents=len(found) - unreadable,
+        skipped=dict(skipped),
+        langs=shares,
+        tokens=round(median(sizes)) if sizes else 0,
     )
 
 
@@ -130,7 +134,11 @@ def _problem(path: Path) -> str:
     return "empty" if not size else "too large" if size > MAX_PAGE_BYTES else ""
 
 
-def _read_head(path: Path) -> str:
-    with open_regular(path, follow_links=True) as source:
-        head = source.read(_HEAD_BYTES)
+def _read_head(path: Path) -> str | None:
+    """Return the beginning of a document, or None if the file cannot be read."""
+    try:
+        with open_regular(path, follow_links=True) as source:
+            head = source.read(_HEAD_BYTES)
+    except (OSError, UsageError):
+        return None
     return re.sub(r"<[^>]*>", " ", decode_page(head, SUFFIXES[path.suffix.lower()]).text)

@@ -7,7 +7,7 @@ which question a passage belongs to. The corpus ID is the start of the exported 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -99,6 +99,11 @@ class Corpus:
                 stance, part = _stance(pooled, case)
                 return Retrieved(id=name, stance=stance, part=part, text=pooled.text)
         return Retrieved(id=(named.id or named.text or "")[:_MAX_NAME_CHARS])
+
+
+# A run's corpora by dataset name and corpus ID. Datasets with the same passages share the ID, but label the passages
+# differently.
+Corpora: TypeAlias = Mapping[tuple[str, str], Corpus]
 
 
 def passage_id(text: str) -> str:

@@ -58,7 +58,7 @@ def read_item(path: Place, number: int, line: bytes) -> Item:
 def to_line(item: Item) -> bytes:
     """Encode an item as a line in RGB's format; an item read from an RGB file is reproduced byte for byte.
 
-    Provenance, passage kinds and the language are lost.
+    Provenance, passage kinds and the language are lost, and for counterfactual items also the parts of the passages.
 
     Raises:
         RagbedError: The item cannot be written in RGB's format.
@@ -77,9 +77,12 @@ def to_line(item: Item) -> bytes:
         record["fakeanswer"] = _as_spelled(item.fake, spelled.get("fakeanswer"))
     record |= {name: spelled[name] for name in _SUB_ANSWERS if name in spelled}
     supports = [index for index, passage in enumerate(item.passages) if passage.stance == "supports"]
-    if item.fake is not None:
+    passages = [item.passages[index] for index in supports]
+    if item.fake is None:
+        record["positive"] = _positive(passages)
+    else:
         record["positive_wrong"] = _edits(item, supports)
-    record["positive"] = _positive([item.passages[index] for index in supports])
+        record["positive"] = [passage.text for passage in passages]
     record["negative"] = [passage.text for passage in item.passages if passage.stance == "distracts"]
     return json.dumps(record, ensure_ascii=False).encode() + b"\n"
 

@@ -30,7 +30,7 @@ from ragbed.plugins import find_part
 from ragbed.text import storable_name
 
 if TYPE_CHECKING:
-    from ragbed.data.corpus import Corpus
+    from ragbed.data.corpus import Corpora
     from ragbed.models.providers.dialects import CompatibleProvider
     from ragbed.models.providers.http_model import ServiceConfig
 
@@ -57,7 +57,7 @@ class ModelConfig:
         preset: The prompt format, if the model is one of the paper's systems.
         trusts_code: Whether code in a weights repository may run.
         loads: Whether to load weights; False if only the requests are needed.
-        corpora: The corpora that a RAG system may have to search, by id.
+        corpora: The corpora that a RAG system may have to search, by dataset name and ID.
         headers: Additional request headers set by the user.
         context_length: The context length of the model, if the user set it.
     """
@@ -73,7 +73,7 @@ class ModelConfig:
     preset: Preset | None = None
     trusts_code: bool = False
     loads: bool = True
-    corpora: Mapping[str, Corpus] = field(default_factory=dict)
+    corpora: Corpora = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     context_length: int | None = None
 

@@ -8,6 +8,7 @@ from typing import TypedDict
 
 from msgspec import structs
 
+from ragbed.data.corpus import Corpora
 from ragbed.models.failures import Failure
 from ragbed.schema import Case, Completion, Search, Step
 from ragbed.testbeds.search.corpora import SearchCorpus
@@ -78,7 +79,7 @@ class SearchTool:
             return structs.replace(completion, outcome="truncated", finish="call-limit", error=None)
 
 
-async def open_tool(case: Case, corpora: object) -> SearchTool | None:
+async def open_tool(case: Case, corpora: Corpora) -> SearchTool | None:
     """Return the search tool for a case in the `search` testbed, or None for other cases.
 
     The index is built first, so that the time this takes does not count towards the system's time limit.
@@ -88,7 +89,7 @@ async def open_tool(case: Case, corpora: object) -> SearchTool | None:
     """
     if case.testbed != "search":
         return None
-    corpus = corpora.get(case.corpus) if isinstance(corpora, dict) else None
+    corpus = corpora.get((case.data, case.corpus or ""))
     if not isinstance(corpus, SearchCorpus):
         raise Failure("request", f"the corpus {case.corpus}, which this case requires, is not available")
     await asyncio.to_thread(corpus.prepare)

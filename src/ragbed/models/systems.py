@@ -14,11 +14,11 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal
 
 import msgspec
 
-from ragbed.data.corpus import Corpus, Named
+from ragbed.data.corpus import Corpora, Corpus, Named
 from ragbed.errors import UsageError, nearest_name
 from ragbed.models.base import StatelessModel, canonical
 from ragbed.models.code_identity import identify
@@ -37,7 +37,6 @@ DEFAULT_CALLS = 8
 # Maximum number of passages to store per response, so that a system cannot fill the disk by returning its entire index.
 # No prompt contains that many passages.
 _MAX_PASSAGES = 1_000
-Corpora: TypeAlias = Mapping[str, Corpus]  # corpora by ID
 
 _DECODER: msgspec.json.Decoder[object] = msgspec.json.Decoder()
 # The names of a system's arguments if it receives documents, searches a corpus or uses a search tool, respectively.
@@ -70,7 +69,7 @@ def read_answer(value: object, case: Case, corpora: Corpora) -> Completion:
     completion = Completion(outcome="ok", reply=answer, finish="stop")
     if case.corpus is None or case.testbed == "search" or isinstance(value, str):
         return completion
-    corpus = corpora[case.corpus]
+    corpus = corpora[case.data, case.corpus]
     passages = {name: _read_passages(value, name, corpus, case) for name in ("retrieved", "citations")}
     return msgspec.structs.replace(completion, **passages)
 

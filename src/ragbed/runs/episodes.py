@@ -25,16 +25,16 @@ class EpisodeFactory(Struct, frozen=True):
     """Starts the episodes of a run.
 
     Attributes:
-        corpora: The corpora by ID.
+        corpora: The corpora by dataset name and ID.
         limits: The limits for every episode.
     """
 
-    corpora: Mapping[str, SearchCorpus]
+    corpora: Mapping[tuple[str, str], SearchCorpus]
     limits: SearchSettings
 
     async def start(self, case: Case, model: Model) -> Episode | None:
         """Return a new episode, or None if the case needs only one call or the model is a RAG system."""
-        corpus = self.corpora.get(case.corpus or "")
+        corpus = self.corpora.get((case.data, case.corpus or ""))
         if corpus is None or is_system(model):
             return None
         await asyncio.to_thread(corpus.prepare)  # building an index may take minutes

@@ -9,7 +9,7 @@ from pathlib import Path
 from ragbed.errors import UnknownName, UsageError
 from ragbed.schema import Lang
 from ragbed.synth.counterfactual import read_facts
-from ragbed.synth.generate import read_manifest
+from ragbed.synth.generate import MANIFEST, read_manifest
 from ragbed.synth.perturbations import PERTURBATIONS
 from ragbed.synth.spec import SynthSpec
 
@@ -98,14 +98,20 @@ class GenerationPlan:
         return dict(zip(("base", "int", "fact"), sizes.values(), strict=True))
 
     def check_folder(self, folder: Path) -> None:
-        """Check that a folder contains either none of the files to generate or the complete, identical dataset."""
+        """Check that a folder contains either no files of a synthetic dataset or the complete, identical dataset."""
         wanted = {
             f"{lang}_{kind}.jsonl": count for lang in self.langs for kind, count in self.counts().items() if count
         }
-        existing = [name for name in wanted if (folder / name).exists()]
+        existing, old = [name for name in wanted if (folder / name).exists()], read_manifest(folder)
+        others = [name for name in (old.files if old else ()) if name not in wanted and (folder / name).exists()]
+        if not existing and others:
+            raise UsageError(
+                f"{folder} already contains a synthetic dataset with {others[0]}, and its {MANIFEST} would be "
+                "replaced. Choose another output folder with -o, or delete the folder and generate all files in one "
+                "command."
+            )
         if not existing:
             return
-        old = read_manifest(folder)
         if old is None or old.recipes != self.specs or {name: file.items for name, file in old.files.items()} != wanted:
             problem = "is not a complete synthetic dataset" if old is None else "was generated with different options"
             raise UsageError(

@@ -39,11 +39,11 @@ class EndToEnd(Struct, frozen=True):
                 yield structs.replace(case, relevant=len(supporting) if self.expect == "answer" else 0)
 
 
-def open_corpora(datasets: Iterable[Dataset], testbeds: Iterable[object]) -> dict[str, Corpus]:
-    """Return the corpora that systems search in the given testbeds, keyed by corpus ID."""
+def open_corpora(datasets: Iterable[Dataset], testbeds: Iterable[object]) -> dict[tuple[str, str], Corpus]:
+    """Return the corpora that systems search in the given testbeds, keyed by dataset name and corpus ID."""
     editions = [testbed.edition for testbed in testbeds if isinstance(testbed, EndToEnd)]
-    corpora = (Corpus(dataset, edition) for dataset in datasets for edition in editions)
-    return {corpus.id: corpus for corpus in corpora}
+    corpora = ((dataset, Corpus(dataset, edition)) for dataset in datasets for edition in editions)
+    return {(dataset.name, corpus.id): corpus for dataset, corpus in corpora}
 
 
 # The testbeds in which a system retrieves the documents itself.

@@ -147,8 +147,13 @@ def _describe_supply(datasets: Sequence[Dataset]) -> str:
 
 
 def _item_kinds(testbeds: Sequence[Testbed]) -> str:
-    kinds = (f"{testbed.takes} item" if isinstance(testbed, Ability) else "item" for testbed in testbeds)
-    return " or ".join(dict.fromkeys(kinds))
+    return " or ".join(dict.fromkeys(map(_item_kind, testbeds)))
+
+
+def _item_kind(testbed: Testbed) -> str:
+    if isinstance(testbed, Parts):
+        return "integration item with `sub_questions`"
+    return f"{testbed.takes} item" if isinstance(testbed, Ability) else "item"
 
 
 def _where(settings: Settings) -> str:

@@ -30,12 +30,15 @@ class ArticleSource:
         place: URL, or path of a file or folder.
         licence: Licence of documents that do not name their own.
         written: The URL or path as written in the recipe; defaults to `place`.
+        prefixes_urls: Whether the URLs of its files begin with the source's name, because other sources may contain
+            files with the same relative paths.
     """
 
     kind: str
     place: str
     licence: str | None = None
     written: str = ""
+    prefixes_urls: bool = False
 
     @property
     def name(self) -> str:

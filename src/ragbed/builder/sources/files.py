@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import msgspec
@@ -21,13 +21,20 @@ async def open_folder(source: ArticleSource, documents: DocumentFetcher) -> Asyn
     root = Path(source.place)
     if not root.is_dir():
         raise UsageError(f"{root} is not a folder; pass the folder with the documents.")
+    for path in find_files(root):
+        relative = path.relative_to(root)
+        name = Path(source.name) / relative
+        yield _open(root, path, name, url=name if source.prefixes_urls else relative)
+
+
+def find_files(root: Path) -> Iterator[Path]:
+    """Yield the files in a folder and its subfolders, sorted by name; hidden files are skipped."""
     for folder, inner, files in os.walk(root):
         inner[:] = sorted(name for name in inner if not name.startswith("."))
-        for path in (Path(folder) / name for name in sorted(files) if not name.startswith(".")):
-            yield _open(root, path, Path(source.name) / path.relative_to(root))
+        yield from (Path(folder) / name for name in sorted(files) if not name.startswith("."))
 
 
-def _open(root: Path, path: Path, name: Path) -> Found:
+def _open(root: Path, path: Path, name: Path, url: Path) -> Found:
     kind = SUFFIXES.get(path.suffix.lower())
     if kind is None:
         suffix = f"{path.suffix} files" if path.suffix else "files without a suffix"
@@ -38,15 +45,15 @@ def _open(root: Path, path: Path, name: Path) -> Found:
         size = path.stat().st_size
         if not path.is_file() or size > MAX_PAGE_BYTES:
             return reject(name, "size", f"this is not a regular file of at most {MAX_PAGE_BYTES:,} bytes")
-        return RawDocument(storable_name(str(path.relative_to(root))), path.read_bytes(), kind)
+        return RawDocument(storable_name(str(url)), path.read_bytes(), kind)
     except OSError as error:
         return reject(name, "unreadable", error.strerror or str(error))
 
 
 class _Line(msgspec.Struct):
     text: str
-    url: str = ""
-    title: str = ""
+    url: str | None = None
+    title: str | None = None
     date: str | None = None
     licence: str | None = None
     license: str | None = None
@@ -57,7 +64,7 @@ async def open_records(source: ArticleSource, documents: DocumentFetcher) -> Asy
     path = Path(source.place)
     decoder = msgspec.json.Decoder(_Line)
     for number, raw in read_lines(path):
-        place = f"{path.name}:{number}"
+        place = f"{source.name if source.prefixes_urls else path.name}:{number}"
         try:
             line = decoder.decode(raw)
         except MALFORMED_JSON as error:
@@ -68,7 +75,7 @@ async def open_records(source: ArticleSource, documents: DocumentFetcher) -> Asy
             body=line.text.encode("utf-8", "replace"),
             kind=TEXT,
             content_type="text/plain; charset=utf-8",
-            title=line.title,
+            title=line.title or "",
             date=line.date,
             licence=line.licence or line.license,
         )

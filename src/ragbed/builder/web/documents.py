@@ -97,18 +97,22 @@ def _read_plain(job: ReadJob) -> ExtractedText:
 
 
 def _read_markdown(job: ReadJob) -> ExtractedText:
-    """Read a Markdown file; take the title and date from the front matter, or the title from the first heading."""
+    """Read a Markdown file; take the title, date and licence from the front matter, or the title from a heading."""
     text = _decode(job)
     front = _FRONT_MATTER.match(text)
     fields = dict(line.split(":", 1) for line in front[1].splitlines() if ":" in line) if front else {}
     body = text[front.end() :] if front else text
     heading = re.search(r"^#+\s+(.+)$", body, re.MULTILINE)
-    title = fields.get("title", heading[1] if heading else "").strip()
-    if title[:1] in ("'", '"') and title[-1:] == title[0] and title.count(title[0]) == 2:  # quoted in the front matter
-        title = title[1:-1].strip()
-    return ExtractedText(
-        text=body, title=title[:200], date=_day(fields.get("date")), licence=fields.get("license", "").strip()
-    )
+    title = _unquoted(fields.get("title", heading[1] if heading else ""))
+    licence = _unquoted(fields.get("licence") or fields.get("license", ""))
+    return ExtractedText(text=body, title=title[:200], date=_day(fields.get("date")), licence=licence)
+
+
+def _unquoted(value: str) -> str:
+    """Return a value from the front matter without surrounding quotation marks."""
+    value = value.strip()
+    is_quoted = value[:1] in ("'", '"') and value[-1:] == value[0] and value.count(value[0]) == 2
+    return value[1:-1].strip() if is_quoted else value
 
 
 def _read_pdf(job: ReadJob) -> ExtractedText:

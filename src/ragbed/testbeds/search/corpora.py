@@ -175,14 +175,14 @@ def _mix(number: int) -> int:
     return number ^ number >> 31
 
 
-def corpora_of(datasets: Iterable[Dataset], settings: Settings) -> dict[str, SearchCorpus]:
-    """Return the corpora for the items in the datasets, by corpus ID."""
-    found: dict[str, SearchCorpus] = {}
+def corpora_of(datasets: Iterable[Dataset], settings: Settings) -> dict[tuple[str, str], SearchCorpus]:
+    """Return the corpora for the items in the datasets, by dataset name and corpus ID."""
+    found: dict[tuple[str, str], SearchCorpus] = {}
     for dataset in datasets:
         kinds = {kind_of(item) for item in dataset.items()}
         limit = dataset.resolve_limit(settings.limit)
         for condition in conditions(settings.search):
             if condition.kind in kinds:
                 corpus = SearchCorpus(dataset, condition, limit)
-                found.setdefault(corpus.id, corpus)
+                found.setdefault((dataset.name, corpus.id), corpus)
     return found
