@@ -49,6 +49,8 @@ _STEMS = {
 _SET = lazy(
     r"(?i)\b(?:which|what|name|name the|what are the) (?:two|three|four)\b|^[两二三四][个座位名家种]|哪[些几两三二]"
 )
+# Matches several questions, or a question about several things, whose answers must be in the same order.
+_LIST = lazy(r"\band\b|respectively|[,，、;；和与及]|分别|各|男女|父母|正副|[?？]\s*\S")
 _SENTENCE = lazy(r"[。!?;\n]|\.(?![0-9a-z])")
 _CLAUSE = lazy(r"[,。!?;\n]|\.(?![0-9a-z])|\band\b|\bwhile\b|而|以及|和")
 
@@ -60,6 +62,8 @@ def find_aligned(
     if _SET.search(question):
         return [bool(mentions) for mentions in asserted]
     keys = _distinctive_words(question, lang, len(slots))
+    if not keys and not _LIST.search(question):  # one question with several answers, e.g. 'Who founded Google?'
+        return [bool(mentions) for mentions in asserted]
     every = sorted(mention for mentions in asserted for mention in mentions)
     closeness = [[_closeness(key, mentions, every, text) for key in keys] for mentions in asserted]
     return [

@@ -8,7 +8,7 @@ from itertools import islice
 
 from ragbed.scoring.robust.gold import Gold, GoldSlot
 from ragbed.scoring.robust.match import FoldedResponse, Mention
-from ragbed.scoring.robust.name_patterns import ORGANISATIONS
+from ragbed.scoring.robust.name_patterns import ORGANISATIONS, YES_OR_NO
 from ragbed.scoring.robust.normalise import fold
 from ragbed.scoring.robust.patterns import lazy, words
 from ragbed.scoring.robust.question import Asked
@@ -77,7 +77,9 @@ _FUNCTION = lazy(
 def find_candidates(
     slot: GoldSlot, gold: Gold, response: FoldedResponse, asked: Asked, own: Sequence[Mention]
 ) -> list[Mention]:
-    """Return the mentions of other candidates that could answer the question."""
+    """Return the mentions of other candidates that could answer the question; a name cannot answer with yes or no."""
+    if not slot.forms.isdisjoint(YES_OR_NO):
+        return []
     if slot.dates:
         found = _dates(slot, response)
     elif slot.quantities:

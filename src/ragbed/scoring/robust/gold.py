@@ -8,7 +8,16 @@ from typing import NamedTuple
 
 from ragbed.schema import Answer, Lang
 from ragbed.scoring.robust.dates import Date, find_dates, lone_years
-from ragbed.scoring.robust.name_patterns import EDGES, SCORE, Name, as_name, find_surname, with_gaps, without_head
+from ragbed.scoring.robust.name_patterns import (
+    AFFIRMATIVE_ZH,
+    EDGES,
+    SCORE,
+    Name,
+    as_name,
+    find_surname,
+    with_gaps,
+    without_head,
+)
 from ragbed.scoring.robust.normalise import fold, fold_question
 from ragbed.scoring.robust.numerals import Digits, digits_of
 from ragbed.scoring.robust.patterns import Terms, lazy, terms_of
@@ -28,6 +37,10 @@ _FRACTION = lazy(r"[1-9]/[2-9](?: of\b|$)")
 _NO_LETTER = lazy(r"\W")
 _LONG_WORD = lazy(r"[a-z]{3,}")
 _COMMA = lazy("[,，]")
+_YES = frozenset({"yes", "是", "是的", "对"})
+_STARTS_WITH_NO = lazy(r"\W*(?:no(?=[,.;!]| -|$)|不是|否|不(?=[,。]|$))")
+# Words of a refusal that starts with no: 'No, the documents do not say.'
+_SOURCE = lazy("document|passage|context|information|text|article|source|mention|文|资料|信息|材料|提及|提到")
 _COUNTED = frozenset({"person", "thing", "item"})
 _NO_DATE = Date(None, None, None, 0, 0)
 
@@ -210,3 +223,15 @@ def _may_be_followed_by(quantity: Quantity, rest: str) -> bool:
     if rest and rest[0] >= "\u4e00":  # a noun follows the measure word, e.g. 员工 in 39730名员工
         return quantity.unit in _COUNTED and len(rest) <= 4
     return not rest or (quantity.unit in LOOSE and re.fullmatch(r"(?: [a-z]+){1,3}", rest) is not None)
+
+
+def answers_no(gold: Gold, text: str) -> bool:
+    """Return whether a folded response answers with no although the true answer is yes, which is not a refusal."""
+    if len(gold.slots) != 1 or _SOURCE.search(text):
+        return False
+    forms = gold.slots[0].forms
+    if not forms.isdisjoint(_YES):
+        return _STARTS_WITH_NO.match(text) is not None
+    verbs = [verb for verb in AFFIRMATIVE_ZH if verb in forms]
+    is_negated = any(compiled(f"(?<!{verb})[不没未无]{verb}").search(text) for verb in verbs)  # 有没有 asks
+    return is_negated or ("需要" in verbs and "无需" in text)

@@ -49,7 +49,9 @@ _NO = (
 _END_ZH = r"(?=[,。!]|\Z)"
 _YES_ZH = rf"(?:是的|没错|(?:对|的确|确实|当然|有|可以|会){_END_ZH})"
 _NO_ZH = rf"(?:(?:不是的?|并?非|不|没有|并?不(?:会|能|可以|行|对|属于)|错了?){_END_ZH})"
-_YES_OR_NO = {"yes": _YES, "no": _NO, "是": _YES_ZH, "是的": _YES_ZH, "对": _YES_ZH, "否": _NO_ZH, "不是": _NO_ZH}
+YES_OR_NO = {"yes": _YES, "no": _NO, "是": _YES_ZH, "是的": _YES_ZH, "对": _YES_ZH, "否": _NO_ZH, "不是": _NO_ZH}
+# Chinese verbs that answer a question with yes. With a negation before them, they answer it with no.
+AFFIRMATIVE_ZH = words("有 能 会 可以 需要 可见 属于 可能 允许 支持 存在")
 # A person's name of two words, or of three words if it includes a middle name or initial.
 _FULL_NAME = lazy(r"(?!The )[A-Z][\w'-]+ (?:[A-Z](?:\.|\w*) )?[A-Z][\w'-]+")
 # Words that are not surnames but occur in the names of organisations, prizes and competitions.
@@ -103,9 +105,11 @@ def as_name(alias: str, folded: str, lang: Lang) -> Name | None:
     if score := SCORE.fullmatch(folded):
         first, second = (_any_script(number) for number in score.groups())
         return Name("", rf"(?<![0-9.十-]){first} ?(?:-|:|比|(?:goals? )?to) ?{second}(?![0-9十]|\.[0-9])")
-    if folded in _YES_OR_NO:
+    if folded in YES_OR_NO:
         negated = "" if folded.isascii() else "(?<![不并未非没])"
-        return Name("", rf"{negated}{_bounded(folded, folded[0], folded[-1])}|\A\W*{_YES_OR_NO[folded]}")
+        return Name("", rf"{negated}{_bounded(folded, folded[0], folded[-1])}|\A\W*{YES_OR_NO[folded]}")
+    if folded in AFFIRMATIVE_ZH:
+        return Name(folded, f"(?<![不没未无否]){folded}(?![否不没])")  # 是否有, 能否 and 有没有 ask
     spaced = fold(_ACRONYM.sub(lambda match: " ".join(match[0]), _CAMEL.sub("-", alias)), "en").strip(EDGES)
     phrase = spaced.replace("&", " and ").removeprefix("the ")
     runs = list(_RUN.finditer(phrase))

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from ragbed.schema import Case, Lang
 from ragbed.scoring.robust.alignment import find_aligned
 from ragbed.scoring.robust.decision import Decision, decide
-from ragbed.scoring.robust.gold import Gold, prepare
+from ragbed.scoring.robust.gold import Gold, answers_no, prepare
 from ragbed.scoring.robust.match import FoldedResponse, Mention
 from ragbed.scoring.robust.model import Phrases, read_phrases
 from ragbed.scoring.robust.normalise import fold, origins
@@ -24,6 +24,11 @@ VerdictName: TypeAlias = Literal[
 MAX_LENGTH = 40_000  # maximum number of characters to read, half from each end of a response
 
 _WORD_CHARACTER = lazy(r"\w")
+_INVISIBLE = "\u200b"  # folding removes this character
+# Matches a formula between dollar signs, but not two amounts of money: no space follows the first sign or precedes the
+# second one, and no digit follows the second one.
+_MATH = lazy(r"(?<![\\$A-Za-z0-9])\$(?=[^\s$])((?:\\\$|[^$\n]){1,200}?)(?<=[^\s\\])\$(?![0-9$])")
+_LATEX = lazy(r"\\(?:boxed|text|textbf|mathrm|mathbf|mathit)\s*\{~?|\\[()\[\]]|\\(?=[%$&#])")
 _THOUGHT = lazy(r"(?s)<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)|\A(?:(?!<think).)*</think(?:ing)?>")
 # If the response announces an answer, it is not a refusal, whatever else it says.
 _ANNOUNCED = lazy(
@@ -117,7 +122,8 @@ def find_evidence(case: Case, reply: str, judged: RobustVerdict) -> list[Verdict
 def _conclude(case: Case, gold: Gold, reader: ResponseReader, phrases: Phrases, decision: Decision) -> RobustVerdict:
     text, evidence = reader.text, [*reader.excluded, *decision.evidence]
     answered, misled = sum(map(bool, decision.true)), bool(decision.false)
-    refused = phrases.refusal > 0 and not answered and not misled and not _ANNOUNCED.search(reader.original)
+    is_refusal = phrases.refusal > 0 and not _ANNOUNCED.search(reader.original) and not answers_no(gold, text)
+    refused = is_refusal and not answered and not misled
     flagged = phrases.flag > 0 and (reader.lang == "zh" or len(reader.tokens) >= _MIN_FLAG_TOKENS)
     for is_found, rule, number in (
         (phrases.refusal > 0, "refusal", phrases.refusal_at),
@@ -158,12 +164,19 @@ def _is_usable(gold: Gold) -> bool:
 
 
 def trim_response(reply: str) -> str:
-    """Replace the reasoning in a response with spaces, and remove the middle part of a very long response."""
+    """Replace the reasoning in a response with spaces, hide LaTeX, and cut the middle of a very long response."""
     if "think" in reply:
         reply = _THOUGHT.sub(lambda match: " " * len(match[0]), reply)
     if len(reply) > MAX_LENGTH:
         reply = reply[: MAX_LENGTH // 2] + "\n" + reply[-MAX_LENGTH // 2 :]
-    return reply
+    return _hide_latex(reply) if "$" in reply or "\\" in reply else reply
+
+
+def _hide_latex(reply: str) -> str:
+    r"""Replace LaTeX commands with invisible characters, so that `$346 \text{ km}$` reads as 346 km."""
+    reply = _MATH.sub(f"{_INVISIBLE}\\1{_INVISIBLE}", reply)
+    reply = reply.replace("{,}", f",{_INVISIBLE * 2}").replace("\\,", f" {_INVISIBLE}").replace("\\ ", f" {_INVISIBLE}")
+    return _LATEX.sub(lambda match: _INVISIBLE * len(match[0]), reply)
 
 
 def _outside(tokens: Sequence[Token], text: str, documents: Sequence[str], lang: Lang) -> list[Token]:
