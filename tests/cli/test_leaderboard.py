@@ -66,6 +66,13 @@ def test_no_payload_runs_on_the_board(browser: Browser, site: Path) -> None:
         watched.assert_harmless()
 
 
+def test_an_unknown_track_does_not_replace_the_site(runs: Path, site: Path) -> None:
+    before = (site / "index.html").read_bytes()
+    done = type_command("leaderboard", str(runs), "-o", str(site), "--track", "robsut")
+    assert (done.code, "robsut" in done.err) == (2, True)
+    assert (site / "index.html").read_bytes() == before
+
+
 def test_a_folder_without_runs_is_a_usage_error(tmp_path: Path) -> None:
     done = type_command("leaderboard", str(tmp_path), "-o", str(tmp_path / "site"))
     assert (done.code, "contains no run" in done.err) == (2, True)

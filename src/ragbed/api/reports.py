@@ -232,11 +232,13 @@ def leaderboard(
     """
     from ragbed.reporting.html.leaderboard_site import LeftOut, SiteEntry, write_board
     from ragbed.reporting.pages.charts import safe_name
+    from ragbed.scoring import open_tracks
     from ragbed.ui.viewer.find_runs import need_runs
 
     entries: list[SiteEntry] = []
     left_out: list[LeftOut] = []
     runs, site = need_runs([local_path(folder)]), local_path(out)
+    open_tracks([track])  # an unknown track would leave out every run and empty the site
     labels = _read_labels(runs.values())
     make_folder(site)
     for name, run in runs.items():

@@ -26,6 +26,7 @@ _PATTERN = re.compile(
     r"prediction_(?P<rest>.+)_temp(?P<temp>[0-9.]+|none)_noise(?P<noise>[0-9.]+)_passage(?P<docs>[0-9]+)"
     r"_correct(?P<correct>[0-9.]+)(?:_chatgpt)?\.json"
 )
+_ORIGINAL = ("noise", "rejection", "integration", "counterfactual")  # the testbeds of the original code with documents
 _PUBLISHED = ("en", "zh", "en_int", "zh_int", "en_fact", "zh_fact", "en_refine", "zh_refine")
 
 
@@ -148,6 +149,6 @@ def _generate(dataset: Dataset, settings: Settings, docs: int) -> Iterable[Case]
         if docs == 0:
             fits = testbed.name == "closed-book"
         else:
-            fits = isinstance(testbed, Ability) and testbed.allows(noise, original=True)
+            fits = testbed.name in _ORIGINAL and isinstance(testbed, Ability) and testbed.allows(noise, original=True)
         if fits:
             yield from testbed.cases(dataset, settings)

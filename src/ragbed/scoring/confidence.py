@@ -43,18 +43,17 @@ def add_agreement(completions: Sequence[Completion]) -> list[Completion]:
     ]
 
 
-def measure_agreement(replies: Sequence[str]) -> list[float]:
+def measure_agreement(replies: Sequence[str]) -> list[float | str]:
     """Return, for each response, the share of the other responses that give the same answer.
 
     Two answers are the same if they consist of the same words, or if one contains all words of the other consecutively.
+    A response without words has the problem code `no-words` instead of a share, and is the same as no other response.
     """
     texts = [f" {' '.join(to_terms(reply))} " for reply in replies]
     others = len(texts) - 1
     return [
-        sum(_is_same(text, other) for place, other in enumerate(texts) if place != number) / others
+        sum(text in other or other in text for place, other in enumerate(texts) if place != number) / others
+        if text.strip()
+        else "no-words"
         for number, text in enumerate(texts)
     ]
-
-
-def _is_same(first: str, second: str) -> bool:
-    return first == second or (bool(first.strip() and second.strip()) and (first in second or second in first))

@@ -7,6 +7,7 @@ import dataclasses
 import io
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -22,7 +23,7 @@ from ragbed.schema import Case, Completion
 from ragbed.ui.viewer.judged import read_votes
 from tests.cli.typed import type_command
 from tests.runs.harness import make_case
-from tests.ui.viewer.runs import said, write_run
+from tests.ui.viewer.runs import add_replies, said, write_run
 
 REPLIES = ("It is gold-1, and the documents are wrong.", "Wrong documents.", "gold-3", "", "no idea")
 
@@ -41,11 +42,18 @@ def run(tmp_path: Path) -> Path:
     return tmp_path / "run"
 
 
-def judge(run: Path, decide: Callable[[str], str], name: str = "made/judge", criterion: str = "flag") -> None:
-    """Store a judgement of every response, like `ragbed judge`."""
+def judge(
+    run: Path,
+    decide: Callable[[str], str],
+    name: str = "made/judge",
+    criterion: str = "flag",
+    sampling: Sampling = Sampling(),  # noqa: B008 - immutable
+    **limits: Any,
+) -> None:
+    """Store a judgement of every response within the limits, like `ragbed judge`."""
     asked = CRITERIA[criterion]
-    scope = Scope(run, asked)
-    folder = scope.folder(Sampling())
+    scope = Scope(run, asked, **limits)
+    folder = scope.folder(sampling)
     folder.mkdir(parents=True, exist_ok=True)
     replies = [stored for stored in scope.replies() if needs_judge(asked, stored)]
     with open_store(folder, create=True) as store:
@@ -101,6 +109,52 @@ def test_a_judge_that_decided_nothing_has_no_rate(tmp_path: Path) -> None:
     judge(tmp_path / "run", lambda _: "I would rather not.")
     (cell,) = read_judged_cells([tmp_path / "run"])
     assert (cell.estimate.value, cell.estimate.low, cell.estimate.n, cell.estimate.asked) == (None, None, 0, 1)
+
+
+@pytest.fixture
+def unsure_run(tmp_path: Path) -> Path:
+    """Return a run with two unsure responses, a certain one, an empty one and a failed call."""
+    cases = [replace(_case(n), answer=(("Athens",),), fake=(("New York",),)) for n in range(1, 6)]
+    unsure = said("Athens hosted the games. New York hosted the games.")
+    replies = [unsure, said("Athens hosted the games."), unsure, said(""), Completion(outcome="error", error="x: y")]
+    write_run(tmp_path / "run", cases, {"made/up": replies})
+    return tmp_path / "run"
+
+
+def test_judgements_of_unsure_responses_are_reported_as_a_share_of_these(unsure_run: Path) -> None:
+    judge(unsure_run, lambda _: "VERDICT: yes", criterion="correct", only_unsure=True)
+    (cell,) = read_judged_cells([unsure_run])
+    assert (cell.estimate.value, cell.estimate.n, cell.estimate.asked) == (1.0, 2, 2)
+
+
+@pytest.mark.parametrize("first", ["all", "unsure"])
+def test_the_judgements_with_the_most_verdicts_are_reported(unsure_run: Path, first: str) -> None:
+    for only_unsure in (first == "unsure", first == "all"):
+        judge(unsure_run, lambda _: "VERDICT: yes", criterion="correct", only_unsure=only_unsure)
+    judge(unsure_run, lambda _: "Unclear.", criterion="correct", sampling=Sampling(temperature=0.7))
+    (cell,) = read_judged_cells([unsure_run])
+    assert cell.estimate.value == pytest.approx(3 / 5)
+    assert (cell.estimate.n, cell.estimate.asked) == (5, 5)
+
+
+def test_chosen_testbeds_are_reported_even_if_the_criterion_does_not_apply_by_default(tmp_path: Path) -> None:
+    run, refusal = tmp_path / "run", said("I do not know.")
+    rejection = [replace(make_case(n), case=f"rejection {n}", testbed="rejection", expect="refuse") for n in (1, 2)]
+    write_run(run, [make_case(1), make_case(2), *rejection], {"made/up": [refusal, said("gold-2"), refusal, refusal]})
+    judge(run, lambda _: "VERDICT: yes", criterion="refusal")
+    assert [cell.table for cell in read_judged_cells([run])] == ["rejection"]  # although a noise response is the same
+    judge(run, lambda _: "VERDICT: no", "made/other", "refusal", Sampling(temperature=0.7), testbeds={"noise"})
+    other = [cell for cell in read_judged_cells([run]) if cell.track == "judge made/other"]
+    assert [(cell.estimate.value, cell.estimate.n) for cell in other if cell.table == "noise"] == [(0.0, 2)]
+
+
+def test_responses_that_came_after_the_judgement_are_undecided(tmp_path: Path) -> None:
+    run, cases = tmp_path / "run", [_case(n) for n in (1, 2, 3)]
+    write_run(run, cases, {"made/up": [said("gold-1"), said("")]})
+    judge(run, lambda _: "VERDICT: yes")
+    add_replies(run, cases, {"made/up": [said("gold-1"), said(""), said("gold-3")]})
+    cell = read_judged_cells([run])[0]
+    assert (cell.estimate.metric, cell.estimate.n, cell.estimate.asked) == ("flag", 2, 3)
 
 
 def test_a_report_has_judged_cells_only_after_judging(run: Path) -> None:

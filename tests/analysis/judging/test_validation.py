@@ -121,6 +121,19 @@ def test_missing_responses_count_as_no() -> None:
     assert abs(rate.corrected.rate.value - 0.5) < 0.02
 
 
+@pytest.mark.parametrize("labelled", [20, 10, 4])
+def test_a_partly_labelled_sample_has_the_same_corrected_rate(labelled: int) -> None:
+    """Half of the responses are empty. All others were drawn, but only some are labelled, half of them with yes."""
+    judged = [
+        JudgedResult(
+            CELL, ("data", str(number)), True, AgreedLabel(number % 2 == 0, 1.0) if number < labelled else None
+        )
+        for number in range(20)
+    ] + [JudgedResult(CELL, ("data", str(number)), False, None, is_settled=True) for number in range(20, 40)]
+    (rate,) = correct_rates(judged).values()
+    assert rate.corrected.rate.value == pytest.approx(0.25)
+
+
 def test_a_validation_weights_the_sample_to_all_responses() -> None:
     """Disputed responses were labelled eight times as often; the judge is right on 90 % of all responses."""
     judged = []

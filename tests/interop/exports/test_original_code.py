@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from ragbed.models.scripted import ScriptedModel
+from ragbed.runs.store import open_store
 from tests.cli.typed import type_command
 
 
@@ -102,3 +103,17 @@ def test_an_imported_file_is_exported_with_its_name_and_its_bytes(tmp_path: Path
     assert type_command("import", str(original), *words, "--out", str(tmp_path / "back")).code == 0
     type_command("export", str(tmp_path / "back"), "--to", "rgb", "-o", str(tmp_path / "again"))
     assert (tmp_path / "again" / original.name).read_bytes() == original.read_bytes()
+
+
+def test_counterfactual_results_are_imported_as_such(tmp_path: Path) -> None:
+    shared = ("--limit", "3", "--out")
+    words = ("-m", "scripted/gullible", "-d", "ragbed-mini-en_fact", "--profile", "code-2024", "--testbeds")
+    assert type_command("run", *words, "counterfactual", *shared, str(tmp_path / "run")).code == 0
+    assert type_command("export", str(tmp_path / "run"), "--to", "rgb", "-o", str(tmp_path / "rgb")).code == 0
+    (path,) = (tmp_path / "rgb").glob("*correct0.0.json")
+    options = ("--from", "rgb", "-d", "ragbed-mini-en_fact", "--profile", "code-2024")
+    done = type_command("import", str(path), *options, *shared, str(tmp_path / "back"))
+    assert done.code == 0, done.err
+    with open_store(tmp_path / "back", create=False) as store:
+        assert {case.testbed for case in store.cases()} == {"counterfactual"}
+        assert {result.completion.outcome for result in store.results()} == {"ok"}

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 from pyarrow import parquet
 
-from ragbed.interop.exports.parquet import case_row, case_schema, write_rows
+from ragbed.interop.exports.parquet import case_row, case_schema, trial_schema, write_rows
 from ragbed.runs.execution import run
-from ragbed.schema import Completion
+from ragbed.schema import Completion, Document, Message, Served, Step, ToolCall
 from tests.cli.typed import type_command
 from tests.interop.exports.runs import make_own_retrieval_run, make_run
 from tests.runs.harness import TalkingModel, ask_nobody, make_case, make_job
@@ -64,6 +64,53 @@ def test_the_calls_of_a_prompting_strategy_have_a_column(tmp_path: Path) -> None
 def test_a_value_without_a_column_is_never_dropped() -> None:
     with pytest.raises(ValueError, match=r"made/0/.*: the schema has no column for mood$"):
         write_rows([case_row(make_case(0)) | {"mood": "calm"}], case_schema(), io.BytesIO())
+
+
+def test_a_nested_value_without_a_column_is_never_dropped() -> None:
+    row = case_row(make_case(0))
+    row["documents"] = [{"text": "It is gold.", "stance": "supports", "mood": "calm"}]
+    with pytest.raises(ValueError, match=r"made/0/.*: the schema has no column for mood$"):
+        write_rows([row], case_schema(), io.BytesIO())
+
+
+def test_every_field_of_documents_messages_and_calls_has_a_column() -> None:
+    schema = trial_schema()
+    step = schema.field("steps").type.value_type
+    message = step.field("messages").type.value_type
+    for record, found in (
+        (Document, schema.field("documents").type.value_type),
+        (Message, message),
+        (ToolCall, message.field("calls").type.value_type),
+        (ToolCall, step.field("calls").type.value_type),
+        (Served, schema.field("served").type),
+    ):
+        assert {field.name for field in found} == {*record.__struct_fields__}
+
+
+def test_what_the_server_reports_and_tool_calls_are_exported(tmp_path: Path) -> None:
+    call = ToolCall(id="1", name="search", arguments="{}", extra={"signature": "s"})
+    messages = (Message(role="assistant", content="", calls=(call,)), Message(role="tool", content="-", call="1"))
+    completion = Completion(
+        outcome="ok", reply="It is gold-0.", max_tokens=4096, served=Served(model="m-1", id="r-1"),
+        steps=(Step(messages=messages, reply="It is gold-0.", calls=(call,)),),
+    )  # fmt: skip
+    run(make_job(tmp_path / "run", 1, TalkingModel(lambda _: completion)), ask_nobody)
+    done = type_command("export", str(tmp_path / "run"), "--to", "parquet", "-o", str(tmp_path / "p"))
+    assert done.code == 0, done.err
+    (row,) = parquet.read_table(tmp_path / "p").to_pylist()
+    assert (row["max_tokens"], row["served"]["model"], row["served"]["id"]) == (4096, "m-1", "r-1")
+    (step,) = row["steps"]
+    assert step["calls"] == step["messages"][0]["calls"]
+    assert step["calls"][0]["extra"] == '{"signature":"s"}'
+    assert step["messages"][1]["call"] == "1"
+
+
+def test_a_run_of_the_length_testbed_fits_the_columns(tmp_path: Path) -> None:
+    words = ("-d", "ragbed-mini-en_base", "--limit", "1", "--testbeds", "length", "--num-docs", "5")
+    assert type_command("run", "-m", "scripted/oracle", *words, "--out", str(tmp_path / "run")).code == 0
+    done = type_command("export", str(tmp_path / "run"), "--to", "parquet", "-o", str(tmp_path / "p"))
+    assert done.code == 0, done.err
+    assert all(row["scores"]["prompt_tokens"] > 0 for row in parquet.read_table(tmp_path / "p").to_pylist())
 
 
 def test_a_real_run_of_all_testbeds_fits_the_columns(tmp_path: Path) -> None:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from ragbed.analysis.judging import FOLDER
 from ragbed.analysis.judging.criteria import CRITERIA
-from ragbed.analysis.judging.judge_run import Scope, read_judgements
+from ragbed.analysis.judging.judge_run import Scope, is_unsure, needs_judge, read_judgements
+from ragbed.analysis.judging.request import judge_case
 from ragbed.analysis.judging.tally import JudgedCell, tabulate
 from ragbed.analysis.metrics.cells import JUDGED, Cell, CellKey
 from ragbed.analysis.metrics.trial_columns import TrialGroup
 from ragbed.analysis.statistics.rates import Interval, clustered_wilson
 from ragbed.io.locations import place_inside
+from ragbed.runs.condition import Condition, condition_of
 from ragbed.runs.database import NAME, EmptyRun
-from ragbed.runs.store import open_store
+from ragbed.runs.scoring import open_scored
+from ragbed.runs.store import StoredResult, open_store
 from ragbed.schema import Estimate
 
 # Suffix of the metrics for the share of correct answers among responses with the verdict "yes" (CR).
@@ -22,26 +25,68 @@ THEN = "_then_correct"
 
 
 def read_judged_cells(runs: Sequence[Path]) -> list[Cell]:
-    """Return all judges' cells for several runs. Rates are shares of all attempted cases, as in other tables."""
-    found = [(run, path.parent.name) for run in runs for path in sorted((run / FOLDER).glob(f"*/{NAME}"))]
-    return [cell for run, judge in found for cell in _read(run, place_inside(run, FOLDER, judge, NAME))]
+    """Return all judges' cells for several runs. Rates are shares of all attempted cases, as in other tables.
+
+    If only unsure responses were judged, the rates are shares of these. If a judge rated the same responses several
+    times by the same criterion, e.g. with different numbers of votes, the judgements with the most verdicts are used.
+    """
+    return [cell for run in runs for counts in _read_run(run) for cell in _to_cells(counts)]
 
 
-def _read(run: Path, path: Path) -> Iterator[Cell]:
+def _read_run(run: Path) -> Iterable[JudgedCell]:
+    found: dict[tuple[str, str, Condition], JudgedCell] = {}
+    for path in sorted((run / FOLDER).glob(f"*/{NAME}")):
+        for counts in _read(run, place_inside(run, FOLDER, path.parent.name, NAME).parent):
+            key = (counts.judge, counts.criterion, counts.condition)
+            found[key] = max(found.get(key, counts), counts, key=lambda cell: cell.judged)
+    return found.values()
+
+
+def _read(run: Path, folder: Path) -> list[JudgedCell]:
     try:
-        with open_store(path.parent, create=False) as store:
+        with open_store(folder, create=False) as store:
             settings = store.settings()
             criterion = CRITERIA.get(settings.get("criterion", ""))
             judges = [name for name, _ in store.models().values()]
+            planned = {case.case for case in store.cases()}
     except EmptyRun:  # the judge's run was killed while its file was being created
-        return
+        return []
     if criterion is None or settings.get("prompt") != criterion.prompt:  # the judge was given a different prompt
-        return
+        return []
     scope = Scope(run, criterion)
-    for counts in tabulate(scope, scope.replies(), read_judgements(path.parent, criterion, judges)):
-        yield _rate_cell(counts)
-        if criterion.then is not None and counts.yes:
-            yield _then_cell(counts)
+    return tabulate(scope, _covered(scope, planned), read_judgements(folder, criterion, judges))
+
+
+def _covered(scope: Scope, planned: set[str]) -> list[StoredResult]:
+    """Return the results that a judge's run covers, which may be limited to some testbeds or to unsure responses.
+
+    These limits are not stored, so they are derived from the planned cases. Responses in different testbeds can have
+    the same judge case, so a testbed counts as chosen only if it has a planned case that no default testbed has.
+    """
+    applies = scope.criterion.applies
+    with open_scored(scope.run) as store:
+        named = [(stored, _case_name(scope, stored)) for stored in store.results()]
+    extra = planned - {name for stored, name in named if applies(stored.case)}
+    chosen = {stored.case.testbed for stored, name in named if name in extra}
+    named = [(stored, name) for stored, name in named if applies(stored.case) or stored.case.testbed in chosen]
+    judged = [(stored, name) for stored, name in named if name in planned]
+    if any(name not in planned for _, name in named if name is not None):
+        unsure = [(stored, name) for stored, name in judged if is_unsure(stored)]
+        if {name for _, name in unsure} == {name for _, name in judged}:
+            return [stored for stored, _ in unsure]
+    conditions = {condition_of(stored.model, stored.case) for stored, _ in judged}
+    return [stored for stored, _ in named if condition_of(stored.model, stored.case) in conditions]
+
+
+def _case_name(scope: Scope, stored: StoredResult) -> str | None:
+    """Return the name of the judge's case for a result, or None if the result does not need a judge."""
+    return judge_case(scope.criterion, stored).case if needs_judge(scope.criterion, stored) else None
+
+
+def _to_cells(counts: JudgedCell) -> Iterator[Cell]:
+    yield _rate_cell(counts)
+    if CRITERIA[counts.criterion].then is not None and counts.yes:
+        yield _then_cell(counts)
 
 
 def _rate_cell(counts: JudgedCell) -> Cell:

@@ -143,7 +143,13 @@ def _labelled(results: Iterable[JudgedResult]) -> Iterator[_Labelled]:
 
 
 def _correct(cell: list[JudgedResult], labelled: list[_Labelled]) -> CorrectedRate:
-    """Correct the rate of one cell. Results without a response are treated as if they were labelled "no"."""
+    """Correct the rate of one cell. Results without a response are treated as if they were labelled "no".
+
+    The probabilities are rescaled because the sample may be only partly labelled. Otherwise, the labelled responses
+    would have too little weight compared with the results without a response, which always have the weight 1.
+    """
+    judgeable = sum(not result.is_settled for result in cell)
+    scale = sum(1 / entry.probability for entry in labelled) / judgeable
     by_result = {id(entry.result): entry for entry in labelled}
     known = [by_result.get(id(result)) for result in cell]
     corrected = prediction_powered(
@@ -153,7 +159,7 @@ def _correct(cell: list[JudgedResult], labelled: list[_Labelled]) -> CorrectedRa
             for result, label in zip(cell, known, strict=True)
         ],
         _numbered(result.question for result in cell),
-        [1.0 if label is None else label.probability for label in known],
+        [1.0 if label is None else label.probability * scale for label in known],
     )
     return CorrectedRate(corrected, _check(cell, labelled))
 

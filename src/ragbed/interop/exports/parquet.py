@@ -12,7 +12,7 @@ from ragbed.data.parquet import item_row, item_schema, need_parquet
 from ragbed.interop.exports.records_base import ExportedRun, Written
 from ragbed.runs.store import StoredResult
 from ragbed.runs.trials import to_trial
-from ragbed.schema import Case
+from ragbed.schema import Case, Served
 from ragbed.scoring.citations import CITATION_SCORES
 from ragbed.scoring.retrieval import RANK_SCORES
 from ragbed.scoring.search import SEARCH_ERRORS, SEARCH_SCORES
@@ -97,20 +97,42 @@ class RowWriter:
     def _flush(self) -> None:
         import pyarrow as arrow  # noqa: PLC0415 - an extra
 
-        group, self._group = msgspec.to_builtins(self._group), []
+        group, self._group = [_with_text(msgspec.to_builtins(row)) for row in self._group], []
         if group:
             _need_columns(group, self._schema)
             self._writer.write_table(arrow.Table.from_pylist(group, schema=self._schema))
 
 
+def _with_text(row: dict[str, Any]) -> dict[str, Any]:
+    """Encode the additional fields of tool calls as JSON, because their names and types depend on the provider."""
+    for step in row.get("steps") or ():
+        for call in [*step.get("calls", ()), *(call for each in step["messages"] for call in each.get("calls", ()))]:
+            if isinstance(call.get("extra"), dict):
+                call["extra"] = msgspec.json.encode(call["extra"]).decode()
+    return row
+
+
 def _need_columns(rows: list[dict[str, Any]], schema: Any) -> None:  # noqa: ANN401 - pyarrow has no types
     """Raise an error if a row has a field without a column, because pyarrow would drop the field silently."""
-    scores = {field.name for field in schema.field("scores").type} if "scores" in schema.names else set()
+    types = {field.name: field.type for field in schema}
     for row in rows:
-        if lost := {*row} - {*schema.names} | {*(row.get("scores") or ())} - scores:
+        if lost := _lost(row, types):
             raise ValueError(
                 f"{row.get('case', row.get('id'))}: the schema has no column for {', '.join(sorted(lost))}"
             )
+
+
+def _lost(fields: dict[str, Any], types: dict[str, Any]) -> set[str]:
+    """Return the fields, at any depth, that have no column."""
+    lost = {*fields} - {*types}
+    for name, kind in types.items():
+        value = fields.get(name)
+        inner = getattr(kind, "value_type", kind)  # the type of a list's elements
+        if value and hasattr(inner, "get_field_index"):  # a struct
+            inner_types = {field.name: field.type for field in inner}
+            for each in [value] if isinstance(value, dict) else value:
+                lost |= _lost(each, inner_types)
+    return lost
 
 
 def case_schema() -> Any:  # noqa: ANN401 - pyarrow has no types
@@ -131,20 +153,23 @@ def trial_schema() -> Any:  # noqa: ANN401 - pyarrow has no types
     shares = [f"retrieved_{label}" for label in ("supports", "distracts", "contradicts", "unknown")]
     scores |= {"retrieval_told": flag} | dict.fromkeys(("retrieval_recall", *shares, "cited_supports"), number)
     scores |= dict.fromkeys((*CITATION_SCORES, *RANK_SCORES, *SEARCH_SCORES, "false_strength", "confidence"), number)
-    scores |= {"no_confidence": flag, "confidence_problem": text}
+    scores |= {"no_confidence": flag, "confidence_problem": text, "prompt_tokens": number, "tokens_estimated": flag}
     flags = ("never_searched", "searched_too_long", "stopped_early", "fair_refusal", "search_limit")
     scores |= dict.fromkeys((*flags, *SEARCH_ERRORS), flag)
     passages = arrow.list_(arrow.struct([("id", text), ("stance", text), ("part", arrow.int32()), ("text", text)]))
-    usage, messages = arrow.map_(text, arrow.int64()), arrow.list_(arrow.struct([("role", text), ("content", text)]))
-    step = {"messages": messages, "reply": text, "usage": usage, "latency_s": number, "cached": flag}
+    usage = arrow.map_(text, arrow.int64())
+    calls = arrow.list_(arrow.struct([("id", text), ("name", text), ("arguments", text), ("extra", text)]))
+    message = {"role": text, "content": text, "calls": calls, "call": text, "is_error": flag}
+    step = {"messages": arrow.list_(arrow.struct(list(message.items()))), "reply": text, "usage": usage}
+    step |= {"latency_s": number, "cached": flag, "calls": calls, "protocol": text}
     search = {"query": text, "k": arrow.int32(), "found": passages, "problem": text}
-    call = {"id": text, "name": text, "arguments": text}
-    step |= {"calls": arrow.list_(arrow.struct(list(call.items()))), "protocol": text}
     step |= {"searches": arrow.list_(arrow.struct(list(search.items())))}
     fields = {"model": text, "repeat": arrow.int32(), "outcome": text, "error": text, "reply": text, "finish": text}
     fields |= {"reasoning": text, "usage": usage, "latency_s": number}
     fields |= {"retrieved": passages, "citations": passages, "steps": arrow.list_(arrow.struct(list(step.items())))}
-    fields |= {"attempts": arrow.int32(), "scores": arrow.struct(list(scores.items()))}
+    served = arrow.struct([(name, text) for name in Served.__struct_fields__])
+    fields |= {"attempts": arrow.int32(), "max_tokens": arrow.int32(), "served": served}
+    fields |= {"scores": arrow.struct(list(scores.items()))}
     return arrow.schema(_case_fields(arrow) + list(fields.items()))
 
 
@@ -152,6 +177,7 @@ def _case_fields(arrow: Any) -> list[tuple[str, Any]]:  # noqa: ANN401 - pyarrow
     text, number, whole = arrow.string(), arrow.float64(), arrow.int32()
     slots = arrow.list_(arrow.list_(text))
     document = {"text": text, "stance": text, "kind": text, "source": whole, "item": text, "part": whole}
+    document |= {"states": text}
     types = {"case": text, "data": text, "item": text, "lang": text, "testbed": text, "question": text}
     types |= {"answer": slots, "fake": slots, "expect": text, "documents": arrow.list_(arrow.struct(document.items()))}
     types |= {"slots": arrow.list_(whole), "messages": arrow.list_(arrow.struct([("role", text), ("content", text)]))}
