@@ -85,9 +85,8 @@ ERRORS: dict[str, tuple[int, Any, str, bool, float | None]] = {
     "OpenRouter, a minute": (
         429, {"error": {"code": 429, "message": "Rate limit exceeded: free-models-per-min."}}, "rate", True, None
     ),
-    "a minute, with the daily limit in the advice": (
-        429,
-        {"error": {"message": "Limit of 20 requests per minute reached. Free accounts have 50 requests per day."}},
+    "OpenAI, a rolling day": (
+        429, {"error": {"message": "Rate limit reached on requests per day (RPD). Please try again in 8.64s."}},
         "rate", True, None,
     ),
     "OpenRouter, no credit": (402, {"error": {"code": 402, "message": "Insufficient credits"}}, "quota", False, None),

@@ -200,6 +200,26 @@ def test_billed_failures_that_were_retried_count_in_the_budget_and_in_the_status
     assert read_status(tmp_path / "merged").models[0].tokens_in == 9
 
 
+def test_retried_failures_count_although_a_failure_without_usage_has_no_price(tmp_path: Path) -> None:
+    def fail(case: Case) -> Completion:
+        usage = {"in": 1, "cost": 10**12} if case.item == "0" else None
+        return Completion(outcome="error", error="empty: no text", usage=usage)
+
+    for _ in range(2):
+        run(make_job(tmp_path, 2, TalkingModel(fail)), ask_nobody)
+    model = TalkingModel(agree)
+    with pytest.raises(BudgetSpent, match=r"budget of \$2 has"):
+        run(make_job(tmp_path, 2, model, budget=Budget(2.0, {})), ask_nobody)
+    assert model.asked == []
+
+
+def test_shards_that_store_whole_numbers_differently_can_be_merged(tmp_path: Path) -> None:
+    for part, temperature in (("1", "0"), ("2", "0.0")):
+        settings = {"cases": "2", "repeats": "1", "temperature": temperature}
+        run(make_job(tmp_path / part, 2, TalkingModel(agree, f"test/{part}"), settings=settings), ask_nobody)
+    assert merge([tmp_path / "1", tmp_path / "2"], tmp_path / "merged").results == 4
+
+
 def test_earlier_responses_without_a_price_count_0_in_the_budget_and_are_reported_once(tmp_path: Path) -> None:
     paid = Completion(outcome="ok", reply="yes", usage={"in": 1, "out": 0})
     run(make_job(tmp_path, 5, TalkingModel(lambda _: paid, "test/free")), ask_nobody)

@@ -36,7 +36,7 @@ _NESTED = (
 )
 _MAX_DEPTH = 10
 _MAX_PARTS = 100
-_SEPARATOR = re.compile("[-_ ]")
+_SEPARATOR = re.compile("[-_]")
 _DURATION = re.compile(r"([\d.]{1,12})s")
 
 
@@ -82,9 +82,11 @@ def read_error(body: str) -> ServerError:
 
 
 def _is_daily(text: str) -> bool:
-    """Return whether a text names a daily limit, and not also a limit per minute, which a retry can outlast."""
-    compact = _SEPARATOR.sub("", text.lower())
-    return "perday" in compact and "permin" not in compact
+    """Return whether a text contains the name of a daily limit: `PerDay`, `per-day` or `per_day`.
+
+    The words "per day" do not count, because rolling limits, which they also describe, may end within seconds.
+    """
+    return "perday" in _SEPARATOR.sub("", text.lower())
 
 
 def _parts(content: Any, depth: int) -> Iterator[dict[str, Any]]:  # noqa: ANN401 - any JSON

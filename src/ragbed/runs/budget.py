@@ -44,9 +44,8 @@ class Budget:
         """
         if self._denied:
             raise BudgetSpent(
-                f"the budget of ${self._limit:g} has been used up (${self._spent:.4f} spent); all results are stored. "
-                "To "
-                "resume, rerun the command with the same output folder and a larger `budget`."
+                f"the budget of ${float(self._limit):g} has been used up (${self._spent:.4f} spent); all results are "
+                "stored. To resume, rerun the command with the same output folder and a larger `budget`."
             )
 
     def pay(self, model: str, completion: Completion) -> bool:

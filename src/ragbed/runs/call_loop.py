@@ -153,8 +153,7 @@ class CallLoop:
         self._prepared: dict[tuple[int, int], _PreparedRequest] = {}  # the next requests, by case number and repeat
         self._raised: tuple[int, ...] = getattr(self.model, "raised_limits", ())
         self._turns = {} if self.session.episodes is None else self.session.store.turns(self.number)
-        # For episodes, the stored turns keep the usage of failed calls.
-        self._billed = {} if self.session.episodes is not None else dict(self._billed_failures())
+        self._billed = dict(self._billed_failures())
         self._call_log = CallLog(self.session.store, self.session.writer, self.model, self.session.tell)
 
     async def run(self) -> None:
@@ -191,7 +190,10 @@ class CallLoop:
     def _billed_failures(self) -> Iterator[tuple[tuple[int, int], tuple[str, str]]]:
         """Yield a row that keeps the usage of each failed call once the result of a retry replaces the failure."""
         for call, session, completion in self.session.store.billed_failures(self.number):
-            if usages := [usage for usage in usages_made(completion) if usage]:
+            usages = [usage for usage in usages_made(completion) if usage]
+            if (call.number, call.repeat) in self._turns:  # a retry of an episode repeats only the last call
+                usages = usages[-1:]
+            if usages:
                 key = f"{REPLACED}{call.model}.{call.number}.{call.repeat}.{session}"
                 yield (call.number, call.repeat), (key, msgspec.json.encode(usages).decode())
 

@@ -190,7 +190,8 @@ def _pay_so_far(store: RunStore, budget: Budget, tell: Callable[[str], None]) ->
         result.model: budget.pay(result.model, result.completion) for result in store.results() if not result.cached
     }
     for model, usage in store.replaced_usage():
-        paid[model] = paid.get(model, True) and budget.pay(model, Completion(outcome="error", usage=usage))
+        is_priced = budget.pay(model, Completion(outcome="error", usage=usage))
+        paid[model] = paid.get(model, True) and is_priced
     for number, (model, _) in store.models().items():
         for (case, repeat), turns in store.turns(number).items():
             failed = store.error_of(number, case, repeat)

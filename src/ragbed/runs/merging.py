@@ -18,6 +18,7 @@ from ragbed.runs.store import LOSE, NOTE, RECORD, REPLACED, CallRequest, RunStor
 from ragbed.schema import Case, Completion
 from ragbed.testbeds.settings import show_setting
 
+_DECIMALS = ("temperature", "top_p")
 _SESSION = 1  # session number of all results in a merged run, because the parts' session numbers are not comparable
 
 
@@ -59,7 +60,7 @@ def merge(parts: Sequence[Path], folder: Path) -> Merged:
 
 
 def _common_settings(parts: Sequence[Path], all_settings: Sequence[dict[str, str]]) -> dict[str, str]:
-    first, *others = [{name: settings[name] for name in settings if name != SETTING} for settings in all_settings]
+    first, *others = map(_normalised, all_settings)
     for part, other in zip(parts[1:], others, strict=True):
         for name in sorted(first.keys() | other.keys()):
             old, new = first.get(name), other.get(name)
@@ -70,6 +71,12 @@ def _common_settings(parts: Sequence[Path], all_settings: Sequence[dict[str, str
                 )
     check_shards([settings.get(SETTING) for settings in all_settings])
     return first
+
+
+def _normalised(settings: dict[str, str]) -> dict[str, str]:
+    """Return a part's settings without its shard; earlier versions also stored `0` instead of `0.0`."""
+    decimals = {name: f"{settings[name]}.0" for name in _DECIMALS if settings.get(name, "").isdecimal()}
+    return {name: value for name, value in (settings | decimals).items() if name != SETTING}
 
 
 def _copy(sources: Sequence[RunStore], target: RunStore, settings: dict[str, str], merged: Merged) -> None:

@@ -21,6 +21,7 @@ from tests.scoring.robust.cases import make_case
         ("346 km", r"The river is $364 \text{ km}$ long.", False),
         ("$5 million", "It cost $5 million, not $6 million.", True),
         ("$6 million", "It cost $5 million, not $6 million.", False),
+        ("$5", "It is between $5 and US$ 6.", False),
     ],
 )
 def test_numbers_in_latex_are_read_and_dollars_are_not_latex(answer: str, reply: str, correct: bool) -> None:
@@ -41,6 +42,8 @@ def test_the_evidence_of_a_number_in_latex_has_its_original_position() -> None:
         ("Which countries share the island?", [["Haiti"], ["Cuba"]], "Cuba and Haiti share it.", "en", True),
         ("芬兰的官方语言是什么？", [["芬兰语"], ["瑞典语"]], "瑞典语和芬兰语。", "zh", True),
         ("2023年公开赛男女单打冠军", [["李山"], ["王海"]], "男单冠军是王海，女单冠军是李山。", "zh", False),
+        ("Who leads Apple & Google?", [["Tim Cook"], ["Sundar Pichai"]], "Sundar Pichai, Tim Cook.", "en", False),
+        ("Who leads Apple as well as Google?", [["Tim Cook"], ["Bo Kim"]], "Bo Kim, Tim Cook.", "en", False),
         ("Who won gold and who won silver?", [["Ann Lee"], ["Bo Kim"]], "Bo Kim and Ann Lee.", "en", False),
         ("小说的作者是谁？他的祖父叫什么？", [["曹山"], ["曹海"]], "作者是曹海，祖父叫曹山。", "zh", False),
     ],
@@ -85,6 +88,9 @@ def test_yes_and_no(question: str, answer: str, reply: str, lang: Lang, verdict:
         ("Olaf Scholz", "It was signed by Chancellor Scholz.", "", True),
         ("Vincent van Gogh", "Van Gogh painted it.", "", True),
         ("Robert De Niro", "De Niro plays him.", "", True),
+        ("Ursula von der Leyen", "It was von der Leyen.", "", True),
+        ("Jim Morrison", "The singer was Van Morrison.", "", False),
+        ("Spike Lee", "It was General Lee.", "", False),
     ],
 )
 def test_titles_and_particles_are_not_other_given_names(answer: str, reply: str, document: str, correct: bool) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from ragbed.analysis.judging import FOLDER
 from ragbed.analysis.judging.criteria import CRITERIA
@@ -57,30 +58,50 @@ def _read(run: Path, folder: Path) -> list[JudgedCell]:
     return tabulate(scope, _covered(scope, planned), read_judgements(folder, criterion, judges))
 
 
-def _covered(scope: Scope, planned: set[str]) -> list[StoredResult]:
-    """Return the results that a judge's run covers, which may be limited to some testbeds or to unsure responses.
+def _covered(scope: Scope, planned: set[str]) -> Iterator[StoredResult]:
+    """Yield the results that a judge's run covers, which may be limited to some testbeds or to unsure responses.
 
     These limits are not stored, so they are derived from the planned cases. Responses in different testbeds can have
     the same judge case, so a testbed counts as chosen only if it has a planned case that no default testbed has.
     """
     applies = scope.criterion.applies
+    named = [(_Place(stored.case.testbed, condition_of(stored.model, stored.case), applies(stored.case)), name)
+             for stored, name in _named(scope)]  # fmt: skip
+    extra = planned - {name for place, name in named if place.is_default}
+    chosen = {place.testbed for place, name in named if name in extra}
+    named = [(place, name) for place, name in named if place.is_default or place.testbed in chosen]
+    conditions = {place.condition for place, name in named if name in planned}
+    is_partial = any(name not in planned for _, name in named if name)
+    only_unsure = is_partial and _only_unsure(scope, planned, conditions)
+    for stored, name in _named(scope):
+        is_covered = applies(stored.case) or stored.case.testbed in chosen
+        if not is_covered or condition_of(stored.model, stored.case) not in conditions:
+            continue
+        if not only_unsure or (name in planned and is_unsure(stored)):
+            yield stored
+
+
+class _Place(NamedTuple):
+    testbed: str
+    condition: Condition
+    is_default: bool  # whether the criterion applies to the case
+
+
+def _only_unsure(scope: Scope, planned: set[str], conditions: set[Condition]) -> bool:
+    """Return whether every planned case belongs to an unsure response."""
+    unsure, others = set[str](), set[str]()
+    for stored, name in _named(scope):
+        if name in planned and condition_of(stored.model, stored.case) in conditions:
+            (unsure if is_unsure(stored) else others).add(name)
+    return others <= unsure
+
+
+def _named(scope: Scope) -> Iterator[tuple[StoredResult, str]]:
+    """Yield the run's results, each with the name of the judge's case, which is empty if it does not need a judge."""
     with open_scored(scope.run) as store:
-        named = [(stored, _case_name(scope, stored)) for stored in store.results()]
-    extra = planned - {name for stored, name in named if applies(stored.case)}
-    chosen = {stored.case.testbed for stored, name in named if name in extra}
-    named = [(stored, name) for stored, name in named if applies(stored.case) or stored.case.testbed in chosen]
-    judged = [(stored, name) for stored, name in named if name in planned]
-    if any(name not in planned for _, name in named if name is not None):
-        unsure = [(stored, name) for stored, name in judged if is_unsure(stored)]
-        if {name for _, name in unsure} == {name for _, name in judged}:
-            return [stored for stored, _ in unsure]
-    conditions = {condition_of(stored.model, stored.case) for stored, _ in judged}
-    return [stored for stored, _ in named if condition_of(stored.model, stored.case) in conditions]
-
-
-def _case_name(scope: Scope, stored: StoredResult) -> str | None:
-    """Return the name of the judge's case for a result, or None if the result does not need a judge."""
-    return judge_case(scope.criterion, stored).case if needs_judge(scope.criterion, stored) else None
+        for stored in store.results():
+            is_needed = needs_judge(scope.criterion, stored)
+            yield stored, judge_case(scope.criterion, stored).case if is_needed else ""
 
 
 def _to_cells(counts: JudgedCell) -> Iterator[Cell]:

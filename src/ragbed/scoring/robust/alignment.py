@@ -50,7 +50,10 @@ _SET = lazy(
     r"(?i)\b(?:which|what|name|name the|what are the) (?:two|three|four)\b|^[两二三四][个座位名家种]|哪[些几两三二]"
 )
 # Matches several questions, or a question about several things, whose answers must be in the same order.
-_LIST = lazy(r"\band\b|respectively|[,，、;；和与及]|分别|各|男女|父母|正副|[?？]\s*\S")
+_LIST = lazy(
+    r"(?i)\b(?:and|or|as well as|vs|versus|plus|respectively|both)\b|[&/+,，、;；和与及]|还有|对阵|分别|各|男女|父母"
+    r"|正副|[?？]\s*\S"
+)
 _SENTENCE = lazy(r"[。!?;\n]|\.(?![0-9a-z])")
 _CLAUSE = lazy(r"[,。!?;\n]|\.(?![0-9a-z])|\band\b|\bwhile\b|而|以及|和")
 

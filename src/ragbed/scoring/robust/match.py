@@ -20,11 +20,10 @@ from ragbed.scoring.robust.units import BASES, LOOSE, are_same, to_base
 
 MAX_MENTIONS = 64  # maximum number of mentions of an answer to examine
 
-# Capitalised words before a surname that are not given names: titles, particles, and the first words of sentences.
+# Capitalised words before a surname that are not given names: titles, and the first words of sentences.
 _TITLES = words(
     "Mr Mrs Ms Miss Dr Sir Lord Lady Professor Prof President Director Minister Mayor Judge Captain Coach Author "
-    "Chancellor Senator Governor Secretary General King Queen Prince Princess Chairman Filmmaker "
-    "Van Von De Da Del Della Di Du La Le Der Den "
+    "Chancellor Senator Governor Secretary Chairman Filmmaker "
     "The By And Is Was But Or So When While After Before For In On At To From With As If Since Because Although "
     "Though However Then Now Here That This Where Who Did Does Has Had Both Even Only Although Unlike Despite Until"
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import NamedTuple
 
 from ragbed.schema import Lang
@@ -78,6 +78,7 @@ _NO_MIDDLE_NAME = (
 )
 # Auxiliary verbs whose tense may differ in an answer such as 'deposits were counted twice'.
 _AUXILIARIES = frozenset({"was", "were", "is", "are"})
+_PARTICLES = words("van von de da del della di du la le der den ter ten")
 EDGES = " \n\"'.,;:!?。、《》〈〉()[]<>"
 
 
@@ -198,16 +199,24 @@ def _any_script(number: str) -> str:
 
 
 def find_surname(alias: str, folded: str, question: str) -> list[Name]:
-    """Return a pattern for the surname (the last of two or three words) if the question asks for a person."""
+    """Return patterns for the surname (the last of two or three words) if the question asks for a person.
+
+    A surname with particles, e.g. van Gogh, also has a pattern that includes the particles.
+    """
     parts = re.split(r"[ ·]", folded)
+    particles = list(takewhile(_PARTICLES.__contains__, reversed(parts[1:-1])))
     is_name = all(part.replace(".", "").replace("-", "").isalpha() for part in parts)
-    if len(parts) not in (2, 3) or not is_name or not _ASKS_WHO.search(question):
+    if len(parts) - len(particles) not in (2, 3) or not is_name or not _ASKS_WHO.search(question):
         return []
     last = parts[-1]
     if len(last) < 3 or last in question or last in ORGANISATIONS:
         return []
     given, *_, family = re.split(r"[\s·・•]+", alias.strip())
-    return [Name(last, _bounded(re.escape(last), last[0], last[-1]), "name.surname", family, given)]
+    found = [Name(last, _bounded(re.escape(last), last[0], last[-1]), "name.surname", family, given)]
+    if particles:
+        whole = " ".join([*reversed(particles), last])
+        found.append(Name(whole, _bounded(re.escape(whole), whole[0], last[-1]), "name.surname", None, given))
+    return found
 
 
 def _escape(run: str) -> str:

@@ -16,7 +16,7 @@ _TITLES = words(
     "mr mrs ms miss dr sir lord lady dame professor prof president director minister mayor judge captain "
     "coach author king "
     "queen prince princess saint governor senator chancellor chairman ceo general colonel architect designer "
-    "writer actor filmmaker van von de da del della di du la le der den "
+    "writer actor filmmaker "
     "actress singer painter artist poet novelist chef doctor engineer winner champion chairwoman secretary premier"
 )
 # Words that turn a name into a different name, e.g. 'Boston' into 'Boston University'.

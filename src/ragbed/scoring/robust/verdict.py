@@ -26,8 +26,10 @@ MAX_LENGTH = 40_000  # maximum number of characters to read, half from each end 
 _WORD_CHARACTER = lazy(r"\w")
 _INVISIBLE = "\u200b"  # folding removes this character
 # Matches a formula between dollar signs, but not two amounts of money: no space follows the first sign or precedes the
-# second one, and no digit follows the second one.
-_MATH = lazy(r"(?<![\\$A-Za-z0-9])\$(?=[^\s$])((?:\\\$|[^$\n]){1,200}?)(?<=[^\s\\])\$(?![0-9$])")
+# second one, no digit follows the second one, and it is not part of US$ or A$.
+_MATH = lazy(
+    r"(?<![\\$A-Za-z0-9])\$(?=[^\s$])((?:\\\$|[^$\n]){1,200}?)(?<=[^\s\\])(?<!US)(?<!HK)(?<!NZ)(?<!\b[ACS])\$(?![0-9$])"
+)
 _LATEX = lazy(r"\\(?:boxed|text|textbf|mathrm|mathbf|mathit)\s*\{~?|\\[()\[\]]|\\(?=[%$&#])")
 _THOUGHT = lazy(r"(?s)<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)|\A(?:(?!<think).)*</think(?:ing)?>")
 # If the response announces an answer, it is not a refusal, whatever else it says.
