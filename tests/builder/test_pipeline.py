@@ -248,23 +248,21 @@ def test_other_closed_book_instructions_make_the_probes_again(
     assert again[0] == "probes"
 
 
+def _run_again(build: Build) -> list[str]:
+    """Run a build, and return the steps that were not already done."""
+    again: list[str] = []
+    run_steps(build, None, lambda name, _, was_done: None if was_done else again.append(name))
+    return again
+
+
 def test_an_edited_document_of_a_local_source_is_read_again(make_build: Make, tmp_path: Path) -> None:
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "a.md").write_text("The harbour was opened in 1931 and the town grew with it. " * 9, "utf-8")
     build = make_build('[[sources]]\nkind = "folder"\nplace = "docs"\n')
-    again: list[str] = []
-
-    def tell(name: str, _: object, was_done: bool) -> None:
-        if not was_done:
-            again.append(name)
-
-    run_steps(build, None, tell)
-    again.clear()
-    run_steps(build, None, tell)
-    assert "articles" not in again
+    _run_again(build)
+    assert "articles" not in _run_again(build)
     (tmp_path / "docs" / "a.md").write_text("The harbour was closed in 1932 and the town shrank. " * 9, "utf-8")
-    run_steps(build, None, tell)
-    assert again[0] == "articles"
+    assert _run_again(build)[0] == "articles"
     assert "closed in 1932" in build.file_of("articles").read_text("utf-8")
 
 
@@ -273,19 +271,10 @@ def test_a_corpus_that_has_changed_makes_the_probes_again(make_build: Make, tmp_
     corpus.mkdir()
     (corpus / "a.txt").write_text("Nothing of this.", "utf-8")
     build = make_build('[gate]\ncorpora = ["crawl"]\n')
-    again: list[str] = []
-
-    def tell(name: str, _: object, was_done: bool) -> None:
-        if not was_done:
-            again.append(name)
-
-    run_steps(build, None, tell)
-    again.clear()
-    run_steps(build, None, tell)
-    assert "probes" not in again
+    _run_again(build)
+    assert "probes" not in _run_again(build)
     (corpus / "b.txt").write_text("More that a model may have read.", "utf-8")
-    run_steps(build, None, tell)
-    assert again[0] == "probes"
+    assert _run_again(build)[0] == "probes"
 
 
 def test_an_unknown_step_is_named_with_those_that_there_are(make_build: Make) -> None:

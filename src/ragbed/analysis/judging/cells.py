@@ -65,8 +65,10 @@ def _covered(scope: Scope, planned: set[str]) -> Iterator[StoredResult]:
     the same judge case, so a testbed counts as chosen only if it has a planned case that no default testbed has.
     """
     applies = scope.criterion.applies
-    named = [(_Place(stored.case.testbed, condition_of(stored.model, stored.case), applies(stored.case)), name)
-             for stored, name in _named(scope)]  # fmt: skip
+    named = [
+        (_Place(stored.case.testbed, condition_of(stored.model, stored.case), applies(stored.case)), name)
+        for stored, name in _named(scope)
+    ]
     extra = planned - {name for place, name in named if place.is_default}
     chosen = {place.testbed for place, name in named if name in extra}
     named = [(place, name) for place, name in named if place.is_default or place.testbed in chosen]

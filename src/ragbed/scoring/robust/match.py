@@ -25,7 +25,7 @@ _TITLES = words(
     "Mr Mrs Ms Miss Dr Sir Lord Lady Professor Prof President Director Minister Mayor Judge Captain Coach Author "
     "Chancellor Senator Governor Secretary Chairman Filmmaker "
     "The By And Is Was But Or So When While After Before For In On At To From With As If Since Because Although "
-    "Though However Then Now Here That This Where Who Did Does Has Had Both Even Only Although Unlike Despite Until"
+    "Though However Then Now Here That This Where Who Did Does Has Had Both Even Only Unlike Despite Until"
 )
 _GIVEN = re.compile(r"\b((?:[A-Z]|[^\W\d_A-Za-z])\w+)[ ·・•]$")
 _MEASURES = frozenset(BASES) | {base for base, _ in BASES.values()}
