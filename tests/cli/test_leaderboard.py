@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from tests.browser import open_page
 from tests.cli.typed import type_command
@@ -54,6 +55,19 @@ def test_every_run_has_a_row_that_leads_to_its_report(browser: Browser, site: Pa
         page.wait_for_selector("html[data-ready] #cases .filters")
         assert "m/right" in page.locator("main:not([hidden]) .leaderboard").inner_text()
         watched.assert_harmless()
+
+
+def test_a_run_without_a_row_is_listed_with_its_report(browser: Browser, tmp_path: Path) -> None:
+    case = replace(make_case(1), testbed="conflict")
+    write_run(tmp_path / "runs" / "odd", [case], {"m/odd": [said("gold-1")]})
+    assert type_command("leaderboard", str(tmp_path / "runs"), "-o", str(tmp_path / "site")).code == 0
+    with open_page(browser, "file://") as watched:
+        page = watched.page
+        page.goto((tmp_path / "site" / "index.html").as_uri())
+        page.wait_for_selector("html[data-ready]")
+        assert "odd: the run has no results" in page.get_by_role("list").first.inner_text()
+        page.get_by_role("link", name="odd").click()
+        page.wait_for_selector("html[data-ready] #cases .filters")
 
 
 def test_no_payload_runs_on_the_board(browser: Browser, site: Path) -> None:

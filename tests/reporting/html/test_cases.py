@@ -70,6 +70,13 @@ def test_questions_without_room_are_left_out_and_the_page_says_so(run: Path) -> 
     )
 
 
+def test_a_question_without_responses_is_not_called_left_out(tmp_path: Path) -> None:
+    write_run(tmp_path / "run", [make_case(1), make_case(2)], {"m": [said("gold-1")]})
+    packed = pack_cases([tmp_path / "run"], [])
+    assert packed.questions == 1
+    assert "random sample" not in write_html(make_report(["r"], [], "robust"), packed)
+
+
 def test_other_instructions_before_the_same_question_are_another_case(tmp_path: Path) -> None:
     for name, words in (("plain", "Answer."), ("steps", "Think step by step.")):
         case = make_case(1)

@@ -106,6 +106,7 @@ def test_only_the_metrics_that_are_shown_are_defined(opened: Watched) -> None:
     assert {"accuracy", "refusal_recall", "misled_at_all", "paths"} <= defined
     assert not {"crag_score", "youden_j", "retrieval_recall", "testbed_gain", "judged"} & defined
     assert opened.page.get_by_text("Causes of errors").count() == 0
+    assert "`" not in (opened.page.locator("#en-method").text_content() or "")
 
 
 @pytest.mark.parametrize(("locale", "title"), [("zh-CN", "摘要"), ("de-DE", "Summary")])
@@ -166,6 +167,39 @@ def test_cases_are_filtered_searched_and_opened(opened: Watched) -> None:
     page.wait_for_selector(".case")
     assert page.locator(".replies .trial").count() == 2
     assert re.search(r"#case-\d+$", page.url)
+
+
+def test_a_case_begins_with_the_response_that_was_opened(opened: Watched) -> None:
+    page = opened.page
+    page.get_by_label("Model", exact=True).select_option(label="scripted/last-doc")
+    page.locator("#cases a.trial-row").first.click()
+    page.wait_for_selector(".case")
+    assert page.locator(".replies .trial .model").all_inner_texts() == ["scripted/last-doc", "scripted/oracle"]
+
+
+def test_a_case_that_was_left_while_it_was_unpacked_is_not_shown(opened: Watched) -> None:
+    page = opened.page
+    page.evaluate("""async () => {
+        location.hash = "#case-0";
+        await new Promise((done) => addEventListener("hashchange", done, { once: true }));
+        location.hash = "#cases";
+        await new Promise((done) => setTimeout(done, 1000));
+    }""")
+    assert page.locator("#cases .filters").count() == 1
+    assert page.locator("#cases .case").count() == 0
+
+
+def test_values_of_filters_are_in_order_and_rounded(browser: Browser, tmp_path: Path) -> None:
+    cases = [replace(make_case(number), noise=noise) for number, noise in enumerate((2 / 3, 0.0), 1)]
+    write_run(tmp_path / "run", cases, {name: [said("gold-1"), said("gold-2")] for name in ("z", "a")})
+    target = tmp_path / "report.html"
+    assert type_command("report", str(tmp_path / "run"), "-f", "html", "-o", str(target)).code == 0
+    with open_page(browser, "file://") as watched:
+        watched.page.goto(target.as_uri())
+        watched.page.wait_for_selector("html[data-ready]")
+        assert watched.page.get_by_label("Noise").locator("option").all_inner_texts() == ["All", "0", "0.667"]
+        assert watched.page.get_by_label("Model", exact=True).locator("option").all_inner_texts() == ["All", "a", "z"]
+        assert "0.667 ·" in watched.page.locator("#cases ol.trials").inner_text()
 
 
 def test_a_case_can_be_linked_to_and_left_with_a_key(opened: Watched, report: Path) -> None:

@@ -141,6 +141,9 @@ def test_question_aliases_and_stances_are_fixed(browser: Browser, served: Served
         page.keyboard.type("Who was it really?")
         page.keyboard.press("Enter")
         expect(point(page, "question")).to_contain_text("Who was it really?")
+        press(page, "question", "Fix")  # an earlier fix is edited further
+        expect(page.get_by_role("textbox", name="New value")).to_have_value("Who was it really?")
+        page.keyboard.press("Escape")
         press(page, "answer[0]", "Fix")
         page.get_by_role("textbox", name="New value").fill("Ada Marlowe\nMarlowe\n")
         page.get_by_role("button", name="Save").click()

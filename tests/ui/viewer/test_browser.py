@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from msgspec.structs import replace
 from playwright.sync_api import expect
 
 from ragbed.analysis.judging.labels import LabelledUnit, read_labels
 from ragbed.runs.lock import hold
+from ragbed.schema import Completion
 from tests.browser import Watched, open_page
-from tests.ui.viewer.runs import CASES, REPLIES, add_replies, write_run
+from tests.runs.harness import make_case
+from tests.ui.viewer.runs import CASES, REPLIES, add_replies, said, write_run
 from tests.ui.viewer.served import Served, serve_runs
 
 if TYPE_CHECKING:
@@ -83,6 +87,35 @@ def test_a_row_of_the_overview_leads_to_its_trials(watched: Watched) -> None:
     page.wait_for_selector(".trial-row")
     assert rows(page).count() == 1
     assert "Ellerstead" in rows(page).inner_text()
+
+
+def test_rows_with_other_numbers_of_documents_or_true_shares_lead_to_their_own_trials(
+    browser: Browser, tmp_path: Path
+) -> None:
+    conditions = [(1, 0.0), (2, 0.0), (2, 0.5), (2, 1.0)]
+    cases = [
+        replace(make_case(number), case=f"made/{number}/conflict@k={k},correct={correct}", testbed="conflict", k=k,
+                correct=correct)
+        for number, (k, correct) in enumerate(conditions, 1)
+    ]  # fmt: skip
+    write_run(tmp_path / "run", cases, {"made/up": [said("gold-1")] * len(cases)})
+    with serve_runs(tmp_path / "run") as served, open_page(browser, served.origin) as opened:
+        served.wait_for(len(cases))
+        page = opened.page
+        enter(page, served)
+        links = page.locator("table.overview td a").filter(has_text="conflict")
+        expect(links).to_have_count(len(cases))
+        assert "1 document" in page.inner_text("table.overview")
+        for place in range(len(cases)):
+            links.nth(place).click()
+            page.wait_for_selector(".trial-row")
+            expect(rows(page)).to_have_count(1)
+            page.go_back()
+            expect(links).to_have_count(len(cases))
+        page.get_by_role("link", name="Trials").click()
+        shares = page.get_by_role("group", name="Share of true documents").get_by_role("button")
+        expect(shares).to_have_text([re.compile("^0 ?2$"), re.compile(r"^0\.5 ?1$"), re.compile("^1 ?1$")])
+        opened.assert_harmless()
 
 
 def test_filters_narrow_the_list_and_are_in_the_url(watched: Watched, browser: Browser, served: Served) -> None:
@@ -214,6 +247,33 @@ def test_a_label_is_kept_where_the_judge_reads_it(watched: Watched, served: Serv
     assert read_labels(run / "labels.jsonl").agreed == {}
 
 
+def test_a_label_that_cannot_be_stored_is_reported(browser: Browser, tmp_path: Path) -> None:
+    write_run(tmp_path / "run", CASES, {"made/good": REPLIES["made/good"]})
+    with serve_runs(tmp_path / "run") as served, open_page(browser, served.origin) as opened:
+        served.wait_for(3)
+        page = opened.page
+        enter(page, served)
+        page.goto(f"{served.origin}/?show=trials&testbed=rejection")
+        rows(page).click()
+        page.wait_for_selector(".label")
+        (tmp_path / "run" / "labels.jsonl").write_text("something else\n")
+        page.keyboard.press("y")
+        expect(page.get_by_role("alert")).to_contain_text("not a valid label")
+        expect(page.locator(".label [aria-pressed=true]")).to_have_count(0)
+
+
+def test_the_search_field_follows_the_back_button(watched: Watched, served: Served) -> None:
+    page = watched.page
+    page.goto(f"{served.origin}/?show=trials")
+    page.wait_for_selector(".trial-row")
+    page.keyboard.press("/")
+    page.keyboard.type("Marlowe")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**q=Marlowe*")
+    page.go_back()
+    expect(page.get_by_role("searchbox")).to_have_value("")
+
+
 def test_the_keyboard_alone_leads_from_case_to_case(watched: Watched) -> None:
     page = watched.page
     page.get_by_role("link", name="Trials").click()
@@ -294,6 +354,19 @@ def test_new_and_resumed_runs_appear_while_the_viewer_is_open(browser: Browser, 
         write_run(tmp_path / "later", CASES, {"made/misled": REPLIES["made/misled"]})
         page.get_by_role("button", name="Show new results").click()
         expect(rows(page)).to_have_count(6)
+        opened.assert_harmless()
+
+
+def test_a_response_that_replaces_an_error_appears_while_the_viewer_is_open(browser: Browser, tmp_path: Path) -> None:
+    failed = Completion(outcome="error", error="timeout: no reply")
+    write_run(tmp_path / "run", CASES[:1], {"made/good": [failed]})
+    with serve_runs(tmp_path / "run") as served, open_page(browser, served.origin) as opened:
+        served.wait_for(1)
+        enter(opened.page, served)
+        errors = opened.page.locator("table.overview tr:not(.group) td.number").nth(-3)
+        expect(errors).to_have_text("1")
+        add_replies(tmp_path / "run", CASES[:1], {"made/good": REPLIES["made/good"]})
+        expect(errors).to_have_text("0")
         opened.assert_harmless()
 
 

@@ -9,10 +9,12 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
+from ragbed.analysis.judging.labels import Label
 from ragbed.data.catalog import open_data
 from ragbed.errors import UsageError
 from ragbed.testbeds import TESTBEDS
 from ragbed.testbeds.settings import Settings
+from ragbed.ui.viewer import queries
 from ragbed.ui.viewer.case_page import MOST_BYTES, ShownCall, make_page
 from ragbed.ui.viewer.cells import FACETS, CellFilter
 from ragbed.ui.viewer.indexing import Indexer
@@ -147,3 +149,20 @@ def test_both_cases_of_a_minimal_pair_are_labelled_and_lead_to_each_other(tmp_pa
         perturbed.dial,
     )
     book.close()
+
+
+def test_labels_are_united_and_searched_to_the_end(library: RunQueries, monkeypatch: pytest.MonkeyPatch) -> None:
+    book = library.readers["many"]
+    stored = [book.read(place) for number, _, _ in book.cells for place in book.in_cell(number, 0, 200)]
+    last = stored[-2:]
+    lines = [
+        Label(criterion="correct", model=one.model, case=one.case.case, label=label)
+        for one, label in zip(last, (None, True), strict=True)
+    ]
+    (book.folder / "labels.jsonl").write_bytes(b"".join(msgspec.json.encode(line) + b"\n" for line in lines))
+    both = frozenset({"wanted", "done"})
+    assert library.list_trials(TrialQuery(labels=frozenset({"wanted"})), 0).total == 1
+    assert library.list_trials(TrialQuery(labels=both), 0).total == 2
+    monkeypatch.setattr(queries, "MOST_FOUND", 5)  # fewer than the trials with the word
+    page = library.list_trials(TrialQuery(labels=both, query="gold"), 0)
+    assert (page.total, page.is_exact) == (2, True)

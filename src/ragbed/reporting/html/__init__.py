@@ -129,7 +129,7 @@ def _top(report: Report, parts: Sequence[str], words: Locale) -> Node:
         "header",
         head(words("page.title"), report.track, words),
         el("p", words("page.runs"), ": ", ", ".join(report.runs), class_="quiet runs"),
-        [el("p", el("strong", note)) for note in report.notes(words)],
+        [el("p", el("strong", sections.rich(note))) for note in report.notes(words)],
         sections.monitored(report, words) if report.is_monitored else None,
         el("nav", links, el("a", words("page.cases"), href="#cases"), class_="row", aria_label=words("page.contents")),
     )

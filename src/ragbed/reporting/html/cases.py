@@ -38,7 +38,7 @@ class PackedQuestion(NamedTuple):
 
 @dataclass
 class Packed:
-    """The packed cases. `questions` counts all questions, including those that did not fit."""
+    """The packed cases. `questions` counts all questions with a response, including those that did not fit."""
 
     index: dict[str, object]
     blocks: list[str]
@@ -107,12 +107,14 @@ def pack_cases(
 ) -> Packed:
     """Pack the trials from runs. If not all trials fit, pack only the trials for a fixed random sample of questions."""
     known = {(cause.run, cause.name, cause.model, cause.repeat): cause for cause in causes}
-    chosen, questions = _choose(runs)
-    groups: dict[PackedQuestion, _Group] = {question: _Group() for question in chosen}
+    groups: dict[PackedQuestion, _Group] = {question: _Group() for question in _choose(runs)}
+    asked: set[PackedQuestion] = set()
     for folder in runs:
         with open_scored(folder) as store:
             for stored in store.results():
-                group = groups.get(PackedQuestion(stored.case.data, stored.case.item))
+                question = PackedQuestion(stored.case.data, stored.case.item)
+                asked.add(question)
+                group = groups.get(question)
                 if group is not None:
                     cause = known.get((str(folder), stored.case.case, stored.model, stored.repeat))
                     judged = () if votes is None else votes(folder, stored)
@@ -121,11 +123,11 @@ def pack_cases(
     for group in groups.values():
         if not packer.take(group):
             break
-    return Packed(packer.index(), packer.blocks, questions)
+    return Packed(packer.index(), packer.blocks, len(asked))
 
 
-def _choose(runs: Sequence[Path]) -> tuple[list[PackedQuestion], int]:
-    """Return questions in a fixed random order, up to the trial limit, and the total number of questions."""
+def _choose(runs: Sequence[Path]) -> list[PackedQuestion]:
+    """Return questions in a fixed random order, up to the trial limit."""
     counts: dict[PackedQuestion, int] = {}
     for folder in runs:
         with open_scored(folder) as store:
@@ -140,7 +142,7 @@ def _choose(runs: Sequence[Path]) -> tuple[list[PackedQuestion], int]:
         if counts[question] <= left:
             left -= counts[question]
             chosen.append(question)
-    return chosen, len(counts)
+    return chosen
 
 
 class _Packer:

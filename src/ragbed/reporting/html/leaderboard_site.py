@@ -45,12 +45,14 @@ def write_board(
 def _body(
     entries: Sequence[SiteEntry], left_out: Sequence[LeftOut], track: str, words: Locale, *, hidden: bool
 ) -> Node:
-    rows = [
-        (row, el("a", entry.name, href=entry.page, class_="small"))
-        for entry in entries
-        for row in make_standings(entry.report.shown, track)
-    ]
-    missing = [el("li", el("strong", one.name), ": ", one.reason) for one in left_out]
+    rows, missing = [], []
+    for entry in entries:
+        link = el("a", entry.name, href=entry.page, class_="small")
+        standings = make_standings(entry.report.shown, track)
+        rows += [(row, link) for row in standings]
+        if not standings:
+            missing.append(el("li", link, ": ", words("board.no_row")))
+    missing += [el("li", el("strong", one.name), ": ", one.reason) for one in left_out]
     return el(
         "main",
         el("header", head(words("board.site"), track, words)),

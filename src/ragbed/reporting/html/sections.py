@@ -168,7 +168,7 @@ def method(shown: Collection[str], causes: Collection[str], words: Locale) -> No
             el("div", el("div", headings.get(name)), el("code", name, class_="quiet"))
             if name in headings
             else el("code", name),
-            text,
+            el("div", rich(text)),
         ]
         for name, text in texts.items()
         if name in shown

@@ -18,7 +18,7 @@ from ragbed.ui.viewer.open_runs import OpenRuns
 from ragbed.ui.viewer.queries import RunQueries, TrialQuery
 from ragbed.ui.viewer.run_reader import RunReadProgress
 
-_LABEL_STATES = ("", "wanted", "done")
+_LABEL_STATES = frozenset({"wanted", "done"})
 _Repeat = Annotated[int, msgspec.Meta(ge=0, lt=2**31)]  # SQLite would reject integers of more than 64 bits.
 
 
@@ -72,18 +72,18 @@ async def _progress(opened: OpenRuns) -> bytes:
 
 def _runs(opened: OpenRuns) -> list[dict[str, object]]:
     shown = [{"name": reader.name, **reader.progress()._asdict()} for reader in opened.readers.values()]
-    unread = RunReadProgress(results=0, indexed=0, process=None, problem=None)._asdict()
+    unread = RunReadProgress(results=0, indexed=0, seals="", process=None, problem=None)._asdict()
     return shown + [{"name": name, **unread, "problem": problem} for name, problem in opened.problems.items()]
 
 
 async def _trials(queries: RunQueries, request: Request) -> bytes:
     given = request.query_params
-    label = given.get("label", "")
-    if label not in _LABEL_STATES:
+    labels = frozenset(filter(None, given.getlist("label")))
+    for label in sorted(labels - _LABEL_STATES):
         raise UsageError(f"label={label!r} is not valid. Use 'wanted' or 'done'.")
     wanted = CellFilter({name: frozenset(given.getlist(name)) for name in FACETS if name in given})
     query = TrialQuery(
-        runs=frozenset(given.getlist("run")), wanted=wanted, query=given.get("q", "")[:1_000], label=label
+        runs=frozenset(given.getlist("run")), wanted=wanted, query=given.get("q", "")[:1_000], labels=labels
     )
     return msgspec.json.encode(queries.list_trials(query, read_number(given, "offset")))
 

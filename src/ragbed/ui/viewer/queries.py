@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
@@ -124,7 +124,7 @@ class TrialQuery(Struct, frozen=True, kw_only=True):
     runs: frozenset[str] = frozenset()  # If empty, all runs are used.
     wanted: CellFilter = CellFilter()
     query: str = ""
-    label: str = ""  # `wanted` if sampled for labelling but not yet labelled; `done` if labelled.
+    labels: frozenset[str] = frozenset()  # `wanted` if sampled for labelling but not yet labelled; `done` if labelled.
 
 
 class RunQueries:
@@ -159,7 +159,7 @@ class RunQueries:
         chosen = [(reader, _matching(reader, query.wanted)) for reader in readers]
         match = to_match(query.query)
         places: Iterable[tuple[RunReader, TrialLocation]]
-        if match is None and not query.label:
+        if match is None and not query.labels:
             total, is_exact = sum(trials for _, cells in chosen for _, trials in cells.values()), True
             places = _page(chosen, offset)
         else:
@@ -287,21 +287,19 @@ def _search(
     is_all = True
     deadline = time.monotonic() + SEARCH_S
     for reader, cells in chosen:
-        labelled = _labelled(reader, query.label) if query.label else None
+        labelled = _labelled(reader, query.labels) if query.labels else None
         if match is None:
             places = [place for place in (labelled or {}).values() if place.cell in cells]
         else:
             inside = cells if query.wanted.values else None
-            places, is_complete = reader.search(match, inside, MOST_FOUND + 1, deadline)
+            places, is_complete = reader.search(match, inside, MOST_FOUND + 1, deadline, labelled)
             is_all = is_all and is_complete
-            if labelled is not None:
-                places = [place for place in places if place.id in labelled]
         found += [(reader, place) for place in places[: MOST_FOUND + 1]]
     return found, is_all
 
 
-def _labelled(reader: RunReader, state: str) -> dict[int, TrialLocation]:
-    """Return trials by ID: those that need a label if `state` is `wanted`, otherwise those that have one."""
-    labels = [label for label in read_all(reader.folder) if (label.label is None) == (state == "wanted")]
+def _labelled(reader: RunReader, states: Collection[str]) -> dict[int, TrialLocation]:
+    """Return trials by ID: with `wanted`, those that need a label; with `done`, those that have one."""
+    labels = [label for label in read_all(reader.folder) if ("wanted" if label.label is None else "done") in states]
     places = (reader.of_call(label.model, label.case, label.repeat) for label in labels)
     return {place.id: place for place in places if place is not None}

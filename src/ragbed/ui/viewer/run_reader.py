@@ -26,6 +26,8 @@ _CHECK_EVERY = 10_000  # Number of SQLite instructions (less than a millisecond 
 _IN_TRIALS = "words w CROSS JOIN trials t ON t.id = w.rowid WHERE w.text MATCH ?"
 _IN_DOCUMENTS = """documents d CROSS JOIN shown s ON s.passage = d.rowid CROSS JOIN trials t ON t.asked = s.asked
   WHERE d.text MATCH ?"""
+_IN_CELLS = "AND t.cell IN (SELECT value FROM json_each(?))"
+_AMONG_TRIALS = "AND t.id IN (SELECT value FROM json_each(?))"
 
 # Each entry contains a number of hits, a number of trials, and the number of questions or events with these counts.
 Patterns: TypeAlias = tuple[tuple[int, int, int], ...]
@@ -41,10 +43,14 @@ class TrialLocation(NamedTuple):
 
 
 class RunReadProgress(NamedTuple):
-    """The progress of a run and its index; `process` identifies the process that is writing to the run."""
+    """The progress of a run and its index; `process` identifies the process that is writing to the run.
+
+    `seals` changes with every indexed result, also when a result replaces an error.
+    """
 
     results: int
     indexed: int
+    seals: str
     process: str | None
     problem: str | None
 
@@ -146,24 +152,31 @@ class RunReader:
         """Return the progress of the run and its index."""
         results = self.store.result_count()
         indexed = int(read_meta(self._index, "rows") or 0)
-        return RunReadProgress(results, indexed, holder(self.folder), read_meta(self._index, "problem") or None)
+        seals, problem = (read_meta(self._index, key) or "" for key in ("seals", "problem"))
+        return RunReadProgress(results, indexed, seals, holder(self.folder), problem or None)
 
     def in_cell(self, cell: int, offset: int, limit: int) -> list[TrialLocation]:
         """Return a range of a cell's trials."""
         return self._locate("trials t WHERE t.cell = ? ORDER BY t.id LIMIT ? OFFSET ?", (cell, limit, offset))
 
     def search(
-        self, match: str, cells: Collection[int] | None, limit: int, deadline: float
+        self,
+        match: str,
+        cells: Collection[int] | None,
+        limit: int,
+        deadline: float,
+        trials: Collection[int] | None = None,
     ) -> tuple[list[TrialLocation], bool]:
         """Return up to `limit` matching trials from all cells or the given ones, and whether the list is complete.
 
-        Matches in the question, the answers and the response come before matches in a document.
+        If `trials` is given, only these trials are searched. Matches in the question, the answers and the response come
+        before matches in a document.
         """
         found: dict[int, TrialLocation] = {}
         self._index.set_progress_handler(lambda: time.monotonic() > deadline, _CHECK_EVERY)
         try:
             for source in (_IN_TRIALS, _IN_DOCUMENTS):
-                for row in self._search(source, match, cells):
+                for row in self._search(source, match, cells, trials):
                     found.setdefault(row[0], TrialLocation(*row, in_document=source is _IN_DOCUMENTS))
                     if len(found) >= limit:
                         return list(found.values()), False
@@ -177,11 +190,14 @@ class RunReader:
         are_documents_indexed = int(read_meta(self._index, "documents") or 0) >= int(last_case)
         return list(found.values()), are_documents_indexed
 
-    def _search(self, source: str, match: str, cells: Collection[int] | None) -> Iterator[tuple[int, int, int]]:
-        inside = "" if cells is None else "AND t.cell IN (SELECT value FROM json_each(?))"
-        query = f"SELECT t.id, t.result, t.cell FROM {source} {inside}"  # noqa: S608 - contains no user input
-        wanted = () if cells is None else (msgspec.json.encode(list(cells)).decode(),)
-        with closing(self._index.execute(query, (match, *wanted))) as rows:
+    def _search(
+        self, source: str, match: str, cells: Collection[int] | None, trials: Collection[int] | None
+    ) -> Iterator[tuple[int, int, int]]:
+        inside = [(clause, ids) for clause, ids in ((_IN_CELLS, cells), (_AMONG_TRIALS, trials)) if ids is not None]
+        clauses = " ".join(clause for clause, _ in inside)
+        query = f"SELECT t.id, t.result, t.cell FROM {source} {clauses}"  # noqa: S608 - contains no user input
+        values = (msgspec.json.encode(list(ids)).decode() for _, ids in inside)
+        with closing(self._index.execute(query, (match, *values))) as rows:
             yield from rows
 
     def of_question(self, stored: StoredResult, limit: int) -> list[TrialLocation]:

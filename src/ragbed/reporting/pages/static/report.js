@@ -29,9 +29,10 @@ let wanted = "";
 let shown = STEP;
 let fitting = [];
 
+const { compare } = new Intl.Collator("en", { numeric: true });
+
 /** Trials sorted by data and item, in natural order. */
 const order = (() => {
-  const { compare } = new Intl.Collator("en", { numeric: true });
   const questions = index.questions.map((_, at) => at).sort((a, b) => {
     const [one, other] = [index.questions[a], index.questions[b]];
     return one[0] - other[0] || compare(one[1], other[1]);
@@ -68,10 +69,11 @@ function whole(group, at, first) {
   const documents = brief.documents.map((one) => ({ ...one, text: group.texts[one.text][0], spans: group.texts[one.text][1] }));
   const messages = brief.messages.map((one) => ({ ...one, content: one.content.map(text).join("") }));
   const trials = group.trials.map(([of, trial], here) => ({ of, at: first + here, trial: { ...trial, types: group.types[here], evidence: group.evidence[here], judged: group.judged[here] } }));
+  const same = trials.filter((one) => one.of === group.trials[at][0]);
   return {
     shown: { ...brief, documents, messages },
     trial: trials[at].trial,
-    same: trials.filter((one) => one.of === group.trials[at][0]),
+    same: [trials[at], ...same.filter((one) => one !== trials[at])],
     others: trials.filter((one) => one.of !== group.trials[at][0]).slice(0, MOST_SIBLINGS),
   };
 }
@@ -86,11 +88,15 @@ function choose() {
   });
 }
 
+function ratio(noise) {
+  return String(Number(noise.toFixed(3)));
+}
+
 function drawFilter([name, list, values]) {
   const found = new Set(index.trials.flatMap(values));
   if (found.size < 2) return null;
-  const options = [...found].sort((a, b) => (list === null ? (a ?? -1) - (b ?? -1) : a - b));
-  const label = (value) => (list !== null ? say(index[list][value]) : value === null ? say("no documents") : String(value));
+  const options = [...found].sort((a, b) => (list === null ? (a ?? -1) - (b ?? -1) : compare(index[list][a], index[list][b])));
+  const label = (value) => (list === "types" ? typeName(index.types[value]) : list !== null ? say(index[list][value]) : value === null ? say("no documents") : ratio(value));
   const select = el("select", { "aria-label": say(name), onchange: () => {
     if (select.value === "") chosen.delete(name);
     else chosen.set(name, options[Number(select.value)]);
@@ -129,12 +135,14 @@ function drawRow(at) {
   return el("li", {}, el("a", { href: `#case-${at}`, class: "trial-row" },
     tag(index.verdicts[verdict]),
     el("span", { class: "asked", lang: index.langs[lang], dir: "auto" }, asked),
-    el("span", { class: "small quiet" }, `${index.models[model]} · ${index.testbeds[testbed]}${noise === null ? "" : ` ${noise}`} · ${index.data[data]} #${item}`,
+    el("span", { class: "small quiet" }, `${index.models[model]} · ${index.testbeds[testbed]}${noise === null ? "" : ` ${ratio(noise)}`} · ${index.data[data]} #${item}`,
       types.map((type) => [" ", tag(typeName(index.types[type]), "warn")]))));
 }
 
 async function drawOne(at) {
+  const { hash } = location;
   const found = await find(at);
+  if (location.hash !== hash) return; // The user went on while the case was being unpacked.
   const where = fitting.indexOf(at);
   const step = (by, word) => el("a", { href: `#case-${fitting[where + by] ?? at}`, class: "button", "aria-disabled": fitting[where + by] === undefined }, say(word));
   fill(place, el("nav", { class: "row" }, el("a", { href: "#cases", class: "button" }, say("Back to the list")), step(-1, "Previous"), step(1, "Next")),

@@ -100,10 +100,11 @@ function drawReject(point, decide, close) {
 function drawFix(point, page, decide, close) {
   if (point.kind === "stance") return drawStances(point, page, decide, close);
   const aliases = point.kind === "answer" || point.kind === "fake";
-  const before = aliases ? page[point.kind][point.index].join("\n")
+  const original = aliases ? page[point.kind][point.index]
     : { question: page.question, text: page.passages[point.index]?.passage.text, edit: point.kind === "edit" ? editedWords(point, page) : null }[point.kind];
+  const before = point.counts?.fix ?? original; // An earlier fix is edited further.
   const input = el("textarea", { name: "fix", rows: aliases ? 3 : point.kind === "text" ? 8 : 2, maxlength: 20000, lang: page.lang, dir: "auto", "aria-label": say("New value") });
-  input.value = before;
+  input.value = aliases ? before.join("\n") : before;
   const keep = (event) => {
     event?.preventDefault();
     const told = input.value.trim();

@@ -2,8 +2,9 @@
 
 import { get, post } from "./api.js";
 import { condition, drawCase, drawTrial, markTrial, tag } from "./case.js";
-import { el } from "./dom.js";
+import { el, fill } from "./dom.js";
 import { appendLater } from "./later.js";
+import { drawProblem } from "./shell.js";
 import { backLink, caseLink, here, learnNames, nameOf, tellDrawn, toggled } from "./state.js";
 import { say } from "./words.js";
 
@@ -75,7 +76,12 @@ function drawLabels(trial, shown, drawn = new Set(trial.labels.filter((one) => o
   if (!trial.labels.length) return el("span", {});
   const set = async (one, value) => {
     const { criterion } = one;
-    await post("/api/label", { run: trial.run, case: shown.case, model: trial.model, repeat: trial.repeat, criterion, label: value });
+    try {
+      await post("/api/label", { run: trial.run, case: shown.case, model: trial.model, repeat: trial.repeat, criterion, label: value });
+    } catch (error) {
+      fill(problem, drawProblem(error));
+      return;
+    }
     Object.assign(one, { mine: value, wanted: value === null && drawn.has(criterion) });
     const word = document.activeElement?.dataset.label;
     const labels = drawLabels(trial, shown, drawn);
@@ -83,7 +89,8 @@ function drawLabels(trial, shown, drawn = new Set(trial.labels.filter((one) => o
     labels.querySelector(`[data-criterion="${criterion}"][data-label="${word}"]`)?.focus();
     tellDrawn();
   };
-  const whole = el("div", { class: "labels" }, el("h3", {}, say("Your label")), trial.labels.map((one) =>
+  const problem = el("div", {});
+  const whole = el("div", { class: "labels" }, el("h3", {}, say("Your label")), problem, trial.labels.map((one) =>
     el("div", { class: "row label", role: "group", "aria-label": one.asks },
       el("span", {}, say(one.asks)), one.wanted ? tag("to be labelled", "warn") : null,
       [["yes", true], ["no", false]].map(([word, value]) => el("button", {

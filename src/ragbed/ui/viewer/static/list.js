@@ -85,7 +85,7 @@ function drawFacets(page, go) {
     for (const value of chosen.getAll(name)) if (!values.has(value)) values.set(value, 0);
     const shown = [...values];
     // JavaScript puts integer-like keys first, regardless of the order in which the server sent them.
-    if (name === "noise") shown.sort(([one], [other]) => (one === "none") - (other === "none") || Number(one) - Number(other));
+    if (name === "noise" || name === "true") shown.sort(([one], [other]) => (one === "none") - (other === "none") || Number(one) - Number(other));
     if (values.size < (chosen.has(name) || ["misled", "type", "differs", "error"].includes(name) ? 1 : 2)) return null;
     return el("fieldset", { class: "facet" }, el("legend", {}, say(TITLES[name])), shown.map(([value, count]) =>
       el("button", { "aria-pressed": String(chosen.getAll(name).includes(value)), onclick: () => go(toggled(name, value)) },

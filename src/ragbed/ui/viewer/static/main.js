@@ -85,7 +85,7 @@ function topParts() {
 /** Get the progress of the runs and their indexes from the server. */
 async function readProgress() {
   const { runs } = await get("/api/progress");
-  told = JSON.stringify(runs.map((run) => [run.name, run.indexed, run.results]));
+  told = JSON.stringify(runs.map((run) => [run.name, run.indexed, run.results, run.seals]));
   return runs;
 }
 
@@ -123,7 +123,10 @@ async function begin() {
   fill(document.body, top, work, page);
   followLinks(go);
   document.addEventListener("keydown", (event) => onKey(event, go));
-  window.addEventListener("popstate", () => draw());
+  window.addEventListener("popstate", () => {
+    document.activeElement?.blur(); // The search field keeps what is being typed only while it has the focus.
+    draw();
+  });
   try {
     await enter();
     await readProgress().catch(() => {}); // Before the first draw, so that results indexed during it are noticed.

@@ -10,6 +10,7 @@ import { say } from "./words.js";
 const TRACKS = ["robust", "code", "paper"];
 const AT_ONCE = 20; // Number of rows needed to fill a window.
 const LANGS = { en: "English", zh: "Chinese" };
+const WITH_TRUE = ["counterfactual", "conflict"]; // Testbeds with a filter for the share of true documents.
 const RATES = ["correct", "refused", "flagged", "misled"];
 const HEADINGS = { correct: "correct %", refused: "refused %", flagged: "errors flagged %", misled: "misled %" };
 
@@ -36,7 +37,7 @@ function drawTable(rows, rates, isWhole, signal) {
     el("tr", { class: "group" }, el("th", { colspan: columns, scope: "rowgroup" },
       el("strong", { title: group[0].model }, nameOf(group[0].model)), " ",
       el("span", { class: "quiet" }, [group[0].data, say(LANGS[group[0].lang] ?? group[0].lang), group[0].run].join(" · ")))),
-    group.map((row) => drawRow(row, rates)));
+    group.map((row) => drawRow(row, rates, row.testbed === "length" || group.some((other) => other.testbed === row.testbed && other.k !== row.k))));
   const rest = [...groups.values()];
   const first = [];
   for (let drawn = 0; rest.length && (drawn < AT_ONCE || isWhole); drawn += first.at(-1).length) first.push(rest.shift());
@@ -50,12 +51,14 @@ function drawTable(rows, rates, isWhole, signal) {
   return table;
 }
 
-function drawRow(row, rates) {
-  const filter = { run: row.run, model: row.model, data: row.data, testbed: row.testbed, noise: row.noise === null ? "none" : String(Number(row.noise.toPrecision(3))), arm: row.arm, ...(row.testbed === "length" ? { docs: String(row.k) } : {}) };
+function drawRow(row, rates, isCounted) {
+  const short = (value) => String(Number(value.toPrecision(3))); // Formatted as in the filters.
+  const filter = { run: row.run, model: row.model, data: row.data, lang: row.lang, testbed: row.testbed, noise: row.noise === null ? "none" : short(row.noise), arm: row.arm,
+    ...(row.noise === null ? {} : { docs: String(row.k) }), ...(WITH_TRUE.includes(row.testbed) ? { true: short(row.correct) } : {}) };
   const unasked = row.planned > row.asked ? ` / ${row.planned.toLocaleString("en")}` : "";
   return el("tr", {},
-    el("td", {}, el("a", { href: listLink(filter) }, row.testbed), row.arm === "related" ? null : [" ", tag(row.arm)], row.correct ? ` ${say("share of true documents: {0}", row.correct)}` : null,
-      row.testbed === "length" ? ` ${say(row.k === 1 ? "1 document" : "{0} documents", row.k)}` : null),
+    el("td", {}, el("a", { href: listLink(filter) }, row.testbed), row.arm === "related" ? null : [" ", tag(row.arm)], row.correct ? ` ${say("share of true documents: {0}", short(row.correct))}` : null,
+      isCounted ? ` ${say(row.k === 1 ? "1 document" : "{0} documents", row.k)}` : null),
     el("td", { class: "number" }, row.noise === null ? "–" : String(Number(row.noise.toFixed(3)))),
     rates.map((name) => drawRate(row.rates[name], row.wanted.includes(name))),
     el("td", { class: "number" }, count(row.asked - row.unscored)),
