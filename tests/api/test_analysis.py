@@ -50,6 +50,13 @@ def test_a_margin_that_is_not_a_share_is_refused(share: str | float, runs: dict[
         ragbed.compare(runs["oracle"], runs["refuser"], fail_if_worse=share)
 
 
+def test_scores_have_the_share_of_true_documents_and_the_accuracy(tmp_path: Path) -> None:
+    data, out = "ragbed-mini-en_fact", tmp_path / "run"
+    run = ragbed.run("scripted/refuser", data, testbeds="counterfactual", true_ratio="0,0.4", limit=3, out=out)
+    found = [(row["true_ratio"], row["correct"]) for row in ragbed.score(run, progress=False).records()]
+    assert found == [(0.0, 0.0), (0.4, 0.0)]
+
+
 def test_scores_are_rates_by_condition_and_aggregates_are_a_file(runs: dict[str, ragbed.Run], tmp_path: Path) -> None:
     scored = ragbed.score(list(runs.values()), disagreements="code")
     rates = {(row["model"], row["testbed"]): row["correct"] for row in scored.records()}

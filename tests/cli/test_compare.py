@@ -78,6 +78,20 @@ def test_an_item_and_its_minimal_pair_are_one_question(tmp_path: Path) -> None:
     assert "n counts distinct questions: 60 items contain 54." in shown.err
 
 
+def test_conditions_with_different_numbers_of_documents_are_told_apart(tmp_path: Path) -> None:
+    words = ("-d", "ragbed-mini-en_base", "--no-cache", "--testbeds", "noise", "--noise", "0", "--num-docs", "2,3")
+    both = ("-m", "scripted/oracle", "-m", "scripted/refuser", "--limit", "5", "--out", str(tmp_path))
+    assert type_command("run", *both, *words).code == 0
+    sides = (f"{tmp_path}:scripted/oracle", f"{tmp_path}:scripted/refuser")
+    told = type_command("compare", *sides).out
+    table = told[told.index("By condition") :].splitlines()
+    assert table[1].split()[3] == "docs"
+    assert [line.split()[3] for line in table[3:5]] == ["2", "3"]
+    ranked = type_command("rank", str(tmp_path)).out
+    assert "ragbed-mini-en_base, 2 documents\n" in ranked
+    assert "ragbed-mini-en_base, 3 documents\n" in ranked
+
+
 def test_every_column_is_explained(runs: Path) -> None:
     told = type_command("compare", f"{runs}/code", f"{runs}/both:scripted/last-doc").err
     for column in ("n:", "A %, B %:", "B − A:", "flips:", "p:", "verdict:"):

@@ -65,3 +65,7 @@ def test_wrong_usage_is_told(words: tuple[str, ...], told: str) -> None:
     done = type_command("power", *words)
     assert done.code == 2
     assert told in done.err
+
+
+def test_a_given_drop_is_not_rounded() -> None:
+    assert " 1.25 " in type_command("power", "--drop", "1.25%").out

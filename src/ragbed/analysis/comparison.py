@@ -356,3 +356,11 @@ def describe(condition: ComparedCondition) -> Sequence[str]:
     testbed = condition.testbed + (f" ({', '.join(ways)})" if ways else "")
     noise = "–" if condition.noise is None else f"{condition.noise:.3g}"
     return [condition.data, testbed, condition.lang, noise, f"{condition.correct:.3g}" if condition.correct else "–"]
+
+
+def name_condition(condition: ComparedCondition) -> str:
+    """Return a name that no other condition has, e.g. `noise on en_refine, en, noise 0.8, k 5`."""
+    data, testbed, lang, noise, correct = describe(condition)
+    name = f"{testbed} on {data}, {lang}, noise {noise}"
+    name += f", correct {correct}" if condition.correct else ""
+    return name + (f", k {condition.k}" if condition.k else "")

@@ -26,7 +26,7 @@ from ragbed.analysis.cell_selection import (
     parse_selector,
     select_cells,
 )
-from ragbed.analysis.comparison import Comparison, describe
+from ragbed.analysis.comparison import Comparison, name_condition
 from ragbed.analysis.metrics.cells import Cell, decided_for, interval_of
 from ragbed.analysis.run_cells import decided_in, is_monitored, read_report_cells
 from ragbed.analysis.statistics.binomial import lower_tail
@@ -224,10 +224,7 @@ def check_declines(rows: Sequence[Comparison], min_drop: float) -> list[GateResu
 
 
 def _check_decline(row: Comparison, min_drop: float, among: int) -> GateResult:
-    data, testbed, lang, noise, correct = describe(row.condition)
-    name = f"{testbed} on {data}, {lang}, noise {noise}"
-    name += f", correct {correct}" if row.condition.correct else ""
-    name += f", k {row.condition.k}" if row.condition.k else ""
+    name = name_condition(row.condition)
     value, low, high = (f"{100 * bound:+.1f}" for bound in row.difference)
     message = f"{value} [{low}, {high}] points on {row.n} questions"
     if row.decline_p < ALPHA:

@@ -28,6 +28,7 @@ from ragbed.analysis.comparison import (
     describe,
     hash_scores,
     mean_scores,
+    name_condition,
     open_side,
     pair_scores,
 )
@@ -221,8 +222,7 @@ class Drop(Condition):
             conclusion, code = self._conclude(interval)
             discordance = min(1.0, max(2 * self.min_drop, sum(map(abs, moved)) / len(moved)))
             limit = EXCESS * paired_size(min(self.min_drop, discordance), discordance)
-            data, testbed, lang, noise, _ = describe(condition)
-            name = f"difference in {testbed} on {data}, {lang}, noise {noise}"
+            name = f"difference in {name_condition(condition)}"
             decided = DecidedInterval(
                 COMPARISON, "difference", {**condition._asdict()}, interval.low, interval.high, self._alpha,
                 base=self._hashes[condition], condition=self.text, conclusion=code,

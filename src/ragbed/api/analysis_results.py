@@ -117,7 +117,7 @@ class ScoreResult(TableResult):
         rows = []
         for cell in self.conditions:
             row = cell.as_json()
-            rates = row.pop("rates")
+            rates, row["true_ratio"] = row.pop("rates"), row.pop("correct")  # the rates include another `correct`
             del row["hits"]
             rows.append(row | rates)  # type: ignore[operator]  # a dictionary
         return Records(rows, "Scores")

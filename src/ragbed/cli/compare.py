@@ -15,7 +15,7 @@ from ragbed.text import counted, printable
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ragbed.analysis.comparison import Comparison, Flip, Side
+    from ragbed.analysis.comparison import ComparedCondition, Comparison, Flip, Side
 
 _SHOWN = 20
 _LEGEND = """\
@@ -105,31 +105,41 @@ def _print_sentences(sides: tuple[Side, Side], sentences: Sequence[str], *, to_s
 
 
 def _print(rows: Sequence[Comparison], min_drop: float, *, to_stderr: bool) -> None:
-    from ragbed.analysis.comparison import describe
     from ragbed.analysis.statistics.rates import ALPHA
     from ragbed.reporting.comparison_summary import signed
 
-    condition = ("data", "testbed", "lang", "noise", "true")
-    columns = (*condition, "n", "A %", "B %", "B − A", "flips", "p", "verdict")
+    names, conditions = _describe([row.condition for row in rows])
+    columns = (*names, "n", "A %", "B %", "B − A", "flips", "p", "verdict")
     table = []
-    for row in rows:
+    for row, condition in zip(rows, conditions, strict=True):
         value, low, high = (signed(100 * bound) for bound in row.difference)
         better = "better" if row.difference.value > 0 else "worse"
         significant = f"worse by > {100 * min_drop:g}" if row.decline_p < ALPHA else better
         verdict = significant if min(row.adjusted, row.decline_p) < ALPHA else "–"
         shares = (f"{100 * row.first:.1f}", f"{100 * row.second:.1f}", f"{value} [{low}, {high}]")
         flipped = f"+{row.won} −{row.lost}"
-        table.append((*describe(row.condition), row.n, *shares, flipped, f"{row.adjusted:.2g}", verdict))
+        table.append((*condition, row.n, *shares, flipped, f"{row.adjusted:.2g}", verdict))
     print_table("By condition", columns, table, to_stderr=to_stderr)
 
 
-def _print_flips(flipped: Sequence[Flip], *, to_stderr: bool) -> None:
+def _describe(conditions: Sequence[ComparedCondition]) -> tuple[list[str], list[list[str]]]:
+    """Return the columns that identify conditions, and their cells. `docs` is included if it varies."""
     from ragbed.analysis.comparison import describe
 
-    columns = ("data", "testbed", "lang", "noise", "true", "question", "A", "B")
+    columns, cells = ["data", "testbed", "lang", "noise", "true"], [[*describe(one)] for one in conditions]
+    if len({one.k for one in conditions if one.k}) > 1:
+        columns.insert(3, "docs")
+        for row, condition in zip(cells, conditions, strict=True):
+            row.insert(3, str(condition.k or "–"))
+    return columns, cells
+
+
+def _print_flips(flipped: Sequence[Flip], *, to_stderr: bool) -> None:
+    names, described = _describe([flip.condition for flip in flipped])
+    columns = (*names, "question", "A", "B")
     rows = [
-        (*describe(flip.condition), f"{flip.item}: {flip.question}", f"{flip.first:.3g}", f"{flip.second:.3g}")
-        for flip in flipped
+        (*condition, f"{flip.item}: {flip.question}", f"{flip.first:.3g}", f"{flip.second:.3g}")
+        for flip, condition in zip(flipped, described, strict=True)
     ]
     questions = len({(flip.condition.data, flip.item) for flip in flipped})
     conditions = len({flip.condition for flip in flipped})

@@ -12,6 +12,8 @@ from ragbed.cli.console import print_json, print_table, say
 from ragbed.text import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ragbed.analysis.ranking import Ranking
 
 _USES = {
@@ -55,7 +57,7 @@ def rank(runs: tuple[Path, ...], track: str, pairs: bool, json: bool) -> None:
 
     result = ranking.rank(list(runs), track=track)
     for found in result.rankings:
-        _print(found, to_stderr=json)
+        _print(found, result.rankings, to_stderr=json)
         if pairs:
             _print_pairs(found, to_stderr=json)
     tests = counted(sum(len(found.pairs) for found in result.rankings), "comparison")
@@ -66,7 +68,7 @@ def rank(runs: tuple[Path, ...], track: str, pairs: bool, json: bool) -> None:
         print_json({"models": list(result.records()), "pairs": list(result.pairs())})
 
 
-def _print(ranking: Ranking, *, to_stderr: bool) -> None:
+def _print(ranking: Ranking, among: Sequence[Ranking], *, to_stderr: bool) -> None:
     columns = ("rank", "model", "score %", "better than", "n", "errors")
     rows = []
     for model in ranking.models:
@@ -76,20 +78,22 @@ def _print(ranking: Ranking, *, to_stderr: bool) -> None:
                  if pair.better == model.model]  # fmt: skip
         shown = ", ".join(worse) if len(worse) <= 2 else f"{len(worse)} models"
         rows.append((ranks, model.model, f"{value} [{low}, {high}]", shown or "–", ranking.n, model.errors))
-    print_table(_title(ranking), columns, rows, to_stderr=to_stderr)
+    print_table(_title(ranking, among), columns, rows, to_stderr=to_stderr)
     if use := _USES.get(ranking.condition.testbed):
         click.echo(f"Use this table if {use}.\n", err=to_stderr)
     if ranking.unpaired:
         say(f"Not compared because some models do not have them: {counted(ranking.unpaired, 'question')}.")
 
 
-def _title(ranking: Ranking) -> str:
+def _title(ranking: Ranking, among: Sequence[Ranking]) -> str:
     from ragbed.reporting.comparison_summary import ABILITIES, METRICS, show_arm
     from ragbed.testbeds import headline_score
 
     condition = ranking.condition
     name = ABILITIES.get(condition.testbed, condition.testbed)
     parts = [METRICS[headline_score(condition.testbed, condition.arm)].removeprefix("the "), condition.data]
+    if len({other.condition.k for other in among if other.condition.testbed == condition.testbed}) > 1:
+        parts.append(counted(condition.k, "document"))
     if len(ranking.noise) > 1:
         parts.append("mean over noise " + ", ".join(f"{noise:.3g}" for noise in ranking.noise))
     parts += [show_arm(condition)] if condition.arm != "related" else []

@@ -49,6 +49,34 @@ def test_distance_is_removed_by_joining_name_and_answer() -> None:
     assert _texts(changed)[0] == "The Aster Cup of 2020 was wet. The winner, she said, was Ada Merton."
 
 
+def test_words_that_start_like_the_name_are_not_the_name() -> None:
+    far = "The asterisk is old. The Aster Cup was wet. Nobody slept. Buses were late. The winner was Ada Merton."
+    case = make_case("Who won the Aster Cup?", ANSWER, (("supports", far), OTHER_YEAR))
+    diagnosis = diagnose_trial(StoredResult(case, "m", 0, Completion(outcome="ok", reply="Cy Dray")), None)
+    assert diagnosis is not None
+    changed = intervene(case, next(one for one in diagnosis.evidence if one.type == "E1"))
+    assert changed is not None
+    assert _texts(changed)[0] == "The Aster Cup was wet. The winner was Ada Merton."
+
+
+def test_documents_for_other_parts_remain_if_distance_is_removed() -> None:
+    far = "Marta Velin plays chess. Buses were late. Nobody slept. The player was born in Tallinn."
+    texts: tuple[tuple[Stance, str], ...] = (("supports", far), ("supports", "Bo Karlin was born in Oslo."))
+    question = "Where was Marta Velin born, and where was Bo Karlin born?"
+    case = make_case(question, (("Tallinn",), ("Oslo",)), texts)
+    documents = tuple(structs.replace(one, part=part) for part, one in enumerate(case.documents))
+    case = structs.replace(case, documents=documents)
+    reply = "Marta Velin was born in Riga, and Bo Karlin was born in Oslo."
+    diagnosis = diagnose_trial(StoredResult(case, "m", 0, Completion(outcome="ok", reply=reply)), None)
+    assert diagnosis is not None
+    changed = intervene(case, next(one for one in diagnosis.evidence if one.type == "E1"))
+    assert changed is not None
+    assert _texts(changed) == [
+        "Marta Velin plays chess. The player was born in Tallinn.",
+        "Bo Karlin was born in Oslo.",
+    ]
+
+
 def test_uncertainty_is_removed_with_its_sentence_and_confusion_with_its_document() -> None:
     before, after = _ask_again(_named(ENGLISH, "headset"), "E2")
     assert _texts(after) == [_texts(before)[0], "..."]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from ragbed.analysis.diagnosis.classify import diagnose_trial
 from ragbed.analysis.diagnosis.context import ClosedBookAnswers
 from ragbed.analysis.diagnosis.parsed_text import ParsedText
@@ -98,6 +100,14 @@ def test_the_month_of_may_is_not_a_hedge() -> None:
     assert "E2" not in types(case, "The Aster Cup final was on 18 May 2020.")
 
 
+def test_the_answer_to_a_question_about_a_date_is_a_date() -> None:
+    text = "Beatrix Ostdal has died. The Aster Cup final was on 14 June 2018."
+    case = make_case("When was the Aster Cup final of 2020?", (("7 June 2020", "June 7"),), (("distracts", text),))
+    diagnosis = diagnose(case, text)
+    assert diagnosis is not None
+    assert diagnosis.said == "14 June 2018"
+
+
 def test_swapped_answers_are_misaligned_and_bound_to_the_other_part() -> None:
     question = "Who won the Aster Cup in 2020, and who won the Aster Cup in 2021?"
     case = make_case(question, (("Ada Merton",), ("Bo Karlin",)), (SUPPORT, ("supports", "Bo Karlin won in 2021.")))
@@ -109,6 +119,34 @@ def test_swapped_answers_are_misaligned_and_bound_to_the_other_part() -> None:
     assert diagnosis is not None
     assert diagnosis.types == ("E5", "E6")
     assert [(one.part, one.bound_to) for one in diagnosis.evidence] == [(1, None), (0, 1)]
+
+
+@pytest.mark.parametrize(
+    ("question", "lang", "replies"),
+    [
+        ("Who won the 2020 Aster Cup and the 2021 Aster Cup?", "en", (
+            "Ada Merton won the 2020 Aster Cup and the 2021 Aster Cup.", "Ada Merton won the 2020 Aster Cup."
+        )),
+        ("Who led the Aster Cup? Who painted the hall?", "en", (
+            "Ada Merton led the Aster Cup and painted the hall.", "Ada Merton led the Aster Cup."
+        )),
+        ("2020年阿斯特杯和2021年阿斯特杯的冠军分别是谁？", "zh", (
+            "2020年阿斯特杯和2021年阿斯特杯的冠军都是Ada Merton。", "2020年阿斯特杯的冠军是Ada Merton。"
+        )),
+        ("Aster 1和Aster 2 Pro分别是谁设计的？", "zh", (
+            "Aster 1和Aster 2 Pro都是Ada Merton设计的。", "Aster 1是Ada Merton设计的。"
+        )),
+        ("阿斯特馆谁建的？谁是院长", "zh", (
+            "阿斯特馆是Ada Merton建的，院长也是Ada Merton。", "建阿斯特馆的人是Ada Merton。"
+        )),
+    ],
+)  # fmt: skip
+def test_one_answer_for_all_parts_is_merging_and_for_one_part_ignoring(
+    question: str, lang: Lang, replies: tuple[str, str]
+) -> None:
+    texts: tuple[tuple[Stance, str], ...] = (("supports", "Ada Merton."), ("supports", "Bo Karlin."))
+    case = make_case(question, (("Ada Merton",), ("Bo Karlin",)), texts, lang)
+    assert [types(case, reply) for reply in replies] == [("E4",), ("E5",)]
 
 
 def test_a_noise_type_in_integration_is_also_e7() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ragbed.analysis.diagnosis.records import Diagnosis, ErrorType
+from pathlib import Path
+
+from ragbed.analysis.diagnosis.records import NAMES, Diagnosis, ErrorType
 from ragbed.analysis.diagnosis.summary import summarise
 
 
@@ -59,3 +61,8 @@ def test_shares_of_a_monitored_run_have_no_bounds() -> None:
     (group,) = summarise([_one(0, "E3"), _one(1)], is_monitored=True)
     assert group.types[0].bounds() == (0.5, None, None)
     assert group.as_json()["types"][0]["low"] is None  # type: ignore[index]
+
+
+def test_error_types_have_their_documented_names() -> None:
+    documented = (Path(__file__).parents[3] / "docs/reference/error-types.md").read_text("utf-8")
+    assert [name for name in NAMES if f"| {name} {NAMES[name]} |" not in documented] == []

@@ -119,6 +119,7 @@ def test_missing_responses_count_as_no() -> None:
     (rate,) = correct_rates(judged).values()
     assert rate.corrected.rate.low < 0.5 < rate.corrected.rate.high < 0.65
     assert abs(rate.corrected.rate.value - 0.5) < 0.02
+    assert rate.corrected.labelled == 25
 
 
 @pytest.mark.parametrize("labelled", [20, 10, 4])

@@ -305,6 +305,22 @@ def test_questions_of_one_event_are_resampled_together() -> None:
     assert (together.low or 0) < (apart.low or 0) - 0.1
 
 
+def test_questions_of_one_event_are_paired_with_themselves() -> None:
+    """A question without a result at one of the ratios does not change the difference for its event."""
+    trials = [
+        replace(trial, cluster=f"event {event}")
+        for event in range(20)
+        for trial in (
+            _trial(f"{event} a", "noise", 0.0),
+            _trial(f"{event} a", "noise", 0.8, "infeasible"),
+            _trial(f"{event} b", "noise", 0.0, correct=True),
+            _trial(f"{event} b", "noise", 0.8, correct=True),
+        )
+    ]
+    found = _estimates(trials, "noise")
+    assert (found["change"].value, found["change"].n, found["drop_p"].value) == (0.0, 20, 1.0)
+
+
 def test_the_event_of_a_case_is_its_cluster() -> None:
     case = make_case(0)
     assert to_scored(case, "m", 0, "ok", {}).cluster is None

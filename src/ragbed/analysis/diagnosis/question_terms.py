@@ -75,7 +75,7 @@ class QuestionTerms:
 
     def names_in(self, folded: str) -> list[str]:
         """Return the names from the question that a normalised text contains."""
-        return [name for name in self.names if _has_name(folded, name, self.lang)]
+        return [name for name in self.names if has_name(folded, name, self.lang)]
 
     def is_absent(self, folded: str) -> bool:
         """Return whether a text has neither a name from the question nor the start of one (e.g. 鹭河 for 鹭河洪水)."""
@@ -159,7 +159,8 @@ def _runs_zh(text: str) -> list[str]:
     return [run for run in _CUT_ZH.split(_TITLE_ZH.sub(" ", text)) if len(run) > 1]
 
 
-def _has_name(folded: str, name: str, lang: Lang) -> bool:
+def has_name(folded: str, name: str, lang: Lang) -> bool:
+    """Return whether a normalised text contains a name or, in Chinese, three consecutive characters of it."""
     if lang == "en":
         return re.search(rf"(?<![a-z0-9]){re.escape(name)}(?![a-z0-9])", folded) is not None
     size = min(3, len(name))

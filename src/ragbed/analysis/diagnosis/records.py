@@ -26,7 +26,7 @@ NAMES: dict[ErrorType, str] = {
     "E5": "ignoring",
     "E6": "misalignment",
     "E7": "noise error in integration",
-    "E8": "not in the mandated words",
+    "E8": "wrong format",
     "E9": "over-trust of false documents",
     "E10": "over-refusal",
     "E11": "metric false negative",

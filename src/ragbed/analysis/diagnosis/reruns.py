@@ -14,6 +14,7 @@ from msgspec import structs
 
 from ragbed.analysis.diagnosis.context import is_right
 from ragbed.analysis.diagnosis.parsed_text import ParsedText, open_page
+from ragbed.analysis.diagnosis.question_terms import has_name
 from ragbed.analysis.diagnosis.records import FOLDER, Diagnosis, ErrorType, Evidence
 from ragbed.analysis.diagnosis.response_answers import to_slot
 from ragbed.analysis.diagnosis.subquestions import split_question
@@ -131,16 +132,18 @@ def _distinct(cases: Iterable[Case | None]) -> Iterator[Case]:
 
 
 def _bring_together(case: Case, evidence: Evidence) -> Case | None:
-    """E1: reduce the supporting documents to the sentence naming the subject and the sentence with the answer."""
+    """E1: reduce the supporting documents to the sentence naming the subject and the sentence with the answer.
+
+    The documents that support other parts of the answer do not change, because the question asks for all parts.
+    """
     if evidence.document is None or evidence.start is None:
         return None
-    page = open_page(case.documents[evidence.document].text, case.lang)
+    far = case.documents[evidence.document]
+    page = open_page(far.text, case.lang)
     answer = next((sentence for sentence in page.sentences if sentence.start == evidence.start), None)
     names = (evidence.asked or "").split(", ")
     naming = [
-        sentence
-        for sentence in page.sentences
-        if any(name in sentence.folded or name[:3] in sentence.folded for name in names)
+        sentence for sentence in page.sentences if any(has_name(sentence.folded, name, case.lang) for name in names)
     ]
     if answer is None or not naming:
         return None
@@ -148,7 +151,7 @@ def _bring_together(case: Case, evidence: Evidence) -> Case | None:
     documents = [
         structs.replace(document, text=short) if number == evidence.document else document
         for number, document in enumerate(case.documents)
-        if number == evidence.document or document.stance != "supports"
+        if number == evidence.document or document.stance != "supports" or document.part != far.part
     ]
     return _with_documents(case, documents, f"cause={evidence.type}")
 

@@ -121,7 +121,7 @@ def _candidates(case: Case, page: ParsedText, gold: Gold) -> list[tuple[int, int
     """Return the spans of a response that may be its answer, most likely first."""
     terms = take_apart(case.question, case.lang)
     found = _values(page, gold, terms)
-    if any(slot.names for slot in gold.slots):
+    if any(slot.names and slot.kind == "name" for slot in gold.slots):  # a date such as May 7 also has name patterns
         names = _names_zh(page.text, terms.folded) if case.lang == "zh" else _names_en(page.text, terms)
         proper = all(alias[:1].isupper() for slot in case.answer for alias in slot)
         found = [*found, *(names or ([] if proper or case.lang == "zh" else _plain_words(page.text, terms)))]

@@ -1,4 +1,4 @@
-"""Split a question with several parts into sub-questions, at commas or between the members of a list.
+"""Split a question with several parts into sub-questions, at commas and question marks or between members of a list.
 
 'Who won in 2022, and who won in 2023?' contains two questions. 'Who won in 2022 and 2023?' contains a list, and each
 sub-question is the question with one member of the list.
@@ -17,12 +17,24 @@ from ragbed.scoring.robust.alignment import BREAK
 from ragbed.scoring.robust.normalise import fold
 
 _MEMBER_EN = r"(?:[A-Z][\w'’.-]*(?: [A-Z][\w'’.-]*)*|\d{4})"
-_LIST_EN = re.compile(rf"(?<![\w'’-]){_MEMBER_EN}(?:, {_MEMBER_EN})*,? and {_MEMBER_EN}(?![\w-])")
-_LIST_ZH = re.compile(
-    r"\d{4}年?(?:[、,，]\d{4}年?)*(?:和|与|及|以及|、)\d{4}年?|[^\W\d_]{1,12}(?:、[^\W\d_]{1,12})*(?:和|与|及|以及)[^\W\d_]+"
+# A member with an article, e.g. 'the iPhone 13' or 'the 2022 World Cup'.
+_THE_EN = r"the (?:\d{4} )?[a-z]?[A-Z][\w'’.-]*(?: (?:[A-Z][\w'’.-]*|\d+))*"
+_LIST_EN = re.compile(
+    rf"(?<![\w'’-])(?:{_MEMBER_EN}(?:, {_MEMBER_EN})*,? and {_MEMBER_EN}|{_THE_EN}(?:, {_THE_EN})*,? and {_THE_EN})"
+    r"(?![\w-])"
 )
+_LIST_ZH = re.compile(
+    r"\d{4}年?(?:[、,，]\d{4}年?)*(?:和|与|及|以及|、)\d{4}年?"
+    r"|\d{4}年[^\W\d_]{1,12}(?:和|与|及|以及)\d{4}年[^\W\d_]+"
+    r"|[^\W\d_]{1,12}(?:、[^\W\d_]{1,12})*(?:和|与|及|以及)[^\W\d_]+"
+    r"|[A-Za-z][A-Za-z0-9 .-]{0,20}(?:和|与|及|以及)[A-Za-z][A-Za-z0-9 .-]*"
+)
+_COMPLETE_ZH = re.compile(r"\d{4}年?|[ -~]+")  # a list's last member that is not followed by other words
 _AND = {"en": re.compile(r",? and |, "), "zh": re.compile("和|与|以及|及|、|，|,")}
 _TAIL_ZH = re.compile("分别|各自|各|在|的|是|于|都|获|赢|由|为|是否|哪|谁|什么|多少")
+
+
+_FUNCTION_ZH = frozenset("的是在有了谁哪什么多少")  # characters that do not identify a part
 
 
 class SubQuestion(NamedTuple):
@@ -47,7 +59,7 @@ def split_question(question: str, lang: Lang, wanted: int) -> tuple[SubQuestion,
     if wanted < 2:
         return ()
     texts = _at_breaks(question, lang, wanted) or _at_list(question, lang, wanted)
-    words = [frozenset(token for token in tokens(fold(text, lang)) if token not in STOP) for text in texts]
+    words = [frozenset(tokens(fold(text, lang))) - STOP - _FUNCTION_ZH for text in texts]
     own = [one - frozenset().union(*words[:place], *words[place + 1 :]) for place, one in enumerate(words)]
     numbers = [frozenset(anchor for anchor in anchors if anchor[0].isdigit()) for anchors in own]
     anchors = numbers if all(numbers) else own
@@ -65,8 +77,8 @@ def _at_breaks(question: str, lang: Lang, wanted: int) -> list[str]:
 
 # Separators between complete questions; the first one that gives the right number of parts is used.
 _BREAKS = {
-    "en": [re.compile(BREAK["en"].pattern, re.IGNORECASE)],
-    "zh": [re.compile("[,，;；]\\s*(?:以及|和|还有)?"), re.compile("[,，;；]\\s*(?:以及|还有)")],
+    "en": [re.compile(rf"{BREAK['en'].pattern}|\? ", re.IGNORECASE)],
+    "zh": [re.compile("[,，;；?？]\\s*(?:以及|和|还有)?"), re.compile("[,，;；?？]\\s*(?:以及|还有)")],
 }
 
 
@@ -76,7 +88,7 @@ def _at_list(question: str, lang: Lang, wanted: int) -> list[str]:
         if len(members) != wanted:
             continue
         end = found.end()
-        if lang == "zh" and not members[-1][0].isdigit():
+        if lang == "zh" and not _COMPLETE_ZH.fullmatch(members[-1]):
             tail = _TAIL_ZH.search(members[-1])
             kept = tail.start() if tail else min(len(members[-1]), len(members[0]))
             end -= len(members[-1]) - kept

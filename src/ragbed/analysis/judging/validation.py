@@ -161,7 +161,7 @@ def _correct(cell: list[JudgedResult], labelled: list[_Labelled]) -> CorrectedRa
         _numbered(result.question for result in cell),
         [1.0 if label is None else label.probability * scale for label in known],
     )
-    return CorrectedRate(corrected, _check(cell, labelled))
+    return CorrectedRate(corrected._replace(labelled=len(labelled)), _check(cell, labelled))
 
 
 def _check(cell: list[JudgedResult], labelled: list[_Labelled]) -> float:

@@ -22,7 +22,8 @@ _SEPARATORS: dict[Lang, re.Pattern[str]] = {
     "en": re.compile(r"[;|]"),
     "zh": re.compile(r"[;；|、]|(?<!\d),|,(?!\d)"),
 }
-_ANY_SEPARATOR = re.compile(r"[,，;；、|/]")
+# Commas and slashes between digits are part of a number or a date.
+_ANY_SEPARATOR = re.compile(r"[，;；、|]|(?<!\d)[,/]|[,/](?!\d)")
 
 
 @rule(

@@ -32,9 +32,10 @@ def odd_characters(view: View) -> Iterator[Fault]:
             yield view.fault(index, odd)
     if odd := _odd(view.item.question):
         yield Fault(view.field("question"), odd)
-    for number, aliases in enumerate(view.item.answer):
-        if odd := _odd("".join(aliases)):
-            yield Fault(f"answer[{number}]", odd)
+    for name, answer in (("answer", view.item.answer), (view.field("fake"), view.item.fake or ())):
+        for number, aliases in enumerate(answer):
+            if odd := _odd("".join(aliases)):
+                yield Fault(f"{name}[{number}]", odd)
 
 
 @rule(

@@ -154,10 +154,15 @@ class CellBuilder:
         return interval if self.alpha is None else Interval(interval.value, math.nan, math.nan)
 
     def moved(self, first: Mask, second: Mask, values: Floats) -> tuple[Floats, Ints]:
-        """Return the differences for questions (or events) with both values, and how many questions each represents."""
-        moved = self.trials.per_cluster(second, values) - self.trials.per_cluster(first, values)
+        """Return the differences for questions (or events) with both values, and how many questions each represents.
+
+        For an event, only its questions with both values are used, because the other questions are not paired.
+        """
+        trials = self.trials
+        both = np.isfinite(trials.per_item(first, values) + trials.per_item(second, values))[trials.item]
+        moved = trials.per_cluster(second & both, values) - trials.per_cluster(first & both, values)
         paired = np.isfinite(moved)
-        return moved[paired], self.trials.cluster_counts[paired]
+        return moved[paired], trials.cluster_counts[paired]
 
     def resampled(
         self,
