@@ -11,8 +11,9 @@ import msgspec
 
 from ragbed.builder.build_context import Build
 from ragbed.builder.combinations import make_combinations, merge_pools
+from ragbed.builder.items import make_candidates
 from ragbed.builder.recipe import Recipe, RecipeCounts, RecipeModels, RecipeSource
-from ragbed.builder.records import Draft, LabelledPool, Probe, Verified
+from ragbed.builder.records import Combination, Draft, LabelledPool, Probe, Verified
 from ragbed.schema import Passage, Reject
 
 SOURCES = (RecipeSource(kind="folder", place="."),)
@@ -45,6 +46,23 @@ def test_where_no_pair_will_do_the_search_ends_and_says_so(tmp_path: Path) -> No
     assert Counter(one.outcome for one in found if isinstance(one, Reject)) == {"same-answer": 50, "tries": 1}
     assert len(found) == 51
     assert [(done, most) for _, done, most in seen] == [(number, 50) for number in range(51)]
+
+
+def test_a_model_knows_a_pair_only_if_it_knows_both_answers(tmp_path: Path) -> None:
+    recipe = Recipe(name="n", generator="m/x", sources=SOURCES, langs=("en",))
+    build = Build(tmp_path, recipe, date(2026, 11, 15), ask=lambda _: {})
+    drafts = [msgspec.structs.replace(draft(number), answer=((f"Ada {number}",),)) for number in range(2)]
+    build.file_of("x").parent.mkdir()
+    write(build, "questions", drafts)
+    known = (("m/a", "m/b"), ("m/b", "m/c"))
+    asked = ("m/a", "m/b", "m/c", "m/d")
+    write(build, "probes", [Probe(question=str(at), asked=asked, known_by=models) for at, models in enumerate(known)])
+    write(build, "answers", [Verified(question=one.id, supports=1, distracts=1, sources=1) for one in drafts])
+    write(build, "stances", [LabelledPool(question=one.id, passages=()) for one in drafts])
+    write(build, "combinations", [Combination(id="p", question="Who won both?", lang="en", parts=("0", "1"))])
+    for step in ("falsehoods", "rewrites"):
+        write(build, step, [])
+    assert [item.known_by for kind, item in make_candidates(build) if kind == "int"] == [("m/b",)]
 
 
 def test_passages_cut_to_one_pattern_do_not_stand_in_one_item() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -18,6 +18,7 @@ from ragbed.api.spec import RunSpec
 from ragbed.builder.build_context import Build, BuildServices
 from ragbed.builder.delivery import make_lock, read_lock, write_files, write_lock
 from ragbed.builder.funnel import compare_delivery
+from ragbed.builder.model_requests import Request
 from ragbed.builder.pipeline import STEPS, State, run_steps
 from ragbed.builder.recipe import read_recipe
 from ragbed.builder.web.addresses import AddressFilter
@@ -25,7 +26,7 @@ from ragbed.builder.web.limits import FetchLimits
 from ragbed.data import Dataset
 from ragbed.errors import RagbedError, UnknownName
 from ragbed.runs.engines.local import LocalEngine
-from ragbed.schema import Hit, Reject
+from ragbed.schema import Completion, Hit, Reject
 from ragbed.testbeds.prompts import Instructions
 from tests.builder.world_site import World, make_world, running_generator
 from tests.servers.faulty_site import Fault, FaultServer, cut_after, page, redirect, running_server, status
@@ -225,6 +226,22 @@ def test_a_page_that_was_down_is_fetched_again_but_one_that_is_gone_is_not(
     again = run(build).steps["pages"]
     assert (again.rejected["status"], again.made - pages.made) == (1, 1)
     assert again.stamp
+
+
+def test_items_whose_question_could_not_be_rephrased_are_checked_again(make_build: Make) -> None:
+    build = make_build()
+
+    def ask(request: Request) -> Mapping[str, Sequence[Completion]]:
+        if request.task != "rephrase":
+            return build.ask(request)
+        return {case.case: [Completion(outcome="error", error="overloaded")] for case in request.cases}
+
+    state = run(replace(build, ask=ask))
+    assert {(one.outcome, one.reason) for one in rejects(build, "checks")} == {
+        ("error", "the call to rephrase the question failed: overloaded")
+    }
+    assert (state.steps["checks"].made, state.steps["checks"].stamp) == (0, "")
+    assert run(build).steps["items"].made == 3
 
 
 def test_a_build_is_of_the_day_its_articles_were_read(make_build: Make) -> None:

@@ -144,7 +144,13 @@ def _integration(records: VerifiedQuestions, combination: Combination) -> Item:
         answer=tuple(part.answer[0] for part in parts),
         date=min((part.date for part in parts if part.date), default=None),
     )
-    return replace(_item(records, draft, passages), sub_questions=tuple(part.question for part in parts))
+    item = _item(records, draft, passages)
+    others = [records.probes[part.id].known_by for part in parts[1:]]
+    return replace(
+        item,
+        sub_questions=tuple(part.question for part in parts),
+        known_by=tuple(model for model in item.known_by if all(model in known for known in others)),
+    )
 
 
 def _counterfactual(records: VerifiedQuestions, falsehood: Falsehood, kind: str) -> Item:

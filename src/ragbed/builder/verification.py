@@ -60,33 +60,40 @@ def _ask_readers(build: Build, passed: Sequence[tuple[str, Item]]) -> Iterator[S
         return
     # The parts of an integration item were already verified separately.
     rephrasings = _rephrase(build, [item for _, item in passed if len(item.answer) == 1])
-    asked = [_candidate(kind, item, rephrasings.get(item.question, ())) for kind, item in passed]
+    asked = []
+    for kind, item in passed:
+        found = rephrasings.get(item.question, [])
+        if isinstance(found, list):
+            asked.append(_candidate(kind, item, found))
+        else:
+            yield reject(STEP, item.question, *found)
     cases = unique_cases(case for candidate in asked for case in (candidate.blind, *candidate.rephrased))
     responses = build.ask(Request(STEP, reader, cases)) if cases else {}
     for candidate in asked:
-        found = _judge(candidate, responses)
-        if isinstance(found, dict):
-            yield _scored(candidate.kind, candidate.item, found)
+        signals = _judge(candidate, responses)
+        if isinstance(signals, dict):
+            yield _scored(candidate.kind, candidate.item, signals)
         else:
-            yield reject(STEP, candidate.item.question, *found)
+            yield reject(STEP, candidate.item.question, *signals)
 
 
-def _rephrase(build: Build, items: Sequence[Item]) -> dict[str, list[str]]:
-    """Return the generator's rephrasings of each question, or none if the rules write the questions."""
+def _rephrase(build: Build, items: Sequence[Item]) -> dict[str, list[str] | Problem]:
+    """Return the generator's rephrasings of each question, or the problem if the call failed."""
     if build.recipe.generator == GENERATOR:
-        return {item.question: [] for item in items}
+        return {}
     items = [item for item in items if BLANK not in item.question]  # questions with a blank were written by the rules
     cases = [
         make_case("rephrase", item.lang, write_prompt(item.lang, "rephrase", {"QUERY": item.question}))
         for item in items
     ]
     blocks = ask_for_fields(build, "rephrase", unique_cases(cases)) if cases else {}
-    found = {}
+    found: dict[str, list[str] | Problem] = {}
     for item, case in zip(items, cases, strict=True):
         fields = blocks[case.case]
-        found[item.question] = [field["question"] for field in fields if "question" in field][:2] if isinstance(
-            fields, list
-        ) else []  # fmt: skip
+        if isinstance(fields, list):
+            found[item.question] = [field["question"] for field in fields if "question" in field][:2]
+        elif fields[0] == "error":
+            found[item.question] = "error", f"the call to rephrase the question failed: {fields[1]}"
     return found
 
 

@@ -55,6 +55,7 @@ GOOD = ReadJob(kind=HTML, body=html(f"{MENU}<article><h1>Bridge opens</h1>{ARTIC
 
 def make_docx(*paragraphs: str, core: str = "") -> bytes:
     word = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+    word += ' xmlns:m="http://schemas.openxmlformats.org/markup-compatibility/2006"'
     body = "".join(f"<w:p><w:r><w:t>{text}</w:t></w:r></w:p>" for text in paragraphs)
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -74,7 +75,7 @@ def make_bomb() -> bytes:
     return packed.getvalue()
 
 
-def make_pdf(text: str, title: str = "", password: str = "") -> bytes:
+def make_pdf(text: str, title: str = "", password: str = "", made: str = "D:20261103080000Z") -> bytes:
     writer = PdfWriter()
     page = writer.add_blank_page(400, 400)
     font = {"/Type": "/Font", "/Subtype": "/Type1", "/BaseFont": "/Helvetica"}
@@ -86,7 +87,7 @@ def make_pdf(text: str, title: str = "", password: str = "") -> bytes:
     stream.set_data(f"BT /F1 9 Tf 20 300 Td ({text}) Tj ET".encode())
     page[NameObject("/Contents")] = writer._add_object(stream)
     if title:
-        writer.add_metadata({"/Title": title, "/CreationDate": "D:20261103080000Z"})
+        writer.add_metadata({"/Title": title, "/CreationDate": made})
     if password:
         writer.encrypt(password)
     packed = io.BytesIO()
@@ -126,6 +127,46 @@ def test_every_kind_is_read_with_title_date_licence_and_language() -> None:
     assert mark.text.startswith("# Heading")
     assert (pdf.title, pdf.date, SENTENCES[0] in pdf.text) == ("Minutes", "2026-11-03", True)
     assert (docx.title, docx.date, docx.text.splitlines()) == ("Minutes", "2026-11-02", SENTENCES)
+
+
+def test_exponents_and_the_numbers_of_notes_do_not_become_digits_of_numbers() -> None:
+    marked = (
+        "<p>Built in 1932<sup><a href='#3'>3</a></sup>, it holds 10<sup>9</sup> litres on the 4<sup>th</sup> side.</p>"
+    )
+    power = "</w:t></w:r><w:r><w:rPr><w:vertAlign w:val='superscript'/></w:rPr><w:t>9</w:t></w:r><w:r><w:t>"
+    page, docx = read_all(
+        [
+            ReadJob(kind=HTML, body=html(f"<article>{ARTICLE}{marked}</article>")),
+            ReadJob(kind=DOCX, body=make_docx(f"It holds 10{power} litres.")),
+        ]
+    )
+    assert "Built in 1932³, it holds 10⁹ litres on the 4th side." in page.text
+    assert docx.text == "It holds 10⁹ litres."
+
+
+def test_the_first_line_of_a_text_is_its_title_unless_it_is_a_paragraph() -> None:
+    firsts = [
+        "Will the bridge open?",
+        "The bridge was opened in 1932. It is long.",
+        "石桥于1932年通车（见图）。",
+        "a " * 150,
+    ]
+    found = read_all([ReadJob(kind=TEXT, body=f"{first}\n{SENTENCES[0]}".encode()) for first in firsts])
+    assert [one.title for one in found] == ["Will the bridge open?", "", "", ""]
+
+
+def test_a_pdf_whose_date_is_malformed_is_read_without_the_date() -> None:
+    (pdf,) = read_all([ReadJob(kind=PDF, body=make_pdf(SENTENCES[0], "Minutes", made="Tue Nov 3 2026"))])
+    assert (pdf.outcome, pdf.title, pdf.date) == ("ok", "Minutes", None)
+
+
+def test_hyphens_and_text_boxes_in_a_word_document_are_read_once() -> None:
+    box = "<w:txbxContent><w:p><w:r><w:t>Opened in 1932.</w:t></w:r></w:p></w:txbxContent>"
+    boxes = f"<m:AlternateContent><m:Choice>{box}</m:Choice><m:Fallback>{box}</m:Fallback></m:AlternateContent>"
+    years = f"Closed 1939</w:t><w:noBreakHyphen/>{boxes}<w:t>1945."
+    core = CORE.replace(ABOUT, f"<!-- made by a tool -->{ABOUT}")
+    (docx,) = read_all([ReadJob(kind=DOCX, body=make_docx(years, core=core))])
+    assert (docx.title, docx.text.splitlines()) == ("Minutes", ["Closed 1939-1945.", "Opened in 1932."])
 
 
 def test_a_page_without_the_tags_that_may_be_left_out_is_read() -> None:

@@ -22,6 +22,13 @@ SITEMAP = b"""<?xml version="1.0"?><urlset xmlns="http://www.sitemaps.org/schema
 <url><loc> http://a.test/1 </loc><lastmod>2026-11-04</lastmod><news:news><news:title>Bridge</news:title>
 <news:publication_date>2026-11-03T08:00:00Z</news:publication_date></news:news></url>
 <url><loc>http://a.test/2</loc></url></urlset>"""
+PICTURED = b"""<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" xmlns:i="http://a.test/image"
+ xmlns:n="http://a.test/news" xmlns:v="http://a.test/video"><url><loc>http://a.test/1</loc>
+<n:news><n:title>Bridge</n:title><n:publication_date>2026-11-03</n:publication_date></n:news>
+<i:image><i:loc>http://a.test/1.jpg</i:loc><i:title>Photo</i:title></i:image>
+<v:video><v:publication_date>2020-01-01</v:publication_date></v:video></url></urlset>"""
+TITLES = b"""<rss version="2.0"><channel><item><title><![CDATA[Mayor&#8217;s <i>plan</i> &amp; ours]]></title>
+<link>http://a.test/1</link></item><item><title>A &lt; B</title><link>http://a.test/2</link></item></channel></rss>"""
 INDEX = b"""<sitemapindex xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
 <sitemap><loc>http://a.test/one.xml.gz</loc></sitemap></sitemapindex>"""
 LISTED = "# mine\n\nhttp://a.test/1\n  http://a.test/2  comment\n".encode("utf-8-sig")
@@ -39,6 +46,11 @@ GOOD = {
     "a sitemap": (
         SITEMAP,
         [Link(url="http://a.test/1", title="Bridge", date="2026-11-03"), Link(url="http://a.test/2")],
+    ),
+    "a sitemap with pictures and videos": (PICTURED, [Link(url="http://a.test/1", title="Bridge", date="2026-11-03")]),
+    "titles in HTML and in plain text": (
+        TITLES,
+        [Link(url="http://a.test/1", title="Mayor’s plan & ours"), Link(url="http://a.test/2", title="A < B")],
     ),
     "a packed sitemap of sitemaps": (gzip.compress(INDEX), [Link(url="http://a.test/one.xml.gz", is_list=True)]),
     "lines": (LISTED, [Link(url="http://a.test/1"), Link(url="http://a.test/2")]),

@@ -35,7 +35,6 @@ FORBIDDEN = {
     "rules moved": ([redirect("/moved"), rules("User-agent: *\nDisallow: /\n")], "disallows this URL"),
     "the server fails": ([status(503)], "cannot be read: the server returned HTTP 503"),
     "too many questions": ([status(429)], "cannot be read: the server returned HTTP 429"),
-    "cut": ([reset_after(0)], "cannot be read: the connection was interrupted"),
     "a pause of an hour": (
         [rules("User-agent: *\nCrawl-delay: 3600\n")],
         "requires a crawl delay of 3600 s, which is too long",
@@ -62,6 +61,15 @@ def test_what_is_not_allowed_is_not_asked_for(
     (found,) = fetch(tmp_path, prepare(server, script))
     assert found.outcome == "robots"
     assert reason in found.reason
+    assert "news/today" not in [name for name, _ in server.asked]
+
+
+def test_pages_are_tried_again_in_the_next_build_if_the_rules_could_not_be_read(
+    server: FaultServer, tmp_path: Path
+) -> None:
+    (found,) = fetch(tmp_path, prepare(server, [reset_after(0)]))
+    assert found.outcome == "cut"
+    assert "robots.txt file of 127.0.0.1 cannot be read: the connection was interrupted" in found.reason
     assert "news/today" not in [name for name, _ in server.asked]
 
 

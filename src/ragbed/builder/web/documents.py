@@ -12,6 +12,7 @@ import io
 import re
 import zipfile
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -24,16 +25,25 @@ if TYPE_CHECKING:
 
 _HEAD = 2_000  # number of leading characters in which to search for `<html`, which may follow comments
 _UNREADABLE = 0.02  # maximum share of invalid characters
+_TITLE_CHARS = 200  # maximum length of a title
+_FULL_STOP = re.compile(r"[.。][\"”’')）]*$")
 _ISO_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _FRONT_MATTER = re.compile(r"\A---\n(.*?)\n---\n", re.DOTALL)
+
+_EXPONENT = re.compile(r"\s*[-+−]?[0-9]+\s*")
+_SUPERSCRIPTS = str.maketrans("0123456789+-−", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻")
 
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 # XML elements that make up the text of a Word paragraph, and functions that return their text.
 _WORD_TEXT: dict[str, Callable[[Any], str]] = {
-    f"{_WORD}t": lambda node: node.text or "",
+    f"{_WORD}t": lambda node: _raise(node.text or "") if _is_raised(node) else node.text or "",
     f"{_WORD}tab": lambda _: "\t",
     f"{_WORD}br": lambda _: "\n",
+    f"{_WORD}cr": lambda _: "\n",
+    f"{_WORD}noBreakHyphen": lambda _: "-",
 }
+# Word stores a text box twice; old versions read the copy in this element.
+_FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
 _TITLES = ("//meta[@property='og:title']/@content", "//article//h1", "//h1", "//title")
 _LICENCES = ("//*[self::a or self::link][contains(concat(' ', @rel, ' '), ' license ')]/@href",)
 
@@ -67,6 +77,11 @@ def _read_html(job: ReadJob) -> ExtractedText:
     page = _decode(job)
     # The standard allows pages without `<html>`, but trafilatura rejects them.
     tree = load_html(page if "<html" in page[:_HEAD].lower() else f"<html>{page}")
+    for node in () if tree is None else list(tree.iter("sup")):
+        raised = _raise(node.text_content())
+        if raised != node.text_content():
+            node[:] = []
+            node.text = raised
     # The title, date and licence are extracted below, because trafilatura's metadata search takes longer than
     # extracting the text.
     found: Any = None if tree is None else bare_extraction(tree, include_comments=False)
@@ -75,6 +90,11 @@ def _read_html(job: ReadJob) -> ExtractedText:
     return ExtractedText(
         text=found.text, title=_first(tree, _TITLES), date=_date_of(tree, job.url), licence=_first(tree, _LICENCES)
     )
+
+
+def _raise(text: str) -> str:
+    """Write an exponent or the number of a note in superscript digits, so that it is not read as part of a number."""
+    return text.translate(_SUPERSCRIPTS) if _EXPONENT.fullmatch(text) else text
 
 
 def _first(tree: HtmlElement, places: Sequence[str]) -> str:
@@ -91,9 +111,11 @@ def _date_of(tree: HtmlElement, url: str) -> str | None:
 
 
 def _read_plain(job: ReadJob) -> ExtractedText:
+    """Read a text file; take the title from the first line, unless it is a paragraph of the text."""
     text = _decode(job)
     first = next((line.strip() for line in text.splitlines() if line.strip()), "")
-    return ExtractedText(text=text, title=first[:200])
+    is_title = len(first) <= _TITLE_CHARS and not _FULL_STOP.search(first)
+    return ExtractedText(text=text, title=first if is_title else "")
 
 
 def _read_markdown(job: ReadJob) -> ExtractedText:
@@ -105,7 +127,7 @@ def _read_markdown(job: ReadJob) -> ExtractedText:
     heading = re.search(r"^#+\s+(.+)$", body, re.MULTILINE)
     title = _unquoted(fields.get("title", heading[1] if heading else ""))
     licence = _unquoted(fields.get("licence") or fields.get("license", ""))
-    return ExtractedText(text=body, title=title[:200], date=_day(fields.get("date")), licence=licence)
+    return ExtractedText(text=body, title=title[:_TITLE_CHARS], date=_day(fields.get("date")), licence=licence)
 
 
 def _unquoted(value: str) -> str:
@@ -123,11 +145,18 @@ def _read_pdf(job: ReadJob) -> ExtractedText:
     if reader.is_encrypted and not reader.decrypt(""):
         raise Unreadable("encrypted", "the document is password-protected")
     text = "\n\n".join(page.extract_text() for page in reader.pages)
-    about = reader.metadata
-    made = about.creation_date if about else None
+    about, made = reader.metadata, None
+    with suppress(ValueError):  # some programs write dates in other formats
+        made = about.creation_date if about else None
     return ExtractedText(
         text=text, title=(about.title if about else None) or "", date=made.date().isoformat() if made else None
     )
+
+
+def _is_raised(node: Any) -> bool:  # noqa: ANN401 - lxml has no types
+    """Check whether a text in a Word document is superscript."""
+    align = node.getparent().find(f"{_WORD}rPr/{_WORD}vertAlign")
+    return align is not None and align.get(f"{_WORD}val") == "superscript"
 
 
 def _read_docx(job: ReadJob) -> ExtractedText:
@@ -137,9 +166,14 @@ def _read_docx(job: ReadJob) -> ExtractedText:
     with zipfile.ZipFile(io.BytesIO(job.body)) as archive:
         tree = etree.fromstring(archive.read("word/document.xml"), strict)
         core = archive.read("docProps/core.xml") if "docProps/core.xml" in archive.namelist() else b"<none/>"
-    about = {etree.QName(node).localname: node.text or "" for node in etree.fromstring(core, strict)}
-    lines = ("".join(_WORD_TEXT[node.tag](node) for node in line.iter(*_WORD_TEXT)) for line in tree.iter(f"{_WORD}p"))
-    return ExtractedText(text="\n".join(lines), title=about.get("title", ""), date=_day(about.get("created")))
+    about = {etree.QName(node).localname: node.text or "" for node in etree.fromstring(core, strict).iter("{*}*")}
+    etree.strip_elements(tree, _FALLBACK, with_tail=False)
+    lines: dict[Any, str] = dict.fromkeys(tree.iter(f"{_WORD}p"), "")
+    for node in tree.iter(*_WORD_TEXT):
+        # A paragraph may contain a text box with paragraphs of its own; text belongs to the innermost paragraph.
+        if (line := next(node.iterancestors(f"{_WORD}p"), None)) is not None:
+            lines[line] += _WORD_TEXT[node.tag](node)
+    return ExtractedText(text="\n".join(lines.values()), title=about.get("title", ""), date=_day(about.get("created")))
 
 
 READERS: dict[str, Callable[[ReadJob], ExtractedText]] = {

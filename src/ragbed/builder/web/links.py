@@ -9,6 +9,7 @@ import re
 import time
 import zlib
 from collections.abc import Iterator
+from typing import Any
 from urllib.parse import urljoin
 
 from msgspec import Struct
@@ -60,7 +61,9 @@ def _read_sitemap(body: bytes, url: str) -> Iterator[Link]:
     for entry in [] if tree is None else tree:
         if not isinstance(entry.tag, str):  # skip comments
             continue
-        fields = {etree.QName(node).localname: (node.text or "").strip() for node in entry.iter("{*}*")}
+        # Images and videos in an entry have URLs, titles and dates of their own, which are not those of the page.
+        nodes = (*entry.iterfind("{*}news/*"), *entry.iterfind("*"))
+        fields = {etree.QName(node).localname: (node.text or "").strip() for node in nodes}
         # `lastmod` is not used, because it is the date of the last change, not of publication.
         day = _DAY.search(fields.get("publication_date", ""))
         yield Link(
@@ -81,10 +84,19 @@ def _read_feed(body: bytes, url: str) -> Iterator[Link]:
         when = dict.get(entry, "published_parsed") or dict.get(entry, "updated_parsed")
         yield Link(
             url=urljoin(url, entry["link"]) if entry.get("link") else "",
-            title=entry.get("title", ""),
+            title=_title_of(entry),
             date=time.strftime("%Y-%m-%d", when) if when else None,
             licence=entry.get("rights", "") or licence,
         )
+
+
+def _title_of(entry: Any) -> str:  # noqa: ANN401 - feedparser has no types
+    """Return the title of a feed's entry as plain text; it may be HTML."""
+    from lxml import html
+
+    title: str = entry.get("title", "")
+    is_html = bool(title) and entry["title_detail"]["type"] in ("text/html", "application/xhtml+xml")
+    return str(html.fragment_fromstring(title, create_parent="p").text_content()) if is_html else title
 
 
 def _read_lines(text: str) -> Iterator[Link]:

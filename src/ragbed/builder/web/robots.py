@@ -2,7 +2,7 @@
 
 If a host responds with 4xx, it has no rules. A host that fails (5xx, timeout, invalid response) may have rules and is
 skipped for a while. Unlike in the RFC, 429 counts as a failure, because it does not mean that there are no rules. If
-the host cannot be reached at all, its pages get the outcome of that failure.
+the host cannot be reached at all or does not respond, its pages get the outcome of that failure.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ _MAX_RULES = 50_000
 # of a second. With 100 kB of rules and a URL of 200 characters, the product is a tenth of the limit.
 _MAX_COMPARED = 200_000_000
 _UNREACHED = frozenset({"address", "private", "dns", "connect", "tls"})
+_PASSING = frozenset({"timeout", "cut", "protocol"})  # failures after which the next build requests the pages again
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,8 @@ class Robots:
         if rules.problem is not None:
             if rules.problem.outcome in _UNREACHED:
                 raise FetchFailed(rules.problem.outcome, rules.problem.reason)
-            raise FetchFailed("robots", f"the robots.txt file of {url.host} cannot be read: {rules.problem.reason}")
+            outcome = rules.problem.outcome if rules.problem.outcome in _PASSING else "robots"
+            raise FetchFailed(outcome, f"the robots.txt file of {url.host} cannot be read: {rules.problem.reason}")
         if rules.parser is None:
             return 0.0
         if rules.wild_chars * len(str(url)) > _MAX_COMPARED:
