@@ -192,6 +192,39 @@ def test_a_model_that_raises_or_gives_something_else_has_errors_and_no_wrong_num
 
 
 @pytest.mark.parametrize(
+    ("method", "error"),
+    [
+        (
+            "async def complete(self, case, repeat=0): return Completion(outcome='fine', reply='Paris')",
+            "protocol: complete() returned an invalid Completion: Invalid enum value 'fine' - at `$.outcome`",
+        ),
+        (
+            "async def complete(self, case, repeat=0): return Completion(outcome='ok', reply=7)",
+            "protocol: complete() returned an invalid Completion: Expected `str | null`, got `int` - at `$.reply`",
+        ),
+        ("async def complete_request(self, request, case): raise LookupError('lost')", "server: LookupError: lost"),
+    ],
+)
+def test_an_invalid_outcome_is_an_error_of_its_case_and_does_not_damage_the_run(
+    method: str, error: str, site: Path, tmp_path: Path
+) -> None:
+    code = f"{_MODEL}\nclass Loose(Model):\n    name = 'loose/x'\n    {method}\ndef part(wish): return Loose()"
+    _write_package(site, "loose", "models", "loose", f"loose_{len(method)}", code)
+    words = ("-d", DATA, "--testbeds", "noise", "--noise", "0", "--limit", "2", "--no-cache")
+    assert type_command("run", "-m", "loose/x", *words, "--out", str(tmp_path / "run")).code == 3
+    lines = type_command("export", str(tmp_path / "run"), "--to", "jsonl", "-o", "-").out.splitlines()
+    assert [json.loads(line)["error"] for line in lines] == [error, error]
+
+
+def test_a_model_without_concurrency_is_refused(site: Path, tmp_path: Path) -> None:
+    code = f"{_MODEL}\nclass Idle(Model):\n    name, concurrency = 'idle/x', 0\ndef part(wish): return Idle()"
+    _write_package(site, "idle", "models", "idle", "idle", code)
+    done = type_command("run", "-m", "idle/x", "-d", DATA, "--limit", "1", "--out", str(tmp_path / "run"))
+    assert done.code == 1
+    assert "returned a model with the concurrency 0, but it must be an integer of at least 1." in done.err
+
+
+@pytest.mark.parametrize(
     ("spoilt", "said"),
     [
         ("def request(self, case): raise LookupError('lost')", f"request() on {DATA}/"),

@@ -100,7 +100,8 @@ def to_terms(text: str) -> list[str]:
 
 
 def storable(text: str) -> str:
-    """Replace each lone surrogate in a text with U+FFFD, so that the text can be stored."""
+    """Return a text as a plain string that can be stored: each lone surrogate is replaced with U+FFFD."""
+    text = str.__str__(text)  # an instance of a subclass of `str` cannot be encoded
     return text if text.isascii() else _compiled(_SURROGATE).sub("\N{REPLACEMENT CHARACTER}", text)
 
 

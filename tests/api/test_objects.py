@@ -93,9 +93,13 @@ def test_async_functions_objects_partials_and_lambdas_are_models(tmp_path: Path)
     def formatted(style: str, prompt: str) -> str:
         return style
 
+    class Text(str):
+        pass
+
     models = {"client": Client(), "partial": functools.partial(formatted, "Paris"), "anonymous": lambda _: later("")}
+    models["text"] = lambda _: Text("Paris")
     run = _evaluate(models, tmp_path)
-    assert run.outcomes == {"ok": 15}
+    assert run.outcomes == {"ok": 20}
     assert {row["model"] for row in run.table("noise")} == set(models)
 
 

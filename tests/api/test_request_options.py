@@ -53,6 +53,7 @@ def test_wrong_options_are_refused_before_anything_is_sent(name: str, monkeypatc
     ("model", "options", "reason"),
     [
         ("scripted/oracle", {"thinking": "off"}, "`thinking` has no effect on scripted/oracle"),
+        ("bundled/smollm2", {"thinking": "budget=9"}, "thinking=budget=N has no effect on bundled/smollm2"),
         ("baseline/lexical", {"header": "X-A: 1"}, "`header` has no effect"),
         ("openai-api/t/m", {"thinking": "off"}, "thinking=off has no known equivalent"),
         ("openai/gpt-5", {"thinking": "budget=9"}, "thinking=budget=N has no known equivalent"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import socket
+import sys
 import tomllib
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
@@ -53,8 +54,29 @@ def test_a_local_server_with_https_has_the_port_of_https(monkeypatch: pytest.Mon
     assert models(VLLM_BASE_URL="http://127.0.0.1/v1")["vllm"]["found"] == "no server at 127.0.0.1:80"
 
 
+@pytest.mark.parametrize("url", ["localhost:8000", "http://", "http://[::1"])
+def test_a_local_server_without_a_valid_url_is_named(url: str) -> None:
+    assert models(VLLM_BASE_URL=url)["vllm"] == {
+        "works": False, "found": "VLLM_BASE_URL is not a valid URL", "fix": "export VLLM_BASE_URL=http://localhost:8000/v1",
+    }  # fmt: skip
+
+
+def test_a_broken_torch_is_reported_and_the_other_checks_continue(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "torch.py").write_text("raise OSError('libcudart.so.12: cannot open shared object file')")
+    (tmp_path / "transformers.py").touch()
+    monkeypatch.syspath_prepend(str(tmp_path))
+    for name in ("torch", "transformers"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    told = models()
+    assert told["hf"]["found"] == "torch does not work: libcudart.so.12: cannot open shared object file"
+    assert told["scripted"]["works"]
+
+
 def test_a_server_whose_variable_is_empty_is_not_configured() -> None:
     assert models(LAB_BASE_URL=" ")["openai-api"]["found"] == "no <NAME>_BASE_URL is set"
+    assert models(OPENAI_BASE_URL=" ", OPENAI_API_KEY="")["openai"]["found"] == "OPENAI_API_KEY is not set"
 
 
 def test_own_servers_are_named_by_their_variables() -> None:

@@ -60,6 +60,13 @@ def traced(function):
 def wrapped(prompt):
     return prompt
 
+@functools.cache
+def template():
+    return "Use the documents."
+
+def using_cached(prompt):
+    return template() + prompt
+
 def ping(prompt):
     return pong(prompt)
 
@@ -75,6 +82,7 @@ _TAKEN: dict[str, Callable[[dict[str, Any]], Any]] = {
     "wrapped": lambda names: names["wrapped"],
     "partial": lambda names: functools.partial(names["helper"], limit=3),
     "recursive": lambda names: names["ping"],
+    "using cached": lambda names: names["using_cached"],
 }
 
 
@@ -108,6 +116,7 @@ def test_the_same_code_has_the_same_identity_on_other_lines(kind: str) -> None:
         ("wrapped", "return function(prompt)", "return function(prompt * 2)"),
         ("partial", "text[:limit]", "text[1:limit]"),
         ("recursive", "return ping(prompt)", "return ping(prompt + 'x')"),
+        ("using cached", "Use the documents.", "Use only the documents."),
     ],
 )
 def test_an_edit_changes_the_identity(kind: str, old: str, new: str) -> None:

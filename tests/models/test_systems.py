@@ -39,6 +39,12 @@ class Agent:
 
 agent = Agent()
 
+class Text(str):
+    pass
+
+def text_of_a_library(question, documents, lang):
+    return {"answer": Text("a text")}
+
 async def blocks(question, documents, lang):
     time.sleep(600)
 
@@ -118,6 +124,11 @@ def test_a_function_gets_question_documents_and_language() -> None:
     assert done.reply == f"{case.lang}: {case.question} {len(case.documents)}"
     assert _call("waits").reply == "later"
     assert _call("agent").reply == "from an object"
+
+
+@pytest.mark.usefixtures("here")
+def test_an_answer_of_a_subclass_of_str_is_stored_as_text() -> None:
+    assert type(_call("text_of_a_library").reply) is str
 
 
 @pytest.mark.usefixtures("here")

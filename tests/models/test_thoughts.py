@@ -125,6 +125,13 @@ def test_an_opening_tag_at_the_end_is_an_incomplete_response(tag: str) -> None:
         "  \n",
         "",
         "I think </b> it is Paris.",
+        "The tag `</think>` ends a thought. It is Paris.",
+        'The tag "</think>" ends a thought. It is Paris.',
+        "“</think>”是结束标签。答案是巴黎。",
+        "标签「</思考>」表示结束。答案是巴黎。",
+        "For example:\n```\n<think>\nHm\n</think>\n```\nIt is Paris.",
+        "<think />Paris",
+        "<no_think>Paris",
     ],
 )
 def test_an_answer_without_a_thought_is_unchanged(answer: str) -> None:
@@ -144,6 +151,31 @@ def test_a_thought_inside_a_thought_belongs_to_it() -> None:
     assert split_response("<think>a <think>b</think> c</think>Paris") == ("a <think>b</think> c", "Paris", True)
 
 
+@pytest.mark.parametrize(
+    ("thought", "answer"),
+    [
+        ("I must not write `</think>` yet.", "Paris"),
+        ('Document 2 says "Paris"', '"Paris" is the answer.'),
+        ("文档说“巴黎”", "“巴黎”是答案。"),
+        ("Hm", "Write:\n```\n<think>\nHm\n</think>\n```"),
+        ("Hm", "Write `</think>` after it."),
+    ],
+)
+def test_a_quoted_tag_does_not_end_or_start_a_thought(thought: str, answer: str) -> None:
+    assert split_response(f"<think>{thought}</think>{answer}") == (thought, answer, True)
+    assert split_response(f"{thought}</think>{answer}") == (thought, answer, True)
+
+
+@pytest.mark.parametrize("token", ["<|end|>", "<|return|>", "<|call|>"])
+def test_a_token_in_a_message_of_the_harmony_format_does_not_end_it(token: str) -> None:
+    answer = f"The token {token} ends a message, and Paris is in France."
+    assert split_response(_HARMONY.format("Hm", answer)) == ("Hm", answer, True)
+
+
+def test_text_after_an_answer_tag_stays_in_the_answer() -> None:
+    assert split_response("<think>Hm</think><answer>Paris</answer>\nSource: 2") == ("Hm", "Paris\nSource: 2", True)
+
+
 def test_a_preface_before_a_thought_stays_in_the_answer() -> None:
     assert split_response("Sure.\n<think>\nHm\n</think>\nParis") == ("Hm", "Sure.\n\nParis", True)
 
@@ -153,7 +185,7 @@ _PIECES = st.sampled_from(
      " ", "<answer>", "</answer>", "assistantfinal", "巴黎", "Paris", "<思考>", "</思考>", "◁think▷",
      "Here is my thought process:", "Here is my response:",
      "<|begin_of_thought|>", "<|end_of_thought|>", "<unused94>", "<unused95>",
-     "[Analysis]", "\n[Answer]", "【推理过程】", "\n【答案】"]
+     "[Analysis]", "\n[Answer]", "【推理过程】", "\n【答案】", "`", '"', "\n```\n", "<|return|>"]
 )  # fmt: skip
 
 
@@ -168,7 +200,16 @@ def test_a_split_never_loses_or_invents_a_character(text: str, has_ended: bool) 
 
 
 @pytest.mark.parametrize(
-    "piece", [" ", "<think></think>", "\n<think>", "a <think> </think>", "<|channel|>x<|message|>"]
+    "piece",
+    [
+        " ",
+        "<think></think>",
+        "\n<think>",
+        "a <think> </think>",
+        "<|channel|>x<|message|>",
+        '"</think>"',
+        "\n```\n<think>",
+    ],
 )
 def test_a_response_without_an_end_takes_seconds_at_most(piece: str) -> None:
     started = time.process_time()

@@ -107,7 +107,7 @@ class _FunctionModel:
     def _read(self, value: object, case: Case) -> Completion:  # noqa: ARG002 - subclasses use the case
         if not isinstance(value, str):
             raise TypeError(f"expected a string, but the function returned {brief(value)}")
-        return Completion(outcome="ok", reply=value, finish="stop")
+        return Completion(outcome="ok", reply=storable(value), finish="stop")
 
     def request(self, case: Case) -> bytes:
         """Return the prompt, which identifies the request."""

@@ -18,7 +18,7 @@ from ragbed.api.data_objects import read_data
 from ragbed.api.layout import read_confidence, read_layout, read_strategies
 from ragbed.api.objects import ModelSource, read_models
 from ragbed.api.request_options import AUTO, NONE, read_extra_body, with_limit
-from ragbed.api.searching import check_search_models, open_search_corpora, own_corpora, read_search
+from ragbed.api.searching import check_search_models, open_search_corpora, read_search
 from ragbed.environment import cache_file
 from ragbed.errors import UnknownName, UsageError
 from ragbed.models.base import Batching, Sampling
@@ -94,7 +94,7 @@ def plan_run(spec: RunSpec, message: Callable[[str], None] = _LOGGER.warning) ->
     rule = _open_rule(conditions, spec.repeats, len(sources), stored)
     engine = open_engine(spec, message)
     try:
-        models = _open_models(sources, spec, sampling, engine, {**corpora, **own_corpora(spec, searched)})
+        models = _open_models(sources, spec, sampling, engine, {**corpora, **searched})
         reading = any(testbed.name not in WITHOUT_DOCUMENTS for testbed in testbeds)
         check_models(models, searching=bool(corpora), reading=reading, prompted=bool(strategies))
         _check_batch(spec, models)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from typing import TYPE_CHECKING
@@ -103,10 +103,3 @@ def generated_sentences(lang: Lang) -> Sequence[str]:
     texts = (passage.text for item in make_items(spec, "base", 0, _ITEMS) for passage in item.passages)
     found = (text[start:end].strip() for text in texts for start, end in split_sentences(text))
     return list(dict.fromkeys(filter(None, found)))
-
-
-def own_corpora(
-    spec: RunSpec, corpora: Mapping[tuple[str, str], SearchCorpus]
-) -> Mapping[tuple[str, str], SearchCorpus]:
-    """Return the corpora if systems run in this process, or an empty mapping if they run on a cluster."""
-    return corpora if spec.engine == "local" else {}

@@ -151,7 +151,7 @@ def _open_compatible(config: ModelConfig, provider: CompatibleProvider, name: st
     from ragbed.models.providers.dialects import find_urls
     from ragbed.models.providers.openai import OpenAIModel
 
-    is_custom = bool(config.environ.get(provider.base))
+    is_custom = bool(config.environ.get(provider.base, "").strip())
     variable = next((key for key in provider.key if config.environ.get(key, "").strip()), provider.key[0])
     key = config.key(variable, needed=provider.needs_key and (not is_custom or not provider.url))
     service = config.service(name, remote, find_urls(provider, config.environ), key, variable)
@@ -331,6 +331,11 @@ def _check_options(provider: str, config: ModelConfig) -> None:
     for name, option in _OPTIONS.items():
         if getattr(config.sampling, name) is not None and name not in supported:
             raise UsageError(f"{option} has no effect on {provider}/{config.model}. Remove this option.")
+    thinking = config.sampling.thinking
+    if provider in ("llamacpp", "bundled") and not isinstance(thinking, bool | None):
+        raise UsageError(
+            f"thinking=budget=N has no effect on {provider}/{config.model}. Use thinking=on or thinking=off."
+        )
     if config.context_length is not None and _SUPPORTED.get(provider) == ():
         raise UsageError(f"`context_length` has no effect on {provider}/{config.model}. Remove this option.")
     if config.headers and provider in _SUPPORTED and provider != "http":

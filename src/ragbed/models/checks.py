@@ -60,7 +60,7 @@ def _compatible(name: str, environ: Environ) -> BackendCheck:
     except UsageError as problem:
         variable = str(problem).partition(" ")[0]
         return BackendCheck(False, f"{variable} is not set", f"export {variable}=…")
-    is_custom = bool(provider.url and environ.get(provider.base))
+    is_custom = bool(provider.url and environ.get(provider.base, "").strip())
     found = next((key for key in provider.key if environ.get(key, "").strip()), "")
     if is_custom or found:
         return BackendCheck(True, f"{provider.base if is_custom else found} is set")
@@ -82,8 +82,11 @@ def _local_server(variable: str, default: str, command: str, environ: Environ) -
     """Check that a server accepts connections, without sending a request."""
     try:
         url = urlsplit((environ.get(variable) or default).split(",")[0].strip())
-        host, port = url.hostname or "localhost", url.port or (443 if url.scheme == "https" else 80)
+        port = url.port or (443 if url.scheme == "https" else 80)
+        host = url.hostname if url.scheme in ("http", "https") else None
     except ValueError:
+        host, port = None, 0
+    if host is None:
         return BackendCheck(False, f"{variable} is not a valid URL", f"export {variable}={default}")
     try:
         socket.create_connection((host, port), _CONNECT_S).close()
@@ -101,9 +104,13 @@ def _hf(environ: Environ) -> BackendCheck:
     check = _packages(("torch", "transformers"), "pip install 'ragbed[hf]'", environ)
     if not check.works:
         return check
-    import torch  # noqa: PLC0415  # takes seconds
+    try:
+        import torch  # noqa: PLC0415  # takes seconds
 
-    device = torch.cuda.get_device_name() if torch.cuda.is_available() else "no GPU found, using the CPU"
+        device = torch.cuda.get_device_name() if torch.cuda.is_available() else "no GPU found, using the CPU"
+    except (ImportError, OSError, RuntimeError) as error:  # e.g. a missing library or a mismatched driver
+        problem = " ".join(str(error).split())
+        return BackendCheck(False, f"torch does not work: {problem}", "pip install --force-reinstall torch")
     return BackendCheck(True, f"{check.found}; {device}")
 
 

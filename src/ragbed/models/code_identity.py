@@ -9,8 +9,10 @@ import sys
 from collections.abc import Callable, Iterator
 from hashlib import sha256
 from types import CodeType, FunctionType
+from typing import Any
 
 _VALUES = (str, bytes, int, float, complex, type(None), type(...))
+_CACHED = type(functools.cache(lambda: None))
 _DIGITS = 12
 
 
@@ -93,7 +95,7 @@ def _describe_function(function: FunctionType, seen: set[int]) -> Iterator[str]:
     yield from _describe(function.__defaults__, seen)
     yield from _describe(tuple(sorted((function.__kwdefaults__ or {}).items())), seen)
     names, changed = _global_names(code)
-    neighbours = [value for value in function.__globals__.values() if _is_neighbour(value, function)]
+    neighbours = [_uncached(value) for value in function.__globals__.values() if _is_neighbour(value, function)]
     changed |= {name for neighbour in neighbours for name in _global_names(neighbour.__code__)[1]}
     for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
         if name not in changed:
@@ -128,7 +130,13 @@ def _global_names(code: CodeType) -> tuple[set[str], set[str]]:
 
 
 def _is_neighbour(value: object, function: FunctionType) -> bool:
+    value = _uncached(value)
     return isinstance(value, FunctionType) and value.__module__ == function.__module__
+
+
+def _uncached(value: Any) -> Any:  # noqa: ANN401 - a global may be anything
+    """Return the original function if a value is a function with the decorator cache or lru_cache."""
+    return value.__wrapped__ if isinstance(value, _CACHED) else value
 
 
 def _content(cell: object) -> object:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
+import msgspec
+
 from ragbed.errors import PluginFailed, RagbedError
-from ragbed.models.base import MODEL_ATTRIBUTES, Model
+from ragbed.models.base import MODEL_ATTRIBUTES, Model, Posting, WorkerLost
 from ragbed.models.failures import Failure, failed
 from ragbed.schema import Case, Completion
+from ragbed.text import storable
 
 if TYPE_CHECKING:
     from ragbed.models import ModelConfig
@@ -30,17 +33,6 @@ def open_contained(open_provider: Callable[[ModelConfig], Model], config: ModelC
     _check(model, provider)
     inner_complete, inner_request, inner_identity = model.complete, model.request, model.identity
 
-    async def complete(case: Case, repeat: int = 0) -> Completion:
-        try:
-            completion: object = await inner_complete(case, repeat)
-        except RagbedError:
-            raise
-        except Exception as error:  # a plug-in may raise anything
-            return failed(Failure("server", f"{type(error).__name__}: {error}"))
-        if isinstance(completion, Completion):
-            return completion
-        return failed(Failure("protocol", f"complete() returned a {type(completion).__name__}, not a Completion"))
-
     def request(case: Case) -> bytes:
         with _reporting(f"provider {provider!r} failed in request() on {case.case}"):
             return _checked(bytes, inner_request(case))
@@ -49,11 +41,35 @@ def open_contained(open_provider: Callable[[ModelConfig], Model], config: ModelC
         with _reporting(f"provider {provider!r} failed in identity()"):
             return _checked(str, await inner_identity())
 
+    complete = _contained("complete", lambda case, repeat=0: inner_complete(case, repeat))
+    methods: dict[str, Callable[..., object]] = {"complete": complete, "request": request, "identity": identity}
+    if isinstance(model, Posting):  # the runner prefers this method to `complete`
+        methods["complete_request"] = _contained("complete_request", model.complete_request)
     # The methods are replaced on the object itself instead of in a wrapper, because a model may have additional methods
     # (e.g. those of `Parking`).
-    for method in (complete, request, identity):
-        object.__setattr__(model, method.__name__, method)
+    for name, method in methods.items():
+        object.__setattr__(model, name, method)
     return model
+
+
+def _contained(name: str, call: Callable[..., Awaitable[object]]) -> Callable[..., Awaitable[Completion]]:
+    """Return a method that calls a model and returns an outcome even if the plug-in's own method fails."""
+
+    async def contained(*arguments: object) -> Completion:
+        try:
+            completion = await call(*arguments)
+        except (RagbedError, WorkerLost):
+            raise
+        except Exception as error:  # a plug-in may raise anything
+            return failed(Failure("server", f"{type(error).__name__}: {error}"))
+        if not isinstance(completion, Completion):
+            return failed(Failure("protocol", f"{name}() returned a {type(completion).__name__}, not a Completion"))
+        try:  # a struct does not check its fields when it is created, and a run with an invalid one cannot be read
+            return msgspec.convert(msgspec.to_builtins(completion, enc_hook=_to_plain), Completion)
+        except (TypeError, msgspec.ValidationError) as error:
+            return failed(Failure("protocol", f"{name}() returned an invalid Completion: {error}"))
+
+    return contained
 
 
 @contextmanager
@@ -64,6 +80,13 @@ def _reporting(problem: str) -> Iterator[None]:
         raise
     except Exception as error:  # a plug-in may raise anything
         raise PluginFailed(f"{problem}: {type(error).__name__}: {error}") from error
+
+
+def _to_plain(value: object) -> str:
+    """Convert an instance of a subclass of `str`, which msgspec does not encode."""
+    if isinstance(value, str):
+        return storable(value)
+    raise TypeError(f"{type(value).__name__} is not a supported type")
 
 
 def _checked(kind: type[_T], value: object) -> _T:
@@ -82,4 +105,9 @@ def _check(model: Model, provider: str) -> None:
     if not model.name.startswith(f"{provider}/"):
         raise PluginFailed(
             f"provider {provider!r} returned a model named {model.name!r}, but the name must start with {provider}/."
+        )
+    if not isinstance(model.concurrency, int) or model.concurrency < 1:
+        raise PluginFailed(
+            f"provider {provider!r} returned a model with the concurrency {model.concurrency!r}, but it must be an "
+            "integer of at least 1."
         )

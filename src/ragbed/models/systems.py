@@ -66,7 +66,7 @@ def read_answer(value: object, case: Case, corpora: Corpora) -> Completion:
     if not isinstance(answer, str):
         problem = f"an answer must be a string or an object with a string field 'answer', not {_brief(value)}"
         raise Failure("protocol", problem, again=True)
-    completion = Completion(outcome="ok", reply=answer, finish="stop")
+    completion = Completion(outcome="ok", reply=storable(answer), finish="stop")
     if case.corpus is None or case.testbed == "search" or isinstance(value, str):
         return completion
     corpus = corpora[case.data, case.corpus]

@@ -13,13 +13,14 @@ An answer tag at the start of a line also ends a thought. Brackets such as `[Ana
 so without a closing tag, they open a thought only if the model did not end the response itself.
 
 A tag inside a sentence of an answer is plain text, so a pair of tags counts only at the start of the response, after
-another thought, or at the start of a line.
+another thought, or at the start of a line that is not in a code block. A closing tag in quotation marks is plain text,
+too.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cache, partial
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -43,9 +44,9 @@ class SplitResponse(NamedTuple):
 
 _WORD = r"think(?:ing)?|thoughts?|reason(?:ing)?|reflection|reflect|scratchpad|inner_monologue|thought_process|analysis"
 _WORD_ZH = r"思考|思考过程|思考過程|推理|推理过程|推理過程|思维链|思維鏈|想法"
-_NAME = rf"(?:[a-z]+[:_-])?(?:{_WORD})|{_WORD_ZH}"
+_NAME = rf"(?:(?!no[:_-])[a-z]+[:_-])?(?:{_WORD})|{_WORD_ZH}"
 _LEFT, _RIGHT = r"[<\[【＜◁〈]\|?", r"\|?[>\]】＞▷〉]"
-_PAIR = rf"(?P<left>{_LEFT})(?P<name>{_NAME})(?:\s[^<>\[\]\n]{{0,80}})?(?P<right>{_RIGHT})"
+_PAIR = rf"(?P<left>{_LEFT})(?P<name>{_NAME})(?:\s[^<>\[\]\n]{{0,80}}(?<!/))?(?P<right>{_RIGHT})"
 _BEGIN = rf"(?P<left2>[<\[]\|?)(?:begin|start)(?P<of>[_ ](?:of[_ ])?(?:{_WORD}|working_out))(?P<right2>\|?[>\]])"
 _AFTER = rf"(?P<left3>[<\[]\|?)(?P<name3>{_WORD})[_ ](?:begin|start)(?P<right3>\|?[>\]])"
 _OTHER = r"(?P<unused><unused94>(?:thought\n)?)|(?P<gemma><\|channel>thought\b)"
@@ -65,18 +66,23 @@ _ANSWER_OPEN = rf"\s*{_ANSWER_TAG}"
 _ANSWER_LINE = rf"\n[ \t]{{0,9}}{_ANSWER_TAG}"
 _ANSWER_CLOSE = (
     rf"(?:{_LEFT}[/／](?:{_ANSWER_WORD}){_RIGHT}"
-    rf"|[<\[]\|?end[_ ](?:of[_ ])?(?:final[_ ])?(?:{_ANSWER_WORD})\|?[>\]])\s*\Z"
+    rf"|[<\[]\|?end[_ ](?:of[_ ])?(?:final[_ ])?(?:{_ANSWER_WORD})\|?[>\]])"
 )
 _CHANNEL = re.compile(
     r"(?:<\|start\|>assistant)?<\|channel\|>\s{0,9}(?P<name>\w{1,30})[^<]{0,80}(?:<\|constrain\|>[^<]{0,80})?<\|message\|>"
 )
-_CHANNEL_END = re.compile(r"<\|(?:end|return|call)\|>")
+_HARMONY = frozenset(("<|start|>", "<|channel|>", "<|constrain|>", "<|message|>", "<|end|>", "<|return|>", "<|call|>"))
+# A token with other text after it is quoted in a message.
+_CHANNEL_END = re.compile(r"<\|(?:end|return|call)\|>(?=\s*(?:<\|start\|>|(?:assistant)?<\|channel\|>|\Z))")
 # Matches the harmony format if the tokenizer has removed the special tokens.
 _BARE_CHANNELS = re.compile(r"(\s*analysis)(?=\S)(.*?)(assistantfinal|assistant\s*final\s*message)", re.DOTALL)
 _SENTENCES = re.compile(r"(\s*(?:Here is|Here's) my thought process:)(.*?)((?:Here is|Here's) my response:)", re.DOTALL)
 _HEADS = re.compile(r"\s*(?:analysis|Here(?: is|'s) my)")  # matches the start of reasoning without tags
 _SPACE = re.compile(r"\s*")
 _MARK = re.compile(r"[<\[【＜◁〈]")  # a response without these characters need not be searched for tags
+_FENCE = "\n```"  # starts or ends a code block; at the start of a response, it encloses the entire response
+_QUOTES = {"`": "`", '"': '"', "“": "”", "「": "」", "『": "』"}
+_MAX_QUOTED = 500  # maximum number of characters before a tag in which to look for the start of a quotation
 _MAX_THOUGHTS = 1_000  # maximum number of reasoning blocks per response; a genuine response has far fewer
 
 
@@ -107,6 +113,19 @@ def split_response(text: str, *, has_ended: bool = False) -> SplitResponse:
     ends_in_thought = last >= 0 and last == len(segments) - 1 and segments[last].kind == "thought"
     rest = "".join(segment.text for segment in segments[last + 1 :])
     return SplitResponse("\n\n".join(thoughts) or None, answer, not (ends_in_thought or _ends_open(rest)))
+
+
+def find_tags(tokens: Collection[str]) -> frozenset[str]:
+    """Return those of a tokenizer's special tokens that separate thoughts from answers."""
+    harmony = _HARMONY if "<|channel|>" in tokens else frozenset()
+    tag = _compiled(f"{_OPEN}|{_CLOSE}")
+    return frozenset(token for token in tokens if token in harmony or tag.fullmatch(token))
+
+
+def find_opened(prompt: str) -> str:
+    """Return the tag at the end of a prompt that opens a thought, or an empty string if there is none."""
+    found = _compiled(rf"(?:{_OPEN})\s*\Z").search(prompt)
+    return "" if found is None else found[0]
 
 
 def split_segments(text: str, *, has_ended: bool = False) -> list[Segment]:
@@ -176,7 +195,7 @@ def _split_tags(text: str, *, has_ended: bool) -> Iterator[Segment]:
         return
     for _ in range(_MAX_THOUGHTS):
         opening = _find_opening(text, at, has_thought=has_thought)
-        closing = _compiled(_CLOSE).search(text, at)
+        closing = next(_find_unquoted(_compiled(_CLOSE), text, at), None)
         if not has_thought and closing is not None and (opening is None or closing.start() < opening.start()):
             if _compiled(_OPEN).search(text, at, closing.start()) is not None:
                 return  # both tags are inside a sentence of the answer
@@ -204,11 +223,28 @@ def _find_opening(text: str, at: int, *, has_thought: bool) -> re.Match[str] | N
     if first is not None:
         return first
     last = max((found.start() for found in _compiled(_CLOSE).finditer(text, at)), default=-1)
+    fences, counted = 0, at
     for found in _compiled(_OPEN).finditer(text, at):
+        fences, counted = fences + text.count(_FENCE, counted, found.start()), found.start()
         starts_line = text[max(at, found.start() - 9) : found.start()].rstrip(" \t").endswith("\n")
-        if starts_line and (has_thought or found.end() <= last):
+        if starts_line and fences % 2 == 0 and (has_thought or found.end() <= last):
             return found
     return None
+
+
+def _find_unquoted(tag: re.Pattern[str], text: str, at: int) -> Iterator[re.Match[str]]:
+    """Yield the matches of a tag that are not in quotation marks."""
+    return (found for found in tag.finditer(text, at) if not _is_quoted(text, found))
+
+
+def _is_quoted(text: str, tag: re.Match[str]) -> bool:
+    quote = text[tag.start() - 1 : tag.start()]
+    if not quote or text[tag.end() : tag.end() + 1] != _QUOTES.get(quote):
+        return False
+    # If the same character starts and ends a quotation, an even number of them on the line ends one before the tag.
+    start = max(0, tag.start() - _MAX_QUOTED)
+    line = max(start, text.rfind("\n", start, tag.start()))
+    return _QUOTES[quote] != quote or text.count(quote, line, tag.start()) % 2 == 1
 
 
 def _may_be_heading(opening: re.Match[str]) -> bool:
@@ -221,10 +257,10 @@ def _closing_of(text: str, opening: re.Match[str]) -> re.Match[str] | None:
     name = opening["name"] or opening["name3"]
     if name is not None:
         same = rf"{_LEFT}[/／]{re.escape(name)}\s{{0,9}}{_RIGHT}|[<\[]\|?{re.escape(name)}[_ ]end\|?[>\]]"
-        found = re.compile(same, re.IGNORECASE).search(text, opening.end())
+        found = next(_find_unquoted(re.compile(same, re.IGNORECASE), text, opening.end()), None)
         if found is not None:
             return found
-    return _compiled(_CLOSE).search(text, opening.end())
+    return next(_find_unquoted(_compiled(_CLOSE), text, opening.end()), None)
 
 
 def _find_end(text: str, opening: re.Match[str]) -> tuple[int, int]:
@@ -250,13 +286,15 @@ def _find_end(text: str, opening: re.Match[str]) -> tuple[int, int]:
 
 
 def _unwrap(text: str, *, has_thought: bool) -> Iterator[Segment]:
-    """Yield an answer's segments. If the answer follows a thought, tags around the entire answer become markers."""
+    """Yield an answer's segments. If the answer follows a thought, tags around it become markers."""
     opening = _compiled(_ANSWER_OPEN).match(text) if has_thought else None
     if opening is None:
         yield Segment("answer", text)
         return
-    closing = _compiled(_ANSWER_CLOSE).search(text, opening.end())
-    end = len(text) if closing is None else closing.start()
+    closing = _compiled(rf"{_ANSWER_CLOSE}\s*\Z").search(text, opening.end())
+    closing = closing or _compiled(_ANSWER_CLOSE).search(text, opening.end())
+    end, after = (len(text), len(text)) if closing is None else closing.span()
     yield Segment("marker", text[: opening.end()])
     yield Segment("answer", text[opening.end() : end])
-    yield Segment("marker", text[end:])
+    yield Segment("marker", text[end:after])
+    yield Segment("answer", text[after:])

@@ -29,6 +29,7 @@ def test_all_parts_of_a_model_must_exist(tmp_path: Path) -> None:
     second = write_gguf(tmp_path / "m-00002-of-00002.gguf", {})
     both = first.read_bytes() + second.read_bytes()
     assert read_weights(first).sha256() == hashlib.sha256(both).hexdigest()
+    assert read_weights(second) == read_weights(first)
 
 
 @pytest.mark.parametrize(

@@ -124,6 +124,14 @@ def test_the_identity_has_the_weights_and_the_engine(model: LlamaModel, loop: Lo
     assert loop.do(model.identity()) == f"sha256 {pin}, xllamacpp {importlib.metadata.version('xllamacpp')}"
 
 
+def test_every_seed_gives_the_same_response_again(loop: Loop) -> None:
+    drawn = opened(sampling=Sampling(temperature=1.5, max_tokens=8, seed=-1))
+    try:
+        assert len({loop.do(drawn.complete(case_of("Tell me a story."))).reply for _ in range(3)}) == 1
+    finally:
+        loop.do(drawn.close())
+
+
 def test_a_model_can_be_restricted_to_choices(loop: Loop) -> None:
     choices = ("supported", 'not "supported"', "can't\nsay")
     judge = opened(sampling=Sampling(max_tokens=16, choices=choices))

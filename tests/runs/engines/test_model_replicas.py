@@ -1,14 +1,22 @@
-"""Replicas of a model report what they sent to their servers."""
+"""Replicas of a model act like the model itself, and report what they sent to their servers."""
 
 from __future__ import annotations
 
 import asyncio
+from functools import partial
+from pathlib import Path
 from typing import Any, cast
 
+import pytest
+
+from ragbed.errors import UsageError
 from ragbed.models import ModelConfig, open_model
+from ragbed.models.base import lacks_language
 from ragbed.runs.engines.actor_pool import ActorPool
-from ragbed.runs.engines.model_replicas import ModelWorker, ReplicatedModel, WorkerResponse
+from ragbed.runs.engines.base import ReplicaSpec
+from ragbed.runs.engines.model_replicas import ModelWorker, ReplicatedModel, WorkerResponse, share_wish
 from tests.models.asking import case
+from tests.models.weights import SOUND, write_gguf
 from tests.servers.function_model import ModelRequest, function_model
 
 
@@ -51,3 +59,29 @@ def test_a_replica_reports_the_negotiated_body_once_per_opening() -> None:
     assert model.sent == {"model": "m", "max_tokens": 256, "top_p": 1.0}
     assert model.negotiated == "temperature is omitted"
     assert [report.sent is not None for report in pool.reports] == [True, False, False, True]
+
+
+def _replicated(spec: str) -> ReplicatedModel:
+    config = ModelConfig(spec.partition("/")[2], {}, loads=False)
+    pool = ActorPool(None, partial(ModelWorker, spec, config), ReplicaSpec(), print)  # no worker is started
+    return ReplicatedModel(open_model(spec, lambda _: config), pool, None)
+
+
+def test_replicas_list_the_languages_of_their_model(tmp_path: Path) -> None:
+    path = write_gguf(tmp_path / "m.gguf", SOUND | {"general.languages": ["en"]})
+    assert lacks_language(_replicated(f"llamacpp/{path}"), "zh")
+    assert not lacks_language(_replicated(f"llamacpp/{path}"), "en")
+
+
+def test_replicas_of_a_function_are_checked_like_the_function() -> None:
+    with pytest.raises(UsageError, match="cannot be called with the keyword arguments question, documents, lang"):
+        _replicated(f"python/{__name__}:search_only").check_documents()  # type: ignore[attr-defined]  # optional
+
+
+def search_only(question: str, corpus: str, k: int, lang: str) -> str:
+    return f"{question}{corpus}{k}{lang}"
+
+
+def test_workers_get_the_region_of_bedrock() -> None:
+    environ = {"AWS_DEFAULT_REGION": "us-east-1", "HOME": "/home/user"}
+    assert share_wish(ModelConfig("m", environ), 2).environ == {"AWS_DEFAULT_REGION": "us-east-1"}

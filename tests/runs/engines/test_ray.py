@@ -261,6 +261,17 @@ def test_a_worker_without_the_model_file_is_named_with_the_file(nodes: Nodes, tm
             asyncio.run(asyncio.wait_for(begin(), 60))
 
 
+def test_a_system_that_uses_the_search_tool_is_refused_with_the_reason(
+    nodes: Nodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "searching.py").write_text("def answer(question, search, lang): return search(question)[0]['text']")
+    monkeypatch.chdir(tmp_path)
+    asked = ["-m", "python/searching:answer", *DATA, "--testbeds", "search", "--limit", "1"]
+    done = type_command("run", *asked, *_on(nodes), "--out", str(tmp_path / "run"))
+    assert done.code != 0
+    assert "so --testbeds search requires --engine local" in done.err
+
+
 def test_a_copy_that_fits_on_no_node_is_refused_before_anything_is_planned(nodes: Nodes, tmp_path: Path) -> None:
     words = ["-m", "scripted/oracle", *DATA, "--out", str(tmp_path / "run")]
     done = type_command("run", *words, *_on(nodes, "--gpus-per-replica", "2"))

@@ -70,6 +70,7 @@ def read_weights(path: Path) -> Weights:
             raise UsageError(
                 f"{part} is missing. Put all files of the split model in the folder that contains {path.name}."
             )
+    path = _parts(path)[0]  # only the first file of a split model contains the metadata
     try:
         with open(path, "rb") as file:
             if file.read(4) != _MAGIC:

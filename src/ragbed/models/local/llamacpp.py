@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 _SLOTS = 1
 # Maximum number of consecutive llama.cpp processes that may exit without a response before the run stops.
 _MAX_RESTARTS = 3
+_RANDOM_SEED = 0xFFFFFFFF  # the seed, also written -1, with which llama.cpp uses a random one
 # An invisible character that breaks up the text of a control token in a document.
 _BREAK = "\u200c"
 
@@ -90,7 +91,7 @@ class LlamaModel:
 
     async def complete(self, case: Case, repeat: int = 0) -> Completion:
         """Call llama.cpp if the prompt and the longest allowed response fit into the context."""
-        seed = repeat + (self._config.sampling.seed or 0)
+        seed = (repeat + (self._config.sampling.seed or 0)) % _RANDOM_SEED
 
         async def call(max_tokens: int) -> Completion:
             return await self._call(canonical(self._body(case, max_tokens) | {"seed": seed}), max_tokens)

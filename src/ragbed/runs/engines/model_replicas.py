@@ -10,6 +10,7 @@ from ragbed.environment import variables
 from ragbed.models import ModelConfig, open_model
 from ragbed.models.base import Model
 from ragbed.schema import Case, Completion
+from ragbed.testbeds.search.corpora import SearchCorpus
 
 if TYPE_CHECKING:
     from ragbed.runs.engines.actor_pool import ActorPool
@@ -22,10 +23,12 @@ _CARRIED = (
     "AZURE_OPENAI_ENDPOINT",
     "AWS_BEARER_TOKEN_BEDROCK",
     "AWS_REGION",
+    "AWS_DEFAULT_REGION",
     "HF_TOKEN",
     "HF_ENDPOINT",
 )
-_FLAGS = ("reuses_prefixes", "answers_afresh")
+# The optional attributes of a model that its replicas have in common.
+_SHARED = ("reuses_prefixes", "answers_afresh", "languages", "check_documents")
 
 
 class WorkerResponse(NamedTuple):
@@ -72,6 +75,8 @@ def share_wish(wish: ModelConfig, count: int) -> ModelConfig:
     return replace(
         wish,
         environ=carried,
+        # Systems that use the search tool run only in the main process, and language models search through it.
+        corpora={key: corpus for key, corpus in wish.corpora.items() if not isinstance(corpus, SearchCorpus)},
         connections=None if wish.connections is None else max(1, wish.connections // count),
         per_minute=None if wish.per_minute is None else wish.per_minute / count,
         tokens_per_minute=None if wish.tokens_per_minute is None else wish.tokens_per_minute / count,
@@ -103,9 +108,9 @@ class ReplicatedModel:
         pool.changed = self._fit
         self.raised_limits: tuple[int, ...] = getattr(model, "raised_limits", ())
         self.calls_tools: bool = getattr(model, "calls_tools", False)
-        for flag in _FLAGS:
-            if hasattr(model, flag):
-                setattr(self, flag, True)
+        for name in _SHARED:
+            if hasattr(model, name):
+                setattr(self, name, getattr(model, name))
 
     async def complete(self, case: Case, repeat: int = 0) -> Completion:
         """Call a replica with a case."""

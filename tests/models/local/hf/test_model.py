@@ -25,7 +25,7 @@ from ragbed.models.presets import Preset
 from ragbed.schema import Completion
 from tests.cli.typed import Done, type_command
 from tests.models.asking import case, with_model
-from tests.models.local.hf.small import make_tokenizer, save_model
+from tests.models.local.hf.small import TEMPLATE, make_tokenizer, save_model
 
 DRAWN = Sampling(temperature=0.8, top_p=0.9, max_tokens=12)
 
@@ -239,3 +239,12 @@ class Touch:
 
     def __reduce__(self) -> tuple[object, tuple[object, ...]]:
         return Path.touch, (self._path,)
+
+
+def test_a_response_that_ends_in_a_thought_of_the_template_has_no_answer(tmp_path: Path) -> None:
+    template = TEMPLATE.replace("assistant\n{% endif", "assistant\n<think>\n{% endif")
+    folder = save_model(tmp_path / "m", template=template)
+    cut = [done for done in ask(open_hf(folder), 8) if done.finish == "length"]
+    assert cut
+    assert {(done.outcome, done.reply) for done in cut} == {("truncated", "")}
+    assert all(done.reasoning for done in cut)

@@ -161,6 +161,8 @@ class HFModel:
                 "rerun the same command to resume."
             ) from engine.broken
         text = self._encoder.decode(sequence.written)
+        if sequence.finish == "length":  # the response may have ended inside a thought that the prompt opened
+            text = self._encoder.find_opened(sequence.prompt) + text
         stops = [text.index(stop) for stop in self._preset.stop if stop in text] if self._preset else []
         usage = {"in": len(sequence.prompt), "out": len(sequence.written)}
         done = completed(text[: min(stops)] if stops else text, sequence.finish, usage)

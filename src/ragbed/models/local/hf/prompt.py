@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from ragbed.errors import RagbedError
+from ragbed.models.thoughts import find_opened, find_tags
 from ragbed.schema import Message
 
 # A placeholder, made of private-use characters, that replaces a control token in a text while the template is rendered.
 _MARK = "\ue000{}\ue001"
+_TAG_TOKENS = 32  # maximum number of tokens in a tag and the whitespace after it
 _MARKED = re.compile("\ue000(\\d+)\ue001")
 
 
@@ -24,8 +26,10 @@ class PromptEncoder:
 
     def __init__(self, tokenizer: Any, name: str) -> None:
         self._tokenizer, self._name = tokenizer, name
-        controls = {token.content for token in tokenizer.added_tokens_decoder.values() if token.special}
-        longest_first = sorted(controls, key=len, reverse=True)
+        special = {number: token.content for number, token in tokenizer.added_tokens_decoder.items() if token.special}
+        tags = find_tags(special.values())
+        self._tags = {number: text for number, text in special.items() if text in tags}
+        longest_first = sorted(set(special.values()), key=len, reverse=True)
         self._controls = re.compile("|".join(map(re.escape, longest_first)) if longest_first else r"(?!)")
 
     def check_template(self) -> None:
@@ -56,7 +60,19 @@ class PromptEncoder:
         return self._encode(prompt, found, has_start=False)
 
     def decode(self, tokens: Sequence[int]) -> str:
-        """Decode tokens to text."""
+        """Decode tokens to text, without special tokens except those that separate thoughts from answers."""
+        parts, start = [], 0
+        for at, token in enumerate(tokens):
+            if token in self._tags:
+                parts += [self._decode(tokens[start:at]), self._tags[token]]
+                start = at + 1
+        return "".join([*parts, self._decode(tokens[start:])])
+
+    def find_opened(self, prompt: Sequence[int]) -> str:
+        """Return the tag with which the chat template opens a thought at the end of a prompt, or an empty string."""
+        return find_opened(self.decode(prompt[-_TAG_TOKENS:]))
+
+    def _decode(self, tokens: Sequence[int]) -> str:
         return str(self._tokenizer.decode(tokens, skip_special_tokens=True))
 
     def _render(self, turns: list[dict[str, str]]) -> str:
