@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,9 +13,12 @@ import pytest
 from ragbed.analysis.locale import read_words
 from ragbed.analysis.partial_sum_files import read_sums, sum_run
 from ragbed.reporting.tables import make_report
+from ragbed.runs import execution
 from ragbed.runs.engines.local import LocalEngine
+from ragbed.schema import Case, Completion, Served
 from tests.cli.typed import Done, type_command
 from tests.io.test_locations import in_memory
+from tests.runs.harness import TalkingModel, ask_nobody, make_case, make_job
 
 _DATA = ("-d", "ragbed-mini-en_base", "-d", "ragbed-mini-en_fact", "--noise", "0,0.8,1")
 _NAMES = ("value", "low", "high", "n", "questions", "asked", "errors", "infeasible")
@@ -267,3 +271,53 @@ def test_several_processes_give_the_same_sums(parts: list[Path]) -> None:
     assert {key: equal.questions.total() for key, equal in one.groups.items()} == {
         key: equal.questions.total() for key, equal in other.groups.items()
     }
+
+
+def _serve(folder: Path, served: Callable[[int], str], *, items: range = range(10)) -> Path:
+    """Run a model whose server reports a model that depends on the question, and return the run's sums."""
+
+    def say(case: Case) -> Completion:
+        if int(case.item) % 5 == 4:
+            return Completion(outcome="error", error="http-500: no")
+        reply = f"It is gold-{case.item}." if int(case.item) < 6 else "No idea."
+        return Completion(outcome="ok", reply=reply, served=Served(model=served(int(case.item))))
+
+    cases = [make_case(item) for item in items]
+    execution.run(make_job(folder, len(items), TalkingModel(say), cases=lambda: cases), ask_nobody)
+    _sum(folder, folder.with_suffix(".jsonl"))
+    return folder.with_suffix(".jsonl")
+
+
+def test_models_that_a_server_changed_are_told_apart_as_in_the_report_of_the_run(tmp_path: Path) -> None:
+    file = _serve(tmp_path / "run", lambda item: "m-1" if item < 6 else "m-2")
+    found, wanted = _cells(file), _cells(tmp_path / "run")
+    assert {json.loads(name)["model"] for name in found} >= {"test/talking (m-1)", "test/talking (m-2)"}
+    assert found == {name: wanted[name] for name in found}
+    assert {json.loads(name)["scope"] for name in wanted.keys() - found.keys()} <= {"common"}
+
+
+def test_files_of_models_that_a_server_changed_between_runs_do_not_add_up(tmp_path: Path) -> None:
+    files = [
+        _serve(tmp_path / name, lambda _, name=name: name, items=items)  # type: ignore[misc]
+        for name, items in (("m-1", range(6)), ("m-2", range(6, 10)))
+    ]
+    heads = [file.read_text("utf-8").split("\n", 1) for file in files]
+    for index, (file, (head, rest)) in enumerate(zip(files, heads, strict=True), start=1):
+        fields = json.loads(head)
+        fields["runs"][0] |= {"shard": f"{index}/2", "settings": "s"}
+        file.write_text(json.dumps(fields) + "\n" + rest, "utf-8")
+    done = type_command("report", *map(str, files))
+    message = "the server for test/talking served several models (m-1, m-2)"
+    assert (done.code, message in done.err) == (2, True), done.err
+    models = {json.loads(name)["model"] for name in _cells(tmp_path / "m-1", tmp_path / "m-2")}
+    assert models == {"test/talking", "test/talking (m-1)", "test/talking (m-2)"}
+
+
+def test_the_report_says_what_aggregates_do_not_contain(tmp_path: Path, parts: list[Path]) -> None:
+    _sum(parts[0], tmp_path / "1.jsonl")
+    lines = (tmp_path / "1.jsonl").read_text("utf-8").replace('"shard":"1/3"', '"shard":null')
+    (tmp_path / "1.jsonl").write_text(lines, "utf-8")
+    done = type_command("report", str(tmp_path / "1.jsonl"))
+    assert done.code == 0
+    for word in ("costs", "confidences", "prompt lengths", "paired comparisons", "judgements", "error types"):
+        assert word in " ".join(done.err.split()), done.err

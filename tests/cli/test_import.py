@@ -71,6 +71,41 @@ def test_a_result_file_becomes_a_run_under_the_original_profile(data: Path) -> N
     }
 
 
+def test_a_ratio_that_has_no_short_decimal_is_read_from_the_file_name(data: Path) -> None:
+    third = "prediction_en_refine_gpt_4_temp0.2_noise0.3333333333333333_passage3_correct0.0.json"
+    path, lines = _predict(data, third)
+    done, out = _import(path, [line | {"docs": None} for line in lines], data, "--from", "rgb")
+    assert (done.code, json.loads(done.out)["matched"]) == (0, 6), done.err
+    with open_store(out, create=False) as store:
+        (mix,) = {tuple(document.stance for document in case.documents) for case in store.cases()}
+        assert {case.noise for case in store.cases()} == {1 / 3}
+    assert sorted(mix) == ["distracts", "supports", "supports"]
+    assert type_command("export", str(out), "--to", "rgb", "-o", str(data.parent / "back")).code == 0
+    assert (data.parent / "back" / third).is_file()
+
+
+def test_files_of_totals_next_to_the_result_files_are_left_out(data: Path) -> None:
+    path, lines = _predict(data)
+    for ending in ("_result", "_chatgptresult"):
+        path.with_name(f"{path.stem}{ending}.json").write_text('{\n    "all_rate": 1.0\n}', "utf-8")
+    totals = [str(other) for other in sorted(path.parent.glob("prediction_*.json"))]
+    done, out = _import(path, lines, data, "--from", "rgb", *totals)
+    assert (done.code, json.loads(done.out)["matched"]) == (0, 6), done.err
+    with open_store(out, create=False) as store:
+        assert [name for name in store.settings() if name.startswith("file ")] == [f"file {_NAME}"]
+    done = type_command("import", *totals, "--from", "rgb", "-d", str(data), "-o", str(data.parent / "other"))
+    assert (done.code, "contains the original code's totals, not its answers" in done.err) == (2, True), done.err
+
+
+def test_files_with_different_temperatures_belong_in_separate_runs(data: Path) -> None:
+    path, lines = _predict(data)
+    warmer = path.with_name(_NAME.replace("temp0.2", "temp0.7"))
+    warmer.write_text(json.dumps(lines[0]) + "\n", "utf-8")
+    done, out = _import(path, lines, data, "--from", "rgb", str(warmer))
+    message = "with temp 0.2, but " in done.err and "with temp 0.7. Import these files into separate runs." in done.err
+    assert (done.code, message, out.exists()) == (2, True, False), done.err
+
+
 def test_what_the_file_leaves_out_stays_in_the_denominator(data: Path) -> None:
     path, lines = _predict(data)
     done, out = _import(path, lines[:4], data, "--from", "rgb")

@@ -17,6 +17,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -36,6 +37,7 @@ from ragbed.io.jsonl import read_lines, write_whole
 from ragbed.io.locations import Place, local_copy
 from ragbed.runs.condition import largest_cluster
 from ragbed.runs.decided import COMPARISON, DecidedInterval, read_conditions
+from ragbed.runs.display_names import changed_models, split_by_served
 from ragbed.runs.engines import Engine
 from ragbed.runs.rows import StoredResult
 from ragbed.runs.scoring import open_scored, spread_results
@@ -56,6 +58,7 @@ class Summed(Struct, frozen=True, omit_defaults=True):
     is_monitored: bool = False  # whether the run was monitored (`--until`)
     largest: int = 0  # for a monitored run, the maximum number of planned trials per question or event in a condition
     decided: tuple[DecidedInterval, ...] = ()  # confidence intervals behind the run's `--until` decisions
+    served: tuple[str, ...] = ()  # the models that the server reported; if there are several, each has its own groups
 
 
 class _Head(Struct, tag="sums", tag_field="is"):
@@ -95,8 +98,8 @@ class Sums:
         """Add the sums from other runs.
 
         Raises:
-            UsageError: Questions would count twice, datasets with the same name differ, or the trials were scored by
-                different versions.
+            UsageError: Questions would count twice, datasets with the same name differ, different models were served
+                under one name, or the trials were scored by different versions.
         """
         if self.runs and (self.version, self.scorer) != (other.version, other.scorer):
             first, second = (f"ragbed {sums.version} (scorer {sums.scorer or 'unknown'})" for sums in (self, other))
@@ -257,13 +260,14 @@ def sum_run(folder: Path, engine: Engine) -> Sums:
     with open_scored(folder) as store, PartialSumBuilder() as builder:
         settings = store.settings()
         trials = dict.fromkeys((name for name, _ in store.models().values()), 0)
-        for trial in read_infeasible(store):
+        split = changed_models(store)
+        for trial in read_infeasible(store, split):
             builder.add(trial)
         rows = seals = 0
-        for part in spread_results(store, folder, engine, _score):
+        for part in spread_results(store, folder, engine, partial(_score, split)):
             rows, seals = rows + part.rows, seals + part.seals
-            for trial in part.found:
-                trials[trial.model] += 1
+            for model, trial in part.found:
+                trials[model] += 1
                 builder.add(trial)
         if not store.is_whole(rows, seals):
             raise RagbedError(
@@ -273,19 +277,26 @@ def sum_run(folder: Path, engine: Engine) -> Sums:
         groups = builder.finish()
         largest = largest_cluster(store.cases(), store.repeats()) if store.is_monitored() else 0
         summed = _summed(settings, trials, groups, largest)
-        decided = read_conditions(store)
-        return Sums([_with_decided(run, decided) for run in summed], groups)
+        decided, served = read_conditions(store), store.served()
+        return Sums([_with_notes(run, decided, served.get(run.model, ())) for run in summed], groups)
 
 
-def _with_decided(run: Summed, decided: Sequence[DecidedInterval]) -> Summed:
-    """Add the decisions about a run's cells, except comparisons with other runs, which partial sums do not contain."""
+def _with_notes(run: Summed, decided: Sequence[DecidedInterval], served: Sequence[str]) -> Summed:
+    """Add the models that the server reported, and the decisions about a run's cells.
+
+    Decisions that compare runs are left out, because partial sums do not contain the comparisons.
+    """
     own = [one for one in decided if one.model == run.model and one.table != COMPARISON]
-    return msgspec.structs.replace(run, decided=tuple(own))
+    return msgspec.structs.replace(run, decided=tuple(own), served=tuple(served))
 
 
-def _score(results: Iterable[StoredResult]) -> list[Scored]:
+def _score(split: frozenset[str], results: Iterable[StoredResult]) -> list[tuple[str, Scored]]:
+    """Return each result's model and its trial, which names the served model if the model is in `split`."""
     score = open_tracks(TRACKS)
-    return [to_trial(stored, score) for stored in results]
+    return [
+        (stored.model, msgspec.structs.replace(to_trial(stored, score), model=split_by_served(stored, split)))
+        for stored in results
+    ]
 
 
 def _summed(
@@ -296,8 +307,8 @@ def _summed(
     data = tuple(
         (name.removeprefix("data "), value) for name, value in sorted(shared.items()) if name.startswith("data ")
     )
+    profiles = tuple(sorted({key.profile for key in groups}))
     for model, count in trials.items():
-        profiles = tuple(sorted({key.profile for key in groups if key.model == model}))
         yield Summed(digest, model, settings.get(SETTING), data, profiles, count, "until" in settings, largest)
 
 
@@ -317,6 +328,13 @@ def _check(ours: Sequence[Summed], others: Sequence[Summed]) -> None:
         for before in known.setdefault(run.model, []):
             _check_pair(before, run)
         known[run.model].append(run)
+    for runs in known.values():
+        served = dict.fromkeys(name for run in runs for name in run.served)
+        if len(served) > 1 and any(len(run.served) == 1 for run in runs):
+            raise UsageError(
+                f"the server for {runs[0].model} served several models ({', '.join(served)}), and these aggregate "
+                "files cannot show them separately. Create the report from the run folders instead."
+            )
 
 
 def _check_pair(one: Summed, other: Summed) -> None:

@@ -16,7 +16,7 @@ from ragbed.analysis.statistics.rates import ALPHA
 from ragbed.errors import UsageError
 from ragbed.runs.condition import largest_cluster
 from ragbed.runs.decided import DecidedInterval, read_conditions, read_decided
-from ragbed.runs.display_names import changed_models, served_name, split_by_served
+from ragbed.runs.display_names import read_served, served_name, split_by_served
 from ragbed.runs.scoring import open_scored
 from ragbed.runs.store import RunStore, StoredResult
 from ragbed.schema import Case, Completion
@@ -77,7 +77,7 @@ def _largest_cluster(folder: Path) -> int:
 
 
 def read_trials(
-    folder: Path, score: Track, costs: CostTally | None = None, *, by_served: bool = False
+    folder: Path, score: Track, costs: CostTally | None = None, split: frozenset[str] = frozenset()
 ) -> Iterator[tuple[Case, Scored]]:
     """Yield a run's infeasible cases once per model, then every trial with its case, and add up the costs.
 
@@ -85,14 +85,11 @@ def read_trials(
         folder: Folder of the run.
         score: Function that scores a response.
         costs: Tally to which the costs are added.
-        by_served: Whether to split the results of a model if its server reported several models.
+        split: Models whose results are counted separately for each model that the server reported.
     """
     with open_scored(folder) as store:
         with_costs = "remedies" in store.settings()
-        split = changed_models(store) if by_served else frozenset()
-        first = {model: served_name(model, names[0]) for model, names in store.served().items() if model in split}
-        for case, trial in _infeasible(store):
-            yield case, structs.replace(trial, model=first.get(trial.model, trial.model))
+        yield from _infeasible(store, split)
         results = store.results()
         for stored in _with_agreement(results) if store.settings().get("confidence") == "agreement" else results:
             trial = to_trial(stored, score, costs=with_costs)
@@ -124,9 +121,9 @@ def to_trial(stored: StoredResult, score: Track, *, costs: bool = False) -> Scor
     return to_scored(stored.case, stored.model, stored.repeat, completion.outcome, scores)
 
 
-def read_infeasible(store: RunStore) -> Iterator[Scored]:
-    """Yield the infeasible cases of a run, once per model."""
-    return (trial for _, trial in _infeasible(store))
+def read_infeasible(store: RunStore, split: frozenset[str]) -> Iterator[Scored]:
+    """Yield the infeasible cases of a run, once per model; for models in `split`, under the first served model."""
+    return (trial for _, trial in _infeasible(store, split))
 
 
 def _costs_of(completion: Completion) -> dict[str, float]:
@@ -155,9 +152,10 @@ def _check_data(folders: Sequence[Path]) -> None:
 
 def _distinct_trials(folders: Sequence[Path], score: Track, costs: CostTally) -> Iterator[Scored]:
     seen: set[int] = set()  # hashes, because the names of a million cases would need too much memory
+    split = frozenset(model for model, several in read_served(folders).items() if len(several) > 1)
     for folder in folders:
         here: set[int] = set()
-        for case, trial in read_trials(folder, score, costs, by_served=True):
+        for case, trial in read_trials(folder, score, costs, split):
             if len(folders) > 1 and trial.outcome != "infeasible":
                 call = hash((trial.model, case.case, case.rotation, trial.repeat))
                 if call in seen:
@@ -170,8 +168,9 @@ def _distinct_trials(folders: Sequence[Path], score: Track, costs: CostTally) ->
         seen |= here
 
 
-def _infeasible(store: RunStore) -> Iterator[tuple[Case, Scored]]:
-    models = [name for name, _ in store.models().values()]
+def _infeasible(store: RunStore, split: frozenset[str]) -> Iterator[tuple[Case, Scored]]:
+    first = {model: served_name(model, names[0]) for model, names in store.served().items() if model in split}
+    models = [first.get(name, name) for name, _ in store.models().values()]
     for case in store.cases():
         if not case.feasible:
             for model in models:

@@ -75,8 +75,8 @@ def report(runs: tuple[str, ...], format_: ReportFormat, track: str, out: Path |
     result = reports.report(runs, format=format_, track=track, out=out, locale=locale)
     if not result.has_cases:
         say(
-            "Aggregate files contain no individual questions, so paired comparisons, judgements and error types "
-            "are not included."
+            "Aggregate files contain only counts of equal results, so paired comparisons, judgements, error types, "
+            "confidences, prompt lengths and costs are not included."
         )
     if format_ == "html":
         (page,) = result.paths

@@ -9,7 +9,7 @@ from pathlib import Path
 from ragbed.data import Dataset
 from ragbed.errors import UnusedOption, UsageError
 from ragbed.interop.exports.frozen import read_frozen, read_part
-from ragbed.runs.answer_files import PlainFiles, open_rgb
+from ragbed.runs.answer_files import PlainFiles, open_rgb, without_totals
 from ragbed.runs.harness_logs import LmEvalSamples, open_inspect
 from ragbed.runs.importing import AnswerSource
 from ragbed.schema import Case
@@ -88,8 +88,9 @@ def match_datasets(
                 f"profile={settings.profile}: files written by the original code require profile=code-2024 or "
                 "profile=code-2023."
             )
-        stored |= {f"file {path.name}": "imported" for path in answers.paths} | {"profile": settings.profile}
-        return [open_rgb(path, list(datasets), settings) for path in answers.paths], stored
+        paths = without_totals(answers.paths)
+        stored |= {f"file {path.name}": "imported" for path in paths} | {"profile": settings.profile}
+        return [open_rgb(path, list(datasets), settings) for path in paths], stored
     testbeds = choose_testbeds(names, settings)
     stored |= stored_options(settings, testbeds) | {"testbeds": ",".join(names or ["all"])}
     return answers.open(lambda: generate_cases(datasets, testbeds, settings, named=names is not None)), stored

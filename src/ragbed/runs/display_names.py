@@ -54,17 +54,25 @@ def read_names(folders: Sequence[Path]) -> dict[str, str]:
     """Return unique display names for all models in the given runs."""
     models: list[str] = []
     given: dict[str, str] = {}
-    served: dict[str, list[str]] = {}
     for folder in folders:
         with open_store(folder, create=False) as store:
             models += [name for name, _ in store.models().values()]
             given = store.names() | given
-            served |= store.served()
     names = short_names(models, given)
-    for model, several in served.items():
+    for model, several in read_served(folders).items():
         if model in names and len(several) > 1:
             names |= {served_name(model, one): served_name(names[model], one) for one in several}
     return names
+
+
+def read_served(folders: Sequence[Path]) -> dict[str, list[str]]:
+    """Return the models that the servers reported in the given runs, by model string."""
+    served: dict[str, list[str]] = {}
+    for folder in folders:
+        with open_store(folder, create=False) as store:
+            for model, names in store.served().items():
+                served[model] = list(dict.fromkeys([*served.get(model, ()), *names]))
+    return served
 
 
 def served_name(model: str, served: str) -> str:

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from ragbed.errors import DataError, UsageError
+from ragbed.io.locations import check_regular
 from ragbed.models.base import completed
 from ragbed.runs.importing import Answer, AnswerSource, Unmatched, decode_entry
 from ragbed.schema import Case, Completion
 from ragbed.testbeds.prompts import prompt_hash
 
+if TYPE_CHECKING:
+    from inspect_ai.log import EvalSample
+
 FAILED = "harness-error"  # the error kind for a sample without a response
-_FINISH = {"max_tokens": "length", "model_length": "length"}  # maps Inspect's stop reasons to our finish reasons
+FINISH = {"max_tokens": "length", "model_length": "length"}  # maps Inspect's stop reasons to our finish reasons
 
 
 class _Document(msgspec.Struct):
@@ -67,9 +73,7 @@ class InspectLogs(_LogFiles):
 
     def entries(self, path: Path) -> Iterator[tuple[str, bytes]]:
         """Yield a log's samples, each with its case name and epoch."""
-        from inspect_ai.log import read_eval_log_samples  # noqa: PLC0415 - an extra
-
-        for sample in read_eval_log_samples(str(path), all_samples_required=False):
+        for sample in _read_samples(path):
             fields = _InspectSample(
                 case=str(sample.id),
                 prompt=(sample.metadata or {}).get("prompt"),
@@ -88,7 +92,7 @@ class InspectLogs(_LogFiles):
             raise Unmatched(f"{sample.case} has several epochs; only the first epoch is imported")
         if sample.error is not None or sample.finish is None:
             return Answer(case, Completion(outcome="error", error=f"{FAILED}: {sample.error or 'no output'}"))
-        finish = _FINISH.get(sample.finish, sample.finish)
+        finish = FINISH.get(sample.finish, sample.finish)
         if finish == "content_filter":
             return Answer(case, Completion(outcome="filtered", finish=finish))
         return Answer(case, completed(sample.reply, finish, None))
@@ -105,17 +109,30 @@ def open_inspect(paths: Sequence[Path], model: str | None, generate: Callable[[]
         raise UsageError("Inspect logs require inspect_ai: pip install 'ragbed[inspect]'.")
     by_model = defaultdict(list)
     for path in paths:
-        by_model[model or _model_of(path)].append(path)
+        check_regular(path, follow_links=True)
+        logged = _model_of(path)
+        by_model[model or logged].append(path)
     return [InspectLogs(files, name, "inspect", generate) for name, files in by_model.items()]
 
 
 def _model_of(path: Path) -> str:
     from inspect_ai.log import read_eval_log  # noqa: PLC0415 - an extra
 
-    if not path.is_file():
-        raise UsageError(f"{path} does not exist. Check the path.")
-    try:
+    with _report_invalid(path):
         return str(read_eval_log(str(path), header_only=True).eval.model)
+
+
+def _read_samples(path: Path) -> Iterator[EvalSample]:
+    from inspect_ai.log import read_eval_log_samples  # noqa: PLC0415 - an extra
+
+    with _report_invalid(path):
+        yield from read_eval_log_samples(str(path), all_samples_required=False)
+
+
+@contextmanager
+def _report_invalid(path: Path) -> Iterator[None]:
+    try:
+        yield
     except Exception as error:  # Inspect may raise any exception for files in other formats
         raise DataError(
             path, f"is not a valid Inspect log ({error}); choose a file written by `inspect eval`"

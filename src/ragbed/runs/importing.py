@@ -91,8 +91,17 @@ def import_answers(sources: Sequence[AnswerSource], settings: dict[str, str], fo
     """Create a run from answer files in one transaction.
 
     Raises:
-        UsageError: The folder already has a run, or two files contain one model's answer to the same case.
+        UsageError: The folder already has a run, or two files contain one model's answer to the same case or its
+            answers with different settings.
     """
+    known: dict[str, AnswerSource] = {}
+    for source in sources:
+        other = known.setdefault(source.model, source)
+        if source.identity != other.identity:
+            raise UsageError(
+                f"{other.paths[0]} has answers from {source.model} with {other.identity}, but {source.paths[0]} has "
+                f"answers with {source.identity}. Import these files into separate runs."
+            )
     with hold(folder), open_store(folder, create=True) as store:
         if store.is_planned():
             raise UsageError(f"{folder} already contains a run. Choose a new folder for `out`.")

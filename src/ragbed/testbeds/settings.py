@@ -146,17 +146,20 @@ def show_setting(name: str, value: str | None) -> str:
     return f"{parameter}={value}" if value else f"no `{parameter}`"
 
 
-_RATIO = re.compile(r"-?(\d{0,9}\.?\d{1,9}|\d{1,9}/0*[1-9]\d{0,8})%?", re.ASCII)
+_RATIO = re.compile(r"-?(\d{0,9}\.?\d{1,20}|\d{1,9}/0*[1-9]\d{0,8})%?", re.ASCII)
 
 
 def parse_ratio(text: str, parameter: str) -> Fraction:
-    """Parse a ratio such as `0.4`, `40%` or `2/5` exactly; a value below 0 or above 1 is a usage error."""
+    """Parse a ratio such as `0.4`, `40%` or `2/5` exactly; a value below 0 or above 1 is a usage error.
+
+    Of a decimal with more than nine digits, the nearest short fraction is returned: 0.3333333333333333 is 1/3.
+    """
     if not _RATIO.fullmatch(text):
         raise UsageError(f"{parameter}={text!r} is not a ratio. Use a number from 0 to 1, e.g. 0.4, 40% or 2/5.")
     ratio = Fraction(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
     if not 0 <= ratio <= 1:
         raise UsageError(f"{parameter}={text} is out of range. Use a number from 0 to 1, e.g. 0.4 or 2/5.")
-    return ratio
+    return ratio.limit_denominator(10**9)
 
 
 def show_ratio(ratio: Fraction) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from ragbed.analysis.run_cells import read_report_cells
 from ragbed.errors import DataError, UsageError
 from ragbed.interop.exports.cassette import replay, write_trials
 from ragbed.interop.exports.records_base import ExportedRun
@@ -20,7 +21,7 @@ from ragbed.runs.display_names import read_names
 from ragbed.runs.execution import run
 from ragbed.runs.lock import hold
 from ragbed.runs.store import open_store
-from ragbed.schema import Case, Completion, Step
+from ragbed.schema import Case, Completion, Served, Step
 from tests.cli.typed import type_command
 from tests.interop.exports.runs import make_run, mixed
 from tests.runs.harness import TalkingModel, ask_nobody, canonical, make_case, make_job
@@ -275,3 +276,18 @@ def test_a_canonical_cassette_has_no_latencies_of_steps(tmp_path: Path) -> None:
         type_command("export", str(tmp_path / name), "--to", "cassette", "-o", str(path), "--canonical")
         made.append(path.read_bytes())
     assert made[0] == made[1]
+
+
+@pytest.mark.parametrize("words", [(), ("--canonical",)], ids=["complete", "canonical"])
+def test_models_that_a_server_changed_are_still_told_apart(words: tuple[str, ...], tmp_path: Path) -> None:
+    def say(case: Case) -> Completion:
+        served = Served(model=f"m-{int(case.item) % 2}", id=case.item)
+        return Completion(outcome="ok", reply=f"It is gold-{case.item}.", served=served)
+
+    run(make_job(tmp_path / "run", 6, TalkingModel(say)), ask_nobody)
+    type_command("export", str(tmp_path / "run"), "--to", "cassette", "-o", str(tmp_path / "c"), *words)
+    assert type_command("import", str(tmp_path / "c"), "--from", "cassette", "-o", str(tmp_path / "again")).code == 0
+    first, again = (
+        {cell.key.model for cell in read_report_cells([tmp_path / name], ["robust"])} for name in ("run", "again")
+    )
+    assert first == again == {"test/talking (m-0)", "test/talking (m-1)"}

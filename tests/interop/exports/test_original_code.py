@@ -117,3 +117,18 @@ def test_counterfactual_results_are_imported_as_such(tmp_path: Path) -> None:
     with open_store(tmp_path / "back", create=False) as store:
         assert {case.testbed for case in store.cases()} == {"counterfactual"}
         assert {result.completion.outcome for result in store.results()} == {"ok"}
+
+
+def test_ids_with_leading_zeros_are_kept(tmp_path: Path) -> None:
+    documents = {"positive": ["Paris."] * 5, "negative": ["Nothing."] * 5}
+    ids = ["007", 7, "٣"]
+    lines = [json.dumps({"id": name, "query": "Where?", "answer": "Paris"} | documents) for name in ids]
+    (tmp_path / "en.json").write_text("\n".join(lines) + "\n", "utf-8")
+    words = ("-d", str(tmp_path / "en.json"), "--profile", "code-2024")
+    one = ("--testbeds", "noise", "--noise", "0", "--no-cache", "--out", str(tmp_path / "run"))
+    assert type_command("run", "-m", "scripted/oracle", *words, *one).code == 0
+    type_command("export", str(tmp_path / "run"), "--to", "rgb", "-o", str(tmp_path / "results"))
+    (path,) = (tmp_path / "results").glob("*_correct0.0.json")
+    assert [json.loads(line)["id"] for line in path.read_text("utf-8").splitlines()] == ids
+    done = type_command("import", str(path), "--from", "rgb", *words, "--out", str(tmp_path / "back"))
+    assert (done.code, "3 of 3 cases have an answer" in done.err) == (0, True), done.err

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 from inspect_ai import eval as evaluate
+from inspect_ai.model import ModelOutput, ModelUsage, get_model
 
 from ragbed.interop.exports.frozen import read_frozen, read_part
+from ragbed.interop.exports.harness_tasks import METRICS
 from ragbed.interop.harnesses.inspect import frozen_task
+from ragbed.interop.harnesses.lm_eval import process_results
+from ragbed.interop.harnesses.scoring import pack
 from ragbed.schema import Case
 from ragbed.testbeds.prompts import prompt_hash
 from tests.cli.typed import type_command
+from tests.interop.harnesses.evaluation import inspect_scores, scores_of
 
 
 @pytest.fixture
@@ -101,5 +107,62 @@ def test_other_files_are_refused(testbed: Path, tmp_path: Path) -> None:
     done = type_command("import", str(path), *words)
     assert done.code == 1
     assert f"{path} is not a valid Inspect log" in done.err
+    done = type_command("import", str(path), "-m", "mine", *words)
+    assert (done.code, f"{path} is not a valid Inspect log" in done.err) == (1, True)
+    assert "is a directory, not a regular file" in type_command("import", str(tmp_path), *words).err
     assert "no such file" in type_command("import", str(tmp_path / "none.eval"), *words).err
     assert not (tmp_path / "run" / "run.sqlite").exists()
+
+
+def test_a_log_that_is_damaged_after_its_header_is_refused(testbed: Path, tmp_path: Path) -> None:
+    path = _answer(testbed, tmp_path, "x", log_format="eval")
+    damaged = tmp_path / "damaged.eval"
+    with zipfile.ZipFile(path) as old, zipfile.ZipFile(damaged, "w") as new:
+        for name in old.namelist():
+            new.writestr(name, b"{" if name.startswith("samples/") else old.read(name))
+    done = type_command("import", str(damaged), "--from", "inspect", "-d", str(testbed), "--out", str(tmp_path / "run"))
+    assert (done.code, f"{damaged} is not a valid Inspect log" in done.err) == (1, True), done.err
+
+
+def _answer(testbed: Path, tmp_path: Path, reply: str, stop: str = "stop", log_format: str = "json") -> Path:
+    """Give one response to all cases in Inspect, and return the path of the log."""
+    output = ModelOutput.from_content("mock", reply, stop_reason=stop)
+    output.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)  # otherwise it downloads a tokeniser
+    (log,) = evaluate(
+        frozen_task(testbed, "en_rejection"),
+        model=get_model("mockllm/model", custom_outputs=[output] * len(_cases(testbed))),
+        log_dir=str(tmp_path / "logs"),
+        log_format=log_format,
+        display="none",
+        score_display=False,
+        log_realtime=False,
+    )
+    return Path(log.location.removeprefix("file://"))
+
+
+@pytest.mark.parametrize(
+    ("text", "stop"),
+    [
+        ("<think>The answer may be {gold}.</think>I don't know.", "stop"),
+        ("<think>The answer may be {gold}.", "stop"),
+        ("The answer is {gold}.", "max_tokens"),
+    ],
+    ids=["thought", "unfinished thought", "truncated"],
+)
+def test_harnesses_score_thoughts_and_truncated_responses_like_a_run(
+    text: str, stop: str, testbed: Path, tmp_path: Path
+) -> None:
+    cases = _cases(testbed)
+    reply = text.format(gold=cases[0].answer[0][0])
+    log = _answer(testbed, tmp_path, reply, stop)
+    found = inspect_scores(log)
+    words = ("--from", "inspect", "-d", str(testbed), "--out", str(tmp_path / "run"))
+    assert type_command("import", str(log), *words).code in (0, 3)  # 3 if responses are truncated
+    for name, scores in scores_of(tmp_path / "run").items():
+        assert {metric: found[name][metric] for metric in METRICS if metric in found[name]} == {
+            metric: scores[metric] for metric in METRICS if scores.get(metric) is not None
+        }
+    if stop == "stop":  # lm-evaluation-harness does not report why a response ended
+        wanted = scores_of(tmp_path / "run")[cases[0].case]
+        numbers = process_results({"record": pack(cases[0])}, [reply])
+        assert numbers == {metric: float(wanted[metric]) for metric in numbers}

@@ -34,10 +34,11 @@ from ragbed.io.jsonl import make_folder, read_lines, write_whole_folder
 from ragbed.io.locations import place_inside
 from ragbed.runs.database import NAME
 from ragbed.runs.decided import DecidedInterval, copy_decided, read_conditions
+from ragbed.runs.display_names import changed_models
 from ragbed.runs.lock import holder
 from ragbed.runs.store import NOTE, RECORD, CallKey, StoredResult, open_store
 from ragbed.runs.trials import kind_of_error, without_billing
-from ragbed.schema import Case
+from ragbed.schema import Case, Completion, Served
 
 # Patterns for the nested runs and the files to export from a run's folder.
 _RUNS = (f"{JUDGES}/*", f"{DIAGNOSES}/**")
@@ -110,7 +111,11 @@ def _write_run(cassette: CassetteWriter, run: ExportedRun, folder: str, written:
     # equal runs produce identical files.
     case_numbers = {case.case: number for number, case in enumerate(store.cases(by_name=run.canonical))}
     sent = {name: body for name, body in store.sent().items() if name in model_numbers}
-    served = {name: names for name, names in store.served().items() if name in model_numbers}
+    served = {
+        name: sorted(names) if run.canonical else names
+        for name, names in store.served().items()
+        if name in model_numbers
+    }
     shown = {name: shown for name, shown in store.names().items() if name in model_numbers}
     # A monitored run's decisions depend on the order in which responses arrived, so they may differ between otherwise
     # identical runs.
@@ -122,27 +127,32 @@ def _write_run(cassette: CassetteWriter, run: ExportedRun, folder: str, written:
     cassette.write(encoder.encode(part))
     for case in store.cases(by_name=run.canonical):
         cassette.write(encoder.encode(case))
+    split = changed_models(store)
     for stored in run.results(written):
-        cassette.write(encoder.encode(_result(stored, model_numbers, case_numbers, canonical=run.canonical)))
-
-
-def _result(stored: StoredResult, models: dict[str, int], cases: dict[str, int], *, canonical: bool) -> CassetteResult:
-    completion = stored.completion
-    if canonical:
-        steps = tuple(
-            msgspec.structs.replace(step, usage=without_billing(step.usage), latency_s=None, cached=False)
-            for step in completion.steps
+        result = CassetteResult(
+            model=model_numbers[stored.model],
+            case=case_numbers[stored.case.case],
+            repeat=stored.repeat,
+            request=stored.request,
+            completion=_canonical(stored, split) if run.canonical else stored.completion,
+            cached=stored.cached and not run.canonical,
         )
-        changes = {"error": kind_of_error(completion), "usage": without_billing(completion.usage), "steps": steps}
-        completion = msgspec.structs.replace(completion, **changes, latency_s=None, attempts=1, served=None)
-    return CassetteResult(
-        model=models[stored.model],
-        case=cases[stored.case.case],
-        repeat=stored.repeat,
-        request=stored.request,
-        completion=completion,
-        cached=stored.cached and not canonical,
+        cassette.write(encoder.encode(result))
+
+
+def _canonical(stored: StoredResult, split: frozenset[str]) -> Completion:
+    """Return a response without the details that differ between otherwise equal runs.
+
+    For models in `split`, the served model is kept, because tables count each served model separately.
+    """
+    completion = stored.completion
+    steps = tuple(
+        msgspec.structs.replace(step, usage=without_billing(step.usage), latency_s=None, cached=False)
+        for step in completion.steps
     )
+    changes = {"error": kind_of_error(completion), "usage": without_billing(completion.usage), "steps": steps}
+    served = Served(model=completion.served.model) if completion.served and stored.model in split else None
+    return msgspec.structs.replace(completion, **changes, latency_s=None, attempts=1, served=served)
 
 
 @dataclass

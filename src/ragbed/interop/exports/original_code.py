@@ -22,6 +22,7 @@ from ragbed.testbeds.prompts.strategies import MARK
 
 # The testbeds supported by the original code.
 _TESTBEDS = ("noise", "rejection", "integration", "counterfactual", "closed-book")
+_NUMBER = re.compile(r"0|[1-9][0-9]{0,99}")  # matches the ID of an item that is a number in RGB's files
 _IMPORTED = re.compile(r"temp ([0-9.]+|none)")  # matches the identity of a model from an imported file
 
 
@@ -41,7 +42,7 @@ class _Condition:
         self.labels.append(label)
         self.flags.append(flagged)
         line = {
-            "id": int(case.item) if case.item.isdecimal() else case.item,
+            "id": int(case.item) if _NUMBER.fullmatch(case.item) else case.item,
             "query": case.question,
             "ans": _rgb_answer(case),
             "label": label,

@@ -114,24 +114,30 @@ def _with_text(row: dict[str, Any]) -> dict[str, Any]:
 
 def _need_columns(rows: list[dict[str, Any]], schema: Any) -> None:  # noqa: ANN401 - pyarrow has no types
     """Raise an error if a row has a field without a column, because pyarrow would drop the field silently."""
-    types = {field.name: field.type for field in schema}
+    columns = _columns(schema)
     for row in rows:
-        if lost := _lost(row, types):
+        if lost := _lost(row, columns):
             raise ValueError(
                 f"{row.get('case', row.get('id'))}: the schema has no column for {', '.join(sorted(lost))}"
             )
 
 
-def _lost(fields: dict[str, Any], types: dict[str, Any]) -> set[str]:
+def _columns(fields: Any) -> dict[str, Any]:  # noqa: ANN401 - pyarrow has no types
+    """Return the names of columns, each with the columns of its structs; a column without structs has none."""
+    columns = {}
+    for field in fields:
+        inner = getattr(field.type, "value_type", field.type)  # the type of a list's elements
+        columns[field.name] = _columns(inner) if hasattr(inner, "get_field_index") else None
+    return columns
+
+
+def _lost(fields: dict[str, Any], columns: dict[str, Any]) -> set[str]:
     """Return the fields, at any depth, that have no column."""
-    lost = {*fields} - {*types}
-    for name, kind in types.items():
-        value = fields.get(name)
-        inner = getattr(kind, "value_type", kind)  # the type of a list's elements
-        if value and hasattr(inner, "get_field_index"):  # a struct
-            inner_types = {field.name: field.type for field in inner}
+    lost = fields.keys() - columns.keys()
+    for name, value in fields.items():
+        if value and (inner := columns.get(name)):
             for each in [value] if isinstance(value, dict) else value:
-                lost |= _lost(each, inner_types)
+                lost |= _lost(each, inner)
     return lost
 
 

@@ -30,6 +30,7 @@ from ragbed.interop.exports.harness_tasks import METRICS
 from ragbed.interop.harnesses.scoring import numbers, pack, score_packed
 from ragbed.interop.harnesses.shipped import SHIPPED, make_shipped_cases
 from ragbed.models.cassette import Recording
+from ragbed.runs.harness_logs import FINISH
 from ragbed.schema import Case, Completion, Message
 from ragbed.scoring.version import scorer_hash
 from ragbed.testbeds.prompts import prompt_hash
@@ -90,7 +91,8 @@ def ragbed_scorer() -> Scorer:
 
     async def score(state: TaskState, target: Target) -> Score:  # noqa: ARG001 - Inspect's signature
         reply = state.output.completion
-        values = score_packed(state.metadata["record"], reply)
+        stop = state.output.stop_reason
+        values = score_packed(state.metadata["record"], reply, FINISH.get(stop, stop))
         found = numbers(values)
         return Score(
             value={name: found.get(name, math.nan) for name in METRICS},

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
+from ragbed.models.base import completed
 from ragbed.schema import Case
-from ragbed.scoring import score
+from ragbed.scoring import score_outcome
 from ragbed.scoring.value import Value
 
 _DECODER = msgspec.json.Decoder(Case)
@@ -17,9 +18,17 @@ def pack(case: Case) -> str:
     return _ENCODER.encode(msgspec.structs.replace(case, messages=())).decode()
 
 
-def score_packed(record: str, reply: str) -> dict[str, Value]:
-    """Return a response's scores on all tracks."""
-    return score(_DECODER.decode(record), reply)
+def score_packed(record: str, reply: str, finish: str | None = None) -> dict[str, Value]:
+    """Return a response's scores on all tracks, as in a run.
+
+    Reasoning is not scored, and a truncated response gets no credit on the robust track.
+
+    Args:
+        record: The packed case.
+        reply: The response, which may contain reasoning.
+        finish: The finish reason; `length` if the response reached the token limit, None if it is unknown.
+    """
+    return score_outcome(_DECODER.decode(record), completed(reply, finish, None)) or {}
 
 
 def numbers(values: dict[str, Value]) -> dict[str, float]:
