@@ -113,7 +113,9 @@ def test_a_second_command_asks_only_what_came_since(tmp_path: Path, bench: Bench
 
 def test_a_criterion_is_asked_where_it_belongs_or_where_told(tmp_path: Path, bench: Bench) -> None:
     run(make_job(tmp_path, 2, TalkingModel(_reply)), ask_nobody)
-    assert json.loads(_judge(tmp_path, bench, "--criteria", "refusal").out)["cells"] == []
+    none = _judge(tmp_path, bench, "--criteria", "refusal")
+    assert json.loads(none.out)["cells"] == []
+    assert "refusal: the run has no responses to judge by this criterion." in none.err
     (cell,) = json.loads(_judge(tmp_path, bench, "--criteria", "refusal", "--testbeds", "noise").out)["cells"]
     assert (cell["testbed"], cell["asked"]) == ("noise", 2)
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 import tomllib
 from itertools import product
+from pathlib import Path
 
 import pytest
 
+import ragbed
 from benches import ROOT
 from benches.stats_coverage import exact_coverage
 from ragbed.analysis.paper.findings import find
@@ -53,6 +55,16 @@ def test_every_other_number_in_the_readme_has_a_source(name: str) -> None:
     sources = _CITED | {re.sub(r"[^\d.]", "", project["requires-python"]), "2024"}  # the year of the paper
     prose = re.sub(r"```.*?```|`[^`]*`|\]\([^)]*\)|<[^>]*>|Apache-2\.0", "", _read(name), flags=re.DOTALL)
     assert set(re.findall(r"\d[\d.,]*\d|\d", prose)) <= sources
+
+
+def test_the_ranking_in_the_guide_is_that_of_its_commands(tmp_path: Path) -> None:
+    models = ["scripted/oracle", "scripted/last-doc", "scripted/refuser", "baseline/lexical"]
+    ragbed.run(model=models, data="ragbed-mini-en_base", testbeds="noise", out=tmp_path / "board")
+    ranked = [row for row in ragbed.rank(tmp_path / "board").records() if row["testbed"] == "noise"]
+    text = _read_sentences("docs/how-to/compare-models.md")
+    for row in ranked:
+        score, low, high = (f"{100 * row[name]:.1f}" for name in ("score", "low", "high"))
+        assert f"{row['model']} {score} [{low}, {high}]" in text
 
 
 def test_the_errors_of_the_scorer_are_those_of_the_held_out_responses() -> None:

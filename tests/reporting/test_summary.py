@@ -86,8 +86,8 @@ def test_only_0_is_never_and_only_100_percent_is_always() -> None:
 def test_few_questions_and_failures_are_mentioned() -> None:
     told = _say([_cell("noise", "accuracy", 0.5, questions=12, noise=0.0, errors=3)])
     assert told == (
-        "Accuracy is 50% without noise. Under one condition, 3 of 12 calls failed; failed calls count as wrong. "
-        "Some of these rates are based on only 12 questions."
+        "Accuracy is 50% without noise. Under at least one condition, 3 of 12 calls failed; failed calls count as "
+        "wrong. Some of these rates are based on only 12 questions."
     )
     assert _say([_cell("noise", "accuracy", 0.0, noise=0.0, errors=100)]) == (
         "All calls failed, so there are no responses to score."

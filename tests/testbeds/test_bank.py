@@ -56,6 +56,15 @@ def test_four_others_are_needed_for_four_documents(tmp_path: Path) -> None:
     )
 
 
+def test_many_documents_require_as_many_items_as_the_reason_states(tmp_path: Path) -> None:
+    path = tmp_path / "made.jsonl"
+    path.write_bytes(b"".join(native.to_line(base_item(number)) for number in range(BEFORE)))
+    settings = Settings(distractors=("random",), num_docs=(BEFORE + 2,))
+    (reason,) = {case.reason for case in TESTBEDS["length"].cases(Dataset("made", path), settings)}
+    assert reason is not None
+    assert reason.endswith(f"; more than {BEFORE} require a dataset of at least {BEFORE + 1} items")
+
+
 def test_a_feasible_case_never_changes_when_items_are_appended(tmp_path: Path) -> None:
     items = [base_item(number) for number in range(9)]
     for count in range(3, 9):

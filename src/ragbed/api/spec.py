@@ -125,8 +125,8 @@ class RunSpec:
         temperature: Sampling temperature, or "none" to omit it from requests; default: 0, or the preset's.
         top_p: Nucleus sampling probability; default: 1, or the preset's.
         max_tokens: Maximum tokens per response. With "auto", the limit starts at 256, or at 4,096 once the model has
-            been seen to think, and a truncated response is requested once more with up to 16,384. Default: "auto", or
-            the preset's.
+            been seen to think, and a truncated response is requested once more with up to 16,384 (from a local model,
+            only if it thinks). Default: "auto", or the preset's.
         reasoning_effort: Reasoning effort in the provider's own terms, e.g. `low`.
         thinking: Whether the model thinks: `on`, `off`, or `budget=N` with a number of tokens.
         extra_body: Additional request fields, as a dictionary or as JSON.

@@ -151,11 +151,12 @@ def _print(result: JudgeResult, *, to_stderr: bool) -> None:
 
     models, judges = read_names([result.run]), short_names(dict.fromkeys(cell["judge"] for cell in result.cells))
     for criterion, asks in result.criteria.items():
-        for judge, name in judges.items():
-            cells = [cell for cell in result.cells if (cell["criterion"], cell["judge"]) == (criterion, judge)]
-            if not cells:
-                say(f"{criterion}: the run has no responses to judge by this criterion.")
-                continue
+        judged = [cell for cell in result.cells if cell["criterion"] == criterion]
+        if not judged:
+            say(f"{criterion}: the run has no responses to judge by this criterion.")
+        for judge in dict.fromkeys(cell["judge"] for cell in judged):
+            cells = [cell for cell in judged if cell["judge"] == judge]
+            name = judges[judge]
             rows = [_rate_row(cell, models) for cell in cells]
             print_table(f"{criterion} ({asks}), judged by {name}", _RATE_COLUMNS, rows, to_stderr=to_stderr)
             if unparsed := sum(cell["unparsed"] for cell in cells):

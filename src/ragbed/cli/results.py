@@ -66,7 +66,7 @@ def tell_truncated(count: int, limit: str) -> str:
     """Return a message with the number of truncated responses and the option that avoids truncation."""
     if limit == "auto":
         fix = "a larger --max-tokens, or --thinking off or --reasoning-effort low for a reasoning model"
-        limit = "highest limit of --max-tokens auto"
+        limit = "limit of --max-tokens auto"
     else:
         fix, limit = f"--max-tokens auto or a value above {limit}", f"limit of {limit} tokens"
     return (

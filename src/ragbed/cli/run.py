@@ -117,7 +117,8 @@ if TYPE_CHECKING:
     group=help_groups.SAMPLING,
     help=(
         "Maximum number of tokens per response. 'auto' starts at 256 (4,096 once a response has contained "
-        "reasoning) and retries truncated responses once with a limit of up to 16,384."
+        "reasoning) and retries truncated responses once with a limit of up to 16,384 (local models: only after "
+        "reasoning)."
     ),
 )
 @options.option(

@@ -23,7 +23,7 @@ run_argument = click.argument("run", type=options.LocalPath(), metavar="RUN")
 @run_argument
 @options.json_option
 def status(run: Path, json: bool) -> None:
-    """Show the progress, outcome counts and cost of a run.
+    """Show the progress and outcome counts of a run.
 
     If RUN is a folder of runs, all of them are shown.
 

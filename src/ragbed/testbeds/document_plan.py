@@ -8,7 +8,7 @@ from fractions import Fraction
 from msgspec import Struct
 
 from ragbed.schema import Document, Item
-from ragbed.testbeds.document_bank import DocumentBank
+from ragbed.testbeds.document_bank import BEFORE, DocumentBank
 from ragbed.testbeds.document_order import Ordered, as_documents, slot_of
 from ragbed.testbeds.original_code import Chosen
 from ragbed.testbeds.settings import Arm, CaseCondition, show_ratio
@@ -107,5 +107,6 @@ def _distractors(ordered: Ordered, bank: DocumentBank, arm: Arm, count: int) -> 
         raise Infeasible(
             f"the case requires {count} documents from other questions that do not contain the answer, but only "
             f"{len(found)} were found"
+            + (f"; more than {BEFORE} require a dataset of at least {BEFORE + 1} items" if count > BEFORE else "")
         )
     return found
