@@ -39,6 +39,16 @@ def test_a_run_has_the_numbers_of_the_command_line(tmp_path: Path) -> None:
     assert {document["stance"] for document in trials[0]["documents"]} == {"supports"}
 
 
+def test_runs_without_a_folder_that_are_planned_in_the_same_second_get_different_folders(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    spec = ragbed.RunSpec(model="scripted/oracle", data="figure1", num_docs=2)
+    folders = {ragbed.plan_run(spec).folder for _ in range(5)}
+    assert len(folders) == 5
+    assert {folder.parent for folder in folders} == {Path("runs")}
+
+
 def test_tables_are_numbers_text_and_html(tmp_path: Path) -> None:
     run = _run(tmp_path)
     table = run.table("noise")

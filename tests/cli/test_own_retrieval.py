@@ -39,6 +39,15 @@ def _cells(run: str) -> dict[str, dict[str, Any]]:
 
 
 @pytest.mark.usefixtures("here")
+def test_rejection_without_base_items_names_the_kind_of_items_that_is_missing() -> None:
+    words = ("run", "-m", "python/own_retrieval:answer", "-d", "ragbed-mini-en_fact", "--testbeds", "own-rejection")
+    done = type_command(*words)
+    assert done.code == 2
+    assert "ragbed-mini-en_fact has no base item in en or zh. Found: 20 counterfactual items" in done.err
+    assert "use another dataset, e.g. ragbed-mini-en_base." in done.err
+
+
+@pytest.mark.usefixtures("here")
 def test_the_example_finds_answers_and_declines_and_the_report_tells_the_gap() -> None:
     for edition, name in (("corpus", "corpus.jsonl"), ("withheld-corpus", "corpus-withheld.jsonl")):
         told = json.loads(type_command("export", DATA, "--to", edition, "-o", name, "--json").out)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ragbed.api.progress import format_duration
+from ragbed.api.progress import describe, format_duration
 from ragbed.cli.run_progress import RunProgress
 from ragbed.runs.call_loop import CallProgress
 
@@ -15,6 +15,11 @@ from ragbed.runs.call_loop import CallProgress
 )
 def test_a_duration_is_shown_in_the_unit_that_suits(seconds: float, shown: str) -> None:
     assert format_duration(seconds) == shown
+
+
+def test_every_outcome_without_a_complete_response_is_counted_separately() -> None:
+    outcomes = {"ok": 1, "error": 2, "truncated": 3, "filtered": 4}
+    assert describe(CallProgress(total=10, outcomes=outcomes)) == "0 tokens, 2 errors, 3 truncated, 4 filtered"
 
 
 def test_a_slow_model_announces_its_duration_after_three_cases(capsys: pytest.CaptureFixture[str]) -> None:

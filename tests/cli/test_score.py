@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from ragbed.runs.execution import run
 from ragbed.schema import Case, Completion
 from tests.cli.typed import type_command
-from tests.runs.harness import TalkingModel, ask_nobody, make_job
+from tests.runs.harness import TalkingModel, ask_nobody, make_case, make_job
+from tests.ui.viewer.runs import said, write_run
 
 REPLIES = [
     "It is gold-0.",
@@ -40,6 +43,27 @@ def _header_and_rows(folder: Path, *words: str) -> tuple[list[str], list[str]]:
     rows = [line.split() for line in lines if line.startswith(("noise", "counterfactual", "closed-book"))]
     place = header.index("noise")
     return header[: place + 1], [" ".join(row[: place + 1]) for row in rows]
+
+
+def test_filtered_and_truncated_responses_are_not_counted_as_errors(tmp_path: Path) -> None:
+    outcomes = {0: "ok", 1: "truncated", 2: "filtered", 3: "filtered", 4: "error"}
+
+    def say(case: Case) -> Completion:
+        return Completion(outcome=outcomes[int(case.item)], reply="", error="server: x")  # type: ignore[arg-type]
+
+    run(make_job(tmp_path / "run", 5, TalkingModel(say)), ask_nobody)
+    lines = type_command("score", str(tmp_path / "run")).out.splitlines()
+    header, row = (line.split() for line in lines if line.startswith(("testbed", "noise")))
+    assert header[3:7] == ["n", "errors", "truncated", "filtered"]
+    assert row[3:7] == ["5", "1", "1", "2"]
+
+
+def test_a_condition_without_results_has_no_rate(tmp_path: Path) -> None:
+    cases = [make_case(0), replace(make_case(1), noise=0.4)]
+    write_run(tmp_path / "run", cases, {"m/right": [said("gold-0")]})
+    rows = [line.split() for line in type_command("score", str(tmp_path / "run")).out.splitlines()]
+    (row,) = (row for row in rows if row[:3] == ["noise", "en", "0.4"])
+    assert row[3:] == ["0", "of", "1", "0", "accuracy", "–", "–", "–"]
 
 
 def test_rows_of_different_arms_and_sizes_can_be_told_apart(tmp_path: Path) -> None:

@@ -90,6 +90,26 @@ ERRORS: dict[str, tuple[int, Any, str, bool, float | None]] = {
         "rate", True, None,
     ),
     "OpenRouter, no credit": (402, {"error": {"code": 402, "message": "Insufficient credits"}}, "quota", False, None),
+    # https://github.com/anomalyco/opencode/issues/12219
+    "OpenRouter, no credit with another status": (
+        403, {"error": {"code": 403, "message": "This request requires more credits, or fewer max_tokens."}},
+        "quota", False, None,
+    ),
+    # https://github.com/cline/cline/issues/3120
+    "xAI, too long": (
+        400,
+        {"code": "Client specified an invalid argument",
+         "error": "This model's maximum prompt length is 131072 but the request contains 136973 tokens."},
+        "too-long", False, None,
+    ),
+    # https://github.com/warpdotdev/warp/issues/14863
+    "xAI, no credit": (
+        403,
+        {"code": "The caller does not have permission to execute the specified operation",
+         "error": "Your team x has either used all available credits or reached its monthly spending limit."},
+        "quota", False, None,
+    ),
+    "xAI, no credit yet": (403, {"error": "Your new team doesn't have any credits yet."}, "quota", False, None),
     "Anthropic, a rate": (429, {"type": "error", "error": {"type": "rate_limit_error"}}, "rate", True, None),
     "Anthropic, overloaded": (529, {"type": "error", "error": {"type": "overloaded_error"}}, "server", True, None),
     "Anthropic, too long": (

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import sqlite3
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Collection
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -433,6 +435,31 @@ def test_a_batch_of_a_killed_session_that_is_listed_late_is_not_created_twice(
         assert _stats(url)["batches"] == 1
         assert _run(model, tmp_path / "run", batch=True).outcomes == {"ok": CASES}
         assert _stats(url)["batches"] == 1
+
+
+def test_a_clock_that_was_set_back_does_not_delay_a_batch_that_was_never_created(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def end(*_: object) -> str:
+        raise _Killed
+
+    lookups, find = itertools.count(1), OpenAIBatches.find
+
+    async def find_soon(self: OpenAIBatches, key: str, since: float, count: int, known: Collection[str]) -> str | None:
+        assert next(lookups) < 50, "it waits until the clock has caught up"
+        return await find(self, key, since, count, known)
+
+    monkeypatch.setattr(batch_loop, "_LISTED_AFTER_S", 0.2)
+    monkeypatch.setattr(OpenAIBatches, "find", find_soon)
+    tomorrow = time.time() + 86_400
+    with mock_batches(BatchBehaviour(delay_s=0)) as url:
+        _serve(monkeypatch, url)
+        with monkeypatch.context() as patched:
+            patched.setattr(time, "time", lambda: tomorrow)
+            patched.setattr(OpenAIBatches, "create", end)
+            with pytest.raises(ExceptionGroup):
+                _run(MODELS[0], tmp_path / "run", batch=True)
+        assert _run(MODELS[0], tmp_path / "run", batch=True).outcomes == {"ok": CASES}
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -53,6 +53,27 @@ def test_a_second_run_asks_nothing_and_is_the_same(tmp_path: Path) -> None:
     assert read_status(tmp_path / "b").models[0].cached == 100
 
 
+def test_two_servers_with_the_same_model_name_do_not_share_responses(tmp_path: Path) -> None:
+    def ask(run: str, url: str) -> int:
+        model = TalkingModel(agree)
+        model.custom_servers = url  # type: ignore[attr-defined]
+        return len(_ask(tmp_path / run, tmp_path / "cache", model))
+
+    asked = [ask("a", "http://a/v1"), ask("b", "http://b/v1"), ask("c", "http://a/v1"), ask("d", "")]
+    assert asked == [100, 100, 0, 100]
+
+
+def test_a_run_can_be_resumed_on_another_server_with_the_same_model(tmp_path: Path) -> None:
+    def partly(case: Case) -> Completion:
+        return agree(case) if int(case.item) < 50 else Completion(outcome="error", error="server: x")
+
+    first, second = TalkingModel(partly), TalkingModel(agree)
+    second.custom_servers = "http://localhost:8081/v1"  # type: ignore[attr-defined]
+    run(make_job(tmp_path / "a", 60, first), ask_nobody)
+    run(make_job(tmp_path / "a", 60, second), ask_nobody)
+    assert len(second.asked) == 10
+
+
 def test_responses_that_are_looked_up_together_are_requested_once(tmp_path: Path) -> None:
     first, second = PostingModel(agree), PostingModel(agree)
     first.concurrency = 1
@@ -176,7 +197,7 @@ def test_a_cache_that_fails_later_is_reported_once(tmp_path: Path) -> None:
     assert len(told) == 1
 
 
-def test_a_damaged_entry_is_called_again(tmp_path: Path) -> None:
+def test_a_damaged_entry_is_called_again_and_replaced(tmp_path: Path) -> None:
     _ask(tmp_path / "a", tmp_path / "cache", TalkingModel(agree))
     connection = sqlite3.connect(tmp_path / "cache")
     connection.execute("UPDATE replies SET completion = replace(completion, 'gold', 'lead') WHERE key < '8'")
@@ -184,6 +205,7 @@ def test_a_damaged_entry_is_called_again(tmp_path: Path) -> None:
     (damaged,) = connection.execute("SELECT COUNT(*) FROM replies WHERE key < '8'").fetchone()
     connection.close()
     assert len(_ask(tmp_path / "b", tmp_path / "cache", TalkingModel(agree))) == damaged > 0
+    assert not _ask(tmp_path / "c", tmp_path / "cache", TalkingModel(agree)), "the damaged entries are replaced"
 
 
 def test_a_cache_without_its_table_is_named_with_the_fix(tmp_path: Path) -> None:

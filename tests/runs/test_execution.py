@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
+from typing import IO
 
 import pytest
 
 from ragbed.errors import RagbedError, Stopped, UsageError
 from ragbed.models.base import WorkerLost
+from ragbed.runs import commit_counter
 from ragbed.runs.budget import Budget, BudgetSpent
 from ragbed.runs.execution import ShutdownHandler, run
 from ragbed.runs.lock import hold, holder
@@ -173,6 +176,23 @@ def test_a_budget_stops_within_the_calls_in_flight_and_counts_earlier_sessions(t
             run(make_job(tmp_path, 500, TalkingModel(lambda _: paid), budget=budget), ask_nobody)
         assert limit <= len(replies(tmp_path)) <= limit + TalkingModel.concurrency
         assert read_status(tmp_path).maybe_paid_twice == 0
+
+
+def test_a_new_run_that_fails_keeps_its_responses_although_the_commits_cannot_be_noted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: Path) -> IO[bytes]:
+        raise OSError(errno.ENOSPC, "No space left on device")  # e.g. a quota on the number of files
+
+    def say(case: Case) -> Completion:
+        return agree(case) if int(case.item) < 5 else Completion(outcome="error", error="auth: HTTP 401")
+
+    monkeypatch.setattr(commit_counter, "_open_note", fail)
+    model = TalkingModel(say)
+    model.concurrency = 1
+    with pytest.raises(RagbedError, match="in a row ended in an error"):
+        run(make_job(tmp_path / "run", 50, model), ask_nobody)
+    assert read_status(tmp_path / "run").models[0].ok == 5
 
 
 def test_a_process_that_cannot_lock_a_run_does_not_remove_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

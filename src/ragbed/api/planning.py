@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 import logging
 import re
+import secrets
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -260,10 +260,9 @@ def _stored_sampling(sampling: Sampling, spec: RunSpec) -> dict[str, str]:
 
 
 def _new_folder(model: str) -> Path:
+    """Return a new folder; the random suffix distinguishes runs that start in the same second."""
     from ragbed.runs.display_names import short_names
 
     shown = without_credentials(model)
     short = re.sub(r"[^A-Za-z0-9.]+", "-", short_names([shown])[shown]).strip("-")[:40]
-    name = f"{datetime.now():%Y%m%d-%H%M%S}-{short}"
-    names = itertools.chain([name], (f"{name}-{number}" for number in itertools.count(2)))
-    return next(folder for folder in (Path("runs") / option for option in names) if not folder.exists())
+    return Path("runs") / f"{datetime.now():%Y%m%d-%H%M%S}-{short}-{secrets.token_hex(2)}"

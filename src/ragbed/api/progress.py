@@ -168,12 +168,10 @@ def _in_notebook() -> bool:
 
 
 def describe(state: CallProgress) -> str:
-    """Describe the token and error counts so far, e.g. "1,204 tokens, 0 errors"."""
-    errors = counted(state.outcomes.get("error", 0), "error")
-    truncated = state.outcomes.get("truncated", 0)
-    return f"{counted(state.tokens_in + state.tokens_out, 'token')}, {errors}" + (
-        f", {truncated:,} truncated" if truncated else ""
-    )
+    """Describe the tokens and outcomes so far, e.g. "1,204 tokens, 0 errors, 2 truncated"."""
+    parts = [counted(state.tokens_in + state.tokens_out, "token"), counted(state.outcomes.get("error", 0), "error")]
+    parts += [f"{state.outcomes[name]:,} {name}" for name in ("truncated", "filtered") if state.outcomes.get(name)]
+    return ", ".join(parts)
 
 
 def time_left(state: CallProgress) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -14,7 +15,7 @@ from ragbed.api.results import Records, Run
 from ragbed.api.tables import TableResult
 from ragbed.errors import RagbedError, UsageError
 from ragbed.io.jsonl import make_folder, write_file
-from ragbed.io.locations import Place, Url
+from ragbed.io.locations import Place, Url, read_regular
 
 if TYPE_CHECKING:
     from ragbed.reporting.html.leaderboard_site import LeftOut, SiteEntry
@@ -241,6 +242,7 @@ def leaderboard(
     open_tracks([track])  # an unknown track would leave out every run and empty the site
     labels = _read_labels(runs.values())
     make_folder(site)
+    outdated = _linked_reports(site / "index.html")
     for name, run in runs.items():
         try:
             made = read_report([run], [name], track, labels)
@@ -250,7 +252,18 @@ def leaderboard(
         except RagbedError as error:
             left_out.append(LeftOut(name, str(error)))
     write_file(site / "index.html", write_board(entries, left_out, track, locale).encode())
+    for page in outdated - {entry.page for entry in entries}:
+        (site / page).unlink(missing_ok=True)
     return LeaderboardResult(site / "index.html", entries, left_out)
+
+
+def _linked_reports(index: Path) -> set[str]:
+    """Return the file names of the reports that a site's start page links to; other files are never removed."""
+    try:
+        text = read_regular(index).decode(errors="replace")
+    except OSError:  # there is no site yet
+        return set()
+    return set(re.findall(r'href="(run-[A-Za-z0-9_.-]+\.html)"', text))
 
 
 def _read_labels(runs: Iterable[Path]) -> dict[str, str]:

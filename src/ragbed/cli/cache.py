@@ -15,8 +15,8 @@ from ragbed.text import counted
 def cache(context: click.Context, json: bool) -> None:
     """Show the number and size of cached responses per model.
 
-    A cached response is used only for the same model, model identity, request and repeat number. RAGBED_CACHE_DIR sets
-    the cache folder.
+    A cached response is used only for the same model, server, identity, request and repeat number. RAGBED_CACHE_DIR
+    sets the cache folder.
 
     \b
     Examples:

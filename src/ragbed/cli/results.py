@@ -90,10 +90,10 @@ def print_cells(cells: Sequence[ConditionCounts], folders: Sequence[Path], *, to
         varied = [
             name for name in ("arm", "docs", "true") if len({one.get(name, "–") for one in conditions} - {"–"}) > 1
         ]
-        cut = ["truncated"] if any(cell.truncated for cell in shown) else []
-        columns = ("testbed", "lang", *varied, "noise", "n", "errors", *cut, "score", "code %", "paper %", "robust %")
+        more = [name for name in ("truncated", "filtered") if any(getattr(cell, name) for cell in shown)]
+        columns = ("testbed", "lang", *varied, "noise", "n", "errors", *more, "score", "code %", "paper %", "robust %")
         rows = [
-            _row(cell, [one.get(name, "–") for name in varied], [cell.truncated for _ in cut])
+            _row(cell, [one.get(name, "–") for name in varied], [getattr(cell, name) for name in more])
             for cell, one in zip(shown, conditions, strict=True)
         ]
         print_table(f"\n{title}" if number else title, columns, rows, to_stderr=to_stderr)
@@ -178,21 +178,21 @@ def headline_of(testbed: str, arm: str = "") -> tuple[str, str]:
     return _SCORE_TITLES[counted], counted
 
 
-def _row(cell: ConditionCounts, varied: Sequence[str], truncated: Sequence[int]) -> tuple[object, ...]:
+def _row(cell: ConditionCounts, varied: Sequence[str], more: Sequence[int]) -> tuple[object, ...]:
     from ragbed.reporting.numbers import show
 
     testbed, noise = cell.condition.testbed, cell.condition.noise
     title, score = headline_of(testbed, cell.condition.arm)
     n = cell.asked if cell.asked == cell.planned else f"{cell.asked} of {cell.planned}"
     mix = (*varied, "–" if noise is None else f"{noise:.3g}")
-    rates = [f"{100 * cell.rate(f'{track}.{score}'):.1f}" for track in ("code", "paper")]
+    rates = [f"{100 * cell.rate(f'{track}.{score}'):.1f}" if cell.asked else "–" for track in ("code", "paper")]
     return (
         testbed,
         cell.condition.lang,
         *mix,
         n,
-        cell.error + cell.filtered,
-        *truncated,
+        cell.error,
+        *more,
         title,
         *rates,
         show(cell.rates.get(score)) + _upper_bound(cell, score),

@@ -95,7 +95,9 @@ class ModelConfig:
             raise UsageError(f"{name} contains characters that are not allowed in an API key. Copy the key again.")
         return ApiKey(value)
 
-    def service(self, name: str, remote: str, urls: Sequence[str], key: ApiKey | None, variable: str) -> ServiceConfig:
+    def service(
+        self, name: str, remote: str, urls: Sequence[str], key: ApiKey | None, variable: str, *, is_custom: bool = False
+    ) -> ServiceConfig:
         """Return the connection settings for a model that is called over HTTP.
 
         Args:
@@ -104,6 +106,7 @@ class ModelConfig:
             urls: Base URLs.
             key: The API key.
             variable: The environment variable that holds the key.
+            is_custom: Whether the URLs are the user's rather than the provider's own.
         """
         from ragbed.models.providers.http_model import ServiceConfig
 
@@ -117,7 +120,7 @@ class ModelConfig:
         to_check = f"the key ({variable})"
         return ServiceConfig(
             name, remote, urls, key, self.sampling, pacer, self.retry_policy, to_check, self.environ, self.headers,
-            self.context_length,
+            self.context_length, is_custom,
         )  # fmt: skip
 
 
@@ -154,7 +157,9 @@ def _open_compatible(config: ModelConfig, provider: CompatibleProvider, name: st
     is_custom = bool(config.environ.get(provider.base, "").strip())
     variable = next((key for key in provider.key if config.environ.get(key, "").strip()), provider.key[0])
     key = config.key(variable, needed=provider.needs_key and (not is_custom or not provider.url))
-    service = config.service(name, remote, find_urls(provider, config.environ), key, variable)
+    urls = find_urls(provider, config.environ)
+    has_own_urls = is_custom and urls != [provider.url]
+    service = config.service(name, remote, urls, key, variable, is_custom=has_own_urls)
     is_official = name.startswith("openai/") and not is_custom
     if name.startswith("openai/") and is_custom:
         # With a custom base URL, the server is not OpenAI's and may support only the older parameter `max_tokens`.
@@ -165,9 +170,11 @@ def _open_compatible(config: ModelConfig, provider: CompatibleProvider, name: st
 def _anthropic(config: ModelConfig) -> Model:
     from ragbed.models.providers.anthropic import AnthropicModel
 
-    url = config.environ.get("ANTHROPIC_BASE_URL") or "https://api.anthropic.com"
-    key = config.key("ANTHROPIC_API_KEY", needed=True)
-    return AnthropicModel(config.service(f"anthropic/{config.model}", config.model, [url], key, "ANTHROPIC_API_KEY"))
+    default, variable = "https://api.anthropic.com", "ANTHROPIC_API_KEY"
+    url = config.environ.get("ANTHROPIC_BASE_URL") or default
+    key = config.key(variable, needed=True)
+    name, is_custom = f"anthropic/{config.model}", url != default
+    return AnthropicModel(config.service(name, config.model, [url], key, variable, is_custom=is_custom))
 
 
 def _hf(config: ModelConfig) -> Model:

@@ -133,14 +133,17 @@ _BY_CODE: dict[Kind, frozenset[str]] = {
 _AMBIGUOUS = frozenset({400, 402, 403, 404, 413, 422, 429, 451, 500})
 # Phrases that identify errors for which some servers send no code.
 _BY_WORDS: tuple[tuple[Kind, frozenset[int], tuple[str, ...]], ...] = (
-    ("quota", frozenset({400, 403, 429}), ("credit balance is too low", "insufficient balance", "billing_hard_limit")),
+    ("quota", frozenset({400, 403, 429}), (
+        "credit balance is too low", "insufficient balance", "billing_hard_limit", "insufficient credits",
+        "requires more credits", "used all available credits", "doesn't have any credits",
+    )),
     ("filter", frozenset({403, 451}), ("input was flagged", "flagged by moderation")),
     # Older versions of llama.cpp send status 500 for a prompt that is too long. OpenAI sends status 429 for a prompt
     # that exceeds the limit on tokens per minute.
     ("too-long", frozenset({400, 413, 422, 500}), (
         "context length", "context_length", "context size", "context window", "maximum context", "too many tokens",
         "too long", "request too large", "exceeds the limit of", "input length", "input token count",
-        "must have less than",
+        "must have less than", "maximum prompt length",
     )),
     ("too-long", frozenset({429}), ("request too large",)),
     ("missing", frozenset({400, 422}), ("does not exist", "unknown model", "no such model", "model not exist")),

@@ -7,6 +7,7 @@
 | Gemini | `{"error": {"code", "status", "message", "details": [{"@type", …}]}}`, also as the only item of a list |
 | DashScope, SiliconFlow, Bedrock | `{"code", "message"}` |
 | Mistral, FastAPI | `{"detail": [{"type", "loc", "msg"}]}` |
+| xAI | `{"code", "error"}`, in which `code` is a sentence |
 | OpenRouter | `{"error": {"code", "message", "metadata": {"raw", "reasons", "provider_name"}}}` |
 """
 

@@ -295,8 +295,11 @@ class BatchLoop(CallLoop):
             f"{self.model.name}: looking for a batch of {stored.count:,} requests whose submission was not confirmed. "
             "A new batch may be listed up to two minutes late."
         )
+        # The clock may have been set back since the batch was stored, so this never waits longer than for a new batch.
+        left = min(_LISTED_AFTER_S, stored.created + _LISTED_AFTER_S - time.time())
+        end = time.monotonic() + left
         remote = await self._find(stored)
-        while remote is None and time.time() - stored.created < _LISTED_AFTER_S:
+        while remote is None and time.monotonic() < end:
             await asyncio.sleep(_LISTING_PAUSE_S)
             remote = await self._find(stored)
         if remote is None:

@@ -155,7 +155,7 @@ class Cache:
 
     def _write(self, entries: list[_Entry]) -> None:
         with self._connections[1] as connection:
-            connection.executemany("INSERT OR IGNORE INTO replies VALUES (?, ?, ?, ?, ?)", entries)
+            connection.executemany("INSERT OR REPLACE INTO replies VALUES (?, ?, ?, ?, ?)", entries)
 
     def _flushed(self, entries: list[_Entry], done: asyncio.Future[None]) -> None:
         self._flushing = None

@@ -133,6 +133,7 @@ class CallLoop:
 
     Attributes:
         number: The model's number in the store.
+        identity: The model's identity. For cache keys, the base URLs of custom servers are appended to it.
         watch: Called after every result.
     """
 
@@ -146,6 +147,8 @@ class CallLoop:
     _parking: Parking | None = None
 
     def __post_init__(self) -> None:
+        if servers := getattr(self.model, "custom_servers", ""):
+            self.identity = f"{self.identity} {servers}"
         self._breaker = CircuitBreaker(self.model.name, self.model.advice)
         self._cache = None if isinstance(self.model, AnsweringAfresh) else self.session.cache
         self._posting = self.model if isinstance(self.model, Posting) else None

@@ -27,7 +27,7 @@ from ragbed.runs.cache import Cache
 from ragbed.runs.call_loop import CallLoop, CallProgress, Session, StoppingRule
 from ragbed.runs.circuit_breaker import CircuitOpen
 from ragbed.runs.commit_counter import CommitCounter, lost_commits, noted_commits
-from ragbed.runs.database import connect, naming
+from ragbed.runs.database import EmptyRun, connect, naming
 from ragbed.runs.decided import keep_decided
 from ragbed.runs.engines.base import Engine
 from ragbed.runs.episodes import EpisodeFactory
@@ -123,15 +123,26 @@ async def arun(job: Job, watch: Callable[[str, CallProgress], None]) -> None:
 
 @contextmanager
 def _hold_or_remove(folder: Path) -> Iterator[RunLock]:
-    """Lock a folder. If it is new and its run cannot be planned, remove it: a mistyped command leaves no empty run."""
+    """Lock a folder. If it is new and its run makes no calls, remove it: a mistyped command leaves no empty run."""
     is_new = not folder.exists()
     with hold(folder) as held:  # remove the folder only while holding the lock: another process may have created it
         try:
             yield held
         except RagbedError:
-            if is_new and not noted_commits(folder):
+            if is_new and not _has_session(folder):
                 shutil.rmtree(folder, ignore_errors=True)
             raise
+
+
+def _has_session(folder: Path) -> bool:
+    """Return whether a run has a session, in which calls may have been made, or cannot be read."""
+    try:
+        with open_store(folder, create=False) as store:
+            return store.sessions() > 0
+    except EmptyRun:
+        return False
+    except RagbedError:
+        return True
 
 
 @contextmanager

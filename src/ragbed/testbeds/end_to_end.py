@@ -12,7 +12,7 @@ from msgspec import Struct, structs
 
 from ragbed.data import Dataset, kind_of
 from ragbed.data.corpus import Corpus, Edition, passage_id
-from ragbed.schema import Case, Expectation, Message, ScoreName
+from ragbed.schema import Case, Expectation, Kind, Message, ScoreName
 from ragbed.testbeds.closed_book import case_without_documents, selected_items
 from ragbed.testbeds.settings import DEFAULT_DOCS, Settings
 
@@ -25,12 +25,13 @@ class EndToEnd(Struct, frozen=True):
     expect: Expectation
     headline: ScoreName
     secondary: tuple[ScoreName, ...] = ()
+    takes: Kind | None = None  # the kind of items that it uses; None for all
 
     def cases(self, dataset: Dataset, settings: Settings) -> Iterator[Case]:
-        """Yield one case per item. If the testbed expects a refusal, only base items are used, as in `rejection`."""
+        """Yield one case per item of the kind that the testbed uses."""
         corpus, (docs, *_) = Corpus(dataset, self.edition).id, settings.num_docs or (DEFAULT_DOCS,)
         for item in selected_items(dataset, settings):
-            if self.expect == "answer" or kind_of(item) == "base":
+            if self.takes in (None, kind_of(item)):
                 messages = (Message(role="user", content=item.question),)
                 case = case_without_documents(
                     dataset, item, settings, self.name, messages, expect=self.expect, k=docs, corpus=corpus
@@ -49,4 +50,4 @@ def open_corpora(datasets: Iterable[Dataset], testbeds: Iterable[object]) -> dic
 # The testbeds in which a system retrieves the documents itself.
 WITHOUT_DOCUMENTS = ("own-retrieval", "own-rejection", "search")
 OWN_RETRIEVAL = EndToEnd("own-retrieval", "corpus", "answer", headline="correct")
-OWN_REJECTION = EndToEnd("own-rejection", "withheld-corpus", "refuse", headline="refused")
+OWN_REJECTION = EndToEnd("own-rejection", "withheld-corpus", "refuse", headline="refused", takes="base")

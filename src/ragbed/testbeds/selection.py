@@ -131,7 +131,7 @@ def _describe_lack(datasets: Sequence[Dataset], named: Sequence[Testbed], settin
 
 def _example(dataset: Dataset, named: Sequence[Testbed], settings: Settings) -> str:
     """Return a hint that names a bundled dataset for the first testbed and the given dataset's language."""
-    kinds = [testbed.takes for testbed in named if isinstance(testbed, Ability)]
+    kinds = [kind for testbed in named if (kind := getattr(testbed, "takes", None)) is not None]
     found = {item.lang for item in dataset.items()}
     lang = next((lang for lang in settings.langs if lang in found), settings.langs[0])
     return f", e.g. ragbed-mini-{lang}_{_MINI[kinds[0]]}" if kinds else ""
@@ -153,7 +153,8 @@ def _item_kinds(testbeds: Sequence[Testbed]) -> str:
 def _item_kind(testbed: Testbed) -> str:
     if isinstance(testbed, Parts):
         return "integration item with `sub_questions`"
-    return f"{testbed.takes} item" if isinstance(testbed, Ability) else "item"
+    kind = getattr(testbed, "takes", None)
+    return "item" if kind is None else f"{kind} item"
 
 
 def _where(settings: Settings) -> str:

@@ -168,6 +168,13 @@ def test_a_report_has_judged_cells_only_after_judging(run: Path) -> None:
     assert "ED{*} and CR as judged: made/judge by the original" in type_command("report", str(run), "-f", "latex").out
 
 
+def test_the_viewer_shows_judgements_outside_the_testbeds_that_a_criterion_applies_to(run: Path) -> None:
+    judge(run, lambda _: "VERDICT: no", criterion="refusal", testbeds=frozenset({"counterfactual"}))
+    with open_store(run, create=False) as store:
+        (vote,) = read_votes(run, next(iter(store.results())))
+    assert (vote.criterion, vote.verdict) == ("refusal", "no")
+
+
 def test_a_judge_that_was_killed_while_its_file_was_created_is_skipped(run: Path) -> None:
     folder = Scope(run, CRITERIA["flag"]).folder(Sampling())
     folder.mkdir(parents=True)

@@ -70,6 +70,20 @@ def test_an_unreachable_server_has_no_identity() -> None:
     assert asyncio.run(with_model(model_at("http://127.0.0.1:9/v1"), lambda model: model.identity())) == ""
 
 
+def test_the_servers_of_the_user_are_part_of_the_cache_key_and_those_of_a_provider_are_not() -> None:
+    def servers(spec: str, **environ: str) -> object:
+        keys = {"OPENAI_API_KEY": KEY, "ANTHROPIC_API_KEY": KEY, "AWS_BEARER_TOKEN_BEDROCK": KEY, "AWS_REGION": "x"}
+        model = open_model(spec, lambda name: ModelConfig(name, keys | environ))
+        return model.custom_servers  # type: ignore[attr-defined]
+
+    for spec in ("openai/m", "anthropic/m", "vllm/m", "bedrock/m"):
+        assert servers(spec) == ""
+    assert servers("vllm/m", VLLM_BASE_URL="http://localhost:8000/v1") == ""
+    assert servers("vllm/m", VLLM_BASE_URL="http://localhost:8001/v1") == "http://localhost:8001/v1"
+    assert servers("openai/m", OPENAI_BASE_URL="http://b/v1/,http://u:pw@a/v1?key=k") == "http://a/v1 http://b/v1"
+    assert servers("anthropic/m", ANTHROPIC_BASE_URL="http://a") == "http://a"
+
+
 async def complete_all(model: Model, count: int) -> list[Completion]:
     return list(await asyncio.gather(*(model.complete(case(number)) for number in range(count))))
 

@@ -48,6 +48,7 @@ class ServiceConfig:
         environ: Environment variables for proxies. They also contain keys, so they are excluded from the repr.
         headers: Additional headers set by the user. They may be secret, so they are excluded from the repr.
         context_length: The context length set by the user.
+        is_custom: Whether the URLs are the user's rather than the provider's own.
     """
 
     name: str
@@ -61,6 +62,7 @@ class ServiceConfig:
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     context_length: int | None = None
+    is_custom: bool = False
 
 
 class HttpModel(ABC):
@@ -156,6 +158,17 @@ class HttpModel(ABC):
     def negotiated(self) -> str:
         """A description of the parameters that were changed for the server, or an empty string if none were."""
         return self.negotiation.describe()
+
+    @property
+    def custom_servers(self) -> str:
+        """The base URLs that the user has set, or an empty string for the provider's own; cache keys contain them.
+
+        Servers that list the same model name may serve different models. A server on another port is another server.
+        The URLs are not part of the identity, so that a run can be resumed on another server with the same model.
+        """
+        if not self._service.is_custom:
+            return ""
+        return " ".join(sorted(without_secrets(base).rstrip("/") for base in self._bases))
 
     @property
     def raised_limits(self) -> tuple[int, ...]:

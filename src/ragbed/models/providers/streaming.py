@@ -22,6 +22,16 @@ class _ToolCall:
     name: str = ""
     arguments: list[str] = field(default_factory=list)
 
+    def continues(self, piece: dict[str, Any]) -> bool:
+        """Return whether a piece with the same index belongs to this call rather than to the next one.
+
+        Some servers send several calls with one index, each with its own ID and name. Some proxies send another ID
+        with every piece, but the name only once.
+        """
+        function = piece.get("function")
+        has_name = isinstance(function, dict) and bool(function.get("name"))
+        return not has_name or piece.get("id") in (None, "", self.fields.get("id", piece.get("id")))
+
     def add(self, piece: dict[str, Any]) -> None:
         """Add a piece; later pieces may repeat the ID and the name, or leave them empty."""
         self.fields = {name: value for name, value in piece.items() if value not in (None, "")} | self.fields
@@ -37,10 +47,11 @@ class _ToolCall:
 
 @dataclass
 class _Message:
-    """A streamed message: the pieces of each text, and the tool calls by index."""
+    """A streamed message: the pieces of each text, all tool calls, and the latest call of each index."""
 
     texts: dict[str, list[str]] = field(default_factory=dict)
-    calls: dict[int, _ToolCall] = field(default_factory=dict)
+    calls: list[_ToolCall] = field(default_factory=list)
+    latest: dict[int, _ToolCall] = field(default_factory=dict)
 
     def add(self, delta: dict[str, Any]) -> None:
         """Add the text and the tool calls of an event."""
@@ -49,12 +60,15 @@ class _Message:
                 self.texts.setdefault(name, []).append(delta[name])
         for at, piece in enumerate(_list_in(delta, "tool_calls")):
             if isinstance(piece, dict):
-                index = piece.get("index")
-                self.calls.setdefault(index if isinstance(index, int) else at, _ToolCall()).add(piece)
+                index = piece["index"] if isinstance(piece.get("index"), int) else at
+                if index not in self.latest or not self.latest[index].continues(piece):
+                    self.latest[index] = _ToolCall()
+                    self.calls.append(self.latest[index])
+                self.latest[index].add(piece)
 
     def join(self) -> dict[str, Any]:
         """Return the message as in an ordinary chat completion."""
-        calls = {"tool_calls": [call.join() for call in self.calls.values()]} if self.calls else {}
+        calls = {"tool_calls": [call.join() for call in self.calls]} if self.calls else {}
         return {name: "".join(pieces) for name, pieces in self.texts.items()} | calls
 
 

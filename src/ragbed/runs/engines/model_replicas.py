@@ -107,6 +107,7 @@ class ReplicatedModel:
         self.make_room: Callable[[], object] = lambda: None
         pool.changed = self._fit
         self.raised_limits: tuple[int, ...] = getattr(model, "raised_limits", ())
+        self.custom_servers: str = getattr(model, "custom_servers", "")
         self.calls_tools: bool = getattr(model, "calls_tools", False)
         for name in _SHARED:
             if hasattr(model, name):

@@ -52,7 +52,7 @@ def read_votes(run: Path, stored: StoredResult) -> list[Vote]:
 def _read(folder: Path, stored: StoredResult) -> Iterator[Vote]:
     with open_store(folder, create=False) as store:
         criterion = CRITERIA.get(store.settings().get("criterion", ""))
-        if criterion is None or not criterion.applies(stored.case) or not needs_judge(criterion, stored):
+        if criterion is None or not needs_judge(criterion, stored):
             return
         for found in store.results_of(judge_case(criterion, stored).case, _MOST_VOTES):
             verdict = verdict_of(found.completion, criterion.read)
