@@ -1,4 +1,4 @@
-r"""Ordinary responses in the formats of current models: LaTeX, lists in another order, yes or no, surnames."""
+"""Ordinary responses in the formats of current models: LaTeX, lists, abbreviations, times, surnames, short refusals."""
 
 from __future__ import annotations
 
@@ -96,3 +96,253 @@ def test_yes_and_no(question: str, answer: str, reply: str, lang: Lang, verdict:
 def test_titles_and_particles_are_not_other_given_names(answer: str, reply: str, document: str, correct: bool) -> None:
     case = make_case("Who did it?", [[answer]], None, "en", [document] if document else [])
     assert score(case, reply)["correct"] is correct
+
+
+def _verdict(question: str, answer: str, reply: str, lang: Lang = "en", fake: str | None = None) -> str:
+    case = make_case(question, [[answer]], None if fake is None else [[fake]], lang)
+    return str(score(case, reply)["verdict"])
+
+
+@pytest.mark.parametrize(
+    ("answer", "reply", "correct"),
+    [
+        ("United States", "U.S.", True),
+        ("United States", "USA", True),
+        ("United States", "The US hosted it.", True),
+        ("United States", "America", True),
+        ("United States", "美国", True),
+        ("USA", "United States of America", True),
+        ("United States", "The documents tell us that Brazil hosted it.", False),
+        ("United States", "Latin America", False),
+        ("United States Army", "The U.S. Army", True),
+        ("United Kingdom", "UK", True),
+        ("United Kingdom", "Ukraine", False),
+        ("United Arab Emirates", "U.A.E.", True),
+        ("European Union", "The EU", True),
+        ("World Health Organization", "The WHO declared it in March.", True),
+        ("World Health Organization", "The CDC, who funded it.", False),
+        ("Los Angeles", "LA", True),
+        ("Los Angeles", "La Paz", False),
+        ("New York City", "NYC", True),
+        ("NBA", "National Basketball Association", True),
+        ("NBA", "The National Basketball Association (NBA)", True),
+        ("Massachusetts Institute of Technology", "MIT", True),
+        ("Massachusetts Institute of Technology", "It was mit.", False),
+        ("Apple Inc.", "Apple", True),
+        ("Amazon", "Amazon.com, Inc.", True),
+        ("Mount Everest", "Mt. Everest", True),
+        ("Saint-Sulpice", "St. Sulpice", True),
+    ],
+)
+def test_abbreviations_of_names(answer: str, reply: str, correct: bool) -> None:
+    assert (_verdict("Which one was it?", answer, reply) == "correct") is correct
+
+
+@pytest.mark.parametrize(
+    ("answer", "reply", "correct"),
+    [
+        ("美国", "USA", True),
+        ("美国", "美利坚合众国", True),
+        ("世界卫生组织", "世卫组织", True),
+        ("世界卫生组织", "WHO", True),
+        ("NBA", "CBA", False),
+        ("微软公司", "微软", True),
+        ("微软公司", "索尼", False),
+        ("腾讯科技有限公司", "腾讯科技。", True),
+    ],
+)
+def test_abbreviations_of_chinese_names(answer: str, reply: str, correct: bool) -> None:
+    assert (_verdict("是哪家公司或组织？", answer, reply, "zh") == "correct") is correct
+
+
+def test_initials_in_the_question_are_no_answer() -> None:
+    assert (
+        _verdict("What does NBA stand for?", "National Basketball Association", "NBA is never spelled out.")
+        != "correct"
+    )
+
+
+@pytest.mark.parametrize(
+    ("answer", "reply", "lang", "correct"),
+    [
+        ("10 a.m.", "10am", "en", True),
+        ("10 a.m.", "10:00 AM", "en", True),
+        ("10 a.m.", "It opens at 10:00.", "en", True),
+        ("10 a.m.", "上午10点", "en", True),
+        ("10 a.m.", "ten o'clock in the morning", "en", True),
+        ("10 a.m.", "10 pm", "en", False),
+        ("10 a.m.", "10:00 p.m.", "en", False),
+        ("10 a.m.", "10:30 a.m.", "en", False),
+        ("8:30 PM", "20:30", "en", True),
+        ("8:30 PM", "half past eight in the evening", "en", True),
+        ("8:30 PM", "8:30 in the morning", "en", False),
+        ("noon", "12 pm", "en", True),
+        ("20:00", "晚上八点", "zh", True),
+        ("20:00", "20时", "zh", True),
+        ("20:00", "8pm", "zh", True),
+        ("20:00", "早上8点", "zh", False),
+        ("下午3点", "15:00", "zh", True),
+        ("下午3点", "下午三时", "zh", True),
+        ("下午3点", "上午3点", "zh", False),
+        ("上午9点半", "9:30", "zh", True),
+        ("上午9点半", "21:30", "zh", False),
+        ("07:05", "七点零五", "zh", True),
+        ("10时44分", "10:44", "zh", True),
+        ("10时44分", "上午10点44分07秒", "zh", True),
+    ],
+)
+def test_times_of_day_match_in_any_notation(answer: str, reply: str, lang: Lang, correct: bool) -> None:
+    question = "什么时间开始？" if lang == "zh" else "What time does it start?"
+    assert (_verdict(question, answer, reply, lang) == "correct") is correct
+
+
+@pytest.mark.parametrize("answer", ["10 a.m.", "10:30 a.m."])
+def test_a_full_stop_of_an_abbreviation_does_not_end_a_sentence(answer: str) -> None:
+    assert _verdict("When does it open?", "noon", answer) == "incorrect"
+    assert _verdict("Which country was it?", "France", "The U.S. hosted.") == "incorrect"
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "reply", "correct"),
+    [
+        ("Which physicist won the prize?", "Albert Einstein", "Einstein", True),
+        ("Name the winner of the men's singles.", "Rafael Nadal", "Rafa Nadal", True),
+        ("Which British prime minister resigned?", "Liz Truss", "Truss", True),
+        ("Identify the architect of the museum.", "Frank Gehry", "Frank O. Gehry", True),
+        ("What is the name of the CEO of Microsoft?", "Satya Nadella", "Mr. Nadella", True),
+        ("Give the name of the first woman in space.", "Valentina Tereshkova", "Tereshkova", True),
+        ("Who is the president?", "Joseph R. Biden Jr.", "Joe Biden", True),
+        ("Who was the president?", "John F. Kennedy", "JFK", True),
+        ("Who was the president?", "John F. Kennedy", "Robert Kennedy", False),
+        ("Which team won?", "Los Angeles Rams", "The Rams", True),
+        ("Which team won?", "Los Angeles Rams", "L.A. Rams", True),
+        ("Which film by director Danny Boyle won?", "Slumdog Millionaire", "Millionaire", False),
+        ("Which actress played Leia?", "Carrie Fisher", "Carrie Fisher played Princess Leia.", True),
+    ],
+)
+def test_questions_for_a_person_accept_the_surname(question: str, answer: str, reply: str, correct: bool) -> None:
+    assert (_verdict(question, answer, reply) == "correct") is correct
+
+
+@pytest.mark.parametrize(
+    ("answer", "reply", "correct"),
+    [("蒂姆·库克", "库克", True), ("瑞奇·马丁", "马丁。", True), ("瑞奇·马丁", "马丁内斯", False)],
+)
+def test_short_chinese_surnames(answer: str, reply: str, correct: bool) -> None:
+    assert (_verdict("哪位获奖？", answer, reply, "zh") == "correct") is correct
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "reply", "lang", "correct"),
+    [
+        ("When was it released?", "September 16, 2022", "2022 年 9 月 16 日", "en", True),
+        ("女王在位多少年？", "70年", "享年96岁，在位70年。", "zh", True),
+        ("女王在位多少年？", "70年", "她在位60年，享年70岁。", "zh", False),
+        ("他去世时多少岁？", "70岁", "他享年70岁，从教45年。", "zh", True),
+        ("他去世时多少岁？", "70岁", "70周岁", "zh", True),
+        ("How fast is it?", "250 mph", "250 km/h", "en", False),
+        ("How fast is it?", "250 mph", "250 miles per hour", "en", True),
+        ("How fast is it?", "120 km/h", "120 mph", "en", False),
+        ("How much storage does it have?", "512 GB", "512 gigabytes", "en", True),
+        ("How long is the film?", "2h 46m", "166 minutes", "en", True),
+        ("How long is the film?", "166 minutes", "2h46m", "en", True),
+        ("电影时长是多少？", "135分钟", "2小时15分", "zh", True),
+        ("What rank did he finish?", "second", "2nd place", "en", True),
+        ("What rank did he finish?", "second", "No. 2", "en", True),
+        ("What rank did he finish?", "second", "third", "en", False),
+        ("他获得第几名？", "第二名", "第2名", "zh", True),
+        ("他获得第几名？", "第二名", "亚军", "zh", True),
+        ("他获得第几名？", "第二名", "第12名", "zh", False),
+    ],
+)
+def test_units_durations_ranks_and_spaced_dates(
+    question: str, answer: str, reply: str, lang: Lang, correct: bool
+) -> None:
+    assert (_verdict(question, answer, reply, lang) == "correct") is correct
+
+
+@pytest.mark.parametrize(
+    "reply", ["Unknown", "N/A", "Not available.", "**Unknown**", "Answer: Unknown", "The answer is unknown.", "Idk"]
+)
+def test_short_refusals(reply: str) -> None:
+    assert _verdict("Who won the race?", "Egan Bernal", reply, "en", "Tadej Pogacar") == "refused"
+
+
+@pytest.mark.parametrize("reply", ["暂无", "未知", "不详", "无法回答", "无", "答案：未知", "**不明**。", "N/A"])
+def test_short_chinese_refusals(reply: str) -> None:
+    assert _verdict("谁获得了冠军？", "王海", reply, "zh", "李山") == "refused"
+
+
+@pytest.mark.parametrize("reply", ["Chris Froome won.", "Chris Froome", "US", "WHO"])
+def test_a_short_wrong_answer_is_not_a_refusal(reply: str) -> None:
+    assert _verdict("Who won the race?", "Egan Bernal", reply, "en", "Tadej Pogacar") == "incorrect"
+
+
+@pytest.mark.parametrize(
+    ("reply", "flagged"),
+    [
+        ("Factual error check: none. Canberra.", False),
+        ("Canberra. Factual errors in the documents: no.", False),
+        ("**Factual errors:** None found\n\n**Answer:** Canberra", False),
+        ("The documents are consistent. Canberra.", False),
+        ("Factual errors: Yes. The capital is Canberra.", True),
+        ("Factual errors: document 2 wrongly names Sydney. The capital is Canberra.", True),
+    ],
+)
+def test_a_report_without_errors_is_no_error_flag(reply: str, flagged: bool) -> None:
+    scores = score(make_case("What is the capital of Australia?", [["Canberra"]], [["Sydney"]]), reply)
+    assert (scores["verdict"], scores["flagged"]) == ("correct", flagged)
+
+
+@pytest.mark.parametrize(
+    ("reply", "flagged"),
+    [
+        ("堪培拉。\n事实性错误：无", False),
+        ("事实性错误：没有。答案：堪培拉", False),
+        ("是否存在事实性错误：否。答案：堪培拉", False),
+        ("堪培拉（错误检查：未发现）", False),
+        ("是否存在事实性错误：是。答案：堪培拉", True),
+        ("事实性错误：文档称首都是悉尼，实际是堪培拉。", True),
+    ],
+)
+def test_a_chinese_report_without_errors_is_no_error_flag(reply: str, flagged: bool) -> None:
+    scores = score(make_case("澳大利亚的首都是哪里？", [["堪培拉"]], [["悉尼"]], "zh"), reply)
+    assert (scores["verdict"], scores["flagged"]) == ("correct", flagged)
+
+
+@pytest.mark.parametrize(
+    ("answer", "reply", "correct"),
+    [
+        ([["6.4%"]], "- 6.4%", True),
+        ([["6.4%"]], "增长率如下：\n- 6.4%", True),
+        ([["6.4%"]], "增长率如下：\n  - 6.4%", True),
+        ([["16"]], "- 十六", True),
+        ([["3182万吨"], ["3310万吨"]], "1. 3182万吨\n2. 3310万吨", True),
+        ([["3182万吨"]], "(1) 3182万吨", True),
+        ([["3182万吨"]], "①3182万吨", True),
+        ([["35"]], "1. 35", True),
+        ([["35"]], "| # | 答案 |\n|---|---|\n| 1 | 35 |", True),
+        ([["35"]], "| 数量 | 年份 |\n|---|---|\n| 35 | 今年 |", True),
+        ([["35"]], "1.35", False),
+        ([["6.4%"]], "-6.4%", False),
+        ([["-6.4%"]], "-6.4%", True),
+        ([["8"], ["9"]], "8、9", True),
+        ([["44"], ["15"]], "44、15（来源：文档2）", True),
+        ([["6"], ["9"]], "1、6\n2、9", True),
+        ([["2"]], "1、6\n2、9", False),
+    ],
+)
+def test_list_items_are_not_negative_numbers_and_listed_numbers_count(
+    answer: list[list[str]], reply: str, correct: bool
+) -> None:
+    assert score(make_case("增长率和数量是多少？", answer, None, "zh"), reply)["correct"] is correct
+
+
+def test_the_full_stop_of_an_abbreviation_in_tags_does_not_start_a_sentence() -> None:
+    case = make_case("Which country won the most medals?", [["Norway"]], [["U.S."]])
+    assert score(case, "<answer>U.S.</answer>")["misled"] is True
+
+
+@pytest.mark.parametrize("reply", ["① October 21", "1. October 21", "(1) October 21"])
+def test_marks_of_list_items_are_not_part_of_a_date(reply: str) -> None:
+    assert _verdict("When was Gotham Knights released?", "October 21", reply) == "correct"

@@ -44,8 +44,10 @@ _STARTERS = words(
     "her his their our my your one two three four five six all each every another others others' details explanation "
     "reason reasons summary conclusion evidence statement statements source sources article articles text texts only "
     "just even still yet once given considering looking going early late later next last several other such same "
-    "please let although whether whereas early final short official officials newspapers reports experts people someone"
+    "please sure certainly absolutely great thanks hello okay inc ltd corp llc plc let although whether whereas early "
+    "final short official officials newspapers reports experts people someone"
 )
+_NOBLE = words("king queen prince princess emperor empress sir lord lady dame duke duchess count countess saint")
 # Words that indicate missing information, e.g. Unknown or Insufficient. At the start of a sentence, they are not names.
 _NEGATIVE = lazy(
     "^(?:(?!united$)(?:un|in|im|non)[a-z-]*(?:ed|able|ible|ain|ive|ete|ate|ent|own|sure|clear|told)|none|nothing"
@@ -83,7 +85,7 @@ def find_candidates(
     if slot.dates:
         found = _dates(slot, response)
     elif slot.quantities:
-        found = _quantities(slot, asked, response)
+        found = _quantities(slot, asked, response, own)
     else:
         found = (_names_zh if gold.lang == "zh" else _names_en)(response, asked, own)
     kept = (each for each in found if not any(each.start < mention.end and mention.start < each.end for mention in own))
@@ -97,9 +99,14 @@ def _dates(slot: GoldSlot, response: FoldedResponse) -> Iterator[Mention]:
             yield Mention(date.start, date.end, "date")
 
 
-def _quantities(slot: GoldSlot, asked: Asked, response: FoldedResponse) -> Iterator[Mention]:
+def _quantities(slot: GoldSlot, asked: Asked, response: FoldedResponse, own: Sequence[Mention]) -> Iterator[Mention]:
     values = {wanted.value for wanted in slot.quantities}
     units = {wanted.unit for wanted in slot.quantities}
+    spans = {mention[:2] for mention in own}
+    # If the response omits the unit of the answer, it can omit the unit of a rival as well: 'perhaps 100, perhaps 80'.
+    omits_unit = units.isdisjoint(LOOSE) and {""} == {
+        found.unit for found in response.quantities if (found.start, found.end) in spans
+    }
     for found in response.quantities:
         written = response.text[found.start : found.end]
         # In phrases such as 一条, 一 is treated as an article unless the gold answer has the same unit.
@@ -108,7 +115,11 @@ def _quantities(slot: GoldSlot, asked: Asked, response: FoldedResponse) -> Itera
         if is_answer or is_article or written in asked.text:
             continue
         is_announced = not found.unit and response.text[: found.start].endswith(_ANNOUNCING)
-        if is_announced or any(_is_rival(found.unit, wanted.unit or asked.unit) for wanted in slot.quantities):
+        if (
+            is_announced
+            or (omits_unit and not found.unit)
+            or any(_is_rival(found.unit, wanted.unit or asked.unit) for wanted in slot.quantities)
+        ):
             yield Mention(found.start, found.end, "number")
 
 
@@ -137,7 +148,7 @@ def _names_en(response: FoldedResponse, asked: Asked, own: Sequence[Mention]) ->
             continue
         name = " ".join(parts)
         start = text.find(name, at)
-        if start < 0 or all(part in asked.text for part in parts):
+        if start < 0 or all(part in asked.text or part in _NOBLE for part in parts):
             continue
         at = start + len(name.removesuffix("'s"))
         yield Mention(start, at, "name")

@@ -11,8 +11,10 @@ from ragbed.scoring.robust.dates import Date, find_dates, lone_years
 from ragbed.scoring.robust.name_patterns import (
     AFFIRMATIVE_ZH,
     EDGES,
+    GENERATION,
     SCORE,
     Name,
+    abbreviations,
     as_name,
     find_surname,
     with_gaps,
@@ -21,12 +23,13 @@ from ragbed.scoring.robust.name_patterns import (
 from ragbed.scoring.robust.normalise import fold, fold_question
 from ragbed.scoring.robust.numerals import Digits, digits_of
 from ragbed.scoring.robust.patterns import Terms, lazy, terms_of
-from ragbed.scoring.robust.quantities import Quantity, find_quantities
+from ragbed.scoring.robust.quantities import Quantity, as_sum, find_quantities
+from ragbed.scoring.robust.times import time_pattern
 from ragbed.scoring.robust.units import LOOSE, UNITS
 from ragbed.scoring.robust.variants import spellings
 
 _PARENTHESIS = lazy(r"^([^()（）]+?)\s*[(（]([^()（）]+)[)）]$")
-_CAPITAL_AFTER_NUMBER = lazy(r"^[\d.,]+ [A-Z]")
+_CAPITAL_AFTER_NUMBER = lazy(r"^[\d.,]+ (?=[A-Z])")
 _ASKS_WHEN = lazy(r"\bwhen\b|\byear\b|\bdate\b|\bday\b|年|时候|何时|日期|哪天|哪一天|时间")
 # Spaces next to Han characters are removed from questions, so a word can be next to a Han character.
 _ASKS_PERCENTAGE = lazy(
@@ -158,7 +161,9 @@ def _slot(aliases: tuple[str, ...], question: str, lang: Lang) -> GoldSlot:
             continue
         forms.add(_NO_LETTER.sub("", folded))
         terms = terms_of(folded)
-        if date := _as_date(folded, terms, question):
+        if time := time_pattern(folded, question):
+            names.append(Name("", time))
+        elif date := _as_date(folded, terms, question):
             dates.append(date)
             forms.add(date[:3])
         elif readings := _as_quantities(alias, folded, terms):
@@ -173,6 +178,7 @@ def _slot(aliases: tuple[str, ...], question: str, lang: Lang) -> GoldSlot:
             names += [short for short in surname if short.key not in {fold(other, lang) for other in aliases}]
             names += with_gaps(alias, folded, lang, is_person=bool(surname))
             names += without_head(alias, question)
+            names += abbreviations(alias, question) if alias in aliases else ()
     return GoldSlot(
         names=tuple(names),
         dates=tuple(dates),
@@ -200,6 +206,7 @@ def _variants(aliases: tuple[str, ...]) -> list[str]:
         if len(parts) > 1 and len({re.sub(r"[\W_]", "", part).casefold() for part in parts}) == 1:
             found += parts
         found += spellings(alias)
+        found += [short for short in [GENERATION.sub("", alias)] if short != alias]
     return found
 
 
@@ -213,9 +220,13 @@ def _as_date(folded: str, terms: Terms, question: str) -> Date | None:
 
 def _as_quantities(alias: str, folded: str, terms: Terms) -> list[Quantity]:
     """Return the readings of an alias as a number with a unit; names such as '7 Rings' or 三亚 have no such reading."""
-    if _CAPITAL_AFTER_NUMBER.match(alias.strip()) or SCORE.fullmatch(folded) or _FRACTION.match(folded):
+    capital = _CAPITAL_AFTER_NUMBER.match(alias.strip())
+    is_name = capital is not None and folded[capital.end() :] not in UNITS  # unlike 512 GB
+    if is_name or SCORE.fullmatch(folded) or _FRACTION.match(folded):
         return []
     quantities = find_quantities(folded, terms)
+    if total := as_sum(folded, quantities):
+        return [total]
     return [each for each in quantities if each.start == 0 and _may_be_followed_by(each, folded[each.end :])]
 
 

@@ -27,6 +27,13 @@ _TITLES = words(
     "The By And Is Was But Or So When While After Before For In On At To From With As If Since Because Although "
     "Though However Then Now Here That This Where Who Did Does Has Had Both Even Only Unlike Despite Until"
 )
+_NICKNAMES = {
+    "Alexander": ("Alex",), "Andrew": ("Andy",), "Anthony": ("Tony",), "Charles": ("Charlie",), "Edward": ("Ted",),
+    "Elizabeth": ("Liz", "Beth"), "James": ("Jim", "Jimmy"), "John": ("Jack", "Johnny"), "Joseph": ("Joe",),
+    "Katherine": ("Kate",), "Margaret": ("Maggie",), "Michael": ("Mike",), "Richard": ("Dick", "Rick"),
+    "Robert": ("Bob", "Bobby"), "Theodore": ("Ted", "Teddy"), "Thomas": ("Tommy",), "William": ("Bill", "Will"),
+}  # fmt: skip
+_NICKNAMES |= {short: (name,) for name, shorts in _NICKNAMES.items() for short in shorts}
 _GIVEN = re.compile(r"\b((?:[A-Z]|[^\W\d_A-Za-z])\w+)[ ·・•]$")
 _MEASURES = frozenset(BASES) | {base for base, _ in BASES.values()}
 _DIGITS = re.compile("[0-9]+")
@@ -195,15 +202,23 @@ def _is_inside(mention: Mention, others: list[Mention]) -> bool:
 
 def _names(slot: GoldSlot, response: FoldedResponse) -> Iterator[Mention]:
     for name in slot.names:
-        if name.key in response.text and (name.bearers is None or _is_unique(name, response.context)):
+        if name.key not in response.text or (name.written and not _is_written(name, response.context)):
+            continue
+        if name.bearers is None or _is_unique(name, response.context):
             matches = compiled(name.pattern).finditer(response.text)
             yield from (Mention(*match.span(), name.rule) for match in islice(matches, MAX_MENTIONS))
+
+
+def _is_written(name: Name, context: Sequence[str]) -> bool:
+    """Return whether the unfolded response contains a name with its capital letters."""
+    return bool(context) and compiled(name.written).search(context[0]) is not None
 
 
 def _is_unique(name: Name, context: Sequence[str]) -> bool:
     """Return whether the context mentions no other person with the same surname."""
     others = {given for text in context for given in _bearers(text, name)}
-    return all(name.given.startswith(given) or name.given.startswith(f"{given[0]}.") for given in others - _TITLES)
+    own = (name.given, *_NICKNAMES.get(name.given, ()))
+    return all(any(each.startswith((given, f"{given[0]}.")) for each in own) for given in others - _TITLES)
 
 
 def _bearers(text: str, name: Name) -> Iterator[str]:
@@ -279,7 +294,7 @@ def _are_compatible(found: str, wanted: str, gold: Gold) -> bool:
     """Return whether two units are compatible, i.e. whether the same number in either unit is a match."""
     if "%" in (found, wanted):
         return found == wanted or (gold.asks_percentage and "" in (found, wanted))
-    if not found or not wanted or are_same(found, wanted):
+    if not found or not wanted or are_same(found, wanted) or {found, wanted} == {"age", "year"}:
         return True
     if found.startswith("~") and wanted.startswith("~"):
         return False

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ragbed.schema import Lang
 from ragbed.scoring.robust.normalise import fold
-from ragbed.scoring.robust.patterns import lazy, words
+from ragbed.scoring.robust.patterns import any_of, lazy, words
 from ragbed.text import in_words
 
 _RUN = lazy(r"[a-z]+|[0-9]+|[^\W\da-z_]+")
@@ -25,11 +25,28 @@ _MAX_STEMS = 5  # maximum number of stems in a phrase; the search time grows exp
 _NOT_NEGATED = r"(?!(?:not|no|never|without)\b|[a-z]+n't)"
 _NEGATION = lazy(r"\b(?:not|no|never|without|nor|neither)\b|n't|[不未非没无]")
 _COMMON = frozenset({"that", "with", "from", "were", "have", "been", "into", "than", "this", "their", "there"})
-_ASKS_WHO = lazy(
-    r"\bwho(?:m|se)?\b|\bwhich (?:\w+ )?(?:director|author|architect|person|artist|designer|player|candidate"
-    r"|minister|general|scientist|historian|actor|actress|singer|writer|poet"
-    r"|composer|painter|politician|athlete|swimmer|driver|coach|chef|judge|executive|president|mayor|officer|explorer|engineer|professor|journalist)\b|谁|哪位|哪一位|人是"
+# Nouns that denote a person, in addition to all nouns that end in -ist or -ician.
+_PEOPLE = any_of(
+    "actor actress admiral ambassador architect assassin astronaut athlete author banker billionaire boxer boy "
+    "businessman businesswoman candidate captain celebrity ceo cfo chairman chairwoman champion chancellor chef "
+    "co-founder coach comedian commander composer cosmonaut cricketer cto dancer designer dictator diplomat director "
+    "doctor driver drummer editor emperor empress engineer entrepreneur executive explorer filmmaker footballer "
+    "founder general girl goalkeeper golfer governor head_of_state heir hero historian illustrator inventor investor "
+    "judge king laureate lawyer leader man manager mayor minister monarch murderer musician nominee nurse officer "
+    "official owner painter person philosopher photographer pilot pioneer pitcher player playwright poet pope "
+    "president presenter prince princess producer professor prophet quarterback queen racer rapper recipient "
+    "researcher ruler runner runner-up sailor saint scholar screenwriter sculptor secretary senator singer skater "
+    "skier soldier spokesman spokesperson spokeswoman sprinter star striker surgeon swimmer teacher translator winner "
+    "woman wrestler writer"
 )
+_ASKS_WHO = lazy(
+    r"\bwho(?:m|se)?\b|\b(?:which|what|name|identify|name of) (?:the )?"
+    r"(?:(?!(?:is|was|are|were|did|does|do|has|had|by|of|in|on|at|to|for|from|with|and|that)\b)[\w'.-]+ ){0,4}?"
+    rf"(?:{_PEOPLE}|[a-z]{{3,}}(?:(?<!l)ist|ician))(?:'s)?\b(?! (?:club|team|company|city|country))"
+    r"|谁|哪位|哪一位|哪名|人是"
+)
+# A question that asks for a team, whose name can be shortened to its last word if that is a plural: the Rams.
+_ASKS_TEAM = lazy(r"\b(?:which|what|name) (?:[\w'.-]+ ){0,3}?(?:team|club|franchise|side)\b")
 # Expressions that mean yes or no at the start of a response.
 _VERBS = "is are was were does do did has have had can could will"
 _HE_IS = rf"(?:it|they|he|she|that|there) (?:{'|'.join(_VERBS.split())})"
@@ -60,10 +77,16 @@ ORGANISATIONS = words(
     "school academy association court museum bank times party club service department ministry union"
 )
 _HEAD = lazy(r"^(?:[Tt]he )?(\S.*\S) ([A-Za-z]{3,})$")
+_FIRST_HEAD = lazy(r"^(Mount|Mt|Lake|Hurricane|Typhoon|Cyclone) ([A-Z]\w{3,})$")
+_STORM = "hurricane|typhoon|cyclone|storm"
+_FIRST_HEADS = {"Lake": "lake", "Hurricane": _STORM, "Typhoon": _STORM, "Cyclone": _STORM} | dict.fromkeys(
+    ("Mount", "Mt"), "mount|peak|volcano"
+)
+_HEAD_ZH = lazy("^([\u4e00-\u9fff]{2,6})(大学|学院|公司|集团|省|市|县|队|俱乐部|银行|电视台|语|族|奖)$")
 _WATERS = frozenset({"sea", "ocean", "river", "desert", "mountains", "canal", "strait"})
 _CITIES = frozenset({"city", "town"})  # words that are never dropped from a name: Mexico is not Mexico City
 _MIN_HEADLESS = 3  # minimum number of letters in a name after its last word is dropped
-_AFTER_SHORT = r"(?=[.,;!?)\n]|\Z| (?:is|was|has|had|in|on|at|to|from|for|by)\b)"
+_AFTER_SHORT = r"(?=[.,;!?)\n]|\Z| \(| (?:is|was|has|had|in|on|at|to|from|for|by)\b)"
 # Adjectives that do not identify anything without their noun.
 _ADJECTIVES = words(
     "the a an new old north south east west northern southern eastern western great grand little big small young high "
@@ -78,7 +101,12 @@ _NO_MIDDLE_NAME = (
 )
 # Auxiliary verbs whose tense may differ in an answer such as 'deposits were counted twice'.
 _AUXILIARIES = frozenset({"was", "were", "is", "are"})
+_INITIALS = lazy("[A-Z]{3,6}")
+_BETWEEN_INITIALS = "[ -](?:(?:of|the|and|for|in|on|&) ){0,2}"
+_LONG_NAME = lazy(r"(?:The )?[A-Z][a-z]+(?:[ -](?:of|the|and|for|in|on|&|[A-Z](?:\.|[a-z]+))){2,7}")
 _PARTICLES = words("van von de da del della di du la le der den ter ten")
+GENERATION = lazy(r",? (?i:jr|sr)\.?$")
+_TRANSLITERATING = "[斯尔特克德森内里拉娜亚夫维奇格勒洛雷罗诺蒂利姆布顿伯莱纳塔丽蒙]"  # common in foreign names
 EDGES = " \n\"'.,;:!?。、《》〈〉()[]<>"
 
 
@@ -92,6 +120,7 @@ class Name(NamedTuple):
         rule: How close it is to the alias: `name`, `name.surname` or, for a shorter or longer form, `name.variant`.
         bearers: For a surname that is not an alias: its unfolded form.
         given: The given name of the person.
+        written: A case-sensitive pattern that the unfolded response must match, e.g. NBA, or an empty string.
     """
 
     key: str
@@ -99,6 +128,7 @@ class Name(NamedTuple):
     rule: str = "name"
     bearers: str | None = None
     given: str = ""
+    written: str = ""
 
 
 def as_name(alias: str, folded: str, lang: Lang) -> Name | None:
@@ -129,6 +159,8 @@ def as_name(alias: str, folded: str, lang: Lang) -> Name | None:
     elif last and len(runs) > 1:  # also match 'red apple' for 'red apples', but not 'good' for 'goods'
         parts.append("?")
         key = key.removesuffix("s")
+    if len(runs) > 1 and max(len(run[0]) for run in runs[-2:]) == 1 and runs[-1][0].isalpha():
+        parts.append(r"(?:\.(?=\S))?")  # the full stop in '(U.S.)' does not end a sentence
     is_year = alias.endswith("年")  # 3至5年 must not match 3至5年级
     return Name(key, _bounded("".join(parts), runs[0][0][0], runs[-1][0][-1]) + ("(?!级)" if is_year else ""))
 
@@ -173,6 +205,12 @@ def without_head(alias: str, question: str) -> list[Name]:
 
     The names of waters and deserts can be shortened after any question, but only after an article: the Nile.
     """
+    if not alias.isascii() and (found := _HEAD_ZH.match(alias)):
+        is_asked = found[2] in question and found[1] not in question
+        return [_variant(found[1], rf"(?:\A|(?<=[是为:\"])){found[1]}(?=\(|\W*\Z)")] if is_asked else []
+    first = _FIRST_HEAD.match(alias)
+    if first and re.search(_FIRST_HEADS[first[1]], question) and (name := fold(first[2], "en")) not in question:
+        return [_variant(name, rf"(?:\A|(?<=\bthe )|(?<=\bis )|(?<=\bwas )){re.escape(name)}{_AFTER_SHORT}")]
     found = _HEAD.match(alias)
     if found is None:
         return []
@@ -189,6 +227,27 @@ def without_head(alias: str, question: str) -> list[Name]:
     return [_variant(short, "|".join(forms))] if forms else []
 
 
+def abbreviations(alias: str, question: str) -> list[Name]:
+    """Return patterns for the initials of a name (NBA) or, if the alias consists of initials, for the complete name.
+
+    If the question contains the initials, it asks for what they mean, so they are not an answer.
+    """
+    if _INITIALS.fullmatch(alias):
+        complete = _BETWEEN_INITIALS.join(f"{letter}[A-Za-z]+" for letter in alias)
+        folded = _BETWEEN_INITIALS.join(f"{letter}[a-z]+" for letter in alias.lower())
+        return [Name("", rf"\b{folded}\b", "name.variant", written=rf"\b{complete}\b")]
+    alias = GENERATION.sub("", alias)
+    if not _LONG_NAME.fullmatch(alias):
+        return []
+    initials = "".join(word[0] for word in alias.removeprefix("The ").replace("-", " ").split() if word[0].isupper())
+    if not _INITIALS.fullmatch(initials) or initials == "USA":  # the United States Army is not the USA
+        return []
+    short = initials.lower()
+    if short in question:
+        return []
+    return [Name(short, _bounded(short, short[0], short[-1]), "name.variant", written=rf"\b{initials}\b")]
+
+
 def _any_script(number: str) -> str:
     forms = [number]
     if len(number) <= _LONGEST:
@@ -203,16 +262,22 @@ def find_surname(alias: str, folded: str, question: str) -> list[Name]:
 
     A surname with particles, e.g. van Gogh, also has a pattern that includes the particles.
     """
+    alias, folded = GENERATION.sub("", alias), GENERATION.sub("", folded)
     parts = re.split(r"[ ·]", folded)
     particles = list(takewhile(_PARTICLES.__contains__, reversed(parts[1:-1])))
     is_name = all(part.replace(".", "").replace("-", "").isalpha() for part in parts)
-    if len(parts) - len(particles) not in (2, 3) or not is_name or not _ASKS_WHO.search(question):
+    if len(parts) - len(particles) not in (2, 3) or not is_name:
         return []
     last = parts[-1]
-    if len(last) < 3 or last in question or last in ORGANISATIONS:
+    if len(last) < (3 if last.isascii() else 2) or last in question or last in ORGANISATIONS:
+        return []
+    if not _ASKS_WHO.search(question) and not (last.endswith("s") and _ASKS_TEAM.search(question)):
         return []
     given, *_, family = re.split(r"[\s·・•]+", alias.strip())
-    found = [Name(last, _bounded(re.escape(last), last[0], last[-1]), "name.surname", family, given)]
+    surname = _bounded(re.escape(last), last[0], last[-1])
+    if not last.isascii():  # 马丁 is not 马丁内斯
+        surname = rf"(?<!{_TRANSLITERATING}){surname}(?!{_TRANSLITERATING})"
+    found = [Name(last, surname, "name.surname", family, given)]
     if particles:
         whole = " ".join([*reversed(particles), last])
         found.append(Name(whole, _bounded(re.escape(whole), whole[0], last[-1]), "name.surname", None, given))

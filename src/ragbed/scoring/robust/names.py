@@ -29,7 +29,7 @@ _INSTITUTIONS = words(
     "theater ballet opera gallery jr junior sr senior"
 )
 _PREFIXES = words(
-    "new north south east west old fort port mount upper lower great little grand royal central san santa st"
+    "new north south east west old fort port mount upper lower great little grand royal central latin san santa st"
 )
 _NAMING = frozenset("是为叫由给")
 # Matches a Chinese character at the end of a clause unless it is a particle or a similar word. Directly after a name,
@@ -47,9 +47,10 @@ _PLACES_ZH = lazy(
 # Aliases that are also function words count only if the text marks them as names.
 PRONOUNS = words(
     "it us her him them he she they we you i me who what where when how why this that these those one some all other "
-    "up now then here there so may will can must the and or if but do be is was my his our your its mine ours "
+    "up now then here there so may will can must the and or if but do be is was my his our your its mine ours la un "
     "他 她 它 我 你 我们 你们 他们 她们 它们 这 那 谁 什么 这里 那里 大家 自己"
 )
+_ABBREVIATIONS = frozenset({"us", "who", "la", "un"})  # in capitals, these words are abbreviations of names
 _TITLE_BEFORE = lazy(
     r"(?:\"|'|《|〈|\b(?:called|titled|entitled|named|film|movie|novel|book|song|album|band|series) )$"
 )
@@ -124,8 +125,8 @@ def _extends(word: str, asked: Asked, *, is_single: bool) -> bool:
 
 
 def is_ordinary_word(text: str, mention: Mention, original: str) -> bool:
-    """Return whether an alias such as 'It' or 她 is used as an ordinary word."""
-    if text[mention.start : mention.end] not in PRONOUNS:
+    """Return whether an alias in `PRONOUNS`, such as 'It' or 她, is used as an ordinary word."""
+    if text[mention.start : mention.end] in _ABBREVIATIONS and original.isupper():
         return False
     if not (text[: mention.start] + text[mention.end :]).strip(" \n.。!\"'《》"):
         return False

@@ -24,6 +24,7 @@ _ALIKE = {
     **dict.fromkeys("“”„‟″「」『』", '"'),
     **dict.fromkeys("\r\t\x0b\x0c*_#", " "),  # the last three characters are Markdown markup
     **dict.fromkeys("\n\x85\u2028\u2029", "\n"),
+    **dict.fromkeys("①②③④⑤⑥⑦⑧⑨⑩", ", "),  # marks of list items
     "，": ", ",  # unlike an ASCII comma (1,313), this comma is never part of a number
     # Fractions and exponents: 1½ becomes 1 1/2, and 10⁵ becomes 10^5.
     "½": " 1/2",
@@ -46,8 +47,10 @@ _ALIKE = {
 }
 _GAPS: dict[Lang, re.Pattern[str]] = {
     # Both patterns start with a space instead of a lookbehind, which makes the search faster.
-    "en": re.compile(r" (?<=  ) *"),
-    "zh": re.compile(r" (?:(?<![a-z0-9,] ) *| *(?![a-z0-9]))"),
+    # The second and third alternatives remove the spaces in 2022 年 9 月 16 日.
+    "en": re.compile(r" (?:(?<=  ) *|(?<=[0-9] )(?=[\u4e00-\u9fff])|(?<=[\u4e00-\u9fff] )(?=[0-9]))"),
+    # The space of a list item is kept: '- 6.4%' is not a negative number, and '1. 35' is not a decimal number.
+    "zh": re.compile(r" (?<!\A- )(?<!\n- )(?<!  - )(?<![0-9]\. )(?:(?<![a-z0-9,] ) *| *(?![a-z0-9]))"),
 }
 _EXPONENT = lazy("(?<=[0-9⁰¹⁴⁵⁶⁷⁸⁹⁻])[²³]+")
 _EXPONENT_SIGNS = str.maketrans({"²": "\u2072", "³": "\u2073"})
@@ -77,7 +80,7 @@ def fold(text: str, lang: Lang) -> str:
     if lang == "zh":
         return _GAPS[lang].sub("", _fold_simplified(text) or text.translate(_TABLE))
     folded = text.translate(_TABLE)
-    return _GAPS[lang].sub("", folded) if "  " in folded else folded
+    return _GAPS[lang].sub("", folded) if "  " in folded or not folded.isascii() else folded
 
 
 def _mark_exponents(text: str) -> str:

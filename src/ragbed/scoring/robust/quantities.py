@@ -19,7 +19,7 @@ from ragbed.scoring.robust.numerals import (
     plain_numerals,
 )
 from ragbed.scoring.robust.patterns import Terms, lazy, words
-from ragbed.scoring.robust.units import DOLLARS, SCALES, UNITS
+from ragbed.scoring.robust.units import DOLLARS, SCALES, UNITS, to_base
 
 
 class Quantity(NamedTuple):
@@ -38,8 +38,8 @@ class Quantity(NamedTuple):
 _SCALE = "|".join(sorted(SCALES, key=len, reverse=True))
 _DIGITS = lazy(
     # The search is faster if the pattern starts with a character. The lookbehinds exclude matches inside 170, 12.3,
-    # 10^5 and covid-19.
-    r"(?P<number>[0-9](?<![a-z0-9^].)(?<![0-9][.,].)(?<![a-z]-.)"
+    # 10^5 and covid-19, but not 46 in 2h46m.
+    r"(?P<number>[0-9](?:(?<![a-z0-9^].)|(?<=[0-9]h.))(?<![0-9][.,].)(?<![a-z]-.)"
     r"(?:[0-9]{0,2}(?:(?:,[0-9]{3})+|(?: [0-9]{3})+(?![0-9]))|[0-9]*)(?:\.[0-9]+)?)"
     r"(?![0-9]|[.,][0-9])(?![十万亿]|百(?!分)|千(?![米克瓦卡]))"  # excludes Chinese numerals such as 440亿
     rf"(?:[ -]?(?P<scale>{_SCALE})(?![a-z2]))?"
@@ -47,7 +47,7 @@ _DIGITS = lazy(
 _MONEY_BEFORE = frozenset("$€£¥ ")
 _CURRENCY = lazy(r"(?:us\$|[$€£¥]) ?$")
 _AFTER = lazy(
-    r"[ -]{0,2}(per cent|percentage points?|years? old|"
+    r"[ -]{0,2}(per cent|percentage points?|years?[ -]old|miles (?:per|an) hour|mi/h|"
     r"(?:degrees?|deg|°) (?:fahrenheit|celsius|centigrade|[cf])(?![a-z])|"
     rf"(?:{'|'.join(map(re.escape, DOLLARS))}) dollars?(?![a-z])|(?:square|sq\.?|cubic) [a-z]+|"
     r"[a-z]+2?|[%°℃$€£¥][cf]?|[\u4e00-\u9fff]{1,5})"
@@ -63,7 +63,8 @@ _NOT_COUNTED = lazy(
     r"|文档 ?|文章|资料|\[)$"
 )
 _LISTED = lazy(r", | and (?!a half|a quarter|three quarters)")
-_LIST_MARK = lazy(r"[.)、]\s*\S")
+_LIST_MARK = lazy(r"[.)、]\s*\S| ?\|")
+_FIRST_ROW = lazy(r"(?:^|\n) ?\| ?1 ?\|")  # the first row of a table with numbered rows
 _INDENT = 12  # maximum number of characters to examine before a list number
 # Superscripts are folded one by one, so 10¹⁰ becomes 10^1^0.
 _POWER = lazy(
@@ -81,7 +82,15 @@ _STOP = words(
     "including respectively also only each a an according votes"
 )
 # Units written as phrases, keyed by the first eight characters of each phrase.
-_PHRASES = {"per cent": "%", "percenta": "%", "year old": "year", "years ol": "year"}
+_PHRASES = {
+    "per cent": "%",
+    "percenta": "%",
+    "year old": "age",
+    "years ol": "age",
+    "miles pe": "mph",
+    "miles an": "mph",
+    "mi/h": "mph",
+}
 _DEGREES = frozenset({"degree", "degrees", "deg", "°"})
 _FIRST_CHARACTERS = frozenset(unit[0] for unit in UNITS)
 # `_TO` matches the text between the two ends of a range. `_CHANGED` matches words that introduce a change or a score
@@ -99,7 +108,7 @@ _RANGE_REACH = 40  # maximum number of characters to examine before a range
 _MAX_RATIO = 10  # maximum ratio of the upper end of a range to its lower end
 _FIRST_YEAR, _LAST_YEAR = 1000, 2100
 # Units of time, and the number of smaller units in each larger unit.
-_DURATIONS = frozenset({"year", "month", "week", "day", "hour", "minute"})
+_DURATIONS = frozenset({"year", "age", "month", "week", "day", "hour", "minute"})
 _SIZES = {
     ("year", "month"): 12,
     ("year", "week"): 52,
@@ -140,7 +149,28 @@ def find_quantities(text: str, terms: Terms) -> list[Quantity]:
         found += _in_english(text)
     if not terms.isdisjoint(SIGNS):
         found += _in_chinese(text)
+    if "分" in terms and "时" in terms:
+        found = [_read_minutes(text, each) for each in found]
     return [_add_half(text, each) for each in found] if "半" in terms else found
+
+
+def as_sum(text: str, quantities: Sequence[Quantity]) -> Quantity | None:
+    """Return the total of a text that consists of one quantity in two units, e.g. '2 h 46 min', or None."""
+    for first, second in pairwise(sorted(quantities, key=lambda each: each.start)):
+        if (first.start, second.end) != (0, len(text)) or not JOINED.fullmatch(text, first.end, second.start):
+            continue
+        value, base = to_base(first.value, first.unit)
+        more, same = to_base(second.value, second.unit)
+        if base and base == same and first.unit != second.unit:
+            return Quantity(value + more, base, 0, len(text))
+    return None
+
+
+def _read_minutes(text: str, found: Quantity) -> Quantity:
+    """Add the unit to the minutes in 2小时15分; elsewhere, 分 can also mean points."""
+    if found.unit or text[found.start - 2 : found.start] != "小时" or text[found.end : found.end + 1] != "分":
+        return found
+    return found._replace(unit="minute", end=found.end + 1)
 
 
 def _add_half(text: str, found: Quantity) -> Quantity:
@@ -205,6 +235,9 @@ def _in_digits(text: str) -> list[Quantity]:
             name, start = "%", start - 3
         sign, start = _sign_before(text, start)
         number, scale = sign * Decimal(match["number"].replace(",", "").replace(" ", "")), match["scale"]
+        if scale == "m" and found and found[-1].unit == "hour" and start - found[-1].end < 2:  # 2h 46m
+            found.append(Quantity(number, "minute", start, end))
+            continue
         if scale == "m":  # 5.1m can be metres or millions
             found.append(Quantity(number, "m", start, end))
         found.append(Quantity(number * SCALES[scale] if scale else number, name, start, stop))
@@ -299,11 +332,14 @@ def _is_counted(text: str, start: int, end: int) -> bool:
         return False
     if end - start > 2 or not _LIST_MARK.match(text, end):
         return True
-    if text[max(0, start - _INDENT) : start].rpartition("\n")[2].strip():
+    if text[max(0, start - _INDENT) : start].rpartition("\n")[2].strip(" (|"):
         return True
-    return (
-        start == 0 and end == 2 and text[0] != "0" and text[end] == "."
-    )  # The first number of a list never has two digits.
+    if text[end] in " |":
+        return _FIRST_ROW.search(text) is None
+    if text[end] == "、" and text[end + 1].isdigit():  # 8、9 are two answers, unless a list starts with 1、
+        return text[start:end] != "1" and "1、" not in text[:start]
+    # The first number of a list never has two digits.
+    return start == 0 and end == 2 and text[0] != "0" and text[end] == "."
 
 
 def _unit_after(text: str, end: int) -> tuple[str, int] | None:

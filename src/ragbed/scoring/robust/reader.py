@@ -11,7 +11,7 @@ from ragbed.scoring.robust.assertion import is_plain, judge_mention, only_negate
 from ragbed.scoring.robust.candidates import find_candidates
 from ragbed.scoring.robust.gold import Gold
 from ragbed.scoring.robust.match import FoldedResponse, Mention, drop_contained, find_mentions
-from ragbed.scoring.robust.names import is_ordinary_word, is_part_of_name, locate
+from ragbed.scoring.robust.names import PRONOUNS, is_ordinary_word, is_part_of_name, locate
 from ragbed.scoring.robust.normalise import origins
 from ragbed.scoring.robust.patterns import lazy
 from ragbed.scoring.robust.question import Asked
@@ -134,7 +134,8 @@ class ResponseReader:
         is_zh = self.gold.lang == "zh"
         original = self.text if is_zh else self.original
         span = mention[:2] if is_zh else locate(mention, self._positions)
-        if is_ordinary_word(self.text, mention, original[slice(*span)]):
+        is_pronoun = self.text[mention.start : mention.end] in PRONOUNS
+        if is_pronoun and is_ordinary_word(self.text, mention, self.original[slice(*locate(mention, self._positions))]):
             return "ordinary"
         is_covered = any(
             other.start <= mention.start and mention.end <= other.end and other[:2] != mention[:2] for other in same

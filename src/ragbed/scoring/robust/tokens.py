@@ -18,7 +18,11 @@ from ragbed.scoring.robust.patterns import lazy, words
 TRUE, FALSE, RIVAL, UNRECORDED = "G", "F", "R", "E"
 ASKED, ASKED_YEAR, OTHER_YEAR = "Q", "Y=", "Y"  # tokens for a word or a year in the question, and for any other year
 
-_TOKEN = lazy(r"[a-z][a-z']*(?:-[a-z']+)*|[0-9]+(?:[.,:][0-9]+)*|[.!?](?![0-9])|[,;:()\"\n-]")
+# Abbreviations such as u.s. and a.m. are single tokens, and the full stop of 'no. 2' does not end a sentence.
+_TOKEN = lazy(
+    r"(?:[a-z]\.){2,}(?![a-z])|no\.(?= ?[0-9])"
+    r"|[a-z][a-z']*(?:-[a-z']+)*|[0-9]+(?:[.,:][0-9]+)*|[.!?](?![0-9])|[,;:()\"\n-]"
+)
 _YEAR = lazy(r"(?:1[5-9]|20)[0-9]{2}")
 _ENDS = frozenset(".!?。\n;")
 STEM = 5  # words that share this many leading letters count as related, e.g. nominated and nominees

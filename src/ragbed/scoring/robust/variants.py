@@ -1,4 +1,4 @@
-"""Add the other forms of an alias: spellings, Roman numerals, decades, centuries, times of day and fractions."""
+"""Add the other forms of an alias: spellings, abbreviations, numerals, decades, centuries, ordinals and fractions."""
 
 from __future__ import annotations
 
@@ -17,10 +17,6 @@ _NUMBERED = lazy(r"^(\D*[^\W\d][ -]?)([1-9]|1[0-2])$")
 _IN_ROMAN = lazy(r"^(.*[^\W\d] )([IVX]{1,4})$")
 _DECADE = lazy(r"^(?:the )?(?:1[5-9]|20)([2-9])0s$")
 _TENS = ("", "", "twenties", "thirties", "forties", "fifties", "sixties", "seventies", "eighties", "nineties")
-_TIME = lazy(r"^([01]?[0-9]|2[0-3]):([0-5][0-9])(?: ?([ap])\.?m\.?)?$")
-_PARTS_OF_DAY = (("凌晨", "清晨", "早上", "早晨", "上午"), ("中午", "午后", "下午", "傍晚", "晚上", "晚", "夜里"))
-_HOUR = lazy(r"^(凌晨|早上|上午|中午|下午|傍晚|晚上)([1-9]|1[0-2])[点时]$")
-_HOURS = frozenset("点时")
 _OF = lazy(r"^(?:the )?([A-Z][a-z]+) of ([A-Z][a-z]+?)s?$")
 _ABOUT = lazy(
     r"^(?:about|approximately|approx\.|around|roughly|nearly|almost|circa|some|~|≈|大约|约|将近|接近|近) ?"
@@ -56,7 +52,52 @@ _PARTS = {
     9: "ninth",
     10: "tenth",
 }
-_SAINT = lazy(r"^(Saint|St\.?) (?=[A-Z])")
+_TITLED = lazy(r"^(?:(Saint|St\.?)|(?:Mount|Mt\.?))[ -](?=[A-Z])")
+_COMPANY = lazy(
+    r"^(.{2,60}?)(?:,? (?:Inc|Incorporated|Ltd|Limited|Corp|Corporation|LLC|PLC|plc|GmbH|AG|Co)\b\.?"
+    r"|(?:股份|责任|集团)*有限公司)$"
+)
+_ORDINAL = lazy(r"^(?:the )?(?:([1-9])(?:st|nd|rd|th)|([A-Za-z]+th|[Ff]irst|[Ss]econd|[Tt]hird))(?: place)?$")
+_RANK = lazy(r"^第([1-9]|10|[一二三四五六七八九十])([名位]?)$")
+_MEDALLISTS = ("", "冠军", "亚军", "季军")
+# Abbreviations and other names of countries, cities and organisations. Longer names precede their parts.
+_OTHER_NAMES = {
+    "United States of America": ("United States", "USA", "US"),
+    "United States": ("US", "USA"),
+    "United Kingdom": ("UK",),
+    "United Arab Emirates": ("UAE",),
+    "European Union": ("EU",),
+    "United Nations": ("UN",),
+    "World Health Organization": ("WHO",),
+    "New York City": ("NYC", "New York"),
+    "Washington, D.C.": ("Washington DC",),
+    "Soviet Union": ("USSR",),
+    "People's Republic of China": ("PRC", "China"),
+    "South Korea": ("Republic of Korea",),
+    "Czech Republic": ("Czechia",),
+    "Ivory Coast": ("Cote d'Ivoire",),
+    "Netherlands": ("Holland",),
+    "Turkey": ("Türkiye", "Turkiye"),
+    "Russia": ("Russian Federation",),
+    "Myanmar": ("Burma",),
+    "Los Angeles": ("L.A.",),
+}
+_COMPLETE_NAMES = {short: name for name, shorts in reversed(_OTHER_NAMES.items()) for short in shorts}
+_ABBREVIATED = lazy("|".join(rf"(?<!\w){re.escape(name)}(?!\w)" for name in [*_OTHER_NAMES, *_COMPLETE_NAMES]))
+# Names that denote the same only if they are the complete alias, and the names in the other language.
+_SAME = (
+    ("United States", "美国", "America", "美利坚合众国", "USA", "US"),
+    ("United Kingdom", "英国", "Britain", "Great Britain", "UK"),
+    ("United Arab Emirates", "阿联酋", "阿拉伯联合酋长国", "UAE"),
+    ("European Union", "欧盟", "欧洲联盟", "EU"),
+    ("United Nations", "联合国", "UN"),
+    ("World Health Organization", "世界卫生组织", "世卫组织", "世卫", "WHO"),
+    ("NATO", "北约", "北大西洋公约组织"),
+    ("UNESCO", "联合国教科文组织", "联合国教育、科学及文化组织"),
+    ("International Monetary Fund", "国际货币基金组织", "IMF"),
+    ("World Trade Organization", "世界贸易组织", "世贸组织", "WTO"),
+)
+_SAME_NAMES = {name: names for names in _SAME for name in names}
 _SHORT_NAMES = {
     "Tuesday": ("Tues",), "Thursday": ("Thurs",), "Friday": ("Fri",),
     "January": ("Jan",), "February": ("Feb",), "August": ("Aug",), "September": ("Sept",), "October": ("Oct",),
@@ -89,7 +130,7 @@ def spellings(alias: str) -> Iterator[str]:
         yield alias[found.end() :]
     if not _SPELLINGS.keys().isdisjoint(_WORD.findall(alias.lower())):
         yield _WORD.sub(_swap_spelling, alias)
-    yield from _times_and_numbers(alias, last)
+    yield from _numbers(alias, last)
     if not alias.isascii() and (plain := alias.translate(_TRANSLITERATED)) != alias:
         yield plain
     if last.isdigit() and (found := _NUMBERED.match(alias)):
@@ -103,8 +144,11 @@ def spellings(alias: str) -> Iterator[str]:
 
 
 def _phrases(alias: str) -> Iterator[str]:
-    if alias.startswith("S") and (found := _SAINT.match(alias)):
-        yield from (f"{title} {alias[found.end() :]}" for title in ("Saint", "St"))
+    if alias[:1] in "SM" and (found := _TITLED.match(alias)):
+        yield from (f"{title} {alias[found.end() :]}" for title in (("Saint", "St") if found[1] else ("Mount", "Mt")))
+    if found := _COMPANY.match(alias):
+        yield found[1]
+    yield from _names_for_same(alias)
     if "0s" in alias and (found := _DECADE.match(alias)):
         yield from (_TENS[int(found[1])], f"{found[1]}0s")
     if " of " in alias and (found := _OF.match(alias)):
@@ -115,18 +159,36 @@ def _phrases(alias: str) -> Iterator[str]:
         yield from (form.format(found[1], found[2]) for form in _RANGE_FORMATS)
 
 
+def _names_for_same(alias: str) -> Iterator[str]:
+    """Yield other names of the same country, city or organisation, also as a part of the alias: US Congress."""
+    name = alias.removeprefix("the ").removeprefix("The ")
+    yield from (other for other in _SAME_NAMES.get(name, ()) if other != name)
+    if found := _ABBREVIATED.search(alias):
+        for other in _OTHER_NAMES.get(found[0]) or (_COMPLETE_NAMES[found[0]],):
+            yield alias[: found.start()] + other + alias[found.end() :]
+
+
+def _ranks(alias: str) -> Iterator[str]:
+    """Yield other forms of a rank, e.g. '2nd' for 'second' and 第2名 for 第二名."""
+    if found := _RANK.match(alias):
+        number = _HAN.index(found[1]) if found[1] in _HAN else int(found[1])
+        yield from (f"第{written}{noun}" for written in (number, _HAN[number]) for noun in ("名", "位"))
+        if number < len(_MEDALLISTS):
+            yield _MEDALLISTS[number]
+    elif (found := _ORDINAL.match(alias)) and (found[1] or found[2].capitalize() in _ORDINALS):
+        number = int(found[1]) if found[1] else _ORDINALS.index(found[2].capitalize())
+        suffix = {1: "st", 2: "nd", 3: "rd"}.get(number, "th")
+        yield from (_ORDINALS[number].lower(), f"{number}{suffix}", f"number {number}", f"no. {number}")
+
+
 def _swap_spelling(found: re.Match[str]) -> str:
     """Return the British spelling of an American word or vice versa; other words are returned unchanged."""
     other = _SPELLINGS.get(found[0].lower(), found[0])
     return other.capitalize() if found[0][0].isupper() and other != found[0] else other
 
 
-def _times_and_numbers(alias: str, last: str) -> Iterator[str]:
-    if ":" in alias and (found := _TIME.match(alias)):
-        yield from _times(int(found[1]) % 12 + 12 * (found[3] == "p") if found[3] else int(found[1]), int(found[2]))
-    if last in _HOURS and (found := _HOUR.match(alias)):
-        hours = (found[2], _in_han(int(found[2])))
-        yield from (f"{part}{hour}点" for part in (found[1], found[1][0]) for hour in hours)
+def _numbers(alias: str, last: str) -> Iterator[str]:
+    yield from _ranks(alias)
     if "/" in alias and (found := _SPEED.match(alias)):
         yield from _speeds(found[1], found[2])
     if last in _ENDS_OF_SHARES:
@@ -147,36 +209,6 @@ def _in_han_large(number: int) -> str:
     if number < 100 or number >= 1000:
         return _in_han(number) if number < 100 else str(number)
     return f"{_HAN[hundreds]}百{'零' if 0 < rest < 10 else '一' if 10 <= rest < 20 else ''}{_in_han(rest)}"
-
-
-def _times_en(hour: int, minute: int) -> Iterator[str]:
-    now, later = in_words(hour % 12 or 12), in_words((hour + 1) % 12 or 12)
-    if minute in (15, 30):
-        yield f"{'quarter' if minute == 15 else 'half'} past {now}"
-    elif minute == 45:
-        yield f"quarter to {later}"
-    elif minute % 5 == 0 and minute:
-        yield f"{in_words(minute)} past {now}" if minute < 30 else f"{in_words(60 - minute)} to {later}"
-
-
-def _times(hour: int, minute: int) -> Iterator[str]:
-    yield from _times_en(hour, minute)
-    for part in _PARTS_OF_DAY[hour // 12]:
-        for written in (_in_han(hour % 12 or 12), str(hour % 12 or 12)):
-            spoken = "两" if written == "二" else written
-            tail = ("零" if 0 < minute < 10 else "") + _in_han(minute) + "分" * bool(minute)
-            yield from (f"{part}{spoken}点{rest}" for rest in ([tail, "半"] if minute == 30 else [tail]))
-            yield f"{part}{spoken}点{minute:02}分"
-    part = "下午" if hour >= 12 else "上午"
-    short = hour % 12 or 12
-    yield from (
-        f"{hour}时{minute:02}分",
-        f"{hour}点{minute:02}分",
-        f"{part}{short}点{minute:02}分",
-        f"{part}{short}:{minute:02}",
-    )
-    yield f"{part}{_in_han(short)}点{'零' if 0 < minute < 10 else ''}{_in_han(minute)}{'分' if minute else ''}"
-    yield f"{short}:{minute:02} {'pm' if hour >= 12 else 'am'}"
 
 
 def _in_han(number: int) -> str:

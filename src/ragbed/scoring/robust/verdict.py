@@ -12,7 +12,7 @@ from ragbed.scoring.robust.gold import Gold, answers_no, prepare
 from ragbed.scoring.robust.match import FoldedResponse, Mention
 from ragbed.scoring.robust.model import Phrases, read_phrases
 from ragbed.scoring.robust.normalise import fold, origins
-from ragbed.scoring.robust.patterns import lazy
+from ragbed.scoring.robust.patterns import lazy, words
 from ragbed.scoring.robust.question import read_question
 from ragbed.scoring.robust.reader import ResponseReader
 from ragbed.scoring.robust.tokens import Token
@@ -36,6 +36,53 @@ _THOUGHT = lazy(r"(?s)<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)|\A(?:(?!<think).
 _ANNOUNCED = lazy(
     r"\banswer(?: is|:) \"?(?!I\b|The\b|That\b|Not?\b|None\b|N/A|Un|In|Cannot|Can't)(?:[A-Z]\w|[0-9])"
     r"|答案(?:是|为|:|：) ?(?![未不无沒没信暂尚并資资文:：])[\w《]"
+)
+# A response that consists of one of these phrases is a refusal, whatever its length.
+_NO_ANSWER = lazy(
+    r"\W*(?:(?:the |final )?answer(?: is|:)? ?|答案?(?:是|为|:) ?)?\W*(?:(?:it is |currently )?(?:unknown|unavailable"
+    r"|unspecified|unstated|undetermined|undisclosed|unanswerable|unclear|(?:not|n't) (?:\w+ )?(?:available|applicable"
+    r"|known|specified|stated|given|provided|mentioned|found|answerable|disclosed|clear|sure))|n/?a|none|nil|null|idk"
+    r"|no (?:answer|data|info|information|idea|results?)(?: (?:available|found|provided|given))?"
+    r"|insufficient (?:information|data|context)|cannot (?:answer|determine|be determined)"
+    r"|(?:目前|资料|文档)?(?:暂?无(?:答案|数据|信息|资料|记录|结果|相关信息|相关数据|相关资料)?|未知|不详|不明|未提及|未提供"
+    r"|未说明|未找到|未明确|不知道?|不清楚|无法(?:回答|确定|得知|判断|作答)|无从得知|没有答案|信息不足|查无结果))\W*"
+)
+_LONGEST_NO_ANSWER = 48
+_SURE = 5.0  # log odds of a statement that a rule recognises
+# The classes of the words in refusals. An English response of a few words without any of them gives an answer.
+_REFUSING = words(
+    "negation inability absence evidence finding first-person advice hedge claim saying contrast question-word "
+    "condition conflict error asking other plan bound pronoun"
+)
+_ABBREVIATED = _REFUSING - {"first-person", "question-word"}  # in capitals, US and WHO are names
+_MAX_PLAIN_TOKENS = 12
+# Matches a line that reports whether the documents contain errors, as in 'Factual errors: none'.
+_ERROR_REPORT = lazy(
+    r"(?:\b(?:any |document )?(?:factual |factuality )?(?:errors?|mistakes?|inaccurac(?:y|ies)|inconsistenc(?:y|ies)"
+    r"|contradictions?|conflicts?|discrepanc(?:y|ies))(?: (?:check|found|detected|identified|status|noted|present))?"
+    r"(?: (?:in|of) (?:the )?(?:\w+ )?(?:documents?|docs|context|sources?|passages?|text))?\??"
+    r"|(?:是否(?:存在|有|含有?|包含))?(?:事实性?)?(?:错误|矛盾|冲突|不一致)(?:检查|检测|核查|情况|说明|标记)?\??)"
+    r" ?: ?(?:(?P<none>(?:none|not|no|n/a|nil|zero|0|false)(?: (?:any|errors?|found|detected|identified|present))*"
+    r"|(?:暂?无|没有|否|未发现|未检测到|不存在|0)(?:明显)?(?:事实性?)?(?:错误|矛盾)?)|yes|true|有|是|存在)"
+    r" ?(?=[.。;,!)\n]|$)"
+)
+_CONSISTENT = lazy(
+    r"\b(?:documents?|passages?|sources?|texts?) (?:all )?(?:is|are|appears? to be|seems? to be) "
+    r"(?:all |factually |fully |mutually )?(?:consistent|accurate|reliable)\b"
+)
+_APPROVING = ("consistent", "accurate", "reliable")
+_REPORTED = (
+    "错误",
+    "矛盾",
+    "冲突",
+    "不一致",
+    "error",
+    "mistake",
+    "inaccura",
+    "inconsist",
+    "contradict",
+    "conflict",
+    "discrepan",
 )
 _MIN_FLAG_TOKENS = 2  # minimum number of tokens in an English response that flags an error; one word is too vague
 _MIN_COPIED_LENGTH = 40  # documents with fewer characters do not count as copied, even if a response contains them
@@ -80,13 +127,38 @@ def judge(case: Case, reply: str) -> RobustVerdict:
     response, length = FoldedResponse(text, (trimmed, *texts)), len(reply)
     copied = [each for each in texts if _MIN_COPIED_LENGTH <= len(each) <= length and each in reply]
     reader = ResponseReader(gold, read_question(case.question, case.lang), response, trimmed)
-    phrases = read_phrases(_outside(reader.tokens, text, copied, case.lang) if copied else reader.tokens, reader.lang)
+    tokens = _outside(reader.tokens, text, copied, case.lang) if copied else reader.tokens
+    phrases = _apply_rules(reader, tokens)
     if len(copied) > 1:  # a response that copies several documents gives no answer
         decision = Decision([[] for _ in gold.slots], [], [Mention(0, len(text), "echo")])
     else:
         is_copy = bool(copied) and 2 * len(copied[0]) > len(trimmed)
         decision = decide(reader, phrases.refusal, is_copy=is_copy)
     return _conclude(case, gold, reader, phrases, decision)
+
+
+def _apply_rules(reader: ResponseReader, tokens: Sequence[Token]) -> Phrases:
+    """Return whether a response flags an error or refuses, with the rules for error reports and for short responses."""
+    text, is_reported = reader.text, False
+    is_english = reader.lang == "en"
+    may_approve = is_english and any(word in text for word in _APPROVING)
+    spans = [found.span() for found in _CONSISTENT.finditer(text)] if may_approve else []
+    if ":" in text and any(word in text for word in _REPORTED):
+        reports = list(_ERROR_REPORT.finditer(text))
+        is_reported = any(report["none"] is None for report in reports)
+        spans += [report.span() for report in reports if report["none"]]
+    if spans:
+        tokens = [token for token in tokens if not any(start <= token.start < end for start, end in spans)]
+    phrases = read_phrases(tokens, reader.lang)
+    if is_reported:
+        phrases = phrases._replace(flag=_SURE)
+    if len(text) <= _LONGEST_NO_ANSWER and _NO_ANSWER.fullmatch(text):
+        return phrases._replace(refusal=_SURE)
+    if phrases.refusal > 0 and is_english and len(tokens) <= _MAX_PLAIN_TOKENS:
+        refusing = _ABBREVIATED if reader.original.isupper() else _REFUSING
+        if all(refusing.isdisjoint(token.classes) for token in tokens):
+            return phrases._replace(refusal=-_SURE)
+    return phrases
 
 
 def read_case(case: Case, reply: str) -> ResponseReader:
