@@ -97,6 +97,32 @@ def test_a_stream_is_complete_with_either_sign_of_its_end(stream: bytes) -> None
     assert (done.outcome, done.reply, done.attempts) == ("ok", "Par", 1)
 
 
+_ERROR_EVENT = b'data: {"error": {"message": "engine died", "type": "x", "code": %s}}\n\n'
+_BARE_ERROR_EVENT = b'data: {"object": "error", "message": "engine died", "type": "x", "code": %s}\n\n'  # vLLM
+
+
+@pytest.mark.parametrize("end", [b"", b"data: [DONE]\n\n"])
+@pytest.mark.parametrize("event", [_ERROR_EVENT, _BARE_ERROR_EVENT])
+@pytest.mark.parametrize(("code", "kind"), [(b"500", "server"), (b"null", "server"), (b'"429"', "rate")])
+def test_an_error_after_a_part_of_a_stream_is_an_error(event: bytes, end: bytes, code: bytes, kind: str) -> None:
+    stream = _EVENT + event % code + end
+    done, _ = ask(reply(stream), reply(_EVENT + _LAST_EVENT))
+    assert (done.outcome, done.reply, done.attempts) == ("ok", "Paris", 2)
+    done, _ = ask(*[reply(stream)] * 6)
+    assert (done.outcome, (done.error or "").partition(":")[0]) == ("error", kind)
+
+
+def test_a_filter_that_interrupts_a_stream_is_not_an_answer() -> None:
+    stream = _EVENT + _ERROR_EVENT % b'"data_inspection_failed"'
+    assert ask(reply(stream))[0].outcome == "filtered"
+
+
+def test_a_completion_without_choices_is_empty_and_its_tokens_are_counted() -> None:
+    body = b'{"object": "chat.completion", "choices": [], "usage": {"prompt_tokens": 7, "total_tokens": 7}}'
+    done, _ = ask(*[reply(body)] * 3)
+    assert (done.error, done.usage) == ("empty: the response contains no choices", {"in": 21})
+
+
 def test_a_stream_of_many_events_may_be_larger_than_another_response() -> None:
     thought = b'data: {"choices": [{"delta": {"content": null, "reasoning_content": "Hm "}}], "id": "%s"}\n\n' % (
         b"x" * 200

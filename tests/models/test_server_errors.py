@@ -69,6 +69,39 @@ ERRORS: dict[str, tuple[int, Any, str, bool, float | None]] = {
         400, _openai("Output data may contain inappropriate content.", "data_inspection_failed"), "filter", False, None
     ),
     "DashScope, no credit": (400, {"code": "Arrearage", "message": "Access denied"}, "quota", False, None),
+    # https://www.alibabacloud.com/help/en/model-studio/rate-limit
+    "DashScope, tokens per minute": (
+        429,
+        _openai("Allocated quota exceeded, please increase your quota limit.", "insufficient_quota"),
+        "rate", True, None,
+    ),
+    "DashScope, tokens per minute, like no credit at OpenAI": (
+        429,
+        _openai("You exceeded your current quota, please check your plan and billing details. For details, see: "
+                "https://help.aliyun.com/zh/model-studio/error-code#token-limit", "insufficient_quota"),
+        "rate", True, None,
+    ),
+    "DashScope, no free tokens": (
+        403, _openai("The free tier of the model has been exhausted.", "AllocationQuota.FreeTierOnly"),
+        "quota", False, None,
+    ),
+    # https://github.com/deepseek-ai/awesome-deepseek-integration/issues/13
+    "DeepSeek, a filter": (400, _openai("Content Exists Risk", "invalid_request_error"), "filter", False, None),
+    # https://github.com/openai/codex/issues/7250
+    "OpenAI, a filter": (
+        400,
+        _openai("Invalid prompt: your prompt was flagged as potentially violating our usage policy.", "invalid_prompt"),
+        "filter", False, None,
+    ),
+    # https://docs.bigmodel.cn/cn/api/api-code
+    "Zhipu, a day": (429, {"error": {"code": "1304", "message": "该 API 已达今日调用次数限额"}}, "quota", False, None),
+    "Zhipu, a week": (429, {"error": {"code": "1310", "message": "您已达到每周/每月使用上限"}}, "quota", False, None),
+    "Zhipu, a rate": (429, {"error": {"code": "1302", "message": "您的账户已达到速率限制"}}, "rate", True, None),
+    "Together, too long": (
+        422,
+        _openai("Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4097.", None),
+        "too-long", False, None,
+    ),
     "Zhipu, a filter": (400, {"error": {"code": "1301", "message": "输入可能包含敏感内容"}}, "filter", False, None),
     "Zhipu, no credit": (429, {"error": {"code": "1113", "message": "您的账户已欠费"}}, "quota", False, None),
     "OpenRouter, a filter": (
@@ -95,6 +128,10 @@ ERRORS: dict[str, tuple[int, Any, str, bool, float | None]] = {
         403, {"error": {"code": 403, "message": "This request requires more credits, or fewer max_tokens."}},
         "quota", False, None,
     ),
+    # https://github.com/danielsmithdevelopment/ClawQL/pull/876
+    "OpenRouter, a key's limit": (
+        403, {"error": {"code": 403, "message": "Key limit exceeded (total limit)."}}, "quota", False, None
+    ),
     # https://github.com/cline/cline/issues/3120
     "xAI, too long": (
         400,
@@ -112,6 +149,20 @@ ERRORS: dict[str, tuple[int, Any, str, bool, float | None]] = {
     "xAI, no credit yet": (403, {"error": "Your new team doesn't have any credits yet."}, "quota", False, None),
     "Anthropic, a rate": (429, {"type": "error", "error": {"type": "rate_limit_error"}}, "rate", True, None),
     "Anthropic, overloaded": (529, {"type": "error", "error": {"type": "overloaded_error"}}, "server", True, None),
+    # https://github.com/anthropics/claude-code/issues/58367
+    "Anthropic, a filter": (
+        400,
+        {"type": "error", "error": {"type": "invalid_request_error",
+                                    "message": "Output blocked by content filtering policy"}},
+        "filter", False, None,
+    ),
+    # https://github.com/anthropics/claude-code/issues/2127
+    "Anthropic, a month": (
+        400,
+        {"type": "error", "error": {"type": "invalid_request_error", "message":
+            "You have reached your specified API usage limits. You will regain access on 2026-12-01 at 00:00 UTC."}},
+        "quota", False, None,
+    ),
     "Anthropic, too long": (
         400, {"type": "error", "error": {"type": "invalid_request_error", "message": "prompt is too long: 9 > 8"}},
         "too-long", False, None,

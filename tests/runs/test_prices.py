@@ -100,7 +100,10 @@ def test_what_the_server_reports_is_taken_exactly() -> None:
     assert cost_of(Completion(outcome="ok", reply="x", usage={"in": 1, "out": 1}), None) is None
 
 
-@pytest.mark.parametrize("model", ["openai/gpt-4o-mini", "anthropic/claude-sonnet-4-5", "azure/gpt-4o-mini"])
+@pytest.mark.parametrize(
+    "model",
+    ["openai/gpt-4o-mini", "anthropic/claude-sonnet-4-5", "azure/gpt-4o-mini", "groq/llama-3.3-70b-versatile"],
+)
 def test_a_call_in_a_batch_costs_half(model: str) -> None:
     price = find_price(model, _DAY)
     assert price is not None

@@ -6,9 +6,12 @@ import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 import aiohttp
 from yarl import URL
+
+from ragbed.io.retry_after import retry_after_s
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 # Status codes of temporary errors, which are retried; all other errors are final.
@@ -125,8 +128,8 @@ def next_hop(here: URL, location: str) -> URL:
 
 def retry_after(response: aiohttp.ClientResponse) -> float:
     """Return the pause in seconds that a server requested, capped at a maximum."""
-    value = response.headers.get("Retry-After", "")
-    return min(float(value), _MAX_PAUSE_S) if value.isdecimal() else 0
+    headers = {name.lower(): value for name, value in response.headers.items()}
+    return min(retry_after_s(headers, datetime.now(UTC)) or 0.0, _MAX_PAUSE_S)
 
 
 def _check_status(response: aiohttp.ClientResponse) -> None:

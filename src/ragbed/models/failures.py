@@ -28,12 +28,9 @@ that cannot be used, and cases that are parked while a server requires a pause.
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Literal, TypeAlias
 
 from ragbed.models.server_errors import ServerError, read_error
@@ -78,37 +75,6 @@ class Failure(Exception):
         return f"{self.kind}: {self.detail}"
 
 
-def retry_after_s(headers: Mapping[str, str], now: datetime) -> float | None:
-    """Return the delay in seconds from `retry-after-ms` or `Retry-After`, or None if neither header is valid.
-
-    A date is compared with the server's own time if the response includes it, because our clock may be wrong.
-    """
-    for name, scale in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
-        if name not in headers:
-            continue
-        value = headers[name]
-        try:
-            seconds = float(value) / scale
-        except ValueError:
-            date = _parse_date(value)
-            if date is None:
-                continue
-            seconds = (date - (_parse_date(headers.get("date", "")) or now)).total_seconds()
-        if not math.isnan(seconds):
-            return max(0.0, seconds)
-    return None
-
-
-def _parse_date(value: str) -> datetime | None:
-    from email.utils import parsedate_to_datetime  # noqa: PLC0415 - slow to import and rarely needed
-
-    try:
-        date = parsedate_to_datetime(value)
-    except (ValueError, TypeError, IndexError, OverflowError):
-        return None
-    return date.replace(tzinfo=date.tzinfo or UTC)
-
-
 # Error kinds, each with the codes that identify it in an error body. If several kinds match, the first one wins.
 _BY_CODE: dict[Kind, frozenset[str]] = {
     "filter": frozenset({
@@ -117,7 +83,8 @@ _BY_CODE: dict[Kind, frozenset[str]] = {
     }),
     "quota": frozenset({
         "insufficient_quota", "billing_hard_limit_reached", "billing_error", "insufficient_balance", "arrearage",
-        "payment_required", "insufficient_user_quota", "insufficient_credits", "1113", "30001",
+        "payment_required", "insufficient_user_quota", "insufficient_credits", "allocationquota.freetieronly",
+        "1113", "1304", "1308", "1309", "1310", "30001",
     }),
     "too-long": frozenset({
         "context_length_exceeded", "string_above_max_length", "request_too_large", "exceed_context_size_error", "1261",
@@ -129,21 +96,27 @@ _BY_CODE: dict[Kind, frozenset[str]] = {
     "auth": frozenset({"api_key_invalid"}),
     "settings": frozenset({"unsupported_parameter", "unsupported_value", "unknown_parameter", "extra_forbidden"}),
 }  # fmt: skip
+# Phrases that identify a limit on tokens per minute, for which DashScope sends the code `insufficient_quota`.
+_PER_MINUTE = ("error-code#token-limit", "allocated quota exceeded, please increase your quota limit")
 # Ambiguous HTTP statuses, whose meaning depends on the code in the body. All other statuses have a single meaning.
 _AMBIGUOUS = frozenset({400, 402, 403, 404, 413, 422, 429, 451, 500})
 # Phrases that identify errors for which some servers send no code.
 _BY_WORDS: tuple[tuple[Kind, frozenset[int], tuple[str, ...]], ...] = (
     ("quota", frozenset({400, 403, 429}), (
         "credit balance is too low", "insufficient balance", "billing_hard_limit", "insufficient credits",
-        "requires more credits", "used all available credits", "doesn't have any credits",
+        "requires more credits", "used all available credits", "doesn't have any credits", "key limit exceeded",
+        "reached your specified api usage limits",
     )),
-    ("filter", frozenset({403, 451}), ("input was flagged", "flagged by moderation")),
+    ("filter", frozenset({400, 403, 451}), (
+        "input was flagged", "flagged by moderation", "flagged as potentially violating", "content exists risk",
+        "blocked by content filtering policy",
+    )),
     # Older versions of llama.cpp send status 500 for a prompt that is too long. OpenAI sends status 429 for a prompt
     # that exceeds the limit on tokens per minute.
     ("too-long", frozenset({400, 413, 422, 500}), (
         "context length", "context_length", "context size", "context window", "maximum context", "too many tokens",
         "too long", "request too large", "exceeds the limit of", "input length", "input token count",
-        "must have less than", "maximum prompt length",
+        "must have less than", "maximum prompt length", "tokens + `max_new_tokens`",
     )),
     ("too-long", frozenset({429}), ("request too large",)),
     ("missing", frozenset({400, 422}), ("does not exist", "unknown model", "no such model", "model not exist")),
@@ -184,6 +157,8 @@ def _kind(status: int, error: ServerError) -> Kind:
             return "filter"
         if status == 429 and error.is_daily:
             return "quota"
+        if status == 429 and any(phrase in lower for phrase in _PER_MINUTE):
+            return "rate"
         for found in (error.codes, frozenset(_WORD.findall(lower))):  # some proxies put the error code in the message
             for kind, codes in _BY_CODE.items():
                 if not codes.isdisjoint(found):

@@ -31,7 +31,8 @@ _LISTED = (
     *("openai", "openrouter", "ovhcloud", "perplexity", "quicksilver", "together", "typesafe", "vertex"),
     *("voyage", "x-ai", "xai", "zai", "zhipu"),
 )
-_HALVED = ("openai", "azure", "anthropic")  # providers with half-price batches; the price list may omit batch prices
+# Providers with half-price batches; the price list may omit batch prices.
+_HALVED = ("openai", "azure", "anthropic", "groq")
 _TOKENS = {
     "in": "input_tokens",
     "cached": "cache_read_tokens",

@@ -194,6 +194,26 @@ def test_a_kept_page_is_refused_where_its_kind_is_not_wanted(
     assert (first.outcome, again.page) == ("ok", first.page)
 
 
+def test_a_pause_that_a_host_requests_delays_that_host_only(server: FaultServer, tmp_path: Path) -> None:
+    here = {"Date": "Thu, 01 Jan 2026 00:00:00 GMT", "Retry_After": "Thu, 01 Jan 2026 00:00:01 GMT"}
+    times: list[tuple[str, float]] = []
+
+    def timed(name: str, fault: Fault) -> Fault:
+        def answer(exchange: Exchange, content: bytes) -> None:
+            times.append((name, time.monotonic()))
+            fault(exchange, content)
+
+        return answer
+
+    server.scripts["news"] = [timed("first", redirect(f"http://b.test:{server.server_port}/other"))]
+    server.scripts["other"] = [timed("second", status(429, **here)), timed("second", page(HTML))]
+    names = Names(a_test="127.0.0.1", b_test="127.0.0.1")
+    (found,) = fetch(tmp_path, server.url("news").replace("127.0.0.1", "a.test"), names=names)
+    assert (found.outcome, [name for name, _ in times]) == ("ok", ["first", "second", "first", "second"])
+    assert times[2][1] - times[1][1] < 0.9  # the first host requested no pause
+    assert times[3][1] - times[1][1] >= 0.9
+
+
 def test_who_we_are_is_said_and_no_cookie_is_sent(server: FaultServer, tmp_path: Path) -> None:
     server.scripts["news"] = [redirect("/other")]
     server.scripts["other"] = [page(HTML, Set_Cookie="id=1")]

@@ -17,7 +17,7 @@ from msgspec import structs
 
 from ragbed.models.base import Model
 from ragbed.schema import Case, Completion, Message, ToolCall
-from tests.models.asking import case, model_at, with_model
+from tests.models.asking import KEY, case, model_at, with_model
 from tests.servers.faulty_model import Fault, FaultServer, chat, reply
 
 _CALL = {"id": "c1", "type": "function", "function": {"name": "search", "arguments": '{"query":"news"}'}}
@@ -106,7 +106,7 @@ def test_a_streamed_tool_call_is_joined_from_its_pieces() -> None:
             id="c1",
             name="search",
             arguments='{"query":"news"}',
-            extra={"extra_content": {"google": {"thought_signature": "x"}}},
+            extra={"extra_content": {"google": {"thought_signature": "x"}}, "reasoning_content": "Hm"},
         ),
         ToolCall(id="c2", name="search", arguments='{"query":"more"}'),
     )
@@ -132,6 +132,24 @@ def test_fields_of_the_provider_are_sent_back() -> None:
     again = Message(role="assistant", content="", calls=done.calls)
     _, body = _openai(reply(chat()), again)
     assert body["messages"][2]["tool_calls"] == [_CALL | extra]
+
+
+def test_the_reasoning_before_a_tool_call_is_sent_back() -> None:
+    # https://api-docs.deepseek.com/guides/thinking_mode
+    done, _ = _openai(reply(chat(None, "tool_calls", tool_calls=[_CALL], reasoning_content="Hm")))
+    again = Message(role="assistant", content="", calls=done.calls)
+    _, body = _openai(reply(chat()), again)
+    assert body["messages"][2] == {
+        "role": "assistant", "content": "", "reasoning_content": "Hm", "tool_calls": [_CALL]
+    }  # fmt: skip
+
+
+def test_a_key_in_a_tool_call_is_not_stored() -> None:
+    call = _CALL | {"function": {"name": "search", "arguments": json.dumps({"query": KEY})}}
+    for fields in ({"tool_calls": [call]}, {"tool_calls": [_CALL], "reasoning_content": KEY}):
+        done, _ = _openai(reply(chat(None, "tool_calls", **fields)))
+        assert [one.name for one in done.calls] == ["search"]
+        assert KEY not in str(done)
 
 
 def test_a_request_without_tools_is_the_same_as_before_and_tool_calls_are_empty() -> None:

@@ -43,15 +43,28 @@ DOCUMENTED: list[tuple[str, dict[str, Any], dict[str, int], list[tuple[int, str]
         [(75, "0.25"), (1186, "2")],
     ),
     (
+        "openai/gpt-5.6-luna",  # cache writes cost 1.25 times as much as other input
+        {
+            "prompt_tokens": 9657,
+            "completion_tokens": 78,
+            "total_tokens": 9735,
+            "prompt_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 9654},
+            "completion_tokens_details": {"reasoning_tokens": 37},
+        },
+        {"in": 9657, "out": 78, "written": 9654, "reasoning": 37},
+        [(3, "0.2"), (9654, "0.25"), (78, "1.2")],
+    ),
+    (
         "anthropic/claude-sonnet-4-5",
         {
             "input_tokens": 48,
             "cache_read_input_tokens": 2000,
             "cache_creation_input_tokens": 1000,
             "output_tokens": 503,
+            "output_tokens_details": {"thinking_tokens": 400},
             "service_tier": "standard",
         },
-        {"in": 3048, "out": 503, "cached": 2000, "written": 1000},
+        {"in": 3048, "out": 503, "reasoning": 400, "cached": 2000, "written": 1000},
         [(48, "3"), (2000, "0.3"), (1000, "3.75"), (503, "15")],
     ),
     (
@@ -158,6 +171,15 @@ def test_a_reported_cost_is_exact() -> None:
     assert completion.usage == {"in": 194, "out": 2, "cost": 30_600_000}
     assert cost_of(completion, None) == Decimal("0.0000306")
     assert read_usage({"prompt_tokens": 1, "cost": {"total_cost": 0.005}}) == {"in": 1, "cost": 5_000_000_000}
+
+
+def test_the_price_of_a_call_with_the_users_own_key_is_added_to_the_fee() -> None:
+    usage = {"prompt_tokens": 9171, "completion_tokens": 113, "cost": 0.001, "is_byok": True}  # OpenRouter
+    details = {"upstream_inference_cost": 0.0360795}
+    assert read_usage({**usage, "cost_details": details}) == {"in": 9171, "out": 113, "cost": 37_079_500_000}
+    assert read_usage(usage) == {"in": 9171, "out": 113}  # the price list is used instead
+    paid = {**usage, "is_byok": False, "cost_details": details}
+    assert read_usage(paid) == {"in": 9171, "out": 113, "cost": 1_000_000_000}
 
 
 @pytest.mark.parametrize(

@@ -89,17 +89,20 @@ class Fetcher:
             except FetchFailed as failed:
                 if not failed.passing or tries >= self._manners.tries:
                     raise
-                self._client.postpone(start, failed.pause_s)
             tries += 1
 
     async def _follow(self, start: URL, stored: CachedPage | None, kinds: frozenset[str]) -> CachedPage:
         here = start
         for _ in range(self._manners.redirects + 1):
             pause_s = await self._robots.check(here)
-            async with self._client.get(here, _conditions(stored, here), pause_s) as response:
-                target = find_redirect(here, response)
-                if target is None:
-                    return await self._read(start, here, stored, response, kinds)
+            try:
+                async with self._client.get(here, _conditions(stored, here), pause_s) as response:
+                    target = find_redirect(here, response)
+                    if target is None:
+                        return await self._read(start, here, stored, response, kinds)
+            except FetchFailed as failed:
+                self._client.postpone(here, failed.pause_s if failed.passing else 0.0)
+                raise
             here = target
         raise FetchFailed("redirect", f"there were more than {self._manners.redirects} redirects")
 

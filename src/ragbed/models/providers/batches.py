@@ -18,7 +18,8 @@ import msgspec
 from yarl import URL
 
 from ragbed.errors import MALFORMED_JSON
-from ragbed.models.failures import Failure, from_status, retry_after_s
+from ragbed.io.retry_after import retry_after_s
+from ragbed.models.failures import Failure, from_status
 from ragbed.models.retry_policy import RetryPolicy
 from ragbed.models.secrets import Scrubber
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import re
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -36,6 +37,9 @@ _FILTERED = frozenset({
 })  # fmt: skip
 # Values of finish_reason for a response that the server did not complete: DeepSeek, Zhipu, vLLM and SGLang.
 _INTERRUPTED = frozenset({"insufficient_system_resource", "network_error", "abort", "aborted"})
+
+_STATUS = re.compile("[45][0-9]{2}")
+_RESENT = "reasoning_content"  # the field of a message with tool calls that is sent back to the server
 
 # A billed response must not be discarded because of a field that is not needed, so such fields may have any type.
 
@@ -181,17 +185,22 @@ def _write_message(message: Message) -> dict[str, object]:
         return {"role": "tool", "tool_call_id": message.call, "content": message.content}
     written: dict[str, object] = {"role": message.role, "content": message.content}
     if message.calls:
+        extras = [dict(call.extra or {}) for call in message.calls]
+        if _RESENT in extras[0]:
+            written[_RESENT] = extras[0].pop(_RESENT)
         written["tool_calls"] = [
-            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
-            | (call.extra or {})
-            for call in message.calls
+            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}} | extra
+            for call, extra in zip(message.calls, extras, strict=True)
         ]
     return written
 
 
-def _read_calls(calls: object) -> tuple[ToolCall, ...]:
-    """Return the tool calls in a response; an invalid call becomes a call to a tool without a name."""
-    found = []
+def _read_calls(message: _Message) -> tuple[ToolCall, ...]:
+    """Return the tool calls in a response; an invalid call becomes a call to a tool without a name.
+
+    The message's reasoning is stored with the first call, because DeepSeek requires it in the next request.
+    """
+    calls, found = message.tool_calls, list[ToolCall]()
     for number, call in enumerate(calls if isinstance(calls, list) else [calls] if calls else []):
         fields = call if isinstance(call, dict) else {}
         function = fields.get("function")
@@ -200,6 +209,8 @@ def _read_calls(calls: object) -> tuple[ToolCall, ...]:
         if not isinstance(arguments, str):  # some servers send an object instead of a JSON string
             arguments = msgspec.json.encode(arguments).decode()
         extra = {name: value for name, value in fields.items() if name not in ("id", "type", "function", "index")}
+        if number == 0 and isinstance(message.reasoning_content, str):
+            extra[_RESENT] = storable(message.reasoning_content)
         name = _text(function.get("name")) or ""
         identifier = _text(fields.get("id")) or f"call-{number}"
         found.append(
@@ -240,10 +251,11 @@ def parse_chat(content: bytes, *, logprobs: bool = False, with_tools: bool = Fal
     completion = decode_json(content, _DECODER, "a chat completion", f"; {_HINT}")
     usage = read_usage(completion.usage)
     if not completion.choices:
-        raise _without_choices(completion)
+        raise _without_choices(completion, usage)
     choice = completion.choices[0]
     finish = _text(choice.finish_reason)
-    if choice.error or finish == "error":
+    # A stream may end with an error after a part of the text, without a finish reason.
+    if choice.error or finish == "error" or (completion.error and finish is None):
         raise _from_error(choice.error or completion.error, usage)
     message = choice.message or _Message(choice.text)
     _check_finish(message, finish, usage)
@@ -253,7 +265,7 @@ def parse_chat(content: bytes, *, logprobs: bool = False, with_tools: bool = Fal
     text, thought = _answer_of(message)
     if with_tools and message.tool_calls and finish != "length":
         done = completed(text or "", finish, usage, thought, _served(completion))
-        return msgspec.structs.replace(done, outcome="ok", calls=_read_calls(message.tool_calls))
+        return msgspec.structs.replace(done, outcome="ok", calls=_read_calls(message))
     if not text and not (finish == "length" or (text == "" and not thought)):
         raise Failure("empty", _why_empty(message, thought, finish), again=not message.tool_calls, usage=usage)
     done = completed(text or "", finish, usage, thought, _served(completion))
@@ -301,16 +313,18 @@ def _served(completion: _ChatCompletion) -> Served | None:
     return read_served(model=completion.model, provider=completion.provider, fingerprint=fingerprint, id=response)
 
 
-def _without_choices(completion: _ChatCompletion) -> Failure:
-    if not completion.error:
-        return Failure("protocol", f"the response contains no choices; {_HINT}", again=True)
-    return _from_error(completion.error)
+def _without_choices(completion: _ChatCompletion, usage: dict[str, int] | None) -> Failure:
+    if completion.error:
+        return _from_error(completion.error, usage)
+    if usage:  # Gemini sends no choices if it blocks a prompt
+        return Failure("empty", "the response contains no choices", again=True, usage=usage)
+    return Failure("protocol", f"the response contains no choices; {_HINT}", again=True)
 
 
 def _from_error(error: object, usage: dict[str, int] | None = None) -> Failure:
     """Return the failure for an error that a server sent with HTTP status 200."""
-    code = error.get("code") if isinstance(error, dict) else None
-    status = code if isinstance(code, int) and 400 <= code < 600 else 500
+    code = str(error.get("code")) if isinstance(error, dict) else ""
+    status = int(code) if _STATUS.fullmatch(code) else 500  # some proxies send the status as a string
     failure = from_status(status, msgspec.json.encode({"error": error}).decode())
     failure.usage = usage
     return failure

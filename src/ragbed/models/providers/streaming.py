@@ -99,6 +99,8 @@ def join_events(content: bytes) -> bytes:
             is_damaged = is_damaged or data != b"[DONE]"
             continue
         whole |= {name: event[name] for name in _KEPT if event.get(name) is not None}
+        if event.get("object") == "error":  # goes without the field `error` in some versions of vLLM
+            whole["error"] = whole.get("error") or event
         choices = event.get("choices")
         first = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
         choice |= {name: first[name] for name in ("finish_reason", "error") if first.get(name) is not None}

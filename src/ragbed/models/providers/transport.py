@@ -11,7 +11,8 @@ from datetime import UTC, datetime
 from msgspec.structs import astuple, replace
 from yarl import URL
 
-from ragbed.models.failures import FATAL, PAID, REJECTED, Failure, Kind, failed, from_status, retry_after_s
+from ragbed.io.retry_after import retry_after_s
+from ragbed.models.failures import FATAL, PAID, REJECTED, Failure, Kind, failed, from_status
 from ragbed.models.providers.http.connect import Server
 from ragbed.models.providers.http.connection import ResponseLimits, read_body, read_message
 from ragbed.models.providers.pacing import Pacer, ServerLane
@@ -235,7 +236,8 @@ class Transport:
             return completion
         passages = (*(completion.retrieved or ()), *(completion.citations or ()))
         served = () if completion.served is None else astuple(completion.served)
-        texts = (completion.reply, completion.reasoning, completion.finish, *served, *(one.id for one in passages))
+        texts = (completion.reply, completion.reasoning, completion.finish, *served, *(one.id for one in passages),
+                 *(call.arguments for call in completion.calls))  # fmt: skip
         if not self._response_scrubber.contains_key("\n".join([text for text in texts if text])):
             return completion
         hide = self._response_scrubber.hide
@@ -245,6 +247,7 @@ class Transport:
             reasoning=hide(completion.reasoning) if completion.reasoning else completion.reasoning,
             finish=hide(completion.finish) if completion.finish else None,
             served=None,
+            calls=tuple(replace(call, arguments=hide(call.arguments), extra=None) for call in completion.calls),
             retrieved=completion.retrieved and tuple(replace(one, id=hide(one.id)) for one in completion.retrieved),
             citations=completion.citations and tuple(replace(one, id=hide(one.id)) for one in completion.citations),
         )

@@ -12,14 +12,18 @@ _Path: TypeAlias = tuple[str, str | None]  # field name, and the name of the inn
 _FIELDS: dict[str, tuple[_Path, ...]] = {
     "in": (("prompt_tokens", None), ("input_tokens", None)),
     "out": (("completion_tokens", None), ("output_tokens", None)),
-    "reasoning": (("completion_tokens_details", "reasoning_tokens"), ("reasoning_tokens", None)),
+    "reasoning": (
+        ("completion_tokens_details", "reasoning_tokens"),
+        ("output_tokens_details", "thinking_tokens"),
+        ("reasoning_tokens", None),
+    ),
     "cached": (
         ("prompt_tokens_details", "cached_tokens"),
         ("prompt_cache_hit_tokens", None),
         ("cache_read_input_tokens", None),
         ("cached_tokens", None),
     ),
-    "written": (("cache_creation_input_tokens", None),),
+    "written": (("cache_creation_input_tokens", None), ("prompt_tokens_details", "cache_write_tokens")),
     "written_1h": (("cache_creation", "ephemeral_1h_input_tokens"),),
 }
 
@@ -48,9 +52,7 @@ def read_usage(usage: object) -> dict[str, int] | None:
     if "in" in counts and "out" in counts and _is_count(total) and total > counts["in"] + counts["out"]:
         counts["reasoning"] = max(counts.get("reasoning", 0), total - counts["in"] - counts["out"])
         counts["out"] = total - counts["in"]
-    cost = None
-    if (reported := usage.get("cost")) is not None:
-        cost = _read_cost(reported.get("total_cost") if isinstance(reported, dict) else reported)
+    cost = None if usage.get("cost") is None else _read_total_cost(usage)
     return counts | ({} if cost is None else {"cost": cost}) or None
 
 
@@ -69,6 +71,19 @@ def _first_count(usage: dict[str, Any], paths: tuple[_Path, ...]) -> int | None:
 def _is_count(value: object) -> TypeGuard[int]:
     """Return whether a value is a count; booleans are excluded, although they are ints in Python."""
     return type(value) is int and 0 <= value < 1 << 40
+
+
+def _read_total_cost(usage: dict[str, Any]) -> int | None:
+    """Return the reported cost.
+
+    For calls with the user's own key (`is_byok`), OpenRouter reports its fee and the price of the call separately.
+    """
+    reported, details = usage["cost"], usage.get("cost_details")
+    cost = _read_cost(reported.get("total_cost") if isinstance(reported, dict) else reported)
+    if usage.get("is_byok") is not True:
+        return cost
+    upstream = _read_cost(details.get("upstream_inference_cost")) if isinstance(details, dict) else None
+    return None if cost is None or upstream is None else cost + upstream
 
 
 def _read_cost(value: object) -> int | None:
