@@ -167,9 +167,19 @@ def test_a_quoted_tag_does_not_end_or_start_a_thought(thought: str, answer: str)
 
 
 @pytest.mark.parametrize("token", ["<|end|>", "<|return|>", "<|call|>"])
-def test_a_token_in_a_message_of_the_harmony_format_does_not_end_it(token: str) -> None:
-    answer = f"The token {token} ends a message, and Paris is in France."
+def test_a_quoted_token_in_a_message_of_the_harmony_format_does_not_end_it(token: str) -> None:
+    answer = f"The token `{token}` ends a message, and Paris is in France."
     assert split_response(_HARMONY.format("Hm", answer)) == ("Hm", answer, True)
+
+
+@pytest.mark.parametrize("rest", ["<|endoftext|>", "</s>", "\n\nUser: Who won?", "assistant"])
+def test_what_follows_the_end_of_a_harmony_message_is_not_part_of_the_answer(rest: str) -> None:
+    assert split_response(_HARMONY.format("Hm", "Paris") + rest) == ("Hm", "Paris", True)
+
+
+def test_a_complete_response_has_an_answer_even_if_quotation_marks_surround_the_closing_tag() -> None:
+    response = '<think>So it says "</think>"Paris" is the answer'
+    assert split_response(response, has_ended=True) == ('So it says "', '"Paris" is the answer', True)
 
 
 def test_text_after_an_answer_tag_stays_in_the_answer() -> None:

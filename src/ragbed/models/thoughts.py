@@ -20,6 +20,7 @@ too.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Collection, Iterator
 from functools import cache, partial
 from typing import Literal, NamedTuple, TypeAlias
@@ -72,8 +73,7 @@ _CHANNEL = re.compile(
     r"(?:<\|start\|>assistant)?<\|channel\|>\s{0,9}(?P<name>\w{1,30})[^<]{0,80}(?:<\|constrain\|>[^<]{0,80})?<\|message\|>"
 )
 _HARMONY = frozenset(("<|start|>", "<|channel|>", "<|constrain|>", "<|message|>", "<|end|>", "<|return|>", "<|call|>"))
-# A token with other text after it is quoted in a message.
-_CHANNEL_END = re.compile(r"<\|(?:end|return|call)\|>(?=\s*(?:<\|start\|>|(?:assistant)?<\|channel\|>|\Z))")
+_CHANNEL_END = re.compile(r"<\|(?:end|return|call)\|>")
 # Matches the harmony format if the tokenizer has removed the special tokens.
 _BARE_CHANNELS = re.compile(r"(\s*analysis)(?=\S)(.*?)(assistantfinal|assistant\s*final\s*message)", re.DOTALL)
 _SENTENCES = re.compile(r"(\s*(?:Here is|Here's) my thought process:)(.*?)((?:Here is|Here's) my response:)", re.DOTALL)
@@ -180,7 +180,7 @@ def _split_channels(text: str) -> Iterator[Segment]:
     while head is not None:
         following = _CHANNEL.search(text, head.end())
         end = len(text) if following is None else following.start()
-        stop = _CHANNEL_END.search(text, head.end(), end)
+        stop = next(_find_unquoted(_CHANNEL_END, text, head.end(), end), None)
         body = end if stop is None else stop.start()
         yield Segment("marker", head[0])
         yield Segment("answer" if head["name"] == "final" else "thought", text[head.end() : body])
@@ -203,7 +203,7 @@ def _split_tags(text: str, *, has_ended: bool) -> Iterator[Segment]:
             yield Segment("marker", closing[0])
             at, has_thought = closing.end(), True
         elif opening is not None:
-            end, after = _find_end(text, opening)
+            end, after = _find_end(text, opening, has_ended=has_ended)
             if has_ended and end == after == len(text) and _may_be_heading(opening):
                 break
             yield from _unwrap(text[at : opening.start()], has_thought=has_thought)
@@ -232,9 +232,9 @@ def _find_opening(text: str, at: int, *, has_thought: bool) -> re.Match[str] | N
     return None
 
 
-def _find_unquoted(tag: re.Pattern[str], text: str, at: int) -> Iterator[re.Match[str]]:
+def _find_unquoted(tag: re.Pattern[str], text: str, at: int, end: int = sys.maxsize) -> Iterator[re.Match[str]]:
     """Yield the matches of a tag that are not in quotation marks."""
-    return (found for found in tag.finditer(text, at) if not _is_quoted(text, found))
+    return (found for found in tag.finditer(text, at, end) if not _is_quoted(text, found))
 
 
 def _is_quoted(text: str, tag: re.Match[str]) -> bool:
@@ -252,25 +252,29 @@ def _may_be_heading(opening: re.Match[str]) -> bool:
     return opening["left"] in ("[", "【", "〈") and opening[0] != "[THINK]"
 
 
-def _closing_of(text: str, opening: re.Match[str]) -> re.Match[str] | None:
-    """Return the first closing tag for an opening tag, preferring one with the same name."""
+def _closing_of(text: str, opening: re.Match[str], *, has_ended: bool) -> re.Match[str] | None:
+    """Return the first closing tag for an opening tag, preferring one with the same name.
+
+    If the model ended the response itself, the thought has a closing tag, even if quotation marks surround the tag.
+    """
     name = opening["name"] or opening["name3"]
     if name is not None:
         same = rf"{_LEFT}[/／]{re.escape(name)}\s{{0,9}}{_RIGHT}|[<\[]\|?{re.escape(name)}[_ ]end\|?[>\]]"
         found = next(_find_unquoted(re.compile(same, re.IGNORECASE), text, opening.end()), None)
         if found is not None:
             return found
-    return next(_find_unquoted(_compiled(_CLOSE), text, opening.end()), None)
+    found = next(_find_unquoted(_compiled(_CLOSE), text, opening.end()), None)
+    return _compiled(_CLOSE).search(text, opening.end()) if found is None and has_ended else found
 
 
-def _find_end(text: str, opening: re.Match[str]) -> tuple[int, int]:
+def _find_end(text: str, opening: re.Match[str], *, has_ended: bool) -> tuple[int, int]:
     """Return the end of a thought and the end of its closing tag.
 
     Without a closing tag, both are the position of the next answer tag, or the end of the text if there is none.
 
     A thought that repeats its opening tag ends at the matching closing tag, if the tags are balanced.
     """
-    closing = _closing_of(text, opening)
+    closing = _closing_of(text, opening, has_ended=has_ended)
     if closing is None:
         answer = _compiled(_ANSWER_LINE).search(text, opening.end())
         end = len(text) if answer is None else answer.start()
