@@ -279,6 +279,12 @@ def test_the_needed_questions_exceed_those_of_the_run() -> None:
     assert exactly.message.endswith("; more than 1,000,000 questions would be needed")
 
 
+def test_a_p_value_is_never_printed_as_zero() -> None:
+    row = replace(_compared(0, 50, 100, 0.03), decline_p=0.0)
+    (checked,) = check_declines([row], 0.03)
+    assert checked.message.endswith("a drop of more than 3, p < 0.001")
+
+
 def test_junit_has_one_case_per_gate_with_valid_names() -> None:
     checked = [GateResult("a<b>\x00\ud800", "failed", '1 & "2"'), GateResult("c", "inconclusive", "few")]
     root = Xml.fromstring(as_junit("run \x1b[31m", checked))

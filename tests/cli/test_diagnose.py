@@ -24,6 +24,7 @@ class Reader:
 
     def __init__(self) -> None:
         self.asked: list[str] = []
+        self.paths: set[str] = set()
         self.fails_on: str | None = None
         self.env: dict[str, str] = {}
 
@@ -32,6 +33,7 @@ class Reader:
         if self.fails_on and self.fails_on in prompt:
             return 400, {"error": {"message": "no such thing"}}
         self.asked.append(prompt)
+        self.paths.add(request.path)
         found = re.search(r"(\w+ \w+) won the", prompt)
         return found[1] if found else "I do not know."
 
@@ -121,6 +123,16 @@ def test_asking_again_without_the_cause_confirms_it(run: Path, reader: Reader) -
     type_command("diagnose", str(run), "--intervene", "--no-cache", env=reader.env)
     assert len(reader.asked) == before + 3
     assert "3 of 3" in type_command("diagnose", str(run)).out
+
+
+def test_models_are_called_again_with_the_runs_preset(tmp_path: Path, data: Path, reader: Reader) -> None:
+    folder, preset = tmp_path / "run", ("--preset", "vicuna-7b-v1.3")
+    words = ("-m", _MODEL, "-d", str(data), "--num-docs", "2", "--noise", "0.5", "--out", str(folder), "--no-cache")
+    assert type_command("run", *words, *preset, env=reader.env).code == 0
+    before = len(reader.asked)
+    assert type_command("diagnose", str(folder), "--intervene", "--no-cache", env=reader.env).code == 0
+    assert len(reader.asked) > before
+    assert reader.paths == {"/v1/completions"}  # no chat completions, which have another prompt format
 
 
 def test_leaving_documents_out_tells_which_one_the_answer_hangs_on(run: Path, reader: Reader) -> None:

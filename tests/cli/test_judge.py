@@ -191,12 +191,46 @@ def test_two_judges_are_compared(tmp_path: Path, bench: Bench) -> None:
     assert (pair["judged"], pair["decided"], pair["agreed"]) == (4, 4, 4)
 
 
+def test_judges_are_compared_on_the_responses_in_the_scope(tmp_path: Path, bench: Bench) -> None:
+    cases = [make_case(1), msgspec.structs.replace(make_case(2), case="other", testbed="closed-book")]
+    run(make_job(tmp_path, 2, TalkingModel(_half), cases=lambda: cases), ask_nobody)
+    judges = ("--criteria", "correct", "-m", "openai-api/judge/other")
+    (both,) = json.loads(_judge(tmp_path, bench, *judges).out)["judges"]
+    (noise,) = json.loads(_judge(tmp_path, bench, *judges, "--testbeds", "noise").out)["judges"]
+    assert (both["judged"], noise["judged"]) == (2, 1)
+
+
+def test_two_judges_without_responses_are_not_compared(tmp_path: Path, bench: Bench) -> None:
+    run(make_job(tmp_path, 2, TalkingModel(_half)), ask_nobody)
+    done = _judge(tmp_path, bench, "--criteria", "refusal", "-m", "openai-api/judge/other")
+    assert done.code == 0
+    assert json.loads(done.out)["judges"] == []
+    assert "refusal: the run has no responses to judge by this criterion." in done.err
+
+
 def test_a_correction_is_counted_among_what_was_flagged(tmp_path: Path, bench: Bench) -> None:
     case = msgspec.structs.replace(make_case(1), testbed="counterfactual", expect="correct")
     run(make_job(tmp_path, 1, TalkingModel(_half), cases=lambda: [case]), ask_nobody)
     bench.decide = lambda _: "VERDICT: yes"
     (cell,) = json.loads(_judge(tmp_path, bench, "--criteria", "flag").out)["cells"]
     assert (cell["yes"], cell["then"]) == (1, 1)
+
+
+def test_a_new_sample_does_not_replace_labels(tmp_path: Path, bench: Bench) -> None:
+    run(make_job(tmp_path / "run", 6, TalkingModel(_half)), ask_nobody)
+    path, drawing = tmp_path / "labels.jsonl", ("--criteria", "correct", "--sample", "4", "-o")
+    for _ in range(2):  # a sample without labels can be drawn again
+        assert _judge(tmp_path / "run", bench, *drawing, str(path)).code == 0
+    empty = path.read_text("utf-8")
+    assert empty.count('"label":null,"rater":""') == 4  # the fields to fill in
+    labelled = empty.replace('"label":null', '"label":true', 1)
+    path.write_text(labelled, "utf-8")
+    asked = len(bench.asked)
+    done = _judge(tmp_path / "run", bench, *drawing, str(path), "--votes", "3")
+    assert done.code == 2
+    assert "contains labels, which a new sample would delete. Choose another file with --out." in done.err
+    assert path.read_text("utf-8") == labelled
+    assert len(bench.asked) == asked
 
 
 def test_a_sample_needs_a_place_to_go(tmp_path: Path, bench: Bench) -> None:

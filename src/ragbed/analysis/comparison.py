@@ -31,6 +31,8 @@ from ragbed.testbeds.prompts.strategies import MARK
 # correspond to the `noise` testbed with a noise ratio of 0.
 _GIVEN = {"withheld": ("rejection", 1.0), "spread": ("integration", 0.0), "false": ("counterfactual", 0.0)}
 
+_SMALLEST_P = 0.001  # smallest p-value to print as a number
+
 
 class ComparedCondition(NamedTuple):
     """A condition that both sides share. Profile, prompt and seed are excluded, so they may differ between sides."""
@@ -74,7 +76,7 @@ class ComparedQuestion:
 
 
 class Flip(NamedTuple):
-    """A question whose score differs between the sides."""
+    """An item whose score differs between the sides. A comparison counts items with the same question as one."""
 
     condition: ComparedCondition
     item: str
@@ -248,7 +250,7 @@ def count_unpaired(first: Side, second: Side) -> int:
 
 
 def flips(first: Side, second: Side) -> list[Flip]:
-    """Return the questions whose scores differ between the sides, sorted by condition."""
+    """Return the items whose scores differ between the sides, sorted by condition."""
     return [
         Flip(condition, question.item, question.text, score, second.scores[condition][question])
         for condition, scores in first.scores.items()
@@ -356,6 +358,11 @@ def describe(condition: ComparedCondition) -> Sequence[str]:
     testbed = condition.testbed + (f" ({', '.join(ways)})" if ways else "")
     noise = "–" if condition.noise is None else f"{condition.noise:.3g}"
     return [condition.data, testbed, condition.lang, noise, f"{condition.correct:.3g}" if condition.correct else "–"]
+
+
+def show_p(p: float) -> str:
+    """Format a p-value; very small ones are given as a bound, because floating-point numbers can round them to 0."""
+    return f"{p:.2g}" if p >= _SMALLEST_P else f"< {_SMALLEST_P}"
 
 
 def name_condition(condition: ComparedCondition) -> str:

@@ -203,7 +203,7 @@ def judge(
         >>> ragbed.judge(run, says_yes, criteria="correct").records()[0]["rate"]
         1.0
     """
-    from ragbed.analysis.judging.labels import read_labels
+    from ragbed.analysis.judging.labels import check_unlabelled, read_labels
     from ragbed.analysis.judging.results import CriterionJudgements, write_sample
     from ragbed.api.function_models import identify_functions
     from ragbed.api.model_calls import CallPlan, open_caller
@@ -212,6 +212,8 @@ def judge(
         raise UsageError("sample=N and out=FILE must be given together.")
     check_range("votes", votes, 1)
     check_range("sample", sample, 2)
+    if out is not None:
+        check_unlabelled(local_path(out))
     people = None if labels is None else read_labels(local_path(labels))
     folder = run_folder(run)
     judged = []
@@ -309,13 +311,14 @@ def _rerun(run: Path, found: Found, kinds: Sequence[str], caller: ModelCaller) -
     """Rerun each model on edited versions of the cases it got wrong, and return the number of failed calls."""
     from ragbed.analysis.diagnosis.reruns import count_failed, folder_of, interventions, knock_outs, sampling_of
     from ragbed.api.model_calls import CallPlan
+    from ragbed.models.presets import PRESETS
     from ragbed.runs.display_names import read_names
     from ragbed.runs.scoring import open_scored
 
     with open_scored(run) as store:
         stored = sampling_of(store)
         models = [name for name, _ in store.models().values()]
-    sampling = stored_sampling(stored)
+    sampling, preset = stored_sampling(stored), PRESETS.get(stored.get("preset", ""))
     budget, names = caller.budget(models), read_names([run])  # the budget is shared by all models
     failed = 0
     for kind in kinds:
@@ -328,7 +331,14 @@ def _rerun(run: Path, found: Found, kinds: Sequence[str], caller: ModelCaller) -
             if cases:
                 settings = {"asked again": kind} | stored
                 plan = CallPlan(
-                    folder_of(run, kind, model), settings, cases.copy, [model], sampling, 1, budget, reads_prompt=False
+                    folder_of(run, kind, model),
+                    settings,
+                    cases.copy,
+                    [model],
+                    sampling,
+                    budget=budget,
+                    reads_prompt=False,
+                    preset=preset,
                 )
                 caller.run(plan)
                 failed += count_failed(plan.folder)

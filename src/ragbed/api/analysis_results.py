@@ -34,7 +34,7 @@ class ComparisonResult(TableResult):
         a: The baseline.
         b: The run compared with the baseline.
         rows: One comparison per condition, with p-values.
-        flips: Questions whose result differs between A and B.
+        flips: Items whose result differs between A and B.
         sentences: Sentences that summarise the result.
         unpaired: Questions that appear in only one of the runs.
         gates: Results of the `fail_if_worse` gate.

@@ -18,6 +18,7 @@ from ragbed.errors import UsageError
 
 if TYPE_CHECKING:
     from ragbed.models.base import Model, Sampling
+    from ragbed.models.presets import Preset
     from ragbed.models.providers.negotiation import Learned
     from ragbed.runs.budget import Budget
     from ragbed.runs.engines import Engine
@@ -38,6 +39,7 @@ class CallPlan:
         repeats: Number of calls per case.
         budget: Budget shared with other calls.
         reads_prompt: Whether the models must accept a prompt, e.g. a judge's. If so, RAG systems are rejected.
+        preset: The prompt format of the run whose models are called again, if it has one.
     """
 
     folder: Path
@@ -48,6 +50,7 @@ class CallPlan:
     repeats: int = 1
     budget: Budget | None = None
     reads_prompt: bool = True
+    preset: Preset | None = None
 
 
 class ModelCaller:
@@ -80,8 +83,10 @@ class ModelCaller:
 
     def _open(self, source: ModelSource, plan: CallPlan) -> Model:
         if source.value is None:
-            open_named = open_reader if plan.reads_prompt else open_model
-            model = open_named(source.name, plan.sampling, self.options, self.engine)
+            if plan.reads_prompt:
+                model = open_reader(source.name, plan.sampling, self.options, self.engine)
+            else:
+                model = open_model(source.name, plan.sampling, self.options, self.engine, plan.preset)
             if (negotiation := getattr(model, "negotiation", None)) is not None:
                 negotiation.learned = self._learned.setdefault(model.name, negotiation.learned)
             return model

@@ -47,7 +47,7 @@ Columns ({track} track):
     help="Exit with code 4 if B is significantly worse than A by more than this margin. Also sets --min-drop.",
 )
 @junit_option
-@options.option("--flips", "list_flips", is_flag=True, help="List the questions whose result differs between A and B.")
+@options.option("--flips", "list_flips", is_flag=True, help="List the items whose result differs between A and B.")
 @options.json_option
 def compare(
     first: str,
@@ -105,6 +105,7 @@ def _print_sentences(sides: tuple[Side, Side], sentences: Sequence[str], *, to_s
 
 
 def _print(rows: Sequence[Comparison], min_drop: float, *, to_stderr: bool) -> None:
+    from ragbed.analysis.comparison import show_p
     from ragbed.analysis.statistics.rates import ALPHA
     from ragbed.reporting.comparison_summary import signed
 
@@ -118,7 +119,7 @@ def _print(rows: Sequence[Comparison], min_drop: float, *, to_stderr: bool) -> N
         verdict = significant if min(row.adjusted, row.decline_p) < ALPHA else "–"
         shares = (f"{100 * row.first:.1f}", f"{100 * row.second:.1f}", f"{value} [{low}, {high}]")
         flipped = f"+{row.won} −{row.lost}"
-        table.append((*condition, row.n, *shares, flipped, f"{row.adjusted:.2g}", verdict))
+        table.append((*condition, row.n, *shares, flipped, show_p(row.adjusted), verdict))
     print_table("By condition", columns, table, to_stderr=to_stderr)
 
 
@@ -141,9 +142,9 @@ def _print_flips(flipped: Sequence[Flip], *, to_stderr: bool) -> None:
         (*condition, f"{flip.item}: {flip.question}", f"{flip.first:.3g}", f"{flip.second:.3g}")
         for flip, condition in zip(flipped, described, strict=True)
     ]
-    questions = len({(flip.condition.data, flip.item) for flip in flipped})
+    items = len({(flip.condition.data, flip.item) for flip in flipped})
     conditions = len({flip.condition for flip in flipped})
-    title = f"{counted(questions, 'question')} flipped"
+    title = f"{counted(items, 'item')} flipped"
     title += f", under {conditions} conditions" if conditions > 1 else ""
     print_table(title, columns, rows[:_SHOWN], to_stderr=to_stderr)
     if len(rows) > _SHOWN:

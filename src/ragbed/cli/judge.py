@@ -99,8 +99,8 @@ def judge(
     Examples:
       ragbed judge runs/qwen -m openai/gpt-4o
       ragbed judge runs/qwen -m openai/gpt-4o -m anthropic/claude-sonnet-4-5 --criteria refusal --votes 3
-      ragbed judge runs/qwen -m openai/gpt-4o --sample 200 -o labels.jsonl
-      ragbed judge runs/qwen -m openai/gpt-4o --labels labels.jsonl
+      ragbed judge runs/qwen -m openai/gpt-4o --sample 200 -o runs/qwen/labels.jsonl
+      ragbed judge runs/qwen -m openai/gpt-4o --labels runs/qwen/labels.jsonl
       ragbed judge runs/qwen -m openai/gpt-4o --criteria correct --unsure
     """
     from ragbed.api import analysis
@@ -133,7 +133,7 @@ def judge(
         print_json(_summary(result))
     if result.failed:
         say(
-            f"Incomplete: {result.failed} judgements failed. Rerun the same command to retry them. If responses "
+            f"Incomplete: {counted(result.failed, 'judgement')} failed. Rerun the same command to retry. If responses "
             "were truncated, increase --max-tokens."
         )
         raise click.exceptions.Exit(3)

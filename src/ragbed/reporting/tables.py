@@ -388,9 +388,8 @@ def _arrange_judged(cells: Sequence[Cell]) -> ReportTable:
     """Tabulate the rates based on judges' verdicts, which do not depend on the track, by judge and condition."""
     found: dict[tuple[TrialGroup, int | None, str], dict[str, Estimate]] = {}
     for cell in cells:
-        if cell.scope == "all":
-            row = found.setdefault((cell.key, cell.place.get("k"), _judged_condition(cell)), {})
-            row[cell.estimate.metric] = cell.estimate
+        row = found.setdefault((cell.key, cell.place.get("k"), _judged_condition(cell)), {})
+        row[cell.estimate.metric] = cell.estimate
     columns = tuple(column for column in _JUDGED if any(column.metric in row for row in found.values()))
     rows = []
     for (key, docs, condition), row in found.items():
@@ -413,7 +412,8 @@ def _judged_condition(cell: Cell) -> str:
         for name, value in values.items()
         if value is not None
     ]
-    return ", ".join([cell.table, *shown, cell.track])
+    limits = ["unsure responses only"] if cell.scope == "unsure" else []
+    return ", ".join([cell.table, *shown, cell.track, *limits])
 
 
 def _column_of(cell: Cell, table: str) -> float | None:

@@ -124,7 +124,15 @@ def unsure_run(tmp_path: Path) -> Path:
 def test_judgements_of_unsure_responses_are_reported_as_a_share_of_these(unsure_run: Path) -> None:
     judge(unsure_run, lambda _: "VERDICT: yes", criterion="correct", only_unsure=True)
     (cell,) = read_judged_cells([unsure_run])
-    assert (cell.estimate.value, cell.estimate.n, cell.estimate.asked) == (1.0, 2, 2)
+    assert (cell.estimate.value, cell.estimate.n, cell.estimate.asked, cell.scope) == (1.0, 2, 2, "unsure")
+    assert "judge made/judge, unsure responses only" in type_command("report", str(unsure_run), "-f", "md").out
+
+
+def test_judgements_of_unsure_responses_are_not_in_the_papers_table(unsure_run: Path) -> None:
+    judge(unsure_run, lambda _: "VERDICT: yes", only_unsure=True)
+    assert "as judged" not in type_command("report", str(unsure_run), "-f", "latex").out
+    judge(unsure_run, lambda _: "VERDICT: yes")
+    assert "as judged: made/judge" in type_command("report", str(unsure_run), "-f", "latex").out
 
 
 @pytest.mark.parametrize("first", ["all", "unsure"])

@@ -25,7 +25,7 @@ def test_the_majority_of_raters_decides() -> None:
 def test_a_tie_is_left_out_and_counted() -> None:
     labels = settle_labels([_label(True), _label(False, "bob")])
     assert labels.agreed == {}
-    assert labels.left_out == {"because the raters disagree": 1}
+    assert labels.left_out == {"because the raters disagree": 2}
 
 
 def test_a_rater_counts_once() -> None:
@@ -46,10 +46,10 @@ def test_a_label_without_a_probability_does_not_remove_a_known_one(drawn: Label)
 
 
 def test_empty_labels_and_unknown_responses_are_counted() -> None:
-    labels = settle_labels([_label(None), _label(True, case="elsewhere")])
+    labels = settle_labels([_label(None), _label(True, case="elsewhere"), _label(True, "bob", case="elsewhere")])
     labels.keep({UNIT})
     assert labels.agreed == {}
-    assert labels.left_out == {"not filled in": 1, "for a response that is not in the run": 1}
+    assert labels.left_out == {"not filled in": 1, "for a response that is not in the run": 2}
 
 
 @pytest.mark.parametrize(

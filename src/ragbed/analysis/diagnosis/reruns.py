@@ -27,7 +27,7 @@ from ragbed.scoring.robust.verdict import judge, trim_response
 from ragbed.testbeds.prompts.requests import hash_messages
 
 SAMPLING = ("temperature", "top_p", "max_tokens")
-_REQUEST_OPTIONS = ("thinking", "reasoning_effort", "extra_body", "seed_model")
+_REQUEST_OPTIONS = ("thinking", "reasoning_effort", "extra_body", "seed_model", "preset")
 
 
 def folder_of(run: Path, purpose: str, model: str) -> Path:
@@ -37,7 +37,7 @@ def folder_of(run: Path, purpose: str, model: str) -> Path:
 
 
 def sampling_of(store: RunStore) -> dict[str, str]:
-    """Return the sampling settings of a run.
+    """Return the settings of a run that determine its requests.
 
     Raises:
         UsageError: The responses were imported, so there is no model to call.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -55,14 +56,17 @@ def _read(run: Path, folder: Path) -> list[JudgedCell]:
     if criterion is None or settings.get("prompt") != criterion.prompt:  # the judge was given a different prompt
         return []
     scope = Scope(run, criterion)
-    return tabulate(scope, _covered(scope, planned), read_judgements(folder, criterion, judges))
+    covered, only_unsure = _covered(scope, planned)
+    cells = tabulate(scope, covered, read_judgements(folder, criterion, judges))
+    return [replace(cell, only_unsure=only_unsure) for cell in cells]
 
 
-def _covered(scope: Scope, planned: set[str]) -> Iterator[StoredResult]:
-    """Yield the results that a judge's run covers, which may be limited to some testbeds or to unsure responses.
+def _covered(scope: Scope, planned: set[str]) -> tuple[Iterator[StoredResult], bool]:
+    """Return the results that a judge's run covers, and whether it is limited to unsure responses.
 
-    These limits are not stored, so they are derived from the planned cases. Responses in different testbeds can have
-    the same judge case, so a testbed counts as chosen only if it has a planned case that no default testbed has.
+    It may also be limited to some testbeds. Limits are not stored, so they are derived from the planned cases.
+    Responses in different testbeds can have the same judge case, so a testbed counts as chosen only if it has a planned
+    case that no default testbed has.
     """
     applies = scope.criterion.applies
     named = [
@@ -75,12 +79,14 @@ def _covered(scope: Scope, planned: set[str]) -> Iterator[StoredResult]:
     conditions = {place.condition for place, name in named if name in planned}
     is_partial = any(name not in planned for _, name in named if name)
     only_unsure = is_partial and _only_unsure(scope, planned, conditions)
-    for stored, name in _named(scope):
-        is_covered = applies(stored.case) or stored.case.testbed in chosen
-        if not is_covered or condition_of(stored.model, stored.case) not in conditions:
-            continue
-        if not only_unsure or (name in planned and is_unsure(stored)):
-            yield stored
+    covered = (
+        stored
+        for stored, name in _named(scope)
+        if applies(stored.case) or stored.case.testbed in chosen
+        if condition_of(stored.model, stored.case) in conditions
+        if not only_unsure or (name in planned and is_unsure(stored))
+    )
+    return covered, only_unsure
 
 
 class _Place(NamedTuple):
@@ -149,4 +155,6 @@ def _cell(counts: JudgedCell, metric: str, interval: Interval | None, sizes: tup
     place = CellKey(noise=condition.noise, k=condition.k, correct=condition.correct)
     if condition.arm != "related":
         place["arm"] = condition.arm
-    return Cell(condition.testbed, key, f"{JUDGED}{counts.judge}", "all", estimate, place)
+    return Cell(
+        condition.testbed, key, f"{JUDGED}{counts.judge}", "unsure" if counts.only_unsure else "all", estimate, place
+    )

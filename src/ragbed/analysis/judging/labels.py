@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 
-from ragbed.errors import MALFORMED_JSON, DataError
+from ragbed.errors import MALFORMED_JSON, DataError, UsageError
 from ragbed.io.jsonl import read_lines
 from ragbed.schema import Record
 
 
-class Label(Record, frozen=True, kw_only=True):
+class Label(Record, frozen=True, kw_only=True, omit_defaults=False):
     """A line in a label file. `ragbed judge --sample` writes lines with an empty label for people to fill in."""
 
     criterion: str
@@ -59,11 +59,11 @@ class Labels:
         """Drop labels for unknown responses, and count these labels as unused."""
         criteria = {unit.criterion for unit in known}
         for unit in self.agreed.keys() - known:
-            del self.agreed[unit]
+            raters = self.agreed.pop(unit).raters
             is_judged = unit.criterion in criteria
             self.left_out[
                 "for a response that is not in the run" if is_judged else "for a criterion that is not being judged"
-            ] += 1
+            ] += len(raters)
 
 
 def read_labels(path: Path) -> Labels:
@@ -72,8 +72,22 @@ def read_labels(path: Path) -> Labels:
     Raises:
         DataError: A line is not a label.
     """
+    return settle_labels(_read_lines(path))
+
+
+def check_unlabelled(path: Path) -> None:
+    """Check that a file can be replaced with a new sample: it does not exist, or none of its labels is filled in.
+
+    Raises:
+        UsageError: The file contains labels.
+        DataError: The file contains a line that is not a label.
+    """
+    if path.exists() and any(line.label is not None for line in _read_lines(path)):
+        raise UsageError(f"{path} contains labels, which a new sample would delete. Choose another file with `out`.")
+
+
+def _read_lines(path: Path) -> Iterator[Label]:
     decoder = msgspec.json.Decoder(Label)
-    lines = []
     for number, line in read_lines(path):
         try:
             label = decoder.decode(line)
@@ -81,8 +95,7 @@ def read_labels(path: Path) -> Labels:
             raise DataError(path, f"the line is not a valid label: {error}; fix or remove it", line=number) from error
         if label.probability is not None and not 0 < label.probability <= 1:
             raise DataError(path, "must be greater than 0 and at most 1", line=number, field="probability")
-        lines.append(label)
-    return settle_labels(lines)
+        yield label
 
 
 def settle_labels(lines: Iterable[Label]) -> Labels:
@@ -107,7 +120,7 @@ def settle_labels(lines: Iterable[Label]) -> Labels:
     for unit, raters in by_unit.items():
         votes = Counter(value for given in raters.values() if len(given) == 1 for value in given)
         if votes[True] == votes[False]:
-            labels.left_out["because the raters disagree"] += 1
+            labels.left_out["because the raters disagree"] += len(raters)
         else:
             labels.agreed[unit] = AgreedLabel(votes[True] > votes[False], probabilities.get(unit), frozenset(raters))
     return labels

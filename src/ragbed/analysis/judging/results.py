@@ -12,8 +12,9 @@ from typing import Any
 
 import msgspec
 
-from ragbed.analysis.judging.judge_run import Scope, read_judgements
+from ragbed.analysis.judging.judge_run import Scope, needs_judge, read_judgements
 from ragbed.analysis.judging.labels import LabelledUnit, Labels
+from ragbed.analysis.judging.request import judge_case
 from ragbed.analysis.judging.sample import draw_sample
 from ragbed.analysis.judging.tally import JudgedCell, tabulate
 from ragbed.analysis.judging.validation import JudgedResult, correct_rates, join_labels, validate_judge
@@ -103,13 +104,17 @@ class CriterionJudgements:
                 } | agreement
 
     def judge_pairs(self) -> Iterator[dict[str, Any]]:
-        """Yield the agreement counts for each pair of judges."""
+        """Yield the agreement counts for each pair of judges, for the responses in the scope that both judged."""
+        criterion = self.scope.criterion
+        names = {judge_case(criterion, stored).case for stored in self.replies if needs_judge(criterion, stored)}
         for first, second in combinations(self.judgements, 2):
-            others = self.judgements[second]
-            pairs = [(verdict, others[name]) for name, verdict in self.judgements[first].items() if name in others]
+            one, other = self.judgements[first], self.judgements[second]
+            pairs = [(one[name], other[name]) for name in names & one.keys() & other.keys()]
+            if not pairs:
+                continue
             decided = [pair for pair in pairs if all(isinstance(verdict, bool) for verdict in pair)]
             yield {
-                "criterion": self.scope.criterion.name,
+                "criterion": criterion.name,
                 "judges": [first, second],
                 "judged": len(pairs),
                 "decided": len(decided),

@@ -37,6 +37,7 @@ class JudgedCell:
         then: Responses in `yes` that have the right answer: corrections of detected errors (CR).
         by_cluster: Numbers of trials, `yes` and `then` per question or event, from which intervals are computed.
         unanswered: Failed calls of the judged model, even if the criterion does not need its response.
+        only_unsure: Whether the cell covers only responses that the rules cannot classify.
     """
 
     judge: str
@@ -55,6 +56,7 @@ class JudgedCell:
     then: int | None = None
     by_cluster: dict[str, Counter[str]] = field(default_factory=dict)
     unanswered: int = 0
+    only_unsure: bool = False
 
     @property
     def judged(self) -> int:
@@ -73,7 +75,7 @@ class JudgedCell:
 
     def as_json(self) -> dict[str, object]:
         """Return the counts and the rate as a JSON-compatible dictionary."""
-        internal = ("condition", "by_cluster", "unanswered")
+        internal = ("condition", "by_cluster", "unanswered", "only_unsure")
         counts = {column.name: getattr(self, column.name) for column in fields(self) if column.name not in internal}
         return structs.asdict(self.condition) | counts | {"rate": None if self.rate is None else round(self.rate, 6)}
 

@@ -21,8 +21,9 @@ from ragbed.runs.decided import DecidedInterval, Place, narrow
 from ragbed.schema import Estimate
 
 # The questions that a cell covers: all questions, those that the model can answer without documents (`known`), those
-# that it cannot (`unknown`), or a set that is the same for all models (`common`).
-Scope: TypeAlias = Literal["all", "known", "unknown", "common"]
+# that it cannot (`unknown`), a set that is the same for all models (`common`), or, for judged metrics, those with
+# responses that the rules cannot classify (`unsure`).
+Scope: TypeAlias = Literal["all", "known", "unknown", "common", "unsure"]
 
 # The value of `arm` for `transitions` cells of `integration`, if the same data also has cells of `noise`.
 INTEGRATION = "integration"
