@@ -60,6 +60,16 @@ def test_a_forecast_has_an_interval_of_the_cost() -> None:
     assert row["dollars"] == pytest.approx(float(20 * _CALL), rel=0.3)
 
 
+def test_a_forecast_evaluates_cases_of_all_lengths_although_conditions_alternate() -> None:
+    def answer(case: ragbed.Case) -> ragbed.Completion:
+        return ragbed.Completion(outcome="ok", reply="", usage={"in": 1, "out": case.k}, latency_s=case.k)
+
+    model = TalkingModel(answer, _PRICED)
+    (row,) = ragbed.forecast(model, DATA, testbeds="length", num_docs=[1, 2, 3, 4, 5], limit=20, progress=False)
+    assert row["tokens_out"] == 20 * sum(range(1, 6))
+    assert row["minutes"] * model.concurrency * 60 == pytest.approx(20 * sum(range(1, 6)))
+
+
 def test_a_forecast_of_batches_has_half_the_cost() -> None:
     cases = list(
         ragbed.plan_run(ragbed.RunSpec(model="scripted/oracle", data=DATA, testbeds="noise", limit=10)).cases()

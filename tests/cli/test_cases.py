@@ -86,7 +86,14 @@ def test_the_summary_counts_per_condition_with_reasons(data: str) -> None:
         (["--positions", "some"], "unknown value for --positions 'some'. Known: balanced, all"),
         (["--testbeds", "rejection", "--noise", "0.5"], "rejection accepts only the ratio 1"),
         (["--testbeds", "noise", "--noise", "1"], "noise accepts ratios below 1"),
-        (["--testbeds", "closed-book", "--noise", "0.5"], "closed-book has no documents"),
+        (["--testbeds", "closed-book", "--noise", "0.5"], "--testbeds closed-book does not use --noise."),
+        (["--testbeds", "own-retrieval", "--noise", "0.5"], "--testbeds own-retrieval does not use --noise."),
+        (["--testbeds", "parts", "--noise", "1"], "parts accepts ratios below 1"),
+        (["--testbeds", "parts", "--distractors", "fixed"], "--testbeds parts: --distractors fixed applies only to"),
+        (
+            ["--testbeds", "conflict", "--supporting", "1"],
+            "--testbeds conflict: conflict accepts only the ratio 0. Change --supporting or --testbeds.",
+        ),
         (
             ["--testbeds", "noise,rejection", "--noise", "0.5"],
             "--testbeds rejection: rejection accepts only the ratio 1. Change --noise",

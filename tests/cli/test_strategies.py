@@ -40,7 +40,7 @@ def test_one_command_asks_every_remedy_and_the_report_sets_them_beside_the_plain
     }
     shown = type_command("report", run)
     assert "Prompting strategies compared with the plain prompt" in shown.out
-    assert re.search(r"Not enough data to check .*C10: each model needs at least 30 questions", shown.err)
+    assert re.search(r"C10: each model needs at least 30 questions per condition in every testbed", shown.err)
 
 
 def test_every_call_of_a_case_can_be_read_in_its_line(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from msgspec import structs
 
+import ragbed
 from ragbed.data import Dataset
 from ragbed.data.native import to_line
 from ragbed.testbeds import TESTBEDS
@@ -33,6 +34,11 @@ def test_every_part_has_the_documents_of_the_complete_question() -> None:
             assert part.documents == whole.documents
             assert part.question in part.messages[-1].content
             assert whole.question not in part.messages[-1].content
+
+
+def test_parts_can_be_evaluated_at_a_noise_ratio_without_integration() -> None:
+    made = ragbed.cases("ragbed-mini-en_int", testbeds="parts", noise=0.2, limit=2, progress=False)
+    assert {(case.testbed, case.noise) for case in made} == {("parts", 0.2)}
 
 
 def test_an_item_without_questions_for_its_parts_has_no_such_cases(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ _ITEMS = [
         ("noise", {"profile": "code-2024"}, "26dbc5fd9979"),
         ("rejection", {}, "f76f43fd3f86"),
         ("integration", {}, "513da23d6744"),
-        ("counterfactual", {"correct": (Fraction(0), Fraction(2, 5))}, "66571a97e28e"),
+        ("counterfactual", {"correct": (Fraction(0), Fraction(2, 5))}, "9f6d2f35ece2"),
         ("closed-book", {}, "9f40208c7808"),
     ],
 )

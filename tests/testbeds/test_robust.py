@@ -306,6 +306,20 @@ def test_more_than_all_documents_is_infeasible(tmp_path: Path) -> None:
     assert case.reason == "the distractors and the true documents together would exceed 5 documents"
 
 
+def test_the_reason_counts_true_documents_that_have_no_edited_version(tmp_path: Path) -> None:
+    item = fact_item(0, pairs=2)
+    true = tuple(Passage(text=f"true without an edit {i}", stance="supports") for i in range(3))
+    dataset = _write(tmp_path, [replace(item, passages=(*item.passages, *true))])
+    reasons = [case.reason for case in _cases(dataset, "conflict", num_docs=(6,), correct=(Fraction("0.5"),))]
+    assert reasons == [
+        "the case requires 6 edited documents, but the item has only 2 edited documents",
+        "the case requires 3 edited documents and 3 other true documents, but the item has only 2 edited documents and "
+        "3 other true documents",
+        "the case requires 0 edited documents and 6 other true documents, but the item has only 2 edited documents and "
+        "5 other true documents",
+    ]
+
+
 def test_closed_book_asks_every_item_without_documents(tmp_path: Path) -> None:
     dataset = _write(tmp_path, [base_item(0), fact_item(1), integration_item(2, (2, 2))])
     cases = _cases(dataset, "closed-book")

@@ -23,7 +23,7 @@ _T_QUANTILES = (12.706, 4.303, 3.182, 2.776)  # 97.5% quantiles of Student's t f
 
 @dataclass(frozen=True)
 class Forecast:
-    """The forecast for one model, including the probe calls."""
+    """The forecast for one model's run. The probe calls are additional, because their responses are not stored."""
 
     model: str
     calls: int
@@ -39,7 +39,10 @@ class Forecast:
 async def forecast(
     model: Model, cases: Sequence[Case], repeats: int, *, batch: bool = False, episodes: EpisodeFactory | None = None
 ) -> Forecast:
-    """Call the model with a few cases spread across the plan, and extrapolate to all cases by prompt length.
+    """Call the model with a few cases, and extrapolate to all cases by prompt length.
+
+    The cases are spread evenly over each prompting strategy's prompt lengths. Taking every nth case of the plan could
+    select only one condition, because the conditions alternate.
 
     Args:
         model: The model.
@@ -54,8 +57,9 @@ async def forecast(
     if not cases:
         await model.close()
         return Forecast(model.name, calls=0, tokens_in=0, tokens_out=0, dollars=None, minutes=0.0)
-    step = max(1, len(cases) // PROBES)
-    probes = cases[::step][:PROBES]
+    by_length = sorted(cases, key=lambda case: (case.profile, _chars(case)))
+    count = min(PROBES, len(cases))
+    probes = [by_length[(2 * index + 1) * len(cases) // (2 * count)] for index in range(count)]
     try:
         replies = await asyncio.gather(*(_complete(model, case, episodes) for case in probes))
     finally:

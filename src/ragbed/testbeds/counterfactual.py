@@ -29,15 +29,14 @@ def _draw(ordered: Ordered, condition: CaseCondition, count: int) -> tuple[int, 
     # True documents are drawn in reverse order, so that a higher ratio adds documents to those drawn for a lower ratio.
     originals = [ordered.item.passages[index].edit_of for index in reversed(ordered.contradicts)]
     available = dict.fromkeys([index for index in originals if index is not None] + list(ordered.supports))
-    back = [index for index in available if index not in used][: int(true)]
-    if len(front) < edited or len(back) < true:
-        beside = f" and {true} other true documents" if true else ""
-        pairs = len(ordered.contradicts)
-        raise Infeasible(
-            f"the case requires {edited} edited documents{beside}, but the item has only {pairs} "
-            "pairs of true and edited documents"
+    unused = [index for index in available if index not in used]
+    if len(front) < edited or len(unused) < true:
+        needed, found = (
+            f"{one} edited documents and {two} other true documents" if true else f"{one} edited documents"
+            for one, two in ((edited, int(true)), (len(ordered.contradicts), len(unused)))
         )
-    return (*front, *back[::-1])
+        raise Infeasible(f"the case requires {needed}, but the item has only {found}")
+    return (*front, *unused[: int(true)][::-1])
 
 
 COUNTERFACTUAL = Ability(

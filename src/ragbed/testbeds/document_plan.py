@@ -104,9 +104,10 @@ def _distractors(ordered: Ordered, bank: DocumentBank, arm: Arm, count: int) -> 
         return related
     found = bank.random(count) if arm == "random" else bank.control([len(document.text) for document in related])
     if len(found) < count:
+        lengths = "" if arm == "random" else " and are at least as long as the distractors that they replace"
         raise Infeasible(
-            f"the case requires {count} documents from other questions that do not contain the answer, but only "
-            f"{len(found)} were found"
+            f"the case requires {count} documents from other questions that do not contain the answer{lengths}, but "
+            f"only {len(found)} were found"
             + (f"; more than {BEFORE} require a dataset of at least {BEFORE + 1} items" if count > BEFORE else "")
         )
     return found

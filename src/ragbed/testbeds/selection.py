@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from ragbed.data import Dataset, kind_of
@@ -27,9 +27,12 @@ def choose_testbeds(names: Sequence[str] | None, settings: Settings) -> list[Tes
     """
     needed = ["closed-book"] if names and CONFLICT.name in names else []
     chosen = [find_testbed(name) for name in dict.fromkeys((*(names or DEFAULT_TESTBEDS), *needed))]
-    abilities = [testbed for testbed in chosen if isinstance(testbed, Ability)]
+    abilities = {testbed.name: ability for testbed in chosen if (ability := _ability_of(testbed)) is not None}
+    if settings.noise and not abilities:
+        shown = ",".join(testbed.name for testbed in chosen)
+        raise UsageError(f"testbeds={shown} does not use `noise`. Remove `noise`, or choose another testbed.")
     for noise in settings.noise or ():
-        if not any(testbed.allows(noise, settings.original is not None) for testbed in abilities):
+        if not any(ability.allows(noise, settings.original is not None) for ability in abilities.values()):
             raise UsageError(
                 f"noise={show_ratio(noise)}: {_allowed_noise(abilities)}. Choose another ratio or testbed."
             )
@@ -37,15 +40,24 @@ def choose_testbeds(names: Sequence[str] | None, settings: Settings) -> list[Tes
         raise UsageError(
             "the own-retrieval and own-rejection testbeds accept only one value for `num_docs`. Use a single value."
         )
-    unused = [testbed for testbed in abilities if not testbed.conditions(settings)]
+    unused = {name: ability for name, ability in abilities.items() if not ability.conditions(settings)}
     if names and unused:
+        first = next(iter(unused))
         if set(settings.distractors) == {"fixed"}:
             raise UsageError(
-                f"testbeds={unused[0].name}: distractors=fixed applies only to the noise testbed. Add 'related' to "
+                f"testbeds={first}: distractors=fixed applies only to the noise testbed. Add 'related' to "
                 "`distractors`."
             )
-        raise UsageError(f"testbeds={unused[0].name}: {_allowed_noise(unused)}. Change `noise` or `testbeds`.")
-    return [testbed for testbed in chosen if testbed not in unused]
+        option = "noise" if settings.supporting is None else "supporting"
+        raise UsageError(f"testbeds={first}: {_allowed_noise(unused)}. Change `{option}` or `testbeds`.")
+    return [testbed for testbed in chosen if testbed.name not in unused]
+
+
+def _ability_of(testbed: Testbed) -> Ability | None:
+    """Return the testbed that chooses a testbed's documents, or None for a testbed without documents."""
+    if isinstance(testbed, Parts):
+        return INTEGRATION
+    return testbed if isinstance(testbed, Ability) else None
 
 
 def stored_options(settings: Settings, testbeds: Sequence[Testbed]) -> dict[str, str]:
@@ -73,8 +85,7 @@ def generate_cases(
         UsageError: A dataset has no item for any testbed, or no dataset has an item for a named testbed.
     """
     unused: list[tuple[Dataset, list[Testbed]]] = []
-    with_documents = (testbed for testbed in testbeds if isinstance(testbed, Ability | Parts))
-    abilities = list(dict.fromkeys(INTEGRATION if isinstance(bed, Parts) else bed for bed in with_documents))
+    abilities = list(dict.fromkeys(ability for testbed in testbeds if (ability := _ability_of(testbed)) is not None))
     for dataset in datasets:
         fitted = fit_defaults(dataset, abilities, settings)
         if fitted.replaced:
@@ -102,7 +113,7 @@ def _dataset_cases(
             yield case
     for strategy in strategies:
         for testbed in testbeds:
-            if isinstance(testbed, Ability | Parts):
+            if _ability_of(testbed) is not None:
                 yield from testbed.cases(dataset, replace(settings, strategy=strategy))
     return used
 
@@ -162,6 +173,5 @@ def _where(settings: Settings) -> str:
     return langs if settings.limit is None else f"{langs} among the first {settings.limit}"
 
 
-def _allowed_noise(testbeds: Sequence[Ability]) -> str:
-    rules = (f"{testbed.name} accepts {testbed.accepted_noise}" for testbed in testbeds)
-    return "; ".join(rules) or "closed-book has no documents"
+def _allowed_noise(abilities: Mapping[str, Ability]) -> str:
+    return "; ".join(f"{name} accepts {ability.accepted_noise}" for name, ability in abilities.items())
