@@ -224,6 +224,7 @@ class Case(Record, frozen=True, kw_only=True):
     reason: str | None = None  # why the case is infeasible
     corpus: str | None = None  # end-to-end RAG: ID of the corpus that the system searches
     relevant: Count | None = None  # end-to-end RAG: number of passages in the corpus that support the answer
+    parts: Count | None = None  # end-to-end RAG, search: number of parts with own passages, if fewer than in the answer
     dial: str | None = None  # the perturbation of the item (docs/explanation/synthetic-data.md)
     twin: str | None = None  # ID of the unperturbed item of the pair
     rgb_answer: str | None = None  # the answer as JSON in RGB's notation, if the item comes from an RGB file

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import pytest
 from msgspec import structs
 
-from ragbed.data.corpus import Corpus, passage_id
+from ragbed.data.corpus import Corpus, Named, passage_id
 from ragbed.errors import UsageError
 from ragbed.models import ModelConfig, open_model
 from ragbed.models.retry_policy import RetryPolicy
@@ -21,7 +21,7 @@ from ragbed.schema import Case, Completion, Retrieved
 from ragbed.scoring.retrieval import RANK_SCORES, score_retrieval
 from ragbed.testbeds.end_to_end import OWN_RETRIEVAL
 from ragbed.testbeds.settings import Settings
-from tests.items import as_dataset, base_item
+from tests.items import as_dataset, base_item, integration_item
 from tests.models.asking import HASTY, KEY, QUICK, with_model
 from tests.servers.faulty_model import Fault, FaultServer, endless, hang, raw, reply, reset_in_body
 
@@ -144,6 +144,22 @@ def test_passages_are_found_by_id_and_text_and_unknown_ones_keep_their_name(aske
 def test_passages_after_the_first_k_do_not_count_as_retrieved(asked: Asked) -> None:
     done, _ = _post(asked, _answer(retrieved=[DISTRACTING] * 5 + [SUPPORTING]))
     assert score_retrieval(asked.case, done)["retrieval_recall"] == 0.0
+
+
+@pytest.mark.parametrize(("slots", "parts"), [(2, None), (3, 2), (5, 2)])
+def test_recall_is_complete_if_the_passages_of_all_parts_are_retrieved(
+    slots: int, parts: int | None, tmp_path: Path
+) -> None:
+    item = structs.replace(integration_item(0, (1, 1)), answer=tuple((f"part-{slot}",) for slot in range(slots)))
+    dataset = as_dataset(tmp_path, item)
+    case, corpus = next(OWN_RETRIEVAL.cases(dataset, Settings())), Corpus(dataset)
+    assert case.parts == parts
+    passages = tuple(corpus.resolve(Named(None, passage.text), case) for passage in item.passages)
+    recalls = [
+        score_retrieval(case, Completion(outcome="ok", reply="", retrieved=passages[:count]))["retrieval_recall"]
+        for count in (1, 2)
+    ]
+    assert recalls == [0.5, 1.0]
 
 
 def _ranked(asked: Asked, labels: str, relevant: int) -> dict[str, object]:

@@ -22,7 +22,7 @@ from ragbed.runs.execution import Job, run
 from ragbed.runs.multi_call import Called
 from ragbed.runs.status import read_status
 from ragbed.runs.store import open_store
-from ragbed.schema import Case, Completion
+from ragbed.schema import Case, Completion, ToolCall
 from ragbed.testbeds.search.episode import Episode
 from ragbed.testbeds.search.settings import SearchSettings
 from tests.models.asking import case
@@ -105,6 +105,34 @@ def test_an_episode_with_a_failed_call_is_an_error_that_the_next_session_continu
     assert len(second.sent) == _TURNS - 3
     assert not set(first.sent) & set(second.sent)
     assert canonical(tmp_path) == canonical(whole)
+
+
+def test_the_tokens_of_a_turn_before_a_failed_call_count_only_once(tmp_path: Path) -> None:
+    for agent in (_Agent(fails_at=3), _Agent()):
+        run(_job(tmp_path, agent), ask_nobody)
+    with open_store(tmp_path, create=False) as store:
+        assert store.replaced_usage() == []  # the failed call reported no usage
+
+
+@pytest.mark.parametrize("ends_at", [0, 1])
+def test_discarded_turns_are_not_also_counted_as_replaced_calls(ends_at: int, tmp_path: Path) -> None:
+    run(_job(tmp_path, _Agent(fails_at=3, error="request: HTTP 400")), ask_nobody)
+    with pytest.raises(KeyboardInterrupt):
+        run(_job(tmp_path, _Agent(ends_at=ends_at)), ask_nobody)
+    run(_job(tmp_path, _Agent()), ask_nobody)
+    assert read_status(tmp_path).maybe_paid_twice == 3 + 1  # the discarded turns, and the call in flight
+    with open_store(tmp_path, create=False) as store:
+        assert store.replaced_usage() == []
+
+
+@pytest.mark.parametrize("calls", [(), (ToolCall(id="c", name="search", arguments='{"query": "Rome"}'),)])
+def test_an_episode_that_ends_at_a_limit_has_no_answer(calls: tuple[ToolCall, ...]) -> None:
+    async def search(_: Case) -> Called:
+        return Called(Completion(outcome="ok", reply='SEARCH: {"query": "Rome"}', calls=calls), "key")
+
+    episode = Episode(case(), "tools" if calls else "text", SearchSettings(turns=2), lambda *_: ())
+    done = asyncio.run(run_episode(episode, search)).completion
+    assert (done.outcome, done.finish, done.reply) == ("truncated", "turn-limit", "")
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 import ragbed
 from ragbed.schema import Case
+from tests.items import as_dataset, integration_item
 
 Citing = Callable[[Case], list[int]]
 
@@ -102,3 +104,13 @@ def test_each_part_of_an_integration_answer_needs_its_own_citation(lang: str, tm
         "citing/first-part": {1.0},
         "citing/right": {1.0},
     }
+
+
+def test_recall_is_complete_if_documents_exist_for_fewer_parts_than_the_answer_has(tmp_path: Path) -> None:
+    item = structs.replace(integration_item(0, (3, 3)), answer=(("part-0",), ("part-1",), ("part-2",)))
+    run = ragbed.run(
+        CitingModel("right", MODELS["right"]), str(as_dataset(tmp_path, item).path), testbeds="integration", noise=0,
+        strategies="cite", out=tmp_path / "run",
+    )  # fmt: skip
+    cited = [trial["scores"] for trial in run.trials() if trial["profile"] == "robust+cite"]
+    assert [scores["citation_recall"] for scores in cited] == [1.0]

@@ -35,6 +35,12 @@ def test_recall_grows_with_each_search_and_is_carried_forward() -> None:
     assert (values["stopped_early"], values["searched_too_long"], values["search_tokens"]) == (False, False, 35.0)
 
 
+def test_recall_is_complete_if_passages_exist_for_fewer_parts_than_the_answer_has() -> None:
+    asked = structs.replace(_case(3), parts=2)  # in RGB, the second of two sub-questions may have two answers
+    assert cumulative_recall(asked, [_found(("supports", 0)), _found(("supports", 1))]) == [0.5, 1.0]
+    assert _score(asked, _found(("supports", 0), ("supports", 1)))["stopped_early"] is False
+
+
 def test_repeated_useless_and_invalid_searches_are_shares() -> None:
     good = _found(("supports", None), query="A final")
     values = _score(_case(), good, _found(("supports", None), query="a FINAL "), Search(query="x", problem="bad-json"))

@@ -192,11 +192,14 @@ class CallLoop:
 
     def _billed_failures(self) -> Iterator[tuple[tuple[int, int], tuple[str, str]]]:
         """Yield a row that keeps the usage of each failed call once the result of a retry replaces the failure."""
-        for call, session, completion in self.session.store.billed_failures(self.number):
-            usages = [usage for usage in usages_made(completion) if usage]
-            if (call.number, call.repeat) in self._turns:  # a retry of an episode repeats only the last call
+        store = self.session.store
+        for call, session, completion in store.billed_failures(self.number):
+            usages = usages_made(completion)
+            # A retry of an episode repeats only the last call. If it starts over, the other calls are stored as lost.
+            was_discarded = store.error_of(call.model, call.number, call.repeat) is None
+            if was_discarded or (call.number, call.repeat) in self._turns:
                 usages = usages[-1:]
-            if usages:
+            if usages := [usage for usage in usages if usage]:
                 key = f"{REPLACED}{call.model}.{call.number}.{call.repeat}.{session}"
                 yield (call.number, call.repeat), (key, msgspec.json.encode(usages).decode())
 

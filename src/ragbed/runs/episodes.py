@@ -102,7 +102,7 @@ def _end(episode: Episode, turns: Sequence[Called]) -> Called:
     }
     if episode.ended == "answered":
         changes |= {"reply": episode.answer}
-    elif episode.ended is not None:
-        changes |= {"outcome": "truncated", "finish": episode.ended}
+    elif episode.ended is not None:  # the last response, which is among the steps, is not an answer
+        changes |= {"reply": "", "outcome": "truncated", "finish": episode.ended}
     result: Completion = structs.replace(last, **changes)
     return Called(result, turns[-1].key, all(turn.cached for turn in turns))

@@ -17,7 +17,7 @@ _ENCODERS = {True: msgspec.json.Encoder(order="sorted"), False: msgspec.json.Enc
 _OMITTED_DEFAULTS = {
     "rotation": 0,
     "tools": False,
-    **dict.fromkeys(("event", "reason", "corpus", "relevant", "dial", "twin", "rgb_answer")),
+    **dict.fromkeys(("event", "reason", "corpus", "relevant", "parts", "dial", "twin", "rgb_answer")),
 }
 
 

@@ -33,9 +33,10 @@ def score_citations(case: Case, completion: Completion, *, refused: bool) -> dic
 def _against_labels(case: Case, cited: Sequence[int]) -> dict[str, Value]:
     known = [case.documents[number - 1] for number in cited if 1 <= number <= len(case.documents)]
     supporting = [document for document in known if document.stance == "supports"]
-    parts = {document.part for document in supporting}
-    has_parts = len(case.answer) > 1 and None not in parts
-    recall = len(parts) / len(case.answer) if has_parts else float(bool(supporting))
+    parts = {document.part for document in case.documents if document.stance == "supports"}
+    cited_parts = {document.part for document in supporting}
+    # In RGB's files, a sub-question with its own documents may have several parts of the answer.
+    recall = min(1.0, len(cited_parts) / min(len(parts), len(case.answer))) if parts else 0.0
     values: dict[str, Value] = {"citation_recall": recall, "citation_f1": 0.0}
     if cited:
         precision = len(supporting) / len(cited)

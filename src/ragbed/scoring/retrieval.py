@@ -6,7 +6,7 @@ These values belong to no track. If a response does not list its passages, only 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from math import log2
 
 from ragbed.schema import Case, Completion, Retrieved
@@ -22,19 +22,21 @@ def score_retrieval(case: Case, completion: Completion) -> dict[str, Value]:
         return {}
     values: dict[str, Value] = {"retrieval_told": completion.retrieved is not None}
     if completion.retrieved is not None:
-        values["retrieval_recall"] = _recall(case, completion.retrieved[: case.k])
+        values["retrieval_recall"] = supported_share(case, parts_of(completion.retrieved[: case.k]))
         values |= _shares("retrieved", completion.retrieved) | _rank_scores(case, completion.retrieved)
     if completion.citations:
         values["cited_supports"] = _shares("cited", completion.citations)["cited_supports"]
     return values
 
 
-def _recall(case: Case, passages: Sequence[Retrieved]) -> float:
-    """Return the share of the answer's parts that are supported by at least one passage."""
-    parts = {passage.part for passage in passages if passage.stance == "supports"}
-    if len(case.answer) == 1 or None in parts:
-        return float(bool(parts))
-    return len(parts) / len(case.answer)
+def parts_of(passages: Iterable[Retrieved]) -> set[int | None]:
+    """Return the parts of the answer that the passages support; None stands for the complete answer."""
+    return {passage.part for passage in passages if passage.stance == "supports"}
+
+
+def supported_share(case: Case, parts: Collection[int | None]) -> float:
+    """Return the share of the answer's parts that are among the given parts."""
+    return 1.0 if None in parts else min(1.0, len(parts) / (case.parts or len(case.answer)))
 
 
 def _rank_scores(case: Case, passages: Sequence[Retrieved]) -> dict[str, Value]:

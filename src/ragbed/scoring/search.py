@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from ragbed.schema import Case, Completion, Retrieved, Search
+from ragbed.scoring.retrieval import parts_of, supported_share
 from ragbed.scoring.value import Value
 from ragbed.text import squeezed
 
@@ -104,9 +105,8 @@ def cumulative_recall(case: Case, searches: Sequence[Search]) -> list[float]:
     parts: set[int | None] = set()
     recalls = []
     for search in searches:
-        parts |= {passage.part for passage in search.found if passage.stance == "supports"}
-        is_all = len(case.answer) <= 1 or None in parts
-        recalls.append(float(bool(parts)) if is_all else len(parts) / len(case.answer))
+        parts |= parts_of(search.found)
+        recalls.append(supported_share(case, parts))
     return recalls
 
 

@@ -55,6 +55,7 @@ def case_without_documents(  # noqa: PLR0913 - the differences between these tes
         corpus: ID of the corpus that the system searches.
     """
     label = f"k={k},{settings.label}" if k else settings.label
+    parts = {passage.part for passage in item.passages if passage.part is not None}
     return Case(
         case=name_case(dataset.name, item.id, testbed, label),
         data=dataset.name,
@@ -81,6 +82,8 @@ def case_without_documents(  # noqa: PLR0913 - the differences between these tes
         twin=item.twin,
         rgb_answer=spelled_answer(item),
         corpus=corpus,
+        # RGB lists the passages by sub-question; the answer to a sub-question may consist of several parts.
+        parts=len(parts) if corpus is not None and 0 < len(parts) < len(item.answer) else None,
     )
 
 

@@ -64,6 +64,14 @@ def test_support_that_is_not_used_is_found_but_ignored() -> None:
     assert evidence.sentence == _TRUE.text
 
 
+def test_an_episode_that_ends_at_a_limit_names_the_limit() -> None:
+    diagnosis = _diagnose(None, (_OTHER,))
+    assert diagnosis is not None
+    (evidence,) = (piece for piece in diagnosis.evidence if piece.type == "E13")
+    assert "the search episode ended at a limit" in evidence.what
+    assert evidence.cue == "turn-limit"
+
+
 def test_an_answer_without_a_search_has_stopped_early() -> None:
     diagnosis = _diagnose("Cy Dray won it.")
     assert diagnosis is not None

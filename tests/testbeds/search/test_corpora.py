@@ -6,6 +6,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from ragbed.errors import RagbedError
 from ragbed.retrieval.passage_index import LexicalIndex
@@ -40,6 +41,13 @@ def test_counterfactual_evidence_has_the_exact_share_and_never_both_versions(sha
     assert (stances.count("contradicts"), stances.count("supports"), stances.count("distracts")) == (false, true, 5)
     numbers = [passage.text.split()[-1] for passage in chosen if passage.stance != "distracts"]
     assert len(numbers) == len(set(numbers))
+
+
+def test_evidence_without_a_pair_is_left_out_of_counterfactual_corpora() -> None:
+    item = fact_item(0, pairs=3)
+    unpaired = structs.replace(item, passages=tuple(passage for passage in item.passages if passage.edit_of != 0))
+    chosen = SearchCondition("false", "counterfactual", false=Fraction(1)).choose(unpaired)
+    assert [passage.stance for passage in chosen if passage.stance != "distracts"] == ["contradicts"] * 2
 
 
 def test_a_share_without_enough_pairs_is_infeasible_with_its_reason(tmp_path: Path) -> None:

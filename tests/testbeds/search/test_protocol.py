@@ -107,6 +107,13 @@ def test_the_text_after_the_label_is_the_answer(reply: str, answer: str) -> None
     assert _text(reply) == Parsed(answer=answer)
 
 
+@pytest.mark.parametrize(
+    "reply", ['**SEARCH: {"query": "a"}**', 'SEARCH: `{"query": "a"}`', '`SEARCH: {"query": "a"}`']
+)
+def test_markup_around_a_search_is_ignored(reply: str) -> None:
+    assert [(search.query, search.problem) for search in _text(reply).searches] == [("a", None)]
+
+
 def test_text_without_a_label_or_with_an_empty_answer_has_a_named_problem() -> None:
     problems = {"The answer is Paris.": "no-call", "answer: Paris": "no-call", "": "empty", "ANSWER:  ": "empty"}
     assert {reply: _text(reply).searches[0].problem for reply in problems} == problems

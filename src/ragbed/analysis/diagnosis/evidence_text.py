@@ -65,6 +65,10 @@ _WORDS = {
         "the response was truncated at the token limit before an answer",
         "回答达到词元上限被截断，尚未作答",
     ),
+    "search-limit": (
+        "the search episode ended at a limit or after invalid calls, without an answer",
+        "检索过程达到上限或因多次无效调用而结束，未作答",
+    ),
     "poor-query": ("no search found a passage that supports the answer", "没有一次检索找到支持答案的段落"),
     "found-ignored": (
         "the searches found passages that support the answer, but the response does not give it",

@@ -12,6 +12,7 @@ from ragbed.analysis.diagnosis.context import TrialContext
 from ragbed.analysis.diagnosis.evidence_text import tell
 from ragbed.analysis.diagnosis.records import Evidence
 from ragbed.testbeds.prompts import FLAG, REFUSAL
+from ragbed.testbeds.search.episode import ENDINGS
 
 
 def find_wrong_words(trial: TrialContext) -> Iterator[Evidence]:
@@ -88,6 +89,8 @@ def find_failure(trial: TrialContext) -> Iterator[Evidence]:
         yield Evidence(type="E13", **tell("filtered"))
     elif completion.outcome == "error":
         yield Evidence(type="E13", **tell("failed"), cue=completion.error)
+    elif completion.outcome == "truncated" and completion.finish in ENDINGS:
+        yield Evidence(type="E13", **tell("search-limit"), cue=completion.finish)
     elif completion.outcome == "truncated":
         yield Evidence(type="E13", **tell("cut" if completion.reply else "empty.cut"))
     elif judged is not None and judged.verdict == "empty":

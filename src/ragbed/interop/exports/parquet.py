@@ -189,5 +189,5 @@ def _case_fields(arrow: Any) -> list[tuple[str, Any]]:  # noqa: ANN401 - pyarrow
     types |= {"slots": arrow.list_(whole), "messages": arrow.list_(arrow.struct([("role", text), ("content", text)]))}
     types |= {"noise": number, "noise_real": number, "k": whole, "correct": number, "arm": text, "rotation": whole}
     types |= {"profile": text, "seed": arrow.int64(), "event": text, "corpus": text, "prompt": text, "relevant": whole}
-    types |= {"dial": text, "twin": text, "rgb_answer": text}
+    types |= {"parts": whole, "dial": text, "twin": text, "rgb_answer": text}
     return list(types.items())

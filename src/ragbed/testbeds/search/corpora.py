@@ -60,7 +60,7 @@ class SearchCondition(Struct, frozen=True):
         """Return the passages of an item that are included in the corpus.
 
         Either a true passage or its edited version is included, never both. If the share of edited passages is not a
-        whole number of pairs, the last pairs are left out.
+        whole number of pairs, the last pairs are left out, like evidence that is not part of a pair.
         """
         edited = [place for place, passage in enumerate(item.passages) if passage.edit_of is not None]
         if self.false is None or not edited:
@@ -68,7 +68,9 @@ class SearchCondition(Struct, frozen=True):
         usable = len(edited) - len(edited) % self.false.denominator
         false = int(self.false * usable)
         dropped = {item.passages[place].edit_of for place in (*edited[:false], *edited[usable:])}
-        dropped |= set(edited[false:])
+        paired = {item.passages[place].edit_of for place in edited} | set(edited)
+        evidence = {place for place, passage in enumerate(item.passages) if passage.stance != "distracts"}
+        dropped |= {*edited[false:], *(evidence - paired)}
         return [passage for place, passage in enumerate(item.passages) if place not in dropped]
 
 

@@ -108,7 +108,7 @@ def _search_lines(text: str, mark: re.Match[str] | None) -> tuple[list[Search], 
     while mark is not None and mark[1] == "SEARCH" and (not searches or not text[end : mark.start()].strip()):
         line_end = text.find("\n", mark.end())
         end = len(text) if line_end < 0 else line_end
-        searches.append(_from_arguments(text[mark.end() : end].strip().rstrip("`")))
+        searches.append(_from_arguments(text[mark.end() : end].strip().strip("`*_")))
         mark = _MARK.search(text, end)
     return searches, end
 
