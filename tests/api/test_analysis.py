@@ -62,6 +62,9 @@ def test_scores_are_rates_by_condition_and_aggregates_are_a_file(runs: dict[str,
     rates = {(row["model"], row["testbed"]): row["correct"] for row in scored.records()}
     assert rates[("scripted/oracle", "noise")] == 1.0
     assert rates[("scripted/refuser", "noise")] == 0.0
+    noise = scored.records()[0]
+    assert 0 < noise["correct_low"] < noise["correct"] == noise["correct_high"] == 1.0
+    assert not any(isinstance(value, dict | list) for row in scored.records() for value in row.values())
     assert scored.disagreements == []
     written = ragbed.score(runs["oracle"], aggregates=tmp_path / "aggregates.jsonl").aggregates
     assert written is not None

@@ -155,11 +155,14 @@ def test_a_function_that_exits_or_takes_too_long_ends_its_case_only(tmp_path: Pa
     async def quits(prompt: str) -> str:
         raise SystemExit("bye")
 
+    async def cancels(prompt: str) -> str:
+        raise asyncio.CancelledError
+
     def slow(prompt: str) -> str:
         time.sleep(5)
         return ""
 
-    assert _evaluate([exits, quits], tmp_path).outcomes == {"error": 10}
+    assert _evaluate([exits, quits, cancels], tmp_path).outcomes == {"error": 15}
     run = _evaluate(slow, tmp_path, out=tmp_path / "slow", timeout=0.05, limit=2)
     assert [(error["kind"], error["message"]) for error in run.errors] == [("timeout", "no answer within 0.05 s")] * 2
 
@@ -192,7 +195,10 @@ def test_a_system_receives_the_case_and_returns_an_answer_with_contexts(tmp_path
     @ragbed.system
     def rag(case: ragbed.SystemCase) -> dict[str, object]:
         cases.append(case)
-        return {"answer": case.documents[0], "contexts": [case.documents[0], "a text of its own"]}
+        return {"answer": case.documents[0], "contexts": [case.documents[0], "a text of its own", Node()]}
+
+    class Node:
+        text = "the text of an object"
 
     run = _evaluate(rag, tmp_path)
     trial = _trial(run)
@@ -200,7 +206,8 @@ def test_a_system_receives_the_case_and_returns_an_answer_with_contexts(tmp_path
     assert (cases[0].lang, cases[0].k, len(cases[0].documents), cases[0].corpus) == ("en", 5, 5, None)
     assert not hasattr(cases[0], "answer")
     assert trial["model"] == "system/rag"
-    assert [context.get("stance") for context in trial["retrieved"]] == ["supports", None]
+    assert [context.get("stance") for context in trial["retrieved"]] == ["supports", None, None]
+    assert trial["retrieved"][2]["text"] == "the text of an object"
     assert trial["retrieved"][0]["text"] == trial["documents"][0]["text"]
 
 
@@ -226,7 +233,20 @@ def test_a_system_without_an_answer_is_an_error_of_that_case(value: object, tmp_
     assert "expected a string or an object with an 'answer' field" in run.errors[0]["message"]
 
 
+@pytest.mark.parametrize("contexts", ["a text", {"text": "a text"}, 3])
+def test_contexts_that_are_not_a_list_are_an_error_of_that_case(contexts: object, tmp_path: Path) -> None:
+    run = _evaluate(ragbed.system(lambda _: {"answer": "x", "contexts": contexts}), tmp_path)
+    assert run.outcomes == {"error": 5}
+    assert "'contexts' must be a list of passages, but the system returned" in run.errors[0]["message"]
+
+
+def test_a_context_without_a_text_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ragbed.RagbedError, match="a passage in 'contexts' must be an id, a text, or an object with"):
+        _evaluate(ragbed.system(lambda _: {"answer": "x", "contexts": [{"page_content": "a text"}]}), tmp_path)
+
+
 class Echo:
+    __slots__ = ()
     name = "mine/echo"
     concurrency = 4
     advice = ""
@@ -251,6 +271,31 @@ def test_an_object_with_the_model_protocol_is_a_model(tmp_path: Path) -> None:
         run = _evaluate(model, tmp_path, out=tmp_path / folder, no_cache=True)
         assert run.outcomes == {"ok": 4, "error": 1}
     assert _trial(run)["model"] == "mine/echo"
+
+
+class Slotted(Echo):
+    """A model without a `__dict__` that opens a client when it is identified and closes it at the end."""
+
+    __slots__ = ("client",)
+    name = "mine/slotted"
+
+    async def complete(self, case: ragbed.Case, repeat: int = 0) -> ragbed.Completion:
+        return ragbed.Completion(outcome="ok", reply=self.client)
+
+    async def identity(self) -> str:
+        self.client = "open"
+        return "1"
+
+    async def close(self) -> None:
+        self.client = "closed"
+
+
+def test_the_methods_of_a_model_object_share_its_state(tmp_path: Path) -> None:
+    model = Slotted()
+    run = _evaluate(model, tmp_path, no_cache=True)
+    assert {trial["reply"] for trial in run.trials()} == {"open"}
+    assert model.client == "closed"
+    assert type(model.complete).__name__ == "method"  # the object itself is not changed
 
 
 @pytest.mark.parametrize(
@@ -330,6 +375,8 @@ def test_data_can_be_named_and_mixed(tmp_path: Path) -> None:
     [
         (3, "data=int '3' is not a dataset"),
         ([], "`data` is empty"),
+        (pandas.DataFrame(columns=["question"]), "data='data' is empty, so there is nothing to run"),
+        (iter([]), "data='data' is empty"),
         ([3], "data=int '3' is not a dataset"),
         ("ragbed-mini-en_bas", "Did you mean 'ragbed-mini-en_base'"),
         (_ITEMS[0], "`data` is a single item, but a list of items is expected"),

@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -82,6 +83,14 @@ def test_figures_are_shown_by_a_notebook(tmp_path: Path) -> None:
     figures = _run(tmp_path, testbeds="noise", noise=[0, 0.8]).figures()
     assert figures
     assert all(figure._repr_svg_().startswith("<svg") for figure in figures)
+    with pytest.raises(UsageError, match="locale='de' is not one of en, zh"):
+        ragbed.open_run(tmp_path / "run").figures(locale="de")  # type: ignore[arg-type]
+
+
+def test_a_run_whose_folder_was_deleted_can_be_shown(tmp_path: Path) -> None:
+    run = _run(tmp_path)
+    shutil.rmtree(run.folder)
+    assert repr(run) == f"Run({str(run.folder)!r}: cannot be read)"
 
 
 def test_status_and_outcomes_count_the_cases(tmp_path: Path) -> None:
@@ -254,6 +263,20 @@ def test_values_may_come_from_an_iterator(tmp_path: Path) -> None:
     assert one.outcomes == other.outcomes == {"ok": 6}
 
 
+def test_headers_may_come_from_an_iterator() -> None:
+    assert ragbed.RunSpec(data=DATA, header=iter(["X-Team: search"])).header == ("X-Team: search",)  # type: ignore[arg-type]
+
+
+def test_an_exception_in_a_progress_callback_is_raised_as_it_is(tmp_path: Path) -> None:
+    class Failing(ragbed.Progress):
+        def calls(self, model: str, state: object) -> None:
+            raise ValueError("no display")
+
+    with pytest.raises(ValueError, match="no display"):
+        _run(tmp_path, progress=Failing())
+    assert _run(tmp_path).outcomes == {"ok": 24}
+
+
 def test_whole_numbers_are_the_same_settings_as_decimals(tmp_path: Path) -> None:
     options: dict[str, Any] = {"testbeds": "noise", "noise": 0, "limit": 2, "out": tmp_path / "run"}
     ragbed.run("scripted/oracle", DATA, **options)
@@ -323,6 +346,8 @@ def test_a_wrong_parameter_is_a_usage_error_before_anything_is_stored(
 def test_a_folder_without_a_run_and_a_missing_table_are_named(tmp_path: Path) -> None:
     with pytest.raises(RagbedError, match="no run"):
         ragbed.open_run(tmp_path)
+    with pytest.raises(UsageError, match=r"s3://bucket/run is a URL\. Use a local file or folder\."):
+        ragbed.open_run("s3://bucket/run")
     with pytest.raises(UsageError, match=r"has no table 'integration'\. Available tables: noise"):
         _run(tmp_path).table("integration")
 

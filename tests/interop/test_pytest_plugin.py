@@ -21,6 +21,12 @@ def test_declines(ragbed):
     good = ragbed.run("scripted/oracle", "ragbed-mini-en_base", **words)
     bad = ragbed.run("scripted/refuser", "ragbed-mini-en_base", **words)
     ragbed.check_no_worse(good, bad)
+
+def test_rejects_a_percentage(ragbed):
+    words = dict(testbeds="noise", noise="0", limit=40)
+    good = ragbed.run("scripted/oracle", "ragbed-mini-en_base", **words)
+    bad = ragbed.run("scripted/refuser", "ragbed-mini-en_base", **words)
+    ragbed.check_no_worse(good, bad, min_drop=5)
 """
 
 
@@ -28,7 +34,8 @@ def test_a_failed_gate_fails_the_test_with_its_numbers(tmp_path: Path) -> None:
     (tmp_path / "test_mine.py").write_text(_TESTS)
     words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_mine.py"]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert "2 failed, 1 passed" in done.stdout
+    assert "3 failed, 1 passed" in done.stdout
+    assert "fail_if_worse=5 is not a fraction between 0 and 1" in done.stdout
     assert "noise.accuracy of scripted/refuser on ragbed-mini-en_base, en, noise 0.8, k 5: 0.0% [" in done.stdout
     assert (
         "noise on ragbed-mini-en_base, en, noise 0, k 5: -100.0 [-100.0, -84.6] points on 36 questions" in done.stdout

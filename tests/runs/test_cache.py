@@ -146,9 +146,8 @@ def test_a_request_that_cannot_be_created_does_not_affect_the_cases_before_it(tm
             return super().request(case)
 
     model = Picky(agree)
-    with pytest.raises(ExceptionGroup) as raised:
+    with pytest.raises(ValueError, match="item 7 has no request"):
         _ask(tmp_path / "a", tmp_path / "cache", model)
-    assert raised.group_contains(ValueError, match="item 7 has no request")
     assert model.asked == [make_case(number).case for number in range(7)]
     assert read_status(tmp_path / "a").models[0].ok == 7
     assert look(tmp_path / "cache").entries == 7

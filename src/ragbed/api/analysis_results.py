@@ -113,13 +113,14 @@ class ScoreResult(TableResult):
     aggregates: WrittenAggregates | None = None
 
     def records(self) -> Records:
-        """Return one row per condition, with counts and a column for each rate."""
+        """Return one row per condition, with counts, rates and the bounds of their confidence intervals."""
         rows = []
         for cell in self.conditions:
             row = cell.as_json()
             rates, row["true_ratio"] = row.pop("rates"), row.pop("correct")  # the rates include another `correct`
-            del row["hits"]
-            rows.append(row | rates)  # type: ignore[operator]  # a dictionary
+            del row["hits"], row["intervals"]
+            bounds = {f"{name}_{end}": getattr(cell.rates[name], end) for name in cell.rates for end in ("low", "high")}
+            rows.append(row | rates | bounds)  # type: ignore[operator]  # dictionaries
         return Records(rows, "Scores")
 
 

@@ -90,6 +90,8 @@ def _to_dataset(name: str, value: Any) -> Dataset:  # noqa: ANN401 - checked her
         raise UsageError(
             f"data={brief(value)} is not a dataset: use a name, a file, a list of item dictionaries or a DataFrame."
         )
+    if not rows:
+        raise UsageError(f"data={name!r} is empty, so there is nothing to run. Pass at least one item.")
     folder = tempfile.mkdtemp(prefix="ragbed-")
     dataset = _GivenItems(name, Path(folder) / f"{name}.jsonl")
     weakref.finalize(dataset, shutil.rmtree, folder, ignore_errors=True)
@@ -98,7 +100,7 @@ def _to_dataset(name: str, value: Any) -> Dataset:  # noqa: ANN401 - checked her
     return dataset
 
 
-def _rows(value: Any) -> Iterable[Mapping[str, Any]] | None:  # noqa: ANN401 - checked here
+def _rows(value: Any) -> list[dict[str, Any]] | None:  # noqa: ANN401 - checked here
     """Return the items in a list or in a pandas or polars DataFrame, without empty cells."""
     if hasattr(value, "to_dicts"):
         value = value.to_dicts()

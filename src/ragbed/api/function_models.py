@@ -9,19 +9,19 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import msgspec
 
 from ragbed.api.objects import ModelLike, ModelSource, System, SystemCase, SystemFunction, brief, is_model, read_models
 from ragbed.errors import RagbedError
 from ragbed.models import ModelConfig
-from ragbed.models.base import Model, WorkerLost, canonical
+from ragbed.models.base import MODEL_ATTRIBUTES, Model, WorkerLost, canonical
 from ragbed.models.code_identity import identify
 from ragbed.models.failures import Failure, failed
 from ragbed.models.plugin_guard import open_contained
 from ragbed.models.search_tool import SearchTool, open_tool
-from ragbed.models.systems import DEFAULT_CALLS, read_answer
+from ragbed.models.systems import DEFAULT_CALLS, read_answer, read_passage
 from ragbed.models.threads import in_daemon_thread
 from ragbed.schema import Case, Completion, Retrieved
 from ragbed.text import storable
@@ -51,7 +51,7 @@ def identify_functions(models: ModelLike) -> str:
 
 
 def _with_tracebacks(model: Model) -> Model:
-    """Return a copy of a model object that reports its exceptions, with tracebacks, as case outcomes."""
+    """Return an object that shares a model's state and reports its exceptions, with tracebacks, as case outcomes."""
 
     async def complete(case: Case, repeat: int = 0) -> Completion:
         try:
@@ -61,9 +61,22 @@ def _with_tracebacks(model: Model) -> Model:
         except Exception as error:  # The caller's code may raise anything.
             return _error_of(error)
 
-    guarded = copy.copy(model)
+    attributes: dict[str, Any] = {name: _Forwarded(model, name) for name in {*dir(model), *MODEL_ATTRIBUTES}}
+    kept = {name: attribute for name, attribute in attributes.items() if not name.startswith("__")}
+    kept["__setattr__"] = lambda _, name, value: setattr(model, name, value)
+    guarded = type(type(model).__name__, (), kept)()
     object.__setattr__(guarded, "complete", complete)
-    return guarded
+    return cast("Model", guarded)
+
+
+class _Forwarded:
+    """An attribute of a model object. Its value is read from the object each time, because it may change in a run."""
+
+    def __init__(self, model: Model, name: str) -> None:
+        self._model, self._name = model, name
+
+    def __get__(self, *_: object) -> object:
+        return getattr(self._model, self._name)
 
 
 class _FunctionModel:
@@ -147,8 +160,11 @@ class _SystemModel(_FunctionModel):
     def _read(self, value: object, case: Case) -> Completion:
         contexts = value.get("contexts") if isinstance(value, Mapping) else getattr(value, "contexts", None)
         if contexts is not None:
+            if isinstance(contexts, str | Mapping) or not isinstance(contexts, Iterable):
+                raise TypeError(f"'contexts' must be a list of passages, but the system returned {brief(contexts)}")
+            contexts = list(contexts)
             parts = value if isinstance(value, Mapping) else {"answer": getattr(value, "answer", None)}
-            value = {"retrieved": list(contexts), **parts}
+            value = {"retrieved": contexts, **parts}
         answer = value.get("answer") if isinstance(value, Mapping) else getattr(value, "answer", value)
         if not isinstance(answer, str):
             raise TypeError(
@@ -167,8 +183,9 @@ class _SystemModel(_FunctionModel):
 def _read_contexts(contexts: Iterable[object], case: Case) -> tuple[Retrieved, ...]:
     """Return the passages that a system used, with the relevance labels of the documents it was given."""
     labels = {document.text: document.stance for document in case.documents}
-    texts = [str(part.get("text", part.get("id", ""))) if isinstance(part, Mapping) else str(part) for part in contexts]
-    return tuple(Retrieved(id=storable(text[:80]), stance=labels.get(text), text=storable(text)) for text in texts)
+    named = [read_passage("contexts", part) for part in contexts]
+    texts = [(part.id if part.text is None else part.text) or "" for part in named]
+    return tuple(Retrieved(id=text[:80], stance=labels.get(text), text=text) for text in texts)
 
 
 def _error_of(error: BaseException) -> Completion:

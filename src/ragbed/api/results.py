@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, get_args, overload
 
 from msgspec import to_builtins
 
-from ragbed.errors import UsageError, did_you_mean
+from ragbed.errors import RagbedError, UsageError, did_you_mean
+from ragbed.schema import Lang
 
 if TYPE_CHECKING:
     import pandas
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from ragbed.api.analysis_results import ComparisonResult
     from ragbed.reporting.tables import ReportTable
     from ragbed.runs.status import Status
-    from ragbed.schema import Lang
 
 _MAX_ROWS = 60
 _CELL = "text-align: left; white-space: nowrap; padding: 2px 12px 2px 0"
@@ -321,15 +321,20 @@ class Run:
         """
         from ragbed.analysis.locale import read_words
         from ragbed.analysis.run_cells import read_report_cells
+        from ragbed.api.parameters import check_choice
         from ragbed.reporting.figures import make_figures
         from ragbed.reporting.pages.images import PICTURES
 
+        check_choice("locale", locale, get_args(Lang))
         charts = make_figures(read_report_cells([self.folder], [track]), track, read_words(locale))
         return [Figure(chart.name, chart.title, PICTURES["svg"](chart).decode()) for chart in charts]
 
     def __repr__(self) -> str:
-        counts = ", ".join(f"{count:,} {name}" for name, count in self.outcomes.items())
-        return f"Run({str(self.folder)!r}: {counts or 'no cases'})"
+        try:
+            counts = ", ".join(f"{count:,} {name}" for name, count in self.outcomes.items()) or "no calls"
+        except RagbedError:  # e.g. the folder was deleted; debuggers and test reports show objects at any time
+            counts = "cannot be read"
+        return f"Run({str(self.folder)!r}: {counts})"
 
     def _repr_html_(self) -> str:
         from ragbed.reporting.numbers import FEW

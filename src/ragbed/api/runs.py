@@ -11,6 +11,7 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack, cast
 
+from ragbed.api.options import local_path
 from ragbed.api.parameters import checked
 from ragbed.api.planning import plan_run, read_floors
 from ragbed.api.progress import Progress, open_progress
@@ -109,8 +110,9 @@ def open_run(folder: str | Path) -> Run:
     """
     from ragbed.runs.scoring import open_scored
 
-    with open_scored(Path(folder)):
-        return Run(Path(folder))
+    place = local_path(folder)
+    with open_scored(place):
+        return Run(place)
 
 
 def execute(job: Job, watch: Callable[[str, CallProgress], None]) -> None:

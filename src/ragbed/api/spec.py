@@ -216,10 +216,8 @@ class RunSpec:
         for name in ("out", "prompt", "junit"):
             object.__setattr__(self, name, check_path(name, getattr(self, name)))
         for name in (*_OPTIONAL, "true_ratio", "distractors", "lang", "fail_under", "until"):
-            value = getattr(self, name)
-            if isinstance(value, Iterator):  # an iterator can be read only once
-                object.__setattr__(self, name, value := tuple(value))
-            _check_values(name, value, optional=name in _OPTIONAL)
+            object.__setattr__(self, name, _check_values(name, getattr(self, name), optional=name in _OPTIONAL))
+        object.__setattr__(self, "header", _rereadable(self.header))
         for name in ("positions", "profile", "engine"):
             _check_text(name, getattr(self, name))
         for name in ("preset", "cluster", "shard", "confidence", "search"):
@@ -320,14 +318,21 @@ def _check_text(name: str, value: object, *, optional: bool = False) -> None:
         raise UsageError(f"{name}={value!r} is not valid. Use a string.")
 
 
-def _check_values(name: str, value: object, *, optional: bool) -> None:
-    """Check a parameter that accepts one or more values."""
+def _rereadable(value: object) -> object:
+    """Return the values of an iterator, which can be read only once, as a tuple, and any other value unchanged."""
+    return tuple(value) if isinstance(value, Iterator) else value
+
+
+def _check_values(name: str, value: object, *, optional: bool) -> object:
+    """Check a parameter that accepts one or more values, and return it in a form that can be read repeatedly."""
+    value = _rereadable(value)
     if value is None and optional:
-        return
+        return None
     values = value if isinstance(value, Iterable) and not isinstance(value, str | bytes) else [value]
     for single in values:
         if isinstance(single, bool) or not isinstance(single, str | Real):
             raise UsageError(f"{name}={value!r} is not valid. Use a string, a number or a list of these.")
+    return value
 
 
 def _check_number(name: str, value: object, bounds: _Bounds) -> float | None:

@@ -6,8 +6,9 @@ pytest loads this module wherever ragbed is installed, so nothing is imported un
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import pytest
 
@@ -22,7 +23,7 @@ class Bench:
     def __init__(self, folder: Path) -> None:
         self._folder, self._runs = folder, 0
 
-    def run(self, model: str, data: str, **options: Unpack[RunOptions]) -> Run:
+    def run(self, model: Any, data: Any, **options: Unpack[RunOptions]) -> Run:  # noqa: ANN401 - as in `ragbed.run`
         """Evaluate a model with `ragbed.run`; `out` defaults to a temporary folder for the test."""
         from ragbed import run  # noqa: PLC0415
 
@@ -42,16 +43,14 @@ class Bench:
 
         _conclude(check_run([parse_floor(floor) for floor in floors], run.folder))
 
-    def check_no_worse(self, before: Run, after: Run, min_drop: float = 0.03) -> None:
+    def check_no_worse(self, before: Run, after: Run, min_drop: float | str = 0.03) -> None:
         """Fail the test if the later run is significantly worse than the baseline by more than `min_drop`."""
-        from ragbed.analysis.comparison import compare, open_side  # noqa: PLC0415
-        from ragbed.analysis.gates import check_declines  # noqa: PLC0415
+        from ragbed import compare  # noqa: PLC0415
 
-        first, second = (open_side(str(run.folder), "robust") for run in (before, after))
-        _conclude(check_declines(compare(first, second, min_drop), min_drop))
+        _conclude(compare(before, after, fail_if_worse=min_drop).gates)
 
 
-def _conclude(gates: list[GateResult]) -> None:
+def _conclude(gates: Sequence[GateResult]) -> None:
     for gate in gates:
         if gate.state == "inconclusive":
             warnings.warn(f"{gate.name}: {gate.message}", stacklevel=3)

@@ -82,10 +82,15 @@ def _read_passages(value: object, name: str, corpus: Corpus, case: Case) -> tupl
         raise Failure("protocol", f"{name!r} must be a list of passages, not {_brief(passages)}", again=True)
     if len(passages) > _MAX_PASSAGES:
         raise Failure("protocol", f"{name!r} contains {len(passages):,} passages, but the maximum is {_MAX_PASSAGES:,}")
-    return tuple(corpus.resolve(_read_name(name, passage), case) for passage in passages)
+    return tuple(corpus.resolve(read_passage(name, passage), case) for passage in passages)
 
 
-def _read_name(field: str, passage: object) -> Named:
+def read_passage(field: str, passage: object) -> Named:
+    """Read a passage that a system returned: a text or an ID, or an object with an `id` or `text` field.
+
+    Raises:
+        Failure: The passage has an invalid type.
+    """
     if isinstance(passage, str):
         return Named(storable(passage), storable(passage))
     name, text = (_field(passage, part) for part in ("id", "text"))

@@ -310,6 +310,11 @@ class CallLoop:
                     completion = await self._posting.complete_request(body, case)
                 else:
                     completion = await self.model.complete(case, request.repeat)
+            except asyncio.CancelledError:
+                if (task := asyncio.current_task()) is None or task.cancelling():
+                    raise
+                # The task group would treat this worker as finished and leave its other cases pending.
+                return failed(Failure("exception", "CancelledError, although the run was not cancelled"), 1, Counter())
             except WorkerLost as error:
                 last = error
                 await self.session.writer.put(LOSE, self._intent(request))

@@ -334,18 +334,17 @@ async def _together(parts: Iterable[Coroutine[None, None, None]]) -> None:
         async with asyncio.TaskGroup() as group:
             for part in parts:
                 group.create_task(part)
+        return
     except BaseExceptionGroup as several:
         if several.subgroup(MemoryError) is not None:
             raise MemoryError from None
-        ours, defects = several.split(RagbedError)
-        if ours is None or defects is not None:
-            raise
-        errors = list(_leaves(ours))
-        # If the disk fails, all workers fail, so raise the disk error, which is the cause.
-        raise next((error for error in errors if isinstance(error, WriteFailed)), errors[0]) from None
+        errors = list(_leaves(several))
+    # An exception of another type comes from a defect or from the caller's progress callback. If the disk fails, all
+    # workers fail, so raise the disk error, which is the cause.
+    raise min(errors, key=lambda error: (isinstance(error, RagbedError), not isinstance(error, WriteFailed)))
 
 
-def _leaves(several: BaseExceptionGroup[RagbedError]) -> Iterator[RagbedError]:
+def _leaves(several: BaseExceptionGroup[BaseException]) -> Iterator[BaseException]:
     for error in several.exceptions:
         if isinstance(error, BaseExceptionGroup):
             yield from _leaves(error)
