@@ -189,7 +189,7 @@ def test_rates_and_intervals_equal_those_of_the_cells_of_reports(tmp_path: Path)
     for row in rows:
         at = row.condition
         for name, cell in expected[at.model, at.testbed, at.arm, at.noise].items():
-            assert list(row.rates[name]) == pytest.approx(cell, nan_ok=True)
+            assert list(row.rates[name][:4]) == pytest.approx(cell, nan_ok=True)
 
 
 _REPORTED = {

@@ -93,6 +93,12 @@ def test_a_run_whose_folder_was_deleted_can_be_shown(tmp_path: Path) -> None:
     assert repr(run) == f"Run({str(run.folder)!r}: cannot be read)"
 
 
+def test_figures_show_the_names_that_the_user_gave_to_models(tmp_path: Path) -> None:
+    run = ragbed.run("mine=scripted/oracle", "ragbed-mini-en_base", limit=3, testbeds="noise", out=tmp_path / "run")
+    assert ">mine" in run.figures()[0].svg
+    assert "scripted/oracle" not in run.figures()[0].svg
+
+
 def test_status_and_outcomes_count_the_cases(tmp_path: Path) -> None:
     run = _run(tmp_path)
     (model,) = run.status().models

@@ -45,6 +45,30 @@ def _header_and_rows(folder: Path, *words: str) -> tuple[list[str], list[str]]:
     return header[: place + 1], [" ".join(row[: place + 1]) for row in rows]
 
 
+def _write_unsure(folder: Path, count: int) -> None:
+    """Write a run with one correct response, one unsure response, and `count` gold answers that cannot be matched."""
+    answers = [*(["Athens"] * 2), *(["?"] * count)]
+    cases = [
+        replace(make_case(number), question="Which city hosted the games?", answer=((answer,),), fake=(("New York",),))
+        for number, answer in enumerate(answers)
+    ]
+    both = said("Athens hosted the games. New York hosted the games.")
+    write_run(folder, cases, {"m": [said("Athens."), both, *([said("Athens.")] * count)]})
+
+
+def test_the_upper_bound_of_the_accuracy_is_the_one_in_reports(tmp_path: Path) -> None:
+    _write_unsure(tmp_path / "run", 2)
+    for command in ("score", "report"):
+        (row,) = (line for line in type_command(command, str(tmp_path / "run")).out.splitlines() if "at most" in line)
+        assert "50.0 [" in row
+        assert "* (at most 100.0)" in row
+
+
+def test_the_mark_for_few_cases_is_explained_if_few_cases_can_be_scored(tmp_path: Path) -> None:
+    _write_unsure(tmp_path / "run", 40)
+    assert "* fewer than 30 cases" in type_command("score", str(tmp_path / "run")).out
+
+
 def test_filtered_and_truncated_responses_are_not_counted_as_errors(tmp_path: Path) -> None:
     outcomes = {0: "ok", 1: "truncated", 2: "filtered", 3: "filtered", 4: "error"}
 

@@ -15,7 +15,8 @@ from ragbed.analysis.metrics.trial_columns import TrialGroup
 from ragbed.reporting.formats import FORMATS
 from ragbed.reporting.html import write_html
 from ragbed.reporting.html.cases import pack_cases
-from ragbed.reporting.tables import Report, make_report
+from ragbed.reporting.numbers import show_number
+from ragbed.reporting.tables import Report, TableColumn, make_report
 from ragbed.runs.execution import run as run_job
 from ragbed.runs.store import open_store
 from ragbed.schema import Completion, Estimate
@@ -235,6 +236,20 @@ def test_n_is_a_range_if_the_rates_of_a_row_differ() -> None:
     page = write_html(report, pack_cases([], []))
     assert "54–1,060 (0–3 failed)" in page
     assert "a range means that the rates in a row have different n" in page
+
+
+def test_conditions_without_cases_do_not_count_towards_n() -> None:
+    key = TrialGroup("m", "d", "en", "robust")
+    none = msgspec.structs.replace(_estimate("accuracy", n=0), value=None, asked=0, infeasible=40)
+    points = {0.0: _estimate("accuracy", n=40), 0.8: none}
+    cells = [Cell("noise", key, "robust", "all", one, {"noise": noise, "k": 5}) for noise, one in points.items()]
+    assert "| 5 | 40 (2 failed) |" in FORMATS["md"](make_report(["r"], cells, "robust"))
+
+
+@pytest.mark.parametrize("metric", ["cost_per_case", "dollars_per_correct"])
+@pytest.mark.parametrize(("dollars", "shown"), [(0.00006041, "0.0000604"), (0.0123, "0.0123"), (3.456, "3.46")])
+def test_small_amounts_of_dollars_are_shown_in_full(metric: str, dollars: float, shown: str) -> None:
+    assert show_number(dollars, TableColumn("$", metric, is_share=False)) == shown
 
 
 def test_responses_that_cannot_be_scored_are_counted() -> None:

@@ -8,7 +8,7 @@ from ragbed.reporting.leaderboard import make_standings
 from ragbed.schema import Estimate
 
 
-def _cell(table: str, data: str, metric: str, value: float, **place: float) -> Cell:
+def _cell(table: str, data: str, metric: str, value: float | None, **place: float) -> Cell:
     estimate = Estimate(
         metric=metric, value=value, low=None, high=None, n=9, asked=9, questions=9, errors=0, infeasible=0
     )
@@ -51,3 +51,10 @@ def test_all_values_of_a_dataset_are_in_one_row() -> None:
     first, second = make_standings(cells, "robust")
     assert (first.data, list(first.cells)) == (["en", "int"], ["noise_first", "noise_last", "integration"])
     assert (second.data, list(second.cells)) == (["other"], ["noise_first", "noise_last", "refuses"])
+
+
+def test_ratios_without_feasible_cases_are_not_shown() -> None:
+    values = {0.0: None, 0.2: 0.9, 0.6: 0.5, 0.8: None}
+    cells = [_cell("noise", "en", "accuracy", value, noise=ratio, k=5) for ratio, value in values.items()]
+    (row,) = make_standings(cells, "robust")
+    assert {name: estimate.value for name, estimate in row.cells.items()} == {"noise_first": 0.9, "noise_last": 0.5}

@@ -40,12 +40,16 @@ _STEP = 2  # Number of results to score in one step between responses; a step ta
 
 
 class Rate(NamedTuple):
-    """The mean of a score with its confidence interval. `n` includes failed calls, which count as 0."""
+    """The mean of a score with its confidence interval. `n` includes failed calls, which count as 0.
+
+    `unsure` is set only for the robust accuracy: the number of responses that the rules cannot classify.
+    """
 
     value: float | None
     low: float | None
     high: float | None
     n: int
+    unsure: int = 0
 
 
 class ConditionCounts(Struct):
@@ -235,6 +239,8 @@ class _Tally:
             counts = Counter(clusters.values())
             found = {name: _find(at, counts, counts_failed=name in names) for at, name in enumerate(_NAMES)}
             rates = {name: _rate(parts, largest) for name, parts in found.items()}
+            unsure = sum(hits * count for hits, _, count in found["unsure"])
+            rates["correct"] = rates["correct"]._replace(unsure=int(unsure))
             counted = {name: outcomes[name] for name in _OUTCOMES}
             asked = outcomes.total()
             yield ConditionCounts(condition, asked=asked, **counted, unscored=asked - rates["correct"].n, rates=rates)

@@ -324,9 +324,13 @@ class Run:
         from ragbed.api.parameters import check_choice
         from ragbed.reporting.figures import make_figures
         from ragbed.reporting.pages.images import PICTURES
+        from ragbed.reporting.tables import make_report
+        from ragbed.runs.display_names import read_names
 
         check_choice("locale", locale, get_args(Lang))
-        charts = make_figures(read_report_cells([self.folder], [track]), track, read_words(locale))
+        cells = read_report_cells([self.folder], [track])
+        report = make_report([str(self.folder)], cells, track, names=read_names([self.folder]))
+        charts = make_figures(report.shown, track, read_words(locale))
         return [Figure(chart.name, chart.title, PICTURES["svg"](chart).decode()) for chart in charts]
 
     def __repr__(self) -> str:

@@ -97,10 +97,11 @@ def print_cells(cells: Sequence[ConditionCounts], folders: Sequence[Path], *, to
             for cell, one in zip(shown, conditions, strict=True)
         ]
         print_table(f"\n{title}" if number else title, columns, rows, to_stderr=to_stderr)
-    if unsure := sum(round(cell.rate("unsure") * cell.asked) for cell in cells):
+    if unsure := sum(cell.rates["correct"].unsure for cell in cells if cell.asked):
         verdicts = "1 verdict is unsure and counts" if unsure == 1 else f"{unsure:,} verdicts are unsure and count"
         say(f"{verdicts} as wrong. Judge these responses with ragbed judge RUN -m MODEL --unsure.")
-    if any(cell.asked < FEW for cell in cells):
+    rates = (cell.rates.get(headline_of(cell.condition.testbed, cell.condition.arm)[1]) for cell in cells)
+    if any(rate is not None and rate.value is not None and rate.n < FEW for rate in rates):
         click.echo(f"* fewer than {FEW} cases, so the 95% interval is wide.", err=to_stderr)
     if unscored := sum(cell.unscored for cell in cells):
         say(
@@ -195,15 +196,8 @@ def _row(cell: ConditionCounts, varied: Sequence[str], more: Sequence[int]) -> t
         *more,
         title,
         *rates,
-        show(cell.rates.get(score)) + _upper_bound(cell, score),
+        show(cell.rates.get(score)),
     )
-
-
-def _upper_bound(cell: ConditionCounts, score: str) -> str:
-    """Return the rate with all unsure responses counted as correct, or an empty string if no response is unsure."""
-    if score != "correct" or not cell.rate("unsure"):
-        return ""
-    return f", at most {100 * (cell.rate('correct') + cell.rate('unsure')):.1f}"
 
 
 def _condition(cell: ConditionCounts) -> dict[str, str]:

@@ -103,4 +103,6 @@ def _find(cells: Sequence[Cell], column: LeaderboardColumn) -> Iterator[tuple[Le
     index = -1 if column.end == "last" else 0
     for entrant, datasets in found.items():
         for data, points in datasets.items():
-            yield entrant, data, sorted(points, key=lambda point: point[0])[index][1]
+            # Ratios at which all cases are infeasible have no value.
+            measured = [point for point in points if point[1].value is not None]
+            yield entrant, data, sorted(measured or points, key=lambda point: point[0])[index][1]

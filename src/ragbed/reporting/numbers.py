@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from decimal import Decimal
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -35,18 +36,17 @@ def show(cell: Estimate | Rate | None, column: TableColumn | None = None, few: s
 
 def show_bound(cell: Estimate | Rate, column: TableColumn | None = None) -> str:
     """Return the rate with all unsure responses counted as correct, or an empty string if no response is unsure."""
-    unsure = getattr(cell, "unsure", 0)
-    if not unsure or not cell.n or cell.value is None:
+    if not cell.unsure or not cell.n or cell.value is None:
         return ""
-    return show_number(min(1, cell.value + unsure / cell.n), column)
+    return show_number(min(1, cell.value + cell.unsure / cell.n), column)
 
 
 def show_number(number: float | None, column: TableColumn | None = None) -> str:
     """Return a number in its column's unit, or an empty string for None."""
     if number is None:
         return ""
-    if column is not None and column.metric.startswith("cost"):
-        return f"{number:.2f}" if number >= 1 else f"{number:.3g}"  # In dollars; many amounts are below one cent.
+    if column is not None and column.metric.startswith(("cost", "dollars")):  # Many amounts are below one cent.
+        return f"{number:.2f}" if number >= 1 else f"{Decimal(f'{number:.3g}'):f}"
     scaled, digits = (100 * number, 1) if column is None or column.is_share else (number, 2)
     if column is not None and not column.is_share and abs(number) >= _LARGE:
         return f"{number:,.0f}"
@@ -72,8 +72,12 @@ class RowCounts(NamedTuple):
 
 
 def count_cases(cells: Iterable[Estimate | None]) -> RowCounts:
-    """Return the counts for a row, ignoring rates that combine several conditions unless the row has no other rates."""
-    known = [cell for cell in cells if cell is not None]
+    """Return the counts for a row, ignoring rates that combine several conditions unless the row has no other rates.
+
+    Conditions without any case to score, e.g. infeasible ones, have no rate and are ignored as well.
+    """
+    present = [cell for cell in cells if cell is not None]
+    known = [cell for cell in present if cell.n] or present
     rates = [cell for cell in known if not cell.metric.endswith(_COMBINED)] or known
     counts = ([getattr(cell, name) for cell in rates] for name in RowCounts._fields)
     return RowCounts(*(CountRange(min(found, default=0), max(found, default=0)) for found in counts))

@@ -10,7 +10,7 @@ from ragbed.analysis.locale import Locale
 from ragbed.analysis.metrics.cells import Cell
 from ragbed.reporting.leaderboard import LeaderboardRow, make_standings
 from ragbed.schema import Estimate
-from ragbed.testbeds.prompts.strategies import MARK
+from ragbed.testbeds.prompts.strategies import MARK, STATED
 
 _HALF = 0.5
 
@@ -36,7 +36,7 @@ def summarise(cells: Sequence[Cell], track: str, words: Locale) -> list[Paragrap
             sentences = [*_sentences(row, _noise_cells(cells, track, row), words)]
             if not sentences:
                 continue
-            sentences += _threshold(cells, track, model, lang, words)
+            sentences += _threshold(cells, track, row, words)
             if len(plain) > 1:
                 sentences.append(words("summary.others", data=", ".join(row.data), k=row.entrant.k))
             name = words(f"summary.lang.{lang}") if len(by_lang) > 1 else ""
@@ -83,12 +83,16 @@ def _sentences(row: LeaderboardRow, noise: Sequence[Cell], words: Locale) -> Ite
         yield words("summary.few" if fewest != 1 else "summary.one", n=fewest)
 
 
-def _threshold(cells: Sequence[Cell], track: str, model: str, lang: str, words: Locale) -> Iterator[str]:
+def _threshold(cells: Sequence[Cell], track: str, row: LeaderboardRow, words: Locale) -> Iterator[str]:
     """Recommend a confidence threshold for answers, if the runs measured confidence."""
+    # Confidence is measured with the row's own prompt, or with the one that asks for it (`--confidence stated`).
+    settings = (row.entrant, row.entrant._replace(profile=row.entrant.profile + MARK + STATED))
     selective = [
         cell
         for cell in cells
-        if (cell.table, cell.track, cell.key.model, cell.key.lang) == ("selective", track, model, lang)
+        if (cell.table, cell.track) == ("selective", track)
+        and (cell.key.model, cell.key.lang, cell.key.profile, cell.place.get("k")) in settings
+        and cell.key.data in row.data
     ]
     known = [cell for cell in selective if cell.estimate.metric == "threshold_at_5" and cell.estimate.value is not None]
     for best in known[:1]:

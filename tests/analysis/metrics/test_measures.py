@@ -465,3 +465,13 @@ def test_unsure_responses_count_as_wrong_and_raise_the_upper_bound() -> None:
     assert (accuracy.value, accuracy.unsure) == (0.5, 10)
     assert show(accuracy).startswith("50.0 [")
     assert show(accuracy).endswith("] (at most 75.0)")
+
+
+def test_outcomes_exclude_responses_whose_gold_answer_cannot_be_matched() -> None:
+    right = _trial("a", "counterfactual", 0.0, correct=True, partial=1.0, misled=False)
+    unknown = replace(right, item="b", scores=(right.scores or {}) | {"correct": None, "partial": None})
+    cells = _estimates([right, unknown], "counterfactual")
+    assert {name: (cells[name].value, cells[name].n) for name in ("correct_unflagged", "other_unflagged")} == {
+        "correct_unflagged": (1.0, 1),
+        "other_unflagged": (0.0, 1),
+    }

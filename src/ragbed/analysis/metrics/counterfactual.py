@@ -66,7 +66,7 @@ def outcomes(trials: TrialColumns, track: str) -> dict[str, Floats]:
         "refused": refused & ~correct & ~misled,
         "other": ~correct & ~misled & ~refused,
     }
-    known = np.isfinite(trials.score("misled", track))
+    known = np.isfinite(trials.score("misled", track)) & np.isfinite(trials.score("correct", track))
     responded = trials.responded(track)
     return {
         f"{kind}_{flag}": np.where(known, is_kind & is_flag & responded, np.nan)

@@ -17,6 +17,7 @@ import msgspec
 
 from ragbed.analysis.diagnosis.causes import Cause
 from ragbed.reporting.case_view import ShownCase, ShownTrial, show_case, show_trial
+from ragbed.runs.display_names import read_served, split_by_served
 from ragbed.runs.scoring import open_scored
 from ragbed.runs.store import StoredResult
 
@@ -107,6 +108,7 @@ def pack_cases(
 ) -> Packed:
     """Pack the trials from runs. If not all trials fit, pack only the trials for a fixed random sample of questions."""
     known = {(cause.run, cause.name, cause.model, cause.repeat): cause for cause in causes}
+    split = frozenset(model for model, several in read_served(runs).items() if len(several) > 1)
     groups: dict[PackedQuestion, _Group] = {question: _Group() for question in _choose(runs)}
     asked: set[PackedQuestion] = set()
     for folder in runs:
@@ -118,7 +120,8 @@ def pack_cases(
                 if group is not None:
                     cause = known.get((str(folder), stored.case.case, stored.model, stored.repeat))
                     judged = () if votes is None else votes(folder, stored)
-                    group.add(stored, cause, judged, (names or {}).get(stored.model, stored.model))
+                    model = split_by_served(stored, split)
+                    group.add(stored, cause, judged, (names or {}).get(model, model))
     packer = _Packer(most_bytes)
     for group in groups.values():
         if not packer.take(group):
