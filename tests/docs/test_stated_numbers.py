@@ -62,6 +62,7 @@ def test_the_ranking_in_the_guide_is_that_of_its_commands(tmp_path: Path) -> Non
     ragbed.run(model=models, data="ragbed-mini-en_base", testbeds="noise", out=tmp_path / "board")
     ranked = [row for row in ragbed.rank(tmp_path / "board").records() if row["testbed"] == "noise"]
     text = _read_sentences("docs/how-to/compare-models.md")
+    assert len(ranked) == len(models)
     for row in ranked:
         score, low, high = (f"{100 * row[name]:.1f}" for name in ("score", "low", "high"))
         assert f"{row['model']} {score} [{low}, {high}]" in text

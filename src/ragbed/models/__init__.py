@@ -158,7 +158,7 @@ def _open_compatible(config: ModelConfig, provider: CompatibleProvider, name: st
     variable = next((key for key in provider.key if config.environ.get(key, "").strip()), provider.key[0])
     key = config.key(variable, needed=provider.needs_key and (not is_custom or not provider.url))
     urls = find_urls(provider, config.environ)
-    has_own_urls = is_custom and urls != [provider.url]
+    has_own_urls = is_custom and [url.rstrip("/") for url in urls] != [(provider.url or "").rstrip("/")]
     service = config.service(name, remote, urls, key, variable, is_custom=has_own_urls)
     is_official = name.startswith("openai/") and not is_custom
     if name.startswith("openai/") and is_custom:
@@ -173,7 +173,7 @@ def _anthropic(config: ModelConfig) -> Model:
     default, variable = "https://api.anthropic.com", "ANTHROPIC_API_KEY"
     url = config.environ.get("ANTHROPIC_BASE_URL") or default
     key = config.key(variable, needed=True)
-    name, is_custom = f"anthropic/{config.model}", url != default
+    name, is_custom = f"anthropic/{config.model}", url.rstrip("/") != default
     return AnthropicModel(config.service(name, config.model, [url], key, variable, is_custom=is_custom))
 
 

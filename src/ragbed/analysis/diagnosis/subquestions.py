@@ -26,8 +26,8 @@ _LIST_EN = re.compile(
 _LIST_ZH = re.compile(
     r"\d{4}年?(?:[、,，]\d{4}年?)*(?:和|与|及|以及|、)\d{4}年?"
     r"|\d{4}年[^\W\d_]{1,12}(?:和|与|及|以及)\d{4}年[^\W\d_]+"
-    r"|[^\W\d_]{1,12}(?:、[^\W\d_]{1,12})*(?:和|与|及|以及)[^\W\d_]+"
     r"|[A-Za-z][A-Za-z0-9 .-]{0,20}(?:和|与|及|以及)[A-Za-z][A-Za-z0-9 .-]*"
+    r"|[^\W\d_]{1,12}(?:、[^\W\d_]{1,12})*(?:和|与|及|以及)[^\W\d_]+"
 )
 _COMPLETE_ZH = re.compile(r"\d{4}年?|[ -~]+")  # a list's last member that is not followed by other words
 _AND = {"en": re.compile(r",? and |, "), "zh": re.compile("和|与|以及|及|、|，|,")}
