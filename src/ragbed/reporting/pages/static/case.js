@@ -23,7 +23,7 @@ const EXPECTED = { answer: "answer", refuse: "refuse", correct: "correct the err
 const TYPE_TITLES = {
   E1: "Long-distance information", E2: "Evidence uncertainty", E3: "Concept confusion", E4: "Merging error",
   E5: "Ignoring error", E6: "Misalignment error", E7: "Noise error in integration",
-  E8: "Instruction not followed", E9: "Trust in false documents", E10: "False refusal",
+  E8: "Wrong format", E9: "Trust in false documents", E10: "False refusal",
   E11: "Correct, but marked wrong by the paper's rules", E12: "Error in the data", E13: "No usable response",
   E14: "Poor query", E15: "Evidence found but ignored", E16: "Stopped searching too early", E17: "Trusted a false passage",
 };

@@ -80,7 +80,7 @@ const ZH = {
   "Ignoring error": "忽略类错误",
   "Misalignment error": "错位类错误",
   "Noise error in integration": "整合题中的噪声错误",
-  "Instruction not followed": "未使用规定措辞",
+  "Wrong format": "未使用规定措辞",
   "Trust in false documents": "轻信错误文档",
   "False refusal": "误拒",
   "Correct, but marked wrong by the paper's rules": "回答正确，但按论文的规则判为错误",
