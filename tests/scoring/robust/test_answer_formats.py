@@ -124,11 +124,30 @@ def _verdict(question: str, answer: str, reply: str, lang: Lang = "en", fake: st
         ("Los Angeles", "LA", True),
         ("Los Angeles", "La Paz", False),
         ("New York City", "NYC", True),
-        ("NBA", "National Basketball Association", True),
+        ("NBA", "National Basketball Association", False),
+        ("NBA", "National Book Award", False),
+        ("CIA", "Culinary Institute of America", False),
         ("NBA", "The National Basketball Association (NBA)", True),
         ("Massachusetts Institute of Technology", "MIT", True),
         ("Massachusetts Institute of Technology", "It was mit.", False),
+        ("University of Southern California", "USC", True),
+        ("University of Southern California", "USC (University of South Carolina)", False),
+        ("University of Southern California", "USC, the University of Southern California", True),
+        ("American Broadcasting Company", "ABC (Australian Broadcasting Corporation)", False),
+        ("US Congress", "the United States Congress", True),
+        ("US Open", "The United States Open", True),
+        ("United States Open", "The U.S. Open", True),
+        ("UN Security Council", "United Nations Security Council", True),
+        ("Bank of America", "Bank of the United States", False),
+        ("Tom Holland", "Tom Netherlands", False),
+        ("Holland", "The Netherlands", True),
+        ("South Korea", "Democratic People's Republic of Korea", False),
+        ("Guinea", "Equatorial Guinea", False),
         ("Apple Inc.", "Apple", True),
+        ("Apple Inc.", "It is owned by APPLE.", True),
+        ("Gap Inc.", "There is a gap here, I think Nike owns it.", False),
+        ("Shell plc", "It lay in a shell found by BP.", False),
+        ("Delta Air Lines Ltd", "It was delta air lines.", True),
         ("Amazon", "Amazon.com, Inc.", True),
         ("Mount Everest", "Mt. Everest", True),
         ("Saint-Sulpice", "St. Sulpice", True),
@@ -149,10 +168,28 @@ def test_abbreviations_of_names(answer: str, reply: str, correct: bool) -> None:
         ("微软公司", "微软", True),
         ("微软公司", "索尼", False),
         ("腾讯科技有限公司", "腾讯科技。", True),
+        ("小米集团有限公司", "小米", True),
+        ("小米集团有限公司", "他喝小米粥，公司是华为。", False),
     ],
 )
 def test_abbreviations_of_chinese_names(answer: str, reply: str, correct: bool) -> None:
     assert (_verdict("是哪家公司或组织？", answer, reply, "zh") == "correct") is correct
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "reply"),
+    [
+        ("他毕业于哪所大学？", "南京大学", "南京"),
+        ("他毕业于哪所大学？", "北京大学", "答案是北京。"),
+        ("哪家银行破产了？", "中国银行", "中国"),
+        ("哪家电视台？", "湖南电视台", "湖南"),
+        ("是哪个市？", "吉林市", "吉林"),
+        ("他是第几任总统？", "第二", "亚军"),
+        ("他是第几位总统？", "第二位", "亚军"),
+    ],
+)
+def test_a_part_of_a_chinese_name_is_no_answer(question: str, answer: str, reply: str) -> None:
+    assert _verdict(question, answer, reply, "zh") == "incorrect"
 
 
 def test_initials_in_the_question_are_no_answer() -> None:
@@ -211,11 +248,36 @@ def test_a_full_stop_of_an_abbreviation_does_not_end_a_sentence(answer: str) -> 
         ("Identify the architect of the museum.", "Frank Gehry", "Frank O. Gehry", True),
         ("What is the name of the CEO of Microsoft?", "Satya Nadella", "Mr. Nadella", True),
         ("Give the name of the first woman in space.", "Valentina Tereshkova", "Tereshkova", True),
-        ("Who is the president?", "Joseph R. Biden Jr.", "Joe Biden", True),
+        ("What is the name of Apple's current CEO?", "Tim Cook", "Cook", True),
+        ("Which film director won?", "Steven Spielberg", "Spielberg", True),
+        ("Which reigning champion lost?", "Magnus Carlsen", "Probably Carlsen.", True),
+        ("Who won the battle?", "George Meade", "It was not Hooker. Meade won.", True),
+        ("Who won?", "Tadej Pogačar", "Pogacar won.", True),
+        ("Who is the president?", "Joseph R. Biden Jr.", "Joseph Biden", True),
+        ("Who won?", "John Smith", "Jack Smith", False),
+        ("Who won?", "John Smith", "jack smith", False),
+        ("Who won?", "John Smith", "smith", True),
+        ("Who won?", "James Brown", "Jim Brown", False),
+        ("Which player won?", "Venus Williams", "S. Williams", False),
+        ("Which singer won?", "Taylor Swift", "A swift reaction by Adele.", False),
+        ("Which writer lived there?", "Jack London", "He lived in London.", False),
+        ("Which king ruled?", "King Henry VIII", "VIII", False),
         ("Who was the president?", "John F. Kennedy", "JFK", True),
         ("Who was the president?", "John F. Kennedy", "Robert Kennedy", False),
         ("Which team won?", "Los Angeles Rams", "The Rams", True),
         ("Which team won?", "Los Angeles Rams", "L.A. Rams", True),
+        ("Which team won?", "New York Giants", "san francisco giants", False),
+        ("Which team won?", "New York Giants", "The San Francisco Giants", False),
+        ("Who won the final?", "Real Madrid", "Madrid", False),
+        ("Who won the final?", "Manchester United", "newcastle united", False),
+        ("Who hosted it?", "South Korea", "Korea", False),
+        ("Which country's president resigned?", "South Korea", "It is in the north of Korea.", False),
+        ("Which city's mayor resigned?", "New York", "The mayor of York resigned.", False),
+        ("Which country's leader visited?", "Equatorial Guinea", "Guinea", False),
+        ("Which club's manager resigned?", "Real Madrid", "Atlético de Madrid", False),
+        ("What bank's CEO resigned?", "Credit Suisse", "Suisse", False),
+        ("Which bank elected a chairman?", "Credit Suisse", "Suisse", False),
+        ("Which film starring actor Tom Hanks won?", "Jurassic Park", "Park", False),
         ("Which film by director Danny Boyle won?", "Slumdog Millionaire", "Millionaire", False),
         ("Which actress played Leia?", "Carrie Fisher", "Carrie Fisher played Princess Leia.", True),
     ],
@@ -226,10 +288,28 @@ def test_questions_for_a_person_accept_the_surname(question: str, answer: str, r
 
 @pytest.mark.parametrize(
     ("answer", "reply", "correct"),
-    [("蒂姆·库克", "库克", True), ("瑞奇·马丁", "马丁。", True), ("瑞奇·马丁", "马丁内斯", False)],
+    [
+        ("蒂姆·库克", "库克", True),
+        ("瑞奇·马丁", "马丁。", True),
+        ("瑞奇·马丁", "马丁内斯", False),
+        ("唐纳德·特朗普", "特朗普利用摇摆州的优势当选。", True),
+        ("唐纳德·特朗普", "在这里特朗普当选。", True),
+        ("唐纳德‧特朗普", "特朗普", True),
+        ("阿瑟·米勒", "亨利·米勒", False),
+        ("张伟", "张伟丽", False),
+        ("张伟", "张伟。", True),
+    ],
 )
-def test_short_chinese_surnames(answer: str, reply: str, correct: bool) -> None:
+def test_chinese_surnames(answer: str, reply: str, correct: bool) -> None:
     assert (_verdict("哪位获奖？", answer, reply, "zh") == "correct") is correct
+
+
+@pytest.mark.parametrize(
+    ("document", "verdict"), [("The New York Giants won.", "correct"), ("The San Francisco Giants lost.", "incorrect")]
+)
+def test_the_last_word_of_a_team_counts_if_no_other_team_has_it(document: str, verdict: str) -> None:
+    case = make_case("Which team won?", [["New York Giants"]], None, "en", [document])
+    assert score(case, "The Giants won.")["verdict"] == verdict
 
 
 @pytest.mark.parametrize(
@@ -248,7 +328,7 @@ def test_short_chinese_surnames(answer: str, reply: str, correct: bool) -> None:
         ("How long is the film?", "166 minutes", "2h46m", "en", True),
         ("电影时长是多少？", "135分钟", "2小时15分", "zh", True),
         ("What rank did he finish?", "second", "2nd place", "en", True),
-        ("What rank did he finish?", "second", "No. 2", "en", True),
+        ("What rank did he finish?", "first", "According to document no. 1, he was third.", "en", False),
         ("What rank did he finish?", "second", "third", "en", False),
         ("他获得第几名？", "第二名", "第2名", "zh", True),
         ("他获得第几名？", "第二名", "亚军", "zh", True),

@@ -37,7 +37,8 @@ COMMON = words(
     "construction "
     "attendance north south east west more fewer about around over under at least between up down was is are "
     "were did does "
-    "do can could would will should sorry information mr mrs ms dr professor president director"
+    "do can could would will should sorry information mr mrs ms dr professor president director "
+    "probably possibly perhaps maybe likely apparently presumably"
 )
 # Words that often start a sentence or a heading.
 _STARTERS = words(
@@ -129,7 +130,8 @@ def _is_rival(unit: str, wanted: str) -> bool:
 
 def _names_en(response: FoldedResponse, asked: Asked, own: Sequence[Mention]) -> Iterator[Mention]:
     original, text, at = response.context[0] if response.context else "", response.text, 0
-    is_person = asked.asks_who and any(" " in text[mention.start : mention.end] for mention in own)
+    answers = {text[mention.start : mention.end] for mention in own}
+    is_person = asked.asks_who and any(" " in answer for answer in answers)
     for match in _NAME.finditer(original[:4000]):
         name = (match[0].lower() if match[0].isascii() else fold(match[0], "en")).strip(" \"'.")
         parts = name.split()
@@ -149,6 +151,8 @@ def _names_en(response: FoldedResponse, asked: Asked, own: Sequence[Mention]) ->
         name = " ".join(parts)
         start = text.find(name, at)
         if start < 0 or all(part in asked.text or part in _NOBLE for part in parts):
+            continue
+        if "".join(part[0] for part in parts if part not in COMMON) in answers:  # the complete name of the NBA
             continue
         at = start + len(name.removesuffix("'s"))
         yield Mention(start, at, "name")

@@ -25,16 +25,10 @@ _TITLES = words(
     "Mr Mrs Ms Miss Dr Sir Lord Lady Professor Prof President Director Minister Mayor Judge Captain Coach Author "
     "Chancellor Senator Governor Secretary Chairman Filmmaker "
     "The By And Is Was But Or So When While After Before For In On At To From With As If Since Because Although "
-    "Though However Then Now Here That This Where Who Did Does Has Had Both Even Only Unlike Despite Until"
+    "Though However Then Now Here That This Where Who Did Does Has Had Both Even Only Unlike Despite Until "
+    "Probably Possibly Perhaps Maybe Likely Apparently Presumably"
 )
-_NICKNAMES = {
-    "Alexander": ("Alex",), "Andrew": ("Andy",), "Anthony": ("Tony",), "Charles": ("Charlie",), "Edward": ("Ted",),
-    "Elizabeth": ("Liz", "Beth"), "James": ("Jim", "Jimmy"), "John": ("Jack", "Johnny"), "Joseph": ("Joe",),
-    "Katherine": ("Kate",), "Margaret": ("Maggie",), "Michael": ("Mike",), "Richard": ("Dick", "Rick"),
-    "Robert": ("Bob", "Bobby"), "Theodore": ("Ted", "Teddy"), "Thomas": ("Tommy",), "William": ("Bill", "Will"),
-}  # fmt: skip
-_NICKNAMES |= {short: (name,) for name, shorts in _NICKNAMES.items() for short in shorts}
-_GIVEN = re.compile(r"\b((?:[A-Z]|[^\W\d_A-Za-z])\w+)[ ·・•]$")
+_GIVEN = re.compile(r"\b((?:[A-Z]|[^\W\d_A-Za-z])\w+)[ ·・•‧∙⋅･●]$")
 _MEASURES = frozenset(BASES) | {base for base, _ in BASES.values()}
 _DIGITS = re.compile("[0-9]+")
 # Words and characters that occur in numbers such as 'a dozen', 'two and a half million', 1 1/2, 10^5 and 肆拾捌.
@@ -216,9 +210,9 @@ def _is_written(name: Name, context: Sequence[str]) -> bool:
 
 def _is_unique(name: Name, context: Sequence[str]) -> bool:
     """Return whether the context mentions no other person with the same surname."""
-    others = {given for text in context for given in _bearers(text, name)}
-    own = (name.given, *_NICKNAMES.get(name.given, ()))
-    return all(any(each.startswith((given, f"{given[0]}.")) for each in own) for given in others - _TITLES)
+    texts = (text.title() if text.islower() else text for text in context)
+    others = {given for text in texts for given in _bearers(text, name)}
+    return all(name.given.startswith((given, f"{given[0]}.")) for given in others - _TITLES)
 
 
 def _bearers(text: str, name: Name) -> Iterator[str]:

@@ -39,11 +39,15 @@ _PEOPLE = any_of(
     "skier soldier spokesman spokesperson spokeswoman sprinter star striker surgeon swimmer teacher translator winner "
     "woman wrestler writer"
 )
-_ASKS_WHO = lazy(
-    r"\bwho(?:m|se)?\b|\b(?:which|what|name|identify|name of) (?:the )?"
-    r"(?:(?!(?:is|was|are|were|did|does|do|has|had|by|of|in|on|at|to|for|from|with|and|that)\b)[\w'.-]+ ){0,4}?"
-    rf"(?:{_PEOPLE}|[a-z]{{3,}}(?:(?<!l)ist|ician))(?:'s)?\b(?! (?:club|team|company|city|country))"
-    r"|谁|哪位|哪一位|哪名|人是"
+# Words that cannot precede such a noun in 'which American singer': 'which city elected a mayor' asks for a city.
+_NO_ADJECTIVE = r"(?:is|was|are|were|did|does|do|has|had|by|of|in|on|at|to|for|from|with|and|that)\b"
+_VERB = r"(?:an?|the|its|his|her|their|made|won|lost|led|chose|beat|sold|bought|about|[a-z]+ed|[a-z]+ing)\b"
+_BEFORE_NOUN = rf"(?:the )?(?:(?!{_NO_ADJECTIVE})[\w.-]+ (?:(?!{_NO_ADJECTIVE}|{_VERB})[\w.-]+ ){{0,3}}?)??"
+ASKS_WHO = lazy(  # 'Name the country's president' asks for a person, but 'Which country's president' does not.
+    r"\bwho(?:m|se)?\b|"
+    rf"\b(?:(?:which|what) {_BEFORE_NOUN}|(?:name|identify|name of) (?:(?:the )?\w+'s )?{_BEFORE_NOUN})"
+    rf"(?:{_PEOPLE}|[a-z]{{3,}}(?:(?<!l)ist|ician))(?:'s)?\b"
+    r"(?! (?:club|team|company|city|country|state|election|award|prize|board))|谁|哪位|哪一位|哪名|什么人|人是(?!否)"
 )
 # A question that asks for a team, whose name can be shortened to its last word if that is a plural: the Rams.
 _ASKS_TEAM = lazy(r"\b(?:which|what|name) (?:[\w'.-]+ ){0,3}?(?:team|club|franchise|side)\b")
@@ -74,7 +78,8 @@ _FULL_NAME = lazy(r"(?!The )[A-Z][\w'-]+ (?:[A-Z](?:\.|\w*) )?[A-Z][\w'-]+")
 # Words that are not surnames but occur in the names of organisations, prizes and competitions.
 ORGANISATIONS = words(
     "university company foundation institute committee group ltd inc corp council prize award cup league college "
-    "school academy association court museum bank times party club service department ministry union"
+    "school academy association court museum bank times party club service department ministry union city united "
+    "motors music pictures airlines airways platforms studios"
 )
 _HEAD = lazy(r"^(?:[Tt]he )?(\S.*\S) ([A-Za-z]{3,})$")
 _FIRST_HEAD = lazy(r"^(Mount|Mt|Lake|Hurricane|Typhoon|Cyclone) ([A-Z]\w{3,})$")
@@ -82,7 +87,7 @@ _STORM = "hurricane|typhoon|cyclone|storm"
 _FIRST_HEADS = {"Lake": "lake", "Hurricane": _STORM, "Typhoon": _STORM, "Cyclone": _STORM} | dict.fromkeys(
     ("Mount", "Mt"), "mount|peak|volcano"
 )
-_HEAD_ZH = lazy("^([\u4e00-\u9fff]{2,6})(大学|学院|公司|集团|省|市|县|队|俱乐部|银行|电视台|语|族|奖)$")
+_HEAD_ZH = lazy("^([\u4e00-\u9fff]{2,10}?)(?:(?:股份|责任|集团)*有限)?(公司|集团|队)$")
 _WATERS = frozenset({"sea", "ocean", "river", "desert", "mountains", "canal", "strait"})
 _CITIES = frozenset({"city", "town"})  # words that are never dropped from a name: Mexico is not Mexico City
 _MIN_HEADLESS = 3  # minimum number of letters in a name after its last word is dropped
@@ -102,8 +107,13 @@ _NO_MIDDLE_NAME = (
 # Auxiliary verbs whose tense may differ in an answer such as 'deposits were counted twice'.
 _AUXILIARIES = frozenset({"was", "were", "is", "are"})
 _INITIALS = lazy("[A-Z]{3,6}")
+_ROMAN = lazy("[ivx]+")
+# First words of names of places and clubs, which have no surname.
+_NO_GIVEN_NAMES = words(
+    "new north south east west great central equatorial united saudi san santa fort port real inter"
+)
 _BETWEEN_INITIALS = "[ -](?:(?:of|the|and|for|in|on|&) ){0,2}"
-_LONG_NAME = lazy(r"(?:The )?[A-Z][a-z]+(?:[ -](?:of|the|and|for|in|on|&|[A-Z](?:\.|[a-z]+))){2,7}")
+_LONG_NAME = lazy(r"[A-Z][a-z]+(?:[ -](?:of|the|and|for|in|on|&|[A-Z](?:\.|[a-z]+))){2,7}")
 _PARTICLES = words("van von de da del della di du la le der den ter ten")
 GENERATION = lazy(r",? (?i:jr|sr)\.?$")
 _TRANSLITERATING = "[斯尔特克德森内里拉娜亚夫维奇格勒洛雷罗诺蒂利姆布顿伯莱纳塔丽蒙]"  # common in foreign names
@@ -228,24 +238,23 @@ def without_head(alias: str, question: str) -> list[Name]:
 
 
 def abbreviations(alias: str, question: str) -> list[Name]:
-    """Return patterns for the initials of a name (NBA) or, if the alias consists of initials, for the complete name.
+    """Return patterns for the initials of a name, e.g. MIT.
 
-    If the question contains the initials, it asks for what they mean, so they are not an answer.
+    If the question contains the initials, it asks for what they mean, so they are not an answer. If the response also
+    contains another complete name with these initials, that name counts instead: 'USC (University of South Carolina)'.
     """
-    if _INITIALS.fullmatch(alias):
-        complete = _BETWEEN_INITIALS.join(f"{letter}[A-Za-z]+" for letter in alias)
-        folded = _BETWEEN_INITIALS.join(f"{letter}[a-z]+" for letter in alias.lower())
-        return [Name("", rf"\b{folded}\b", "name.variant", written=rf"\b{complete}\b")]
-    alias = GENERATION.sub("", alias)
+    alias = GENERATION.sub("", alias).removeprefix("The ")
     if not _LONG_NAME.fullmatch(alias):
         return []
-    initials = "".join(word[0] for word in alias.removeprefix("The ").replace("-", " ").split() if word[0].isupper())
+    initials = "".join(word[0] for word in alias.replace("-", " ").split() if word[0].isupper())
     if not _INITIALS.fullmatch(initials) or initials == "USA":  # the United States Army is not the USA
         return []
     short = initials.lower()
     if short in question:
         return []
-    return [Name(short, _bounded(short, short[0], short[-1]), "name.variant", written=rf"\b{initials}\b")]
+    complete = _BETWEEN_INITIALS.join(rf"{letter}(?:[a-z]+|\.)" for letter in initials)
+    written = rf"(?s)\A(?!.*\b(?!{re.escape(alias)}){complete}).*?\b{initials}\b"
+    return [Name(short, _bounded(short, short[0], short[-1]), "name.variant", written=written)]
 
 
 def _any_script(number: str) -> str:
@@ -271,13 +280,22 @@ def find_surname(alias: str, folded: str, question: str) -> list[Name]:
     last = parts[-1]
     if len(last) < (3 if last.isascii() else 2) or last in question or last in ORGANISATIONS:
         return []
-    if not _ASKS_WHO.search(question) and not (last.endswith("s") and _ASKS_TEAM.search(question)):
-        return []
-    given, *_, family = re.split(r"[\s·・•]+", alias.strip())
+    written_parts = re.split(r"[\s·・•‧∙⋅･●]+", alias.strip(EDGES))
+    given, *middle, family = written_parts if len(written_parts) > 1 else parts
     surname = _bounded(re.escape(last), last[0], last[-1])
-    if not last.isascii():  # 马丁 is not 马丁内斯
+    if not ASKS_WHO.search(question):
+        is_team = last.endswith("s") and _ASKS_TEAM.search(question)
+        return [Name(last, rf"(?<=\bthe ){surname}", "name.surname", family, [given, *middle][-1])] if is_team else []
+    if parts[0] in _NO_GIVEN_NAMES or _ROMAN.fullmatch(last):  # South Korea, King Henry VIII
+        return []
+    written = ""
+    if len(last) == 2:  # 马丁 is not 马丁内斯
         surname = rf"(?<!{_TRANSLITERATING}){surname}(?!{_TRANSLITERATING})"
-    found = [Name(last, surname, "name.surname", family, given)]
+    elif last.isascii():  # 'in London' is not Jack London, and 'a swift reply' is not Taylor Swift
+        surname = rf"(?<!\bin ){surname}"
+        rest = rf"(?i:{re.escape(family[1:])}|{re.escape(last[1:])})(?![A-Za-z])"
+        written = rf"(?<![A-Za-z])(?:{family[0]}|{last[0].upper()}){rest}|\A[^A-Z]*\Z"
+    found = [Name(last, surname, "name.surname", family, given, written)]
     if particles:
         whole = " ".join([*reversed(particles), last])
         found.append(Name(whole, _bounded(re.escape(whole), whole[0], last[-1]), "name.surname", None, given))

@@ -11,7 +11,7 @@ from ragbed.scoring.robust.patterns import lazy, words
 from ragbed.scoring.robust.question import Asked
 
 _RIGHT = lazy(r"[ -]([A-Z][\w'’-]*)(?=([.,;:!?)]|'s|’s)?)")
-_LEFT = lazy(r"(?:^|(?<=[^\w]))([A-Z][\w.-]*)[ -]$")
+_LEFT = lazy(r"(?:^|(?<=[^\w]))((?:[A-Z]\.)+|St\.|[A-Z][\w-]*)[ -]$")  # a full stop after a word ends a sentence
 _TITLES = words(
     "mr mrs ms miss dr sir lord lady dame professor prof president director minister mayor judge captain "
     "coach author king "
@@ -29,7 +29,8 @@ _INSTITUTIONS = words(
     "theater ballet opera gallery jr junior sr senior"
 )
 _PREFIXES = words(
-    "new north south east west old fort port mount upper lower great little grand royal central latin san santa st"
+    "new north south east west old fort port mount upper lower great little grand royal central latin equatorial san "
+    "santa st"
 )
 _NAMING = frozenset("是为叫由给")
 # Matches a Chinese character at the end of a clause unless it is a particle or a similar word. Directly after a name,
@@ -113,7 +114,8 @@ def _is_part_of_person(text: str, start: int, end: int, *, asks_who: bool) -> bo
         return False
     if asks_who and _THIRD_CHARACTER.match(text, end):
         return True
-    return text[start - 1 : start] in _NAMING and _LAST_CHARACTER.match(text, end) is not None
+    is_named = text[start - 1] in _NAMING if start else asks_who
+    return is_named and _LAST_CHARACTER.match(text, end) is not None
 
 
 def _extends(word: str, asked: Asked, *, is_single: bool) -> bool:

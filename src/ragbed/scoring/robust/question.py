@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from ragbed.schema import Lang
 from ragbed.scoring.robust.gold import asked_unit
+from ragbed.scoring.robust.name_patterns import ASKS_WHO
 from ragbed.scoring.robust.normalise import fold_question
 from ragbed.scoring.robust.patterns import lazy
 
-_WHO = lazy(r"\bwho(?:m|se)?\b|谁|哪位|哪一位|什么人")
 _WHERE = lazy(
     r"\bwhere\b|\b(?:which|what) (?:city|town|country|place|village|venue)\b|哪里|哪座|何处|何地|地点"
     r"|哪个国家|哪个城市|首都"
@@ -42,7 +42,7 @@ def read_question(question: str, lang: Lang) -> Asked:
     return Asked(
         question=question,
         text=text,
-        asks_who=_WHO.search(text) is not None,
+        asks_who=ASKS_WHO.search(text) is not None,
         asks_where=_WHERE.search(text) is not None,
         unit=asked_unit(text),
     )

@@ -53,51 +53,38 @@ _PARTS = {
     10: "tenth",
 }
 _TITLED = lazy(r"^(?:(Saint|St\.?)|(?:Mount|Mt\.?))[ -](?=[A-Z])")
-_COMPANY = lazy(
-    r"^(.{2,60}?)(?:,? (?:Inc|Incorporated|Ltd|Limited|Corp|Corporation|LLC|PLC|plc|GmbH|AG|Co)\b\.?"
-    r"|(?:股份|责任|集团)*有限公司)$"
-)
+_COMPANY = lazy(r"^(.{2,60}?),? (?:Inc|Incorporated|Ltd|Limited|Corp|Corporation|LLC|PLC|plc|GmbH|AG|Co)\b\.?$")
 _ORDINAL = lazy(r"^(?:the )?(?:([1-9])(?:st|nd|rd|th)|([A-Za-z]+th|[Ff]irst|[Ss]econd|[Tt]hird))(?: place)?$")
 _RANK = lazy(r"^第([1-9]|10|[一二三四五六七八九十])([名位]?)$")
 _MEDALLISTS = ("", "冠军", "亚军", "季军")
-# Abbreviations and other names of countries, cities and organisations. Longer names precede their parts.
-_OTHER_NAMES = {
-    "United States of America": ("United States", "USA", "US"),
-    "United States": ("US", "USA"),
-    "United Kingdom": ("UK",),
-    "United Arab Emirates": ("UAE",),
-    "European Union": ("EU",),
-    "United Nations": ("UN",),
-    "World Health Organization": ("WHO",),
-    "New York City": ("NYC", "New York"),
-    "Washington, D.C.": ("Washington DC",),
-    "Soviet Union": ("USSR",),
-    "People's Republic of China": ("PRC", "China"),
-    "South Korea": ("Republic of Korea",),
-    "Czech Republic": ("Czechia",),
-    "Ivory Coast": ("Cote d'Ivoire",),
-    "Netherlands": ("Holland",),
-    "Turkey": ("Türkiye", "Turkiye"),
-    "Russia": ("Russian Federation",),
-    "Myanmar": ("Burma",),
-    "Los Angeles": ("L.A.",),
-}
-_COMPLETE_NAMES = {short: name for name, shorts in reversed(_OTHER_NAMES.items()) for short in shorts}
-_ABBREVIATED = lazy("|".join(rf"(?<!\w){re.escape(name)}(?!\w)" for name in [*_OTHER_NAMES, *_COMPLETE_NAMES]))
-# Names that denote the same only if they are the complete alias, and the names in the other language.
+# Names of the same country, city or organisation: first those that are also the same as part of a longer name (US
+# Congress), then those that are the same only if they are the complete name (America, but not Bank of America).
 _SAME = (
-    ("United States", "美国", "America", "美利坚合众国", "USA", "US"),
-    ("United Kingdom", "英国", "Britain", "Great Britain", "UK"),
-    ("United Arab Emirates", "阿联酋", "阿拉伯联合酋长国", "UAE"),
-    ("European Union", "欧盟", "欧洲联盟", "EU"),
-    ("United Nations", "联合国", "UN"),
-    ("World Health Organization", "世界卫生组织", "世卫组织", "世卫", "WHO"),
-    ("NATO", "北约", "北大西洋公约组织"),
-    ("UNESCO", "联合国教科文组织", "联合国教育、科学及文化组织"),
-    ("International Monetary Fund", "国际货币基金组织", "IMF"),
-    ("World Trade Organization", "世界贸易组织", "世贸组织", "WTO"),
+    (("United States of America", "United States", "USA", "US"), ("America", "美国", "美利坚合众国")),
+    (("United Kingdom", "UK"), ("Britain", "Great Britain", "英国")),
+    (("United Arab Emirates", "UAE"), ("阿联酋", "阿拉伯联合酋长国")),
+    (("European Union", "EU"), ("欧盟", "欧洲联盟")),
+    (("United Nations", "UN"), ("联合国",)),
+    (("World Health Organization", "WHO"), ("世界卫生组织", "世卫组织", "世卫")),
+    (("International Monetary Fund", "IMF"), ("国际货币基金组织",)),
+    (("World Trade Organization", "WTO"), ("世界贸易组织", "世贸组织")),
+    (("Soviet Union", "USSR"), ()),
+    (("New York City", "NYC"), ("New York",)),
+    (("Washington, D.C.", "Washington DC"), ()),
+    (("Los Angeles", "L.A."), ()),
+    ((), ("NATO", "北约", "北大西洋公约组织")),
+    ((), ("UNESCO", "联合国教科文组织", "联合国教育、科学及文化组织")),
+    ((), ("People's Republic of China", "PRC", "China")),
+    ((), ("Czech Republic", "Czechia")),
+    ((), ("Ivory Coast", "Cote d'Ivoire")),
+    ((), ("Netherlands", "Holland")),
+    ((), ("Turkey", "Türkiye", "Turkiye")),
+    ((), ("Russia", "Russian Federation")),
+    ((), ("Myanmar", "Burma")),
 )
-_SAME_NAMES = {name: names for names in _SAME for name in names}
+_SAME_NAMES = {name: (*anywhere, *alone) for anywhere, alone in _SAME for name in (*anywhere, *alone)}
+_SAME_PARTS = {name: anywhere for anywhere, _ in _SAME for name in anywhere}
+_SAME_PART = lazy("|".join(rf"(?<!\w){re.escape(name)}(?!\w)" for name in _SAME_PARTS))
 _SHORT_NAMES = {
     "Tuesday": ("Tues",), "Thursday": ("Thurs",), "Friday": ("Fri",),
     "January": ("Jan",), "February": ("Feb",), "August": ("Aug",), "September": ("Sept",), "October": ("Oct",),
@@ -159,13 +146,22 @@ def _phrases(alias: str) -> Iterator[str]:
         yield from (form.format(found[1], found[2]) for form in _RANGE_FORMATS)
 
 
+def is_short_company(alias: str, aliases: tuple[str, ...]) -> bool:
+    """Return whether an alias is only the first word of a company's name, e.g. Gap for 'Gap Inc'."""
+    if alias in aliases or not alias.isalpha():
+        return False
+    return any(found[1] == alias for found in map(_COMPANY.match, aliases) if found)
+
+
 def _names_for_same(alias: str) -> Iterator[str]:
     """Yield other names of the same country, city or organisation, also as a part of the alias: US Congress."""
     name = alias.removeprefix("the ").removeprefix("The ")
-    yield from (other for other in _SAME_NAMES.get(name, ()) if other != name)
-    if found := _ABBREVIATED.search(alias):
-        for other in _OTHER_NAMES.get(found[0]) or (_COMPLETE_NAMES[found[0]],):
-            yield alias[: found.start()] + other + alias[found.end() :]
+    if name in _SAME_NAMES:
+        yield from (other for other in _SAME_NAMES[name] if other != name)
+    elif found := _SAME_PART.search(alias):
+        for other in _SAME_PARTS[found[0]]:
+            if other != found[0]:
+                yield alias[: found.start()] + other + alias[found.end() :]
 
 
 def _ranks(alias: str) -> Iterator[str]:
@@ -173,12 +169,12 @@ def _ranks(alias: str) -> Iterator[str]:
     if found := _RANK.match(alias):
         number = _HAN.index(found[1]) if found[1] in _HAN else int(found[1])
         yield from (f"第{written}{noun}" for written in (number, _HAN[number]) for noun in ("名", "位"))
-        if number < len(_MEDALLISTS):
+        if found[2] == "名" and number < len(_MEDALLISTS):
             yield _MEDALLISTS[number]
     elif (found := _ORDINAL.match(alias)) and (found[1] or found[2].capitalize() in _ORDINALS):
         number = int(found[1]) if found[1] else _ORDINALS.index(found[2].capitalize())
         suffix = {1: "st", 2: "nd", 3: "rd"}.get(number, "th")
-        yield from (_ORDINALS[number].lower(), f"{number}{suffix}", f"number {number}", f"no. {number}")
+        yield from (_ORDINALS[number].lower(), f"{number}{suffix}")
 
 
 def _swap_spelling(found: re.Match[str]) -> str:
