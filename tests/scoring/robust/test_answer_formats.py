@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from time import process_time
+
 import pytest
 
 from ragbed.schema import Lang
@@ -426,3 +428,193 @@ def test_the_full_stop_of_an_abbreviation_in_tags_does_not_start_a_sentence() ->
 @pytest.mark.parametrize("reply", ["① October 21", "1. October 21", "(1) October 21"])
 def test_marks_of_list_items_are_not_part_of_a_date(reply: str) -> None:
     assert _verdict("When was Gotham Knights released?", "October 21", reply) == "correct"
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "reply", "correct"),
+    [
+        ("圆周率是多少？", "三点一四", "3.14", True),
+        ("圆周率是什么时候的三点一四？", "三点一四", "3.14", True),
+        ("比例是多少？", "五点二五", "5.25", True),
+        ("比例是多少？", "六点四", "6.4", True),
+        ("比例是多少？", "六点四", "6:04", False),
+        ("当时的倍数是多少？", "二点五", "2.5倍", True),
+        ("比例是多少？", "零点五", "0.5", True),
+        ("比例是多少？", "六点零四", "6.04", True),
+        ("比例是多少？", "十点五", "10.5", True),
+        ("几点开始？", "六点零四", "6:04", True),
+        ("几点开始？", "六点四分", "6:04", True),
+        ("几点开始？", "六点十四", "6:14", True),
+        ("几点开始？", "二零点", "20:00", True),
+        ("几点开始？", "6:04", "六点四", False),
+        ("几点开始？", "6:40", "六点四十五", False),
+        ("几点开始？", "6:10", "六点十五分", False),
+        ("几点开始？", "6:40", "六点四十", True),
+    ],
+)
+def test_chinese_decimals_are_not_times_of_day(question: str, answer: str, reply: str, correct: bool) -> None:
+    assert (_verdict(question, answer, reply, "zh") == "correct") is correct
+
+
+@pytest.mark.parametrize("number", ["五五点", "九九十点", "十点十十分", "三点零零零分", "〇〇点", "十十十时"])
+def test_unreadable_times_do_not_stop_the_scorer(number: str) -> None:
+    assert _verdict("几点开始？", number, "8点", "zh", "三点一四") == "incorrect"
+    assert _verdict("几点开始？", "9点", "9点", "zh", number) == "correct"
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "reply", "lang", "correct"),
+    [
+        ("What was the score when the match ended?", "3:21", "3-21", "en", True),
+        ("When the match ended, what was the score?", "3:21", "3-21", "en", True),
+        ("What was the score at half time?", "3:10", "3-10", "en", True),
+        ("What was the result at the time?", "3:10", "3 to 10", "en", True),
+        ("When did they win, and by how many points?", "3:10", "3-10", "en", True),
+        ("最后时间的比分是多少", "2:10", "2比10", "zh", True),
+        ("What was the winning time?", "9:58", "9.58 in the evening", "en", False),
+        ("What was the winning time?", "9:58", "9:58", "en", True),
+        ("What is the kick-off time?", "20:00", "8 pm", "en", True),
+        ("比赛用时多少？", "2时15分", "2:15", "zh", False),
+    ],
+)
+def test_scores_and_durations_are_not_times_of_day(
+    question: str, answer: str, reply: str, lang: Lang, correct: bool
+) -> None:
+    assert (_verdict(question, answer, reply, lang) == "correct") is correct
+
+
+@pytest.mark.parametrize(
+    ("answer", "reply", "lang", "correct"),
+    [
+        ("晚上12点", "中午12点", "zh", False),
+        ("晚上12点", "0:00", "zh", True),
+        ("晚上12点", "午夜", "zh", True),
+        ("午夜", "午夜", "zh", True),
+        ("正午", "中午12点", "zh", True),
+        ("夜里2点", "14:00", "zh", False),
+        ("夜里2点", "下午2点", "zh", False),
+        ("夜里2点", "凌晨2点", "zh", True),
+        ("14:00", "夜里2点", "zh", False),
+        ("晚上1点", "13:00", "zh", False),
+        ("晚上7点", "19:00", "zh", True),
+        ("深夜11点", "23:00", "zh", True),
+        ("中午11点", "11:00", "zh", True),
+        ("中午11点", "23:00", "zh", False),
+        ("中午1点", "13:00", "zh", True),
+        ("上午12点", "12:00", "zh", True),
+        ("凌晨12点", "0:00", "zh", True),
+        ("2 a.m.", "2 at night", "en", True),
+        ("2 p.m.", "2 at night", "en", False),
+        ("9 p.m.", "9 at night", "en", True),
+        ("noon", "12 at night", "en", False),
+    ],
+)
+def test_hours_of_the_night_and_of_noon(answer: str, reply: str, lang: Lang, correct: bool) -> None:
+    question = "几点关门？" if lang == "zh" else "When does it close?"
+    assert (_verdict(question, answer, reply, lang) == "correct") is correct
+
+
+@pytest.mark.parametrize(
+    ("answer", "reply", "correct"),
+    [
+        ("300 kph", "300 km/h", True),
+        ("300 kmh", "300 km/h", True),
+        ("300 km/h", "300 kph", True),
+        ("300 kph", "时速300公里", True),
+        ("300 kilometres per hour", "300 km/hr", True),
+        ("250 mph", "时速250英里", True),
+        ("250 miles per hour", "250 mi/h", True),
+        ("300 kph", "300 mph", False),
+        ("300 km/h", "300 m/s", False),
+    ],
+)
+def test_speeds_match_in_any_notation(answer: str, reply: str, correct: bool) -> None:
+    assert (_verdict("How fast is it?", answer, reply) == "correct") is correct
+
+
+@pytest.mark.parametrize(
+    ("answer", "reply", "correct"),
+    [
+        ([["3"]], "答案：③", True),
+        ([["3"]], "答案：③，因为①和②错误", True),
+        ([["第3题"]], "第③题", True),
+        ([["②"]], "②", True),
+        ([["②"]], "选2", True),
+        ([["②"]], "② 符合题意", True),
+        ([["②"]], "③", False),
+        ([["12"]], "⑫", True),
+        ([["①②③"]], "①②③都正确", True),
+        ([["3182万吨"], ["3310万吨"]], "①3182万吨②3310万吨", True),
+        ([["1"]], "| 数量 |\n|---|\n| 1 |", True),
+        ([["11"], ["12"], ["13"], ["14"]], "11、12\n13、14", True),
+    ],
+)
+def test_circled_digits_are_numbers_unless_they_mark_items(answer: list[list[str]], reply: str, correct: bool) -> None:
+    assert score(make_case("选哪个？有多少？", answer, None, "zh"), reply)["correct"] is correct
+
+
+@pytest.mark.parametrize(
+    ("reply", "flagged"),
+    [
+        ("I doubt that the documents are accurate. Canberra.", True),
+        ("I don't think the sources are reliable. Canberra.", True),
+        ("Not all documents are accurate; one gives the wrong city. Canberra.", True),
+        ("I do not believe the documents are accurate. Canberra.", True),
+        ("I confirm that the documents are consistent. Canberra.", False),
+        ("All five documents are factually accurate. Canberra.", False),
+        ("No factual errors: true. The answer is Canberra.", False),
+        ("Canberra. Contains no errors: yes", False),
+        ("The documents do not contain errors: true. Canberra.", False),
+        ("Free of contradictions: yes. Canberra.", False),
+        ("Factual errors: none\n1. Canberra", False),
+        ("Errors: 0. Canberra", False),
+        ("Errors: 0.5% of documents. Canberra", True),
+    ],
+)
+def test_denied_statements_about_errors(reply: str, flagged: bool) -> None:
+    scores = score(make_case("What is the capital of Australia?", [["Canberra"]], [["Sydney"]]), reply)
+    assert (scores["verdict"], scores["flagged"]) == ("correct", flagged)
+
+
+@pytest.mark.parametrize(
+    ("reply", "flagged"),
+    [
+        ("文档没有错误：是。堪培拉", False),
+        ("文档无矛盾：是。堪培拉", False),
+        ("不存在事实性错误：是\n堪培拉", False),
+        ("没有任何错误：是。堪培拉", False),
+        ("没有不一致：是。堪培拉", False),
+        ("有没有错误：有。堪培拉", True),
+        ("有无矛盾：有。堪培拉", True),
+        ("不一致：有。堪培拉", True),
+    ],
+)
+def test_denied_chinese_statements_about_errors(reply: str, flagged: bool) -> None:
+    scores = score(make_case("澳大利亚的首都是哪里？", [["堪培拉"]], [["悉尼"]], "zh"), reply)
+    assert (scores["verdict"], scores["flagged"]) == ("correct", flagged)
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+@pytest.mark.parametrize(
+    "part",
+    [
+        "\n| 5 |",
+        "Errors: none.\n",
+        "The documents are consistent. ",
+        "\n8、9",
+        "①3②4",
+        "没有错误：是。",
+        ", the ",
+        "三点一四",
+    ],
+)
+def test_the_time_grows_linearly_with_the_length(part: str, lang: Lang) -> None:
+    case = make_case("What time was it? 几点？", [["8:30 PM"], ["300 kph"]], [["三点一四"]], lang)
+    score(case, part)  # Compiles the patterns.
+    times = []
+    for attempt in range(3):  # The shortest time is the least affected by other processes.
+        reply = (part * 40_000)[: 40_000 - attempt]
+        start = process_time()
+        score(case, reply)
+        times.append(process_time() - start)
+    assert min(times) < 1

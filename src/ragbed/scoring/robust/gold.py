@@ -163,6 +163,8 @@ def _slot(aliases: tuple[str, ...], question: str, lang: Lang) -> GoldSlot:
         terms = terms_of(folded)
         if time := time_pattern(folded, question):
             names.append(Name("", time))
+            if SCORE.fullmatch(folded) and (score := as_name(alias, folded, lang)):  # '3:10' can also be a score
+                names.append(score)
         elif date := _as_date(folded, terms, question):
             dates.append(date)
             forms.add(date[:3])
@@ -184,7 +186,7 @@ def _slot(aliases: tuple[str, ...], question: str, lang: Lang) -> GoldSlot:
     return GoldSlot(
         names=tuple(names),
         dates=tuple(dates),
-        quantities=tuple(quantities),
+        quantities=tuple({(quantity.value, quantity.unit): quantity for quantity in quantities}.values()),
         nouns=frozenset(nouns) | {asked_unit(question)} - {""},
         fullest_date=_merge_dates(dates),
         digits=tuple({digits_of(quantity.value) for quantity in quantities}),

@@ -291,7 +291,7 @@ def find_surname(alias: str, folded: str, question: str) -> list[Name]:
     written = ""
     if len(last) == 2:  # 马丁 is not 马丁内斯
         surname = rf"(?<!{_TRANSLITERATING}){surname}(?!{_TRANSLITERATING})"
-    elif last.isascii():  # 'in London' is not Jack London, and 'a swift reply' is not Taylor Swift
+    elif last.isascii():  # 'in London' is not Jack London, and 'a swift end' is not Taylor Swift
         surname = rf"(?<!\bin ){surname}"
         rest = rf"(?i:{re.escape(family[1:])}|{re.escape(last[1:])})(?![A-Za-z])"
         written = rf"(?<![A-Za-z])(?:{family[0]}|{last[0].upper()}){rest}|\A[^A-Z]*\Z"

@@ -24,7 +24,8 @@ _ALIKE = {
     **dict.fromkeys("“”„‟″「」『』", '"'),
     **dict.fromkeys("\r\t\x0b\x0c*_#", " "),  # the last three characters are Markdown markup
     **dict.fromkeys("\n\x85\u2028\u2029", "\n"),
-    **dict.fromkeys("①②③④⑤⑥⑦⑧⑨⑩", ", "),  # marks of list items
+    # Circled digits that mark list items are first replaced with this unassigned character.
+    "\u2065": ", ",
     "，": ", ",  # unlike an ASCII comma (1,313), this comma is never part of a number
     # Fractions and exponents: 1½ becomes 1 1/2, and 10⁵ becomes 10^5.
     "½": " 1/2",
@@ -54,6 +55,10 @@ _GAPS: dict[Lang, re.Pattern[str]] = {
 }
 _EXPONENT = lazy("(?<=[0-9⁰¹⁴⁵⁶⁷⁸⁹⁻])[²³]+")
 _EXPONENT_SIGNS = str.maketrans({"²": "\u2072", "³": "\u2073"})
+# Circled digits mark list items if text follows; ① also marks the only item. Other circled digits are numbers (第③题).
+_TEXT_AFTER = r"(?=[ \t*_]*(?:[^\s\W①-⑳]|[\"“‘《「『(（$€£¥-]))"
+_ONLY_ITEM = lazy(rf"(?<![^\W_])①{_TEXT_AFTER}")
+_ITEM = lazy(rf"(?<![第①-⑳])[①-⑳]{_TEXT_AFTER}")
 _ASCII = frozenset(map(chr, [*range(0x20, 0x7F), *b"\t\n\r"]))  # each of these characters folds to one character
 _HAN = range(0x3400, 0xA000)
 # Characters that OpenCC replaces although they are in GB2312, the standard set of simplified characters.
@@ -76,7 +81,7 @@ _TABLE = _Table()
 
 def fold(text: str, lang: Lang) -> str:
     """Return the folded form of text in the given language."""
-    text = _mark_exponents(text)
+    text = _mark_items(_mark_exponents(text))
     if lang == "zh":
         return _GAPS[lang].sub("", _fold_simplified(text) or text.translate(_TABLE))
     folded = text.translate(_TABLE)
@@ -88,6 +93,13 @@ def _mark_exponents(text: str) -> str:
     if "²" not in text and "³" not in text:
         return text
     return _EXPONENT.sub(lambda match: match[0].translate(_EXPONENT_SIGNS), text)
+
+
+def _mark_items(text: str) -> str:
+    """Replace circled digits that mark list items, but not those that are numbers, with unassigned characters."""
+    if "①" not in text:
+        return text
+    return (_ITEM if "②" in text else _ONLY_ITEM).sub("\u2065", text)
 
 
 def _fold_simplified(text: str) -> str:
@@ -110,7 +122,7 @@ fold_question = lru_cache(maxsize=16_384)(fold)
 
 def origins(text: str, lang: Lang) -> list[int]:
     """Return the original position of each character in the folded text, followed by the original's length."""
-    text = _mark_exponents(text)
+    text = _mark_items(_mark_exponents(text))
     kept: list[int] = []
     last, positions = 0, _positions(text)
     for gap in _GAPS[lang].finditer(text.translate(_TABLE)):

@@ -44,10 +44,11 @@ _DIGITS = lazy(
     r"(?![0-9]|[.,][0-9])(?![十万亿]|百(?!分)|千(?![米克瓦卡]))"  # excludes Chinese numerals such as 440亿
     rf"(?:[ -]?(?P<scale>{_SCALE})(?![a-z2]))?"
 )
-_MONEY_BEFORE = frozenset("$€£¥ ")
+_MONEY_SIGNS = frozenset("$€£¥")
 _CURRENCY = lazy(r"(?:us\$|[$€£¥]) ?$")
 _AFTER = lazy(
-    r"[ -]{0,2}(per cent|percentage points?|years?[ -]old|miles (?:per|an) hour|mi/h|"
+    r"[ -]{0,2}(per cent|percentage points?|years?[ -]old|"
+    r"(?:miles|km|kilomet(?:re|er)s) (?:per|an) hour|(?:km|mi)/hr?(?![a-z])|"
     r"(?:degrees?|deg|°) (?:fahrenheit|celsius|centigrade|[cf])(?![a-z])|"
     rf"(?:{'|'.join(map(re.escape, DOLLARS))}) dollars?(?![a-z])|(?:square|sq\.?|cubic) [a-z]+|"
     r"[a-z]+2?|[%°℃$€£¥][cf]?|[\u4e00-\u9fff]{1,5})"
@@ -64,7 +65,9 @@ _NOT_COUNTED = lazy(
 )
 _LISTED = lazy(r", | and (?!a half|a quarter|three quarters)")
 _LIST_MARK = lazy(r"[.)、]\s*\S| ?\|")
-_FIRST_ROW = lazy(r"(?:^|\n) ?\| ?1 ?\|")  # the first row of a table with numbered rows
+# The first row of a table with numbered rows, and the first item of a list.
+_FIRST_ROW = lazy(r"(?:^|\n) ?\| ?1 ?\| ?[^\s|]")
+_FIRST_ITEM = lazy("(?<![0-9.])1、")
 _INDENT = 12  # maximum number of characters to examine before a list number
 # Superscripts are folded one by one, so 10¹⁰ becomes 10^1^0.
 _POWER = lazy(
@@ -87,9 +90,8 @@ _PHRASES = {
     "percenta": "%",
     "year old": "age",
     "years ol": "age",
-    "miles pe": "mph",
-    "miles an": "mph",
-    "mi/h": "mph",
+    **dict.fromkeys(("miles pe", "miles an", "mi/h", "mi/hr"), "mile"),
+    **dict.fromkeys(("kilometr", "kilomete", "km per h", "km an ho", "km/h", "km/hr"), "km"),
 }
 _DEGREES = frozenset({"degree", "degrees", "deg", "°"})
 _FIRST_CHARACTERS = frozenset(unit[0] for unit in UNITS)
@@ -223,13 +225,19 @@ def _are_duration(text: str, first: Quantity, second: Quantity) -> bool:
 
 def _in_digits(text: str) -> list[Quantity]:
     found: list[Quantity] = []
+    has_numbered_rows = "|" in text and _FIRST_ROW.search(text) is not None
+    first_item = _FIRST_ITEM.search(text) if "、" in text else None
+    list_start = first_item.start() if first_item else len(text)
     for match in _DIGITS.finditer(text):
         start, end = match.span()
         unit = _unit_after(text, end)
-        if unit is None or text.startswith("年级", end) or not _is_counted(text, start, match.end("number")):
+        if unit is None or text.startswith("年级", end):
+            continue
+        if not _is_counted(text, start, match.end("number"), list_start, has_numbered_rows=has_numbered_rows):
             continue
         name, stop = unit
-        if text[start - 1 : start] in _MONEY_BEFORE and (currency := _CURRENCY.search(text, max(0, start - 4), start)):
+        is_money = not _MONEY_SIGNS.isdisjoint(text[max(0, start - 2) : start])
+        if is_money and (currency := _CURRENCY.search(text, max(0, start - 4), start)):
             name, stop, start = UNITS[currency[0].strip()], end, currency.start()
         elif text.endswith("百分之", max(0, start - 3), start):
             name, start = "%", start - 3
@@ -325,7 +333,7 @@ def _sign_before(text: str, start: int) -> tuple[int, int]:
     return (-1, minus.start()) if minus else (1, start)
 
 
-def _is_counted(text: str, start: int, end: int) -> bool:
+def _is_counted(text: str, start: int, end: int, list_start: int, *, has_numbered_rows: bool) -> bool:
     """Return whether a number is a quantity rather than the identifier of a document, list item or series."""
     before = text[start - 1 : start]
     if (before.isascii() or before in "第档章料") and _NOT_COUNTED.search(text, max(0, start - 12), start):
@@ -335,9 +343,9 @@ def _is_counted(text: str, start: int, end: int) -> bool:
     if text[max(0, start - _INDENT) : start].rpartition("\n")[2].strip(" (|"):
         return True
     if text[end] in " |":
-        return _FIRST_ROW.search(text) is None
+        return not has_numbered_rows
     if text[end] == "、" and text[end + 1].isdigit():  # 8、9 are two answers, unless a list starts with 1、
-        return text[start:end] != "1" and "1、" not in text[:start]
+        return start < list_start
     # The first number of a list never has two digits.
     return start == 0 and end == 2 and text[0] != "0" and text[end] == "."
 

@@ -30,13 +30,11 @@ _FORMS: Final = {
     "mm": "mm millimetre millimetres millimeter millimeters 毫米 公厘",
     "cm": "cm centimetre centimetres centimeter centimeters 厘米 公分",
     "m": "m metre metres meter meters 米 公尺",
-    "km": "km kilometre kilometres kilometer kilometers 公里 千米",
+    "km": "km kph kmh kilometre kilometres kilometer kilometers 公里 千米",  # 300 km/h reads as 300 km
     "li": "里 里地 里路 华里",
     "inch": "inch inches 英寸",
     "foot": "ft foot feet 英尺",
-    "mile": "mile miles mi 英里",
-    "mph": "mph",
-    "kph": "kph kmh",
+    "mile": "mile miles mi mph 英里",
     "knot": "knot knots kn",
     "yard": "yard yards yd",
     "mg": "mg milligram milligrams 毫克",
@@ -155,5 +153,7 @@ def are_same(unit: str, other: str) -> bool:
 
 def to_base(value: Decimal, unit: str) -> tuple[Decimal, str]:
     """Convert a quantity to its base unit, e.g. 2.4 km to 2400 m."""
-    base, factor = BASES.get(unit, (unit, "1"))
+    if unit not in BASES:
+        return value, unit
+    base, factor = BASES[unit]
     return value * Decimal(factor), base

@@ -203,11 +203,12 @@ def _in_han_large(number: int) -> str:
     """Return a number in Chinese numerals or, from 1,000 upwards, in digits."""
     hundreds, rest = divmod(number, 100)
     if number < 100 or number >= 1000:
-        return _in_han(number) if number < 100 else str(number)
-    return f"{_HAN[hundreds]}百{'零' if 0 < rest < 10 else '一' if 10 <= rest < 20 else ''}{_in_han(rest)}"
+        return in_han(number) if number < 100 else str(number)
+    return f"{_HAN[hundreds]}百{'零' if 0 < rest < 10 else '一' if 10 <= rest < 20 else ''}{in_han(rest)}"
 
 
-def _in_han(number: int) -> str:
+def in_han(number: int) -> str:
+    """Return a number from 1 to 99 in Chinese numerals, or an empty string for 0."""
     if number <= 10:
         return _HAN[number] if number else ""
     tens, ones = divmod(number, 10)

@@ -56,19 +56,26 @@ _REFUSING = words(
 )
 _ABBREVIATED = _REFUSING - {"first-person", "question-word"}  # in capitals, US and WHO are names
 _MAX_PLAIN_TOKENS = 12
-# Matches a line that reports whether the documents contain errors, as in 'Factual errors: none'.
+# Matches a line that reports whether the documents contain errors, as in 'Factual errors: none'. The group `denied`
+# reverses the meaning, as in 'No errors: true'.
 _ERROR_REPORT = lazy(
-    r"(?:\b(?:any |document )?(?:factual |factuality )?(?:errors?|mistakes?|inaccurac(?:y|ies)|inconsistenc(?:y|ies)"
+    r"(?:(?P<denied>(?:\b(?:no|without|zero|free (?:of|from))|(?:\bnot|n't) (?:contain|have|include)) "
+    r"(?:(?:major|significant|obvious|clear|apparent|internal|explicit) )?)?"
+    r"\b(?:any |document )?(?:factual |factuality )?(?:errors?|mistakes?|inaccurac(?:y|ies)|inconsistenc(?:y|ies)"
     r"|contradictions?|conflicts?|discrepanc(?:y|ies))(?: (?:check|found|detected|identified|status|noted|present))?"
     r"(?: (?:in|of) (?:the )?(?:\w+ )?(?:documents?|docs|context|sources?|passages?|text))?\??"
-    r"|(?:是否(?:存在|有|含有?|包含))?(?:事实性?)?(?:错误|矛盾|冲突|不一致)(?:检查|检测|核查|情况|说明|标记)?\??)"
+    r"|(?:是否(?:存在|有|含有?|包含)|(?P<denied_zh>(?:(?<!有)(?:没有?|无)|未|不)(?:发现|检测到|见|存在|包含|含有?)?"
+    r"(?:任何|明显的?)?))?(?:事实性?)?(?:错误|矛盾|冲突|不一致)(?:检查|检测|核查|情况|说明|标记)?\??)"
     r" ?: ?(?:(?P<none>(?:none|not|no|n/a|nil|zero|0|false)(?: (?:any|errors?|found|detected|identified|present))*"
     r"|(?:暂?无|没有|否|未发现|未检测到|不存在|0)(?:明显)?(?:事实性?)?(?:错误|矛盾)?)|yes|true|有|是|存在)"
-    r" ?(?=[.。;,!)\n]|$)"
+    r" ?(?=[.,](?![0-9])|[。;!)\n]|$)"
 )
+# Matches a clause that approves all documents, unlike 'I doubt that the documents are accurate'.
 _CONSISTENT = lazy(
-    r"\b(?:documents?|passages?|sources?|texts?) (?:all )?(?:is|are|appears? to be|seems? to be) "
-    r"(?:all |factually |fully |mutually )?(?:consistent|accurate|reliable)\b"
+    r"(?:^|[.!?:;,(\n]) ?(?:i (?:can )?(?:confirm|found) that )?"
+    r"((?:(?:(?:and|all|both|of|the|these) ){1,4}(?:(?:two|three|four|five) )?)?"
+    r"(?:(?:provided|given|retrieved) )?(?:documents|passages|sources|texts) (?:all )?(?:are|appear to be|seem to be) "
+    r"(?:all |factually |fully |mutually )?(?:consistent|accurate|reliable)\b)(?! (?:only|except|enough))"
 )
 _APPROVING = ("consistent", "accurate", "reliable")
 _REPORTED = (
@@ -127,7 +134,7 @@ def judge(case: Case, reply: str) -> RobustVerdict:
     response, length = FoldedResponse(text, (trimmed, *texts)), len(reply)
     copied = [each for each in texts if _MIN_COPIED_LENGTH <= len(each) <= length and each in reply]
     reader = ResponseReader(gold, read_question(case.question, case.lang), response, trimmed)
-    tokens = _outside(reader.tokens, text, copied, case.lang) if copied else reader.tokens
+    tokens = _outside(reader.tokens, _find_all(copied, text, case.lang)) if copied else reader.tokens
     phrases = _apply_rules(reader, tokens)
     if len(copied) > 1:  # a response that copies several documents gives no answer
         decision = Decision([[] for _ in gold.slots], [], [Mention(0, len(text), "echo")])
@@ -142,13 +149,14 @@ def _apply_rules(reader: ResponseReader, tokens: Sequence[Token]) -> Phrases:
     text, is_reported = reader.text, False
     is_english = reader.lang == "en"
     may_approve = is_english and any(word in text for word in _APPROVING)
-    spans = [found.span() for found in _CONSISTENT.finditer(text)] if may_approve else []
+    spans = [found.span(1) for found in _CONSISTENT.finditer(text)] if may_approve else []
     if ":" in text and any(word in text for word in _REPORTED):
-        reports = list(_ERROR_REPORT.finditer(text))
-        is_reported = any(report["none"] is None for report in reports)
-        spans += [report.span() for report in reports if report["none"]]
+        for report in _ERROR_REPORT.finditer(text):
+            is_denied, is_none = bool(report["denied"] or report["denied_zh"]), bool(report["none"])
+            is_reported |= not is_denied and not is_none
+            spans += [report.span()] if is_denied != is_none else []
     if spans:
-        tokens = [token for token in tokens if not any(start <= token.start < end for start, end in spans)]
+        tokens = _outside(tokens, spans)
     phrases = read_phrases(tokens, reader.lang)
     if is_reported:
         phrases = phrases._replace(flag=_SURE)
@@ -253,11 +261,21 @@ def _hide_latex(reply: str) -> str:
     return _LATEX.sub(lambda match: _INVISIBLE * len(match[0]), reply)
 
 
-def _outside(tokens: Sequence[Token], text: str, documents: Sequence[str], lang: Lang) -> list[Token]:
-    """Return the tokens outside copied documents, whose statements are not the model's own."""
+def _find_all(documents: Sequence[str], text: str, lang: Lang) -> list[tuple[int, int]]:
+    """Return the spans of copied documents, whose statements are not the model's own."""
     folded = [fold(document, lang) for document in documents]
-    spans = [(start, start + len(each)) for each in folded if (start := text.find(each)) >= 0]
-    return [token for token in tokens if not any(start <= token.start < end for start, end in spans)]
+    return [(start, start + len(each)) for each in folded if (start := text.find(each)) >= 0]
+
+
+def _outside(tokens: Sequence[Token], spans: Sequence[tuple[int, int]]) -> list[Token]:
+    """Return the tokens that start outside all spans."""
+    kept, rest, end = [], sorted(spans, reverse=True), 0
+    for token in tokens:
+        while rest and rest[-1][0] <= token.start:
+            end = max(end, rest.pop()[1])
+        if token.start >= end:
+            kept.append(token)
+    return kept
 
 
 def _is_only_flag(text: str, flag: Mention) -> bool:
