@@ -12,7 +12,7 @@ from ragbed.data import Dataset, native
 from ragbed.schema import Case, Item, Passage
 from ragbed.testbeds import TESTBEDS
 from ragbed.testbeds.document_bank import BEFORE
-from ragbed.testbeds.settings import Arm, CaseCondition, Settings
+from ragbed.testbeds.settings import Settings
 from tests.items import base_item
 
 
@@ -38,37 +38,14 @@ def _item(number: int, text: str, **changes: object) -> Item:
         _item(9, "nothing of note", question=base_item(0).question),
         _item(9, "as if ＧＯＬＤ-0-gold were known"),  # the same after compatibility folding
         _item(9, "it says Gold - 0 - gold"),
-        _item(9, "the document of another question on the same event", event="e"),
-        _item(9, base_item(0).passages[-1].text),  # a document of the borrower
         _item(9, "falsified", passages=(Passage(text="falsified", stance="contradicts"),), fake=(("x",),)),
         _item(9, "", passages=()),
     ],
 )
 def test_some_may_not_lend(tmp_path: Path, lender: Item) -> None:
     others = [base_item(number) for number in range(1, 5)]
-    (borrower, *_) = _cases(tmp_path, [base_item(0, event="e"), lender, *others])
+    (borrower, *_) = _cases(tmp_path, [base_item(0), lender, *others])
     assert _lenders(borrower) == {"1", "2", "3", "4"}
-
-
-@pytest.mark.parametrize("arm", ["random", "control"])
-def test_no_text_is_lent_twice(arm: Arm, tmp_path: Path) -> None:
-    path = tmp_path / "made.jsonl"
-    repeated = [_item(number, "the same document of two questions" * 9) for number in (1, 2)]
-    items = [base_item(0), *repeated, *(base_item(number) for number in range(3, 6))]
-    path.write_bytes(b"".join(map(native.to_line, items)))
-    settings = Settings(replaced={"noise": (CaseCondition(Fraction("0.8"), 5, arm=arm),)})
-    borrower = next(TESTBEDS["noise"].cases(Dataset("made", path), settings))
-    assert _lenders(borrower) == {"1", "3", "4", "5"}
-
-
-def test_a_control_states_that_the_other_documents_are_too_short(tmp_path: Path) -> None:
-    path = tmp_path / "made.jsonl"
-    path.write_bytes(b"".join(map(native.to_line, [base_item(0), *(_item(number, "short") for number in range(1, 9))])))
-    cases = TESTBEDS["noise"].cases(Dataset("made", path), Settings(distractors=("fixed",)))
-    assert next(case.reason for case in cases if case.arm == "control") == (
-        "the case requires 1 documents from other questions that do not contain the answer and are at least as long as "
-        "the distractors that they replace, but only 0 were found"
-    )
 
 
 def test_four_others_are_needed_for_four_documents(tmp_path: Path) -> None:

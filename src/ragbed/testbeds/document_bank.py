@@ -50,7 +50,6 @@ class DocumentBank:
 
     def __init__(self, ordered: Ordered, around: NearbyItems) -> None:
         self._item, self._key, self._around = ordered.item, ordered.key, around
-        self._own = {passage.text for passage in ordered.item.passages}
         self._mentions: dict[str, bool] = {}
 
     def random(self, count: int) -> list[Document]:
@@ -59,15 +58,14 @@ class DocumentBank:
         Up to BEFORE documents are from different questions. More are drawn from BEFORE neighbours in rounds, one from
         each per round; these neighbours are the same if items are appended to the file.
         """
-        used = set(self._own)
-        found = (next(self._usable(other, used), None) for other in self._others)
+        found = (next(self._usable(other), None) for other in self._others)
         one_each = (document for document in found if document is not None)
-        return list(islice(one_each if count <= BEFORE else self._in_rounds(used), count))
+        return list(islice(one_each if count <= BEFORE else self._in_rounds(), count))
 
-    def _in_rounds(self, used: set[str]) -> Iterator[Document]:
+    def _in_rounds(self) -> Iterator[Document]:
         before, after = self._around
         near = {other.id for other in (*before, *after[: BEFORE - len(before)])}
-        sources = [self._usable(other, used) for other in self._others if other.id in near]
+        sources = [self._usable(other) for other in self._others if other.id in near]
         while sources and len(near) == BEFORE:
             left = []
             for source in sources:
@@ -80,10 +78,9 @@ class DocumentBank:
     def control(self, lengths: Sequence[int]) -> list[Document]:
         """Return at most one document for each requested length in characters, each from a different question."""
         found: dict[str, Document] = {}
-        used = set(self._own)
         for length in lengths:
             for other in self._others:
-                document = None if other.id in found else next(self._usable(other, used, length), None)
+                document = None if other.id in found else next(self._usable(other, min_chars=length), None)
                 if document is not None:
                     found[other.id] = replace(document, text=_cut(document.text, length))
                     break
@@ -95,22 +92,16 @@ class DocumentBank:
         return [
             other
             for other in (*earlier, *self._around.after)
-            if other.lang == self._item.lang
-            and other.question != self._item.question
-            and (other.event is None or other.event != self._item.event)
+            if other.lang == self._item.lang and other.question != self._item.question
         ]
 
-    def _usable(self, other: Item, used: set[str], min_chars: int = 0) -> Iterator[Document]:
-        """Yield documents from another question that do not contain this item's answer, starting at a random one.
-
-        Texts in `used` are skipped, and the text of each document is added to it, so that no prompt repeats a text.
-        """
+    def _usable(self, other: Item, min_chars: int = 0) -> Iterator[Document]:
+        """Yield documents from another question that do not contain this item's answer, starting at a random one."""
         pool = [index for index, passage in enumerate(other.passages) if passage.stance != "contradicts"]
         start = int.from_bytes(digest(self._key, other.id), "big") % max(1, len(pool))
         for index in pool[start:] + pool[:start]:
             text = other.passages[index].text
-            if len(text) >= min_chars and text not in used and not self._mentions_gold(text):
-                used.add(text)
+            if len(text) >= min_chars and not self._mentions_gold(text):
                 yield Document(text=text, stance="distracts", kind="random", source=index, item=other.id)
 
     def _mentions_gold(self, text: str) -> bool:
