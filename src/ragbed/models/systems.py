@@ -93,7 +93,8 @@ def read_passage(field: str, passage: object) -> Named:
     """
     if isinstance(passage, str):
         return Named(storable(passage), storable(passage))
-    name, text = (_field(passage, part) for part in ("id", "text"))
+    name, text, content = (_field(passage, part) for part in ("id", "text", "page_content"))
+    text = content if text is None else text  # LangChain's documents have the field `page_content`
     if not all(part is None or isinstance(part, str) for part in (name, text)) or (name is None and text is None):
         expected = "an id, a text, or an object with 'id' or 'text'"
         raise Failure("protocol", f"a passage in {field!r} must be {expected}, not {_brief(passage)}", again=True)

@@ -26,7 +26,7 @@ from ragbed.scoring.robust.patterns import Terms, lazy, terms_of
 from ragbed.scoring.robust.quantities import Quantity, as_sum, find_quantities
 from ragbed.scoring.robust.times import time_pattern
 from ragbed.scoring.robust.units import LOOSE, UNITS
-from ragbed.scoring.robust.variants import is_short_company, spellings
+from ragbed.scoring.robust.variants import spellings, written_form
 
 _PARENTHESIS = lazy(r"^([^()（）]+?)\s*[(（]([^()（）]+)[)）]$")
 _CAPITAL_AFTER_NUMBER = lazy(r"^[\d.,]+ (?=[A-Z])")
@@ -175,8 +175,7 @@ def _slot(aliases: tuple[str, ...], question: str, lang: Lang) -> GoldSlot:
             forms |= {(reading.value, reading.unit) for reading in readings}
             nouns |= {reading.unit for reading in readings} | set(_LONG_WORD.findall(folded))
         elif name := as_name(alias, folded, lang):
-            if is_short_company(alias, aliases):  # 'a gap' is not Gap
-                name = name._replace(written=rf"\b{alias[0]}(?i:{alias[1:]})\b")
+            name = name._replace(written=written_form(alias, aliases))
             surname = find_surname(alias, folded, question)
             names.append(name._replace(given=surname[0].given) if surname else name)
             names += [short for short in surname if short.key not in {fold(other, lang) for other in aliases}]

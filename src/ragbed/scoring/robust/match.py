@@ -210,8 +210,7 @@ def _is_written(name: Name, context: Sequence[str]) -> bool:
 
 def _is_unique(name: Name, context: Sequence[str]) -> bool:
     """Return whether the context mentions no other person with the same surname."""
-    texts = (text.title() if text.islower() else text for text in context)
-    others = {given for text in texts for given in _bearers(text, name)}
+    others = {given for text in context for given in _bearers(text, name)}
     return all(name.given.startswith((given, f"{given[0]}.")) for given in others - _TITLES)
 
 

@@ -244,7 +244,8 @@ def abbreviations(alias: str, question: str) -> list[Name]:
     contains another complete name with these initials, that name counts instead: 'USC (University of South Carolina)'.
     """
     alias = GENERATION.sub("", alias).removeprefix("The ")
-    if not _LONG_NAME.fullmatch(alias):
+    is_person = ASKS_WHO.search(question) is not None and ". " not in alias  # unlike John F. Kennedy (JFK)
+    if is_person or not _LONG_NAME.fullmatch(alias):
         return []
     initials = "".join(word[0] for word in alias.replace("-", " ").split() if word[0].isupper())
     if not _INITIALS.fullmatch(initials) or initials == "USA":  # the United States Army is not the USA
@@ -294,7 +295,8 @@ def find_surname(alias: str, folded: str, question: str) -> list[Name]:
     elif last.isascii():  # 'in London' is not Jack London, and 'a swift end' is not Taylor Swift
         surname = rf"(?<!\bin ){surname}"
         rest = rf"(?i:{re.escape(family[1:])}|{re.escape(last[1:])})(?![A-Za-z])"
-        written = rf"(?<![A-Za-z])(?:{family[0]}|{last[0].upper()}){rest}|\A[^A-Z]*\Z"
+        first = f"{re.escape(family[0])}|{re.escape(last[0].upper())}"
+        written = rf"(?<![A-Za-z])(?:{first}){rest}|\A[^A-Z]*\Z"
     found = [Name(last, surname, "name.surname", family, given, written)]
     if particles:
         whole = " ".join([*reversed(particles), last])

@@ -59,8 +59,7 @@ def time_pattern(folded: str, question: str) -> str:
             hour, half = hour % 12 + 12 * (found["half"] == "p"), found["half"]
         else:
             is_time = ":" in folded and asks_time
-            is_open = 1 <= hour <= 12 and not folded.startswith("0")  # 8:30 can be in the morning or in the evening
-            half = "ap" if is_open else "ap"[hour >= 12]
+            half = "" if _is_open(found["hour"]) else "ap"[hour >= 12]
         return _pattern(hour, minute, half) if is_time else ""
     found = None if folded.isascii() else _CLOCK_ZH.fullmatch(folded)
     if found is None or not (found["part"] or found["tens"] or asks_time or (found["minute"] and not is_other)):
@@ -68,9 +67,15 @@ def time_pattern(folded: str, question: str) -> str:
     hour = int(chinese_value(found["hour"]))
     minutes = found["minute"] or found["tens"] or found["digits"] or found["clock"] or "0"
     minute = 30 if found["half"] else int(chinese_value(minutes))
+    is_open = not found["part"] and _is_open(str(hour))
     if found["part"]:
         hour = _in_24_hours(found["part"], hour)
-    return _pattern(hour, minute, "ap"[hour >= 12]) if hour < 24 and minute < 60 else ""
+    return _pattern(hour, minute, "" if is_open else "ap"[hour >= 12]) if hour < 24 and minute < 60 else ""
+
+
+def _is_open(hour: str) -> bool:
+    """Return whether an hour without a part of the day can be in the morning or in the evening, such as 8:30."""
+    return not hour.startswith("0") and int(hour) <= 12
 
 
 def _in_24_hours(part: str, hour: int) -> int:
@@ -86,7 +91,9 @@ def _not_after_other_part(hour: int) -> str:
 
 
 def _pattern(hour: int, minute: int, half: str) -> str:
-    """Return a pattern for a time in the morning (half is 'a'), in the afternoon ('p') or in either ('ap')."""
+    """Return a pattern for a time in the morning (half is 'a'), in the afternoon ('p') or in either ('')."""
+    if not half:
+        return "|".join(_pattern(each, minute, "ap"[each >= 12]) for each in (hour % 12, hour % 12 + 12))
     return rf"(?<![0-9a-z:.])(?:{'|'.join([*_english(hour, minute, half), *_chinese(hour, minute)])})"
 
 

@@ -20,7 +20,7 @@ ASKED, ASKED_YEAR, OTHER_YEAR = "Q", "Y=", "Y"  # tokens for a word or a year in
 
 # Abbreviations such as u.s. and a.m. are single tokens, and the full stop of 'no. 2' does not end a sentence.
 _TOKEN = lazy(
-    r"(?:[a-z]\.){2,}(?![a-z])|no\.(?= ?[0-9])"
+    r"(?<![a-z.])(?:[a-z]\.){2,8}(?![a-z])|no\.(?= ?[0-9])"
     r"|[a-z][a-z']*(?:-[a-z']+)*|[0-9]+(?:[.,:][0-9]+)*|[.!?](?![0-9])|[,;:()\"\n-]"
 )
 _YEAR = lazy(r"(?:1[5-9]|20)[0-9]{2}")

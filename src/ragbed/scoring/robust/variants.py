@@ -82,6 +82,9 @@ _SAME = (
     ((), ("Russia", "Russian Federation")),
     ((), ("Myanmar", "Burma")),
 )
+_AFTER_NAME = r"(?=[.,;:!?)\n'’*]|\Z| (?:is|was|has|had|did|in|on|at|to|from|for|by|and|which|that)\b)"
+# Those of the above that are also part of other names: Captain America, New York Yankees.
+_AMBIGUOUS = frozenset({"America", "Britain", "Holland", "New York"})
 _SAME_NAMES = {name: (*anywhere, *alone) for anywhere, alone in _SAME for name in (*anywhere, *alone)}
 _SAME_PARTS = {name: anywhere for anywhere, _ in _SAME for name in anywhere}
 _SAME_PART = lazy("|".join(rf"(?<!\w){re.escape(name)}(?!\w)" for name in _SAME_PARTS))
@@ -146,11 +149,16 @@ def _phrases(alias: str) -> Iterator[str]:
         yield from (form.format(found[1], found[2]) for form in _RANGE_FORMATS)
 
 
-def is_short_company(alias: str, aliases: tuple[str, ...]) -> bool:
-    """Return whether an alias is only the first word of a company's name, e.g. Gap for 'Gap Inc'."""
-    if alias in aliases or not alias.isalpha():
-        return False
-    return any(found[1] == alias for found in map(_COMPANY.match, aliases) if found)
+def written_form(alias: str, aliases: tuple[str, ...]) -> str:
+    """Return a pattern that the unfolded response must match if an alias is a short form such as Gap for 'Gap Inc'.
+
+    The name must be in capitals and must not be part of another name or phrase: Gap year, Big Apple, Bank of America.
+    The pattern is empty for aliases that are not short forms.
+    """
+    is_company = alias.isalpha() and any(found[1] == alias for found in map(_COMPANY.match, aliases) if found)
+    if alias in aliases or not (is_company or alias in _AMBIGUOUS):
+        return ""
+    return rf"(?:\A|[.:;(\n\"*] ?|(?<!\w)(?!an? |of |upstate )[a-z]+ )(?:{alias}|{alias.upper()}){_AFTER_NAME}"
 
 
 def _names_for_same(alias: str) -> Iterator[str]:
