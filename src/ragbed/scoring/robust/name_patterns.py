@@ -281,7 +281,7 @@ def find_surname(alias: str, folded: str, question: str) -> list[Name]:
     last = parts[-1]
     if len(last) < (3 if last.isascii() else 2) or last in question or last in ORGANISATIONS:
         return []
-    written_parts = re.split(r"[\s·・•‧∙⋅･●]+", alias.strip(EDGES))
+    written_parts = [part for part in re.split(r"[\s·・•‧∙⋅･●]+", alias.strip(EDGES)) if part]
     given, *middle, family = written_parts if len(written_parts) > 1 else parts
     surname = _bounded(re.escape(last), last[0], last[-1])
     if not ASKS_WHO.search(question):
