@@ -50,18 +50,21 @@ def time_pattern(folded: str, question: str) -> str:
         question: The folded question; '3:10' is a time only if the question asks for one.
     """
     folded = _NAMED.get(folded, folded)
+    clock = _CLOCK.fullmatch(folded)
+    found = None if folded.isascii() else _CLOCK_ZH.fullmatch(folded)
+    if clock is None and found is None:
+        return ""
     is_other = _ASKS_OTHER.search(question) is not None
     asks_time = not is_other and _ASKS_TIME.search(question) is not None
-    if found := _CLOCK.fullmatch(folded):
-        hour, minute = int(found["hour"]), int(found["minute"] or 0)
-        if found["half"]:
+    if clock is not None:
+        hour, minute = int(clock["hour"]), int(clock["minute"] or 0)
+        if clock["half"]:
             is_time = 1 <= hour <= 12
-            hour, half = hour % 12 + 12 * (found["half"] == "p"), found["half"]
+            hour, half = hour % 12 + 12 * (clock["half"] == "p"), clock["half"]
         else:
             is_time = ":" in folded and asks_time
-            half = "" if _is_open(found["hour"]) else "ap"[hour >= 12]
+            half = "" if _is_open(clock["hour"]) else "ap"[hour >= 12]
         return _pattern(hour, minute, half) if is_time else ""
-    found = None if folded.isascii() else _CLOCK_ZH.fullmatch(folded)
     if found is None or not (found["part"] or found["tens"] or asks_time or (found["minute"] and not is_other)):
         return ""
     hour = int(chinese_value(found["hour"]))

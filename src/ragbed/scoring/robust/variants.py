@@ -136,7 +136,7 @@ def spellings(alias: str) -> Iterator[str]:
 def _phrases(alias: str) -> Iterator[str]:
     if alias[:1] in "SM" and (found := _TITLED.match(alias)):
         yield from (f"{title} {alias[found.end() :]}" for title in (("Saint", "St") if found[1] else ("Mount", "Mt")))
-    if found := _COMPANY.match(alias):
+    if " " in alias and (found := _COMPANY.match(alias)):
         yield found[1]
     yield from _names_for_same(alias)
     if "0s" in alias and (found := _DECADE.match(alias)):
@@ -166,7 +166,7 @@ def _names_for_same(alias: str) -> Iterator[str]:
     name = alias.removeprefix("the ").removeprefix("The ")
     if name in _SAME_NAMES:
         yield from (other for other in _SAME_NAMES[name] if other != name)
-    elif found := _SAME_PART.search(alias):
+    elif name != name.lower() and (found := _SAME_PART.search(alias)):  # all these names have capital letters
         for other in _SAME_PARTS[found[0]]:
             if other != found[0]:
                 yield alias[: found.start()] + other + alias[found.end() :]
