@@ -360,7 +360,7 @@ def describe(condition: ComparedCondition) -> Sequence[str]:
     return [condition.data, testbed, condition.lang, noise, f"{condition.correct:.3g}" if condition.correct else "–"]
 
 
-def show_p(p: float) -> str:
+def format_p(p: float) -> str:
     """Format a p-value; very small ones are given as a bound, because floating-point numbers can round them to 0."""
     return f"{p:.2g}" if p >= _SMALLEST_P else f"< {_SMALLEST_P}"
 

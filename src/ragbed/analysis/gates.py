@@ -26,7 +26,7 @@ from ragbed.analysis.cell_selection import (
     parse_selector,
     select_cells,
 )
-from ragbed.analysis.comparison import Comparison, name_condition, show_p
+from ragbed.analysis.comparison import Comparison, format_p, name_condition
 from ragbed.analysis.metrics.cells import Cell, decided_for, interval_of
 from ragbed.analysis.run_cells import decided_in, is_monitored, read_report_cells
 from ragbed.analysis.statistics.binomial import lower_tail
@@ -228,7 +228,7 @@ def _check_decline(row: Comparison, min_drop: float, among: int) -> GateResult:
     value, low, high = (f"{100 * bound:+.1f}" for bound in row.difference)
     message = f"{value} [{low}, {high}] points on {row.n} questions"
     if row.decline_p < ALPHA:
-        found = f"a drop of more than {100 * min_drop:g}, p {show_p(row.decline_p)}"
+        found = f"a drop of more than {100 * min_drop:g}, p {format_p(row.decline_p)}"
         return GateResult(name, "failed", f"{message}: {found}")
     if row.difference.low >= -min_drop:
         return GateResult(name, "passed", message)

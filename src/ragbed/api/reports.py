@@ -261,7 +261,7 @@ def _linked_reports(index: Path) -> set[str]:
     """Return the file names of the reports that a site's start page links to; other files are never removed."""
     try:
         text = read_regular(index).decode(errors="replace")
-    except OSError:  # there is no site yet
+    except OSError:  # the site does not exist yet
         return set()
     return set(re.findall(r'href="(run-[A-Za-z0-9_.-]+\.html)"', text))
 

@@ -217,7 +217,7 @@ class RunSpec:
             object.__setattr__(self, name, check_path(name, getattr(self, name)))
         for name in (*_OPTIONAL, "true_ratio", "distractors", "lang", "fail_under", "until"):
             object.__setattr__(self, name, _check_values(name, getattr(self, name), optional=name in _OPTIONAL))
-        object.__setattr__(self, "header", _rereadable(self.header))
+        object.__setattr__(self, "header", _materialize(self.header))
         for name in ("positions", "profile", "engine"):
             _check_text(name, getattr(self, name))
         for name in ("preset", "cluster", "shard", "confidence", "search"):
@@ -318,14 +318,14 @@ def _check_text(name: str, value: object, *, optional: bool = False) -> None:
         raise UsageError(f"{name}={value!r} is not valid. Use a string.")
 
 
-def _rereadable(value: object) -> object:
+def _materialize(value: object) -> object:
     """Return the values of an iterator, which can be read only once, as a tuple, and any other value unchanged."""
     return tuple(value) if isinstance(value, Iterator) else value
 
 
 def _check_values(name: str, value: object, *, optional: bool) -> object:
     """Check a parameter that accepts one or more values, and return it in a form that can be read repeatedly."""
-    value = _rereadable(value)
+    value = _materialize(value)
     if value is None and optional:
         return None
     values = value if isinstance(value, Iterable) and not isinstance(value, str | bytes) else [value]

@@ -105,7 +105,7 @@ def _print_sentences(sides: tuple[Side, Side], sentences: Sequence[str], *, to_s
 
 
 def _print(rows: Sequence[Comparison], min_drop: float, *, to_stderr: bool) -> None:
-    from ragbed.analysis.comparison import show_p
+    from ragbed.analysis.comparison import format_p
     from ragbed.analysis.statistics.rates import ALPHA
     from ragbed.reporting.comparison_summary import signed
 
@@ -119,7 +119,7 @@ def _print(rows: Sequence[Comparison], min_drop: float, *, to_stderr: bool) -> N
         verdict = significant if min(row.adjusted, row.decline_p) < ALPHA else "–"
         shares = (f"{100 * row.first:.1f}", f"{100 * row.second:.1f}", f"{value} [{low}, {high}]")
         flipped = f"+{row.won} −{row.lost}"
-        table.append((*condition, row.n, *shares, flipped, show_p(row.adjusted), verdict))
+        table.append((*condition, row.n, *shares, flipped, format_p(row.adjusted), verdict))
     print_table("By condition", columns, table, to_stderr=to_stderr)
 
 

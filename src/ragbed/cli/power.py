@@ -67,15 +67,15 @@ def power(
     if items is None or drop is None:
         columns.append("questions, exact" if items is None else "drop, exact")
     title = f"Detecting a difference in accuracy (α {alpha:g}, two-sided; target power {100 * power:g}%)"
-    rows = [_cells(plan, is_found=drop is None and items is not None)[: len(columns)] for plan in plans]
+    rows = [_cells(plan, is_computed=drop is None and items is not None)[: len(columns)] for plan in plans]
     print_table(title, columns, rows, to_stderr=json)
     if json:
         print_json({"power": power, "alpha": alpha, "plans": list(plans)})
 
 
-def _cells(plan: dict[str, Any], *, is_found: bool) -> list[object]:
-    """Return the cells of a row; `is_found` tells whether the drop is a result. A given drop is not rounded."""
-    drop = _points(plan["drop"]) if is_found else f"{100 * plan['drop']:.4g}"
+def _cells(plan: dict[str, Any], *, is_computed: bool) -> list[object]:
+    """Return the cells of a row; the drop is rounded only if it was computed (`is_computed`)."""
+    drop = _points(plan["drop"]) if is_computed else f"{100 * plan['drop']:.4g}"
     power = None if plan["power"] is None else f"{100 * plan['power']:.1f}"
     exact = plan["exact_items"] if plan["exact_drop"] is None else _points(plan["exact_drop"])
     cells = (plan["design"], plan["assumes"], drop, plan["items"], power, exact)

@@ -102,12 +102,12 @@ def _title(ranking: Ranking, among: Sequence[Ranking]) -> str:
 
 
 def _print_pairs(ranking: Ranking, *, to_stderr: bool) -> None:
-    from ragbed.analysis.comparison import show_p
+    from ragbed.analysis.comparison import format_p
     from ragbed.reporting.comparison_summary import signed
 
     rows = []
     for pair in ranking.pairs:
         value, low, high = (signed(100 * bound) for bound in pair.comparison.difference)
         difference = f"{value} [{low}, {high}]"
-        rows.append((pair.first, pair.second, difference, show_p(pair.comparison.adjusted), pair.better or "–"))
+        rows.append((pair.first, pair.second, difference, format_p(pair.comparison.adjusted), pair.better or "–"))
     print_table("Pairs", ("A", "B", "B − A", "p", "better"), rows, to_stderr=to_stderr)

@@ -12,7 +12,7 @@ from ragbed.analysis.comparison import (
     Side,
     adjust,
     compare_questions,
-    show_p,
+    format_p,
 )
 from ragbed.analysis.statistics.rates import ALPHA
 from ragbed.testbeds import headline_score
@@ -122,7 +122,7 @@ def _difference(row: Comparison, where: str) -> str:
 
 def _numbers(row: Comparison, *, with_p: bool) -> str:
     value, low, high = (signed(100 * one) for one in row.difference)
-    p = f"adjusted p {show_p(row.adjusted)}, " if with_p else ""
+    p = f"adjusted p {format_p(row.adjusted)}, " if with_p else ""
     return f"{value} points, 95% interval {low} to {high}, {p}{counted(row.n, 'question')}"
 
 

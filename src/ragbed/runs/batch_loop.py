@@ -418,7 +418,7 @@ class BatchLoop(CallLoop):
     async def _end(self, request: CallRequest, completion: Completion, last: Completion) -> None:
         """Store a call's outcome and charge its last response to the budget; earlier ones have already been charged."""
         body = self.model.request(request.case)
-        key = key_of(self.model.name, self.cached_as, body, request.repeat, completion.max_tokens)
+        key = key_of(self.model.name, self.cache_identity, body, request.repeat, completion.max_tokens)
         await self._finish(request, Called(self._account(key, completion, last), key))
         await self._forget((request.number, request.repeat))
 

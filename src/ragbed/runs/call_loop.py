@@ -148,7 +148,7 @@ class CallLoop:
 
     def __post_init__(self) -> None:
         # Cache keys also contain the base URLs of custom servers.
-        self.cached_as = " ".join(filter(None, [self.identity, getattr(self.model, "custom_servers", "")]))
+        self.cache_identity = " ".join(filter(None, [self.identity, getattr(self.model, "custom_servers", "")]))
         self._breaker = CircuitBreaker(self.model.name, self.model.advice)
         self._cache = None if isinstance(self.model, AnsweringAfresh) else self.session.cache
         self._posting = self.model if isinstance(self.model, Posting) else None
@@ -348,13 +348,13 @@ class CallLoop:
         await self._settle(last)
         completion = await self._complete(request, case, body)
         if completion.max_tokens is not None:
-            key = key_of(self.model.name, self.cached_as, body, request.repeat, completion.max_tokens)
+            key = key_of(self.model.name, self.cache_identity, body, request.repeat, completion.max_tokens)
         self._call_log.add(completion)
         return Called(self._account(key, completion), key)
 
     def _prepare(self, case: Case, repeat: int) -> _PreparedRequest:
         body, limits = self.model.request(case), () if self._cache is None else self._raised
-        return _PreparedRequest(body, keys_of(self.model.name, self.cached_as, body, repeat, limits))
+        return _PreparedRequest(body, keys_of(self.model.name, self.cache_identity, body, repeat, limits))
 
     def _find_cached(self, keys: Sequence[str]) -> tuple[Completion | None, str]:
         """Return the cached response to a request with its original or a raised token limit, and the cache key."""

@@ -36,7 +36,7 @@ _SUPERSCRIPTS = str.maketrans("0123456789+-−", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 # XML elements that make up the text of a Word paragraph, and functions that return their text.
 _WORD_TEXT: dict[str, Callable[[Any], str]] = {
-    f"{_WORD}t": lambda node: _raise(node.text or "") if _is_raised(node) else node.text or "",
+    f"{_WORD}t": lambda node: _to_superscript(node.text or "") if _is_superscript(node) else node.text or "",
     f"{_WORD}tab": lambda _: "\t",
     f"{_WORD}br": lambda _: "\n",
     f"{_WORD}cr": lambda _: "\n",
@@ -78,7 +78,7 @@ def _read_html(job: ReadJob) -> ExtractedText:
     # The standard allows pages without `<html>`, but trafilatura rejects them.
     tree = load_html(page if "<html" in page[:_HEAD].lower() else f"<html>{page}")
     for node in () if tree is None else list(tree.iter("sup")):
-        raised = _raise(node.text_content())
+        raised = _to_superscript(node.text_content())
         if raised != node.text_content():
             node[:] = []
             node.text = raised
@@ -92,7 +92,7 @@ def _read_html(job: ReadJob) -> ExtractedText:
     )
 
 
-def _raise(text: str) -> str:
+def _to_superscript(text: str) -> str:
     """Write an exponent or the number of a note in superscript digits, so that it is not read as part of a number."""
     return text.translate(_SUPERSCRIPTS) if _EXPONENT.fullmatch(text) else text
 
@@ -153,7 +153,7 @@ def _read_pdf(job: ReadJob) -> ExtractedText:
     )
 
 
-def _is_raised(node: Any) -> bool:  # noqa: ANN401 - lxml has no types
+def _is_superscript(node: Any) -> bool:  # noqa: ANN401 - lxml has no types
     """Check whether a text in a Word document is superscript."""
     align = node.getparent().find(f"{_WORD}rPr/{_WORD}vertAlign")
     return align is not None and align.get(f"{_WORD}val") == "superscript"
@@ -170,7 +170,7 @@ def _read_docx(job: ReadJob) -> ExtractedText:
     etree.strip_elements(tree, _FALLBACK, with_tail=False)
     lines: dict[Any, str] = dict.fromkeys(tree.iter(f"{_WORD}p"), "")
     for node in tree.iter(*_WORD_TEXT):
-        # A paragraph may contain a text box with paragraphs of its own; text belongs to the innermost paragraph.
+        # A paragraph may contain a text box with further paragraphs; text belongs to the innermost paragraph.
         if (line := next(node.iterancestors(f"{_WORD}p"), None)) is not None:
             lines[line] += _WORD_TEXT[node.tag](node)
     return ExtractedText(text="\n".join(lines.values()), title=about.get("title", ""), date=_day(about.get("created")))

@@ -34,7 +34,7 @@ _MAX_RULES = 50_000
 # of a second. With 100 kB of rules and a URL of 200 characters, the product is a tenth of the limit.
 _MAX_COMPARED = 200_000_000
 _UNREACHED = frozenset({"address", "private", "dns", "connect", "tls"})
-_PASSING = frozenset({"timeout", "cut", "protocol"})  # failures after which the next build requests the pages again
+_TEMPORARY = frozenset({"timeout", "cut", "protocol"})  # failures after which the next build requests the pages again
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Robots:
         if rules.problem is not None:
             if rules.problem.outcome in _UNREACHED:
                 raise FetchFailed(rules.problem.outcome, rules.problem.reason)
-            outcome = rules.problem.outcome if rules.problem.outcome in _PASSING else "robots"
+            outcome = rules.problem.outcome if rules.problem.outcome in _TEMPORARY else "robots"
             raise FetchFailed(outcome, f"the robots.txt file of {url.host} cannot be read: {rules.problem.reason}")
         if rules.parser is None:
             return 0.0
