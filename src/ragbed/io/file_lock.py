@@ -1,9 +1,9 @@
 """Acquire exclusive file locks, which only one process can hold at a time.
 
-`filelock` locks the open file with the system's own lock (`flock`, or `LockFileEx` on Windows), which is released when
-the process ends, even if it is killed. The library's path-based locks are not used, because they accept a named pipe as
-the lock file and fall back to a marker file that survives a killed process. `open_regular` rejects links, pipes and
-devices. On a system without such a lock, files are not locked.
+The lock is the system's own lock on the open file (`flock`, or `LockFileEx` on Windows, which `filelock` calls), and is
+released when the process ends, even if it is killed. The path-based locks of `filelock` are not used, because they
+accept a named pipe as the lock file and fall back to a marker file that survives a killed process. `open_regular`
+rejects links, pipes and devices. On a system without such a lock, files are not locked.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from ragbed.io.locations import open_regular
 _MAX_PID_BYTES = 20
 _RETRY_S = 0.005
 _PROBE_S = 0.05  # seconds to keep retrying, because another process may hold the lock briefly just to check it
+_HELD = (errno.EACCES, errno.EAGAIN, errno.EWOULDBLOCK)  # error codes if another process holds the lock
 _PID_WAIT_S = 0.2  # seconds to wait for the process ID, which the owner writes just after taking the lock
 
 
@@ -72,13 +73,9 @@ def find_owner(path: Path) -> str | None:
 
 
 def _try_lock(file: IO[bytes], wait_s: float) -> bool:
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "only soft file lock")  # soft locks are not used
-        from filelock import lock_descriptor  # noqa: PLC0415 - slow to import
-
     ends = time.monotonic() + wait_s
     try:
-        while not lock_descriptor(file.fileno(), blocking=False):
+        while not _lock_now(file.fileno()):
             if time.monotonic() >= ends:
                 return False
             time.sleep(_RETRY_S)
@@ -87,6 +84,25 @@ def _try_lock(file: IO[bytes], wait_s: float) -> bool:
             raise RagbedError(
                 f"{file.name} cannot be locked: {error.strerror}. Use a folder on a local disk."
             ) from error
+    return True
+
+
+def _lock_now(descriptor: int) -> bool:
+    """Return whether the lock could be acquired without waiting."""
+    try:
+        import fcntl  # noqa: PLC0415 - does not exist on Windows
+    except ImportError:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "only soft file lock")  # soft locks are not used
+            from filelock import lock_descriptor  # noqa: PLC0415 - slow to import
+
+        return lock_descriptor(descriptor, blocking=False)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno in _HELD:
+            return False
+        raise
     return True
 
 
