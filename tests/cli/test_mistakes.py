@@ -419,7 +419,7 @@ OPTIONS = [
     Mistake(
         "RUN --budget -1", "Error: Invalid value for '--budget': '-1' is not allowed. Use a number greater than 0."
     ),
-    Mistake("RUN --budget 1", "--budget: the price of scripted/oracle is unknown. <any>"),
+    Mistake("RUN --budget 1", "--budget: the price of scripted/oracle is unknown, <any> Omit --budget; <any>"),
     Mistake(
         "RUN --preset vicuna",
         "unknown preset 'vicuna'. Did you mean 'vicuna-7b-v1.3'? Known: chatgpt, chatglm-6b, chatglm2-6b, "

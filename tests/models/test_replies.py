@@ -24,6 +24,13 @@ GOOD: dict[str, tuple[bytes, str, str | None]] = {
     "a thought of parts": (chat([{"thinking": [{"text": "Hm"}]}, "Paris"]), "Paris", "Hm"),
     "reasoning_content": (chat(reasoning_content="Hm"), "Paris", "Hm"),
     "reasoning": (chat(reasoning="Hm"), "Paris", "Hm"),
+    "reasoning_details": (
+        chat(reasoning_details=[
+            {"type": "reasoning.summary", "summary": "Hm"}, {"type": "reasoning.text", "text": ", so"},
+            {"type": "reasoning.encrypted", "data": "x"},
+        ]),
+        "Paris", "Hm, so",
+    ),
     "reasoning of a wrong type": (chat(reasoning=[1]), "Paris", None),
     "<think>": (chat("<think>\nHm\n</think>\n\nParis"), "Paris", "Hm"),
     "</think> without a start": (chat("Hm</think>Paris"), "Paris", "Hm"),
@@ -85,7 +92,13 @@ _EVENT = b'data: {"choices": [{"delta": {"content": "Par"}}]}\n\n'
 _LAST_EVENT = b'data: {"choices": [{"delta": {"content": "is"}, "finish_reason": "stop"}]}\n\n'
 
 
-@pytest.mark.parametrize("stream", [_EVENT, _EVENT + _LAST_EVENT[:40], _EVENT + b'data: {"cho\n\n' + _LAST_EVENT])
+# Some versions of SGLang send an empty finish_reason until the end: https://github.com/sgl-project/sglang/issues/3912
+_UNFINISHED = _LAST_EVENT.replace(b'"stop"', b'""')
+
+
+@pytest.mark.parametrize(
+    "stream", [_EVENT, _UNFINISHED, _EVENT + _LAST_EVENT[:40], _EVENT + b'data: {"cho\n\n' + _LAST_EVENT]
+)
 def test_an_incomplete_stream_is_requested_again(stream: bytes) -> None:
     done, _ = ask(reply(stream), reply(_EVENT + _LAST_EVENT + b"data: [DONE]\n\n"))
     assert (done.outcome, done.reply, done.attempts) == ("ok", "Paris", 2)
@@ -95,6 +108,48 @@ def test_an_incomplete_stream_is_requested_again(stream: bytes) -> None:
 def test_a_stream_is_complete_with_either_sign_of_its_end(stream: bytes) -> None:
     done, _ = ask(reply(stream))
     assert (done.outcome, done.reply, done.attempts) == ("ok", "Par", 1)
+
+
+def _thinking(text: str) -> list[object]:
+    return [{"type": "thinking", "thinking": [{"type": "text", "text": text}]}]
+
+
+STREAMS: dict[str, list[dict[str, object]]] = {
+    # https://github.com/BerriAI/litellm/issues/16272
+    "Mistral": [
+        {"content": ""}, {"content": _thinking("Hm, ")}, {"content": _thinking("so")},
+        {"content": [{"type": "text", "text": "Par"}]}, {"content": "is"},
+    ],
+    "OpenRouter": [
+        {"content": "", "reasoning_details": [{"type": "reasoning.text", "text": "Hm, "}]},
+        {"content": "", "reasoning_details": [{"type": "reasoning.text", "text": "so"}]},
+        {"content": "Paris", "reasoning_details": []},
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_lists_in_a_stream_are_joined(name: str) -> None:
+    events = [{"choices": [{"delta": delta}]} for delta in STREAMS[name]]
+    stream = "".join(f"data: {json.dumps(event)}\n\n" for event in events).encode() + b"data: [DONE]\n\n"
+    done, _ = ask(reply(stream))
+    assert (done.outcome, done.reply, done.reasoning) == ("ok", "Paris", "Hm, so")
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        # https://github.com/higress-group/higress/pull/1568
+        b'{"choices": [{"delta": {}, "finish_reason": "stop", "usage": %s}]}',
+        # https://github.com/vercel/ai/issues/1651
+        b'{"choices": [{"delta": {}, "finish_reason": "stop"}], "x_groq": {"id": "req_1", "usage": %s}}',
+    ],
+    ids=["Moonshot", "Groq"],
+)
+def test_usage_in_another_place_of_a_stream_is_counted(event: bytes) -> None:
+    usage = b'{"prompt_tokens": 7, "completion_tokens": 2, "total_tokens": 9}'
+    done, _ = ask(reply(_EVENT + b"data: " + event % usage + b"\n\ndata: [DONE]\n\n"))
+    assert (done.outcome, done.reply, done.usage) == ("ok", "Par", {"in": 7, "out": 2})
 
 
 _ERROR_EVENT = b'data: {"error": {"message": "engine died", "type": "x", "code": %s}}\n\n'
@@ -162,6 +217,15 @@ ANTHROPIC: dict[str, tuple[dict[str, object], tuple[str, str | None, str | None]
         ("truncated", "", "Hm"),
     ),
     "silence": ({"content": [], "stop_reason": "end_turn"}, ("ok", "", None)),
+    "thinking and an empty text": (
+        {"content": [{"type": "thinking", "thinking": "Hm"}, {"type": "text", "text": ""}], "stop_reason": "end_turn"},
+        ("error", None, None),
+    ),
+    "a thought in tags without an answer": (
+        {"content": [{"type": "text", "text": "<think>Hm</think>"}], "stop_reason": "end_turn"},
+        ("error", None, None),
+    ),
+    "a pause": ({"content": [{"type": "text", "text": "Let me"}], "stop_reason": "pause_turn"}, ("error", None, None)),
     "refusal": ({"content": [], "stop_reason": "refusal"}, ("filtered", None, None)),
     "tools": ({"content": [{"type": "tool_use", "id": "1"}], "stop_reason": "tool_use"}, ("error", None, None)),
     "half a surrogate pair": (
@@ -221,6 +285,11 @@ def test_responses_of_anthropics_messages_api(name: str) -> None:
 def test_another_kind_of_response_suggests_to_check_the_base_url(body: bytes) -> None:
     done, _ = ask(reply(body))
     assert "check that the base URL belongs to an OpenAI-compatible API, e.g. http://host:8000/v1" in (done.error or "")
+
+
+def test_a_response_without_choices_is_part_of_the_message() -> None:
+    body = b'{"choices": null, "base_resp": {"status_code": 1002, "status_msg": "rate limit"}}'
+    assert "'status_msg': 'rate limit'" in (ask(reply(body))[0].error or "").replace('"', "'")
 
 
 @pytest.mark.parametrize("field", [b'"score": 1e999', b'"score": 1' + b"0" * 5_000, b'"note": "\\ud800"'])

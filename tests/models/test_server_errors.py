@@ -167,6 +167,40 @@ ERRORS: dict[str, tuple[int, Any, str, bool, float | None]] = {
         400, {"type": "error", "error": {"type": "invalid_request_error", "message": "prompt is too long: 9 > 8"}},
         "too-long", False, None,
     ),
+    # https://github.com/MiniMax-AI/MiniMax-M2/issues/62
+    "MiniMax, a balance": (
+        500, {"type": "error", "error": {"type": "api_error", "message": "insufficient balance (1008)"}},
+        "quota", False, None,
+    ),
+    "MiniMax, a filter": (
+        422, {"error": {"type": "unprocessable_entity_error", "message": "input new_sensitive (1026)"}},
+        "filter", False, None,
+    ),
+    "Moonshot, a balance": (
+        429, {"error": {"message": "check your account balance", "type": "exceeded_current_quota_error"}},
+        "quota", False, None,
+    ),
+    # https://www.kimi.com/code/docs/en/kimi-code/error-reference.html
+    "Moonshot, too long": (
+        400, _openai("Invalid request: Your request exceeded model token limit: 262144", None), "too-long", False, None,
+    ),
+    # https://github.com/continuedev/continue/issues/10778
+    "xAI, a key": (
+        400, {"code": "Client specified an invalid argument", "error": "Incorrect API key provided: na***ys."},
+        "auth", False, None,
+    ),
+    # https://github.com/BerriAI/litellm/issues/36729 and 14144
+    "LiteLLM, a budget": (
+        429, _openai("Your allowance has been reached.", "429", "budget_exceeded"), "quota", False, None,
+    ),
+    "LiteLLM, a filter": (
+        400, _openai("litellm.ContentPolicyViolationError: AzureException - The response was filtered", "400"),
+        "filter", False, None,
+    ),
+    "LiteLLM, a budget without a code": (
+        400, _openai("litellm.BadRequestError: OpenAIException - Budget has been exceeded!", "400"),
+        "quota", False, None,
+    ),
     "OpenAI, too long": (400, _openai("maximum context", "context_length_exceeded"), "too-long", False, None),
     "OpenAI, a model": (404, _openai("The model does not exist", "model_not_found"), "missing", False, None),
     "a word in another error": (400, _openai("Your question mentions content filters and quotas", None), "request",

@@ -129,6 +129,8 @@ def test_an_opening_tag_at_the_end_is_an_incomplete_response(tag: str) -> None:
         'The tag "</think>" ends a thought. It is Paris.',
         "“</think>”是结束标签。答案是巴黎。",
         "标签「</思考>」表示结束。答案是巴黎。",
+        "Document 2 explains the </think> tag, and it is Paris.",
+        "文档2解释了</think>标签，答案是巴黎。",
         "For example:\n```\n<think>\nHm\n</think>\n```\nIt is Paris.",
         "<think />Paris",
         "<no_think>Paris",
@@ -159,6 +161,9 @@ def test_a_thought_inside_a_thought_belongs_to_it() -> None:
         ("文档说“巴黎”", "“巴黎”是答案。"),
         ("Hm", "Write:\n```\n<think>\nHm\n</think>\n```"),
         ("Hm", "Write `</think>` after it."),
+        ("I must not write the </think> tag yet.", "Paris"),
+        ("Hm", "Write the </think> tag after it."),
+        ("Hm", "TAG Heuer"),
     ],
 )
 def test_a_quoted_tag_does_not_end_or_start_a_thought(thought: str, answer: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from datetime import UTC, datetime
@@ -10,6 +11,8 @@ from decimal import Decimal
 import pytest
 from genai_prices.data import providers
 
+from ragbed.errors import UsageError
+from ragbed.runs import prices
 from ragbed.runs.budget import Budget
 from ragbed.runs.prices import _LISTED, cost_of, find_price
 from ragbed.schema import Completion, Message, Step
@@ -136,6 +139,25 @@ def test_counts_that_contradict_each_other_have_a_price() -> None:
 )
 def test_other_models_have_no_price(model: str) -> None:
     assert find_price(model) is None
+
+
+@pytest.mark.parametrize(
+    ("model", "is_installed", "said"),
+    [
+        ("zhipu/glm-4.6", True, "is not on the price list. Omit `budget`"),
+        ("openai/no-such-model", True, "is not on the price list. Omit `budget`"),
+        ("siliconflow/Qwen/Qwen3-32B", False, "is not on the price list. Omit `budget`"),
+        ("openai/gpt-4o-mini", False, "pip install 'ragbed[prices]'"),
+    ],
+)
+def test_an_unknown_price_is_explained(
+    model: str, is_installed: bool, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not is_installed:
+        monkeypatch.setattr(prices, "find_spec", lambda _: None)
+        monkeypatch.setitem(sys.modules, "genai_prices", None)
+    with pytest.raises(UsageError, match=re.escape(said)):
+        prices.need_price(model)
 
 
 def test_a_budget_adds_up_without_rounding() -> None:

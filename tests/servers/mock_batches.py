@@ -244,7 +244,8 @@ class _Server:
             code = "token_limit_exceeded" if is_too_large else "invalid_json"
             row["errors"] = {"data": [{"code": code, "message": f"line 1 is not valid{self._quoted}"}]}
         elif is_over:
-            row |= {"output_file_id": f"{name}-out", "error_file_id": f"{name}-err"}
+            row["output_file_id"] = f"{name}-out"
+            row["error_file_id"] = f"{name}-err" if self._file(name, "err") else ""  # like Azure
         return row | {"request_counts": {"total": count, "completed": count if is_over else 0, "failed": 0}}
 
     def _is_refused(self) -> bool:
@@ -274,10 +275,12 @@ class _Server:
     async def content(self, request: web.Request) -> web.Response:
         await self._log("download")
         name, _, kind = request.match_info["id"].rpartition("-")
+        return web.Response(body=self._damaged(self._file(name, kind)))
+
+    def _file(self, name: str, kind: str) -> list[dict[str, Any]]:
         rows = self._lines(name)
         is_error = [row["error"] is not None or row["response"]["status_code"] != 200 for row in rows]
-        wanted = [row for row, error in zip(rows, is_error, strict=True) if error == (kind == "err")]
-        return web.Response(body=self._damaged(wanted))
+        return [row for row, error in zip(rows, is_error, strict=True) if error == (kind == "err")]
 
     async def results(self, request: web.Request) -> web.Response:
         await self._log("download")

@@ -12,7 +12,7 @@ if the server sends no code.
 | rate | HTTP 429 | yes, but not before the time set by the server |
 | quota | no credit left, or the daily quota is used up: 402, 429 with insufficient_quota | no |
 | server | HTTP 409, 425, 5xx, or the server interrupted the response | yes |
-| auth | HTTP 401, 403, or 400 with api_key_invalid: invalid key | no |
+| auth | HTTP 401, 403, or 400 with a message about the key: invalid key | no |
 | missing | HTTP 404, 405, 410, or the server does not know the model | no |
 | settings | the model does not accept a parameter, e.g. a temperature | no |
 | request | any other 4xx | no |
@@ -79,11 +79,12 @@ class Failure(Exception):
 _BY_CODE: dict[Kind, frozenset[str]] = {
     "filter": frozenset({
         "content_filter", "content_policy_violation", "responsibleaipolicyviolation", "data_inspection_failed",
-        "datainspectionfailed", "content_filtered", "moderation_blocked", "1301",
+        "datainspectionfailed", "content_filtered", "moderation_blocked", "new_sensitive", "1301",
     }),
     "quota": frozenset({
         "insufficient_quota", "billing_hard_limit_reached", "billing_error", "insufficient_balance", "arrearage",
         "payment_required", "insufficient_user_quota", "insufficient_credits", "allocationquota.freetieronly",
+        "insufficient_balance_error", "exceeded_current_quota_error", "budget_exceeded",
         "1113", "1304", "1308", "1309", "1310", "30001",
     }),
     "too-long": frozenset({
@@ -102,23 +103,25 @@ _PER_MINUTE = ("error-code#token-limit", "allocated quota exceeded, please incre
 _AMBIGUOUS = frozenset({400, 402, 403, 404, 413, 422, 429, 451, 500})
 # Phrases that identify errors for which some servers send no code.
 _BY_WORDS: tuple[tuple[Kind, frozenset[int], tuple[str, ...]], ...] = (
-    ("quota", frozenset({400, 403, 429}), (
+    # MiniMax sends status 500 if the balance is used up.
+    ("quota", frozenset({400, 403, 429, 500}), (
         "credit balance is too low", "insufficient balance", "billing_hard_limit", "insufficient credits",
         "requires more credits", "used all available credits", "doesn't have any credits", "key limit exceeded",
-        "reached your specified api usage limits",
+        "reached your specified api usage limits", "budget has been exceeded",
     )),
     ("filter", frozenset({400, 403, 451}), (
         "input was flagged", "flagged by moderation", "flagged as potentially violating", "content exists risk",
-        "blocked by content filtering policy",
+        "blocked by content filtering policy", "contentpolicyviolationerror",
     )),
     # Older versions of llama.cpp send status 500 for a prompt that is too long. OpenAI sends status 429 for a prompt
     # that exceeds the limit on tokens per minute.
     ("too-long", frozenset({400, 413, 422, 500}), (
         "context length", "context_length", "context size", "context window", "maximum context", "too many tokens",
         "too long", "request too large", "exceeds the limit of", "input length", "input token count",
-        "must have less than", "maximum prompt length", "tokens + `max_new_tokens`",
+        "must have less than", "maximum prompt length", "tokens + `max_new_tokens`", "exceeded model token limit",
     )),
     ("too-long", frozenset({429}), ("request too large",)),
+    ("auth", frozenset({400}), ("incorrect api key",)),
     ("missing", frozenset({400, 422}), ("does not exist", "unknown model", "no such model", "model not exist")),
     ("settings", frozenset({400, 422}), ("unsupported parameter", "unsupported value", "not supported with")),
 )  # fmt: skip

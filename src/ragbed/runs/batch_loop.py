@@ -100,7 +100,10 @@ class BatchLoop(CallLoop):
         finally:
             self._budget.abandon()
         if self._refused is not None:
-            raise CircuitOpen(f"{self.model.name}: the provider rejected a batch: {self._refused}. {self.model.advice}")
+            raise CircuitOpen(
+                f"{self.model.name}: the provider rejected a batch: {self._refused}. {self.model.advice} If the "
+                "provider has no batch API that is compatible with OpenAI's or Anthropic's, omit `batch`."
+            )
 
     def _restore_follow_ups(self) -> None:
         """Load the server properties detected in earlier sessions, and the calls that still have to be resent."""

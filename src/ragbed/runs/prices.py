@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
+from importlib.util import find_spec
 from typing import TypeAlias
 
 from ragbed.errors import UsageError
@@ -50,10 +51,8 @@ def find_price(model: str, at: datetime | None = None) -> Price | None:
         model: The model string.
         at: The time of the calls, or None for the current time.
     """
-    provider, _, name = model.partition("/")
-    if provider == "openai-api":
-        provider, _, name = name.partition("/")
-    if not any(part in provider.lower() for part in _LISTED):
+    provider, name = _split_model(model)
+    if not _is_listed(provider):
         return None
     try:
         from genai_prices import Usage, calc_price  # noqa: PLC0415 - takes half a second to load
@@ -84,6 +83,16 @@ def find_price(model: str, at: datetime | None = None) -> Price | None:
     return price
 
 
+def _split_model(model: str) -> tuple[str, str]:
+    """Return the provider and the name in a model string."""
+    provider, _, name = model.removeprefix("openai-api/").partition("/")
+    return provider, name
+
+
+def _is_listed(provider: str) -> bool:
+    return any(part in provider.lower() for part in _LISTED)
+
+
 def _consistent(usage: TokenUsage) -> dict[str, int]:
     """Return a call's token usage, with each partial count capped at its total."""
     whole = {"cached": "in", "written": "in", "written_1h": "written", "reasoning": "out"}
@@ -98,9 +107,11 @@ def need_price(model: str) -> Price:
     """Return a model's price, or raise a UsageError if it is unknown."""
     price = find_price(model)
     if price is None:
+        if _is_listed(_split_model(model)[0]) and find_spec("genai_prices") is None:
+            raise UsageError("`budget` requires the price list, which is not installed: pip install 'ragbed[prices]'.")
         raise UsageError(
-            f"`budget`: the price of {model} is unknown. A budget requires a model on the price list (pip install "
-            "'ragbed[prices]'), e.g. openai/gpt-4o-mini."
+            f"`budget`: the price of {model} is unknown, because the model is not on the price list. Omit `budget`; if "
+            "the model is billed, set a spending limit with its provider."
         )
     return price
 

@@ -53,6 +53,13 @@ REJECTED: dict[str, tuple[int, str, dict[str, Any]]] = {
                        '"invalid_parameter_error"'),
         BODY | {"stream": True, "stream_options": {"include_usage": True}},
     ),
+    # https://github.com/infiniflow/ragflow/issues/5912
+    "DashScope, QwQ": (
+        400,
+        _OPENAI.format("This model only support stream mode, please enable the stream parameter to access the model. ",
+                       "null", '"invalid_parameter_error"'),
+        BODY | {"stream": True, "stream_options": {"include_usage": True}},
+    ),
     "DashScope, in Chinese": (
         400,
         _OPENAI.format("parameter.enable_thinking必须设置为false才能进行非流式调用", "null", '"invalid_parameter"'),

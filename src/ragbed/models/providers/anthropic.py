@@ -167,18 +167,25 @@ def parse_message(content: bytes, *, with_tools: bool = False) -> Completion:
     stop = message.stop_reason if isinstance(message.stop_reason, str) else None
     if stop == "refusal":
         raise Failure("filter", "the model refused to respond (stop_reason: refusal)", usage=usage)
+    if stop == "pause_turn":
+        problem = (
+            "the API paused the response (stop_reason: pause_turn); remove server tools from the extra request fields"
+        )
+        raise Failure("empty", problem, usage=usage)
     texts = [block.text or "" for block in message.content if block.type == "text"]
     if not all(isinstance(text, str) for text in texts):
         raise Failure("protocol", "the response contains a text block whose text is not a string", again=True)
     thought = _read_thought(message.content)
-    # A response without text is valid if it ends normally without any thinking, or if it is truncated during thinking.
     calls = _read_calls(message.content) if with_tools and stop not in _ENDED_EARLY else ()
-    if not texts and not calls and stop not in _ENDED_EARLY and (stop != "end_turn" or thought is not None):
-        problem = f"the response contains no text (stop_reason: {stop})"
-        raise Failure("empty", problem, again=stop != "tool_use", usage=usage)
     served = read_served(model=message.model, id=message.id)
     done = completed("".join(texts), _FINISH.get(stop or "", stop), usage, thought, served)
-    return msgspec.structs.replace(done, calls=calls) if calls else done
+    if calls:
+        return msgspec.structs.replace(done, calls=calls)
+    # A response without text is valid if it ends normally without any thinking, or if it is truncated during thinking.
+    if done.outcome == "ok" and not done.reply and (done.reasoning is not None or (not texts and stop != "end_turn")):
+        problem = f"the response contains no text (stop_reason: {stop})"
+        raise Failure("empty", problem, again=stop != "tool_use", usage=usage)
+    return done
 
 
 def _fields(service: ServiceConfig) -> dict[str, Any]:

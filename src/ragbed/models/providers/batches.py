@@ -235,7 +235,8 @@ class OpenAIBatches(BatchService):
         """Return a batch's current state."""
         row = await self._get(f"batches/{batch}")
         counts, status = row.get("request_counts") or {}, row.get("status")
-        files = tuple(row[name] for name in ("output_file_id", "error_file_id") if isinstance(row.get(name), str))
+        ids = (row.get(name) for name in ("output_file_id", "error_file_id"))
+        files = tuple(file for file in ids if isinstance(file, str) and file)  # Azure sends "" for a missing file
         done = int(counts.get("completed") or 0) + int(counts.get("failed") or 0)
         problem = (
             self._client.clean(msgspec.json.encode(row.get("errors")).decode()[:500]) if status == "failed" else None

@@ -24,6 +24,7 @@ _UNSUPPORTED = re.compile(
     r"|not (?:permitted|allowed|available)|extra (?:inputs|fields)|both|only one of|may only be set"
 )
 _THINKING = re.compile(r"enable[ _]thinking")
+_STREAM_ONLY = re.compile(r"only supports? stream")
 _STREAM = {"stream": True, "stream_options": {"include_usage": True}}
 
 
@@ -81,6 +82,8 @@ class Negotiation:
         )
         if _THINKING.search(message) or param == "enable_thinking":
             return self._learn_thinking(message, sent, may_stream=may_stream)
+        if _STREAM_ONLY.search(message):
+            return may_stream and self._learn_stream(sent)
         named = [param] if param in sent else [name for name in sent if _names(message, name)]
         for limit, other in (_LIMITS, _LIMITS[::-1]):
             if limit in named and (_names(message, other) or _is_unknown(failure)):
@@ -96,11 +99,15 @@ class Negotiation:
 
     def _learn_thinking(self, message: str, sent: Mapping[str, Any], *, may_stream: bool) -> bool:
         """Enable streaming if the server requires it for thinking; otherwise disable thinking."""
-        needs_stream = may_stream and ("stream" in message or "流式" in message)
-        if needs_stream and not sent.get("stream") and "stream" not in self._fixed:
-            self.learned |= {name: {"set": value} for name, value in _STREAM.items()}
+        if may_stream and ("stream" in message or "流式" in message) and self._learn_stream(sent):
             return True
         return sent.get("enable_thinking") is not False and self._change("enable_thinking", {"set": False})
+
+    def _learn_stream(self, sent: Mapping[str, Any]) -> bool:
+        if sent.get("stream") or "stream" in self._fixed:
+            return False
+        self.learned |= {name: {"set": value} for name, value in _STREAM.items()}
+        return True
 
     def _change(self, name: str, change: dict[str, Any] | None) -> bool:
         if name in self._fixed or name in self.learned:

@@ -39,6 +39,7 @@ _FILTERED = frozenset({
 _INTERRUPTED = frozenset({"insufficient_system_resource", "network_error", "abort", "aborted"})
 
 _STATUS = re.compile("[45][0-9]{2}")
+_MAX_EXCERPT = 200  # maximum number of bytes of a response to show in an error message
 _RESENT = "reasoning_content"  # the field of a message with tool calls that is sent back to the server
 
 # A billed response must not be discarded because of a field that is not needed, so such fields may have any type.
@@ -251,7 +252,7 @@ def parse_chat(content: bytes, *, logprobs: bool = False, with_tools: bool = Fal
     completion = decode_json(content, _DECODER, "a chat completion", f"; {_HINT}")
     usage = read_usage(completion.usage)
     if not completion.choices:
-        raise _without_choices(completion, usage)
+        raise _without_choices(completion, usage, content)
     choice = completion.choices[0]
     finish = _text(choice.finish_reason)
     # A stream may end with an error after a part of the text, without a finish reason.
@@ -297,9 +298,14 @@ def _check_finish(message: _Message, finish: str | None, usage: dict[str, int] |
 def _answer_of(message: _Message) -> tuple[str | None, str | None]:
     """Return a message's text, and its reasoning if the reasoning is in a separate field or content part."""
     text, part = _join(message.content)
-    details = _join(message.reasoning_details if isinstance(message.reasoning_details, list) else None)
-    thought = _text(message.reasoning_content) or _text(message.reasoning) or part or details[0] or details[1]
-    return text, thought
+    details = _read_details(message.reasoning_details)
+    return text, _text(message.reasoning_content) or _text(message.reasoning) or part or details
+
+
+def _read_details(details: object) -> str | None:
+    """Return the reasoning in `reasoning_details`, a list of parts with a text, a summary or encrypted data."""
+    parts = [part for part in details if isinstance(part, dict)] if isinstance(details, list) else []
+    return "".join(_text(part.get("text")) or _text(part.get("summary")) or "" for part in parts) or None
 
 
 def _why_empty(message: _Message, thought: str | None, finish: str | None) -> str:
@@ -313,12 +319,13 @@ def _served(completion: _ChatCompletion) -> Served | None:
     return read_served(model=completion.model, provider=completion.provider, fingerprint=fingerprint, id=response)
 
 
-def _without_choices(completion: _ChatCompletion, usage: dict[str, int] | None) -> Failure:
+def _without_choices(completion: _ChatCompletion, usage: dict[str, int] | None, content: bytes) -> Failure:
     if completion.error:
         return _from_error(completion.error, usage)
     if usage:  # Gemini sends no choices if it blocks a prompt
         return Failure("empty", "the response contains no choices", again=True, usage=usage)
-    return Failure("protocol", f"the response contains no choices; {_HINT}", again=True)
+    start = content[:_MAX_EXCERPT].decode("utf-8", "replace")  # may contain an error in a provider's own format
+    return Failure("protocol", f"the response contains no choices: {start!r}; {_HINT}", again=True)
 
 
 def _from_error(error: object, usage: dict[str, int] | None = None) -> Failure:

@@ -10,7 +10,7 @@ import msgspec
 from ragbed.errors import MALFORMED_JSON
 from ragbed.models.failures import Failure
 
-_TEXTS = ("content", "reasoning_content", "reasoning", "refusal")
+_TEXTS = ("content", "reasoning_content", "reasoning", "reasoning_details", "refusal")
 _KEPT = ("id", "model", "provider", "system_fingerprint", "usage", "error")
 
 
@@ -47,17 +47,22 @@ class _ToolCall:
 
 @dataclass
 class _Message:
-    """A streamed message: the pieces of each text, all tool calls, and the latest call of each index."""
+    """A streamed message: the pieces of each text, all tool calls, and the latest call of each index.
 
-    texts: dict[str, list[str]] = field(default_factory=dict)
+    A piece is a string or, if the server sends lists, a part of a list: Mistral sends `content` and OpenRouter sends
+    `reasoning_details` as lists.
+    """
+
+    texts: dict[str, list[Any]] = field(default_factory=dict)
     calls: list[_ToolCall] = field(default_factory=list)
     latest: dict[int, _ToolCall] = field(default_factory=dict)
 
     def add(self, delta: dict[str, Any]) -> None:
         """Add the text and the tool calls of an event."""
         for name in _TEXTS:
-            if isinstance(delta.get(name), str):
-                self.texts.setdefault(name, []).append(delta[name])
+            piece = delta.get(name)
+            if isinstance(piece, str | list):
+                self.texts.setdefault(name, []).extend([piece] if isinstance(piece, str) else piece)
         for at, piece in enumerate(_list_in(delta, "tool_calls")):
             if isinstance(piece, dict):
                 index = piece["index"] if isinstance(piece.get("index"), int) else at
@@ -69,7 +74,7 @@ class _Message:
     def join(self) -> dict[str, Any]:
         """Return the message as in an ordinary chat completion."""
         calls = {"tool_calls": [call.join() for call in self.calls]} if self.calls else {}
-        return {name: "".join(pieces) for name, pieces in self.texts.items()} | calls
+        return {name: _join_pieces(pieces) for name, pieces in self.texts.items()} | calls
 
 
 def is_stream(content: bytes) -> bool:
@@ -103,7 +108,10 @@ def join_events(content: bytes) -> bytes:
             whole["error"] = whole.get("error") or event
         choices = event.get("choices")
         first = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
-        choice |= {name: first[name] for name in ("finish_reason", "error") if first.get(name) is not None}
+        choice |= {name: first[name] for name in ("finish_reason", "error") if first.get(name)}
+        for place in (first, event.get("x_groq")):  # Moonshot and Groq may report the usage only here
+            if isinstance(place, dict) and place.get("usage") is not None:
+                whole["usage"] = place["usage"]
         logprobs += _list_in(first.get("logprobs"), "content")
         if isinstance(first.get("delta"), dict):
             message.add(first["delta"])
@@ -115,6 +123,11 @@ def join_events(content: bytes) -> bytes:
     if message.texts or message.calls or choice:
         whole["choices"] = [choice | {"message": message.join()}]
     return msgspec.json.encode(whole)
+
+
+def _join_pieces(pieces: list[Any]) -> str | list[Any]:
+    """Return the text that consists of the pieces, or the pieces themselves if some of them are not strings."""
+    return "".join(pieces) if all(isinstance(piece, str) for piece in pieces) else pieces
 
 
 def _list_in(fields: object, name: str) -> list[Any]:
