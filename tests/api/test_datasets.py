@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import pickle
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,12 @@ def test_cases_are_counted_written_and_generated_on_demand(tmp_path: Path) -> No
     assert sink.getvalue() == out.read_bytes()
     with pytest.raises(ragbed.UsageError, match="is the input dataset itself"):
         ragbed.cases("figure1", out=ragbed.data_path("figure1"), num_docs=2)
+
+
+def test_cases_can_be_sent_to_other_processes() -> None:
+    made = ragbed.cases(DATA, testbeds="noise", noise=0.4, limit=2)
+    copy = pickle.loads(pickle.dumps(made))
+    assert (list(copy), copy.records()) == (list(made), made.records())
 
 
 def test_cases_of_items_in_memory() -> None:

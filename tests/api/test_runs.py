@@ -252,6 +252,11 @@ def test_a_forecast_stores_nothing(tmp_path: Path) -> None:
     assert not (tmp_path / "run").exists()
 
 
+def test_an_unknown_parameter_of_a_forecast_is_reported() -> None:
+    with pytest.raises(UsageError, match=r"forecast\(\) has no parameter 'testbed'. Did you mean 'testbeds'\?"):
+        ragbed.forecast("scripted/oracle", DATA, testbed="noise")  # type: ignore[call-arg]
+
+
 def test_a_forecast_for_a_shard_without_questions_is_zero(tmp_path: Path) -> None:
     options: dict[str, Any] = {"testbeds": "noise", "noise": 0, "limit": 1, "out": tmp_path / "run"}
     rows = [ragbed.forecast("scripted/oracle", DATA, shard=f"{part}/2", **options)[0] for part in (1, 2)]

@@ -128,6 +128,15 @@ def test_votes_are_asked_one_by_one_and_most_decide(tmp_path: Path, bench: Bench
     assert (cell["yes"], len(bench.asked)) == (1, 3)
 
 
+def test_a_rerun_with_fewer_votes_uses_only_these(tmp_path: Path, bench: Bench) -> None:
+    run(make_job(tmp_path, 1, TalkingModel(_reply)), ask_nobody)
+    verdicts = iter(["VERDICT: yes", "VERDICT: yes", *["VERDICT: no"] * 3])
+    bench.decide = lambda _: next(verdicts)
+    fixed = ("--criteria", "correct", "--max-connections", "1", "--votes")
+    rates = [json.loads(_judge(tmp_path, bench, *fixed, votes).out)["cells"][0]["rate"] for votes in ("5", "2")]
+    assert (rates, len(bench.asked)) == ([0.0, 1.0], 5)
+
+
 def test_sufficiency_is_judged_once_for_all_replies_to_the_same_documents(tmp_path: Path, bench: Bench) -> None:
     models = [TalkingModel(_reply, name=f"test/{name}") for name in ("a", "b")]
     run(make_job(tmp_path, 1, *models, cases=lambda: [make_case(7)]), ask_nobody)
@@ -175,8 +184,8 @@ def test_a_sample_is_labelled_and_corrects_the_judge(tmp_path: Path, bench: Benc
     assert low <= 0.5 <= high
     assert abs(value - 0.5) < abs(cell["rate"] - 0.5)
     assert passport["sensitivity"][0] == 1.0 > passport["specificity"][0]
-    assert told["labels"] == {"used": 24, "left_out": {"for a response that is not in the run": 1}}
-    assert "Excluded 1 label: for a response that is not in the run." in done.err
+    assert told["labels"] == {"used": 24, "left_out": {"for a response that is not being judged": 1}}
+    assert "Excluded 1 label: for a response that is not being judged." in done.err
     assert len(bench.asked) == 60
 
 
@@ -198,6 +207,13 @@ def test_judges_are_compared_on_the_responses_in_the_scope(tmp_path: Path, bench
     (both,) = json.loads(_judge(tmp_path, bench, *judges).out)["judges"]
     (noise,) = json.loads(_judge(tmp_path, bench, *judges, "--testbeds", "noise").out)["judges"]
     assert (both["judged"], noise["judged"]) == (2, 1)
+
+
+def test_equal_responses_are_all_compared(tmp_path: Path, bench: Bench) -> None:
+    models = [TalkingModel(_half, name=f"test/{name}") for name in ("a", "b")]
+    run(make_job(tmp_path, 3, *models), ask_nobody)
+    told = json.loads(_judge(tmp_path, bench, "--criteria", "correct", "-m", "openai-api/judge/other").out)
+    assert (told["judges"][0]["judged"], told["judges"][0]["agreed"], len(bench.asked)) == (6, 6, 6)
 
 
 def test_two_judges_without_responses_are_not_compared(tmp_path: Path, bench: Bench) -> None:
@@ -233,6 +249,16 @@ def test_a_new_sample_does_not_replace_labels(tmp_path: Path, bench: Bench) -> N
     assert len(bench.asked) == asked
 
 
+def test_labels_given_while_the_judge_works_are_kept(tmp_path: Path, bench: Bench) -> None:
+    run(make_job(tmp_path / "run", 2, TalkingModel(_half)), ask_nobody)
+    path = tmp_path / "labels.jsonl"
+    label = '{"criterion": "correct", "model": "m", "case": "a", "label": true}\n'
+    bench.decide = lambda _: "VERDICT: yes" if path.write_text(label) else ""
+    done = _judge(tmp_path / "run", bench, "--criteria", "correct", "--sample", "2", "-o", str(path))
+    assert "contains labels, which a new sample would delete." in done.err
+    assert path.read_text("utf-8") == label
+
+
 def test_a_sample_needs_a_place_to_go(tmp_path: Path, bench: Bench) -> None:
     assert _judge(tmp_path, bench, "--sample", "9").code == 2
 
@@ -255,6 +281,17 @@ def test_a_judge_that_failed_before_is_not_counted_against_another(tmp_path: Pat
     assert {cell["judge"] for cell in json.loads(done.out)["cells"]} == {"openai-api/judge/wise"}
 
 
+def test_pending_judgements_outside_the_scope_are_not_made(tmp_path: Path, bench: Bench) -> None:
+    cases = [make_case(1), msgspec.structs.replace(make_case(2), case="other", testbed="closed-book")]
+    run(make_job(tmp_path, 2, TalkingModel(_half), cases=lambda: cases), ask_nobody)
+    env = {"DEAD_BASE_URL": "http://127.0.0.1:9/v1"}
+    judge = ("judge", str(tmp_path), "-m", "openai-api/dead/x", "--criteria", "correct", "--no-cache", "--json")
+    assert type_command(*judge, env=env).code != 0
+    env["DEAD_BASE_URL"] = bench.env["JUDGE_BASE_URL"]
+    (cell,) = json.loads(type_command(*judge, "--testbeds", "closed-book", env=env).out)["cells"]
+    assert (cell["testbed"], cell["no"], len(bench.asked)) == ("closed-book", 1, 1)
+
+
 def test_labels_on_another_criterion_are_left_out_under_their_own_name(tmp_path: Path, bench: Bench) -> None:
     run(make_job(tmp_path / "run", 4, TalkingModel(_half)), ask_nobody)
     labels = tmp_path / "labels.jsonl"
@@ -263,6 +300,16 @@ def test_labels_on_another_criterion_are_left_out_under_their_own_name(tmp_path:
     assert "correct (gives the right answer), judged by wise\n" in done.err  # not by openai-api/judge/wise
     assert "\nwise: 4 of 4" in "\n" + done.err
     assert "Excluded 1 label: for a criterion that is not being judged." in done.err
+
+
+def test_labels_outside_the_judged_testbeds_are_left_out_under_their_own_name(tmp_path: Path, bench: Bench) -> None:
+    run(make_job(tmp_path / "run", 4, TalkingModel(_half)), ask_nobody)
+    labels = tmp_path / "labels.jsonl"
+    labels.write_text('{"criterion": "correct", "model": "test/talking", "case": "case-1", "label": true}\n')
+    told = _judge(
+        tmp_path / "run", bench, "--criteria", "correct", "--testbeds", "rejection", "--labels", str(labels)
+    ).err
+    assert "Excluded 1 label: for a response that is not being judged." in told
 
 
 def test_no_folder_is_made_where_there_is_no_run(tmp_path: Path) -> None:

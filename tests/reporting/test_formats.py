@@ -196,7 +196,7 @@ def test_judged_columns_have_no_values_by_rules_if_one_row_was_judged() -> None:
 def test_judged_metrics_have_a_table_with_the_number_of_undecided_cases() -> None:
     key, place = TrialGroup("m", "en", "en", "robust"), CellKey(noise=1.0, k=5)
     cells = [Cell("rejection", key, "judge j/1", "all", _estimate("refusal", 0.25), place)]
-    unsure = msgspec.structs.replace(_estimate("refusal", 0.5), n=290)
+    unsure = msgspec.structs.replace(_estimate("refusal", 0.5), unsure=15)
     cells.append(Cell("rejection", key, "judge j/2", "all", unsure, place))
     report = make_report(["r"], cells, "robust")
     (table,) = report.tables
@@ -204,7 +204,8 @@ def test_judged_metrics_have_a_table_with_the_number_of_undecided_cases() -> Non
     told = FORMATS["md"](report)
     assert "## Metrics from a judge model" in told
     assert "| m | en, robust, rejection, noise=1, judge j/1 | en | 5 | 300 (2 failed) | 25.0 [44.0, 56.0] |" in told
-    assert "| m | en, robust, rejection, noise=1, judge j/2, 10 undecided | en | 5 | 290 (2 failed) | 50.0" in told
+    assert "| m | en, robust, rejection, noise=1, judge j/2, 15 undecided | en | 5 | 300 (2 failed) | 50.0" in told
+    assert "(at most 55.0)" in told
     assert "裁判模型判定的指标" in write_html(report, pack_cases([], []), "zh")
 
 

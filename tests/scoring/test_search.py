@@ -65,6 +65,18 @@ def test_errors_are_named(searches: list[Search], tracked: dict[str, Value], err
     assert {name for name in ("poor_query", "found_but_ignored", "trusted_false") if values[name]} == errors
 
 
+def test_passages_that_the_model_was_not_shown_are_not_ignored() -> None:
+    good, useless = _found(("supports", None)), _found(("distracts", None))
+    ignored = [
+        _score(_case(), *searches, outcome="truncated", correct=False)["found_but_ignored"]
+        for searches in ([useless, good], [good, useless])
+    ]
+    assert ignored == [False, True]  # the episode ended after the last search
+    step = Step(messages=(), searches=(useless, good), protocol="function")
+    seen = Completion(outcome="truncated", finish="call-limit", steps=(step,))  # an agent sees the results immediately
+    assert score_search(_case(), seen, {"correct": False})["found_but_ignored"] is True
+
+
 def test_a_refusal_is_fair_only_after_a_search() -> None:
     asked = _case(expect="refuse")
     assert _score(asked, refused=True)["fair_refusal"] is False

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 from weakref import finalize
@@ -86,7 +87,7 @@ def cases(
     names, settings = read_layout(with_defaults(layout))
     testbeds = choose_testbeds(names, settings)
     datasets, counts = read_data(data), FeasibilityCounts()
-    made = CaseSet(datasets, counts, lambda: generate_cases(datasets, testbeds, settings, named=names is not None))
+    made = CaseSet(datasets, counts, partial(generate_cases, datasets, testbeds, settings, named=names is not None))
     with open_progress(progress) as shown:
         for name in DEFAULT_TESTBEDS if names is None else ():
             if TESTBEDS[name] not in testbeds:

@@ -86,7 +86,7 @@ async def arun(
     """
     from ragbed.runs import execution
 
-    spec = make_spec(model, data, options)
+    spec = make_spec(model, data, options, "arun")
     with open_progress(progress) as shown, closing(plan_run(spec, shown.message)) as job:
         try:
             await execution.arun(job, _named(job, shown.calls))
@@ -152,7 +152,7 @@ def forecast(
         >>> ragbed.forecast("scripted/oracle", "ragbed-mini-en_base", testbeds="noise", noise=0)[0]["calls"]
         60
     """
-    spec = make_spec(model, data, options)
+    spec = make_spec(model, data, options, "forecast")
     with open_progress(progress) as shown, closing(plan_run(spec, shown.message)) as job:
         return Records([asdict(row) for row in forecast_job(job)], "Forecast")
 

@@ -282,8 +282,8 @@ _NUMBERS = {
 }
 
 
-def make_spec(model: ModelLike, data: DataLike, options: Mapping[str, Any]) -> RunSpec:
-    """Return the spec for `ragbed.run(model, data, **options)`.
+def make_spec(model: ModelLike, data: DataLike, options: Mapping[str, Any], function: str = "run") -> RunSpec:
+    """Return the spec for `ragbed.run(model, data, **options)`, or for another function with the same options.
 
     Raises:
         UsageError: An option is unknown, or a value is invalid.
@@ -294,7 +294,7 @@ def make_spec(model: ModelLike, data: DataLike, options: Mapping[str, Any]) -> R
             raise UsageError("`dry_run` is available only on the command line. In Python, use ragbed.forecast.")
         if name not in known:
             hint = did_you_mean(name, known, 0.5)
-            raise UsageError(f"run() has no parameter {name!r}.{hint} ragbed.RunSpec describes all parameters.")
+            raise UsageError(f"{function}() has no parameter {name!r}.{hint} ragbed.RunSpec describes all parameters.")
     return RunSpec(model=model, data=data, **options)
 
 

@@ -393,7 +393,7 @@ def _arrange_judged(cells: Sequence[Cell]) -> ReportTable:
     columns = tuple(column for column in _JUDGED if any(column.metric in row for row in found.values()))
     rows = []
     for (key, docs, condition), row in found.items():
-        undecided = max(cell.asked - cell.n for cell in row.values())
+        undecided = max(cell.unsure for cell in row.values())
         note = f", {undecided} undecided" if undecided else ""
         rows.append(TableRow(key, docs, tuple(row.get(column.metric) for column in columns), False, condition + note))
     return ReportTable("judged", _title("judged"), columns, tuple(rows))

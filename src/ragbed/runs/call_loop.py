@@ -7,7 +7,7 @@ import itertools
 import logging
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Container, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -167,6 +167,8 @@ class CallLoop:
         store, repeats, rule = self.session.store, self.session.repeats, self.session.rule
         by_prompt = isinstance(self.model, PrefixReusing) and rule is None
         pending = store.pending(self.number, repeats, by_prompt=by_prompt, by_question=rule is not None)
+        if store.wanted is not None:
+            pending = self._leave_out(pending, store.wanted)
         if rule is not None:
             rule.begin(store, self.number)
         if self._posting is not None and self._cache is not None and self.session.episodes is None:
@@ -179,6 +181,15 @@ class CallLoop:
                 self._parking = self.model
                 self.model.make_room = lambda: self._start_workers(group, pending)
             self._start_workers(group, pending)
+
+    def _leave_out(self, pending: Iterator[CallRequest], wanted: Container[str]) -> Iterator[CallRequest]:
+        """Yield the calls for wanted cases; an earlier command with another selection may have planned further ones."""
+        for request in pending:
+            if request.case.case in wanted:
+                yield request
+            else:
+                self.progress.total -= 1
+                self._time_left.skip(request.size)
 
     def _look_ahead(self, pending: Iterator[CallRequest], cache: Cache) -> Iterator[CallRequest]:
         """Look up several cached responses in one query, because a query for each call takes three times as long."""

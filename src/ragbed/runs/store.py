@@ -204,6 +204,7 @@ class RunStore:
         self._encoder = msgspec.json.Encoder()
         self._fresh: dict[int, Case] = {}  # newly planned cases by number, to avoid reading them again
         self._fresh_bytes = 0
+        self.wanted: set[str] | None = None  # names of the cases to call; None for all
 
     def __enter__(self) -> Self:
         return self
@@ -258,9 +259,12 @@ class RunStore:
                 self._fresh.update(zip(range(last + 1 - len(batch), last + 1), batch, strict=True))
 
     def add_missing(self, cases: Iterable[Case]) -> None:
-        """Add the cases that are not yet in the plan."""
+        """Add the cases that are not yet in the plan. Other cases in the plan are not called in this session."""
+        rows, self.wanted = map(self._case_row, cases), set[str]()
         with self.transaction() as connection:
-            connection.executemany(f"{_ADD_CASE} ON CONFLICT (name) DO NOTHING", map(self._case_row, cases))
+            for row in rows:
+                self.wanted.add(row[0])
+                connection.execute(f"{_ADD_CASE} ON CONFLICT (name) DO NOTHING", row)
 
     def _case_row(self, case: Case) -> tuple[str, int, int, bytes]:
         feasible, line = int(case.feasible), self._encoder.encode(case)

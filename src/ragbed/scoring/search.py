@@ -53,7 +53,7 @@ def score_search(case: Case, completion: Completion, tracked: Mapping[str, Value
     if case.expect == "refuse":
         return values | {"fair_refusal": tracked.get("refused") is True and bool(searches)}
     values |= _score_recall(case, completion, searches) if has_support(case) else {}
-    return values | _find_errors(searches, values, tracked)
+    return values | _find_errors(case, completion, values, tracked)
 
 
 def found_passages(completion: Completion) -> Iterator[Retrieved]:
@@ -64,20 +64,31 @@ def found_passages(completion: Completion) -> Iterator[Retrieved]:
 
 
 def _find_errors(
-    searches: Sequence[Search], values: Mapping[str, Value], tracked: Mapping[str, Value]
+    case: Case, completion: Completion, values: Mapping[str, Value], tracked: Mapping[str, Value]
 ) -> dict[str, Value]:
     """Return the errors in an episode.
 
-    The queries are poor if no search finds a supporting passage. Evidence is ignored if passages that support all parts
-    were found, but the answer is wrong. A false passage is trusted if it was found and the response gives its answer.
+    The queries are poor if no search finds a supporting passage. Evidence is ignored if the model was shown passages
+    that support all parts, but the answer is wrong. A false passage is trusted if it was found and the response gives
+    its answer.
     """
-    found = {passage.stance for search in searches for passage in search.found}
-    is_wrong, recall = tracked.get("correct") is not True, values.get("search_recall")
+    found = {passage.stance for passage in found_passages(completion)}
+    is_wrong, is_complete = tracked.get("correct") is not True, values.get("search_recall") == 1
     return {
-        "poor_query": is_wrong and bool(searches) and recall == 0,
-        "found_but_ignored": is_wrong and recall == 1,
+        "poor_query": is_wrong and not values["never_searched"] and values.get("search_recall") == 0,
+        "found_but_ignored": is_wrong and is_complete and cumulative_recall(case, _shown(completion))[-1:] == [1],
         "trusted_false": tracked.get("misled") is True and "contradicts" in found,
     }
+
+
+def _shown(completion: Completion) -> list[Search]:
+    """Return the searches whose results the model was shown: not those in the turn at which a limit ended the episode.
+
+    An agent that is given the search tool as a function sees all results.
+    """
+    steps = completion.steps
+    is_cut = completion.outcome == "truncated" and bool(steps) and steps[-1].protocol != "function"
+    return [search for step in (steps[:-1] if is_cut else steps) for search in step.searches]
 
 
 def has_support(case: Case) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
@@ -33,9 +33,7 @@ class FeasibilityCounts:
 
     def __init__(self) -> None:
         self._rows: dict[tuple[object, ...], FeasibilityRow] = {}
-        self._noise: dict[tuple[object, ...], list[float]] = defaultdict(
-            lambda: [0.0, 0]
-        )  # sum and count of the noise ratios per condition
+        self._noise: dict[tuple[object, ...], tuple[float, int]] = {}  # sum and count of the noise ratios per condition
 
     def add(self, case: Case) -> None:
         """Count a case under its condition."""
@@ -47,8 +45,9 @@ class FeasibilityCounts:
             return
         row.feasible += 1
         if case.noise_real is not None:
-            noise = self._noise[key] = [self._noise[key][0] + case.noise_real, self._noise[key][1] + 1]
-            row.noise_real = round(noise[0] / noise[1], 6)
+            total, count = self._noise.get(key, (0.0, 0))
+            self._noise[key] = total + case.noise_real, count + 1
+            row.noise_real = round((total + case.noise_real) / (count + 1), 6)
 
     @property
     def rows(self) -> list[FeasibilityRow]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import dataclasses
 import io
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -80,7 +81,7 @@ def test_a_rate_is_over_all_attempted_and_corrections_over_detected(run: Path) -
     then = cells["judge made/judge", "flag_then_correct"].estimate
     assert (then.value, then.n) == (0.5, 2)
     shy = cells["judge made/shy", "flag"].estimate
-    assert (shy.n, shy.asked) == (2, 6)  # an empty reply and a failed call need no judge
+    assert (shy.n, shy.asked, shy.unsure) == (6, 6, 4)  # an empty reply and a failed call need no judge
     assert shy.value is None
     assert ("judge made/shy", "flag_then_correct") not in cells
 
@@ -97,6 +98,16 @@ def test_the_report_and_the_command_have_the_same_rates(run: Path) -> None:
     assert [(cell.no, cell.empty, cell.errors) for cell in cells] == [(2, 1, 1), (1, 1, 1)]
 
 
+def test_undecided_responses_count_in_n_and_raise_the_upper_bound(run: Path) -> None:
+    judge(run, lambda reply: "VERDICT: yes" if reply == "Wrong documents." else "I would rather not.")
+    cell = read_judged_cells([run])[0].estimate
+    assert cell.value == pytest.approx(1 / 6)
+    assert (cell.n, cell.unsure) == (6, 3)
+    told = type_command("report", str(run), "-f", "md").out
+    assert "judge made/judge, 3 undecided" in told
+    assert "(at most 66.7)" in told
+
+
 def test_judgements_on_older_instructions_are_not_reported(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     judge(run, lambda _: "VERDICT: yes")
     assert read_judged_cells([run])
@@ -108,7 +119,7 @@ def test_a_judge_that_decided_nothing_has_no_rate(tmp_path: Path) -> None:
     write_run(tmp_path / "run", [_case(1)], {"made/up": [said("gold-1")]})
     judge(tmp_path / "run", lambda _: "I would rather not.")
     (cell,) = read_judged_cells([tmp_path / "run"])
-    assert (cell.estimate.value, cell.estimate.low, cell.estimate.n, cell.estimate.asked) == (None, None, 0, 1)
+    assert (cell.estimate.value, cell.estimate.low, cell.estimate.n, cell.estimate.unsure) == (None, None, 1, 1)
 
 
 @pytest.fixture
@@ -145,6 +156,15 @@ def test_the_judgements_with_the_most_verdicts_are_reported(unsure_run: Path, fi
     assert (cell.estimate.n, cell.estimate.asked) == (5, 5)
 
 
+@pytest.mark.parametrize("temperatures", [(0.0, 0.7), (0.7, 0.0)])
+def test_the_latest_of_several_complete_judgements_is_reported(run: Path, temperatures: tuple[float, float]) -> None:
+    for seconds, (temperature, verdict) in enumerate(zip(temperatures, ("yes", "no"), strict=True), 1):
+        sampling = Sampling(temperature=temperature)
+        judge(run, lambda _, verdict=verdict: f"VERDICT: {verdict}", sampling=sampling)  # type: ignore[misc]
+        os.utime(Scope(run, CRITERIA["flag"]).folder(sampling) / "run.sqlite", (seconds, seconds))
+    assert read_judged_cells([run])[0].estimate.value == 0.0
+
+
 def test_chosen_testbeds_are_reported_even_if_the_criterion_does_not_apply_by_default(tmp_path: Path) -> None:
     run, refusal = tmp_path / "run", said("I do not know.")
     rejection = [replace(make_case(n), case=f"rejection {n}", testbed="rejection", expect="refuse") for n in (1, 2)]
@@ -162,7 +182,7 @@ def test_responses_that_came_after_the_judgement_are_undecided(tmp_path: Path) -
     judge(run, lambda _: "VERDICT: yes")
     add_replies(run, cases, {"made/up": [said("gold-1"), said(""), said("gold-3")]})
     cell = read_judged_cells([run])[0]
-    assert (cell.estimate.metric, cell.estimate.n, cell.estimate.asked) == ("flag", 2, 3)
+    assert (cell.estimate.metric, cell.estimate.n, cell.estimate.unsure) == ("flag", 3, 1)
 
 
 def test_a_report_has_judged_cells_only_after_judging(run: Path) -> None:

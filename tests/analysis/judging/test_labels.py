@@ -47,9 +47,19 @@ def test_a_label_without_a_probability_does_not_remove_a_known_one(drawn: Label)
 
 def test_empty_labels_and_unknown_responses_are_counted() -> None:
     labels = settle_labels([_label(None), _label(True, case="elsewhere"), _label(True, "bob", case="elsewhere")])
-    labels.keep({UNIT})
+    labels.keep({UNIT}, [UNIT.criterion])
     assert labels.agreed == {}
-    assert labels.left_out == {"not filled in": 1, "for a response that is not in the run": 2}
+    assert labels.left_out == {"not filled in": 1, "for a response that is not being judged": 2}
+
+
+def test_labels_for_other_responses_than_the_sampled_ones_are_left_out() -> None:
+    labels = settle_labels([_label(True, probability=0.25), _label(False, case="another")])
+    other = UNIT._replace(case="another")
+    labels.keep({UNIT, other}, [UNIT.criterion])
+    assert (list(labels.agreed), labels.left_out) == ([UNIT], {"for a response outside the sample": 1})
+    uniform = settle_labels([_label(True), _label(False, case="another")])
+    uniform.keep({UNIT, other}, [UNIT.criterion])
+    assert list(uniform.agreed) == [UNIT, other]
 
 
 @pytest.mark.parametrize(

@@ -45,6 +45,14 @@ def test_a_drawn_line_is_filled_in_with_its_probability(tmp_path: Path) -> None:
     assert sorted(read_all(tmp_path), key=lambda label: label.model) == [drawn, other]
 
 
+@pytest.mark.parametrize("criterion", ["refusal", "code.rej_star"])
+def test_a_drawn_response_can_be_labelled_even_if_the_criterion_does_not_apply_by_default(criterion: str) -> None:
+    stored = StoredResult(make_case(1), "made/good", 0, said("I cannot tell."))
+    assert criterion not in {asked.criterion for asked in asked_of(stored, [], "ada")}
+    drawn = Label(criterion=criterion, model="made/good", case=stored.case.case, probability=0.25)
+    assert (criterion, True) in {(asked.criterion, asked.wanted) for asked in asked_of(stored, [drawn], "ada")}
+
+
 def test_all_raters_of_a_drawn_response_have_its_probability(tmp_path: Path) -> None:
     drawn = Label(criterion="refusal", model="made/good", case=CASES[2].case, probability=0.25, question="q")
     write(tmp_path, drawn)

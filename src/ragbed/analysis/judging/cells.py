@@ -30,18 +30,21 @@ def read_judged_cells(runs: Sequence[Path]) -> list[Cell]:
     """Return all judges' cells for several runs. Rates are shares of all attempted cases, as in other tables.
 
     If only unsure responses were judged, the rates are shares of these. If a judge rated the same responses several
-    times by the same criterion, e.g. with different numbers of votes, the judgements with the most verdicts are used.
+    times by the same criterion, e.g. with different numbers of votes, the judgements with the most verdicts are used,
+    or the latest of these.
     """
     return [cell for run in runs for counts in _read_run(run) for cell in _to_cells(counts)]
 
 
 def _read_run(run: Path) -> Iterable[JudgedCell]:
-    found: dict[tuple[str, str, Condition], JudgedCell] = {}
+    found: dict[tuple[str, str, Condition], tuple[tuple[int, int], JudgedCell]] = {}
     for path in sorted((run / FOLDER).glob(f"*/{NAME}")):
         for counts in _read(run, place_inside(run, FOLDER, path.parent.name, NAME).parent):
             key = (counts.judge, counts.criterion, counts.condition)
-            found[key] = max(found.get(key, counts), counts, key=lambda cell: cell.judged)
-    return found.values()
+            rank = (counts.judged, path.stat().st_mtime_ns)
+            if key not in found or rank > found[key][0]:
+                found[key] = rank, counts
+    return [counts for _, counts in found.values()]
 
 
 def _read(run: Path, folder: Path) -> list[JudgedCell]:
@@ -125,30 +128,30 @@ def _rate_cell(counts: JudgedCell) -> Cell:
         interval = clustered_wilson(
             [cluster["yes"] for cluster in clusters], [cluster["trials"] for cluster in clusters]
         )
-    # Failed calls and empty responses count towards n, although no judge rates them.
-    n = counts.judged + counts.empty + counts.errors
-    return _cell(counts, counts.criterion, interval, (n, len(clusters), counts.asked, counts.unanswered))
+    sizes = (counts.asked, len(clusters), counts.unanswered, counts.undecided)
+    return _cell(counts, counts.criterion, interval, sizes)
 
 
 def _then_cell(counts: JudgedCell) -> Cell:
     clusters = [cluster for cluster in counts.by_cluster.values() if cluster["yes"]]
     interval = clustered_wilson([cluster["then"] for cluster in clusters], [cluster["yes"] for cluster in clusters])
-    return _cell(counts, f"{counts.criterion}{THEN}", interval, (counts.yes, len(clusters), counts.yes, 0))
+    return _cell(counts, f"{counts.criterion}{THEN}", interval, (counts.yes, len(clusters), 0, 0))
 
 
 def _cell(counts: JudgedCell, metric: str, interval: Interval | None, sizes: tuple[int, int, int, int]) -> Cell:
     value, low, high = interval or (None, None, None)
-    n, clusters, asked, errors = sizes
+    n, clusters, errors, undecided = sizes
     estimate = Estimate(
         metric=metric,
         value=value,
         low=low,
         high=high,
         n=n,
-        questions=min(n, clusters),
-        asked=asked,
+        questions=clusters,
+        asked=n,
         errors=errors,
         infeasible=0,
+        unsure=undecided,
     )
     condition = counts.condition
     key = TrialGroup(condition.model, condition.data, condition.lang, condition.profile)

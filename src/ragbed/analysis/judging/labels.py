@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -55,15 +55,28 @@ class Labels:
     agreed: dict[LabelledUnit, AgreedLabel] = field(default_factory=dict)
     left_out: Counter[str] = field(default_factory=Counter)
 
-    def keep(self, known: set[LabelledUnit]) -> None:
-        """Drop labels for unknown responses, and count these labels as unused."""
-        criteria = {unit.criterion for unit in known}
-        for unit in self.agreed.keys() - known:
-            raters = self.agreed.pop(unit).raters
-            is_judged = unit.criterion in criteria
-            self.left_out[
-                "for a response that is not in the run" if is_judged else "for a criterion that is not being judged"
-            ] += len(raters)
+    def keep(self, known: Set[LabelledUnit], criteria: Collection[str]) -> None:
+        """Drop labels that cannot be used, and count them by reason.
+
+        If a sample was drawn for a criterion, labels for other responses are dropped: the probability with which people
+        chose these responses is unknown, so the labels cannot be weighted.
+
+        Args:
+            known: The responses that are being judged.
+            criteria: The criteria by which they are judged.
+        """
+        sampled = {unit.criterion for unit, label in self.agreed.items() if unit in known and label.probability}
+        for unit, label in list(self.agreed.items()):
+            if unit.criterion not in criteria:
+                reason = "for a criterion that is not being judged"
+            elif unit not in known:
+                reason = "for a response that is not being judged"
+            elif label.probability is None and unit.criterion in sampled:
+                reason = "for a response outside the sample"
+            else:
+                continue
+            del self.agreed[unit]
+            self.left_out[reason] += len(label.raters)
 
 
 def read_labels(path: Path) -> Labels:

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from ragbed.analysis.judging.judge_run import Scope, needs_judge, read_judgements
-from ragbed.analysis.judging.labels import LabelledUnit, Labels
+from ragbed.analysis.judging.labels import LabelledUnit, Labels, check_unlabelled
 from ragbed.analysis.judging.request import judge_case
 from ragbed.analysis.judging.sample import draw_sample
 from ragbed.analysis.judging.tally import JudgedCell, tabulate
@@ -31,12 +31,14 @@ class CriterionJudgements:
         scope: The criterion and the judged responses.
         folder: The run folder of the judgements.
         judges: The judges' model strings.
+        votes: The number of votes per response.
         labels: Human labels, if there are any.
     """
 
     scope: Scope
     folder: Path
     judges: Sequence[str]
+    votes: int
     labels: Labels | None = None
 
     @cached_property
@@ -47,7 +49,7 @@ class CriterionJudgements:
     @cached_property
     def judgements(self) -> dict[str, dict[str, Verdict]]:
         """The verdicts by judge and case."""
-        return read_judgements(self.folder, self.scope.criterion, self.judges)
+        return read_judgements(self.folder, self.scope.criterion, self.judges, self.votes)
 
     @cached_property
     def cells(self) -> list[JudgedCell]:
@@ -106,10 +108,10 @@ class CriterionJudgements:
     def judge_pairs(self) -> Iterator[dict[str, Any]]:
         """Yield the agreement counts for each pair of judges, for the responses in the scope that both judged."""
         criterion = self.scope.criterion
-        names = {judge_case(criterion, stored).case for stored in self.replies if needs_judge(criterion, stored)}
+        names = [judge_case(criterion, stored).case for stored in self.replies if needs_judge(criterion, stored)]
         for first, second in combinations(self.judgements, 2):
             one, other = self.judgements[first], self.judgements[second]
-            pairs = [(one[name], other[name]) for name in names & one.keys() & other.keys()]
+            pairs = [(one[name], other[name]) for name in names if name in one and name in other]
             if not pairs:
                 continue
             decided = [pair for pair in pairs if all(isinstance(verdict, bool) for verdict in pair)]
@@ -123,8 +125,13 @@ class CriterionJudgements:
 
 
 def write_sample(judged: Sequence[CriterionJudgements], size: int, path: Path) -> int:
-    """Write `size` responses per criterion for people to label, and return the number written."""
+    """Write `size` responses per criterion for people to label, and return the number written.
+
+    Raises:
+        UsageError: The file contains labels, which may have been added while the judge was called.
+    """
     drawn = [label for part in judged for label in draw_sample(part.scope, part.replies, part.judgements, size)]
+    check_unlabelled(path)
     with write_whole(path) as sink:
         sink.writelines(msgspec.json.encode(label) + b"\n" for label in drawn)
     return len(drawn)

@@ -52,13 +52,14 @@ def read_all(run: Path) -> list[Label]:
 
 
 def asked_of(stored: StoredResult, labels: Sequence[Label], rater: str) -> list[LabelQuestion]:
-    """Return all criteria for which a response can be labelled."""
+    """Return all criteria for which a response can be labelled: those that apply to its case, and those in the file."""
     questions = []
     for criterion in CRITERIA.values():
-        # Skip the paper's criteria, because they have no fixed list of labels.
-        if not criterion.applies(stored.case) or not needs_judge(criterion, stored) or not criterion.words:
-            continue
         here = [label for label in labels if _unit(label) == _unit_of(stored, criterion.name)]
+        # The paper's criteria have no fixed list of labels, so they are offered only if the response was sampled.
+        is_offered = bool(here) or (criterion.applies(stored.case) and bool(criterion.words))
+        if not is_offered or not needs_judge(criterion, stored):
+            continue
         given = [(label.rater, label.label) for label in here if label.label is not None]
         mine = next((value for name, value in given if name == rater), None)
         others = [(name, value) for name, value in given if name != rater]
