@@ -152,19 +152,35 @@ def test_a_folder_is_read_to_its_depths(tmp_path: Path) -> None:
     (root / "e.pdf").write_text("no pdf")
     (root / "f.txt").symlink_to("/etc/hostname")
     (root / ".hidden.txt").write_text(ENGLISH)
+    (root / "loop").symlink_to(".")
     articles, rejects = collect(tmp_path, ArticleSource("folder", str(root)))
     assert [(one.url, one.lang, one.date) for one in articles] == [
         ("a.html", "en", None),
         ("c.TXT", "zh", None),
         ("inner/b.md", "zh", "2026-11-01"),
     ]
-    assert outcomes(rejects) == {"d.xyz": "type", "e.pdf": "broken", "f.txt": "outside"}
+    assert outcomes(rejects) == {"d.xyz": "type", "e.pdf": "broken", "f.txt": "outside", "loop": "link"}
+
+
+def test_builds_inside_the_folder_of_documents_are_not_read(tmp_path: Path) -> None:
+    root = tmp_path / "docs"
+    build, reviewed = root / "builds" / "mine", root / "reviewed"
+    for folder in (build / "steps", reviewed / "review"):
+        folder.mkdir(parents=True)
+    for place in (root / "a.html", build / "quality.html", reviewed / "quality.html"):
+        place.write_bytes(html(ENGLISH + place.parent.name))
+    (build / "lock").touch()
+    (reviewed / "review" / "reviewed.json").write_text("{}")
+    articles, rejects = collect(tmp_path, ArticleSource("folder", str(root)))
+    assert ([one.url for one in articles], rejects) == (["a.html"], [])
 
 
 @pytest.mark.parametrize(
     ("text", "title"),
     [
         ('---\ntitle: "The mill: a walk"\n---\nText.', "The mill: a walk"),
+        ("--- \ntitle: The mill\n---  \nText.", "The mill"),
+        ("---\ntitle: The mill\n...\nText.", "The mill"),
         ('# Talk: "The village under the lake"\n\nText.', 'Talk: "The village under the lake"'),
         ("# Readers' questions about readers'\n\nText.", "Readers' questions about readers'"),
     ],

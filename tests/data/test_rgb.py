@@ -113,6 +113,9 @@ def test_an_edited_answer_is_written_and_the_old_spelling_forgotten() -> None:
         Path("n"), 1, native.to_line(item).replace(b'"answer":[["A"]]', b'"answer":[["A","Anna"]]')
     )
     assert json.loads(rgb.to_line(edited))["answer"] == [["A", "Anna"]]
+    parts = json.loads(rgb.to_line(replace(_read(_INT), answer=(("A",), ("New",)))))
+    assert parts["answer"] == [["A"], ["New"]]
+    assert not {"asnwer1", "answer2"} & parts.keys()
 
 
 def test_an_edit_belongs_to_the_document_at_its_place() -> None:
@@ -168,6 +171,7 @@ def test_the_language_follows_the_script_of_the_question(question: str, lang: st
         (_BASE | {"answer": ["A", 12]}, "answer[1]", "expected `str | array`, got `int`"),
         (_BASE | {"id": 1.5}, "id", "expected `int | str`, got `float`"),
         (_BASE | {"id": True}, "id", "expected `int | str`, got `bool`"),
+        (_BASE | {"query": " "}, "query", "is empty; write the question"),
         (_BASE | {"query": ["Who?"]}, "query", "expected `str`, got `array`"),
         (_BASE | {"positive": "A is."}, "positive", "expected `array`, got `str`"),
         (_BASE | {"positive": ["A", ["B"]]}, "positive[0]", "a string, but other entries are lists"),
@@ -194,7 +198,7 @@ _ALIAS = _TEXT.filter(str.strip)
 _RAW_ANSWER = _ALIAS | st.lists(_ALIAS | st.lists(_ALIAS, min_size=1, max_size=3), min_size=1, max_size=4)
 
 
-@given(st.integers() | _TEXT, _TEXT, _RAW_ANSWER, _RAW_ANSWER, st.lists(_TEXT), st.lists(_TEXT))
+@given(st.integers() | _TEXT, _ALIAS, _RAW_ANSWER, _RAW_ANSWER, st.lists(_TEXT), st.lists(_TEXT))
 def test_any_counterfactual_record_survives_the_round_trip(
     number: int | str, query: str, answer: object, fake: object, positive: list[str], negative: list[str]
 ) -> None:

@@ -27,7 +27,7 @@ from ragbed.builder.web.reader_process import ReadResult
 from ragbed.errors import RagbedError
 from ragbed.runs.engines.base import Engine, Worker
 
-_FORMAT = 4  # version of the stored results; increase it when documents are read differently
+_FORMAT = 5  # version of the stored results; increase it when documents are read differently
 # Number of documents queued per child process, which reads one at a time. The queue keeps the process busy, and sending
 # many documents together costs little more than sending one. A document may be as large as 20 MB, but few exceed
 # 0.1 MB.

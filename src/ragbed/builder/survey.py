@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections import Counter
-from collections.abc import Iterator
 from math import ceil
 from pathlib import Path
 from statistics import median
@@ -15,6 +13,7 @@ from msgspec import Struct
 from ragbed.builder.passages import count_tokens
 from ragbed.builder.recipe import Recipe, models_of, wanted_of
 from ragbed.builder.rules import GENERATOR
+from ragbed.builder.sources.files import find_files
 from ragbed.builder.web.charset import decode_page
 from ragbed.builder.web.content_types import SUFFIXES
 from ragbed.builder.web.language_detection import detect_language
@@ -70,8 +69,9 @@ class Forecast(Struct, frozen=True, kw_only=True):
 
 def survey_folder(folder: Path) -> Survey:
     """Survey the documents in a folder, based on all file names and the beginnings of some files."""
-    found = sorted(path for path, _ in _walk(folder) if not _problem(path))
-    skipped = Counter(reason for path, _ in _walk(folder) if (reason := _problem(path)))
+    problems = {path: _problem(path) for path in find_files(folder)}
+    found = sorted(path for path, problem in problems.items() if not problem)
+    skipped = Counter(filter(None, problems.values()))
     plain = [path for path in found if path.suffix.lower() in _PLAIN]
     sample = plain[:: max(1, len(plain) // _MAX_SAMPLED)][:_MAX_SAMPLED]
     heads = {path: _read_head(path) for path in sample}
@@ -114,16 +114,10 @@ def forecast_build(recipe: Recipe, survey: Survey) -> Forecast:
     return Forecast(calls=calls, tokens_in=tokens_in, tokens_out=tokens_out, dollars=dollars, minutes=minutes)
 
 
-def _walk(folder: Path) -> Iterator[tuple[Path, int]]:
-    for place, inner, files in os.walk(folder):
-        inner[:] = sorted(name for name in inner if not name.startswith("."))
-        for name in sorted(files):
-            if not name.startswith("."):
-                yield Path(place) / name, len(files)
-
-
 def _problem(path: Path) -> str:
     """Return the reason why a build does not read a file, or an empty string if it does."""
+    if path.is_dir():
+        return "link to a folder"
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
         return f"{suffix or 'no suffix'}"

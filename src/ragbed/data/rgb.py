@@ -43,6 +43,8 @@ def read_item(path: Place, number: int, line: bytes) -> Item:
     """Parse one line of a file as an item."""
     record = decode_line(_DECODER, path, number, line)
     place = _Location(path, number)
+    if not record.query.strip():
+        raise place.wrong("query", "is empty; write the question")
     fake = None if record.fakeanswer is UNSET else place.slots("fakeanswer", record.fakeanswer)
     return Item(
         id=str(record.id),
@@ -75,7 +77,8 @@ def to_line(item: Item) -> bytes:
     }
     if item.fake is not None:
         record["fakeanswer"] = _as_spelled(item.fake, spelled.get("fakeanswer"))
-    record |= {name: spelled[name] for name in _SUB_ANSWERS if name in spelled}
+    if record["answer"] == spelled.get("answer"):  # otherwise, the sub-answers are those of the old answer
+        record |= {name: spelled[name] for name in _SUB_ANSWERS if name in spelled}
     supports = [index for index, passage in enumerate(item.passages) if passage.stance == "supports"]
     passages = [item.passages[index] for index in supports]
     if item.fake is None:

@@ -158,7 +158,7 @@ _ANSWERS = st.lists(st.lists(_TEXTS.filter(str.strip), min_size=1, max_size=3), 
 
 @settings(deadline=None)  # the machine may be busy
 @given(
-    question=_TEXTS,
+    question=_TEXTS.filter(str.strip),
     answer=_ANSWERS,
     fake=st.none() | _ANSWERS,
     lang=st.sampled_from(["en", "zh"]),

@@ -169,6 +169,32 @@ def test_hyphens_and_text_boxes_in_a_word_document_are_read_once() -> None:
     assert (docx.title, docx.text.splitlines()) == ("Minutes", ["Closed 1939-1945.", "Opened in 1932."])
 
 
+def test_moved_text_pronunciations_and_tab_stops_in_a_word_document_are_not_repeated() -> None:
+    stops = '</w:t></w:r><w:pPr><w:tabs><w:tab w:pos="720"/></w:tabs></w:pPr><w:r><w:t>'
+    moved = "<w:r><w:t>The vote was 7 to 2.</w:t></w:r>"
+    ruby = "<w:ruby><w:rt><w:r><w:t>shí</w:t></w:r></w:rt><w:rubyBase><w:r><w:t>石</w:t></w:r></w:rubyBase></w:ruby>"
+    paragraphs = (
+        f"{stops}The council met in the town, and it said that it had many plans.",
+        f"</w:t></w:r><w:moveFrom>{moved}</w:moveFrom><w:r><w:t>Then it voted.",
+        f"</w:t></w:r><w:moveTo>{moved}</w:moveTo><w:r>{ruby}<w:t>桥",
+    )
+    (docx,) = read_all([ReadJob(kind=DOCX, body=make_docx(*paragraphs))])
+    assert docx.text.splitlines() == [
+        "The council met in the town, and it said that it had many plans.",
+        "Then it voted.",
+        "The vote was 7 to 2.石桥",
+    ]
+
+
+def test_deleted_text_pronunciations_and_templates_on_a_page_are_left_out() -> None:
+    price = (
+        "<p>The price is <del>$10 <s>$9</s></del> $12, said 石<ruby>桥<rp>(</rp><rt>qiáo</rt><rp>)</rp></ruby>镇.</p>"
+    )
+    template = "<template><p>The price is $99 in the template.</p></template>"
+    (page,) = read_all([ReadJob(kind=HTML, body=html(f"<article>{ARTICLE}{price}{template}</article>"))])
+    assert page.text.splitlines()[-1] == "The price is $12, said 石桥镇."
+
+
 def test_a_page_without_the_tags_that_may_be_left_out_is_read() -> None:
     english, chinese = read_all(
         [

@@ -78,6 +78,12 @@ def test_what_is_no_list_is_named(body: bytes) -> None:
         read_links(body, "", "http://a.test/feed")
 
 
-def test_a_packed_list_that_grows_beyond_bounds_is_cut() -> None:
+def test_a_packed_list_is_read_completely_or_refused() -> None:
+    lines = [b"http://a.test/1\n", b"http://a.test/2\n"]
+    packed = b"".join(map(gzip.compress, lines))
+    assert [link.url for link in read_links(packed, "", "")] == ["http://a.test/1", "http://a.test/2"]
+    with pytest.raises(ValueError, match="incomplete or damaged"):
+        read_links(packed[:-9], "", "")
     bomb = gzip.compress(b"<urlset><url><loc>http://a.test/1</loc></url>" + b" " * (64 << 20), 1)
-    assert [link.url for link in read_links(bomb, "", "")] == ["http://a.test/1"]
+    with pytest.raises(ValueError, match="larger than 20,971,520 bytes"):
+        read_links(bomb, "", "")

@@ -17,7 +17,7 @@ from ragbed.text import storable_name
 
 
 async def open_folder(source: ArticleSource, documents: DocumentFetcher) -> AsyncIterator[Found]:  # noqa: ARG001
-    """Yield the documents in a folder and its subfolders, sorted by name; hidden files are skipped."""
+    """Yield the documents in a folder and its subfolders, sorted by name; hidden files and builds are skipped."""
     root = Path(source.place)
     if not root.is_dir():
         raise UsageError(f"{root} is not a folder; pass the folder with the documents.")
@@ -28,13 +28,25 @@ async def open_folder(source: ArticleSource, documents: DocumentFetcher) -> Asyn
 
 
 def find_files(root: Path) -> Iterator[Path]:
-    """Yield the files in a folder and its subfolders, sorted by name; hidden files are skipped."""
+    """Yield the files in a folder and its subfolders, sorted by name; hidden files and builds are skipped.
+
+    Links to folders are yielded like files and not followed, because they could form a loop.
+    """
     for folder, inner, files in os.walk(root):
-        inner[:] = sorted(name for name in inner if not name.startswith("."))
-        yield from (Path(folder) / name for name in sorted(files) if not name.startswith("."))
+        inner[:] = sorted(name for name in inner if not name.startswith(".") and not _is_build(Path(folder) / name))
+        links = [name for name in inner if (Path(folder) / name).is_symlink()]
+        yield from (Path(folder) / name for name in sorted(files + links) if not name.startswith("."))
+
+
+def _is_build(folder: Path) -> bool:
+    """Check whether a folder contains a build or a reviewed build, whose report must not become a document."""
+    is_own = (folder / "lock").is_file() and (folder / "steps").is_dir()
+    return is_own or (folder / "review" / "reviewed.json").is_file()
 
 
 def _open(root: Path, path: Path, name: Path, url: Path) -> Found:
+    if path.is_dir():
+        return reject(name, "link", "links to folders are not followed; add the folder to the recipe as a source")
     kind = SUFFIXES.get(path.suffix.lower())
     if kind is None:
         suffix = f"{path.suffix} files" if path.suffix else "files without a suffix"

@@ -28,7 +28,7 @@ _UNREADABLE = 0.02  # maximum share of invalid characters
 _TITLE_CHARS = 200  # maximum length of a title
 _FULL_STOP = re.compile(r"[.。][\"”’')）]*$")
 _ISO_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
-_FRONT_MATTER = re.compile(r"\A---\n(.*?)\n---\n", re.DOTALL)
+_FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
 
 _EXPONENT = re.compile(r"\s*[-+−]?[0-9]+\s*")
 _SUPERSCRIPTS = str.maketrans("0123456789+-−", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻")
@@ -42,8 +42,15 @@ _WORD_TEXT: dict[str, Callable[[Any], str]] = {
     f"{_WORD}cr": lambda _: "\n",
     f"{_WORD}noBreakHyphen": lambda _: "-",
 }
-# Word stores a text box twice; old versions read the copy in this element.
-_FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
+# XML elements in a Word document that are not part of its text.
+_NOT_TEXT = (
+    "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback",  # copy of a text box for old versions
+    f"{_WORD}moveFrom",  # tracked changes: the old place of text that was moved
+    f"{_WORD}rt",  # pronunciation above a character, e.g. pinyin
+    f"{_WORD}tabs",  # positions of tab stops, in elements with the same name as a tab character
+)
+# HTML elements that are not part of a page's text: deleted text, pronunciations above characters, and templates.
+_NOT_CONTENT = ("del", "s", "strike", "rt", "rp", "template")
 _TITLES = ("//meta[@property='og:title']/@content", "//article//h1", "//h1", "//title")
 _LICENCES = ("//*[self::a or self::link][contains(concat(' ', @rel, ' '), ' license ')]/@href",)
 
@@ -77,6 +84,8 @@ def _read_html(job: ReadJob) -> ExtractedText:
     page = _decode(job)
     # The standard allows pages without `<html>`, but trafilatura rejects them.
     tree = load_html(page if "<html" in page[:_HEAD].lower() else f"<html>{page}")
+    for node in () if tree is None else list(tree.iter(*_NOT_CONTENT)):
+        node.drop_tree()
     for node in () if tree is None else list(tree.iter("sup")):
         raised = _to_superscript(node.text_content())
         if raised != node.text_content():
@@ -167,7 +176,7 @@ def _read_docx(job: ReadJob) -> ExtractedText:
         tree = etree.fromstring(archive.read("word/document.xml"), strict)
         core = archive.read("docProps/core.xml") if "docProps/core.xml" in archive.namelist() else b"<none/>"
     about = {etree.QName(node).localname: node.text or "" for node in etree.fromstring(core, strict).iter("{*}*")}
-    etree.strip_elements(tree, _FALLBACK, with_tail=False)
+    etree.strip_elements(tree, *_NOT_TEXT, with_tail=False)
     lines: dict[Any, str] = dict.fromkeys(tree.iter(f"{_WORD}p"), "")
     for node in tree.iter(*_WORD_TEXT):
         # A paragraph may contain a text box with further paragraphs; text belongs to the innermost paragraph.

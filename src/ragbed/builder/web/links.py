@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import re
 import time
@@ -17,7 +18,6 @@ from msgspec import Struct
 from ragbed.builder.web.charset import decode_page
 from ragbed.builder.web.limits import MAX_PAGE_BYTES
 
-_GZIP = 16 + zlib.MAX_WBITS
 _HEAD = 4096
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
@@ -36,10 +36,10 @@ def read_links(body: bytes, content_type: str, url: str) -> list[Link]:
     """Return the entries in a feed, sitemap or list of URLs in order; relative URLs are resolved against the given URL.
 
     Raises:
-        ValueError: The list has no entries.
+        ValueError: The list cannot be read completely, or it has no entries.
     """
     if body.startswith(b"\x1f\x8b"):
-        body = zlib.decompressobj(_GZIP).decompress(body, MAX_PAGE_BYTES)
+        body = _decompress(body)
     head = body[:_HEAD].lower()
     if b"<urlset" in head or b"<sitemapindex" in head:
         found = list(_read_sitemap(body, url))
@@ -52,6 +52,17 @@ def read_links(body: bytes, content_type: str, url: str) -> list[Link]:
     if not found:
         raise ValueError("the list has no entries")
     return found
+
+
+def _decompress(body: bytes) -> bytes:
+    try:
+        with gzip.open(io.BytesIO(body)) as source:
+            content = source.read(MAX_PAGE_BYTES + 1)
+    except (EOFError, OSError, zlib.error):
+        raise ValueError("the compressed list is incomplete or damaged") from None
+    if len(content) > MAX_PAGE_BYTES:
+        raise ValueError(f"the list is larger than {MAX_PAGE_BYTES:,} bytes after decompression")
+    return content
 
 
 def _read_sitemap(body: bytes, url: str) -> Iterator[Link]:
