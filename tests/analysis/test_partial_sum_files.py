@@ -296,6 +296,18 @@ def test_models_that_a_server_changed_are_told_apart_as_in_the_report_of_the_run
     assert {json.loads(name)["scope"] for name in wanted.keys() - found.keys()} <= {"common"}
 
 
+def test_aggregates_keep_the_display_names_of_models(tmp_path: Path) -> None:
+    file = _small(tmp_path / "run", model="mine=scripted/oracle")
+    assert type_command("merge", str(file), "-o", str(tmp_path / "merged.jsonl")).code == 0
+    for source in (tmp_path / "run", file, tmp_path / "merged.jsonl"):
+        done = type_command("report", str(source))
+        assert ("mine" in done.out, "scripted/oracle" in done.out) == (True, False), done.out
+    changed = _serve(tmp_path / "changed", lambda item: "m-1" if item < 6 else "m-2")
+    lines = changed.read_text("utf-8").replace('"served":', '"name":"mine","served":', 1)
+    changed.write_text(lines, "utf-8")
+    assert "mine (m-2)" in type_command("report", str(changed)).out
+
+
 def test_files_of_models_that_a_server_changed_between_runs_do_not_add_up(tmp_path: Path) -> None:
     files = [
         _serve(tmp_path / name, lambda _, name=name: name, items=items)  # type: ignore[misc]
@@ -310,7 +322,7 @@ def test_files_of_models_that_a_server_changed_between_runs_do_not_add_up(tmp_pa
     message = "the server for test/talking served several models (m-1, m-2)"
     assert (done.code, message in done.err) == (2, True), done.err
     models = {json.loads(name)["model"] for name in _cells(tmp_path / "m-1", tmp_path / "m-2")}
-    assert models == {"test/talking", "test/talking (m-1)", "test/talking (m-2)"}
+    assert models == {"test/talking (m-1)", "test/talking (m-2)"}  # a failed call belongs to the model of its run
 
 
 def test_the_report_says_what_aggregates_do_not_contain(tmp_path: Path, parts: list[Path]) -> None:

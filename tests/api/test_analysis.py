@@ -108,7 +108,7 @@ def test_labels_of_people_validate_a_judge(runs: dict[str, ragbed.Run], tmp_path
 def test_a_diagnosis_has_types_sources_and_evidence(runs: dict[str, ragbed.Run]) -> None:
     result = ragbed.diagnose(runs["refuser"])
     (row,) = [row for row in result.records() if row["type"] == "E10"]
-    assert (row["errors"], row["wrong"], row["share"], row["meaning"]) == (8, 8, 1.0, "over-refusal")
+    assert (row["errors"], row["wrong"], row["share"], row["meaning"]) == (8, 8, 1.0, "false refusal")
     assert row["confirmed"] is None
     assert [row["source"] for row in result.sources()] == ["no answer"]
     assert len(result.of_type("E10")) == 8

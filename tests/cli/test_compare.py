@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from ragbed.runs.store import open_store
 from tests.cli.typed import type_command
 from tests.items import write_untwinned
+from tests.runs.harness import make_case
 
 
 @pytest.fixture(scope="module")
@@ -121,6 +123,14 @@ def test_a_run_of_several_models_needs_a_name(runs: Path) -> None:
         f"{runs}/both contains 2 models. Choose one of them, e.g. {runs}/both:scripted/oracle, or compare all"
         in done.err
     )
+
+
+def test_a_run_without_results_is_named(runs: Path, tmp_path: Path) -> None:
+    with open_store(tmp_path, create=True) as store:
+        store.plan({"repeats": "1"}, [make_case(1)])
+    for command in ("compare", "rank"):
+        done = type_command(command, str(tmp_path), str(runs / "both"))
+        assert (done.code, f"{tmp_path} contains no results." in done.err) == (2, True), done.err
 
 
 def test_a_model_that_is_not_there_is_told_with_those_that_are(runs: Path) -> None:

@@ -169,7 +169,7 @@ def test_a_run_without_closed_book_says_what_cannot_be_told(tmp_path: Path, data
     type_command("run", "-m", "scripted/refuser", *words)
     done = type_command("diagnose", str(folder))
     assert "There are no closed-book trials, so E9 and answers from memory cannot be detected" in done.err
-    assert "over-refusal" in done.out
+    assert "false refusal" in done.out
 
 
 def test_imported_replies_are_diagnosed_but_nobody_can_be_asked_again(tmp_path: Path, data: Path) -> None:

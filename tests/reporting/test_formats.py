@@ -96,8 +96,11 @@ def test_markdown_takes_nothing_in_a_name_for_markup() -> None:
 
 
 def test_latex_takes_nothing_in_a_name_for_a_command() -> None:
-    told = FORMATS["latex"](_report(TrialGroup(r"\input{x}_50%&#$~^", "d", "en", "robust")))
-    assert r"\textbackslash{}input\{x\}\_50\%\&\#\$\textasciitilde{}\textasciicircum{}" in told
+    told = FORMATS["latex"](_report(TrialGroup(r"\input{x}_50%&#$~^|<b>", "d", "en", "robust")))
+    assert (
+        r"\textbackslash{}input\{x\}\_50\%\&\#\$\textasciitilde{}\textasciicircum{}\textbar{}\textless{}b\textgreater{}"
+        in told
+    )
 
 
 @pytest.mark.parametrize(("name", "shown"), [("[2pt] m", "{[}2pt{]} m"), ("*m", "{*}m")])

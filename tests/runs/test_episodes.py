@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from contextlib import suppress
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal
@@ -19,6 +20,7 @@ from ragbed.models.search_agents import SearchAgent
 from ragbed.runs.budget import Budget, BudgetSpent
 from ragbed.runs.episodes import run_episode
 from ragbed.runs.execution import Job, run
+from ragbed.runs.merging import merge
 from ragbed.runs.multi_call import Called
 from ragbed.runs.status import read_status
 from ragbed.runs.store import open_store
@@ -54,10 +56,10 @@ class _Agent(SearchAgent):
         return await super().complete(case, repeat)
 
 
-def _job(folder: Path, agent: _Agent, **changes: object) -> Job:
+def _job(folder: Path, agent: _Agent, shard: str | None = None, **changes: object) -> Job:
     spec = RunSpec(
         model="scripted/search-endless", data="ragbed-mini-en_base", testbeds="search", limit=2, out=folder,
-        no_cache=True,
+        no_cache=True, shard=shard,
     )  # fmt: skip
     job = plan_run(spec)
     return Job(**(vars(job) | {"models": [agent]} | changes))
@@ -95,6 +97,34 @@ def test_an_interrupted_episode_continues_after_its_last_stored_turn(ends_at: in
     assert canonical(tmp_path) == canonical(whole)
     with open_store(tmp_path, create=False) as store:
         assert store.turns(1) == {}
+
+
+def _shards(folder: Path, *agents: _Agent) -> list[Path]:
+    """Run two shards, some of which are interrupted, and return their folders."""
+    parts = []
+    for number, agent in enumerate(agents, start=1):
+        parts.append(folder / str(number))
+        job = _job(parts[-1], agent, shard=f"{number}/2")
+        with suppress(KeyboardInterrupt):
+            run(job, ask_nobody)
+    return parts
+
+
+def test_a_merged_run_continues_the_unfinished_episodes_of_its_parts(whole: Path, tmp_path: Path) -> None:
+    agents = _Agent(ends_at=3), _Agent(fails_at=_TURNS + 2), _Agent()
+    merge(_shards(tmp_path, *agents[:2]), tmp_path / "merged")
+    run(_job(tmp_path / "merged", agents[2]), ask_nobody)
+    sent = [call for agent in agents for call in agent.sent]
+    assert len(sent) == len(set(sent)) == 4 * _TURNS
+    assert canonical(tmp_path / "merged") == canonical(whole)
+
+
+def test_a_merged_run_continues_the_interrupted_retry_of_a_rejected_episode(tmp_path: Path) -> None:
+    parts = _shards(tmp_path, _Agent(), _Agent(fails_at=3, error="request: HTTP 400"))
+    _shards(tmp_path, _Agent(), retry := _Agent(ends_at=2))
+    merge(parts, tmp_path / "merged")
+    run(_job(tmp_path / "merged", last := _Agent()), ask_nobody)
+    assert (len(retry.sent), len(last.sent)) == (2, _TURNS - 2)
 
 
 def test_an_episode_with_a_failed_call_is_an_error_that_the_next_session_continues(whole: Path, tmp_path: Path) -> None:

@@ -128,6 +128,43 @@ def test_a_change_of_the_served_model_is_reported_and_splits_the_tables(tmp_path
     assert read_status(tmp_path).models[0].served == ["m-1", "m-2"]
 
 
+def _change_and_fail(folder: Path) -> None:
+    """Run a model whose server changes from m-1 to m-2 and fails on two of ten questions."""
+
+    def say(case: Case) -> Completion:
+        if int(case.item) % 5 == 4:
+            return Completion(outcome="error", error="http-500: no")
+        return _served_by(6)(case)
+
+    run(make_job(folder, 10, TalkingModel(say)), ask_nobody)
+
+
+def test_failed_calls_have_no_rate_if_it_is_unknown_which_served_model_failed(tmp_path: Path) -> None:
+    _change_and_fail(tmp_path)
+    rows = {row.condition.model: row.as_json() for row in tabulate_run(tmp_path)}
+    failed = rows["test/talking"]
+    assert (failed["asked"], failed["error"], failed["unscored"]) == (2, 2, 0)
+    assert failed["rates"]["correct"] is None  # type: ignore[index]
+    cells = {cell.key.model: cell.estimate for cell in read_report_cells([tmp_path], ["robust"])
+             if cell.estimate.metric == "accuracy"}  # fmt: skip
+    assert [(cell.value, cell.n, cell.asked, cell.errors) for cell in cells.values()] == [
+        (1.0, 5, 5, 0),
+        (None, 0, 0, 2),
+        (1.0, 3, 3, 0),
+    ]
+    scored, reported = type_command("score", str(tmp_path)), type_command("report", str(tmp_path))
+    assert "accuracy       –        –         –" in scored.out
+    assert not any("cannot be matched" in text for text in (scored.err, reported.out, reported.err))
+
+
+def test_compare_and_rank_say_that_they_pool_served_models(tmp_path: Path) -> None:
+    _change_and_fail(tmp_path / "changed")
+    run(make_job(tmp_path / "other", 10, TalkingModel(agree)), ask_nobody)
+    for command in ("compare", "rank"):
+        done = type_command(command, str(tmp_path / "changed"), str(tmp_path / "other"))
+        assert "test/talking (m-1, m-2)" in done.out, done.err
+
+
 def test_a_cached_response_of_another_served_model_splits_the_tables(tmp_path: Path) -> None:
     told: list[str] = []
     cache = tmp_path / "cache"
@@ -169,6 +206,14 @@ def test_a_run_with_batches_in_progress_cannot_be_merged(tmp_path: Path) -> None
         connection.execute(NOTE, (f"{BATCH}{batch.key}", msgspec.json.encode(batch).decode()))
     with pytest.raises(RagbedError, match=r"1 has batches in progress\. Rerun its command to collect their results"):
         merge([tmp_path / "1"], tmp_path / "merged")
+
+
+def test_a_damaged_list_of_served_models_is_an_error(tmp_path: Path) -> None:
+    run(make_job(tmp_path, 2, TalkingModel(_served_by(9))), ask_nobody)
+    with open_store(tmp_path, create=True) as store, store.transaction() as connection:
+        connection.execute(NOTE, ("served.test/talking", '["m-1'))
+    with pytest.raises(DataError, match="the list of served models"):
+        read_names([tmp_path])
 
 
 def test_one_served_model_changes_nothing(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from ragbed.analysis.statistics.sequential import decline_p, difference_p, diffe
 from ragbed.errors import UnknownName, UsageError
 from ragbed.runs.database import NAME
 from ragbed.runs.decided import COMPARISON, DecidedInterval, narrow
-from ragbed.runs.display_names import read_names
+from ragbed.runs.display_names import pooled_name, read_names, read_served
 from ragbed.schema import Answer, Case
 from ragbed.scoring import open_tracks
 from ragbed.testbeds import right_score
@@ -115,17 +115,16 @@ def open_side(named: str, track: str) -> Side:
         UsageError: The run does not have the named model, or has several models and none is named.
     """
     folder, model = _split(named)
-    trials = list(read_trials(folder, open_tracks([track])))
+    trials = _read(folder, track)
     models = list(dict.fromkeys(trial.model for _, trial in trials))
     names = read_names([folder])
     model = {name: full for full, name in names.items()}.get(model, model)
     if model and model not in models:
         raise UnknownName("model", model, models)
     if not model and len(models) != 1:
-        example = names[models[0]] if models else "MODEL"
         raise UsageError(
-            f"{folder} contains {len(models)} models. Choose one of them, e.g. {folder}:{example}, or compare all "
-            f"of them with `ragbed rank {folder}`."
+            f"{folder} contains {len(models)} models. Choose one of them, e.g. {folder}:{names[models[0]]}, or compare "
+            f"all of them with `ragbed rank {folder}`."
         )
     chosen = model or models[0]
     return _make_side(folder, names[chosen], [pair for pair in trials if pair[1].model == chosen], track)
@@ -134,10 +133,17 @@ def open_side(named: str, track: str) -> Side:
 def open_sides(folder: Path, track: str) -> list[Side]:
     """Read the scores of all models in a run."""
     trials: dict[str, list[tuple[Case, Scored]]] = {}
-    for case, trial in read_trials(folder, open_tracks([track])):
+    for case, trial in _read(folder, track):
         trials.setdefault(trial.model, []).append((case, trial))
     names = read_names([folder])
     return [_make_side(folder, names[model], found, track) for model, found in trials.items()]
+
+
+def _read(folder: Path, track: str) -> list[tuple[Case, Scored]]:
+    trials = list(read_trials(folder, open_tracks([track])))
+    if not trials:
+        raise UsageError(f"{folder} contains no results. To complete the run, rerun the command that created it.")
+    return trials
 
 
 def _split(named: str) -> tuple[Path, str]:
@@ -315,6 +321,8 @@ def _make_side(folder: Path, name: str, trials: Sequence[tuple[Case, Scored]], t
         if _value(case, trial, track) is not None:
             condition = compared_condition(case)
             failed[condition] = failed.get(condition, 0) + (trial.scores is None)
+    # Paired tests need the same questions on both sides, so the models that the server served are counted as one.
+    name = pooled_name(name, read_served([folder]).get(model, ()))
     return Side(folder, name, mean_scores(trials, track), failed, is_monitored(folder), decided)
 
 

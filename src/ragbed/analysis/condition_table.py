@@ -42,6 +42,8 @@ _STEP = 2  # Number of results to score in one step between responses; a step ta
 class Rate(NamedTuple):
     """The mean of a score with its confidence interval. `n` includes failed calls, which count as 0.
 
+    If the server served several models, failed calls are excluded, because it is unknown which of them failed.
+
     `unsure` is set only for the robust accuracy: the number of responses that the rules cannot classify.
     """
 
@@ -79,7 +81,8 @@ class ConditionCounts(Struct):
         names = ("planned", "asked", "ok", "truncated", "filtered", "error", "unscored")
         counts = {name: getattr(self, name) for name in names}
         hits = {name: round(self.rate(name) * self.rates[name].n) if name in self.rates else 0 for name in _NAMES}
-        rates = {name: round(self.rate(name), 6) for name in _NAMES}
+        values = {name: self.rates[name].value if name in self.rates else None for name in _NAMES}
+        rates = {name: None if value is None else round(value, 6) for name, value in values.items()}
         intervals = {name: [one.low, one.high] for name, one in self.rates.items()}
         return structs.asdict(self.condition) | counts | {"hits": hits, "rates": rates, "intervals": intervals}
 
@@ -148,7 +151,7 @@ class EarlyTable:
             source = self._queue or self._earlier or self._read_earlier()
             batch = [source.popleft() for _ in range(min(_STEP, len(source)))]
             for result, seal in batch:
-                self._tally.add(result)
+                self._tally.add(result, {})
                 self._rows, self._seals = self._rows + 1, self._seals + seal
         except Exception:  # Responses that cost money must still be stored. `finish` scores again and raises the error.
             self._tally = None
@@ -178,6 +181,8 @@ class EarlyTable:
 # For each question: the sum of each score, the number of responses with each score, and the number of failed calls.
 _Sums: TypeAlias = tuple[float, ...]
 _FAILED: _Sums = (*[0] * 2 * len(_NAMES), 1)
+_UNATTRIBUTED: _Sums = (*[0] * 2 * len(_NAMES), 0)
+_HAS_CORRECT = len(_NAMES) + _NAMES.index("correct")
 _OUTCOMES: tuple[str, ...] = get_args(Outcome)
 
 
@@ -204,15 +209,18 @@ class _Tally:
         self._shared: dict[_Sums, _Sums] = {}
         self._sums_of: dict[tuple[Value, ...], _Sums] = {}
 
-    def add(self, result: StoredResult, split: frozenset[str] = frozenset()) -> None:
+    def add(self, result: StoredResult, split: Mapping[str, str]) -> None:
         """Score a result and add it to the sums. For models in `split`, count each served model separately."""
         case, completion, sums = result.case, result.completion, _FAILED
+        model = split_by_served(result, split)
         values = _scoring().score_outcome(case, completion)
         if values is not None:
             marks = _marks_of(values)
             known = self._sums_of.get(marks)  # cached, because few combinations of scores occur
             sums = self._sums_of.setdefault(marks, _sums_of(marks)) if known is None else known
-        condition = condition_of(split_by_served(result, split), case)
+        elif model in split:
+            sums = _UNATTRIBUTED
+        condition = condition_of(model, case)
         self._outcomes[condition][completion.outcome] += 1
         # Items about the same event are not independent, so they share a key. The first part of an event's key is
         # empty, so that the event never shares a key with an unrelated item of the same name.
@@ -232,18 +240,19 @@ class _Tally:
 
     def rows(self, largest: int) -> Iterator[ConditionCounts]:
         """Yield the counts and rates for each condition; for `largest`, see `rate_interval`."""
-        scored = self._scored_names()
+        named = self._scored_names()
         for condition, clusters in self._sums.items():
             outcomes = self._outcomes[condition]
-            names = _NAMES if outcomes["ok"] + outcomes["truncated"] == 0 else scored[_group(condition)]
+            names = _NAMES if outcomes["ok"] + outcomes["truncated"] == 0 else named[_group(condition)]
             counts = Counter(clusters.values())
             found = {name: _find(at, counts, counts_failed=name in names) for at, name in enumerate(_NAMES)}
             rates = {name: _rate(parts, largest) for name, parts in found.items()}
             unsure = sum(hits * count for hits, _, count in found["unsure"])
             rates["correct"] = rates["correct"]._replace(unsure=int(unsure))
             counted = {name: outcomes[name] for name in _OUTCOMES}
-            asked = outcomes.total()
-            yield ConditionCounts(condition, asked=asked, **counted, unscored=asked - rates["correct"].n, rates=rates)
+            scored = sum(sums[_HAS_CORRECT] * count for sums, count in counts.items())
+            unscored = int(outcomes["ok"] + outcomes["truncated"] - scored)
+            yield ConditionCounts(condition, asked=outcomes.total(), **counted, unscored=unscored, rates=rates)
 
     def _scored_names(self) -> dict[tuple[str, ...], set[str]]:
         """Return the score names for each model and dataset; failed calls count as 0 only for these scores."""
@@ -291,7 +300,7 @@ def rate_interval(hits: Sequence[float], trials: Sequence[float], counts: Sequen
     return rate_sequence(hits, trials, counts, largest=largest)
 
 
-def _tally(split: frozenset[str], results: Iterable[StoredResult]) -> _Tally:
+def _tally(split: Mapping[str, str], results: Iterable[StoredResult]) -> _Tally:
     tally = _Tally()
     for result in results:
         tally.add(result, split)

@@ -37,7 +37,7 @@ from ragbed.io.jsonl import read_lines, write_whole
 from ragbed.io.locations import Place, local_copy
 from ragbed.runs.condition import largest_cluster
 from ragbed.runs.decided import COMPARISON, DecidedInterval, read_conditions
-from ragbed.runs.display_names import changed_models, split_by_served
+from ragbed.runs.display_names import changed_models, name_models
 from ragbed.runs.engines import Engine
 from ragbed.runs.rows import StoredResult
 from ragbed.runs.scoring import open_scored, spread_results
@@ -59,6 +59,7 @@ class Summed(Struct, frozen=True, omit_defaults=True):
     largest: int = 0  # for a monitored run, the maximum number of planned trials per question or event in a condition
     decided: tuple[DecidedInterval, ...] = ()  # confidence intervals behind the run's `--until` decisions
     served: tuple[str, ...] = ()  # the models that the server reported; if there are several, each has its own groups
+    name: str = ""  # the display name set by the user (`--model NAME=…`), if any
 
 
 class _Head(Struct, tag="sums", tag_field="is"):
@@ -144,6 +145,15 @@ class Sums:
         """Return `--until` outcomes, except for models with several runs or shards, whose outcomes cannot be merged."""
         parts = Counter(run.model for run in self.runs)
         return [one for run in self.runs for one in run.decided if parts[run.model] == 1]
+
+    @property
+    def names(self) -> dict[str, str]:
+        """Return unique display names for all models."""
+        given = {run.model: run.name for run in reversed(self.runs) if run.name}
+        served: dict[str, list[str]] = {}
+        for run in self.runs:
+            served.setdefault(run.model, []).extend(run.served)
+        return name_models(served, given, served)
 
     @property
     def is_monitored(self) -> bool:
@@ -277,26 +287,24 @@ def sum_run(folder: Path, engine: Engine) -> Sums:
         groups = builder.finish()
         largest = largest_cluster(store.cases(), store.repeats()) if store.is_monitored() else 0
         summed = _summed(settings, trials, groups, largest)
-        decided, served = read_conditions(store), store.served()
-        return Sums([_with_notes(run, decided, served.get(run.model, ())) for run in summed], groups)
+        decided, served, names = read_conditions(store), store.served(), store.names()
+        notes = [(run, served.get(run.model, ()), names.get(run.model, "")) for run in summed]
+        return Sums([_with_notes(run, decided, reported, name) for run, reported, name in notes], groups)
 
 
-def _with_notes(run: Summed, decided: Sequence[DecidedInterval], served: Sequence[str]) -> Summed:
-    """Add the models that the server reported, and the decisions about a run's cells.
+def _with_notes(run: Summed, decided: Sequence[DecidedInterval], served: Sequence[str], name: str) -> Summed:
+    """Add the display name, the models that the server reported, and the decisions about a run's cells.
 
     Decisions that compare runs are left out, because partial sums do not contain the comparisons.
     """
     own = [one for one in decided if one.model == run.model and one.table != COMPARISON]
-    return msgspec.structs.replace(run, decided=tuple(own), served=tuple(served))
+    return msgspec.structs.replace(run, decided=tuple(own), served=tuple(served), name=name)
 
 
-def _score(split: frozenset[str], results: Iterable[StoredResult]) -> list[tuple[str, Scored]]:
+def _score(split: dict[str, str], results: Iterable[StoredResult]) -> list[tuple[str, Scored]]:
     """Return each result's model and its trial, which names the served model if the model is in `split`."""
     score = open_tracks(TRACKS)
-    return [
-        (stored.model, msgspec.structs.replace(to_trial(stored, score), model=split_by_served(stored, split)))
-        for stored in results
-    ]
+    return [(stored.model, to_trial(stored, score, split)) for stored in results]
 
 
 def _summed(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, islice
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from ragbed.analysis.statistics.rates import ALPHA
 from ragbed.errors import UsageError
 from ragbed.runs.condition import largest_cluster
 from ragbed.runs.decided import DecidedInterval, read_conditions, read_decided
-from ragbed.runs.display_names import read_served, served_name, split_by_served
+from ragbed.runs.display_names import changed_models, read_served, served_name, split_by_served
 from ragbed.runs.scoring import open_scored
 from ragbed.runs.store import RunStore, StoredResult
 from ragbed.schema import Case, Completion
@@ -77,7 +77,7 @@ def _largest_cluster(folder: Path) -> int:
 
 
 def read_trials(
-    folder: Path, score: Track, costs: CostTally | None = None, split: frozenset[str] = frozenset()
+    folder: Path, score: Track, costs: CostTally | None = None, served: Mapping[str, Sequence[str]] | None = None
 ) -> Iterator[tuple[Case, Scored]]:
     """Yield a run's infeasible cases once per model, then every trial with its case, and add up the costs.
 
@@ -85,16 +85,15 @@ def read_trials(
         folder: Folder of the run.
         score: Function that scores a response.
         costs: Tally to which the costs are added.
-        split: Models whose results are counted separately for each model that the server reported.
+        served: The models that the servers reported, by model string. If there are several for a model, its results
+            are counted separately for each of them. By default, they are counted together.
     """
     with open_scored(folder) as store:
-        with_costs = "remedies" in store.settings()
+        with_costs, split = "remedies" in store.settings(), changed_models(store, served or {})
         yield from _infeasible(store, split)
         results = store.results()
         for stored in _with_agreement(results) if store.settings().get("confidence") == "agreement" else results:
-            trial = to_trial(stored, score, costs=with_costs)
-            if split:
-                trial = structs.replace(trial, model=split_by_served(stored, split))
+            trial = to_trial(stored, score, split, costs=with_costs)
             if costs is not None:
                 costs.add(stored, trial)
             yield stored.case, trial
@@ -109,8 +108,11 @@ def _with_agreement(results: Iterable[StoredResult]) -> Iterator[StoredResult]:
             yield structs.replace(stored, completion=completion)
 
 
-def to_trial(stored: StoredResult, score: Track, *, costs: bool = False) -> Scored:
-    """Score a stored result; if `costs` is set, include its costs as scores."""
+def to_trial(stored: StoredResult, score: Track, split: Mapping[str, str], *, costs: bool = False) -> Scored:
+    """Score a stored result; if `costs` is set, include its costs as scores.
+
+    For models in `split`, the trial names the served model. Failed calls for which it is unknown are `unattributed`.
+    """
     completion = stored.completion
     scores = score_outcome(stored.case, completion, score)
     if scores is not None:
@@ -118,10 +120,12 @@ def to_trial(stored: StoredResult, score: Track, *, costs: bool = False) -> Scor
         if stored.case.testbed == "search" and (dollars := cost_of_result(stored)) is not None:
             scores["search_cost"] = dollars
         scores |= _costs_of(completion) if costs else {}
-    return to_scored(stored.case, stored.model, stored.repeat, completion.outcome, scores)
+    model, outcome = split_by_served(stored, split), completion.outcome
+    is_unattributed = scores is None and model in split
+    return to_scored(stored.case, model, stored.repeat, "unattributed" if is_unattributed else outcome, scores)
 
 
-def read_infeasible(store: RunStore, split: frozenset[str]) -> Iterator[Scored]:
+def read_infeasible(store: RunStore, split: Mapping[str, str]) -> Iterator[Scored]:
     """Yield the infeasible cases of a run, once per model; for models in `split`, under the first served model."""
     return (trial for _, trial in _infeasible(store, split))
 
@@ -152,10 +156,10 @@ def _check_data(folders: Sequence[Path]) -> None:
 
 def _distinct_trials(folders: Sequence[Path], score: Track, costs: CostTally) -> Iterator[Scored]:
     seen: set[int] = set()  # hashes, because the names of a million cases would need too much memory
-    split = frozenset(model for model, several in read_served(folders).items() if len(several) > 1)
+    served = read_served(folders)
     for folder in folders:
         here: set[int] = set()
-        for case, trial in read_trials(folder, score, costs, split):
+        for case, trial in read_trials(folder, score, costs, served):
             if len(folders) > 1 and trial.outcome != "infeasible":
                 call = hash((trial.model, case.case, case.rotation, trial.repeat))
                 if call in seen:
@@ -168,7 +172,7 @@ def _distinct_trials(folders: Sequence[Path], score: Track, costs: CostTally) ->
         seen |= here
 
 
-def _infeasible(store: RunStore, split: frozenset[str]) -> Iterator[tuple[Case, Scored]]:
+def _infeasible(store: RunStore, split: Mapping[str, str]) -> Iterator[tuple[Case, Scored]]:
     first = {model: served_name(model, names[0]) for model, names in store.served().items() if model in split}
     models = [first.get(name, name) for name, _ in store.models().values()]
     for case in store.cases():

@@ -78,7 +78,7 @@ class MonitoringRule:
     def take(self, result: StoredResult) -> None:
         """Process a stored result, and check the conditions whenever a question is complete (see `StoppingRule`)."""
         if result.model in self._models and result.completion.outcome != "error":
-            self._models[result.model].add(result.case, to_trial(result, self._score))
+            self._models[result.model].add(result.case, to_trial(result, self._score, {}))
 
     def is_over(self, model: str) -> bool:
         """Return whether every condition is either decided for a model or inconclusive (see `StoppingRule`)."""

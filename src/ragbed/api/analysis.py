@@ -290,7 +290,7 @@ def diagnose(
         >>> run = ragbed.run("scripted/refuser", "ragbed-mini-en_base", limit=5, testbeds="noise", out="runs/refused")
         >>> result = ragbed.diagnose(run)
         >>> result.records()[0]["meaning"]
-        'over-refusal'
+        'false refusal'
     """
     from ragbed.analysis.diagnosis.classify import diagnose_run, write_diagnoses
     from ragbed.analysis.diagnosis.rerun_results import add_reruns

@@ -174,7 +174,7 @@ def _read_aggregates(files: Sequence[Place], track: str) -> Report:
 
     aggregates = read_sums(files)
     cells = list(aggregates.cells(list(dict.fromkeys([*TRACKS, track]))))
-    report = make_report([str(file) for file in files], cells, track)
+    report = make_report([str(file) for file in files], cells, track, names=aggregates.names)
     return replace(
         report, is_monitored=aggregates.is_monitored, conditions=tuple(aggregates.conditions), scorer=aggregates.scorer
     )

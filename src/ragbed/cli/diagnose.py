@@ -55,14 +55,14 @@ def diagnose(
     Every wrong trial is assigned the error types that apply, with the evidence (a sentence, cue or difference) and the
     source of the wrong answer. Errors that match no type are counted as unclassified. All diagnoses are written to
     RUN/diagnose/diagnosis.jsonl. Models are called only with --intervene or --knock-out; rerun the command to resume
-    these calls.
+    them.
 
     \b
     Types:
       E1 long-distance information   E2 evidence uncertainty     E3 concept confusion
       E4 merging                     E5 ignoring                 E6 misalignment
       E7 noise error in integration  E8 wrong format             E9 over-trust of false documents
-      E10 over-refusal               E11 metric false negative   E12 data error
+      E10 false refusal              E11 metric false negative   E12 data error
       E13 generation failure         E14 poor query              E15 found but ignored
       E16 stopped early              E17 trusted a false passage
 

@@ -186,7 +186,8 @@ def _row(cell: ConditionCounts, varied: Sequence[str], more: Sequence[int]) -> t
     title, score = headline_of(testbed, cell.condition.arm)
     n = cell.asked if cell.asked == cell.planned else f"{cell.asked} of {cell.planned}"
     mix = (*varied, "–" if noise is None else f"{noise:.3g}")
-    rates = [f"{100 * cell.rate(f'{track}.{score}'):.1f}" if cell.asked else "–" for track in ("code", "paper")]
+    others = [cell.rates.get(f"{track}.{score}") for track in ("code", "paper")]
+    rates = ["–" if rate is None or rate.value is None else f"{100 * rate.value:.1f}" for rate in others]
     return (
         testbed,
         cell.condition.lang,

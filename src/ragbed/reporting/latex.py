@@ -27,6 +27,10 @@ _ESCAPES = str.maketrans(
         "[": "{[}",
         "]": "{]}",
         "*": "{*}",
+        # In LaTeX's default font encoding, these three characters print as other ones.
+        "|": r"\textbar{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
         "–": "--",
         "ρ": r"$\rho$",
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from ragbed.runs.rows import StoredResult
@@ -58,11 +58,27 @@ def read_names(folders: Sequence[Path]) -> dict[str, str]:
         with open_store(folder, create=False) as store:
             models += [name for name, _ in store.models().values()]
             given = store.names() | given
+    return name_models(models, given, read_served(folders))
+
+
+def name_models(models: Iterable[str], given: Mapping[str, str], served: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """Return a unique display name for each model, and for each of the models that a server has served as one.
+
+    Args:
+        models: Model strings.
+        given: User-defined names by model string.
+        served: The models that the servers reported, by model string.
+    """
     names = short_names(models, given)
-    for model, several in read_served(folders).items():
+    for model, several in served.items():
         if model in names and len(several) > 1:
             names |= {served_name(model, one): served_name(names[model], one) for one in several}
     return names
+
+
+def pooled_name(model: str, served: Sequence[str]) -> str:
+    """Return the display name for a row that counts all models that a server has served under the same name."""
+    return served_name(model, ", ".join(served)) if len(served) > 1 else model
 
 
 def read_served(folders: Sequence[Path]) -> dict[str, list[str]]:
@@ -80,14 +96,24 @@ def served_name(model: str, served: str) -> str:
     return f"{model} ({served})"
 
 
-def split_by_served(result: StoredResult, split: Collection[str]) -> str:
+def split_by_served(result: StoredResult, split: Mapping[str, str]) -> str:
     """Return the name under which to count a result. For models in `split`, the name includes the served model."""
     served = result.completion.served
     if result.model not in split or served is None or served.model is None:
-        return result.model
+        return split.get(result.model, result.model)
     return served_name(result.model, served.model)
 
 
-def changed_models(store: RunStore) -> frozenset[str]:
-    """Return the model strings for which the server reported more than one model during the run."""
-    return frozenset(model for model, several in store.served().items() if len(several) > 1)
+def changed_models(store: RunStore, served: Mapping[str, Sequence[str]] | None = None) -> dict[str, str]:
+    """Return the models for which the server reported more than one model.
+
+    Each model string is mapped to the name under which results without a served model, e.g. failed calls, are counted:
+    the only model served during the run, or the model string if there are several.
+
+    Args:
+        store: The run.
+        served: The models served during this run and others with which it is shown; by default, those of the run.
+    """
+    own = store.served()
+    changed = [model for model, several in (own if served is None else served).items() if len(several) > 1]
+    return {model: served_name(model, own[model][0]) if len(own.get(model, ())) == 1 else model for model in changed}

@@ -44,6 +44,7 @@ __all__ = [
     "NOTE",
     "RECORD",
     "REPLACED",
+    "CallKey",
     "CallRequest",
     "FollowUp",
     "RunStore",
@@ -354,8 +355,15 @@ class RunStore:
         return self._meta("name.")
 
     def served(self) -> dict[str, list[str]]:
-        """Return the model names that servers reported for each model string, in order of first appearance."""
-        return {model: msgspec.json.decode(names, type=list[str]) for model, names in self._meta("served.").items()}
+        """Return the model names that servers reported for each model string, in order of first appearance.
+
+        Raises:
+            DataError: The stored names are damaged.
+        """
+        try:
+            return {model: msgspec.json.decode(names, type=list[str]) for model, names in self._meta("served.").items()}
+        except MALFORMED_JSON:
+            raise self.damaged("the list of served models") from None
 
     def sent(self) -> dict[str, str]:
         """Return the parameters sent to each model, excluding prompts, as JSON keyed by model string."""
@@ -590,14 +598,17 @@ class RunStore:
         They are among the orphans, because the result of the retry will replace the failed one.
         """
         count = 0
-        for key, session in self._meta(f"{TURN}{model}.").items():
-            if key.endswith(_DISCARDED):
-                number, repeat = map(int, key.split(".")[:2])
-                rows = self.rows_between(model, number, number + 1)
-                for row in (row for row in rows if (row[2], str(row[3]), row[5]) == (repeat, session, "error")):
-                    steps = self.rows.stored("", row).completion.steps
-                    count += sum(not step.cached for step in steps[:-1])  # the last step is the rejected call
+        for (number, repeat), session in self.discarded(model).items():
+            rows = self.rows_between(model, number, number + 1)
+            for row in (row for row in rows if (row[2], str(row[3]), row[5]) == (repeat, session, "error")):
+                steps = self.rows.stored("", row).completion.steps
+                count += sum(not step.cached for step in steps[:-1])  # the last step is the rejected call
         return count
+
+    def discarded(self, model: int) -> dict[tuple[int, int], str]:
+        """Return the sessions of the failed episodes whose turns were discarded, by case number and repeat."""
+        marks = {key: session for key, session in self._meta(f"{TURN}{model}.").items() if key.endswith(_DISCARDED)}
+        return {(int(key.split(".")[0]), int(key.split(".")[1])): session for key, session in marks.items()}
 
     def is_whole(self, rows: int, seals: int) -> bool:
         """Return whether the number of results and the sum of their checksums match the ledger."""

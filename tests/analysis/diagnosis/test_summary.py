@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from importlib.resources import files
 from pathlib import Path
 
 from ragbed.analysis.diagnosis.records import NAMES, Diagnosis, ErrorType
 from ragbed.analysis.diagnosis.summary import summarise
+from ragbed.analysis.locale import read_words
 
 
 def _one(item: int, *types: ErrorType, wrong: bool = True, event: str | None = None) -> Diagnosis:
@@ -29,6 +32,15 @@ def test_the_unclassified_share_is_always_present() -> None:
         ("E3", 2, 2),
         ("unclassified", 0, 2),
     ]
+
+
+def test_an_error_type_has_one_name_everywhere() -> None:
+    names = dict(NAMES)
+    reports = {name: text.lower() for name, text in read_words("en").section("errors").items() if name != "none"}
+    script = files("ragbed.reporting").joinpath("pages/static/case.js").read_text("utf-8")
+    pages = {name: text.lower() for name, text in re.findall(r'(E\d+): "([^"]+)"', script)}
+    page = (Path(__file__).parents[3] / "docs/reference/error-types.md").read_text("utf-8")
+    assert names == reports == pages == dict(re.findall(r"^\| (E\d+) ([^|]+?) \|", page, re.MULTILINE))
 
 
 def test_errors_of_the_papers_scoring_only_are_in_no_share() -> None:

@@ -90,7 +90,7 @@ def test_an_episode_is_shown_turn_by_turn_with_its_errors(browser: Browser, serv
         opened.page.locator(".trial-row").click()
         reply = opened.page.locator(".trial")
         expect(reply.get_by_text("Turns: 2")).to_be_visible()
-        expect(reply.get_by_text("Evidence found but ignored")).to_be_visible()
+        expect(reply.get_by_text("Found but ignored")).to_be_visible()
         expect(reply.get_by_text("final <i>2023</i>")).to_be_visible()
         expect(reply.get_by_text("bad-json")).to_be_visible()
         expect(reply.get_by_text("The final was won by Ada Marlowe.")).to_be_visible()

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from ragbed.analysis.judging.labels import Label
 from ragbed.data.catalog import open_data
 from ragbed.errors import UsageError
+from ragbed.runs.store import NOTE, open_store
 from ragbed.testbeds import TESTBEDS
 from ragbed.testbeds.settings import Settings
 from ragbed.ui.viewer import queries
@@ -116,6 +117,17 @@ def test_a_very_long_response_is_truncated_on_the_page(tmp_path: Path) -> None:
     assert len(page) <= MOST_BYTES
     assert told["is_cut"]
     assert [trial["model"] for trial in told["trials"]] == ["made/a", "made/b", "made/c"]
+
+
+def test_the_overview_lists_the_models_that_a_server_served_as_one(tmp_path: Path) -> None:
+    cases = [make_case(number) for number in range(4)]
+    write_run(tmp_path / "run", cases, {"made/up": [said("gold-1")] * 4, "made/other": [said("gold-1")] * 4})
+    with open_store(tmp_path / "run", create=True) as store, store.transaction() as connection:
+        connection.executemany(NOTE, [("served.made/up", '["m-1", "m-2"]'), ("served.made/other", '["m-1"]')])
+    reader = open_run(tmp_path / "run")
+    rows, _ = RunQueries({"run": reader}).overview("robust")
+    reader.close()
+    assert {row.model: row.served for row in rows} == {"made/up": ["m-1", "m-2"], "made/other": []}
 
 
 def test_a_missing_trial_is_reported(library: RunQueries) -> None:

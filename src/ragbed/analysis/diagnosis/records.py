@@ -28,7 +28,7 @@ NAMES: dict[ErrorType, str] = {
     "E7": "noise error in integration",
     "E8": "wrong format",
     "E9": "over-trust of false documents",
-    "E10": "over-refusal",
+    "E10": "false refusal",
     "E11": "metric false negative",
     "E12": "data error",
     "E13": "generation failure",

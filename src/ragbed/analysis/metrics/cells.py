@@ -220,7 +220,7 @@ class CellBuilder:
     def cell(self, metric: str, interval: Interval, n: int, mask: Mask, *, scored: Mask | None = None) -> Cell:
         """Return a cell with the given confidence interval and the counts of its trials."""
         value, low, high = (float(number) if math.isfinite(number) else None for number in interval)
-        asked = mask & self.trials.asked
+        asked = mask & self.trials.asked & ~self.trials.unattributed
         estimate = Estimate(
             metric=metric,
             value=value,

@@ -9,7 +9,8 @@ from msgspec import Struct
 
 from ragbed.schema import Case
 
-Asked: TypeAlias = Literal["ok", "truncated", "filtered", "error", "infeasible"]
+# A failed call is `unattributed` if its server served several models, because it is unknown which of them failed.
+Asked: TypeAlias = Literal["ok", "truncated", "filtered", "error", "unattributed", "infeasible"]
 
 ScoreValue: TypeAlias = bool | float | str | tuple[int, ...] | None
 

@@ -51,6 +51,7 @@ class TrialColumns:
     repeat: Ints
     asked: Mask  # False for infeasible cases
     failed: Mask  # True for attempted cases without a response
+    unattributed: Mask  # True for failed calls that no served model can be charged with
     filtered: Mask  # True if the provider's content filter rejected the request
     truncated: Mask  # True if the response is incomplete
     count: Ints  # number of identical trials that this one represents (see partial_sums.py); usually 1
@@ -80,12 +81,13 @@ class TrialColumns:
     def score(self, name: str, track: str) -> Floats:
         """Return the score of every trial: 0 for failed calls, NaN for infeasible cases and missing verdicts.
 
-        If none of the model's responses has the score, it is also NaN for failed calls, unless all calls failed.
+        It is also NaN for unattributed failures and, if none of the model's responses has the score, for failed calls,
+        unless all calls failed.
         """
         values = self.scores.get(full_name(name, track))
         if values is None and not self.is_silent:
             return np.full(len(self.item), nan)
-        return np.where(self.failed, 0.0, nan if values is None else values)
+        return np.where(self.failed & ~self.unattributed, 0.0, nan if values is None else values)
 
     def untracked(self, name: str) -> Floats:
         """Return a score that does not depend on the track, or NaN for trials without it."""
@@ -221,7 +223,7 @@ class TrialGroups:
 _TYPE_CODES = {
     **dict.fromkeys(("item", "cluster", "kind", "k", "slot", "seed", "repeat"), "q"),
     **dict.fromkeys(("noise", "noise_real", "correct"), "d"),
-    **dict.fromkeys(("asked", "failed", "filtered", "truncated"), "b"),
+    **dict.fromkeys(("asked", "failed", "unattributed", "filtered", "truncated"), "b"),
 }
 
 
@@ -251,7 +253,8 @@ class _ColumnBuilder:
             nan if trial.noise_real is None else round(trial.noise_real, 3),
             trial.correct,
             trial.outcome != "infeasible",
-            trial.outcome in ("error", "filtered"),
+            trial.outcome in ("error", "filtered", "unattributed"),
+            trial.outcome == "unattributed",
             trial.outcome == "filtered",
             trial.outcome == "truncated",
         )

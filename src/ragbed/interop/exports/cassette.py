@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -140,7 +140,7 @@ def _write_run(cassette: CassetteWriter, run: ExportedRun, folder: str, written:
         cassette.write(encoder.encode(result))
 
 
-def _canonical(stored: StoredResult, split: frozenset[str]) -> Completion:
+def _canonical(stored: StoredResult, split: Collection[str]) -> Completion:
     """Return a response without the details that differ between otherwise equal runs.
 
     For models in `split`, the served model is kept, because tables count each served model separately.

@@ -17,7 +17,7 @@ import msgspec
 
 from ragbed.analysis.diagnosis.causes import Cause
 from ragbed.reporting.case_view import ShownCase, ShownTrial, show_case, show_trial
-from ragbed.runs.display_names import read_served, split_by_served
+from ragbed.runs.display_names import changed_models, read_served, split_by_served
 from ragbed.runs.scoring import open_scored
 from ragbed.runs.store import StoredResult
 
@@ -108,11 +108,12 @@ def pack_cases(
 ) -> Packed:
     """Pack the trials from runs. If not all trials fit, pack only the trials for a fixed random sample of questions."""
     known = {(cause.run, cause.name, cause.model, cause.repeat): cause for cause in causes}
-    split = frozenset(model for model, several in read_served(runs).items() if len(several) > 1)
+    served = read_served(runs)
     groups: dict[PackedQuestion, _Group] = {question: _Group() for question in _choose(runs)}
     asked: set[PackedQuestion] = set()
     for folder in runs:
         with open_scored(folder) as store:
+            split = changed_models(store, served)
             for stored in store.results():
                 question = PackedQuestion(stored.case.data, stored.case.item)
                 asked.add(question)

@@ -46,7 +46,10 @@ class ShownRate(Struct, frozen=True, array_like=True):
 
 
 class OverviewRow(Condition, frozen=True, kw_only=True):
-    """The row for one model and condition; `differs` counts the responses that the tracks score differently."""
+    """The row for one model and condition; `differs` counts the responses that the tracks score differently.
+
+    If the server served several models during the run, the row counts them as one, and `served` lists them.
+    """
 
     run: str
     asked: int
@@ -57,6 +60,7 @@ class OverviewRow(Condition, frozen=True, kw_only=True):
     differs: int
     rates: dict[str, ShownRate]
     wanted: tuple[str, ...]  # names of the scores for which higher values are better
+    served: list[str]
 
 
 @dataclass
@@ -198,7 +202,7 @@ def _sums(reader: RunReader) -> list[_Sum]:
 def _overview_rows(reader: RunReader, totals: Sequence[_Sum], track: str, limit: int) -> Iterator[OverviewRow]:
     names = ("correct", "refused", "flagged", *(("misled",) if track == "robust" else ()))
     patterns = reader.patterns(tuple(full_name(name, track) for name in names))
-    largest = reader.largest_planned()
+    largest, served = reader.largest_planned(), reader.store.served()
     decided = decided_by_score([Condition(*total.cell.condition) for total in totals], reader.decided(track))
     for total in totals[:limit]:
         condition, own = Condition(*total.cell.condition), patterns.get(total.cell.condition, {})
@@ -213,6 +217,7 @@ def _overview_rows(reader: RunReader, totals: Sequence[_Sum], track: str, limit:
             unscored=total.unscored,
             differs=total.differs,
             wanted=wanted_scores(total.cell.testbed),
+            served=several if len(several := served.get(condition.model, [])) > 1 else [],
             rates={
                 name: _narrow(_rate(found, largest), decided.get((condition, name), ()))
                 for name, found in scores.items()

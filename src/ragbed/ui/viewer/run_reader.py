@@ -83,6 +83,7 @@ class RunReader:
         self.progress()
         self.store.models()
         self.store.names()
+        self.store.served()
 
     def close(self) -> None:
         """Close the run and the index."""

@@ -15,17 +15,17 @@ const TONE = {
 const TRACKS = [["robust", ""], ["code", "code."], ["paper", "paper."]];
 const SCORES = ["correct", "refused", "flagged"];
 const SEARCH_ERRORS = {
-  poor_query: "Poor query", found_but_ignored: "Evidence found but ignored", trusted_false: "Trusted a false passage",
-  stopped_early: "Stopped searching too early", searched_too_long: "Searched too long",
+  poor_query: "Poor query", found_but_ignored: "Found but ignored", trusted_false: "Trusted a false passage",
+  stopped_early: "Stopped early", searched_too_long: "Searched too long",
 };
 const EXPECTED = { answer: "answer", refuse: "refuse", correct: "correct the error in the documents" };
 
 const TYPE_TITLES = {
-  E1: "Long-distance information", E2: "Evidence uncertainty", E3: "Concept confusion", E4: "Merging error",
-  E5: "Ignoring error", E6: "Misalignment error", E7: "Noise error in integration",
-  E8: "Wrong format", E9: "Trust in false documents", E10: "False refusal",
-  E11: "Correct, but marked wrong by the paper's rules", E12: "Error in the data", E13: "No usable response",
-  E14: "Poor query", E15: "Evidence found but ignored", E16: "Stopped searching too early", E17: "Trusted a false passage",
+  E1: "Long-distance information", E2: "Evidence uncertainty", E3: "Concept confusion", E4: "Merging",
+  E5: "Ignoring", E6: "Misalignment", E7: "Noise error in integration",
+  E8: "Wrong format", E9: "Over-trust of false documents", E10: "False refusal",
+  E11: "Metric false negative", E12: "Data error", E13: "Generation failure",
+  E14: "Poor query", E15: "Found but ignored", E16: "Stopped early", E17: "Trusted a false passage",
 };
 
 /** Return an error type with its name. */

@@ -36,7 +36,8 @@ function drawTable(rows, rates, isWhole, signal) {
   const drawGroup = (group) => el("tbody", {},
     el("tr", { class: "group" }, el("th", { colspan: columns, scope: "rowgroup" },
       el("strong", { title: group[0].model }, nameOf(group[0].model)), " ",
-      el("span", { class: "quiet" }, [group[0].data, say(LANGS[group[0].lang] ?? group[0].lang), group[0].run].join(" · ")))),
+      el("span", { class: "quiet" }, [group[0].data, say(LANGS[group[0].lang] ?? group[0].lang), group[0].run,
+        ...(group[0].served.length ? [say("the server served several models: {0}", group[0].served.join(", "))] : [])].join(" · ")))),
     group.map((row) => drawRow(row, rates, row.testbed === "length" || group.some((other) => other.testbed === row.testbed && other.k !== row.k))));
   const rest = [...groups.values()];
   const first = [];

@@ -28,6 +28,7 @@ export const ZH = {
   "share of true documents: {0}": "正确文档占比：{0}",
   "{0} documents": "{0} 篇文档",
   "1 document": "1 篇文档",
+  "the server served several models: {0}": "服务器先后提供了多个模型：{0}",
   "Run": "运行",
   "Model": "模型",
   "Data": "数据",
