@@ -14,11 +14,12 @@ import pytest
 from msgspec import structs
 
 from ragbed import open_run
-from ragbed.analysis.condition_table import EarlyTable, tabulate_run
+from ragbed.analysis.condition_table import ConditionCounts, EarlyTable, tabulate_run
 from ragbed.analysis.metrics.cells import CellBuilder
 from ragbed.analysis.metrics.trial import to_scored
 from ragbed.analysis.metrics.trial_columns import full_name, group_trials
 from ragbed.runs.circuit_breaker import CircuitOpen
+from ragbed.runs.condition import condition_of
 from ragbed.runs.engines.local import LocalEngine
 from ragbed.runs.execution import run
 from ragbed.runs.store import open_store
@@ -134,6 +135,11 @@ def test_an_unfinished_run_shows_the_number_of_planned_trials(tmp_path: Path) ->
     cells = {cell.condition.model: cell for cell in tabulate_run(tmp_path)}
     assert (cells["test/well"].asked, cells["test/well"].planned) == (100, 100)
     assert 3 <= cells["test/lost"].asked < cells["test/lost"].planned == 100
+
+
+def test_a_condition_without_responses_has_no_rates() -> None:
+    row = ConditionCounts(condition_of("test/m", make_case(1)), planned=3).as_json()
+    assert set(row["rates"].values()) == {None}  # type: ignore[attr-defined]  # a dictionary
 
 
 def _cells_of_columns(folder: Path) -> dict[tuple[object, ...], dict[str, list[object]]]:

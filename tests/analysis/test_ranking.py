@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -13,12 +14,13 @@ from ragbed.errors import UsageError
 NOISE = ComparedCondition("mini", "en", "noise", 0.0, 0.0, 5, "related")
 
 
-def _side(model: str, scores: dict[ComparedCondition, list[float]], run: str = "r", failed: int = 0) -> Side:
+def _side(model: str, scores: dict[ComparedCondition, list[float]], run: str = "r", failed: str = "") -> Side:
     found = {
         condition: {ComparedQuestion(f"q{at}", f"Q{at}?", ((f"a{at}",),)): score for at, score in enumerate(values)}
         for condition, values in scores.items()
     }
-    return Side(Path(run), model, found, dict.fromkeys(found, failed))
+    errors = {one: Counter(question for question in found[one] if question.item in failed.split()) for one in found}
+    return Side(Path(run), model, found, errors)
 
 
 def test_models_share_a_rank_unless_they_differ_significantly() -> None:
@@ -49,12 +51,12 @@ def test_p_values_are_adjusted_for_all_pairs_of_all_testbeds() -> None:
 
 def test_only_shared_conditions_and_questions_are_ranked() -> None:
     noisy = NOISE._replace(noise=0.8)
-    first = _side("a", {NOISE: [1.0, 1.0, 0.0], noisy: [0.0, 0.0, 0.0]}, failed=2)
+    first = _side("a", {NOISE: [1.0, 1.0, 0.0], noisy: [0.0, 0.0, 0.0]}, failed="q1 q2")
     second = _side("b", {NOISE: [1.0, 0.0]})
     (ranking,) = rank_models([first, second])
     assert (ranking.n, ranking.unpaired, ranking.noise) == (2, 1, (0.0,))
     assert [(model.model, model.score.value, model.errors) for model in ranking.models] == [
-        ("a", 1.0, 2),
+        ("a", 1.0, 1),
         ("b", 0.5, 0),
     ]
 

@@ -77,6 +77,11 @@ def test_only_a_significant_change_has_a_direction() -> None:
     )
 
 
+def test_a_paired_change_in_the_other_direction_has_no_direction() -> None:
+    assert _say(_noise(0.4, 0.62, -0.5, -0.2)).startswith("Accuracy changes from 40% to 62% when half")
+    assert _say(_noise(0.62, 0.4, 0.2, 0.5)).startswith("Accuracy changes from 62% to 40% when half")
+
+
 def test_only_0_is_never_and_only_100_percent_is_always() -> None:
     assert "refuses in <1% of" in _say([_cell("rejection", "refusal_recall", 0.001, noise=1.0)])
     assert "refuses in >99% of" in _say([_cell("rejection", "refusal_recall", 0.999, noise=1.0)])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -52,14 +53,14 @@ class ComparedCondition(NamedTuple):
 class Side:
     """A model in a run, specified as `RUN` or `RUN:model`.
 
-    `scores` are means over repeats and position permutations. Failed calls count as 0; `failed` is their number. If
-    the run was monitored (`--until`), intervals and p-values are valid at any stopping time.
+    `scores` are means over repeats and position permutations. Failed calls count as 0; `failed` is their number for
+    each question. If the run was monitored (`--until`), intervals and p-values are valid at any stopping time.
     """
 
     run: Path
     model: str
     scores: dict[ComparedCondition, dict[ComparedQuestion, float]]
-    failed: dict[ComparedCondition, int] = field(default_factory=dict)
+    failed: dict[ComparedCondition, Counter[ComparedQuestion]] = field(default_factory=dict)
     is_monitored: bool = False
     decided: Sequence[DecidedInterval] = ()  # confidence intervals that decided the `--until compare:…` conditions
 
@@ -316,11 +317,10 @@ def _make_side(folder: Path, name: str, trials: Sequence[tuple[Case, Scored]], t
         for interval in (decided_in(folder) if track == "robust" else ())
         if (interval.table, interval.model) == (COMPARISON, model)
     ]
-    failed: dict[ComparedCondition, int] = {}
+    failed: dict[ComparedCondition, Counter[ComparedQuestion]] = {}
     for case, trial in trials:
-        if _value(case, trial, track) is not None:
-            condition = compared_condition(case)
-            failed[condition] = failed.get(condition, 0) + (trial.scores is None)
+        if trial.scores is None and trial.outcome != "infeasible":
+            failed.setdefault(compared_condition(case), Counter())[_question(case, trial)] += 1
     # Paired tests need the same questions on both sides, so the models that the server served are counted as one.
     name = pooled_name(name, read_served([folder]).get(model, ()))
     return Side(folder, name, mean_scores(trials, track), failed, is_monitored(folder), decided)
@@ -334,12 +334,15 @@ def mean_scores(
     for case, trial in trials:
         value = _value(case, trial, track)
         if value is not None:
-            question = ComparedQuestion(trial.item, case.question, case.answer, trial.cluster)
-            found.setdefault(compared_condition(case), {}).setdefault(question, []).append(value)
+            found.setdefault(compared_condition(case), {}).setdefault(_question(case, trial), []).append(value)
     return {
         condition: {question: fmean(values) for question, values in questions.items()}
         for condition, questions in found.items()
     }
+
+
+def _question(case: Case, trial: Scored) -> ComparedQuestion:
+    return ComparedQuestion(trial.item, case.question, case.answer, trial.cluster)
 
 
 def compared_condition(case: Case) -> ComparedCondition:

@@ -77,7 +77,7 @@ class ConditionCounts(Struct):
         return (found.value or 0.0) if found else 0.0
 
     def as_json(self) -> dict[str, object]:
-        """Return the counts and rates as a JSON-compatible dictionary."""
+        """Return the counts and rates as a JSON-compatible dictionary; rates without scored responses are None."""
         names = ("planned", "asked", "ok", "truncated", "filtered", "error", "unscored")
         counts = {name: getattr(self, name) for name in names}
         hits = {name: round(self.rate(name) * self.rates[name].n) if name in self.rates else 0 for name in _NAMES}

@@ -25,7 +25,7 @@ class RankedModel:
         score: Share of right responses (or of refusals, for rejection), with the 95% interval.
         best: The best rank that the tests do not exclude: 1 plus the number of significantly better models.
         worst: The worst rank that the tests do not exclude.
-        errors: Number of failed calls, which count as wrong.
+        errors: Number of failed calls for the compared questions, which count as wrong.
     """
 
     model: str
@@ -169,7 +169,8 @@ def _compare_all(group: _Group, scores: dict[str, _Pooled]) -> list[PairedModels
 
 
 def _rank(group: _Group, scores: dict[str, _Pooled], pairs: Sequence[PairedModels]) -> Ranking:
-    times = Counter(question for one in group.conditions for question in _shared(one, group.sides.values()))
+    shared = [(one, question) for one in group.conditions for question in _shared(one, group.sides.values())]
+    times = Counter(question for _, question in shared)
     wins = Counter(pair.better for pair in pairs)
     losses = Counter(pair.second if pair.better == pair.first else pair.first for pair in pairs if pair.better)
     models = [
@@ -178,7 +179,7 @@ def _rank(group: _Group, scores: dict[str, _Pooled], pairs: Sequence[PairedModel
             _interval(scores[name], times, is_monitored=side.is_monitored),
             1 + losses[name],
             len(scores) - wins[name],
-            sum(side.failed.get(condition, 0) for condition in group.conditions),
+            sum(side.failed[one][question] for one, question in shared if one in side.failed),
         )
         for name, side in group.sides.items()
     ]

@@ -103,7 +103,11 @@ def _threshold(cells: Sequence[Cell], track: str, row: LeaderboardRow, words: Lo
 
 
 def _noise(cells: Sequence[Cell], words: Locale) -> Iterator[str]:
-    """Compare accuracy at the lowest and highest noise ratios; state a direction only if the change is significant."""
+    """Compare accuracy at the lowest and highest noise ratios; state a direction only if the change is significant.
+
+    The change is paired. If the two accuracies cover different questions and differ in the other direction, no
+    direction is stated.
+    """
     points = [cell for cell in cells if cell.estimate.metric == "accuracy" and cell.estimate.value is not None]
     if not points:
         return
@@ -118,6 +122,9 @@ def _noise(cells: Sequence[Cell], words: Locale) -> Iterator[str]:
         (cell for cell in cells if cell.estimate.metric == "change" and cell.place.get("noise") == last), None
     )
     verb = "stays" if rates[0] == rates[1] else _direction(None if change is None else change.estimate)
+    is_higher = (points[-1].estimate.value or 0.0) > (points[0].estimate.value or 0.0)
+    if verb == ("falls" if is_higher else "rises"):
+        verb = "goes"
     yield words(f"summary.{verb}", first=before, last=rates[1], share=share)
 
 

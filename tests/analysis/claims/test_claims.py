@@ -163,6 +163,14 @@ def test_error_shares_are_compared_with_the_paper(counts: dict[str, int], verdic
     assert CLAIMS["C7"](ClaimInputs([], _causes(counts))).verdict == verdict
 
 
+def test_error_shares_are_computed_by_profile_and_count_questions_not_repeats() -> None:
+    causes = _causes({"E7": 38, "E4": 28, "E5": 28, "E6": 6})
+    name = "en_int/{}/integration@noise=0,k=5,arm=related,profile=code-2024,seed=0"
+    other = [cause._replace(case=parse_case(name.format(number))) for number, cause in enumerate(causes)]
+    found = CLAIMS["C7"](ClaimInputs([], [*causes, *(cause._replace(repeat=1) for cause in causes), *other])).evidence
+    assert {(row.key.profile, row.n) for row in found} == {("robust", 100), ("code-2024", 100)}
+
+
 def test_error_shares_of_a_monitored_run_decide_nothing() -> None:
     causes = [cause._replace(is_monitored=True) for cause in _causes({"E7": 5, "E4": 5, "E5": 85, "E6": 5})]
     finding = CLAIMS["C7"](ClaimInputs([], causes))

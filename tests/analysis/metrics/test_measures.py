@@ -139,6 +139,14 @@ def test_right_answers_without_evidence_are_memory_or_leak() -> None:
     assert cells["wrong_without_evidence"].value == 0.25
 
 
+def test_a_failed_closed_book_call_makes_a_question_neither_known_nor_unknown() -> None:
+    trials = [_trial(item, "rejection", 1.0, correct=True) for item in "abc"]
+    trials += [_trial("a", "closed-book", None, correct=True), _trial("b", "closed-book", None)]
+    cells = _estimates([*trials, _trial("c", "closed-book", None, "error")], "rejection")
+    assert (cells["correct_from_memory"].value, cells["correct_from_memory"].n) == (0.5, 2)
+    assert (cells["correct_by_leak"].value, cells["correct_by_leak"].n) == (0.5, 2)
+
+
 def test_abstention_is_measured_on_paired_questions() -> None:
     trials = [_trial(item, "noise", 0.0, correct=True, refused=item == "a") for item in "abcd"]
     trials += [_trial(item, "rejection", 1.0, refused=item in "ab") for item in "abcdef"]
@@ -380,6 +388,51 @@ def test_a_ratio_with_only_infeasible_cases_does_not_remove_the_curve(empty: flo
     assert values == pytest.approx({"auc": 0.75, "retention": 0.5, "rho10": 0.3, "change": -0.5})
     assert (cells["auc"].n, cells["auc"].infeasible) == (8, 4)
     assert {"decline_p", "first_decline"} <= cells.keys()
+
+
+def test_a_curve_uses_the_questions_with_results_at_every_ratio() -> None:
+    trials = [_trial(item, "noise", noise, correct=item in "ab") for noise in (0.0, 0.4) for item in "abcd"]
+    trials += [_trial(item, "noise", 0.8, "ok" if item in "ab" else "infeasible", correct=True) for item in "abcd"]
+    cells = _estimates(trials, "noise")
+    values = {name: cells[name].value for name in ("auc", "retention", "slope")}
+    assert values == {"auc": 1.0, "retention": 1.0, "slope": 0.0}
+    counts = {(cells[name].n, cells[name].questions, cells[name].infeasible) for name in (*values, "rho10")}
+    assert counts == {(6, 2, 2)}
+
+
+def test_slopes_over_the_share_of_true_documents_use_the_questions_with_results_at_every_share() -> None:
+    trials = [
+        replace(
+            _trial(
+                item, testbed, 0.0, "infeasible" if item in "cd" and share else "ok", correct=item in "ab", misled=False
+            ),
+            correct=share,
+        )
+        for testbed in ("counterfactual", "conflict")
+        for share in (0.0, 0.5, 1.0)
+        for item in "abcd"
+    ]
+    for table, metric in (("counterfactual", "correct_by_false_share"), ("conflict", "slope_by_true_share")):
+        cell = _estimates(trials, table)[metric]
+        assert (cell.value, cell.n, cell.questions, cell.infeasible) == (0.0, 6, 2, 4)
+
+
+def test_rho10_has_no_interval_if_it_differs_only_by_rounding_between_resamples() -> None:
+    trials = [
+        _trial(item, "noise", noise, correct=noise == 0 and item < "h")
+        for noise in (0.0, 0.4)
+        for item in "abcdefghijklmnopqrst"
+    ]
+    cell = _estimates(trials, "noise")["rho10"]
+    assert cell.value == pytest.approx(0.04)
+    assert (cell.low, cell.high) == (None, None)
+
+
+def test_a_ratio_without_shared_questions_does_not_remove_the_other_changes() -> None:
+    trials = [_trial(item, "noise", noise, correct=item < limit) for noise, limit in _FALLING for item in "abcd"]
+    trials += [_trial(item, "noise", 0.9, correct=True) for item in "ef"]
+    changes = [cell for cell in measure(trials, ["robust"]) if cell.estimate.metric == "change"]
+    assert [(cell.place["noise"], cell.estimate.value, cell.estimate.n) for cell in changes] == [(0.7, -0.5, 4)]
 
 
 def test_a_curve_needs_two_ratios_with_results() -> None:

@@ -38,3 +38,12 @@ def test_scores_that_never_change_have_no_trend_to_test() -> None:
     trend = clustered_slope([0.0, 0.2, 0.4, 0.6, 0.8] * 60, [1.0] * 300, [number // 5 for number in range(300)])
     assert trend.slope.value == 0
     assert math.isnan(trend.falls)
+
+
+@pytest.mark.parametrize("right", [1, 50, 90])
+def test_questions_whose_scores_never_change_have_no_trend_to_test(right: int) -> None:
+    scores = [float(number < right) for number in range(100) for _ in range(5)]
+    trend = clustered_slope([0.0, 0.2, 0.4, 0.6, 0.8] * 100, scores, [number // 5 for number in range(500)])
+    assert trend.slope.value == 0
+    assert math.isnan(trend.slope.low)
+    assert math.isnan(trend.falls)

@@ -16,7 +16,7 @@ from ragbed.analysis.claims.base import (
     is_below,
     panels,
 )
-from ragbed.analysis.diagnosis.causes import type_share
+from ragbed.analysis.diagnosis.causes import Cause, type_share
 from ragbed.analysis.metrics.cells import Cell
 from ragbed.analysis.metrics.strategies import WANTED
 from ragbed.analysis.metrics.trial_columns import TrialGroup
@@ -194,21 +194,21 @@ def err_as_the_paper_counts(inputs: ClaimInputs) -> ClaimFinding:
     for four comparisons.
     """
     shares = read_tables().integration_errors.shares
-    here = [
-        cause
-        for cause in inputs.causes
-        if cause.case.testbed == "integration" and float(cause.case.settings.get("noise", "nan")) == 0
-    ]
+    groups: dict[TrialGroup, list[Cause]] = {}
+    for cause in inputs.causes:
+        settings = cause.case.settings
+        if cause.case.testbed == "integration" and float(settings.get("noise", "nan")) == 0:
+            key = TrialGroup(cause.model, cause.case.data, "", settings.get("profile", ""))
+            groups.setdefault(key, []).append(cause)
     rows = []
-    for model, data in dict.fromkeys((cause.model, cause.case.data) for cause in here):
-        own = [cause for cause in here if (cause.model, cause.case.data) == (model, data)]
-        if len({cause.case.item for cause in own}) < MIN_QUESTIONS:
+    for key, own in groups.items():
+        questions = len({cause.case.item for cause in own})
+        if questions < MIN_QUESTIONS:
             continue
-        key = TrialGroup(model, data, "", own[0].case.settings.get("profile", ""))
         for name, share in shares.items():
             interval = type_share(own, _TYPES[name], 1 - (1 - LEVEL) / len(shares))
             verdict = _contains(interval, share / 100)
-            rows.append(ClaimEvidence(key, _TYPES[name], interval.value, *interval.bounds, len(own), verdict))
+            rows.append(ClaimEvidence(key, _TYPES[name], interval.value, *interval.bounds, questions, verdict))
     return conclude("C7", rows)
 
 

@@ -185,8 +185,12 @@ class CellBuilder:
         if len(rows):
             intervals = (bootstrap if self.alpha is None else evaluate)(rows, statistic, counts=counts)
         counted = np.logical_or.reduce([part for part, _ in parts]) if mask is None else mask
-        n = self.trials.size(self.trials.complete(*parts))
-        return [self.cell(metric, interval, n, counted) for metric, interval in zip(metrics, intervals, strict=True)]
+        scored = self.trials.complete(*parts)
+        n = self.trials.size(scored)
+        return [
+            self.cell(metric, interval, n, counted, scored=scored)
+            for metric, interval in zip(metrics, intervals, strict=True)
+        ]
 
     def share(self, metric: str, hits: Mask, of: Ints, mask: Mask) -> Cell:
         """Return a share of questions or other units with its confidence interval.

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragbed.analysis.metrics.cells import Cell, CellBuilder
-from ragbed.analysis.metrics.curve import within
+from ragbed.analysis.metrics.curve import of_shared_questions, within
 from ragbed.analysis.metrics.trial_columns import Mask, TrialColumns
 from ragbed.analysis.statistics.binomial import Floats
 from ragbed.analysis.statistics.trend import clustered_slope
@@ -110,17 +110,19 @@ def _dose_response(builder: CellBuilder, mask: Mask, k: int, ending: str) -> Ite
         yield builder.at(correct=true, k=k).rate(f"accuracy{ending}", point, correct)
         if trials.has("misled", builder.track):
             yield builder.at(correct=true, k=k).rate(f"misled{ending}", point, builder.score("misled"))
-    scored = mask & np.isfinite(correct)
-    if len(np.unique(trials.correct[scored])) > 1:
+    shared = of_shared_questions(trials, points, correct)
+    if len(shared) > 1:
+        scored = np.logical_or.reduce(list(shared.values())) & np.isfinite(correct)
         counts = trials.count[scored]
         trend = clustered_slope(trials.correct[scored], correct[scored], trials.cluster[scored], counts=counts)
         here = builder.at(k=k)
-        yield here.cell(f"slope_by_true_share{ending}", here.fixed(trend.slope), trials.size(scored), mask)
+        metric, n = f"slope_by_true_share{ending}", trials.size(scored)
+        yield here.cell(metric, here.fixed(trend.slope), n, mask, scored=scored)
         if trials.has("misled", builder.track):
-            yield _flip_point(here, points, ending)
+            yield _flip_point(here, mask, shared, ending)
 
 
-def _flip_point(builder: CellBuilder, points: dict[float, Mask], ending: str) -> Cell:
+def _flip_point(builder: CellBuilder, mask: Mask, points: dict[float, Mask], ending: str) -> Cell:
     """Return the share of true documents above which the true answer is given more often than the false one."""
     ratios = np.array(list(points))
     lead = builder.score("correct") - builder.score("misled")
@@ -129,7 +131,8 @@ def _flip_point(builder: CellBuilder, points: dict[float, Mask], ending: str) ->
         sums, trials = np.split(totals, 2, axis=-1)
         return flip_point(ratios, sums / trials)[..., None]
 
-    (cell,) = builder.resampled([f"flip_point{ending}"], [(point, lead) for point in points.values()], statistic)
+    parts = [(point, lead) for point in points.values()]
+    (cell,) = builder.resampled([f"flip_point{ending}"], parts, statistic, mask)
     return within(cell, ratios[0], ratios[-1])
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ragbed.analysis.metrics.cells import Cell, CellBuilder
+from ragbed.analysis.metrics.curve import of_shared_questions
 from ragbed.analysis.metrics.knowledge import gate_samples, of_known
 from ragbed.analysis.metrics.trial_columns import Mask, TrialColumns
 from ragbed.analysis.statistics.binomial import Floats
@@ -95,11 +96,13 @@ def _slopes(builder: CellBuilder, mask: Mask) -> Iterator[Cell]:
     trials = builder.trials
     for name in ("correct", "misled", "flagged"):
         values = builder.score(name)
-        scored = mask & np.isfinite(values)
-        if trials.has(name, builder.track) and len(np.unique(trials.correct[scored])) > 1:
+        points = of_shared_questions(trials, dict(trials.split(mask, "correct")), values)
+        if trials.has(name, builder.track) and len(points) > 1:
+            scored = np.logical_or.reduce(list(points.values())) & np.isfinite(values)
             false, counts = 1 - trials.correct[scored], trials.count[scored]
             trend = clustered_slope(false, values[scored], trials.cluster[scored], counts=counts)
-            yield builder.cell(f"{name}_by_false_share", builder.fixed(trend.slope), trials.size(scored), mask)
+            metric, n = f"{name}_by_false_share", trials.size(scored)
+            yield builder.cell(metric, builder.fixed(trend.slope), n, mask, scored=scored)
 
 
 def _gate(builder: CellBuilder) -> Iterator[Cell]:
@@ -113,5 +116,6 @@ def _gate(builder: CellBuilder) -> Iterator[Cell]:
         chosen = closed & of_known(trials, builder.track) & ~gate_samples(trials)
         yield builder.rate("closed_book_of_known", chosen, correct)
         scored = closed & np.isfinite(correct)
-        accuracy = np.average(correct[scored], weights=trials.count[scored]) if scored.any() else np.nan
-        yield builder.number("passes_paper_gate", float(accuracy > PAPER_GATE), trials.size(closed), closed)
+        if scored.any():
+            accuracy = np.average(correct[scored], weights=trials.count[scored])
+            yield builder.number("passes_paper_gate", float(accuracy > PAPER_GATE), trials.size(scored), closed)

@@ -1,20 +1,21 @@
 """Metrics of a score as a function of the noise ratio: bands, area, slope, retention, ρ₁₀ and declines.
 
 The headline metric is ρ₁₀, the noise ratio at which a tenth of the accuracy at the lowest ratio is lost. The lowest
-and highest ratios are those with results, because all cases at a ratio can be infeasible. See
-docs/explanation/statistics.md.
+and highest ratios are those with results, because all cases at a ratio can be infeasible. Area, slope, retention and
+ρ₁₀ use only the questions with results at every ratio. See docs/explanation/statistics.md.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 import msgspec
 import numpy as np
 
 from ragbed.analysis.metrics.cells import Cell, CellBuilder
-from ragbed.analysis.metrics.trial_columns import Mask
+from ragbed.analysis.metrics.trial_columns import Mask, TrialColumns
 from ragbed.analysis.statistics.binomial import Floats
 from ragbed.analysis.statistics.multiple import holm
 from ragbed.analysis.statistics.paired import decline_test, equivalence_test, sign_flips
@@ -25,6 +26,8 @@ from ragbed.analysis.statistics.trend import clustered_slope
 LOSS = 0.1  # relative loss that defines ρ₁₀
 MIN_DROP = 0.03  # δ: minimum drop that counts as a decline; scores that differ by less are equivalent
 _BEYOND = 1.0  # added to the last ratio if the loss is not reached, so that resamples are still ordered correctly
+
+_Point = TypeVar("_Point", int, float)
 
 
 def measure_curve(builder: CellBuilder, mask: Mask, k: int) -> Iterator[Cell]:
@@ -44,9 +47,22 @@ def measure_curve(builder: CellBuilder, mask: Mask, k: int) -> Iterator[Cell]:
         builders = [builder.at(noise=ratio, k=k) for ratio in scored]
         yield from measure_bands(builders, list(scored.values()), correct)
         here = builder.at(k=k)
-        yield from _shape(here, mask, scored, correct)
-        yield from _trend(here, mask, correct)
+        shared = of_shared_questions(builder.trials, scored, correct)
+        yield from _shape(here, mask, shared, correct)
+        yield from _trend(here, mask, shared, correct)
         yield from _declines(here, mask, scored, correct, k)
+
+
+def of_shared_questions(trials: TrialColumns, points: dict[_Point, Mask], values: Floats) -> dict[_Point, Mask]:
+    """Return the trials of questions with a score at every point of a curve. Points without any scores are dropped.
+
+    Questions with too few documents for some points may be harder or easier than the others, so a curve over different
+    questions would show a trend even if no response depends on the condition.
+    """
+    found = {at: np.isfinite(trials.per_item(point, values)) for at, point in points.items()}
+    scored = [at for at in points if found[at].any()]
+    shared = np.logical_and.reduce([found[at] for at in scored])[trials.item] if scored else np.zeros_like(trials.asked)
+    return {at: points[at] & shared for at in scored}
 
 
 def measure_bands(builders: Sequence[CellBuilder], points: Sequence[Mask], correct: Floats) -> Iterator[Cell]:
@@ -110,19 +126,21 @@ def within(cell: Cell, lowest: float, highest: float) -> Cell:
     return replace(cell, estimate=msgspec.structs.replace(cell.estimate, **known))
 
 
-def _trend(builder: CellBuilder, mask: Mask, correct: Floats) -> Iterator[Cell]:
-    scored = mask & np.isfinite(correct)
+def _trend(builder: CellBuilder, mask: Mask, points: dict[float, Mask], correct: Floats) -> Iterator[Cell]:
+    scored = np.logical_or.reduce(list(points.values())) & np.isfinite(correct)
     trials, n = builder.trials, builder.trials.size(scored)
     trend = clustered_slope(trials.noise[scored], correct[scored], trials.cluster[scored], counts=trials.count[scored])
-    yield builder.cell("slope", builder.fixed(trend.slope), n, mask)
+    yield builder.cell("slope", builder.fixed(trend.slope), n, mask, scored=scored)
     yield builder.number("falls_p", trend.falls, n, mask)
 
 
 def _declines(builder: CellBuilder, mask: Mask, points: dict[float, Mask], correct: Floats, k: int) -> Iterator[Cell]:
     """Yield the change from the lowest ratio to each other ratio, with unadjusted and Holm-adjusted p-values."""
-    (_, clean), *others = points.items()
-    moved = [builder.moved(clean, point, correct) for _, point in others]
-    if not all(len(differences) for differences, _ in moved):
+    (_, clean), *rest = points.items()
+    compared = {ratio: builder.moved(clean, point, correct) for ratio, point in rest}
+    others = [(ratio, point) for ratio, point in rest if len(compared[ratio][0])]
+    moved = [compared[ratio] for ratio, _ in others]
+    if not others:
         return
     if builder.alpha is not None:  # the tests assume a fixed number of questions
         for ratio, point in others:

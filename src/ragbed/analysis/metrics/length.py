@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from ragbed.analysis.metrics.cells import Cell, CellBuilder, interval_of
-from ragbed.analysis.metrics.curve import measure_bands, ratio_of_loss, within
-from ragbed.analysis.metrics.trial_columns import Mask, TrialColumns
+from ragbed.analysis.metrics.curve import measure_bands, of_shared_questions, ratio_of_loss, within
+from ragbed.analysis.metrics.trial_columns import Mask
 from ragbed.analysis.statistics.binomial import Floats
 from ragbed.analysis.statistics.rates import clustered_mean
 from ragbed.analysis.statistics.trend import clustered_slope
@@ -41,7 +41,7 @@ def _measure_condition(builder: CellBuilder, mask: Mask, arm: str | None) -> Ite
         yield here.rate("accuracy", point, correct)
         yield from _measure_tokens(here, point)
     if len(points) > 1:
-        shared = _of_shared_questions(trials, points, correct)
+        shared = of_shared_questions(trials, points, correct)
         builders = [builder.at(k=k, arm=arm) for k in shared]
         yield from measure_bands(builders, list(shared.values()), correct)
         (_, shortest), *others = points.items()
@@ -49,18 +49,6 @@ def _measure_condition(builder: CellBuilder, mask: Mask, arm: str | None) -> Ite
             yield builder.at(k=k, arm=arm).difference("change", shortest, point, correct)
         if len(shared) > 1:
             yield from _measure_trend(builder.at(arm=arm), mask, shared, correct)
-
-
-def _of_shared_questions(trials: TrialColumns, points: dict[int, Mask], correct: Floats) -> dict[int, Mask]:
-    """Return the trials of questions with a score at every length. Lengths without any scores are dropped.
-
-    Questions with too few documents for the longest prompts may be harder or easier than the others, so a curve over
-    different questions would show a trend even if no response depends on the length.
-    """
-    found = {k: np.isfinite(trials.per_item(point, correct)) for k, point in points.items()}
-    scored = [k for k in points if found[k].any()]
-    shared = np.logical_and.reduce([found[k] for k in scored])[trials.item] if scored else np.zeros_like(trials.asked)
-    return {k: points[k] & shared for k in scored}
 
 
 def _measure_tokens(builder: CellBuilder, mask: Mask) -> Iterator[Cell]:

@@ -80,9 +80,9 @@ def _resample(patterns: Floats, counts: NDArray[np.int64], replicates: int, seed
 
 def _bca(value: float, drawn: Floats, jackknife: Floats, counts: NDArray[np.int64], level: float) -> Interval:
     drawn = drawn[np.isfinite(drawn)]
-    if not np.isfinite(value) or len(drawn) == 0 or drawn.min() == drawn.max():
-        return Interval(value, np.nan, np.nan)
     near = 1e-12 * max(1.0, abs(value))  # tolerance, because the order of summation affects the last digits
+    if not np.isfinite(value) or len(drawn) == 0 or np.ptp(drawn) <= near:
+        return Interval(value, np.nan, np.nan)
     below = (np.count_nonzero(drawn < value - near) + np.count_nonzero(drawn <= value + near)) / (2 * len(drawn))
     bias = scipy.special.ndtri(np.clip(below, 1 / len(drawn), 1 - 1 / len(drawn)))
     # Resamples of few questions vary too little, so more extreme quantiles are used (Hesterberg, 2015).

@@ -23,6 +23,7 @@ from ragbed.analysis.statistics.simultaneous import clustered_bands
 Statistic: TypeAlias = Callable[[Floats], Floats]  # a function that maps rows of weights to values
 
 _MOST_POINTS = 50  # maximum number of thresholds with a confidence interval
+_ROUNDING = 1e-12  # maximum standard error that is due to rounding
 _ALMOST_NONE = 1e-6  # minimum distance of a value from 0 and 1, so that its log odds are finite
 _CHUNK_CELLS = 4_000_000  # maximum number of elements in a matrix of weights, about 32 MB
 
@@ -146,7 +147,7 @@ class ConfidentAnswers:
         left_out = np.concatenate([statistic((self.cluster[None, :] != part).astype(float)) for part in parts])
         squares = (left_out - left_out.mean()) ** 2
         error = math.sqrt((clusters - 1) / clusters * float(squares.sum()))
-        if not error:  # the standard error cannot be estimated, e.g. because all answers are right
+        if error <= _ROUNDING:  # the standard error cannot be estimated, e.g. because all answers are right
             return Interval(value, math.nan, math.nan)
         # If only a few questions determine the value (e.g. those with wrong answers), the degrees of freedom are
         # limited to twice the effective number of these questions.

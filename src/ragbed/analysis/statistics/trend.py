@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 
 from ragbed.analysis.statistics.rates import LEVEL, UNDEFINED, Interval, student
 
-_ROUNDING = 1e-9  # standard errors up to this fraction of the slope are treated as rounding errors
+# Slopes and standard errors up to this fraction of the largest score, per range of the scale, are rounding errors.
+_ROUNDING = 1e-9
 
 
 class Trend(NamedTuple):
@@ -45,13 +46,13 @@ def clustered_slope(
     questions = float(times[first].sum()) if len(present) else 0.0
     if spread == 0 or questions <= 1:
         return Trend(UNDEFINED, math.nan)
-    if float(np.ptp(y)) == 0:  # rounding errors in a constant score are not a trend
-        return Trend(Interval(0.0, math.nan, math.nan), math.nan)
+    rounding = _ROUNDING * float(np.abs(y).max() / np.ptp(x))
     slope = float((x * times) @ y) / spread
+    slope = slope if abs(slope) > rounding else 0.0
     mean = float((y * times).sum() / times.sum())
     parts = np.bincount(groups.reshape(-1), weights=x * (y - mean - slope * x))
     error = math.sqrt(float((parts * times[first]) @ parts) * questions / (questions - 1)) / spread
-    if error <= _ROUNDING * abs(slope):  # the standard error is unknown if all questions have the same slope
+    if error <= rounding:  # the standard error is unknown if all questions have the same slope
         return Trend(Interval(slope, math.nan, math.nan), math.nan)
     freedom = questions - 1
     reach = student(level, freedom) * error

@@ -6,7 +6,7 @@ import msgspec
 
 from ragbed.models.base import completed
 from ragbed.schema import Case
-from ragbed.scoring import score_outcome
+from ragbed.scoring import score, score_outcome
 from ragbed.scoring.value import Value
 
 _DECODER = msgspec.json.Decoder(Case)
@@ -21,14 +21,19 @@ def pack(case: Case) -> str:
 def score_packed(record: str, reply: str, finish: str | None = None) -> dict[str, Value]:
     """Return a response's scores on all tracks, as in a run.
 
-    Reasoning is not scored, and a truncated response gets no credit on the robust track.
+    Reasoning is not scored, a truncated response gets no credit on the robust track, and a filtered response gets no
+    credit on any track.
 
     Args:
         record: The packed case.
         reply: The response, which may contain reasoning.
-        finish: The finish reason; `length` if the response reached the token limit, None if it is unknown.
+        finish: The finish reason; `length` if the response reached the token limit, `content_filter` if it was
+            filtered, None if it is unknown.
     """
-    return score_outcome(_DECODER.decode(record), completed(reply, finish, None)) or {}
+    case = _DECODER.decode(record)
+    if finish == "content_filter":
+        return score(case, "") | {"verdict": "filtered"}
+    return score_outcome(case, completed(reply, finish, None)) or {}
 
 
 def numbers(values: dict[str, Value]) -> dict[str, float]:
