@@ -209,7 +209,9 @@ def test_judged_metrics_have_a_table_with_the_number_of_undecided_cases() -> Non
     assert "| m | en, robust, rejection, noise=1, judge j/1 | en | 5 | 300 (2 failed) | 25.0 [44.0, 56.0] |" in told
     assert "| m | en, robust, rejection, noise=1, judge j/2, 15 undecided | en | 5 | 300 (2 failed) | 50.0" in told
     assert "(at most 55.0)" in told
-    assert "裁判模型判定的指标" in write_html(report, pack_cases([], []), "zh")
+    page = write_html(report, pack_cases([], []), "zh")
+    assert "裁判模型判定的指标" in page
+    assert "en, robust, rejection, 噪声 1, 裁判模型 j/2, 15 个未能判定" in page
 
 
 def test_a_difference_between_two_conditions_does_not_double_n() -> None:
@@ -320,6 +322,10 @@ def test_other_conditions_and_shares_of_true_documents_have_their_own_tables() -
     assert [(data, docs) for data, docs, _ in rows["counterfactual true"]] == [("en, robust, true=0.4", 5)]
     for format_ in ("md", "latex"):
         assert "arm=random" in FORMATS[format_](report)
+    page = write_html(report, pack_cases([], []), "zh").partition('data-lang="zh"')[2]
+    assert "en, robust, 随机干扰文档" in page
+    assert "en, robust, 正确文档占比 0.4" in page
+    assert "arm=" not in page
 
 
 def test_latex_is_balanced(run: Path) -> None:

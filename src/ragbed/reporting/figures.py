@@ -26,6 +26,7 @@ from ragbed.reporting.pages.charts import (
     safe_name,
     stacks,
 )
+from ragbed.reporting.tables import tell_condition
 from ragbed.schema import Estimate
 
 # Colours for the outcomes of cases with false documents.
@@ -189,7 +190,11 @@ def _length(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:
             name = (
                 cell.key.model
                 if arm is None
-                else words("figures.length.condition", model=cell.key.model, distractors=arm)
+                else words(
+                    "figures.length.condition",
+                    model=cell.key.model,
+                    distractors=tell_condition("setting", arm, words),
+                )
             )
             panels.setdefault(panel, {}).setdefault(name, []).append(cell)
     for panel, conditions in panels.items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from ragbed.analysis.claims import ClaimFinding, ClaimInputs, check_claims
 from ragbed.analysis.claims.base import ClaimEvidence
@@ -34,7 +34,13 @@ PAPER_DATA = {
 }
 _Keyed = TypeVar("_Keyed", Cell, ClaimEvidence)
 PAPER_PROFILE, PAPER_TRACK, PAPER_DOCS = "code-2023", "code", 5
+_Condition: TypeAlias = tuple[tuple[str, str], ...]  # Names in the locale section `conditions`, with values.
 _PRIOR = "_prior_"  # Separates the metric from the prior in the names of conflict metrics.
+
+
+def tell_condition(name: str, value: str, words: Locale) -> str:
+    """Return one part of a condition, e.g. `arm=random`; values without a text are shown unchanged."""
+    return words(f"conditions.{name}", value=words.section(f"values.{name}").get(value, value))
 
 
 class TableColumn(NamedTuple):
@@ -51,20 +57,25 @@ class TableRow:
     """A table row for a model, a dataset and a number of documents.
 
     A `comparable` row uses the paper's files, document layout and scoring. `condition` distinguishes rows
-    further, e.g. `arm=random`.
+    further, by names and values, e.g. `arm` and `random`.
     """
 
     key: TrialGroup
     docs: int | None
     cells: tuple[Estimate | None, ...]
     comparable: bool
-    condition: str = ""
+    condition: _Condition = ()
     printed: bool = False  # whether the row is from the paper
 
     @property
     def data(self) -> str:
         """Return the name of the dataset, followed by the profile and the condition."""
-        return ", ".join(filter(None, (self.key.data, self.key.profile, self.condition)))
+        return self.tell_data(read_words("en"))
+
+    def tell_data(self, words: Locale) -> str:
+        """Return the data, the profile and the condition in the language of the texts."""
+        condition = [tell_condition(name, value, words) for name, value in self.condition]
+        return ", ".join(filter(None, (self.key.data, self.key.profile, *condition)))
 
     @property
     def counts(self) -> RowCounts:
@@ -315,7 +326,7 @@ def _by_noise(
 
 def _arrange(name: str, columns: tuple[TableColumn, ...], cells: Sequence[Cell], track: str) -> ReportTable:
     source = name.partition(" ")[0]
-    found: dict[tuple[TrialGroup, int | None, str], dict[tuple[str, float | None], Estimate]] = {}
+    found: dict[tuple[TrialGroup, int | None, _Condition], dict[tuple[str, float | None], Estimate]] = {}
     for cell in cells:
         if cell.table == source and (place := _place(cell, name)) is not None:
             metric = cell.estimate.metric.partition(_PRIOR)[0] if name == "conflict prior" else cell.estimate.metric
@@ -386,7 +397,7 @@ def _title(name: str) -> str:
 
 def _arrange_judged(cells: Sequence[Cell]) -> ReportTable:
     """Tabulate the rates based on judges' verdicts, which do not depend on the track, by judge and condition."""
-    found: dict[tuple[TrialGroup, int | None, str], dict[str, Estimate]] = {}
+    found: dict[tuple[TrialGroup, int | None, _Condition], dict[str, Estimate]] = {}
     for cell in cells:
         row = found.setdefault((cell.key, cell.place.get("k"), _judged_condition(cell)), {})
         row[cell.estimate.metric] = cell.estimate
@@ -394,7 +405,7 @@ def _arrange_judged(cells: Sequence[Cell]) -> ReportTable:
     rows = []
     for (key, docs, condition), row in found.items():
         undecided = max(cell.unsure for cell in row.values())
-        note = f", {undecided} undecided" if undecided else ""
+        note = (("undecided", str(undecided)),) if undecided else ()
         rows.append(TableRow(key, docs, tuple(row.get(column.metric) for column in columns), False, condition + note))
     return ReportTable("judged", _title("judged"), columns, tuple(rows))
 
@@ -405,15 +416,15 @@ def _with_judges_named(cells: Sequence[Cell]) -> list[Cell]:
     return [replace(cell, track=JUDGED + names[cell.track.removeprefix(JUDGED)]) for cell in judged]
 
 
-def _judged_condition(cell: Cell) -> str:
+def _judged_condition(cell: Cell) -> _Condition:
     values = {"noise": cell.place.get("noise"), "true": cell.place.get("correct") or None, "arm": cell.place.get("arm")}
     shown = [
-        f"{name}={value:.3g}" if isinstance(value, float) else f"{name}={value}"
+        (name, f"{value:.3g}" if isinstance(value, float) else str(value))
         for name, value in values.items()
         if value is not None
     ]
-    limits = ["unsure responses only"] if cell.scope == "unsure" else []
-    return ", ".join([cell.table, *shown, cell.track, *limits])
+    limits = [("only", "unsure")] if cell.scope == "unsure" else []
+    return ("testbed", cell.table), *shown, ("judge", cell.track.removeprefix(JUDGED)), *limits
 
 
 def _column_of(cell: Cell, table: str) -> float | None:
@@ -429,25 +440,33 @@ def _column_of(cell: Cell, table: str) -> float | None:
     return cell.place.get("correct") if table == "conflict prior" else cell.place.get("noise")
 
 
-def _place(cell: Cell, table: str) -> tuple[int | None, str] | None:
+def _place(cell: Cell, table: str) -> tuple[int | None, _Condition] | None:
     """Return the number of documents and the condition for a cell's row, or None if the cell is not in this table."""
     arm, true = cell.place.get("arm"), cell.place.get("correct")
     if table in ("noise arms", "noise length"):
         is_here = arm and (cell.place.get("noise") is None) == (table == "noise length")
-        return (None if table == "noise length" else cell.place.get("k"), f"arm={arm}") if is_here else None
+        return (None if table == "noise length" else cell.place.get("k"), (("arm", str(arm)),)) if is_here else None
     if table in ("length", "length curve", "length parts"):
         is_curve = cell.place.get("k") is None
         shown = None if table == "length" else cell.place.get("k")
-        return (shown, arm or "") if is_curve == (table == "length curve") else None
+        return (shown, _setting(arm)) if is_curve == (table == "length curve") else None
     if table in ("search", "search turns"):
-        return cell.place.get("k"), arm or ""
+        return cell.place.get("k"), _setting(arm)
     if table == "conflict prior":
         prior = cell.estimate.metric.partition(_PRIOR)[2]
-        return (cell.place.get("k"), f"prior={prior}") if prior and true is not None else None
+        return (cell.place.get("k"), (("prior", prior),)) if prior and true is not None else None
     if table == "counterfactual true":
-        return (cell.place.get("k"), f"true={true:.3g}") if true and not arm else None
+        return (cell.place.get("k"), (("true", f"{true:.3g}"),)) if true and not arm else None
     is_summary = true is None if table.startswith("conflict") else not true
-    return None if arm or not is_summary else (cell.place.get("k"), "")
+    return None if arm or not is_summary else (cell.place.get("k"), ())
+
+
+def _setting(arm: str | None) -> _Condition:
+    """Return the condition for an arm such as `random` or `size=1000`."""
+    if arm is None:
+        return ()
+    name, _, value = arm.partition("=")
+    return ((name, value),) if name in ("size", "false") else (("setting", arm),)
 
 
 def _pick(row: dict[tuple[str, float | None], Estimate], column: TableColumn) -> Estimate | None:

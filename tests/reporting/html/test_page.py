@@ -191,15 +191,19 @@ def test_a_case_that_was_left_while_it_was_unpacked_is_not_shown(opened: Watched
 
 def test_values_of_filters_are_in_order_and_rounded(browser: Browser, tmp_path: Path) -> None:
     cases = [replace(make_case(number), noise=noise) for number, noise in enumerate((2 / 3, 0.0), 1)]
-    write_run(tmp_path / "run", cases, {name: [said("gold-1"), said("gold-2")] for name in ("z", "a")})
+    write_run(tmp_path / "run", cases, {name: [said("gold-1"), said("gold-2")] for name in ("paper", "a")})
     target = tmp_path / "report.html"
     assert type_command("report", str(tmp_path / "run"), "-f", "html", "-o", str(target)).code == 0
     with open_page(browser, "file://") as watched:
         watched.page.goto(target.as_uri())
         watched.page.wait_for_selector("html[data-ready]")
         assert watched.page.get_by_label("Noise").locator("option").all_inner_texts() == ["All", "0", "0.667"]
-        assert watched.page.get_by_label("Model", exact=True).locator("option").all_inner_texts() == ["All", "a", "z"]
+        models = watched.page.get_by_label("Model", exact=True).locator("option")
+        assert models.all_inner_texts() == ["All", "a", "paper"]
         assert "0.667 ·" in watched.page.locator("#cases ol.trials").inner_text()
+        watched.page.get_by_role("button", name="中文").click()
+        models = watched.page.get_by_label("模型", exact=True).locator("option")
+        assert models.all_inner_texts() == ["全部", "a", "paper"]  # a name, not the scoring track
 
 
 def test_a_case_can_be_linked_to_and_left_with_a_key(opened: Watched, report: Path) -> None:
@@ -246,6 +250,7 @@ def test_the_page_can_be_switched_to_chinese(opened: Watched) -> None:
     assert page.locator("main:not([hidden]) h2").first.inner_text() == "摘要"
     assert page.get_attribute("html", "lang") == "zh-Hans"
     assert page.get_by_role("searchbox").get_attribute("placeholder") == "搜索问题"
+    assert page.get_by_label("语言", exact=True).locator("option").all_inner_texts() == ["全部", "英文", "中文"]
     assert "噪声鲁棒性" in (page.locator("main:not([hidden]) figure svg > title").first.text_content() or "")
     page.get_by_role("button", name="English").click()
     assert page.locator("main:not([hidden]) h2").first.inner_text() == "Summary"

@@ -38,6 +38,12 @@ def test_nothing_of_one_rater_reaches_the_other_before_both_are_done(tmp_path: P
         assert served.get("/api/standing", **BO, concord=1)["concord"][0]["n"] == 1
 
 
+def test_a_page_after_the_end_of_the_list_is_the_last_one(tmp_path: Path) -> None:
+    with serve("review", str(write_data(tmp_path / "data", a=world("base", 2)))) as served:
+        page = served.get("/api/items", **ADA, offset=50)
+        assert (page["offset"], page["total"], len(page["rows"])) == (0, 2, 2)
+
+
 def test_a_server_that_is_killed_loses_nothing_that_it_confirmed(tmp_path: Path) -> None:
     folder = write_data(tmp_path / "data", a=world("base", 2))
     with serve("review", str(folder)) as served:

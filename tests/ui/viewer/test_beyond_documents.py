@@ -95,6 +95,8 @@ def test_an_episode_is_shown_turn_by_turn_with_its_errors(browser: Browser, serv
         expect(reply.get_by_text("bad-json")).to_be_visible()
         expect(reply.get_by_text("The final was won by Ada Marlowe.")).to_be_visible()
         expect(reply.locator(".card .card.supports")).to_have_count(1)
+        opened.page.get_by_role("button", name="中文").click()
+        expect(opened.page.locator(".question .tag")).to_have_text("search")  # a name, not the text of a button
         opened.assert_harmless()
 
 

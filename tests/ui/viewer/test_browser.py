@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 from playwright.sync_api import expect
 
-from ragbed.analysis.judging.labels import LabelledUnit, read_labels
+from ragbed.analysis.judging.labels import Label, LabelledUnit, read_labels
 from ragbed.runs.lock import hold
 from ragbed.schema import Completion
 from tests.browser import Watched, open_page
@@ -89,14 +90,16 @@ def test_a_row_of_the_overview_leads_to_its_trials(watched: Watched) -> None:
     assert "Ellerstead" in rows(page).inner_text()
 
 
-def test_rows_with_other_numbers_of_documents_or_true_shares_lead_to_their_own_trials(
+def test_rows_with_other_documents_true_shares_or_profiles_lead_to_their_own_trials(
     browser: Browser, tmp_path: Path
 ) -> None:
-    conditions = [(1, 0.0), (2, 0.0), (2, 0.5), (2, 1.0)]
+    conditions = [
+        (1, 0.0, "robust"), (2, 0.0, "robust"), (2, 0.5, "robust"), (2, 1.0, "robust"), (2, 1.0, "robust+quote")
+    ]  # fmt: skip
     cases = [
         replace(make_case(number), case=f"made/{number}/conflict@k={k},correct={correct}", testbed="conflict", k=k,
-                correct=correct)
-        for number, (k, correct) in enumerate(conditions, 1)
+                correct=correct, profile=profile)
+        for number, (k, correct, profile) in enumerate(conditions, 1)
     ]  # fmt: skip
     write_run(tmp_path / "run", cases, {"made/up": [said("gold-1")] * len(cases)})
     with serve_runs(tmp_path / "run") as served, open_page(browser, served.origin) as opened:
@@ -106,6 +109,7 @@ def test_rows_with_other_numbers_of_documents_or_true_shares_lead_to_their_own_t
         links = page.locator("table.overview td a").filter(has_text="conflict")
         expect(links).to_have_count(len(cases))
         assert "1 document" in page.inner_text("table.overview")
+        expect(page.locator("table.overview .group").last).to_contain_text("robust+quote")
         for place in range(len(cases)):
             links.nth(place).click()
             page.wait_for_selector(".trial-row")
@@ -114,7 +118,7 @@ def test_rows_with_other_numbers_of_documents_or_true_shares_lead_to_their_own_t
             expect(links).to_have_count(len(cases))
         page.get_by_role("link", name="Trials").click()
         shares = page.get_by_role("group", name="Share of true documents").get_by_role("button")
-        expect(shares).to_have_text([re.compile("^0 ?2$"), re.compile(r"^0\.5 ?1$"), re.compile("^1 ?1$")])
+        expect(shares).to_have_text([re.compile("^0 ?2$"), re.compile(r"^0\.5 ?1$"), re.compile("^1 ?2$")])
         opened.assert_harmless()
 
 
@@ -245,6 +249,47 @@ def test_a_label_is_kept_where_the_judge_reads_it(watched: Watched, served: Serv
     page.keyboard.press("n")
     expect(page.locator(".label [aria-pressed=true]")).to_have_count(0)
     assert read_labels(run / "labels.jsonl").agreed == {}
+
+
+def test_labelling_from_case_to_case_skips_no_trial(browser: Browser, tmp_path: Path) -> None:
+    run, count = tmp_path / "run", 60
+    cases = [
+        replace(CASES[2], case=f"made/{number}/rejection@noise=1", item=str(number), question=f"Question {number}?")
+        for number in range(count)
+    ]
+    write_run(run, cases, {"made/good": [said("I cannot tell.")] * count})
+    drawn = [Label(criterion="refusal", model="made/good", case=case.case, probability=0.5) for case in cases]
+    (run / "labels.jsonl").write_bytes(b"".join(msgspec.json.encode(label) + b"\n" for label in drawn))
+
+    def label_and_go_on(page: Page, following: int) -> None:
+        page.keyboard.press("y")
+        page.wait_for_selector("[data-label=yes][aria-pressed=true]")
+        page.keyboard.press("j")
+        expect(page.locator("h1")).to_have_text(f"Question {following}?")
+
+    with serve_runs(run) as served, open_page(browser, served.origin) as opened:
+        served.wait_for(count)
+        page = opened.page
+        enter(page, served)
+        page.goto(f"{served.origin}/?show=trials&label=wanted")
+        rows(page).nth(47).click()
+        page.wait_for_selector(".label")
+        for following in (48, 49, 50, 51):  # The list is shorter when its second page is read.
+            label_and_go_on(page, following)
+        page.keyboard.press("k")
+        expect(page.locator("h1")).to_have_text("Question 50?")
+        page.goto(f"{served.origin}/?show=trials&label=wanted")
+        rows(page).first.click()
+        page.wait_for_selector(".label")
+        page.keyboard.press("y")
+        page.wait_for_selector("[data-label=yes][aria-pressed=true]")
+        page.reload()
+        page.wait_for_selector(".label")
+        page.keyboard.press("j")
+        expect(page.locator("h1")).to_have_text("Question 1?")
+        page.goto(f"{served.origin}/?show=trials&label=wanted&offset=100")
+        expect(rows(page).last).to_contain_text("Question 59?")
+        opened.assert_harmless()
 
 
 def test_a_label_that_cannot_be_stored_is_reported(browser: Browser, tmp_path: Path) -> None:

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import re
+from typing import get_args
 
+from ragbed.testbeds.settings import Arm
 from tests.spoken import check_pager, sources
 
 SPOKEN = re.compile(r'\b(?:say|step|tag)\("((?:[^"\\]|\\.)+)"')
@@ -18,6 +20,7 @@ def test_every_text_of_the_interface_is_translated() -> None:
             wanted |= set(re.findall(r': "([^"]+)"', block))
         for block in HELP.findall(text):
             wanted |= set(re.findall(r', "([^"]+)"\]', block))
+    wanted |= set(get_args(Arm))
     assert len(wanted) > 80
     assert wanted - known == set()
 

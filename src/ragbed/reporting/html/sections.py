@@ -137,7 +137,7 @@ def _table(one: ReportTable, words: Locale) -> Node:
     for row in one.rows:
         model, n = row.key.model + (" †" if row.comparable else ""), _asked(row, words)
         cells = [_cell(cell, words, column) for cell, column in zip(row.cells, one.columns, strict=True)]
-        rows.append([model, row.data, row.key.lang, str(row.docs or "–"), n, *cells])
+        rows.append([model, row.tell_data(words), row.key.lang, str(row.docs or "–"), n, *cells])
     return table(columns, rows, words.section("tables").get(one.name, one.title), class_="cards", captioned=True)
 
 

@@ -89,6 +89,7 @@ async def _items(session: ReviewSession, request: Request) -> bytes:
             state = seen_state(session, key, rater)
             if state in SHOWN[show]:
                 rows.append((place, entry, state))
+    offset = min(offset, max(0, len(rows) - 1) // PAGE * PAGE)  # A decision can make the list shorter.
     shown = [
         {"at": place, "item": entry.key, "data": entry.data, "lang": entry.lang, "question": entry.question,
          "state": state, "flags": [flag.rule for flag in entry.flags]}

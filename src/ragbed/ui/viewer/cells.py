@@ -104,6 +104,7 @@ FACETS: Mapping[str, Callable[[TrialCell], tuple[str, ...]]] = {
     "noise": lambda cell: ("none" if cell.noise is None else f"{cell.noise:.3g}",),
     "docs": lambda cell: () if cell.noise is None else (str(cell.k),),
     "arm": lambda cell: (cell.arm,),
+    "profile": lambda cell: (cell.profile,),
     "true": lambda cell: (f"{cell.correct:.3g}",) if cell.testbed in _WITH_TRUE else (),
     "outcome": lambda cell: (cell.outcome,),
     "error": lambda cell: () if cell.error is None else (cell.error,),

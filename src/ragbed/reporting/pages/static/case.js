@@ -66,7 +66,7 @@ export function drawCase(shown, trial) {
     el("header", { class: "question" },
       el("h1", { lang: shown.lang, dir: "auto" }, shown.question),
       el("div", { class: "row small quiet" },
-        el("span", {}, shown.data), el("span", {}, `#${shown.item}`), tag(shown.testbed),
+        el("span", {}, shown.data), el("span", {}, `#${shown.item}`), el("span", { class: "tag" }, shown.testbed),
         el("span", {}, condition(shown)), el("span", {}, shown.profile))),
     el("dl", { class: "facts answers" },
       el("dt", {}, say("Answer")),

@@ -20,6 +20,7 @@ const FIELDS = [
   ["Verdict", "verdicts", (row) => [row[4]]],
   ["Error type", "types", (row) => row[5]],
 ];
+const LANGS = { en: "English", zh: "Chinese" };
 const index = JSON.parse(document.getElementById("index").textContent);
 const blocks = document.querySelectorAll("script.block");
 const place = document.getElementById("cases");
@@ -96,7 +97,7 @@ function drawFilter([name, list, values]) {
   const found = new Set(index.trials.flatMap(values));
   if (found.size < 2) return null;
   const options = [...found].sort((a, b) => (list === null ? (a ?? -1) - (b ?? -1) : compare(index[list][a], index[list][b])));
-  const label = (value) => (list === "types" ? typeName(index.types[value]) : list !== null ? say(index[list][value]) : value === null ? say("no documents") : ratio(value));
+  const label = (value) => (list === "types" ? typeName(index.types[value]) : list === "langs" ? say(LANGS[index.langs[value]] ?? index.langs[value]) : list === "verdicts" ? say(index.verdicts[value]) : list !== null ? index[list][value] : value === null ? say("no documents") : ratio(value));
   const select = el("select", { "aria-label": say(name), onchange: () => {
     if (select.value === "") chosen.delete(name);
     else chosen.set(name, options[Number(select.value)]);

@@ -117,6 +117,8 @@ const ZH = {
   "Model": "模型",
   "Data": "数据",
   "Language": "语言",
+  "English": "英文",
+  "Chinese": "中文",
   "Testbed": "评测任务",
   "Noise": "噪声",
   "Verdict": "判定",

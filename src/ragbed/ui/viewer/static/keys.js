@@ -1,6 +1,6 @@
 /* Keyboard shortcuts: j and k move through lists and cases, / searches, l labels, ? shows the help. */
 
-import { rowAt } from "./list.js";
+import { stepFrom } from "./list.js";
 import { isForPage, showKeys } from "./shell.js";
 import { backLink, caseLink, here, shownPage } from "./state.js";
 
@@ -29,10 +29,8 @@ const leaf = (by) => () => document.querySelectorAll(".pager button")[by > 0 ? 2
 /** Go to the next or previous trial in the list. */
 const step = (by) => async (go) => {
   if (!here().has("at")) return;
-  const at = Number(here().get("at")) + by;
-  if (at < 0) return;
-  const row = await rowAt(here(), at);
-  if (row) go(caseLink(row, at), { replace: true });
+  const next = await stepFrom(here(), by);
+  if (next) go(caseLink(next.row, next.at), { replace: true });
 };
 
 const label = (word) => () => {

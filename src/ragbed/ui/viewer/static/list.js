@@ -10,13 +10,14 @@ import { say } from "./words.js";
 const PAGE = 50;
 const AT_ONCE = 12; // Number of rows needed to fill a window.
 const TITLES = {
-  run: "Run", model: "Model", data: "Data", lang: "Language", testbed: "Testbed", noise: "Noise", docs: "Number of documents", arm: "Distractors", true: "Share of true documents",
+  run: "Run", model: "Model", data: "Data", lang: "Language", testbed: "Testbed", noise: "Noise", docs: "Number of documents", arm: "Distractors", profile: "Profile", true: "Share of true documents",
   outcome: "Outcome", error: "Error type", verdict: "Verdict", confidence: "Confidence", misled: "Misled", type: "Error types", differs: "Track disagreement", label: "Labels",
 };
 const VALUES = { lang: { en: "English", zh: "Chinese" }, noise: { none: "no documents" }, differs: { code: "differs from the code track", paper: "differs from the paper track" } };
-const TRANSLATED = new Set(["lang", "outcome", "verdict", "misled", "differs", "label", "noise"]);
+const TRANSLATED = new Set(["lang", "outcome", "verdict", "misled", "differs", "label", "noise", "arm"]);
 
-let latest = { key: null, page: null };
+// The trials that `j` and `k` step through, each with its position in the list when it was read.
+let walk = { key: null, steps: [] };
 
 /** Fetch one page of the list. */
 async function fetchPage(params, offset, signal) {
@@ -24,23 +25,57 @@ async function fetchPage(params, offset, signal) {
   asked.set("offset", offset);
   const page = await get("/api/trials", asked, signal);
   learnNames(page.names);
-  latest = { key: String(asked), page };
   return page;
 }
 
-/** Return the trial at a position in the list; the last page is cached. */
-export async function rowAt(params, at) {
-  const offset = Math.floor(at / PAGE) * PAGE;
-  const asked = filterOf(params);
-  asked.set("offset", offset);
-  const page = latest.key === String(asked) ? latest.page : await fetchPage(params, offset);
-  return page.rows[at - offset];
+const startOf = (at) => Math.floor(at / PAGE) * PAGE;
+const idOf = (row) => JSON.stringify([row.run, row.case, row.model, row.repeat]);
+const stepsOf = (page) => page.rows.map((row, place) => ({ row, id: idOf(row), at: page.offset + place }));
+
+/** Return the trial before or after the shown one with its position in the list, or undefined at the end.
+ *
+ * The order of the trials is kept while the list changes: a label removes a trial from `label=wanted`. */
+export async function stepFrom(params, by) {
+  const key = String(filterOf(params));
+  const at = Number(params.get("at"));
+  const row = { run: params.get("in"), case: params.get("case"), model: params.get("by"), repeat: Number(params.get("repeat")) };
+  const shown = { row, id: idOf(row), at };
+  const find = () => walk.steps.findIndex((step) => step.id === shown.id);
+  if (walk.key !== key || find() < 0) {
+    const steps = stepsOf(await fetchPage(params, startOf(at)));
+    // A trial that is no longer listed was before the one that is now at its position.
+    if (!steps.some((step) => step.id === shown.id)) steps.splice(at % PAGE, 0, shown);
+    walk = { key, steps };
+  }
+  if (!walk.steps[find() + by]) await (by > 0 ? readOn : readBack)(params, walk);
+  return walk.steps[find() + by];
+}
+
+/** Add the trials after the last step. Those that left the list have moved them to earlier pages. */
+async function readOn(params, { steps }) {
+  const isNew = ({ id }) => steps.every((step) => step.id !== id);
+  const read = async (from) => stepsOf(await fetchPage(params, from));
+  let offset = startOf(steps.at(-1).at);
+  let found = await read(offset);
+  while (offset > startOf(steps[0].at) && found.every(isNew)) found = await read(offset -= PAGE);
+  while (found.length && !found.some(isNew)) found = await read(offset += PAGE);
+  steps.push(...found.filter(isNew));
+}
+
+/** Add the trials before the first step. */
+async function readBack(params, { steps }) {
+  const first = steps[0].at;
+  if (first === 0) return;
+  const found = stepsOf(await fetchPage(params, startOf(first - 1)));
+  steps.unshift(...found.filter((one) => one.at < steps[0].at && steps.every((step) => step.id !== one.id)));
 }
 
 /** Draw the page. */
 export async function drawList(go, signal, { keep }) {
-  const offset = Number(here().get("offset") ?? 0);
-  const page = await fetchPage(here(), offset, signal);
+  let page = await fetchPage(here(), Number(here().get("offset") ?? 0), signal);
+  if (!page.rows.length && page.total) page = await fetchPage(here(), startOf(page.total - 1), signal); // The list is shorter now.
+  const { offset } = page;
+  walk = { key: String(filterOf()), steps: stepsOf(page) };
   const draws = page.rows.map((row, place) => () => drawRow(row, offset + place));
   const first = keep ? draws.length : AT_ONCE;
   const list = el("ol", { class: "trials", start: offset + 1 }, draws.slice(0, first).map((draw) => draw()));
@@ -111,7 +146,7 @@ function drawChosen(go) {
 
 function drawPager(page, offset, go) {
   if (page.total <= PAGE) return null;
-  const last = Math.floor((page.total - 1) / PAGE) * PAGE;
+  const last = startOf(page.total - 1);
   const step = (word, to, isOff) => el("button", { disabled: isOff, onclick: () => go(changed("offset", to || null)) }, say(word));
   return el("nav", { class: "row pager", "aria-label": say("Pages") },
     step("First", 0, offset === 0), step("Previous page", Math.max(0, offset - PAGE), offset === 0),

@@ -31,12 +31,12 @@ export async function drawOverview(go, signal, { keep }) {
 }
 
 function drawTable(rows, rates, isWhole, signal) {
-  const groups = Map.groupBy(rows, (row) => JSON.stringify([row.run, row.model, row.data, row.lang]));
+  const groups = Map.groupBy(rows, (row) => JSON.stringify([row.run, row.model, row.data, row.lang, row.profile]));
   const columns = 2 + rates.length + 5;
   const drawGroup = (group) => el("tbody", {},
     el("tr", { class: "group" }, el("th", { colspan: columns, scope: "rowgroup" },
       el("strong", { title: group[0].model }, nameOf(group[0].model)), " ",
-      el("span", { class: "quiet" }, [group[0].data, say(LANGS[group[0].lang] ?? group[0].lang), group[0].run,
+      el("span", { class: "quiet" }, [group[0].data, say(LANGS[group[0].lang] ?? group[0].lang), group[0].profile, group[0].run,
         ...(group[0].served.length ? [say("the server served several models: {0}", group[0].served.join(", "))] : [])].join(" · ")))),
     group.map((row) => drawRow(row, rates, row.testbed === "length" || group.some((other) => other.testbed === row.testbed && other.k !== row.k))));
   const rest = [...groups.values()];
@@ -54,7 +54,7 @@ function drawTable(rows, rates, isWhole, signal) {
 
 function drawRow(row, rates, isCounted) {
   const short = (value) => String(Number(value.toPrecision(3))); // Formatted as in the filters.
-  const filter = { run: row.run, model: row.model, data: row.data, lang: row.lang, testbed: row.testbed, noise: row.noise === null ? "none" : short(row.noise), arm: row.arm,
+  const filter = { run: row.run, model: row.model, data: row.data, lang: row.lang, testbed: row.testbed, noise: row.noise === null ? "none" : short(row.noise), arm: row.arm, profile: row.profile,
     ...(row.noise === null ? {} : { docs: String(row.k) }), ...(WITH_TRUE.includes(row.testbed) ? { true: short(row.correct) } : {}) };
   const unasked = row.planned > row.asked ? ` / ${row.planned.toLocaleString("en")}` : "";
   return el("tr", {},
