@@ -10,8 +10,9 @@ import pytest
 from msgspec.structs import replace
 
 from ragbed.builder.build_context import Build
-from ragbed.builder.delivery import Lock, write_files, write_lock
+from ragbed.builder.delivery import Lock, check_recipe, read_lock, write_files, write_lock
 from ragbed.builder.recipe import Recipe, RecipeSource
+from ragbed.errors import RagbedError
 from tests.items import base_item
 
 RECIPE = Recipe(name="n", generator="m/x", sources=(RecipeSource(kind="folder", place="."),))
@@ -35,6 +36,11 @@ def build(tmp_path: Path) -> Build:
 
 def names(folder: Path) -> set[str]:
     return {path.name for path in folder.glob("*.jsonl")}
+
+
+def test_a_changed_setting_is_named_with_both_values(build: Build, tmp_path: Path) -> None:
+    with pytest.raises(RagbedError, match=r"recipe: precision was not set and is now 0\.95\. "):
+        check_recipe(tmp_path, read_lock(tmp_path), replace(RECIPE, precision=0.95))
 
 
 def test_only_what_the_earlier_build_made_goes(build: Build) -> None:

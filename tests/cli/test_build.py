@@ -313,7 +313,7 @@ def test_a_locked_build_of_another_recipe_is_refused(place: Path) -> None:
     (place / "world.toml").write_text(RECIPE.replace("distracts = 3", "distracts = 2"))
     done = build("--locked")
     assert done.code == 1
-    assert "recipe: pools was " in done.err
+    assert "recipe: pools: distracts was 3 and is now 2." in done.err
 
 
 def test_without_a_lock_a_locked_build_says_what_to_do(place: Path) -> None:
@@ -503,7 +503,7 @@ def test_a_brief_tells_what_was_understood(tmp_path: Path, monkeypatch: pytest.M
     (tmp_path / "docs" / "a.txt").write_text("The bridge was opened on Tuesday.")
     done = type_command("build", "init", "docs", "5 English questions about bridges", "-m", "ollama/q")
     assert done.code == 0
-    told = "for each of en: 5 base, 0 integration, 0 counterfactual; topic: bridges; generator: ollama/q."
+    told = "en: 5 base, 0 integration, 0 counterfactual; topic: bridges; generator: ollama/q."
     assert f"Proposed recipe: {told}" in done.err
     done = type_command("build", "init", "docs", "10 English and 5 Chinese questions", "-o", "both.toml")
     told = "en: 10 base, 0 integration, 0 counterfactual; zh: 5 base, 0 integration, 0 counterfactual; topic: anything"

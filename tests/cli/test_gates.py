@@ -135,3 +135,9 @@ def test_what_is_not_a_share_is_named(share: str) -> None:
     done = type_command("compare", "a", "b", "--fail-if-worse", share)
     assert done.code == 2
     assert "is not a fraction between 0 and 1. Use a value such as 0.03 or 3%" in done.err
+
+
+def test_a_single_failed_gate_is_counted_in_the_singular(tmp_path: Path) -> None:
+    words = (*_RUN, "-m", "scripted/refuser", "--out", str(tmp_path / "run"))
+    done = type_command(*words, "--fail-under", "noise.accuracy@0.8=0.5")
+    assert done.err.rstrip().endswith("ragbed: 1 of 1 gate failed.")

@@ -136,3 +136,11 @@ def test_a_run_that_cannot_be_written_is_named_by_its_folder(tmp_path: Path) -> 
     done = type_command(*_RUN, "--out", str(tmp_path / "file" / "run"))
     assert done.code == 1
     assert f"{tmp_path / 'file' / 'run'} cannot be written to: Not a directory" in done.err
+
+
+def test_a_run_that_stops_by_itself_names_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = type_command("run", "-m", "http/127.0.0.1:1/ask", "-d", "figure1", "--num-docs", "2")
+    (folder,) = Path("runs").iterdir()
+    assert done.code == 1
+    assert f"The run is stored in {folder}\n" in done.err

@@ -81,6 +81,12 @@ def other_names(question, docs):
 def positional_only(question, documents, lang, /):
     return ""
 
+def with_tool(question, search, lang):
+    return ""
+
+def searches(question, corpus, k, lang):
+    return ""
+
 constant = 7
 """
 
@@ -171,6 +177,11 @@ def test_an_exception_in_a_function_is_the_outcome_of_its_case(function: str, er
         ),
         ("made_system:wants_more", "missing a required argument: 'index'. In its parameters, give 'index' a default"),
         ("made_system:other_names", "In its parameters, rename 'docs' to 'documents', add 'lang'."),
+        (
+            "made_system:with_tool",
+            "suit only the testbed search. Change `testbeds`, or let it accept question, documents, lang.",
+        ),
+        ("made_system:searches", "suit only the testbeds own-retrieval and own-rejection. Change `testbeds`, or let"),
         ("made_system:positional_only", "In its parameters, allow keyword arguments."),
     ],
 )

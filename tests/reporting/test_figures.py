@@ -104,6 +104,12 @@ def test_figures_are_written_into_a_folder(run: Path, tmp_path: Path) -> None:
     assert done.code == 0
     assert "7 figures" in done.err
     assert len(list((tmp_path / "figures").glob("*.svg"))) == 7
+    assert "--locale" not in done.err
+
+
+def test_a_locale_that_a_text_report_does_not_use_is_reported(run: Path) -> None:
+    done = type_command("report", str(run), "--locale", "zh")
+    assert (done.code, "--locale applies only to HTML reports and figures." in done.err) == (0, True)
 
 
 def test_figures_without_a_folder_are_a_usage_error(run: Path) -> None:

@@ -117,7 +117,7 @@ def read_lock(folder: Path) -> Lock:
 def check_recipe(folder: Path, lock: Lock, recipe: Recipe) -> None:
     """Raise an error before building if the recipe differs from the one in the lock."""
     if lock.recipe != recipe:
-        _report(folder, "recipe", msgspec.structs.asdict(lock.recipe), msgspec.structs.asdict(recipe))
+        _report(folder, "recipe", msgspec.to_builtins(lock.recipe), msgspec.to_builtins(recipe))
 
 
 def check_lock(folder: Path, old: Lock, new: Lock) -> None:
@@ -151,9 +151,10 @@ def put_back(made: Path, folder: Path, lock: Lock) -> None:
 
 
 def _report(folder: Path, name: str, was: object, now: object) -> NoReturn:
-    if isinstance(was, dict) and isinstance(now, dict):
+    while isinstance(was, dict) and isinstance(now, dict):
         key = next(key for key in {**was, **now} if was.get(key) != now.get(key))
         name, was, now = f"{name}: {key}", was.get(key, "missing"), now.get(key, "missing")
+    was, now = ("not set" if value is None else value for value in (was, now))
     raise RagbedError(
         f"{folder} does not match {LOCK}: {name} was {was} and is now {now}. "
         "Undo the change, or build without `locked`."

@@ -37,7 +37,7 @@ def show_wanted(recipe: Mapping[str, Any]) -> str:
         lang: ", ".join(f"{n[lang] if isinstance(n, dict) else n} {kind}" for kind, n in wanted.items())
         for lang in langs
     }
-    if len(set(counts.values())) == 1:
+    if len(langs) > 1 and len(set(counts.values())) == 1:
         return f"for each of {', '.join(langs)}: {counts[langs[0]]}"
     return "; ".join(f"{lang}: {count}" for lang, count in counts.items())
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ragbed.cli import help_groups, options
 from ragbed.cli.console import say
 from ragbed.errors import GateFailed
+from ragbed.text import counted
 
 if TYPE_CHECKING:
     from ragbed.analysis.gates import GateResult
@@ -30,4 +31,4 @@ def tell_gates(gates: Sequence[GateResult]) -> None:
     for gate in gates:
         say(f"gate {gate.state}: {gate.name}: {gate.message}")
     if failed := [gate for gate in gates if gate.state == "failed"]:
-        raise GateFailed(f"{len(failed)} of {len(gates)} gates failed.")
+        raise GateFailed(f"{len(failed)} of {counted(len(gates), 'gate')} failed.")

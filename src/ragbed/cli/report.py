@@ -10,7 +10,7 @@ import click
 
 from ragbed.cli import options
 from ragbed.cli.console import console, print_table, say
-from ragbed.text import printable
+from ragbed.text import counted, printable
 
 if TYPE_CHECKING:
     from ragbed.analysis.locale import Locale
@@ -78,11 +78,13 @@ def report(runs: tuple[str, ...], format_: ReportFormat, track: str, out: Path |
             "Aggregate files contain only counts of equal results, so paired comparisons, judgements, error types, "
             "confidences, prompt lengths and costs are not included."
         )
+    if locale is not None and result.text is not None:
+        say("--locale applies only to HTML reports and figures. All other reports are in English.")
     if format_ == "html":
         (page,) = result.paths
         say(f"Report written to {page} ({page.stat().st_size / 1e6:.1f} MB). Open it in a browser.")
     elif result.text is None:
-        say(f"{len(result.paths)} figures written to {out}.")
+        say(f"{counted(len(result.paths), 'figure')} written to {out}.")
     elif result.paths:
         say(f"Report written to {out}.")
     elif format_ == "text":

@@ -70,7 +70,7 @@ def tell_truncated(count: int, limit: str) -> str:
     else:
         fix, limit = f"--max-tokens auto or a value above {limit}", f"limit of {limit} tokens"
     return (
-        f"Incomplete: {counted(count, 'response')} truncated at the {limit}; the robust track counts them as "
+        f"Incomplete: {counted(count, 'response')} truncated at the {limit}, which the robust track counts as "
         f"wrong. To get complete responses, use {fix}."
     )
 

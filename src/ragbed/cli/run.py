@@ -220,11 +220,17 @@ def _evaluate(job: Job) -> list[ConditionCounts]:
     from ragbed.api.runs import execute
     from ragbed.cli.console_progress import resumable
     from ragbed.cli.run_progress import RunProgress
+    from ragbed.runs.budget import BudgetSpent
+    from ragbed.runs.circuit_breaker import CircuitOpen
 
     table = EarlyTable(job.folder)
     stopped = f"Stopped. Finished cases are kept. To resume, rerun the same command with --out {quoted(job.folder)}"
-    with resumable(stopped), RunProgress() as progress:
-        execute(replace(job, follower=table), progress.calls)
+    try:
+        with resumable(stopped), RunProgress() as progress:
+            execute(replace(job, follower=table), progress.calls)
+    except (BudgetSpent, CircuitOpen):
+        say(f"The run is stored in {job.folder}")
+        raise
     return table.finish(cast("Engine", job.engine))
 
 

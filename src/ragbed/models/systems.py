@@ -43,6 +43,11 @@ _DECODER: msgspec.json.Decoder[object] = msgspec.json.Decoder()
 _READING = ("question", "documents", "lang")
 _SEARCHING = ("question", "corpus", "k", "lang")
 _WITH_TOOL = ("question", "search", "lang")
+_SUITS = {
+    _READING: "testbeds that provide documents",
+    _SEARCHING: "the testbeds own-retrieval and own-rejection",
+    _WITH_TOOL: "the testbed search",
+}
 
 
 def to_arguments(case: Case) -> dict[str, Any]:
@@ -270,17 +275,27 @@ def _check_signature(spec: str, function: Callable[..., Any], names: Sequence[st
         signature = inspect.signature(function)
     except (TypeError, ValueError):  # some functions written in C have no signature
         return
+    if (problem := _binding_problem(signature, names)) is not None:
+        raise UsageError(
+            f"python/{spec} cannot be called with the keyword arguments {', '.join(names)}: {problem}. "
+            f"{_signature_fix(signature, names)}"
+        )
+
+
+def _binding_problem(signature: inspect.Signature, names: Sequence[str]) -> str | None:
+    """Return why a function cannot be called with the given keyword arguments, or None if it can."""
     try:
         signature.bind(**dict.fromkeys(names))
     except TypeError as error:
-        raise UsageError(
-            f"python/{spec} cannot be called with the keyword arguments {', '.join(names)}: {error}. "
-            f"{_signature_fix(signature, names)}"
-        ) from None
+        return str(error)
+    return None
 
 
 def _signature_fix(signature: inspect.Signature, names: Sequence[str]) -> str:
     """Return advice on changing a function's parameters so that it accepts the given keyword arguments."""
+    if suited := [testbeds for others, testbeds in _SUITS.items() if _binding_problem(signature, others) is None]:
+        fix = f"Change `testbeds`, or let it accept {', '.join(names)}."
+        return f"Its parameters suit only {' and '.join(suited)}. {fix}"
     variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     required = (one.name for one in signature.parameters.values() if one.default is one.empty)
     missing, fixes = [name for name in names if name not in signature.parameters], []
