@@ -181,6 +181,7 @@ def test_builds_inside_the_folder_of_documents_are_not_read(tmp_path: Path) -> N
         ('---\ntitle: "The mill: a walk"\n---\nText.', "The mill: a walk"),
         ("--- \ntitle: The mill\n---  \nText.", "The mill"),
         ("---\ntitle: The mill\n...\nText.", "The mill"),
+        ("---\n# Notes\n\nText.\n\n...\n\nMore.", "Notes"),
         ('# Talk: "The village under the lake"\n\nText.', 'Talk: "The village under the lake"'),
         ("# Readers' questions about readers'\n\nText.", "Readers' questions about readers'"),
     ],

@@ -128,15 +128,6 @@ def test_votes_are_asked_one_by_one_and_most_decide(tmp_path: Path, bench: Bench
     assert (cell["yes"], len(bench.asked)) == (1, 3)
 
 
-def test_a_rerun_with_fewer_votes_uses_only_these(tmp_path: Path, bench: Bench) -> None:
-    run(make_job(tmp_path, 1, TalkingModel(_reply)), ask_nobody)
-    verdicts = iter(["VERDICT: yes", "VERDICT: yes", *["VERDICT: no"] * 3])
-    bench.decide = lambda _: next(verdicts)
-    fixed = ("--criteria", "correct", "--max-connections", "1", "--votes")
-    rates = [json.loads(_judge(tmp_path, bench, *fixed, votes).out)["cells"][0]["rate"] for votes in ("5", "2")]
-    assert (rates, len(bench.asked)) == ([0.0, 1.0], 5)
-
-
 def test_sufficiency_is_judged_once_for_all_replies_to_the_same_documents(tmp_path: Path, bench: Bench) -> None:
     models = [TalkingModel(_reply, name=f"test/{name}") for name in ("a", "b")]
     run(make_job(tmp_path, 1, *models, cases=lambda: [make_case(7)]), ask_nobody)

@@ -152,6 +152,14 @@ def test_usage_in_another_place_of_a_stream_is_counted(event: bytes) -> None:
     assert (done.outcome, done.reply, done.usage) == ("ok", "Par", {"in": 7, "out": 2})
 
 
+@pytest.mark.parametrize("other", [b"{}", b'"n/a"', b'{"prompt_tokens": 0, "completion_tokens": 0}'])
+def test_usage_in_another_place_of_a_stream_does_not_replace_the_usual_one(other: bytes) -> None:
+    usage = b'{"prompt_tokens": 7, "completion_tokens": 2, "total_tokens": 9}'
+    event = b'{"choices": [{"delta": {}, "finish_reason": "stop", "usage": %s}], "usage": %s}' % (other, usage)
+    done, _ = ask(reply(_EVENT + b"data: " + event + b"\n\ndata: [DONE]\n\n"))
+    assert done.usage == {"in": 7, "out": 2}
+
+
 _ERROR_EVENT = b'data: {"error": {"message": "engine died", "type": "x", "code": %s}}\n\n'
 _BARE_ERROR_EVENT = b'data: {"object": "error", "message": "engine died", "type": "x", "code": %s}\n\n'  # vLLM
 

@@ -164,11 +164,16 @@ def test_a_thought_inside_a_thought_belongs_to_it() -> None:
         ("I must not write the </think> tag yet.", "Paris"),
         ("Hm", "Write the </think> tag after it."),
         ("Hm", "TAG Heuer"),
+        ("It is a label.", "标签印刷机"),
     ],
 )
 def test_a_quoted_tag_does_not_end_or_start_a_thought(thought: str, answer: str) -> None:
     assert split_response(f"<think>{thought}</think>{answer}") == (thought, answer, True)
     assert split_response(f"{thought}</think>{answer}") == (thought, answer, True)
+
+
+def test_an_answer_may_start_with_a_word_for_a_tag() -> None:
+    assert split_response("<think>a</think> tag day is 5 May", has_ended=False) == ("a", "tag day is 5 May", True)
 
 
 @pytest.mark.parametrize("token", ["<|end|>", "<|return|>", "<|call|>"])

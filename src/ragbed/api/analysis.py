@@ -227,7 +227,7 @@ def judge(
                 scope.folder(sampling, identify_functions(model)), settings, scope.cases, model, sampling, votes, budget
             )
             names = [opened.name for opened in caller.run(plan).models]
-            judged.append(CriterionJudgements(scope, plan.folder, names, votes, people))
+            judged.append(CriterionJudgements(scope, plan.folder, names, people))
     if people is not None:
         people.keep({unit for part in judged for unit in part.units}, {part.scope.criterion.name for part in judged})
     return JudgeResult(

@@ -53,9 +53,9 @@ def diagnose(
     """Classify the errors in a run and show the evidence.
 
     Every wrong trial is assigned the error types that apply, with the evidence (a sentence, cue or difference) and the
-    source of the wrong answer. Errors that match no type are counted as unclassified. All diagnoses are written to
+    source of the wrong answer. Errors that match no type are counted as unclassified. Diagnoses are written to
     RUN/diagnose/diagnosis.jsonl. Models are called only with --intervene or --knock-out; rerun the command to resume
-    them.
+    these calls.
 
     \b
     Types:

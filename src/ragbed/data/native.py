@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
-from datetime import date
 
 import msgspec
 
@@ -36,8 +34,6 @@ def _find_problems(item: Item) -> Iterator[tuple[str, str]]:
     """Yield the field and a description of each problem that type validation does not catch."""
     if not item.question.strip():
         yield "question", "is empty; write the question"
-    if item.date is not None and not _is_day(item.date):
-        yield "date", f"{item.date!r} is not a valid date; use the form YYYY-MM-DD, e.g. 2026-11-15"
     answers = {"answer": item.answer} | ({"fake": item.fake} if item.fake is not None else {})
     for name, slots in answers.items():
         if not slots or not all(slots):
@@ -56,12 +52,6 @@ def _find_problems(item: Item) -> Iterator[tuple[str, str]]:
             problem = f"{list(passage.support)} is not a valid span of the text"
             yield f"{field}.support", f"{problem}; use [start, end] with 0 <= start < end <= {len(passage.text)}"
     yield from _find_part_problems(item)
-
-
-def _is_day(text: str) -> bool:
-    with suppress(ValueError):
-        return date.fromisoformat(text).isoformat() == text
-    return False
 
 
 def _find_part_problems(item: Item) -> Iterator[tuple[str, str]]:

@@ -13,8 +13,9 @@ An answer tag at the start of a line also ends a thought. Brackets such as `[Ana
 so without a closing tag, they open a thought only if the model did not end the response itself.
 
 A tag inside a sentence of an answer is plain text, so a pair of tags counts only at the start of the response, after
-another thought, or at the start of a line that is not in a code block. A closing tag in quotation marks or before a
-word such as `tag` is plain text, too; any other closing tag ends a thought, as in the parsers of vLLM and SGLang.
+another thought, or at the start of a line that is not in a code block. A closing tag in quotation marks is plain text,
+too, and so is one that a sentence mentions, as in 'the </think> tag'. Any other closing tag ends a thought, as in the
+parsers of vLLM and SGLang.
 """
 
 from __future__ import annotations
@@ -83,6 +84,7 @@ _MARK = re.compile(r"[<\[【＜◁〈]")  # a response without these characters 
 _FENCE = "\n```"  # starts or ends a code block; at the start of a response, it encloses the entire response
 _QUOTES = {"`": "`", '"': '"', "“": "”", "「": "」", "『": "』"}
 _TAG_NOUN = re.compile(r" (?:tag|token|marker)s?\b| ?(?:标签|标记|標籤|標記)")
+_SENTENCE_ENDS = frozenset(".!?。！？\n")
 _MAX_QUOTED = 500  # maximum number of characters before a tag in which to look for the start of a quotation
 _MAX_THOUGHTS = 1_000  # maximum number of reasoning blocks per response; a genuine response has far fewer
 
@@ -181,7 +183,7 @@ def _split_channels(text: str) -> Iterator[Segment]:
     while head is not None:
         following = _CHANNEL.search(text, head.end())
         end = len(text) if following is None else following.start()
-        stop = next(_find_used(_CHANNEL_END, text, head.end(), end), None)
+        stop = next(_find_unquoted(_CHANNEL_END, text, head.end(), end), None)
         body = end if stop is None else stop.start()
         yield Segment("marker", head[0])
         yield Segment("answer" if head["name"] == "final" else "thought", text[head.end() : body])
@@ -196,7 +198,7 @@ def _split_tags(text: str, *, has_ended: bool) -> Iterator[Segment]:
         return
     for _ in range(_MAX_THOUGHTS):
         opening = _find_opening(text, at, has_thought=has_thought)
-        closing = next(_find_used(_compiled(_CLOSE), text, at), None)
+        closing = next((tag for tag in _find_unquoted(_compiled(_CLOSE), text, at) if not _is_named(text, tag)), None)
         if not has_thought and closing is not None and (opening is None or closing.start() < opening.start()):
             if _compiled(_OPEN).search(text, at, closing.start()) is not None:
                 return  # both tags are inside a sentence of the answer
@@ -233,15 +235,28 @@ def _find_opening(text: str, at: int, *, has_thought: bool) -> re.Match[str] | N
     return None
 
 
-def _find_used(tag: re.Pattern[str], text: str, at: int, end: int = sys.maxsize) -> Iterator[re.Match[str]]:
-    """Yield the matches of a tag that are not just mentioned in a sentence."""
-    return (found for found in tag.finditer(text, at, end) if not _is_mentioned(text, found))
+def _find_unquoted(tag: re.Pattern[str], text: str, at: int, end: int = sys.maxsize) -> Iterator[re.Match[str]]:
+    """Yield the matches of a tag that are not in quotation marks."""
+    return (found for found in tag.finditer(text, at, end) if not _is_quoted(text, found))
 
 
-def _is_mentioned(text: str, tag: re.Match[str]) -> bool:
-    """Return whether a tag is in quotation marks or before a word such as `tag`."""
-    if _TAG_NOUN.match(text, tag.end()):
-        return True
+def _find_first(tag: re.Pattern[str], text: str, at: int) -> re.Match[str] | None:
+    """Return the first unquoted match of a tag, preferring one that is not just mentioned in a sentence."""
+    first = None
+    for found in _find_unquoted(tag, text, at):
+        if not _is_named(text, found):
+            return found
+        first = first or found
+    return first
+
+
+def _is_named(text: str, tag: re.Match[str]) -> bool:
+    """Return whether a sentence mentions a tag, as in 'the </think> tag'."""
+    before = text[max(0, tag.start() - 2) : tag.start()].rstrip(" ")
+    return bool(before) and before[-1] not in _SENTENCE_ENDS and _TAG_NOUN.match(text, tag.end()) is not None
+
+
+def _is_quoted(text: str, tag: re.Match[str]) -> bool:
     quote = text[tag.start() - 1 : tag.start()]
     if not quote or text[tag.end() : tag.end() + 1] != _QUOTES.get(quote):
         return False
@@ -264,10 +279,10 @@ def _closing_of(text: str, opening: re.Match[str], *, has_ended: bool) -> re.Mat
     name = opening["name"] or opening["name3"]
     if name is not None:
         same = rf"{_LEFT}[/／]{re.escape(name)}\s{{0,9}}{_RIGHT}|[<\[]\|?{re.escape(name)}[_ ]end\|?[>\]]"
-        found = next(_find_used(re.compile(same, re.IGNORECASE), text, opening.end()), None)
+        found = _find_first(re.compile(same, re.IGNORECASE), text, opening.end())
         if found is not None:
             return found
-    found = next(_find_used(_compiled(_CLOSE), text, opening.end()), None)
+    found = _find_first(_compiled(_CLOSE), text, opening.end())
     return _compiled(_CLOSE).search(text, opening.end()) if found is None and has_ended else found
 
 

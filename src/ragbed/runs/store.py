@@ -275,6 +275,12 @@ class RunStore:
         """Return whether settings and cases have been written."""
         return bool(list(self.read("SELECT 1 FROM meta WHERE key = 'planned'")))
 
+    def planned_at(self) -> float:
+        """Return the time at which settings and cases were written, in seconds since 1970, or 0 if it is unknown."""
+        with suppress(ValueError):
+            return float(self._meta("planned").get("", "0"))
+        return 0.0
+
     def _meta(self, prefix: str) -> dict[str, str]:
         rows = self.read("SELECT key, value FROM meta WHERE key GLOB ?", (f"{prefix}*",))
         return {str(key).removeprefix(prefix): str(value) for key, value in rows}

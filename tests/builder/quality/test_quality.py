@@ -88,6 +88,7 @@ def _measure(*items: Item, families: Iterable[str] = FAMILIES) -> dict[str, Meas
         (base_item(supports=1), "fills every ratio", "no gate"),
         (base_item(), "contamination", "not measured"),
         (replace(base_item(), date="2026-10-01"), "contamination", "not measured"),
+        (replace(base_item(), date="March 5, 2024"), "contamination", "not measured"),
         (replace(base_item(), known_by=("some/model",)), "contamination", "failed"),
         (replace(fact_item(0), known_by=("some/model",)), "known counterfactual items", "passed"),
         (base_item(question="Is it gold-0-gold?"), "answers in questions", "failed"),

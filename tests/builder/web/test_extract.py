@@ -195,6 +195,13 @@ def test_deleted_text_pronunciations_and_templates_on_a_page_are_left_out() -> N
     assert page.text.splitlines()[-1] == "The price is $12, said 石桥镇."
 
 
+def test_a_template_that_browsers_show_is_read_and_many_deletions_take_little_time() -> None:
+    shown = f"<my-page><template shadowrootmode='open'><article>{ARTICLE}</article></template></my-page>"
+    deleted = f"<article>{ARTICLE}<p>{'<s>a</s>bcdefgh ' * 25_000}</p></article>"
+    pages = read_all([ReadJob(kind=HTML, body=html(body)) for body in (shown, deleted)])
+    assert [page.outcome for page in pages] == ["ok", "ok"]
+
+
 def test_a_page_without_the_tags_that_may_be_left_out_is_read() -> None:
     english, chinese = read_all(
         [

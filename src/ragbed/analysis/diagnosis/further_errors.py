@@ -1,7 +1,7 @@
 """E8 to E13, which the paper does not list: errors caused by the model, the metric, the data or the call.
 
-E8: refusals with other wording. E9: trust in false documents. E10: unnecessary refusals. E11: missed credit. E12: data
-errors. E13: no answer.
+E8: wrong format. E9: over-trust of false documents. E10: false refusal. E11: metric false negative. E12: data error.
+E13: generation failure.
 """
 
 from __future__ import annotations

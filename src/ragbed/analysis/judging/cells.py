@@ -37,31 +37,33 @@ def read_judged_cells(runs: Sequence[Path]) -> list[Cell]:
 
 
 def _read_run(run: Path) -> Iterable[JudgedCell]:
-    found: dict[tuple[str, str, Condition], tuple[tuple[int, int], JudgedCell]] = {}
+    found: dict[tuple[str, str, Condition], tuple[tuple[int, float], JudgedCell]] = {}
     for path in sorted((run / FOLDER).glob(f"*/{NAME}")):
-        for counts in _read(run, place_inside(run, FOLDER, path.parent.name, NAME).parent):
+        planned_at, cells = _read(run, place_inside(run, FOLDER, path.parent.name, NAME).parent)
+        for counts in cells:
             key = (counts.judge, counts.criterion, counts.condition)
-            rank = (counts.judged, path.stat().st_mtime_ns)
+            rank = (counts.judged, planned_at)
             if key not in found or rank > found[key][0]:
                 found[key] = rank, counts
     return [counts for _, counts in found.values()]
 
 
-def _read(run: Path, folder: Path) -> list[JudgedCell]:
+def _read(run: Path, folder: Path) -> tuple[float, list[JudgedCell]]:
+    """Return the time at which judgements were planned, and their cells."""
     try:
         with open_store(folder, create=False) as store:
             settings = store.settings()
             criterion = CRITERIA.get(settings.get("criterion", ""))
             judges = [name for name, _ in store.models().values()]
-            planned = {case.case for case in store.cases()}
+            planned, planned_at = {case.case for case in store.cases()}, store.planned_at()
     except EmptyRun:  # the judge's run was killed while its file was being created
-        return []
+        return 0.0, []
     if criterion is None or settings.get("prompt") != criterion.prompt:  # the judge was given a different prompt
-        return []
+        return 0.0, []
     scope = Scope(run, criterion)
     covered, only_unsure = _covered(scope, planned)
     cells = tabulate(scope, covered, read_judgements(folder, criterion, judges))
-    return [replace(cell, only_unsure=only_unsure) for cell in cells]
+    return planned_at, [replace(cell, only_unsure=only_unsure) for cell in cells]
 
 
 def _covered(scope: Scope, planned: set[str]) -> tuple[Iterator[StoredResult], bool]:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from functools import cached_property
 
 from ragbed.builder.relabel import label_again
+from ragbed.builder.search.base import read_day
 from ragbed.data import kind_of
 from ragbed.retrieval.near_duplicates import find_near
 from ragbed.schema import Item, Kind, Labelling, Stance
+
+_ISO_YEAR = re.compile(r"\d{4}(?:-|$)")
 
 
 class ItemView:
@@ -28,6 +32,12 @@ class ItemView:
     def kind(self) -> Kind:
         """The item's kind."""
         return kind_of(self.item)
+
+    @cached_property
+    def date(self) -> str | None:
+        """The item's date, or at least its year, in ISO format; None if the item has no date that can be read."""
+        text = self.item.date or ""
+        return text if _ISO_YEAR.match(text) else read_day(text)
 
     @cached_property
     def places(self) -> dict[Stance, list[int]]:

@@ -48,8 +48,8 @@ class KnowledgeMeasures:
         self._counts["probed"] += view.is_probed
         if view.item.known_by:
             self._counts["gated known" if is_gated else "fresh known"] += 1
-        if view.item.date:
-            self._dates.append(view.item.date)
+        if view.date:
+            self._dates.append(view.date)
         if view.item.valid:
             self._lasts.append(view.item.valid[1])
 

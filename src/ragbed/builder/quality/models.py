@@ -58,7 +58,7 @@ class ModelMeasures:
 
     def add(self, view: ItemView) -> None:
         """Add one item."""
-        self._dates[view.data, view.item.id] = view.item.date
+        self._dates[view.data, view.item.id] = view.date
 
     def results(self) -> Iterator[Measure]:
         """Yield the measures for all items."""

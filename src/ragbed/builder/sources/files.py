@@ -40,8 +40,11 @@ def find_files(root: Path) -> Iterator[Path]:
 
 def _is_build(folder: Path) -> bool:
     """Check whether a folder contains a build or a reviewed build, whose report must not become a document."""
-    is_own = (folder / "lock").is_file() and (folder / "steps").is_dir()
-    return is_own or (folder / "review" / "reviewed.json").is_file()
+    try:
+        is_own = (folder / "lock").is_file() and (folder / "steps").is_dir()
+        return is_own or (folder / "review" / "reviewed.json").is_file()
+    except PermissionError:
+        return False
 
 
 def _open(root: Path, path: Path, name: Path, url: Path) -> Found:

@@ -28,7 +28,7 @@ _UNREADABLE = 0.02  # maximum share of invalid characters
 _TITLE_CHARS = 200  # maximum length of a title
 _FULL_STOP = re.compile(r"[.。][\"”’')）]*$")
 _ISO_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
-_FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
+_FRONT_MATTER = re.compile(r"\A---[ \t]*\n(?=[\s#]*[\"'\w][^\n:]*:)(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
 
 _EXPONENT = re.compile(r"\s*[-+−]?[0-9]+\s*")
 _SUPERSCRIPTS = str.maketrans("0123456789+-−", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻")
@@ -51,6 +51,7 @@ _NOT_TEXT = (
 )
 # HTML elements that are not part of a page's text: deleted text, pronunciations above characters, and templates.
 _NOT_CONTENT = ("del", "s", "strike", "rt", "rp", "template")
+_SHADOW_ROOT = frozenset({"shadowrootmode", "shadowroot"})
 _TITLES = ("//meta[@property='og:title']/@content", "//article//h1", "//h1", "//title")
 _LICENCES = ("//*[self::a or self::link][contains(concat(' ', @rel, ' '), ' license ')]/@href",)
 
@@ -78,6 +79,15 @@ class Unreadable(Exception):
     """Raised if a document has no readable text. Any other exception means that the document is broken."""
 
 
+def _empty(node: HtmlElement) -> None:
+    """Remove an element's content. Removing thousands of elements from one paragraph would take too long."""
+    before, parent = node.getprevious(), node.getparent()
+    text = before.tail if before is not None else None if parent is None else parent.text
+    node.clear(keep_tail=True)
+    if node.tail and (text or "")[-1:].isspace():  # keep only one of the spaces around the element
+        node.tail = node.tail.lstrip()
+
+
 def _read_html(job: ReadJob) -> ExtractedText:
     from trafilatura import bare_extraction, load_html
 
@@ -85,7 +95,8 @@ def _read_html(job: ReadJob) -> ExtractedText:
     # The standard allows pages without `<html>`, but trafilatura rejects them.
     tree = load_html(page if "<html" in page[:_HEAD].lower() else f"<html>{page}")
     for node in () if tree is None else list(tree.iter(*_NOT_CONTENT)):
-        node.drop_tree()
+        if _SHADOW_ROOT.isdisjoint(node.attrib):  # browsers show templates with this attribute
+            _empty(node)
     for node in () if tree is None else list(tree.iter("sup")):
         raised = _to_superscript(node.text_content())
         if raised != node.text_content():

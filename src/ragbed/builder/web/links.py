@@ -18,6 +18,7 @@ from msgspec import Struct
 from ragbed.builder.web.charset import decode_page
 from ragbed.builder.web.limits import MAX_PAGE_BYTES
 
+_MAGIC, _GZIP = b"\x1f\x8b", 16 + zlib.MAX_WBITS
 _HEAD = 4096
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
@@ -38,7 +39,7 @@ def read_links(body: bytes, content_type: str, url: str) -> list[Link]:
     Raises:
         ValueError: The list cannot be read completely, or it has no entries.
     """
-    if body.startswith(b"\x1f\x8b"):
+    if body.startswith(_MAGIC):
         body = _decompress(body)
     head = body[:_HEAD].lower()
     if b"<urlset" in head or b"<sitemapindex" in head:
@@ -55,11 +56,17 @@ def read_links(body: bytes, content_type: str, url: str) -> list[Link]:
 
 
 def _decompress(body: bytes) -> bytes:
+    first = zlib.decompressobj(_GZIP)
     try:
-        with gzip.open(io.BytesIO(body)) as source:
-            content = source.read(MAX_PAGE_BYTES + 1)
+        content = first.decompress(body, MAX_PAGE_BYTES + 1)
+        if first.unused_data.startswith(_MAGIC):  # the list is compressed in several parts
+            with gzip.open(io.BytesIO(body)) as source:
+                content = source.read(MAX_PAGE_BYTES + 1)
+        is_damaged = not first.eof and len(content) <= MAX_PAGE_BYTES
     except (EOFError, OSError, zlib.error):
-        raise ValueError("the compressed list is incomplete or damaged") from None
+        is_damaged = True
+    if is_damaged:
+        raise ValueError("the compressed list is incomplete or damaged")
     if len(content) > MAX_PAGE_BYTES:
         raise ValueError(f"the list is larger than {MAX_PAGE_BYTES:,} bytes after decompression")
     return content

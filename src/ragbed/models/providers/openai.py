@@ -324,7 +324,7 @@ def _without_choices(completion: _ChatCompletion, usage: dict[str, int] | None, 
         return _from_error(completion.error, usage)
     if usage:  # Gemini sends no choices if it blocks a prompt
         return Failure("empty", "the response contains no choices", again=True, usage=usage)
-    start = content[:_MAX_EXCERPT].decode("utf-8", "replace")  # may contain an error in a provider's own format
+    start = content[:_MAX_EXCERPT].decode("utf-8", "ignore")  # may contain an error in a provider's own format
     return Failure("protocol", f"the response contains no choices: {start!r}; {_HINT}", again=True)
 
 

@@ -110,8 +110,9 @@ def join_events(content: bytes) -> bytes:
         first = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
         choice |= {name: first[name] for name in ("finish_reason", "error") if first.get(name)}
         for place in (first, event.get("x_groq")):  # Moonshot and Groq may report the usage only here
-            if isinstance(place, dict) and place.get("usage") is not None:
-                whole["usage"] = place["usage"]
+            used = place.get("usage") if isinstance(place, dict) else None
+            if isinstance(used, dict) and used and not whole.get("usage"):
+                whole["usage"] = used
         logprobs += _list_in(first.get("logprobs"), "content")
         if isinstance(first.get("delta"), dict):
             message.add(first["delta"])
