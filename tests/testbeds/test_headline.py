@@ -126,7 +126,7 @@ def test_the_report_counts_the_declared_trials(folder: Path) -> None:
 def test_the_viewer_highlights_the_declared_scores() -> None:
     conditions = [("data", "en", name, None, 0.0, 0, "related", "robust") for name in TESTBEDS]
     cells = [(0, msgspec.convert(["model", *condition, "ok"], TrialCell), 1) for condition in conditions]
-    store = SimpleNamespace(repeats=lambda: 1)
+    store = SimpleNamespace(repeats=lambda: 1, served=dict)
     reader = SimpleNamespace(
         name="run",
         cells=cells,

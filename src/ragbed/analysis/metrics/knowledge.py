@@ -26,9 +26,9 @@ def gate_samples(trials: TrialColumns) -> Mask:
 def gate_accuracy(trials: TrialColumns, track: str) -> Floats:
     """Return each question's accuracy on its gate samples (above 0.5 for known questions), or NaN if it has none.
 
-    Samples without a usable response are ignored, because they do not show whether the model knows the answer.
+    Failed calls are ignored, because they do not show whether the model knows the answer.
     """
-    return trials.per_item(gate_samples(trials) & trials.responded(track), trials.score("correct", track))
+    return trials.per_item(gate_samples(trials) & ~trials.failed, trials.score("correct", track))
 
 
 def of_known(trials: TrialColumns, track: str) -> Mask:
