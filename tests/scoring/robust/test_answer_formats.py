@@ -541,33 +541,10 @@ def test_hours_of_the_night_and_of_noon(answer: str, reply: str, lang: Lang, cor
         ("250 miles per hour", "250 mi/h", True),
         ("300 kph", "300 mph", False),
         ("300 km/h", "300 m/s", False),
-        ("300 km/h", "300 kilometres every hour", True),
-        ("300 km/h", "It covers 300 km.", False),
-        ("300 km", "300 km/h", False),
-        ("300 km", "300 kilometres per hour", False),
-        ("300 miles", "300 mph", False),
-        ("300 m", "300 m³", False),
-        ("300 m2", "300 m^2", True),
     ],
 )
 def test_speeds_match_in_any_notation(answer: str, reply: str, correct: bool) -> None:
     assert (_verdict("How fast is it?", answer, reply) == "correct") is correct
-
-
-@pytest.mark.parametrize(
-    ("question", "answer", "reply", "correct"),
-    [
-        ("列车时速多少？", "每小时300公里", "列车时速为300公里。", True),
-        ("列车时速多少？", "300公里/小时", "300公里。", True),
-        ("限速是多少？", "80公里每小时", "该路段限速80公里。", True),
-        ("光速是每秒多少公里？", "30万公里", "光速约为30万公里/秒。", True),
-        ("铁路全长多少？", "300公里", "列车时速300公里。", False),
-        ("铁路全长多少？", "300公里", "300公里/小时", False),
-        ("铁路全长多少？", "300公里", "高速铁路全长300公里。", True),
-    ],
-)
-def test_chinese_speeds_are_not_distances(question: str, answer: str, reply: str, correct: bool) -> None:
-    assert (_verdict(question, answer, reply, "zh") == "correct") is correct
 
 
 @pytest.mark.parametrize(
@@ -598,9 +575,6 @@ def test_circled_digits_are_numbers_unless_they_mark_items(answer: list[list[str
         ("I don't think the sources are reliable. Canberra.", True),
         ("Not all documents are accurate; one gives the wrong city. Canberra.", True),
         ("I do not believe the documents are accurate. Canberra.", True),
-        ("Hardly any of the documents are reliable. Canberra.", True),
-        ("None of the sources is accurate, but it is Canberra.", True),
-        ("A few of the documents are reliable. Canberra.", False),
         ("I confirm that the documents are consistent. Canberra.", False),
         ("All five documents are factually accurate. Canberra.", False),
         ("No factual errors: true. The answer is Canberra.", False),

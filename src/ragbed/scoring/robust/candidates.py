@@ -8,7 +8,7 @@ from itertools import islice
 
 from ragbed.scoring.robust.gold import Gold, GoldSlot
 from ragbed.scoring.robust.match import FoldedResponse, Mention
-from ragbed.scoring.robust.name_patterns import NOT_COUNTED, ORDINALS, ORGANISATIONS, YES_OR_NO
+from ragbed.scoring.robust.name_patterns import ORGANISATIONS, YES_OR_NO
 from ragbed.scoring.robust.normalise import fold
 from ragbed.scoring.robust.patterns import lazy, words
 from ragbed.scoring.robust.question import Asked
@@ -55,8 +55,6 @@ _NEGATIVE = lazy(
     "|nobody|nowhere|neither|cannot|unable|null|nil|zero|absent|beyond|silent|pass|missing|impossible)$"
 )
 _ABSTRACT = lazy("(?:tion|sion|ity|ment|ness|ance|ence|ing|ly|ship|ism)s?$")
-_RANK = lazy(rf"\b(?:{NOT_COUNTED}(?:{ORDINALS})|[1-9](?:st|nd|rd|th))\b")
-_ORDINAL = lazy(ORDINALS)
 _CLAUSE = lazy("[,。;:!?\n]|但是?|却|然而|不过")
 _FILLER = lazy(r"(?:是|为|由|给了?|叫|(?<!存)在|归|:)(?:了)?([\u4e00-\u9fff·]{2,9}|《[^》]{1,20}》|[a-z][a-z ]{2,20})")
 _DOCUMENT_NAME = lazy(r"《([^》\n]{2,20})》|([\u4e00-\u9fff]{2,6}(?:·[\u4e00-\u9fff]{1,8})+)")
@@ -82,18 +80,13 @@ _FUNCTION = lazy(
 def find_candidates(
     slot: GoldSlot, gold: Gold, response: FoldedResponse, asked: Asked, own: Sequence[Mention]
 ) -> list[Mention]:
-    """Return the mentions of other candidates that could answer the question.
-
-    A name is not a candidate if the answer is yes, no, a score or a time of day.
-    """
-    if not slot.forms.isdisjoint(YES_OR_NO) or (slot.names and not any(name.key for name in slot.names)):
+    """Return the mentions of other candidates that could answer the question; a name cannot answer with yes or no."""
+    if not slot.forms.isdisjoint(YES_OR_NO):
         return []
     if slot.dates:
         found = _dates(slot, response)
     elif slot.quantities:
         found = _quantities(slot, asked, response, own)
-    elif any(_ORDINAL.fullmatch(name.key) for name in slot.names):
-        found = (Mention(*match.span(), "name") for match in _RANK.finditer(response.text))
     else:
         found = (_names_zh if gold.lang == "zh" else _names_en)(response, asked, own)
     kept = (each for each in found if not any(each.start < mention.end and mention.start < each.end for mention in own))

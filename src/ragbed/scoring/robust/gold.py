@@ -23,7 +23,7 @@ from ragbed.scoring.robust.name_patterns import (
 from ragbed.scoring.robust.normalise import fold, fold_question
 from ragbed.scoring.robust.numerals import Digits, digits_of
 from ragbed.scoring.robust.patterns import Terms, lazy, terms_of
-from ragbed.scoring.robust.quantities import Quantity, as_sum, find_quantities, with_speed
+from ragbed.scoring.robust.quantities import Quantity, as_sum, find_quantities
 from ragbed.scoring.robust.times import time_pattern
 from ragbed.scoring.robust.units import LOOSE, UNITS
 from ragbed.scoring.robust.variants import spellings, written_form
@@ -171,8 +171,7 @@ def _slot(aliases: tuple[str, ...], question: str, lang: Lang) -> GoldSlot:
         elif readings := _as_quantities(alias, folded, terms):
             # If an alias has two readings (5.5 m), prefer the one that another alias confirms.
             values = {quantity.value for quantity in quantities}
-            kept = [reading for reading in readings if reading.value in values] or readings
-            quantities += [quantity for reading in kept for quantity in with_speed(reading, question)]
+            quantities += [reading for reading in readings if reading.value in values] or readings
             forms |= {(reading.value, reading.unit) for reading in readings}
             nouns |= {reading.unit for reading in readings} | set(_LONG_WORD.findall(folded))
         elif name := as_name(alias, folded, lang):

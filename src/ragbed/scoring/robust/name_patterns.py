@@ -14,13 +14,6 @@ from ragbed.text import in_words
 _RUN = lazy(r"[a-z]+|[0-9]+|[^\W\da-z_]+")
 _CAMEL = lazy(r"(?<=[a-z])(?=[A-Z])")
 _ACRONYM = lazy(r"\b[A-Z]{2,4}\b")
-ORDINALS = "second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth"
-_ORDINAL = lazy(ORDINALS)
-# Lookbehinds that exclude units of time and fractions, which follow a number or an article: one second, a third.
-NOT_COUNTED = "(?<![0-9][ -])" + "".join(
-    rf"(?<!\b{word}[ -])"
-    for word in sorted(words("a one two three four five six seven eight nine ten per every each split"))
-)
 SCORE = lazy(r"([0-9]+) ?(?:-|:|比|to) ?([0-9]+)")
 _LAST_WORD = lazy(r"(?:^|[ -])([a-z]{3,})(?<!ss)$")
 # Words whose plural means something else.
@@ -95,12 +88,6 @@ _FIRST_HEADS = {"Lake": "lake", "Hurricane": _STORM, "Typhoon": _STORM, "Cyclone
     ("Mount", "Mt"), "mount|peak|volcano"
 )
 _HEAD_ZH = lazy("^([\u4e00-\u9fff]{2,10}?)(?:(?:股份|责任|集团)*有限)?(公司|集团|队)$")
-# Short names of universities. Some also occur in other names: 东北大学, 北大西洋, 清华附中.
-_SCHOOLS_ZH = {
-    "清华大学": "清华", "北京大学": "北大", "复旦大学": "复旦", "浙江大学": "浙大", "上海交通大学": "上海交大",
-    "西安交通大学": "西安交大", "中国科学技术大学": "中科大", "武汉大学": "武大", "南开大学": "南开",
-    "厦门大学": "厦大", "哈尔滨工业大学": "哈工大", "北京师范大学": "北师大", "北京航空航天大学": "北航",
-}  # fmt: skip
 _WATERS = frozenset({"sea", "ocean", "river", "desert", "mountains", "canal", "strait"})
 _CITIES = frozenset({"city", "town"})  # words that are never dropped from a name: Mexico is not Mexico City
 _MIN_HEADLESS = 3  # minimum number of letters in a name after its last word is dropped
@@ -123,7 +110,7 @@ _INITIALS = lazy("[A-Z]{3,6}")
 _ROMAN = lazy("[ivx]+")
 # First words of names of places and clubs, which have no surname.
 _NO_GIVEN_NAMES = words(
-    "new north south east west great central equatorial united saudi san santa fort port real inter republic"
+    "new north south east west great central equatorial united saudi san santa fort port real inter"
 )
 _BETWEEN_INITIALS = "[ -](?:(?:of|the|and|for|in|on|&) ){0,2}"
 _LONG_NAME = lazy(r"[A-Z][a-z]+(?:[ -](?:of|the|and|for|in|on|&|[A-Z](?:\.|[a-z]+))){2,7}")
@@ -162,8 +149,6 @@ def as_name(alias: str, folded: str, lang: Lang) -> Name | None:
     if folded in YES_OR_NO:
         negated = "" if folded.isascii() else "(?<![不并未非没])"
         return Name("", rf"{negated}{_bounded(folded, folded[0], folded[-1])}|\A\W*{YES_OR_NO[folded]}")
-    if _ORDINAL.fullmatch(folded):
-        return Name(folded, rf"\b(?:{folded}(?=[ -]place)|{NOT_COUNTED}{folded})\b")
     if folded in AFFIRMATIVE_ZH:
         return Name(folded, f"(?<![不没未无否]){folded}(?![否不没])")  # 是否有, 能否 and 有没有 ask
     spaced = fold(_ACRONYM.sub(lambda match: " ".join(match[0]), _CAMEL.sub("-", alias)), "en").strip(EDGES)
@@ -230,8 +215,6 @@ def without_head(alias: str, question: str) -> list[Name]:
 
     The names of waters and deserts can be shortened after any question, but only after an article: the Nile.
     """
-    if school := _SCHOOLS_ZH.get(alias):
-        return [_variant(school, f"(?<![东西河湖华台大]){school}(?![学附园西荒郎街发道])")]
     if not alias.isascii() and (found := _HEAD_ZH.match(alias)):
         is_asked = found[2] in question and found[1] not in question
         return [_variant(found[1], rf"(?:\A|(?<=[是为:\"])){found[1]}(?=\(|\W*\Z)")] if is_asked else []

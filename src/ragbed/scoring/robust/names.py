@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 
 from ragbed.schema import Lang
 from ragbed.scoring.robust.candidates import COMMON, SURNAMES
@@ -33,24 +32,6 @@ _PREFIXES = words(
     "new north south east west old fort port mount upper lower great little grand royal central latin equatorial san "
     "santa st"
 )
-# Places whose parts are called East, West, etc. Elsewhere, such a word makes a different name, e.g. West Virginia.
-_WITH_REGIONS = words("africa asia europe australia wales england scotland london")
-_COMPASS = words("north south east west central")
-# Folded names that contain the name of another place.
-_LONGER_NAMES = words(
-    "northern_ireland northern_cyprus western_sahara south_africa new_south_wales papua_new_guinea guinea_bissau "
-    "guinea-bissau american_samoa british_virgin_islands us_virgin_islands united_states_virgin_islands "
-    "british_columbia district_of_columbia inner_mongolia baja_california lower_saxony french_guiana french_polynesia "
-    "kansas_city jersey_city people's_republic_of_china people's_republic_of_korea "
-    "democratic_republic_of_congo democratic_republic_of_the_congo gulf_of_mexico gulf_of_guinea "
-    "南苏丹 北爱尔兰 北塞浦路斯 赤道几内亚 新几内亚 几内亚比绍 几内亚湾 新墨西哥 墨西哥湾 西弗吉尼亚 南乔治亚 "
-    "美属萨摩亚 英属维尔京 美属维尔京 法属圭亚那 法属波利尼西亚 下加利福尼亚 新泽西 新奥尔良 新西兰 新南威尔士 "
-    "印度尼西亚 印度洋 内蒙古 罗马尼亚 索马里 马里兰 马里亚纳 巴西利亚 刚果民主共和国 民主刚果 巴布亚新几内亚"
-)
-_OTHER_BEFORE = {"京都": "东", "海南": "上"}  # characters that make another name: 东京都, 上海南站
-_STATES_ZH = lazy(
-    "家(?![庭具居电长人喻养用属族畜禽政书谱装])"
-)  # 国家 after the first character of a name: 发展中国家 is not 中国
 _NAMING = frozenset("是为叫由给")
 # Matches a Chinese character at the end of a clause unless it is a particle or a similar word. Directly after a name,
 # such a character may belong to the name.
@@ -99,38 +80,21 @@ def is_part_of_name(
     if lang == "zh":
         return _is_part_zh(original, start, end, asked)
     right = _RIGHT.match(original, end)
-    if right and _extends(right[1], asked, is_single=is_single, is_hyphenated=original[end] == "-"):
+    if right and _extends(right[1], asked, is_single=is_single):
         return True
     left = _LEFT.search(original, max(0, start - 24), start)
     if left is None or initials is None:
         return False
     word = left[1].lower().strip(".")
     if word in _PREFIXES:
-        is_region = word in _COMPASS and original[start:end].lower() in _WITH_REGIONS
-        return not is_region and word not in asked.text
+        return word not in asked.text
     if not asked.asks_who or word in _TITLES or word in COMMON or (len(word) > 1 and word in asked.text):
         return False
     return word[0] not in initials
 
 
-def is_in_longer_name(text: str, mention: Mention) -> bool:
-    """Return whether a mention in a folded response is inside another name, e.g. Ireland in 'Northern Ireland'."""
-    longer = _find_longer_names(text[mention.start : mention.end])
-    return any(mention.start >= at and text.startswith(name, mention.start - at) for name, at in longer)
-
-
-@lru_cache(maxsize=16_384)
-def _find_longer_names(name: str) -> tuple[tuple[str, int], ...]:
-    """Return the longer names that contain a name, and its position in them."""
-    return tuple((longer, longer.find(name)) for longer in _LONGER_NAMES if name in longer and longer != name)
-
-
 def _is_part_zh(text: str, start: int, end: int, asked: Asked) -> bool:
     if _is_part_of_title(text, start, end) or _is_part_of_person(text, start, end, asks_who=asked.asks_who):
-        return True
-    if text[end - 1] == "国" and _STATES_ZH.match(text, end):
-        return True
-    if text[start - 1 : start] == _OTHER_BEFORE.get(text[start:end]):
         return True
     found = _PLACES_ZH.match(text, end)
     return found is not None and found[0] not in asked.text and found[0] not in text[start:end]
@@ -154,12 +118,11 @@ def _is_part_of_person(text: str, start: int, end: int, *, asks_who: bool) -> bo
     return is_named and _LAST_CHARACTER.match(text, end) is not None
 
 
-def _extends(word: str, asked: Asked, *, is_single: bool, is_hyphenated: bool) -> bool:
+def _extends(word: str, asked: Asked, *, is_single: bool) -> bool:
     lowered = word.lower().removesuffix("'s").removesuffix("’s")
     if lowered in _INSTITUTIONS:
         return lowered not in asked.text
-    # A surname may follow a single given name, but a hyphen makes a different place (Guinea-Bissau).
-    is_longer_name = not is_single if asked.asks_who else is_hyphenated
+    is_longer_name = asked.asks_who and not is_single  # a surname may follow a single given name
     return is_longer_name and lowered not in COMMON and lowered not in asked.text
 
 

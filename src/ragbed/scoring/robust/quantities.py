@@ -42,17 +42,16 @@ _DIGITS = lazy(
     r"(?P<number>[0-9](?:(?<![a-z0-9^].)|(?<=[0-9]h.))(?<![0-9][.,].)(?<![a-z]-.)"
     r"(?:[0-9]{0,2}(?:(?:,[0-9]{3})+|(?: [0-9]{3})+(?![0-9]))|[0-9]*)(?:\.[0-9]+)?)"
     r"(?![0-9]|[.,][0-9])(?![十万亿]|百(?!分)|千(?![米克瓦卡]))"  # excludes Chinese numerals such as 440亿
-    rf"(?:[ -]?(?P<scale>{_SCALE})(?![a-z23^]|(?:/| per )s))?"
+    rf"(?:[ -]?(?P<scale>{_SCALE})(?![a-z2]))?"
 )
 _MONEY_SIGNS = frozenset("$€£¥")
 _CURRENCY = lazy(r"(?:us\$|[$€£¥]) ?$")
 _AFTER = lazy(
     r"[ -]{0,2}(per cent|percentage points?|years?[ -]old|"
-    r"(?P<distance>miles?|mi|km|kilomet(?:re|er)s?|m|met(?:re|er)s?|feet|ft)(?:/| (?:per|an?|each|every) )"
-    r"(?P<time>h|s)(?:our|r|econd|ec)?(?![a-z])|"
+    r"(?:miles|km|kilomet(?:re|er)s) (?:per|an) hour|(?:km|mi)/hr?(?![a-z])|"
     r"(?:degrees?|deg|°) (?:fahrenheit|celsius|centigrade|[cf])(?![a-z])|"
     rf"(?:{'|'.join(map(re.escape, DOLLARS))}) dollars?(?![a-z])|(?:square|sq\.?|cubic) [a-z]+|"
-    r"[a-z]+(?:\^?[23])?|[%°℃$€£¥][cf]?|[\u4e00-\u9fff]{1,5})"
+    r"[a-z]+2?|[%°℃$€£¥][cf]?|[\u4e00-\u9fff]{1,5})"
 )
 _MINUS = lazy(
     # A minus sign, but not the dash in 10-12, 10 -12, covid-19 or a list.
@@ -91,16 +90,9 @@ _PHRASES = {
     "percenta": "%",
     "year old": "age",
     "years ol": "age",
+    **dict.fromkeys(("miles pe", "miles an", "mi/h", "mi/hr"), "mile"),
+    **dict.fromkeys(("kilometr", "kilomete", "km per h", "km an ho", "km/h", "km/hr"), "km"),
 }
-# Matches the time after a distance (公里/小时), and the words that make a distance a speed.
-_PER_TIME = lazy("[/每](?:小?时|h|秒|s)(?![a-z])")
-_TIMED = lazy(r"\b(?:per|an) (?:hour|second)\b|时速|每小时|每秒")
-_SPEED = "(?:时速|每小时|每秒|[限车航风流]速|速度)"
-_SPEED_ASKED, _SPEED_BEFORE = lazy(_SPEED), lazy(rf"{_SPEED}[^0-9,。;!?\n]{{0,10}}$")
-_SPEED_AFTER = lazy("的(?:最高)?时速")
-_SPEED_PREFIXES = frozenset({"时速", "每小时", "每秒"})
-_SPEED_REACH = 14  # maximum number of characters to examine before a distance
-_DISTANCES = {"m": "s", "km": "h", "mile": "h"}  # distances, with the usual time of a speed: m/s but km/h
 _DEGREES = frozenset({"degree", "degrees", "deg", "°"})
 _FIRST_CHARACTERS = frozenset(unit[0] for unit in UNITS)
 # `_TO` matches the text between the two ends of a range. `_CHANGED` matches words that introduce a change or a score
@@ -161,8 +153,6 @@ def find_quantities(text: str, terms: Terms) -> list[Quantity]:
         found += _in_chinese(text)
     if "分" in terms and "时" in terms:
         found = [_read_minutes(text, each) for each in found]
-    if "速" in terms or "每" in terms:
-        found = [_read_speed(text, each) for each in found]
     return [_add_half(text, each) for each in found] if "半" in terms else found
 
 
@@ -183,34 +173,6 @@ def _read_minutes(text: str, found: Quantity) -> Quantity:
     if found.unit or text[found.start - 2 : found.start] != "小时" or text[found.end : found.end + 1] != "分":
         return found
     return found._replace(unit="minute", end=found.end + 1)
-
-
-def _read_speed(text: str, found: Quantity) -> Quantity:
-    """Add the time to a speed in Chinese, e.g. the hour to 时速300公里."""
-    if found.unit not in _DISTANCES:
-        return found
-    before = _SPEED_BEFORE.search(text, max(0, found.start - _SPEED_REACH), found.start)
-    speed = before or _SPEED_AFTER.match(text, found.end)
-    if speed is None:
-        return found
-    start = speed.start() if speed[0] in _SPEED_PREFIXES else found.start
-    return found._replace(unit=_speed_unit(found.unit, speed[0]), start=start)
-
-
-def with_speed(quantity: Quantity, question: str) -> list[Quantity]:
-    """Return a quantity and, if a folded question asks for a speed, its form with or without the time (km/h, km)."""
-    distance, _, time = quantity.unit.partition("/")
-    asked = _TIMED.search(question) or _SPEED_ASKED.search(question) if distance in _DISTANCES else None
-    if asked is None:
-        return [quantity]
-    return [quantity, quantity._replace(unit=distance if time else _speed_unit(distance, asked[0]))]
-
-
-def _speed_unit(distance: str, words: str) -> str:
-    """Return the unit of a speed, e.g. km/h for km and 时速."""
-    if "秒" in words or "second" in words:
-        return f"{distance}/s"
-    return f"{distance}/h" if "时" in words or "hour" in words else f"{distance}/{_DISTANCES[distance]}"
 
 
 def _add_half(text: str, found: Quantity) -> Quantity:
@@ -391,17 +353,17 @@ def _is_counted(text: str, start: int, end: int, list_start: int, *, has_numbere
 def _unit_after(text: str, end: int) -> tuple[str, int] | None:
     """Return the unit after a number and the unit's end, or None if letters are attached to the number (747s, 3rd)."""
     if text[end : end + 1] >= "\u4e00":
-        return _unit_zh(text, end, _known_length(text[end : end + 5]))
+        known = _known_length(text[end : end + 5])
+        return UNITS.get(text[end : end + known], ""), end + known
     match = _AFTER.match(text, end)
     if match is None:
         return "", end
     word = match[1]
     if word[0] >= "\u4e00":
         known = _known_length(word)
-        return _unit_zh(text, match.start(1), known) if known else ("", end)
+        return UNITS.get(word[:known], ""), (match.start(1) + known if known else end)
     unit = (
-        (match["distance"] and f"{UNITS[match['distance']]}/{match['time']}")
-        or UNITS.get(word.replace("^", ""))
+        UNITS.get(word)
         or _PHRASES.get(word[:8])
         or DOLLARS.get(word.rpartition(" ")[0])
         or _degrees(word)
@@ -412,14 +374,6 @@ def _unit_after(text: str, end: int) -> tuple[str, int] | None:
     if match.start(1) == end:
         return None
     return (f"~{word.removesuffix('s')}", match.end()) if word.endswith("s") and word not in _STOP else ("", end)
-
-
-def _unit_zh(text: str, start: int, length: int) -> tuple[str, int]:
-    """Return the Chinese unit of the given length, and the end of the unit or of the speed (公里每小时)."""
-    unit, end = UNITS.get(text[start : start + length], ""), start + length
-    if unit in _DISTANCES and (time := _PER_TIME.match(text, end)):
-        return f"{unit}/{'s' if time[0][1] in '秒s' else 'h'}", time.end()
-    return unit, end
 
 
 def _square_or_cubic_unit(phrase: str) -> str:

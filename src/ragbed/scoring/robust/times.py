@@ -39,11 +39,6 @@ _ASKS_OTHER = lazy(
     r"|at (?:the|that|this) time)\b|\bwhat (?:is|was|were) the (?:\w+ )?results?\b"
     r"|比分|赛果|成绩|[记纪]录|时长|用时|耗时|历时|多久|多长|多少时间"
 )
-_ASKS_END = lazy(
-    r"\b(?:ends?|ended|clos\w+|finish\w*|until|till|stop\w*|over|conclu\w+)\b|结束|闭|关|截止|打烊|为止|到几"
-)
-# Excludes the end of a range, as in '3 to 5 p.m.' or 3点至5点.
-_NOT_AFTER_START = r"(?<![0-9] to )(?<![0-9] - )(?<![0-9]-)(?<![0-9点时半分整][到至~])"
 _WORDS = {"a": r"a\.?m\b|in the morning", "p": r"p\.?m\b|in the (?:afternoon|evening)"}
 
 
@@ -59,7 +54,6 @@ def time_pattern(folded: str, question: str) -> str:
     found = None if folded.isascii() else _CLOCK_ZH.fullmatch(folded)
     if clock is None and found is None:
         return ""
-    start = "" if _ASKS_END.search(question) else _NOT_AFTER_START
     is_other = _ASKS_OTHER.search(question) is not None
     asks_time = not is_other and _ASKS_TIME.search(question) is not None
     if clock is not None:
@@ -70,7 +64,7 @@ def time_pattern(folded: str, question: str) -> str:
         else:
             is_time = ":" in folded and asks_time
             half = "" if _is_open(clock["hour"]) else "ap"[hour >= 12]
-        return start + _pattern(hour, minute, half) if is_time else ""
+        return _pattern(hour, minute, half) if is_time else ""
     if found is None or not (found["part"] or found["tens"] or asks_time or (found["minute"] and not is_other)):
         return ""
     hour = int(chinese_value(found["hour"]))
@@ -79,9 +73,7 @@ def time_pattern(folded: str, question: str) -> str:
     is_open = not found["part"] and _is_open(str(hour))
     if found["part"]:
         hour = _in_24_hours(found["part"], hour)
-    if hour >= 24 or minute >= 60:
-        return ""
-    return start + _pattern(hour, minute, "" if is_open else "ap"[hour >= 12])
+    return _pattern(hour, minute, "" if is_open else "ap"[hour >= 12]) if hour < 24 and minute < 60 else ""
 
 
 def _is_open(hour: str) -> bool:
@@ -104,7 +96,7 @@ def _not_after_other_part(hour: int) -> str:
 def _pattern(hour: int, minute: int, half: str) -> str:
     """Return a pattern for a time in the morning (half is 'a'), in the afternoon ('p') or in either ('')."""
     if not half:
-        return f"(?:{'|'.join(_pattern(each, minute, 'ap'[each >= 12]) for each in (hour % 12, hour % 12 + 12))})"
+        return "|".join(_pattern(each, minute, "ap"[each >= 12]) for each in (hour % 12, hour % 12 + 12))
     return rf"(?<![0-9a-z:.])(?:{'|'.join([*_english(hour, minute, half), *_chinese(hour, minute)])})"
 
 

@@ -75,12 +75,6 @@ _SAME = (
     ((), ("NATO", "北约", "北大西洋公约组织")),
     ((), ("UNESCO", "联合国教科文组织", "联合国教育、科学及文化组织")),
     ((), ("People's Republic of China", "PRC", "China")),
-    ((), ("South Korea", "Republic of Korea", "韩国", "大韩民国")),
-    ((), ("North Korea", "Democratic People's Republic of Korea", "DPRK", "朝鲜")),
-    ((), ("Democratic Republic of the Congo", "Democratic Republic of Congo", "DRC", "刚果民主共和国")),
-    ((), ("Eswatini", "Swaziland")),
-    ((), ("North Macedonia", "Macedonia")),
-    ((), ("Timor-Leste", "East Timor")),
     ((), ("Czech Republic", "Czechia")),
     ((), ("Ivory Coast", "Cote d'Ivoire")),
     ((), ("Netherlands", "Holland")),
@@ -99,6 +93,21 @@ _SHORT_NAMES = {
     "January": ("Jan",), "February": ("Feb",), "August": ("Aug",), "September": ("Sept",), "October": ("Oct",),
     "November": ("Nov",), "December": ("Dec",),
 }  # fmt: skip
+_SPEED = lazy(r"^([0-9][0-9.,]*) ?(km/h|km/s|m/s|公里/小时|公里/秒|米/秒)$")
+_SPEEDS = {
+    "km/h": (
+        "kilometres per hour",
+        "kilometers per hour",
+        "km per hour",
+        "kph",
+        "公里每小时",
+        "每小时{}公里",
+        "时速{}公里",
+    ),
+    "km/s": ("kilometres per second", "kilometers per second", "km per second", "公里每秒", "每秒{}公里"),
+    "m/s": ("metres per second", "meters per second", "米每秒", "每秒{}米"),
+}
+_SPEEDS |= {"公里/小时": _SPEEDS["km/h"], "公里/秒": _SPEEDS["km/s"], "米/秒": _SPEEDS["m/s"]}
 _COUNTS = ("", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 _HAN = "零一二三四五六七八九十"
 
@@ -184,8 +193,26 @@ def _swap_spelling(found: re.Match[str]) -> str:
 
 def _numbers(alias: str, last: str) -> Iterator[str]:
     yield from _ranks(alias)
+    if "/" in alias and (found := _SPEED.match(alias)):
+        yield from _speeds(found[1], found[2])
     if last in _ENDS_OF_SHARES:
         yield from _fractions(alias)
+
+
+def _speeds(number: str, unit: str) -> Iterator[str]:
+    value = number.replace(",", "")
+    is_short = value.isdigit() and len(value) <= 15  # Longer numbers are not written in words.
+    for form in _SPEEDS[unit]:
+        for written in [number, *([in_words(int(value)), _in_han_large(int(value))] if is_short else [])]:
+            yield form.format(written) if "{}" in form else f"{written} {form}"
+
+
+def _in_han_large(number: int) -> str:
+    """Return a number in Chinese numerals or, from 1,000 upwards, in digits."""
+    hundreds, rest = divmod(number, 100)
+    if number < 100 or number >= 1000:
+        return in_han(number) if number < 100 else str(number)
+    return f"{_HAN[hundreds]}百{'零' if 0 < rest < 10 else '一' if 10 <= rest < 20 else ''}{in_han(rest)}"
 
 
 def in_han(number: int) -> str:
