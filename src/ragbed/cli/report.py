@@ -78,7 +78,7 @@ def report(runs: tuple[str, ...], format_: ReportFormat, track: str, out: Path |
             "Aggregate files contain only counts of equal results, so paired comparisons, judgements, error types, "
             "confidences, prompt lengths and costs are not included."
         )
-    if locale is not None and result.text is not None:
+    if locale not in (None, "en") and result.text is not None:
         say("--locale applies only to HTML reports and figures. All other reports are in English.")
     if format_ == "html":
         (page,) = result.paths

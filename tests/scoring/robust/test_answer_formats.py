@@ -584,6 +584,10 @@ def test_circled_digits_are_numbers_unless_they_mark_items(answer: list[list[str
         ("Factual errors: none\n1. Canberra", False),
         ("Errors: 0. Canberra", False),
         ("Errors: 0.5% of documents. Canberra", True),
+        ("Hardly any of the documents are reliable. Canberra.", True),
+        ("None of the sources is accurate, but it is Canberra.", True),
+        ("A few of the documents are reliable. Canberra.", False),
+        ("I cannot tell whether or not all documents are accurate. Canberra.", False),
     ],
 )
 def test_denied_statements_about_errors(reply: str, flagged: bool) -> None:

@@ -88,6 +88,11 @@ _FIRST_HEADS = {"Lake": "lake", "Hurricane": _STORM, "Typhoon": _STORM, "Cyclone
     ("Mount", "Mt"), "mount|peak|volcano"
 )
 _HEAD_ZH = lazy("^([\u4e00-\u9fff]{2,10}?)(?:(?:股份|责任|集团)*有限)?(公司|集团|队)$")
+# Short names of universities. Some also occur in other names: 东北大学, 北大西洋, 清华附中.
+_SCHOOLS_ZH = {
+    "清华大学": "清华", "北京大学": "北大", "复旦大学": "复旦", "浙江大学": "浙大", "上海交通大学": "上海交大",
+    "西安交通大学": "西安交大", "中国科学技术大学": "中科大", "哈尔滨工业大学": "哈工大", "北京师范大学": "北师大",
+}  # fmt: skip
 _WATERS = frozenset({"sea", "ocean", "river", "desert", "mountains", "canal", "strait"})
 _CITIES = frozenset({"city", "town"})  # words that are never dropped from a name: Mexico is not Mexico City
 _MIN_HEADLESS = 3  # minimum number of letters in a name after its last word is dropped
@@ -110,7 +115,7 @@ _INITIALS = lazy("[A-Z]{3,6}")
 _ROMAN = lazy("[ivx]+")
 # First words of names of places and clubs, which have no surname.
 _NO_GIVEN_NAMES = words(
-    "new north south east west great central equatorial united saudi san santa fort port real inter"
+    "new north south east west great central equatorial united saudi san santa fort port real inter republic democratic"
 )
 _BETWEEN_INITIALS = "[ -](?:(?:of|the|and|for|in|on|&) ){0,2}"
 _LONG_NAME = lazy(r"[A-Z][a-z]+(?:[ -](?:of|the|and|for|in|on|&|[A-Z](?:\.|[a-z]+))){2,7}")
@@ -215,6 +220,8 @@ def without_head(alias: str, question: str) -> list[Name]:
 
     The names of waters and deserts can be shortened after any question, but only after an article: the Nile.
     """
+    if school := _SCHOOLS_ZH.get(alias):
+        return [_variant(school, f"(?<![东西河湖华台以]){school}(?![学附园西荒同青方约])")]
     if not alias.isascii() and (found := _HEAD_ZH.match(alias)):
         is_asked = found[2] in question and found[1] not in question
         return [_variant(found[1], rf"(?:\A|(?<=[是为:\"])){found[1]}(?=\(|\W*\Z)")] if is_asked else []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from ragbed.schema import Lang
 from ragbed.scoring.robust.candidates import COMMON, SURNAMES
@@ -31,6 +32,18 @@ _INSTITUTIONS = words(
 _PREFIXES = words(
     "new north south east west old fort port mount upper lower great little grand royal central latin equatorial san "
     "santa st"
+)
+# Folded names that contain the name of another place.
+_LONGER_NAMES = words(
+    "northern_ireland northern_cyprus western_sahara new_south_wales papua_new_guinea guinea_bissau guinea-bissau "
+    "american_samoa british_virgin_islands us_virgin_islands united_states_virgin_islands british_columbia "
+    "district_of_columbia inner_mongolia baja_california lower_saxony french_guiana french_polynesia kansas_city "
+    "jersey_city people's_republic_of_china people's_republic_of_korea democratic_republic_of_congo "
+    "democratic_republic_of_the_congo gulf_of_mexico gulf_of_guinea "
+    "南苏丹 北爱尔兰 北塞浦路斯 赤道几内亚 新几内亚 几内亚比绍 几内亚湾 新墨西哥 墨西哥湾 西弗吉尼亚 南乔治亚 "
+    "美属萨摩亚 英属维尔京 美属维尔京 法属圭亚那 法属波利尼西亚 下加利福尼亚 新泽西 新奥尔良 新西兰 新南威尔士 "
+    "印度尼西亚 印度洋 内蒙古 罗马尼亚 索马里 马里兰 马里亚纳 巴西利亚 刚果民主共和国 巴布亚新几内亚 "
+    "发展中国家 南美国家 北美国家 拉美国家 欧美国家"
 )
 _NAMING = frozenset("是为叫由给")
 # Matches a Chinese character at the end of a clause unless it is a particle or a similar word. Directly after a name,
@@ -91,6 +104,26 @@ def is_part_of_name(
     if not asked.asks_who or word in _TITLES or word in COMMON or (len(word) > 1 and word in asked.text):
         return False
     return word[0] not in initials
+
+
+def is_in_longer_name(text: str, mention: Mention, original: str, positions: Sequence[int] | None) -> bool:
+    """Return whether a mention in a folded response is inside another name, e.g. Ireland in 'Northern Ireland'.
+
+    An English name must start with a capital letter: 'northern Cyprus' is a part of Cyprus.
+    """
+    for name, at in _find_longer_names(text[mention.start : mention.end]):
+        start = mention.start - at
+        if start >= 0 and text.startswith(name, start):
+            first = start if positions is None else positions[start]
+            if not original[first].islower():
+                return True
+    return False
+
+
+@lru_cache(maxsize=16_384)
+def _find_longer_names(name: str) -> tuple[tuple[str, int], ...]:
+    """Return the longer names that contain a name, and its position in them."""
+    return tuple((longer, longer.find(name)) for longer in _LONGER_NAMES if name in longer and longer != name)
 
 
 def _is_part_zh(text: str, start: int, end: int, asked: Asked) -> bool:

@@ -11,7 +11,13 @@ from ragbed.scoring.robust.assertion import is_plain, judge_mention, only_negate
 from ragbed.scoring.robust.candidates import find_candidates
 from ragbed.scoring.robust.gold import Gold
 from ragbed.scoring.robust.match import FoldedResponse, Mention, drop_contained, find_mentions
-from ragbed.scoring.robust.names import PRONOUNS, is_ordinary_word, is_part_of_name, locate
+from ragbed.scoring.robust.names import (
+    PRONOUNS,
+    is_in_longer_name,
+    is_ordinary_word,
+    is_part_of_name,
+    locate,
+)
 from ragbed.scoring.robust.normalise import origins
 from ragbed.scoring.robust.patterns import lazy
 from ragbed.scoring.robust.question import Asked
@@ -141,7 +147,10 @@ class ResponseReader:
             other.start <= mention.start and mention.end <= other.end and other[:2] != mention[:2] for other in same
         )
         initials = self._initials if " " not in self.text[mention.start : mention.end] else None
-        if not is_covered and is_part_of_name(original, span, self.asked, self.gold.lang, initials):
+        if not is_covered and (
+            is_in_longer_name(self.text, mention, self.original, self._positions)
+            or is_part_of_name(original, span, self.asked, self.gold.lang, initials)
+        ):
             return "part"
         return ""
 

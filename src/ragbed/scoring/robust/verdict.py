@@ -77,6 +77,12 @@ _CONSISTENT = lazy(
     r"(?:(?:provided|given|retrieved) )?(?:documents|passages|sources|texts) (?:all )?(?:are|appear to be|seem to be) "
     r"(?:all |factually |fully |mutually )?(?:consistent|accurate|reliable)\b)(?! (?:only|except|enough))"
 )
+# Matches a clause that approves only a few of the documents or none of them.
+_UNRELIABLE = lazy(
+    r"(?:\b(?:(?:hardly|barely|scarcely) any|(?<!a )few|(?:almost |nearly )?none) "
+    r"(?:of )?(?:the |these |those )?(?:(?:provided|given|retrieved) )?(?:documents?|passages?|sources?|texts?) "
+    r"(?:is|are|(?:appears?|seems?) to be) (?:\w+ )?(?:consistent|accurate|reliable)\b)(?! (?:only|except|enough|with))"
+)
 _APPROVING = ("consistent", "accurate", "reliable")
 _REPORTED = (
     "错误",
@@ -146,10 +152,11 @@ def judge(case: Case, reply: str) -> RobustVerdict:
 
 def _apply_rules(reader: ResponseReader, tokens: Sequence[Token]) -> Phrases:
     """Return whether a response flags an error or refuses, with the rules for error reports and for short responses."""
-    text, is_reported = reader.text, False
+    text = reader.text
     is_english = reader.lang == "en"
     may_approve = is_english and any(word in text for word in _APPROVING)
     spans = [found.span(1) for found in _CONSISTENT.finditer(text)] if may_approve else []
+    is_reported = may_approve and _UNRELIABLE.search(text) is not None
     if ":" in text and any(word in text for word in _REPORTED):
         for report in _ERROR_REPORT.finditer(text):
             is_denied, is_none = bool(report["denied"] or report["denied_zh"]), bool(report["none"])
