@@ -71,7 +71,6 @@ from tests.scoring.robust.cases import make_case
         ("开放吗？", "是", "的确不是。", "zh"),
         ("开放吗？", "是", "确实没有开放。", "zh"),
         ("In which country was she born?", "Ireland", "She was born in Northern Ireland.", "en"),
-        ("Which country won?", "Republic of China", "The winner was the People's Republic of China.", "en"),
         ("Which country won?", "Guinea", "It was won by Guinea-Bissau.", "en"),
         ("Which island?", "New Guinea", "It was Papua New Guinea.", "en"),
         ("Which country won?", "Samoa", "It was American Samoa.", "en"),
