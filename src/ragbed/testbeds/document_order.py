@@ -69,20 +69,15 @@ class Ordered(Struct, frozen=True, dict=True):
         return tuple(self._ordered("contradicts"))
 
     def _ordered(self, stance: Stance) -> list[int]:
-        passages = self.item.passages
-        pool = [index for index, passage in enumerate(passages) if passage.stance == stance]
-        # Passages of synthetic items are identified by index, because their texts differ within a minimal pair.
-        marks = [passages[index].text if passages[index].dials is None else index for index in pool]
         keyed = _hash_of(_framed(self.key))
-        drawn = sorted([(_extend(keyed, mark), index) for mark, index in zip(marks, pool, strict=True)])
-        return _doubtful_last(self.item, [index for _, index in drawn])
-
-
-def _extend(hashed: hashlib.blake2b, part: object) -> bytes:
-    """Return the digest of a hash extended by one part. Copying a hash is faster than creating one."""
-    extended = hashed.copy()
-    extended.update(_framed(part))
-    return extended.digest()
+        drawn = []
+        for index, passage in enumerate(self.item.passages):
+            if passage.stance == stance:
+                hashed = keyed.copy()  # faster than hashing the key again
+                # Passages of synthetic items are identified by index, because their texts differ within a minimal pair.
+                hashed.update(_framed(passage.text if passage.dials is None else index))
+                drawn.append((hashed.digest(), index))
+        return _doubtful_last(self.item, [index for _, index in sorted(drawn)])
 
 
 def order_item(item: Item, seed: int) -> Ordered:
