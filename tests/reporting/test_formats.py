@@ -312,16 +312,16 @@ def test_other_conditions_and_shares_of_true_documents_have_their_own_tables() -
     }
     assert rows["noise"] == [("en, robust", 5, [True])]
     assert rows["noise arms"] == [
-        ("en, robust, arm=random", 5, [True]),
+        ("en, robust, distractors=random", 5, [True]),
     ]
     assert rows["noise length"] == [
-        ("en, robust, arm=fixed", None, [True, True]),
-        ("en, robust, arm=control", None, [False, True]),
+        ("en, robust, distractors=fixed", None, [True, True]),
+        ("en, robust, distractors=control", None, [False, True]),
     ]
     assert [(data, docs) for data, docs, _ in rows["counterfactual"]] == [("en, robust", 5)]
     assert [(data, docs) for data, docs, _ in rows["counterfactual true"]] == [("en, robust, true=0.4", 5)]
     for format_ in ("md", "latex"):
-        assert "arm=random" in FORMATS[format_](report)
+        assert "distractors=random" in FORMATS[format_](report)
     page = write_html(report, pack_cases([], []), "zh").partition('data-lang="zh"')[2]
     assert "en, robust, 随机干扰文档" in page
     assert "en, robust, 正确文档占比 0.4" in page

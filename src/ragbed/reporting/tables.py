@@ -39,7 +39,7 @@ _PRIOR = "_prior_"  # Separates the metric from the prior in the names of confli
 
 
 def tell_condition(name: str, value: str, words: Locale) -> str:
-    """Return one part of a condition, e.g. `arm=random`; values without a text are shown unchanged."""
+    """Return one part of a condition, e.g. `distractors=random`; values without a text are shown unchanged."""
     return words(f"conditions.{name}", value=words.section(f"values.{name}").get(value, value))
 
 
@@ -57,7 +57,7 @@ class TableRow:
     """A table row for a model, a dataset and a number of documents.
 
     A `comparable` row uses the paper's files, document layout and scoring. `condition` distinguishes rows
-    further, by names and values, e.g. `arm` and `random`.
+    further, by names and values, e.g. `distractors` and `random`.
     """
 
     key: TrialGroup
@@ -417,7 +417,11 @@ def _with_judges_named(cells: Sequence[Cell]) -> list[Cell]:
 
 
 def _judged_condition(cell: Cell) -> _Condition:
-    values = {"noise": cell.place.get("noise"), "true": cell.place.get("correct") or None, "arm": cell.place.get("arm")}
+    values = {
+        "noise": cell.place.get("noise"),
+        "true": cell.place.get("correct") or None,
+        "distractors": cell.place.get("arm"),
+    }
     shown = [
         (name, f"{value:.3g}" if isinstance(value, float) else str(value))
         for name, value in values.items()
@@ -445,7 +449,11 @@ def _place(cell: Cell, table: str) -> tuple[int | None, _Condition] | None:
     arm, true = cell.place.get("arm"), cell.place.get("correct")
     if table in ("noise arms", "noise length"):
         is_here = arm and (cell.place.get("noise") is None) == (table == "noise length")
-        return (None if table == "noise length" else cell.place.get("k"), (("arm", str(arm)),)) if is_here else None
+        return (
+            (None if table == "noise length" else cell.place.get("k"), (("distractors", str(arm)),))
+            if is_here
+            else None
+        )
     if table in ("length", "length curve", "length parts"):
         is_curve = cell.place.get("k") is None
         shown = None if table == "length" else cell.place.get("k")
@@ -461,12 +469,12 @@ def _place(cell: Cell, table: str) -> tuple[int | None, _Condition] | None:
     return None if arm or not is_summary else (cell.place.get("k"), ())
 
 
-def _setting(arm: str | None) -> _Condition:
-    """Return the condition for an arm such as `random` or `size=1000`."""
-    if arm is None:
+def _setting(setting: str | None) -> _Condition:
+    """Return the condition for a setting such as `random` or `size=1000`."""
+    if setting is None:
         return ()
-    name, _, value = arm.partition("=")
-    return ((name, value),) if name in ("size", "false") else (("setting", arm),)
+    name, _, value = setting.partition("=")
+    return ((name, value),) if name in ("size", "false") else (("setting", setting),)
 
 
 def _pick(row: dict[tuple[str, float | None], Estimate], column: TableColumn) -> Estimate | None:
