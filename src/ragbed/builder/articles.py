@@ -38,7 +38,9 @@ def mark_sources(build: Build) -> list[tuple[str, int, int]]:
     marks = []
     for source in build.recipe.sources:
         place = Path(build.locate(source.place))
-        for path in (found for found in find_files(place) if not found.is_dir()) if place.is_dir() else [place]:
+        for path in find_files(place) if place.is_dir() else [place]:
+            if path.is_dir():  # a link to a folder, which is not followed
+                continue
             with suppress(OSError):  # URLs have no files, and missing files are reported when the articles are read
                 stat, name = path.stat(), str(Path(source.place) / path.relative_to(place))
                 marks.append((storable_name(name), stat.st_size, stat.st_mtime_ns))

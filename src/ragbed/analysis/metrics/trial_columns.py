@@ -51,7 +51,7 @@ class TrialColumns:
     repeat: Ints
     asked: Mask  # False for infeasible cases
     failed: Mask  # True for attempted cases without a response
-    unattributed: Mask  # True for failed calls that no served model can be charged with
+    unattributed: Mask  # True for failed calls whose served model is unknown
     filtered: Mask  # True if the provider's content filter rejected the request
     truncated: Mask  # True if the response is incomplete
     count: Ints  # number of identical trials that this one represents (see partial_sums.py); usually 1

@@ -93,17 +93,25 @@ function ratio(noise) {
   return String(Number(noise.toFixed(3)));
 }
 
+/** Return a filter's value as text; models, datasets and testbeds are names, which are not translated. */
+function showValue(list, value) {
+  if (list === null) return value === null ? say("no documents") : ratio(value);
+  const text = index[list][value];
+  if (list === "types") return typeName(text);
+  if (list === "langs") return say(LANGS[text] ?? text);
+  return list === "verdicts" ? say(text) : text;
+}
+
 function drawFilter([name, list, values]) {
   const found = new Set(index.trials.flatMap(values));
   if (found.size < 2) return null;
   const options = [...found].sort((a, b) => (list === null ? (a ?? -1) - (b ?? -1) : compare(index[list][a], index[list][b])));
-  const label = (value) => (list === "types" ? typeName(index.types[value]) : list === "langs" ? say(LANGS[index.langs[value]] ?? index.langs[value]) : list === "verdicts" ? say(index.verdicts[value]) : list !== null ? index[list][value] : value === null ? say("no documents") : ratio(value));
   const select = el("select", { "aria-label": say(name), onchange: () => {
     if (select.value === "") chosen.delete(name);
     else chosen.set(name, options[Number(select.value)]);
     refresh();
   } }, el("option", { value: "" }, say("All")), options.map((value, at) =>
-    el("option", { value: at, selected: chosen.get(name) === value }, label(value))));
+    el("option", { value: at, selected: chosen.get(name) === value }, showValue(list, value))));
   return el("label", {}, el("span", { class: "small quiet" }, say(name)), select);
 }
 

@@ -43,7 +43,7 @@ export async function stepFrom(params, by) {
   const find = () => walk.steps.findIndex((step) => step.id === shown.id);
   if (walk.key !== key || find() < 0) {
     const steps = stepsOf(await fetchPage(params, startOf(at)));
-    // A trial that is no longer listed was before the one that is now at its position.
+    // If the shown trial has left the list, it was before the trial that is now at its position.
     if (!steps.some((step) => step.id === shown.id)) steps.splice(at % PAGE, 0, shown);
     walk = { key, steps };
   }
