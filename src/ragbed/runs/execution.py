@@ -41,6 +41,7 @@ from ragbed.testbeds.settings import show_setting
 _COPIES = tuple(f"-{number}" for number in range(2, 1_000))
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _REST_S = 0.03
+_START_S = 0.1  # time in seconds for sending the first requests before the follower starts to work
 _CLOSE_S = 2.0  # time limit in seconds for closing connections, so that an interrupted run exits within five seconds
 
 
@@ -313,7 +314,7 @@ async def _close_models(models: Sequence[Model]) -> None:
 async def _follow(follower: Follower, store: RunStore) -> None:
     """Let the follower work in short steps between other tasks, so that responses are handled without delay."""
     follower.begin(store)
-    await asyncio.sleep(_REST_S)  # the first requests are sent before the follower starts to work
+    await asyncio.sleep(_START_S)
     while True:
         await asyncio.sleep(0 if follower.go_on() else _REST_S)
 

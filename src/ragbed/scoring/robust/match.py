@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from decimal import ROUND_HALF_UP, Decimal
@@ -14,7 +13,7 @@ from ragbed.scoring.robust.dates import Date, find_dates, lone_years
 from ragbed.scoring.robust.gold import Gold, GoldSlot, compiled
 from ragbed.scoring.robust.name_patterns import Name
 from ragbed.scoring.robust.numerals import FORMAL_SIGNS, SIGNS, WORDS
-from ragbed.scoring.robust.patterns import terms_of, words
+from ragbed.scoring.robust.patterns import lazy, terms_of, words
 from ragbed.scoring.robust.quantities import JOINED, Quantity, find_partial, find_quantities
 from ragbed.scoring.robust.units import BASES, LOOSE, are_same, to_base
 
@@ -28,12 +27,12 @@ _TITLES = words(
     "Though However Then Now Here That This Where Who Did Does Has Had Both Even Only Unlike Despite Until "
     "Probably Possibly Perhaps Maybe Likely Apparently Presumably"
 )
-_GIVEN = re.compile(r"\b((?:[A-Z]|[^\W\d_A-Za-z])\w+)[ ·・•‧∙⋅･●]$")
+_GIVEN = lazy(r"\b((?:[A-Z]|[^\W\d_A-Za-z])\w+)[ ·・•‧∙⋅･●]$")
 _MEASURES = frozenset(BASES) | {base for base, _ in BASES.values()}
-_DIGITS = re.compile("[0-9]+")
+_DIGITS = lazy("[0-9]+")
 # Words and characters that occur in numbers such as 'a dozen', 'two and a half million', 1 1/2, 10^5 and 肆拾捌.
 _OTHER_FORMS = FORMAL_SIGNS | {"dozen", "hundred", "half", "quarter", "quarters", "/", "^"}
-_APPROXIMATELY = re.compile(
+_APPROXIMATELY = lazy(
     r"(?:\b(?:about|around|roughly|approximately|approx\.|some|circa|close to"
     r"|(?P<above>just over))|(?P<below>\b(?:nearly|almost|just (?:under|below))|近)|[~≈约]|差不多|大概) ?[$€£¥]?$"
 )
@@ -42,15 +41,15 @@ _ROUNDED_DIGITS = range(3, 16)  # allowed numbers of significant digits in a rou
 _LOOSEST = 2
 _MIN_ROUNDED = 1000  # smallest gold number that a response may round
 # Matches the text between a year and the day that follows it, as in 'in 1985, on May 3'.
-_YEAR_TO_DAY = re.compile(r", ?(?:on (?:the )?)?| on (?:the )?")
-_SAME_YEAR_BEFORE = re.compile(r"(?:同|当|该)年的?$|\b(?:that|the same) (?:same )?year,? (?:on )?$")
-_SAME_YEAR_AFTER = re.compile(r",? (?:of |in )?(?:that|the same) (?:same )?year\b")
+_YEAR_TO_DAY = lazy(r", ?(?:on (?:the )?)?| on (?:the )?")
+_SAME_YEAR_BEFORE = lazy(r"(?:同|当|该)年的?$|\b(?:that|the same) (?:same )?year,? (?:on )?$")
+_SAME_YEAR_AFTER = lazy(r",? (?:of |in )?(?:that|the same) (?:same )?year\b")
 # Matches the end of a sentence, or words that refer to a year other than the last one named.
-_OTHER_YEAR = re.compile(
+_OTHER_YEAR = lazy(
     r"[.!?;。\n]|\b(?:next|following|previous|preceding) year|\byears? (?:later|earlier|after|before|ago)"
     r"|[次翌明去前后隔]年|第.{1,2}年|年[前后]"
 )
-_OTHER_YEAR_AFTER = re.compile(
+_OTHER_YEAR_AFTER = lazy(
     r",? (?:(?:of |in )?(?:the )?(?:next|following|previous|preceding) year|\w+ years? (?:later|earlier))"
 )
 

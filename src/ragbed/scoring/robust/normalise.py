@@ -49,9 +49,9 @@ _ALIKE = {
 _GAPS: dict[Lang, re.Pattern[str]] = {
     # Both patterns start with a space instead of a lookbehind, which makes the search faster.
     # The second and third alternatives remove the spaces in 2022 年 9 月 16 日.
-    "en": re.compile(r" (?:(?<=  ) *|(?<=[0-9] )(?=[\u4e00-\u9fff])|(?<=[\u4e00-\u9fff] )(?=[0-9]))"),
+    "en": lazy(r" (?:(?<=  ) *|(?<=[0-9] )(?=[\u4e00-\u9fff])|(?<=[\u4e00-\u9fff] )(?=[0-9]))"),
     # The space of a list item is kept: '- 6.4%' is not a negative number, and '1. 35' is not a decimal number.
-    "zh": re.compile(r" (?<!\A- )(?<!\n- )(?<!  - )(?<![0-9]\. )(?:(?<![a-z0-9,] ) *| *(?![a-z0-9]))"),
+    "zh": lazy(r" (?<!\A- )(?<!\n- )(?<!  - )(?<![0-9]\. )(?:(?<![a-z0-9,] ) *| *(?![a-z0-9]))"),
 }
 _EXPONENT = lazy("(?<=[0-9⁰¹⁴⁵⁶⁷⁸⁹⁻])[²³]+")
 _EXPONENT_SIGNS = str.maketrans({"²": "\u2072", "³": "\u2073"})
