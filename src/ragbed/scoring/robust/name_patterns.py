@@ -47,7 +47,8 @@ ASKS_WHO = lazy(  # 'Name the country's president' asks for a person, but 'Which
     r"\bwho(?:m|se)?\b|"
     rf"\b(?:(?:which|what) {_BEFORE_NOUN}|(?:name|identify|name of) (?:(?:the )?\w+'s )?{_BEFORE_NOUN})"
     rf"(?:{_PEOPLE}|[a-z]{{3,}}(?:(?<!l)ist|ician))(?:'s)?\b"
-    r"(?! (?:club|team|company|city|country|state|election|award|prize|board))|谁|哪位|哪一位|哪名|什么人|人是(?!否)"
+    r"(?! (?:club|team|company|city|country|state|election|award|prize|board))",
+    "谁|哪位|哪一位|哪名|什么人|人是(?!否)",
 )
 # A question that asks for a team, whose name can be shortened to its last word if that is a plural: the Rams.
 _ASKS_TEAM = lazy(r"\b(?:which|what|name) (?:[\w'.-]+ ){0,3}?(?:team|club|franchise|side)\b")

@@ -63,9 +63,13 @@ _ASCII = frozenset(map(chr, [*range(0x20, 0x7F), *b"\t\n\r"]))  # each of these 
 _HAN = range(0x3400, 0xA000)
 # Characters that OpenCC replaces although they are in GB2312, the standard set of simplified characters.
 REPLACED_IN_GB2312 = "乾吒夥後徵拚捱摺於榘菸薹袷醣麴麽"
-# Matches each character that folding can change in a simplified Chinese text. Most printable ASCII and Han characters,
-# Chinese full stops and most Chinese brackets never change.
-_CHANGED = lazy(rf"[#*A-Z_`{REPLACED_IN_GB2312}\x00-\x1f\x7f-\u3000\u300c-\u300f\u3020-\u33ff\ua000-\U0010ffff]")
+_OTHER_HAN = (
+    "\u3400-" + "".join(f"{chr(ord(each) - 1)}{chr(ord(each) + 1)}-" for each in sorted(REPLACED_IN_GB2312)) + "\u9fff"
+)
+# Matches each character that folding can change in a simplified Chinese text: all except most printable ASCII and Han
+# characters, Chinese full stops and most Chinese brackets. Compiling a set of the characters that change takes twice as
+# long.
+_CHANGED = lazy(rf"[^ -\"$-)+-@\[-^a-~\u3001-\u300b\u3010-\u301f{_OTHER_HAN}]")
 
 
 class _Table(dict[int, str]):

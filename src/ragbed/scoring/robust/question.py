@@ -12,8 +12,8 @@ from ragbed.scoring.robust.normalise import fold_question
 from ragbed.scoring.robust.patterns import lazy
 
 _WHERE = lazy(
-    r"\bwhere\b|\b(?:which|what) (?:city|town|country|place|village|venue)\b|哪里|哪座|何处|何地|地点"
-    r"|哪个国家|哪个城市|首都"
+    r"\bwhere\b|\b(?:which|what) (?:city|town|country|place|village|venue)\b",
+    "哪里|哪座|何处|何地|地点|哪个国家|哪个城市|首都",
 )
 
 
