@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from shutil import copyfile
 from typing import Any
 
 import pytest
 from msgspec import structs
+from msgspec.structs import replace
 
 from ragbed import open_run
 from ragbed.analysis.condition_table import ConditionCounts, EarlyTable, tabulate_run

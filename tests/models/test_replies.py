@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from tests.models.asking import KEY, QUICK, ask
 from tests.servers.faulty_model import chat, reply, well, zipped

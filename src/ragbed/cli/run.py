@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import replace
 from typing import TYPE_CHECKING, Unpack, cast
 
 import click
+from msgspec.structs import replace
 
 from ragbed.cli import help_groups, options
 from ragbed.cli.asking import asking_options
@@ -236,13 +236,14 @@ def _evaluate(job: Job) -> list[ConditionCounts]:
 
 def _print_results(job: Job, cells: Sequence[ConditionCounts], data: Sequence[str], *, to_json: bool) -> None:
     from ragbed.api.runs import read_decisions
-    from ragbed.cli.cases import cases_command
     from ragbed.cli.results import print_cells, print_other_tables, read_rest
 
     print_cells(cells, [job.folder], to_stderr=to_json)
     print_other_tables(job.folder, job.settings, to_stderr=to_json)
     say(f"The run is stored in {job.folder}")
     if infeasible := read_rest(job.folder)[0]:
+        from ragbed.cli.cases import cases_command
+
         say(f"{infeasible:,} infeasible {'case was' if infeasible == 1 else 'cases were'} not run. To see why, run:")
         say(f"  {cases_command(data)}")
     if to_json:

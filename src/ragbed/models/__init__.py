@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ragbed import plugins
@@ -41,8 +41,7 @@ _MAX_CONNECTIONS = 4_096
 _DEFAULT_CONNECTIONS = 64
 
 
-@dataclass(frozen=True)
-class ModelConfig:
+class ModelConfig(Struct, frozen=True):
     """The settings for opening a model.
 
     Attributes:
@@ -64,8 +63,8 @@ class ModelConfig:
 
     model: str
     environ: Mapping[str, str]
-    sampling: Sampling = field(default_factory=Sampling)
-    retry_policy: RetryPolicy = field(default_factory=RetryPolicy)
+    sampling: Sampling = Sampling()
+    retry_policy: RetryPolicy = RetryPolicy()
     connections: int | None = None
     per_minute: float | None = None
     tokens_per_minute: float | None = None
@@ -73,9 +72,12 @@ class ModelConfig:
     preset: Preset | None = None
     trusts_code: bool = False
     loads: bool = True
-    corpora: Corpora = field(default_factory=dict)
-    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    corpora: Corpora = {}
+    headers: Mapping[str, str] = {}
     context_length: int | None = None
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.model!r})"  # the environment and the headers may contain keys
 
     def __post_init__(self) -> None:
         if self.connections is not None and not 1 <= self.connections <= _MAX_CONNECTIONS:

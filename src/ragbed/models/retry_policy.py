@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True)
-class RetryPolicy:
+class RetryPolicy(Struct, frozen=True):
     """Time limits, listed from the shortest to the longest, and maximum numbers of attempts."""
 
     connect_s: float = 10  # time limit in seconds for DNS lookup, connection and TLS handshake

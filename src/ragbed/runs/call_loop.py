@@ -9,7 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Container, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
@@ -49,8 +49,7 @@ _LOOK_AHEAD = 32  # number of calls whose cached responses are looked up in one 
 _MAX_WORKERS_LOST = 10  # maximum number of cluster workers that may die during one case before the case fails
 
 
-@dataclass
-class CallProgress:
+class CallProgress(msgspec.Struct):
     """The progress of the calls to one model.
 
     `finished` counts this session's cases whose responses were not cached. `seconds_left` is an estimate, or None
@@ -60,7 +59,7 @@ class CallProgress:
     total: int
     done: int = 0
     cached: int = 0
-    outcomes: dict[str, int] = field(default_factory=dict)
+    outcomes: dict[str, int] = {}
     tokens_in: int = 0
     tokens_out: int = 0
     finished: int = 0

@@ -199,8 +199,8 @@ def connect(path: Path) -> sqlite3.Connection:
     # The busy timeout is set first, because switching to the write-ahead log requires a lock. A plan of a few thousand
     # cases fits into the 16 MB page cache, so SQLite writes the plan in one step rather than page by page. The log is
     # copied into the file only when it reaches 40 MB, so a run of 1,000 calls copies it once, when the file is closed.
-    settings = ("busy_timeout = 10000", "journal_mode = WAL", "synchronous = FULL", "cache_size = -16000")
-    settings += ("wal_autocheckpoint = 10000",)
+    settings = ["busy_timeout = 10000", "journal_mode = WAL", "synchronous = FULL", "cache_size = -16000"]
+    settings.append("wal_autocheckpoint = 10000")
     _read_schema(connection, path, settings)
     connection.set_progress_handler(None, 0)
     return connection

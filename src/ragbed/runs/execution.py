@@ -13,11 +13,12 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, closing, contextmanager, suppress
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Protocol
+
+from msgspec import Struct
 
 from ragbed.errors import RagbedError, Stopped, UsageError
 from ragbed.io.jsonl import sync_folder
@@ -60,8 +61,7 @@ class Follower(Protocol):
         """Work for a few milliseconds (longer on the first call), and return whether there was any work to do."""
 
 
-@dataclass(frozen=True)
-class Job:
+class Job(Struct, frozen=True):
     """A run to execute.
 
     Attributes:
@@ -77,7 +77,7 @@ class Job:
     cases: Callable[[], Iterable[Case]]
     models: Sequence[Model]
     repeats: int = 1
-    names: Mapping[str, str] = field(default_factory=dict)
+    names: Mapping[str, str] = {}
     grows: bool = False
     cache: Path | None = None
     budget: Budget | None = None
@@ -85,7 +85,7 @@ class Job:
     batch: bool = False  # whether to call the models through the providers' batch APIs
     rule: StoppingRule | None = None  # decides when to stop early, before every case has a result
     episodes: EpisodeFactory | None = None  # starts the episodes of the `search` testbed
-    tell: Callable[[str], None] = field(default=logging.getLogger("ragbed").warning)
+    tell: Callable[[str], None] = logging.getLogger("ragbed").warning
     engine: Engine | None = None  # the engine that opened the models; `close` closes it
 
     def close(self) -> None:

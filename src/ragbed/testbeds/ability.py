@@ -8,6 +8,8 @@ from fractions import Fraction
 from itertools import islice
 from typing import NamedTuple
 
+from msgspec import structs
+
 from ragbed.data import Dataset, kind_of
 from ragbed.data.rgb import spelled_answer
 from ragbed.schema import Case, Document, Expectation, Item, Kind, ScoreName
@@ -76,7 +78,7 @@ class Ability:
         """Return all conditions that the testbed evaluates."""
         conditions = settings.replaced.get(self.name) or self.requested(settings)
         return tuple(
-            replace(condition, rotation=rotation)
+            structs.replace(condition, rotation=rotation)
             for condition in conditions
             for rotation in range(condition.docs if settings.all_positions else 1)
         )
@@ -235,8 +237,10 @@ def fit_conditions(default: Sequence[CaseCondition], supplies: Sequence[Supply])
         return list(default)
     if len({condition.noise for condition in default}) == 1:  # keep the same noise ratio with fewer documents
         numbers = range(default[0].docs, 0, -1)
-        fitting = (docs for docs in numbers if share(replace(default[0], docs=docs)) >= _MIN_FEASIBLE_REPLACEMENT)
-        found = [replace(one, docs=docs) for docs in islice(fitting, 1) for one in default]
+        fitting = (
+            docs for docs in numbers if share(structs.replace(default[0], docs=docs)) >= _MIN_FEASIBLE_REPLACEMENT
+        )
+        found = [structs.replace(one, docs=docs) for docs in islice(fitting, 1) for one in default]
     else:
         evidence = sorted(supply.fewest for supply in supplies)[(len(supplies) - 1) // 2]  # the lower median
         arm: Arm = "fixed" if evidence == 1 else "related"

@@ -39,8 +39,7 @@ DEFAULT_DOCS = 5  # number of documents per case, as in the paper
 ARMS: tuple[Arm, ...] = ("related", "random", "fixed")
 
 
-@dataclass(frozen=True)
-class CaseCondition:
+class CaseCondition(Struct, frozen=True, dict=True):
     """The noise ratio, the number of documents and the other variables that define a condition."""
 
     noise: Fraction

@@ -8,9 +8,9 @@ import random
 import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from ragbed.errors import UsageError
 from ragbed.models import PROVIDERS, ModelConfig, open_model

@@ -6,7 +6,6 @@ import asyncio
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -32,8 +31,7 @@ _SECRET_HEADER = re.compile("auth|key|token|cookie|secret|password", re.IGNORECA
 _PROMPT_FIELDS = ("messages", "prompt", "system")  # request fields that differ from case to case
 
 
-@dataclass(frozen=True)
-class ServiceConfig:
+class ServiceConfig(msgspec.Struct, frozen=True):
     """A model's connection settings: name, URLs, key and limits.
 
     Attributes:
@@ -45,8 +43,8 @@ class ServiceConfig:
         pacer: The pacer for all calls.
         retry_policy: Time limits and maximum numbers of attempts.
         to_check: What the user should check first if no call succeeds.
-        environ: Environment variables for proxies. They also contain keys, so they are excluded from the repr.
-        headers: Additional headers set by the user. They may be secret, so they are excluded from the repr.
+        environ: Environment variables for proxies.
+        headers: Additional headers set by the user.
         context_length: The context length set by the user.
         is_custom: Whether the URLs are the user's rather than the provider's own.
     """
@@ -59,10 +57,13 @@ class ServiceConfig:
     pacer: Pacer
     retry_policy: RetryPolicy
     to_check: str = "the key"
-    environ: Mapping[str, str] = field(default_factory=dict, repr=False)
-    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    environ: Mapping[str, str] = {}
+    headers: Mapping[str, str] = {}
     context_length: int | None = None
     is_custom: bool = False
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r})"  # the environment and the headers may contain keys
 
 
 class HttpModel(ABC):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -14,13 +13,12 @@ _TEXTS = ("content", "reasoning_content", "reasoning", "reasoning_details", "ref
 _KEPT = ("id", "model", "provider", "system_fingerprint", "usage", "error")
 
 
-@dataclass
-class _ToolCall:
+class _ToolCall(msgspec.Struct):
     """A streamed tool call, whose arguments arrive in pieces."""
 
-    fields: dict[str, Any] = field(default_factory=dict)
+    fields: dict[str, Any] = {}
     name: str = ""
-    arguments: list[str] = field(default_factory=list)
+    arguments: list[str] = []
 
     def continues(self, piece: dict[str, Any]) -> bool:
         """Return whether a piece with the same index belongs to this call rather than to the next one.
@@ -45,17 +43,16 @@ class _ToolCall:
         return self.fields | {"function": {"name": self.name, "arguments": "".join(self.arguments)}}
 
 
-@dataclass
-class _Message:
+class _Message(msgspec.Struct):
     """A streamed message: the pieces of each text, all tool calls, and the latest call of each index.
 
     A piece is a string or, if the server sends lists, a part of a list: Mistral sends `content` and OpenRouter sends
     `reasoning_details` as lists.
     """
 
-    texts: dict[str, list[Any]] = field(default_factory=dict)
-    calls: list[_ToolCall] = field(default_factory=list)
-    latest: dict[int, _ToolCall] = field(default_factory=dict)
+    texts: dict[str, list[Any]] = {}
+    calls: list[_ToolCall] = []
+    latest: dict[int, _ToolCall] = {}
 
     def add(self, delta: dict[str, Any]) -> None:
         """Add the text and the tool calls of an event."""

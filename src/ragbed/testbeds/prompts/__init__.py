@@ -11,9 +11,10 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
+
+from msgspec import Struct
 
 from ragbed.errors import RagbedError, UnknownName, UsageError
 from ragbed.io.locations import read_regular, report_errors
@@ -37,8 +38,7 @@ _NEEDED = {"user.md": ("{DOCS}", "{QUERY}"), "closed-book.user.md": ("{QUERY}",)
 _FILES = ("system.md", "user.md", "closed-book.system.md", "closed-book.user.md")
 
 
-@dataclass(frozen=True)
-class Instructions:
+class Instructions(Struct, frozen=True, dict=True):
     """The prompt texts that turn a question and its documents into messages.
 
     Args:
