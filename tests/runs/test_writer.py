@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -18,10 +17,11 @@ _PUT = "INSERT INTO rows VALUES (?)"
 
 
 class Commits(sqlite3.Connection):
-    """A connection that counts its commits and records their threads; each commit takes at least `seconds`."""
+    """A connection that counts its commits and records their threads; by its clock, each commit takes `seconds`."""
 
     count = 0
     seconds = 0.0
+    now = 0.0
 
     def __init__(self, *arguments: object, **options: object) -> None:
         super().__init__(*arguments, **options)  # type: ignore[arg-type]
@@ -30,14 +30,23 @@ class Commits(sqlite3.Connection):
     def commit(self) -> None:
         self.count += 1
         self.in_loop.append(threading.current_thread() is threading.main_thread())
-        time.sleep(self.seconds)
+        self.now += self.seconds
         super().commit()
+
+    def clock(self) -> float:
+        return self.now
 
 
 @pytest.fixture
 def in_background(monkeypatch: pytest.MonkeyPatch) -> None:
     """Run all commits in the other thread, as on a slow disk."""
-    monkeypatch.setattr(writer_module, "_SLOW_S", -1.0)
+    opened = Writer.__init__
+
+    def open_on_slow_disk(writer: Writer, *arguments: object) -> None:
+        opened(writer, *arguments)  # type: ignore[arg-type]
+        writer._in_background = 1_000
+
+    monkeypatch.setattr(Writer, "__init__", open_on_slow_disk)
 
 
 @pytest.fixture(params=["fast disk", "slow disk"])
@@ -166,19 +175,39 @@ def test_rows_of_a_file_found_gone_on_a_fast_disk_are_written_for_the_copy(tmp_p
     connection.close()
 
 
-def test_slow_commits_move_to_another_thread_and_return_when_the_disk_is_fast_again(tmp_path: Path) -> None:
+def test_after_a_slow_commit_the_next_fifty_run_in_another_thread(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def put() -> None:
         writer = Writer(tmp_path, connection, CommitCounter(tmp_path, connection))
-        for number, seconds in enumerate([0.0] * 10 + [0.05] * 10 + [0.0] * 60):
-            connection.seconds = seconds
+        for number in range(70):
+            connection.seconds = 0.05 if number == 9 else 0.001
             await writer.put(_PUT, (number,))
         await writer.close()
 
     connection = _open(tmp_path)
-    connection.execute("PRAGMA synchronous = OFF")  # so that this machine's disk does not matter
+    monkeypatch.setattr(writer_module, "perf_counter", connection.clock)
     asyncio.run(put())
-    assert connection.in_loop[:10] == [True] * 10
-    assert connection.in_loop[12:20] == [False] * 8
-    assert connection.in_loop[-1]
-    assert _rows(connection) == list(range(80))
+    assert connection.in_loop == [True] * 10 + [False] * 50 + [True] * 10
+    assert _rows(connection) == list(range(70))
+    connection.close()
+
+
+def test_an_interrupted_commit_fails_its_futures(tmp_path: Path) -> None:
+    class Interrupted(Commits):
+        def commit(self) -> None:
+            raise KeyboardInterrupt
+
+    async def put() -> None:
+        waiting.append(Writer(tmp_path, connection, mark).put(_PUT, (1,)))
+        await asyncio.sleep(5)
+
+    waiting: list[asyncio.Future[None]] = []
+    _open(tmp_path).close()
+    connection = sqlite3.connect(tmp_path / "file", factory=Interrupted)
+    mark = CommitCounter(tmp_path, connection)
+    with pytest.raises(KeyboardInterrupt):
+        asyncio.run(put())
+    assert [type(durable.exception()) for durable in waiting] == [WriteFailed]
+    mark.close()
     connection.close()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cache, partial
 from importlib import import_module
 from operator import add, itemgetter
@@ -125,7 +126,7 @@ class EarlyTable:
         self._earlier: deque[tuple[StoredResult, int]] = deque()
         self._tally: _Tally | None = _Tally()  # None if scoring failed
         self._last, self._rows, self._seals = 0, 0, 0
-        self._first: list[Case] = []  # the run's first case until the scorer has been loaded
+        self._first: list[Case] = []  # the run's first case, with which the scorer is loaded
 
     def begin(self, store: RunStore) -> None:
         """Record which results are already stored, so that they are scored too (see `Follower`)."""
@@ -138,16 +139,18 @@ class EarlyTable:
         if len(self._queue) > _MAX_QUEUED:
             self.go_on()
 
+    def load(self) -> None:
+        """Load the scorer, which takes 50 ms, while the run waits for the first responses (see `Follower`)."""
+        with suppress(Exception):  # `go_on` handles all errors of the scorer
+            for case in self._first:
+                _scoring().score(case, "".join(alias for aliases in case.answer[:1] for alias in aliases[:1]))
+
     def go_on(self) -> bool:
-        """Load the scorer or score a few results, and return whether there was any work (see `Follower`)."""
+        """Score a few results, and return whether there was any work (see `Follower`)."""
         if self._tally is None or self._rows >= _EARLY:
             self._queue.clear()
             return False
         try:
-            if self._first:  # Load the scorer, which takes 50 ms, while the run waits for the first responses.
-                case = self._first.pop()
-                _scoring().score(case, "".join(alias for aliases in case.answer[:1] for alias in aliases[:1]))
-                return True
             source = self._queue or self._earlier or self._read_earlier()
             batch = [source.popleft() for _ in range(min(_STEP, len(source)))]
             for result, seal in batch:

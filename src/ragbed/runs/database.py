@@ -129,7 +129,7 @@ def _migrated_copy(connection: sqlite3.Connection, path: Path) -> sqlite3.Connec
 
 def close_written(connection: sqlite3.Connection) -> None:
     """Close the last writing connection and remove the write-ahead log, so that readers need only one file."""
-    with suppress(sqlite3.Error):  # a full disk has already been reported; the next writer will checkpoint the log
+    with suppress(sqlite3.Error):  # if the disk is full, the run is complete only with its log, which is kept
         connection.execute("PRAGMA busy_timeout = 0")
         try:
             connection.execute("PRAGMA journal_mode = DELETE")
@@ -198,9 +198,9 @@ def connect(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, check_same_thread=False)
     # The busy timeout is set first, because switching to the write-ahead log requires a lock. A plan of a few thousand
     # cases fits into the 16 MB page cache, so SQLite writes the plan in one step rather than page by page. The log is
-    # copied into the file only when it reaches 40 MB, so a run of 1,000 calls copies it once, when the file is closed.
+    # copied into the file only when it reaches 16 MB, so a run of 1,000 calls copies it once, when the file is closed.
     settings = ["busy_timeout = 10000", "journal_mode = WAL", "synchronous = FULL", "cache_size = -16000"]
-    settings.append("wal_autocheckpoint = 10000")
+    settings.append("wal_autocheckpoint = 4000")
     _read_schema(connection, path, settings)
     connection.set_progress_handler(None, 0)
     return connection

@@ -42,9 +42,6 @@ from ragbed.testbeds.settings import show_setting
 _COPIES = tuple(f"-{number}" for number in range(2, 1_000))
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _REST_S = 0.03
-_PAUSE_S = 0.005
-_LATE_S = 0.002  # delay in seconds of the end of a pause above which the event loop is considered busy
-_MAX_PAUSES = 20
 _CLOSE_S = 2.0  # time limit in seconds for closing connections, so that an interrupted run exits within five seconds
 
 
@@ -57,8 +54,11 @@ class Follower(Protocol):
     def take(self, result: StoredResult, seal: int) -> None:
         """Receive a stored result with its checksum."""
 
+    def load(self) -> None:
+        """Load what the follower needs for its work. This runs in another thread, because it takes longer."""
+
     def go_on(self) -> bool:
-        """Work for a few milliseconds (longer on the first call), and return whether there was any work to do."""
+        """Work for a few milliseconds, and return whether there was any work to do."""
 
 
 class Job(Struct, frozen=True):
@@ -316,19 +316,10 @@ async def _close_models(models: Sequence[Model]) -> None:
 async def _follow(follower: Follower, store: RunStore) -> None:
     """Let the follower work in short steps between other tasks, so that responses are handled without delay."""
     follower.begin(store)
-    await _wait_until_idle()  # the first requests are sent before the follower starts to work
+    await asyncio.sleep(_REST_S)  # the first requests are sent before the follower starts to work
+    await asyncio.to_thread(follower.load)
     while True:
         await asyncio.sleep(0 if follower.go_on() else _REST_S)
-
-
-async def _wait_until_idle() -> None:
-    """Wait until the event loop has nothing to do, so that a short pause ends on time; at most about 0.1 seconds."""
-    loop = asyncio.get_running_loop()
-    for _ in range(_MAX_PAUSES):
-        due = loop.time() + _PAUSE_S
-        await asyncio.sleep(_PAUSE_S)
-        if loop.time() - due < _LATE_S:
-            return
 
 
 async def _run_model(loop: CallLoop, job: Job, opened: list[CircuitOpen]) -> None:

@@ -1,9 +1,9 @@
 """Write to a run from an event loop; rows that arrive during a commit are included in the next commit.
 
 Statements run in the loop's thread, and so do commits on a fast disk: starting a commit in another thread and waiting
-for its result takes about 6 ms while the loop is busy, but the commit itself takes less than 1 ms. On a slow disk,
-commits run in another thread, so that the loop does not wait for the disk. The statements never run there, because both
-threads would compete for the interpreter at every row, which was 1.6 times slower.
+for its result takes about 6 ms while the loop is busy, but the commit itself takes less than 1 ms. After a slow commit,
+the next ones run in another thread, so that the loop does not wait for the disk. The statements never run there,
+because both threads would compete for the interpreter at every row, which was 1.6 times slower.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
+from time import perf_counter
 from typing import TypeAlias
 
 from ragbed.errors import RagbedError
@@ -24,8 +25,10 @@ from ragbed.runs.lock import RunLock, is_same_file
 
 _Row: TypeAlias = tuple[str, tuple[object, ...], asyncio.Future[None]]
 _CHECK_EVERY_S = 0.5  # minimum number of seconds between two checks that the file still exists
-_SLOW_S = 0.003  # average duration of a commit above which commits run in another thread
-_WEIGHT = 0.1  # weight of the last commit in the average
+_SLOW_S = 0.005  # duration of a commit above which the next commits run in another thread
+_IN_BACKGROUND = (
+    50  # number of these commits; in the other thread, the duration cannot be measured while the loop is busy
+)
 
 
 class WriteFailed(RagbedError):
@@ -81,7 +84,7 @@ class Writer:
         self._idle = asyncio.Event()
         self._idle.set()
         self._broken: WriteFailed | None = None
-        self._commit_s = 0.0  # moving average
+        self._in_background = 0  # number of commits to run in the other thread
         self._disk = ThreadPoolExecutor(1, "ragbed-commit")
 
     def put(self, statement: str, values: tuple[object, ...]) -> asyncio.Future[None]:
@@ -119,12 +122,19 @@ class Writer:
         if self._broken is None or isinstance(self._broken, RunGone):
             try:
                 self._execute(group)
-                if self._commit_s > _SLOW_S:
+                if self._in_background:
+                    self._in_background -= 1
                     self._disk.submit(self._commit_in_background, group)
                     return
+                started = perf_counter()
                 self._commit()
+                if perf_counter() - started > _SLOW_S:
+                    self._in_background = _IN_BACKGROUND
             except Exception as error:  # callers waiting for the futures must receive every error
                 problem = error
+            except BaseException:  # a signal handler raised KeyboardInterrupt
+                self._end(group, InterruptedError("the commit was interrupted"))
+                raise
         self._end(group, problem)
 
     def _execute(self, group: list[_Row]) -> None:
@@ -136,9 +146,7 @@ class Writer:
         self._mark.count()
 
     def _commit(self) -> None:
-        started = time.perf_counter()
         self._connection.commit()
-        self._commit_s += _WEIGHT * (time.perf_counter() - started - self._commit_s)
         self._check()
 
     def _commit_in_background(self, group: list[_Row]) -> None:
