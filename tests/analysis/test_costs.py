@@ -6,6 +6,7 @@ import asyncio
 import json
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,6 +20,7 @@ from ragbed.runs.store import StoredResult
 from ragbed.schema import Step
 from ragbed.testbeds import right_score
 from tests.runs.harness import TalkingModel, make_case
+from tests.servers.mock_batches import BatchBehaviour, batches_in_thread
 
 DATA = "ragbed-mini-en_base"
 _PRICED = "openai/gpt-4o-mini"
@@ -68,6 +70,31 @@ def test_a_forecast_evaluates_cases_of_all_lengths_although_conditions_alternate
     (row,) = ragbed.forecast(model, DATA, testbeds="length", num_docs=[1, 2, 3, 4, 5], limit=20, progress=False)
     assert row["tokens_out"] == 20 * sum(range(1, 6))
     assert row["minutes"] * model.concurrency * 60 == pytest.approx(20 * sum(range(1, 6)))
+
+
+@pytest.mark.parametrize("batch", [False, True])
+def test_the_forecast_for_a_model_that_reasons_agrees_with_the_cost_of_its_run(
+    batch: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test-0123456789")
+    options: dict[str, Any] = {"testbeds": "noise", "noise": 0, "limit": 40, "batch": batch, "progress": False}
+    with batches_in_thread(BatchBehaviour(truncated=1.0, thinks=True, delay_s=0)) as url:
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{url}/v1")
+        (row,) = ragbed.forecast(_PRICED, DATA, **options)
+        run = ragbed.run(_PRICED, DATA, out=tmp_path / "r", no_cache=True, **options)
+    assert row["dollars"] == pytest.approx(run.table("cost")[0]["cost ($)"], rel=0.15)
+
+
+@pytest.mark.parametrize(("limit", "minutes"), [({"rpm": 1_200}, 40 / 1_200), ({"tpm": 600_000}, 40 * 712 / 600_000)])
+def test_the_duration_in_a_forecast_takes_rate_limits_into_account(
+    limit: dict[str, Any], minutes: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test-0123456789")
+    with batches_in_thread(BatchBehaviour()) as url:
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{url}/v1")
+        options: dict[str, Any] = {"testbeds": "noise", "noise": 0, "limit": 40, "progress": False}
+        (row,) = ragbed.forecast(_PRICED, DATA, **options | limit)
+    assert minutes * 0.9 <= row["minutes"] <= minutes * 1.2
 
 
 def test_a_forecast_of_batches_has_half_the_cost() -> None:

@@ -63,6 +63,9 @@ TRUNCATED: dict[str, tuple[bytes, str, str | None]] = {
     "<think> without an end that stopped": (chat("<think>Hm", "stop"), "", "Hm"),
     "the limit under another name": (chat("Par", "max_tokens"), "Par", None),
     # https://github.com/anomalyco/opencode/issues/18813
+    "the end of Mistral's context window": (chat("Par", "model_length"), "Par", None),
+    "no token left in the context window": (chat(None, "model_context_window_exceeded"), "", None),
+    "<think> at the end of the context window": (chat("<think>Hm", "model_length"), "", "Hm"),
     "the end of Zhipu's context window": (chat("Par", "model_context_window_exceeded"), "Par", None),
 }
 
@@ -72,6 +75,15 @@ def test_a_response_that_ended_early_is_truncated(name: str) -> None:
     body, text, thought = TRUNCATED[name]
     done, _ = ask(reply(body))
     assert (done.outcome, done.reply, done.reasoning, done.attempts) == ("truncated", text, thought, 1)
+
+
+def test_the_end_of_the_context_window_differs_from_the_token_limit() -> None:
+    # https://docs.claude.com/en/api/handling-stop-reasons
+    message = {"content": [{"type": "text", "text": "Par"}], "stop_reason": "model_context_window_exceeded"}
+    done, _ = ask(reply(json.dumps(message).encode()), spec="anthropic/c")
+    assert (done.outcome, done.reply, done.finish) == ("truncated", "Par", "model_context_window_exceeded")
+    finish = [ask(reply(chat("Par", reason)))[0].finish for reason in ("model_length", "max_tokens")]
+    assert finish == ["model_context_window_exceeded", "length"]
 
 
 def test_a_thought_without_an_answer_is_an_error_and_not_an_empty_answer() -> None:
@@ -102,6 +114,21 @@ _UNFINISHED = _LAST_EVENT.replace(b'"stop"', b'""')
 def test_an_incomplete_stream_is_requested_again(stream: bytes) -> None:
     done, _ = ask(reply(stream), reply(_EVENT + _LAST_EVENT + b"data: [DONE]\n\n"))
     assert (done.outcome, done.reply, done.attempts) == ("ok", "Paris", 2)
+
+
+def test_tokens_of_an_incomplete_stream_are_counted() -> None:
+    usage = b'data: {"choices": [], "usage": {"prompt_tokens": 7, "completion_tokens": 2, "total_tokens": 9}}\n\n'
+    done, _ = ask(reply(_EVENT + usage), reply(_EVENT + _LAST_EVENT + usage))
+    assert (done.reply, done.attempts, done.usage) == ("Paris", 2, {"in": 14, "out": 4})
+
+
+def test_tokens_of_a_response_without_a_usable_text_are_counted() -> None:
+    usage = {"prompt_tokens": 7, "completion_tokens": 2, "total_tokens": 9}
+    done, _ = ask(reply(json.dumps({"choices": [{"finish_reason": "stop"}], "usage": usage}).encode()))
+    assert (done.outcome, done.attempts, done.usage) == ("error", 3, {"in": 21, "out": 6})
+    message = {"content": [{"type": "text", "text": 1}], "usage": {"input_tokens": 7, "output_tokens": 2}}
+    done, _ = ask(reply(json.dumps(message).encode()), spec="anthropic/c")
+    assert (done.outcome, done.attempts, done.usage) == ("error", 3, {"in": 21, "out": 6})
 
 
 @pytest.mark.parametrize("stream", [_EVENT + b"data: [DONE]\n\n", _EVENT + _LAST_EVENT.replace(b"is", b"", 1)])

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ragbed.models.base import Sampling
+from ragbed.models.base import CONTEXT_FULL, Sampling
 from ragbed.models.token_limit import MAX_LIMIT, THINKING_LIMIT, TokenLimit
 from ragbed.schema import Completion
 
@@ -57,6 +57,18 @@ def test_a_truncated_answer_without_reasoning_is_repeated_with_the_lower_limit(u
     limit = TokenLimit(Sampling(max_tokens=256, raises_limit=True))
     assert limit.raise_for(Completion(outcome="truncated", reply="Par", usage=usage), 256) == THINKING_LIMIT
     assert not limit.thinks
+
+
+def test_a_response_that_filled_the_context_window_is_not_repeated() -> None:
+    limit = TokenLimit(Sampling(max_tokens=256, raises_limit=True))
+    asked: list[int] = []
+
+    async def fill(max_tokens: int) -> Completion:
+        asked.append(max_tokens)
+        return Completion(outcome="truncated", reply="Par", finish=CONTEXT_FULL, attempts=1)
+
+    done = asyncio.run(limit.complete(fill))
+    assert (done.outcome, done.max_tokens, asked) == ("truncated", None, [256])
 
 
 def test_a_long_prompt_of_a_thinking_model_falls_back_for_its_case_only() -> None:

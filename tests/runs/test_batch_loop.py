@@ -154,6 +154,8 @@ def test_the_budget_holds_at_half_the_price(model: str, tmp_path: Path, monkeypa
         with open_store(tmp_path / "small", create=False) as store:
             paid = sum(((cost_of(result.completion, price) or Decimal(0)) for result in store.results()), Decimal(0))
         assert paid <= Decimal(str(limit))
+        with pytest.raises(RagbedError, match="the maximum cost of the next batch request"):
+            _run(model, tmp_path / "none", batch=True, budget=1e-6)
 
 
 def test_batches_are_split_at_the_limits_of_the_provider(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -217,8 +219,8 @@ def test_batches_need_a_provider_and_single_calls(
         _run(model, tmp_path / "run", batch=True, **options)
 
 
-def test_a_job_has_no_batches_by_default() -> None:
-    assert Job.batch is False
+def test_a_job_has_no_batches_by_default(tmp_path: Path) -> None:
+    assert Job(tmp_path, {}, list, []).batch is False
 
 
 @pytest.mark.parametrize("key", ["sk-test-0123456789", ""])
@@ -274,6 +276,33 @@ def test_batches_are_halved_until_the_provider_accepts_them(tmp_path: Path, monk
         _serve(monkeypatch, url)
         with pytest.raises(RagbedError, match="the provider rejected a batch"):
             _run(MODELS[0], tmp_path / "one", batch=True, limit=2)
+
+
+@pytest.mark.parametrize("last", [1, 3])
+def test_a_small_batch_waits_if_other_batches_fill_the_queue(
+    last: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(OpenAIBatches, "max_lines", CASES - last)
+    with mock_batches(BatchBehaviour(max_queued=CASES - last, truncated=0.4)) as url:
+        _serve(monkeypatch, url)
+        run = _run(MODELS[0], tmp_path / "run", batch=True)
+        batches = _stats(url)["batches"]
+    assert run.outcomes == {"ok": CASES}
+    assert batches <= 6, "the calls that are sent again are not split into small batches"
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_cases_of_a_batch_without_results_are_errors_and_are_sent_again(
+    model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with mock_batches(BatchBehaviour(no_results=True, delay_s=0)) as url:
+        _serve(monkeypatch, url)
+        run = _run(model, tmp_path / "run", batch=True)
+    assert run.outcomes == {"error": CASES}
+    assert "the provider no longer has the results of batch batch-0" in run.errors[0]["message"]
+    with mock_batches(BatchBehaviour(delay_s=0)) as url:
+        _serve(monkeypatch, url)
+        assert _run(model, tmp_path / "run", batch=True).outcomes == {"ok": CASES}
 
 
 @pytest.mark.parametrize("model", MODELS)

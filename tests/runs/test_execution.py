@@ -249,6 +249,14 @@ def test_earlier_responses_without_a_price_count_0_in_the_budget_and_are_reporte
     assert [model.ok for model in read_status(tmp_path).models] == [5, 5]
 
 
+def test_responses_without_token_usage_are_reported_once_if_there_is_a_budget(tmp_path: Path) -> None:
+    silent = Completion(outcome="ok", reply="yes")
+    budget, told = Budget(6.0, {"test/talking": lambda usage: Decimal(usage.get("in", 0))}), list[str]()
+    run(make_job(tmp_path, 5, TalkingModel(lambda _: silent), budget=budget, tell=told.append), ask_nobody)
+    assert len(told) == 1
+    assert "test/talking does not report its token usage" in told[0]
+
+
 def test_calls_in_flight_are_kept_when_the_budget_is_spent(tmp_path: Path) -> None:
     class Slow(TalkingModel):
         async def complete(self, case: Case, repeat: int = 0) -> Completion:

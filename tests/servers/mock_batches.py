@@ -52,6 +52,10 @@ class BatchBehaviour:
     """Until a batch appears in the list."""
     max_enqueued: int = 0
     """Maximum lines of a batch, above which it fails; 0 for no maximum."""
+    max_queued: int = 0
+    """Maximum lines of all batches in progress, above which a new batch fails; 0 for no maximum."""
+    no_results: bool = False
+    """Whether the results of batches have been deleted."""
     gone: bool = False
     """Whether batches are unknown after their creation."""
     quotes_headers: bool = False
@@ -210,7 +214,13 @@ class _Server:
             key = body["metadata"]["ragbed"]
         name = f"batch-{len(self._batches)}"
         bodies = [hashlib.sha256(json.dumps(line["body"]).encode()).hexdigest()[:16] for line in lines]
+        queued = sum(
+            len(batch["lines"])
+            for batch in self._batches.values()
+            if not batch["is_excess"] and time.time() <= batch["at"] + self._behaviour.delay_s
+        )
         self._batches[name] = {
+            "is_excess": 0 < self._behaviour.max_queued < queued + len(lines),
             "key": key, "lines": lines, "bodies": bodies, "at": time.time(), "anthropic": anthropic,
             "expired": [line["custom_id"] for line, digest in zip(lines, bodies, strict=True) if self._expires(digest)],
         }  # fmt: skip
@@ -236,7 +246,7 @@ class _Server:
         status = "in_progress" if not is_over else "expired" if batch["expired"] else "completed"
         if self._behaviour.invalid:
             status = "failed"
-        is_too_large = 0 < self._behaviour.max_enqueued < count
+        is_too_large = batch["is_excess"] or 0 < self._behaviour.max_enqueued < count
         if is_too_large:
             status = "failed"
         row = {"id": name, "status": status, "created_at": int(batch["at"]), "metadata": {"ragbed": batch["key"]}}
@@ -274,6 +284,8 @@ class _Server:
 
     async def content(self, request: web.Request) -> web.Response:
         await self._log("download")
+        if self._behaviour.no_results:
+            return web.json_response({"error": {"message": "no such file"}}, status=404)
         name, _, kind = request.match_info["id"].rpartition("-")
         return web.Response(body=self._damaged(self._file(name, kind)))
 
@@ -284,6 +296,8 @@ class _Server:
 
     async def results(self, request: web.Request) -> web.Response:
         await self._log("download")
+        if self._behaviour.no_results:
+            return web.json_response({"error": {"message": "no such file"}}, status=404)
         return web.Response(body=self._damaged(self._lines(request.match_info["id"])))
 
     def _lines(self, name: str) -> list[dict[str, Any]]:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from ragbed.models.providers.negotiation import Learned, Negotiation
     from ragbed.models.token_limit import TokenLimit
 
+CONTEXT_FULL = "model_context_window_exceeded"  # the finish reason of a response that filled the context window
+ENDED_EARLY = ("length", CONTEXT_FULL)  # finish reasons of truncated responses
 _MAX_NAME = 200  # maximum number of characters in a name or ID that a server reports; longer ones are truncated
 # The language codes that model cards use for each supported language.
 _CODES: dict[Lang, frozenset[str]] = {
@@ -154,6 +156,14 @@ class Parking(Protocol):
 
 
 @runtime_checkable
+class RateLimited(Protocol):
+    """A model whose calls may be slower because of rate limits that the user has set."""
+
+    def least_s(self, calls: int, tokens: int) -> float:
+        """Return the minimum number of seconds that calls take because of these limits."""
+
+
+@runtime_checkable
 class Posting(Protocol):
     """A model that sends the bytes returned by `request` unchanged, so that the request is built only once."""
 
@@ -248,14 +258,14 @@ def completed(
 
     Args:
         text: The text, which may contain reasoning.
-        finish: The finish reason; `length` if the response reached the token limit.
+        finish: The finish reason; one of ENDED_EARLY if the response reached the token limit or filled the context.
         usage: Token counts.
         thought: The reasoning, if the server reports it in a separate field; empty if the server hides its text.
         served: Information that the server reports about the call.
     """
-    inline, answer, is_complete = split_response(text, has_ended=finish not in (None, "length"))
+    inline, answer, is_complete = split_response(text, has_ended=finish not in (None, *ENDED_EARLY))
     return Completion(
-        outcome="truncated" if finish == "length" or not is_complete else "ok",
+        outcome="truncated" if finish in ENDED_EARLY or not is_complete else "ok",
         reply=answer,
         reasoning="\n\n".join(filter(None, (thought, inline))) or thought,
         finish=finish,

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 
 from msgspec.structs import replace
 
-from ragbed.models.base import Sampling
+from ragbed.models.base import CONTEXT_FULL, Sampling
 from ragbed.schema import Completion
 
 THINKING_LIMIT = 4_096  # the initial token limit for a model whose responses contain reasoning
@@ -70,6 +70,8 @@ class TokenLimit:
         """Return the higher limit with which to repeat a call, or None if the call should not be repeated."""
         self.thinks = self.thinks or has_reasoned(done)
         if done.outcome != "truncated" or (self._only_thoughts and not self.thinks):
+            return None
+        if done.finish == CONTEXT_FULL:  # a higher limit leaves no more room in the context window
             return None
         higher = min(self._highest, MAX_LIMIT if self.thinks else max(limit, THINKING_LIMIT))
         return higher if higher > limit else None

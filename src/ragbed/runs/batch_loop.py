@@ -342,21 +342,27 @@ class BatchLoop(CallLoop):
         """Store the result of every request in a batch; expired requests remain pending."""
         remote = await self._look(batch)
         if remote.is_gone:
-            self._open.remove(batch)
-            gone = f"the provider no longer has batch {remote.id}; rerun the same command to send its cases again"
-            await self._fail(batch, Failure("missing", gone))
+            await self._give_up(batch, f"batch {remote.id}")
             return
         if remote.problem is not None:
             self._open.remove(batch)
-            # The batch exceeds the provider's limit on queued tokens, so submit smaller batches later.
-            if "token_limit" in remote.problem and len(batch.requests) > 1:
-                self._max_lines = min(self._max_lines, len(batch.requests) // 2)
+            # The batch exceeds the provider's limit on queued tokens, to which other batches contribute. If there are
+            # none, submit smaller batches later.
+            if "token_limit" in remote.problem and (self._open or len(batch.requests) > 1):
+                if not self._open:
+                    self._max_lines = min(self._max_lines, len(batch.requests) // 2)
                 self._is_full = True
                 await self._close(batch)
             else:
                 await self._refuse(batch, Failure("request", f"the batch failed: {remote.problem}"))
             return
-        results = await self._download(batch, remote)
+        try:
+            results = await self._download(batch, remote)
+        except Failure as failure:
+            if failure.kind != "missing":  # providers delete results after about a month
+                raise
+            await self._give_up(batch, f"the results of batch {remote.id}")
+            return
         for place, request in enumerate(batch.requests):
             sent = self._sent(batch, place)
             if sent.call not in self._ended and not self._follow_ups.is_read(sent):
@@ -364,6 +370,12 @@ class BatchLoop(CallLoop):
         self._open.remove(batch)
         self._is_full, self._full_pause_s = False, _FIRST_FULL_PAUSE_S
         await self._close(batch)
+
+    async def _give_up(self, batch: _OpenBatch, missing: str) -> None:
+        """Record an error for each case in a batch that the provider has deleted."""
+        self._open.remove(batch)
+        gone = f"the provider no longer has {missing}; rerun the same command to send its cases again"
+        await self._fail(batch, Failure("missing", gone))
 
     async def _download(self, batch: _OpenBatch, remote: RemoteBatch) -> dict[str, LineResult]:
         """Return the results by ID; download them again if lines are missing, as files may be incomplete at first."""

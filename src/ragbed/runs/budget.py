@@ -43,9 +43,11 @@ class Budget:
             BudgetSpent: A call was denied.
         """
         if self._denied:
+            is_spent = self._spent >= self._limit
+            state = "has been used up" if is_spent else "does not cover the maximum cost of the next batch request"
             raise BudgetSpent(
-                f"the budget of ${float(self._limit):g} has been used up (${self._spent:.4f} spent); all results are "
-                "stored. To resume, rerun the command with the same output folder and a larger `budget`."
+                f"the budget of ${float(self._limit):g} {state} (${self._spent:.4f} spent); all results are stored. To "
+                "resume, rerun the command with the same output folder and a larger `budget`."
             )
 
     def pay(self, model: str, completion: Completion) -> bool:

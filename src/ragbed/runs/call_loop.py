@@ -156,6 +156,7 @@ class CallLoop:
         self._raised: tuple[int, ...] = getattr(self.model, "raised_limits", ())
         self._turns = {} if self.session.episodes is None else self.session.store.turns(self.number)
         self._billed = dict(self._billed_failures())
+        self._lacks_usage = False  # whether the user has been warned of a response without token usage
         self._call_log = CallLog(self.session.store, self.session.writer, self.model, self.session.tell)
 
     async def run(self) -> None:
@@ -386,7 +387,14 @@ class CallLoop:
                 completion = _without_surrogates(completion)
                 self._cache.keep(key, self.model.name, completion)
         if self.session.budget is not None:
-            self.session.budget.pay(self.model.name, unpaid or completion)
+            paid = unpaid or completion
+            self.session.budget.pay(self.model.name, paid)
+            if paid.outcome in ("ok", "truncated") and not paid.usage and not self._lacks_usage:
+                self._lacks_usage = True
+                self.session.tell(
+                    f"Warning: a response from {self.model.name} does not report its token usage. Its cost is unknown "
+                    "and counts as 0 in the budget; set a spending limit with the provider."
+                )
         return completion
 
     def _store(self, request: CallRequest, called: Called) -> _PendingResult:

@@ -10,7 +10,8 @@ from decimal import Decimal
 from statistics import fmean, stdev
 
 from ragbed.errors import RagbedError
-from ragbed.models.base import Model
+from ragbed.models.base import Model, RateLimited
+from ragbed.models.token_limit import has_reasoned
 from ragbed.runs.episodes import EpisodeFactory, run_episode
 from ragbed.runs.multi_call import Called, make_calls, usages_made
 from ragbed.runs.prices import Price, cost_of, find_price
@@ -60,29 +61,46 @@ async def forecast(
     by_length = sorted(cases, key=lambda case: (case.profile, _chars(case)))
     count = min(PROBES, len(cases))
     probes = [by_length[(2 * index + 1) * len(cases) // (2 * count)] for index in range(count)]
+    probes.insert(0, probes.pop(count // 2))  # the first one may be left out, so it has an average length
     try:
-        replies = await asyncio.gather(*(_complete(model, case, episodes) for case in probes))
+        # As in the run, the first call shows whether the model reasons; later calls start with a higher token limit.
+        # In batches, however, all calls start with the same limit.
+        replies = [] if batch else [await _complete(model, probes[0], episodes)]
+        replies += await asyncio.gather(*(_complete(model, case, episodes) for case in probes[len(replies) :]))
     finally:
         await model.close()
     pairs = [(case, reply) for case, reply in zip(probes, replies, strict=True) if reply.usage or reply.outcome == "ok"]
+    if not batch and len(pairs) > 1 and pairs[0][1] is replies[0] and _was_repeated(replies[0]):
+        del pairs[0]
     if not pairs:
         reason = replies[0].error or replies[0].outcome
         raise RagbedError(f"{model.name} did not answer any of the {len(probes)} probe cases: {reason}.")
     per_char = sum((reply.usage or {}).get("in", 0) for _, reply in pairs) / sum(_chars(case) for case, _ in pairs)
     trials = len(cases) * repeats
     chars = sum(map(_chars, cases)) * repeats
+    calls = round(fmean(max(1, len(reply.steps)) for _, reply in pairs) * trials)
+    tokens_in = round(per_char * chars)
+    tokens_out = round(fmean((reply.usage or {}).get("out", 0) for _, reply in pairs) * trials)
+    seconds = fmean(reply.latency_s or 0.0 for _, reply in pairs) * trials / model.concurrency
+    if isinstance(model, RateLimited):
+        seconds = max(seconds, model.least_s(calls, tokens_in + tokens_out))
     low, value, high = _forecast_cost(_find_price(model.name, batch=batch), pairs, chars, trials)
     return Forecast(
         model=model.name,
-        calls=round(fmean(max(1, len(reply.steps)) for _, reply in pairs) * trials),
-        tokens_in=round(per_char * chars),
-        tokens_out=round(fmean((reply.usage or {}).get("out", 0) for _, reply in pairs) * trials),
+        calls=calls,
+        tokens_in=tokens_in,
+        tokens_out=tokens_out,
         dollars=value,
-        minutes=fmean(reply.latency_s or 0.0 for _, reply in pairs) * trials / model.concurrency / 60,
+        minutes=seconds / 60,
         dollars_low=low,
         dollars_high=high,
         truncated=sum(reply.outcome == "truncated" for reply in replies),
     )
+
+
+def _was_repeated(reply: Completion) -> bool:
+    """Return whether the first call was repeated with a higher token limit because the model reasons."""
+    return reply.max_tokens is not None and has_reasoned(reply)
 
 
 def _find_price(model: str, *, batch: bool) -> Price | None:

@@ -123,9 +123,17 @@ def test_a_few_calls_that_hang_do_not_reduce_the_rate() -> None:
     assert server.rates(8, 19)[0] > 200
 
 
-def test_one_call_per_second_is_sent_if_all_are_refused() -> None:
-    server, _ = play(40, chance=1)
-    assert 0.5 <= sum(server.refused[second] for second in range(10, 40)) / 30 <= 1.5
+def test_one_call_every_five_seconds_is_sent_if_all_are_refused() -> None:
+    server, _ = play(60, chance=1)
+    assert 0.15 <= sum(server.refused[second] for second in range(20, 60)) / 40 <= 0.3
+
+
+@pytest.mark.parametrize("per_minute", [10, 15])
+def test_few_calls_are_refused_if_the_server_allows_only_a_few_calls_per_minute(per_minute: int) -> None:
+    server, _ = play(400, rate=per_minute / 60)
+    passed, refused = server.rates(100, 399)
+    assert passed >= 0.9 * per_minute / 60
+    assert refused <= 0.35
 
 
 @pytest.mark.parametrize(("slots", "least", "most"), [(4, 4, 12), (8, 8, 14), (24, 20, 40), (1000, 64, 64)])
@@ -167,10 +175,30 @@ def test_tokens_per_minute_are_estimated_and_then_corrected() -> None:
     async def scene() -> list[float]:
         pace = Pacer(64, tokens_per_s=300, clock=asyncio.get_running_loop().time)
         first = await start(pace, 2, size=1000)  # guessed: 300 tokens, a second's worth
-        pace.correct_tokens(1000, 600)
+        pace.correct_tokens(1000, 300, 600)
         return first + await start(pace, 1, size=1000)
 
     assert [moment - 1000 for moment in run_virtually(scene())] == pytest.approx([0, 1, 3])
+
+
+def test_long_responses_of_many_concurrent_calls_count_fully_towards_the_tokens_per_minute() -> None:
+    async def scene() -> float:
+        clock = asyncio.get_running_loop().time
+        pace, sent = Pacer(64, tokens_per_s=1000, clock=clock), list[float]()
+
+        async def work() -> None:
+            while clock() < 1600:
+                lane = await pace.enter(1000)
+                estimate = pace.estimate_tokens(1000)
+                sent.append(clock())
+                await asyncio.sleep(20)
+                pace.correct_tokens(1000, estimate, 3000)  # the initial estimate is 300 tokens
+                pace.leave(lane)
+
+        await asyncio.gather(*(work() for _ in range(64)))
+        return 3000 * sum(moment < 1600 for moment in sent) / 600
+
+    assert 800 <= run_virtually(scene()) <= 1100
 
 
 def test_a_cancelled_waiter_leaves_no_gap() -> None:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from ragbed.analysis.diagnosis.parsed_text import ParsedText, open_page, tokens
 from ragbed.analysis.diagnosis.question_terms import FRAME_ZH, STOP, YEAR, QuestionTerms, stem, take_apart
+from ragbed.models.base import ENDED_EARLY
 from ragbed.schema import Case, Completion
 from ragbed.scoring.robust.gold import Gold, GoldSlot, prepare
 from ragbed.scoring.robust.match import FoldedResponse, Mention
@@ -63,7 +64,7 @@ def read_reply(case: Case, completion: Completion, judged: RobustVerdict, gold: 
     asserted = {mention[:2] for mention in _asserted(judged, "answer.")}
     mentioned = [page.mentions(slot, gold) for slot in gold.slots]
     held = tuple(tuple(mention for mention in some if mention[:2] in asserted) for some in mentioned)
-    is_copy = _is_idle_copy(case, page, is_cut=completion.finish == "length")
+    is_copy = _is_idle_copy(case, page, is_cut=completion.finish in ENDED_EARLY)
     spans: list[tuple[int, int]] = []
     if judged.misled:
         spans = [page.place(mention) for mention in _asserted(judged, "fake.")]

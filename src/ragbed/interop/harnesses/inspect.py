@@ -29,6 +29,7 @@ from ragbed.interop.exports.frozen import TestbedPart, condition_of, find_part, 
 from ragbed.interop.exports.harness_tasks import METRICS
 from ragbed.interop.harnesses.scoring import numbers, pack, score_packed
 from ragbed.interop.harnesses.shipped import SHIPPED, make_shipped_cases
+from ragbed.models.base import CONTEXT_FULL
 from ragbed.models.cassette import Recording
 from ragbed.runs.harness_logs import FINISH
 from ragbed.schema import Case, Completion, Message
@@ -42,7 +43,12 @@ _TURNS: dict[str, Callable[..., ChatMessage]] = {
     "user": ChatMessageUser,
     "assistant": ChatMessageAssistant,
 }
-_STOPS = {"length": "max_tokens", "max_tokens": "max_tokens", "content_filter": "content_filter"}
+_STOPS = {
+    "length": "max_tokens",
+    "max_tokens": "max_tokens",
+    CONTEXT_FULL: "model_length",
+    "content_filter": "content_filter",
+}
 _SAMPLING = GenerateConfig(temperature=0.0, max_tokens=256)  # the defaults of `ragbed run`
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from ragbed.errors import UsageError
-from ragbed.models.base import completed, read_served
+from ragbed.models.base import ENDED_EARLY, completed, read_served
 from ragbed.models.failures import Failure
 from ragbed.models.providers.batches import AnthropicBatches
 from ragbed.models.providers.http.connection import decode_json
@@ -21,12 +21,7 @@ from ragbed.testbeds.search.protocol import TOOL, read_texts, tool_parameters
 from ragbed.text import storable
 
 _VERSION = "2023-06-01"
-_ENDED_EARLY = ("max_tokens", "model_context_window_exceeded")
-_FINISH = {
-    "end_turn": "stop",
-    "stop_sequence": "stop",
-    **dict.fromkeys(_ENDED_EARLY, "length"),
-}
+_FINISH = {"end_turn": "stop", "stop_sequence": "stop", "max_tokens": "length"}
 _THOUGHTS = ("thinking", "redacted_thinking")
 _MIN_BUDGET = 1_024  # the minimum thinking budget that the API accepts, in tokens
 
@@ -174,11 +169,14 @@ def parse_message(content: bytes, *, with_tools: bool = False) -> Completion:
         raise Failure("empty", problem, usage=usage)
     texts = [block.text or "" for block in message.content if block.type == "text"]
     if not all(isinstance(text, str) for text in texts):
-        raise Failure("protocol", "the response contains a text block whose text is not a string", again=True)
+        raise Failure(
+            "protocol", "the response contains a text block whose text is not a string", again=True, usage=usage
+        )
     thought = _read_thought(message.content)
-    calls = _read_calls(message.content) if with_tools and stop not in _ENDED_EARLY else ()
+    finish = _FINISH.get(stop or "", stop)
+    calls = _read_calls(message.content) if with_tools and finish not in ENDED_EARLY else ()
     served = read_served(model=message.model, id=message.id)
-    done = completed("".join(texts), _FINISH.get(stop or "", stop), usage, thought, served)
+    done = completed("".join(texts), finish, usage, thought, served)
     if calls:
         return msgspec.structs.replace(done, calls=calls)
     # A response without text is valid if it ends normally without any thinking, or if it is truncated during thinking.

@@ -171,6 +171,10 @@ class HttpModel(ABC):
             return ""
         return " ".join(sorted(without_secrets(base).rstrip("/") for base in self._bases))
 
+    def least_s(self, calls: int, tokens: int) -> float:
+        """Return the minimum number of seconds that calls take because of the user's rate limits."""
+        return self._service.pacer.least_s(calls, tokens)
+
     @property
     def raised_limits(self) -> tuple[int, ...]:
         """The values to which the initial token limit may be raised."""

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import structs
 from yarl import URL
 
-from ragbed.models.base import canonical, completed, read_served
+from ragbed.models.base import CONTEXT_FULL, ENDED_EARLY, canonical, completed, read_served
 from ragbed.models.failures import Failure, from_status
 from ragbed.models.logprobs import read_confidence
 from ragbed.models.presets import Preset
@@ -74,7 +74,9 @@ class _ChatCompletion(msgspec.Struct):
 
 _DECODER = msgspec.json.Decoder(_ChatCompletion)
 # Values of finish_reason for a response that reached the token limit; OpenAI uses `length`.
-_LENGTH = frozenset({"length", "max_tokens", "model_length", "max_length", "model_context_window_exceeded"})
+_LENGTH = frozenset({"length", "max_tokens", "max_length"})
+# Values of finish_reason for a response that filled the context window: Mistral and Zhipu.
+_CONTEXT = frozenset({"model_length", CONTEXT_FULL})
 # Types of content parts that contain reasoning.
 _THOUGHTS = frozenset({"thinking", "reasoning", "reasoning_content", "thought"})
 # Fields in a server's model list that change only if the model changes: weights and context length in vLLM, model sizes
@@ -261,13 +263,13 @@ def parse_chat(content: bytes, *, logprobs: bool = False, with_tools: bool = Fal
     message = choice.message or _Message(choice.text)
     _check_finish(message, finish, usage)
     if choice.message is None and choice.text is None:
-        raise Failure("protocol", "the response contains neither a message nor text", again=True)
-    finish = "length" if _reason(finish) in _LENGTH else finish
+        raise Failure("protocol", "the response contains neither a message nor text", again=True, usage=usage)
+    finish = "length" if _reason(finish) in _LENGTH else CONTEXT_FULL if _reason(finish) in _CONTEXT else finish
     text, thought = _answer_of(message)
-    if with_tools and message.tool_calls and finish != "length":
+    if with_tools and message.tool_calls and finish not in ENDED_EARLY:
         done = completed(text or "", finish, usage, thought, _served(completion))
         return msgspec.structs.replace(done, outcome="ok", calls=_read_calls(message))
-    if not text and not (finish == "length" or (text == "" and not thought)):
+    if not text and not (finish in ENDED_EARLY or (text == "" and not thought)):
         raise Failure("empty", _why_empty(message, thought, finish), again=not message.tool_calls, usage=usage)
     done = completed(text or "", finish, usage, thought, _served(completion))
     if done.outcome == "ok" and not done.reply and (text or thought):

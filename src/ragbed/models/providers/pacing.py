@@ -64,6 +64,9 @@ class _Meter:
         if self._per_s is not None:
             self.ready_at = max(self.ready_at, now) + units / self._per_s
 
+    def least_s(self, units: float) -> float:
+        return 0.0 if self._per_s is None else units / self._per_s
+
     def correct(self, units: float) -> None:
         if self._per_s is not None:
             self.ready_at += units / self._per_s
@@ -130,10 +133,18 @@ class Pacer:
         if self._waiting:
             self._serve()
 
-    def correct_tokens(self, size: int, tokens: int) -> None:
-        """Replace a request's estimated number of tokens with the number that the server reports."""
+    def least_s(self, calls: int, tokens: int) -> float:
+        """Return the minimum number of seconds that calls take because of the user's rate limits."""
+        return max(self._calls.least_s(calls), self._tokens.least_s(tokens))
+
+    def estimate_tokens(self, size: int) -> float:
+        """Return the estimated number of tokens of a request and its response; the estimate changes with responses."""
+        return size * self._tokens_per_byte
+
+    def correct_tokens(self, size: int, estimate: float, tokens: int) -> None:
+        """Replace the number of tokens that was estimated when a request was sent with the number reported for it."""
         if tokens > 0 and size > 0:
-            self._tokens.correct(tokens - size * self._tokens_per_byte)
+            self._tokens.correct(tokens - estimate)
             self._tokens_per_byte += _LEARNING_RATE * (tokens / size - self._tokens_per_byte)
 
     def _take(self, now: float, size: int, avoid: ServerLane | None) -> ServerLane | None:
@@ -143,7 +154,7 @@ class Pacer:
         if lane is not None:
             lane.rate_limiter.take(now)
             self._calls.take(now, 1)
-            self._tokens.take(now, size * self._tokens_per_byte)
+            self._tokens.take(now, self.estimate_tokens(size))
             lane.running += 1
             self._running += 1
         return lane

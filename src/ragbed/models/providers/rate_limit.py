@@ -23,8 +23,9 @@ _CATCH_UP = 1.0
 # The rate before the refusals is stored, and is multiplied by this factor after each further refusal.
 _FORGET = 0.8
 # Minimum rate, in calls per second. It applies even if all calls are refused, so that the server's recovery is
-# detected.
-_MIN_RATE = 1.0
+# detected. It is close to the lowest limits of providers, about 10 calls per minute: at a much higher rate, cases would
+# run out of attempts.
+_MIN_RATE = 0.2
 # A limit that exceeds the actual rate by more than this factor has no effect, so it is removed.
 _LOOSE = 4.0
 # Up to this many refusals in the counting period are attributed to chance.

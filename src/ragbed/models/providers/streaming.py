@@ -8,6 +8,7 @@ import msgspec
 
 from ragbed.errors import MALFORMED_JSON
 from ragbed.models.failures import Failure
+from ragbed.models.providers.usage import read_usage
 
 _TEXTS = ("content", "reasoning_content", "reasoning", "reasoning_details", "refusal")
 _KEPT = ("id", "model", "provider", "system_fingerprint", "usage", "error")
@@ -116,7 +117,8 @@ def join_events(content: bytes) -> bytes:
     is_over = is_done or "finish_reason" in choice
     if (is_damaged or not is_over) and not (whole.get("error") or choice.get("error")):
         problem = "contains a malformed event" if is_damaged else "ended without finish_reason and [DONE]"
-        raise Failure("network", f"the streamed response {problem}", again=True)
+        usage = read_usage(whole.get("usage"))
+        raise Failure("network", f"the streamed response {problem}", again=True, usage=usage)
     choice |= {"logprobs": {"content": logprobs}} if logprobs else {}
     if message.texts or message.calls or choice:
         whole["choices"] = [choice | {"message": message.join()}]

@@ -205,16 +205,17 @@ class Transport:
     async def _attempt(
         self, lane: ServerLane, body: bytes, parse: Callable[[bytes], Completion], left_s: float
     ) -> Completion:  # fmt: skip
+        size, estimate = len(body), self._pacer.estimate_tokens(len(body))
         try:
             if left_s <= 0:
                 raise Failure("timeout", f"the case timed out after {self._policy.item_s:,.6g} s")
             content = await self._post_once(self._urls[lane], body, min(self._policy.attempt_s, left_s))
             completion = self.without_keys(parse(content))
             lane.responded(self._pacer.clock())
-            if completion.usage:
-                self._pacer.correct_tokens(len(body), completion.usage.get("in", 0) + completion.usage.get("out", 0))
+            self._pacer.correct_tokens(size, estimate, _count_tokens(completion.usage))
             return completion
         except Failure as failure:
+            self._pacer.correct_tokens(size, estimate, _count_tokens(failure.usage))
             self._report(lane, failure)
             raise
         finally:
@@ -267,6 +268,10 @@ class Transport:
     def _limits(self, within_s: float) -> ResponseLimits:
         end = asyncio.get_running_loop().time() + within_s
         return ResponseLimits(end, self._policy.silence_s, self._policy.max_bytes)
+
+
+def _count_tokens(usage: Mapping[str, int] | None) -> int:
+    return usage.get("in", 0) + usage.get("out", 0) if usage else 0
 
 
 def _total(completion: Completion, earlier: Counter[str]) -> dict[str, int] | None:
