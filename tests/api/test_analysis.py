@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
 import ragbed
+from ragbed.runs.store import open_store
 
 DATA = "ragbed-mini-en_base"
 
@@ -129,6 +131,19 @@ def test_interventions_call_the_models_again(runs: dict[str, ragbed.Run]) -> Non
     result = ragbed.diagnose(runs["refuser"], intervene=True, knock_out=True, progress=Messages())
     assert [message.partition(":")[0] for message in messages] == ["intervene", "knock-out"]
     assert result.failed == 0
+
+
+def test_the_budget_of_a_diagnosis_includes_earlier_calls_of_all_kinds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ragbed.runs.prices.find_price", lambda *_: lambda _: Decimal(1))
+    run = ragbed.run("scripted/echo", DATA, testbeds="noise", noise=0.8, limit=2, out=tmp_path / "run")
+    ragbed.diagnose(run, knock_out=True, no_cache=True)
+    with pytest.raises(ragbed.RagbedError, match=r"budget of \$1 has been used up"):
+        ragbed.diagnose(run, intervene=True, knock_out=True, no_cache=True, budget=1)
+    (folder,) = (tmp_path / "run" / "diagnose" / "intervene").iterdir()
+    with open_store(folder, create=False) as store:
+        assert store.result_count() == 0
 
 
 def test_power_and_the_papers_tables_are_records() -> None:

@@ -55,6 +55,18 @@ def test_lint_keeps_the_first_findings_or_all(tmp_path: Path) -> None:
     assert ragbed.lint("ragbed-mini-zh_base", only="record").ok
 
 
+def test_lint_results_can_be_sent_to_other_processes(tmp_path: Path) -> None:
+    path = tmp_path / "mine.json"
+    bad = {"query": "Who won?", "answer": "Ann Lee", "positive": ["Ann Lee"], "negative": ["Ann Lee 1"]}
+    path.write_text("".join(json.dumps({"id": number, **bad}) + "\n" for number in range(8)) + "no JSON\n")
+    result = ragbed.lint([str(path), DATA], only="all", all_=True)
+    copy = pickle.loads(pickle.dumps(result))
+    assert len(list(copy.findings())) > 8
+    assert list(copy.findings()) == list(result.findings())
+    assert (copy.records(), copy.totals, copy.ok) == (result.records(), result.totals, False)
+    assert [report.values() for report in copy.reports] == [report.values() for report in result.reports]
+
+
 def test_synthetic_data_is_written_once(tmp_path: Path) -> None:
     seen: list[tuple[str, int, int | None]] = []
 

@@ -303,7 +303,10 @@ def test_a_run_that_cannot_go_on_names_its_folder(tmp_path: Path, monkeypatch: p
     monkeypatch.setenv("NOBODY_BASE_URL", "http://127.0.0.1:9/v1")
     with pytest.raises(RagbedError, match="cannot be called") as raised:
         ragbed.run("openai-api/nobody/x", DATA, testbeds="noise", noise=0, limit=5, timeout=0.1, out=tmp_path / "run")
-    assert raised.value.__notes__ == [f"Finished cases are kept. Open them with ragbed.open_run('{tmp_path}/run')"]
+    assert raised.value.__notes__ == [
+        f"Finished cases are kept. Open them with ragbed.open_run('{tmp_path}/run'), or resume the run with "
+        f"out='{tmp_path}/run'"
+    ]
     assert ragbed.open_run(tmp_path / "run").outcomes["error"] == 3
 
 

@@ -221,6 +221,30 @@ def test_a_record_with_null_fields_is_read(tmp_path: Path) -> None:
     assert (article.url, article.date, article.licence, rejects) == ("news.jsonl:1", None, None, [])
 
 
+@pytest.mark.parametrize(
+    ("written", "day"),
+    {
+        "March 3, 2024": "2024-03-03",
+        "2024/03/03": "2024-03-03",
+        "20240303": "2024-03-03",
+        "20240303T080000Z": "2024-03-03",
+        "Sun, 03 Mar 2024 08:00:00 GMT": "2024-03-03",
+        "2024-02-31": None,
+        "2099/03/03": None,
+        "1712011234": None,  # seconds since 1970, not a day in 1712
+    }.items(),
+)
+def test_dates_of_records_and_front_matter_are_read_in_common_forms(
+    written: str, day: str | None, tmp_path: Path
+) -> None:
+    (tmp_path / "news.jsonl").write_text(json.dumps({"text": ENGLISH, "date": written}))
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "page.md").write_text(f"---\ntitle: Bridge\ndate: '{written}'\n---\n\nNew. {ENGLISH}\n")
+    sources = [ArticleSource("jsonl", str(tmp_path / "news.jsonl")), ArticleSource("folder", str(tmp_path / "docs"))]
+    articles, rejects = collect(tmp_path, *sources)
+    assert ([article.date for article in articles], rejects) == ([day, day], [])
+
+
 def test_files_of_several_sources_with_the_same_relative_name_are_all_kept(tmp_path: Path) -> None:
     texts = [f"Report {number}. {ENGLISH}" for number in range(4)]
     for folder, text in zip(("one", "two"), texts[:2], strict=True):

@@ -11,6 +11,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -552,6 +553,16 @@ def test_a_budget_for_a_model_without_a_price_is_refused_before_the_first_step(p
     done = build("--budget", "1")
     assert (done.code, done.err.count("\n")) == (2, 1)
     assert "the price of openai-api/world/generator is unknown" in done.err
+
+
+def test_a_build_that_has_spent_its_budget_is_resumed_with_a_larger_one(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ragbed.runs.prices.find_price", lambda *_: lambda _: Decimal(1))
+    shutil.rmtree(place / "out")
+    done = build("--budget", "1", "--max-connections", "1", "--no-cache")
+    assert (done.code, "rerun the same command to resume" in done.err) == (1, False), done.err
+    assert done.err.endswith("all results are stored. To resume, rerun the same command with a larger --budget.\n")
 
 
 _RUN_INSTEAD = "`ragbed build RECIPE` was replaced by `ragbed build run RECIPE`."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
+from decimal import Decimal
 from pathlib import Path
 
 import msgspec
@@ -126,6 +127,33 @@ def test_votes_are_asked_one_by_one_and_most_decide(tmp_path: Path, bench: Bench
     bench.decide = lambda _: next(verdicts)
     (cell,) = json.loads(_judge(tmp_path, bench, "--criteria", "correct", "--votes", "3").out)["cells"]
     assert (cell["yes"], len(bench.asked)) == (1, 3)
+
+
+def test_votes_of_an_earlier_command_with_more_votes_are_not_counted(tmp_path: Path, bench: Bench) -> None:
+    run(make_job(tmp_path, 1, TalkingModel(_reply)), ask_nobody)
+    verdicts = iter(["yes", "yes", "no", "no", "no"])
+    bench.decide = lambda _: f"VERDICT: {next(verdicts)}"
+    words = ("--criteria", "correct", "--max-connections", "1", "--votes")
+    five, two = (json.loads(_judge(tmp_path, bench, *words, votes).out)["cells"] for votes in ("5", "2"))
+    assert [(cell["yes"], cell["no"]) for cell in (*five, *two)] == [(0, 1), (1, 0)]
+    assert len(bench.asked) == 5
+
+
+def test_the_budget_includes_earlier_calls_for_all_criteria(
+    tmp_path: Path, bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ragbed.runs.prices.find_price", lambda *_: lambda _: Decimal(1))
+    run(make_job(tmp_path, 8, TalkingModel(_reply)), ask_nobody)
+    assert _judge(tmp_path, bench, "--criteria", "refusal", "--testbeds", "noise").code == 0
+    assert len(bench.asked) == 5
+    words = ("--criteria", "correct,refusal", "--testbeds", "noise", "--max-connections", "1", "--budget")
+    done = _judge(tmp_path, bench, *words, "7")
+    assert (done.code, len(bench.asked)) == (1, 7)
+    assert done.err.endswith(
+        "ragbed: the budget of $7 has been used up ($7.0000 spent); all results are stored. To resume, rerun the same "
+        "command with a larger --budget.\n"
+    )
+    assert (_judge(tmp_path, bench, *words, "11").code, len(bench.asked)) == (0, 10)
 
 
 def test_sufficiency_is_judged_once_for_all_replies_to_the_same_documents(tmp_path: Path, bench: Bench) -> None:

@@ -143,4 +143,4 @@ def test_a_run_that_stops_by_itself_names_its_folder(tmp_path: Path, monkeypatch
     done = type_command("run", "-m", "http/127.0.0.1:1/ask", "-d", "figure1", "--num-docs", "2")
     (folder,) = Path("runs").iterdir()
     assert done.code == 1
-    assert f"The run is stored in {folder}\n" in done.err
+    assert f"The run is stored in {folder}. To resume it, use --out {folder}\n" in done.err

@@ -90,6 +90,17 @@ def test_a_condition_without_results_has_no_rate(tmp_path: Path) -> None:
     assert row[3:] == ["0", "of", "1", "0", "accuracy", "–", "–", "–"]
 
 
+def test_runs_of_the_same_model_can_be_told_apart(tmp_path: Path) -> None:
+    runs = [str(tmp_path / name) for name in ("one", "two")]
+    for place, reply in zip(runs, ("gold-0", "no idea"), strict=True):
+        write_run(Path(place), [make_case(0)], {"m/same": [said(reply)]})
+    titles = [line for line in type_command("score", *runs).out.splitlines() if line.startswith("m/same on ")]
+    assert titles == [f"m/same on made, profile robust, run {place}" for place in runs]
+    cells = json.loads(type_command("score", *runs, "--json").out)["cells"]
+    assert [(cell["run"], cell["rates"]["correct"]) for cell in cells] == [(runs[0], 1.0), (runs[1], 0.0)]
+    assert "run" not in type_command("score", runs[0], runs[0]).out.splitlines()[0]
+
+
 def test_rows_of_different_arms_and_sizes_can_be_told_apart(tmp_path: Path) -> None:
     words = ("-d", "ragbed-mini-en_base", "--testbeds", "noise,closed-book", "--noise", "0,0.8")
     header, rows = _header_and_rows(tmp_path / "run", *words, "--distractors", "related,fixed")

@@ -211,7 +211,7 @@ def test_judged_metrics_have_a_table_with_the_number_of_undecided_cases() -> Non
     assert "(at most 55.0)" in told
     page = write_html(report, pack_cases([], []), "zh")
     assert "裁判模型判定的指标" in page
-    assert "en, robust, rejection, 噪声 1, 裁判模型 j/2, 15 个未能判定" in page
+    assert "en, robust, 拒答, 噪声 1, 裁判模型 j/2, 15 个未能判定" in page
 
 
 def test_a_difference_between_two_conditions_does_not_double_n() -> None:

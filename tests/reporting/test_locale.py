@@ -8,6 +8,7 @@ from pathlib import Path
 import ragbed.analysis.metrics
 from ragbed.analysis.cell_selection import FAMILIES
 from ragbed.analysis.locale import read_words
+from ragbed.testbeds import TESTBEDS
 
 
 def test_both_languages_have_the_same_texts_with_the_same_gaps() -> None:
@@ -15,6 +16,10 @@ def test_both_languages_have_the_same_texts_with_the_same_gaps() -> None:
     assert english.keys() == chinese.keys()
     for key, text in english.items():
         assert sorted(re.findall(r"\{\w+\}", text)) == sorted(re.findall(r"\{\w+\}", chinese[key])), key
+
+
+def test_every_testbed_has_a_name() -> None:
+    assert list(read_words("zh").section("values.testbed")) == list(TESTBEDS)
 
 
 def test_every_metric_is_defined() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
+from decimal import Decimal
 from pathlib import Path
 
 import msgspec
@@ -155,6 +156,34 @@ def test_failed_calls_have_no_rate_if_it_is_unknown_which_served_model_failed(tm
     scored, reported = type_command("score", str(tmp_path)), type_command("report", str(tmp_path))
     assert "accuracy       –        –         –" in scored.out
     assert not any("cannot be matched" in text for text in (scored.err, reported.out, reported.err))
+    assert "so the rates of these models exclude failed calls" in reported.err.replace("\n", " ")
+
+
+def test_only_failed_calls_of_a_server_with_several_models_have_a_note(tmp_path: Path) -> None:
+    def say(case: Case) -> Completion:
+        return Completion(outcome="error", error="http-500: no") if case.item == "4" else _served_by(99)(case)
+
+    run(make_job(tmp_path, 10, TalkingModel(say)), ask_nobody)
+    assert "exclude failed calls" not in type_command("report", str(tmp_path)).err.replace("\n", " ")
+
+
+def test_a_run_that_has_spent_its_budget_says_how_to_resume_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ragbed.runs.prices.find_price", lambda *_: lambda _: Decimal(1))
+    monkeypatch.chdir(tmp_path)
+    words = ("-d", "ragbed-mini-en_base", "--testbeds", "noise", "--noise", "0", "--limit", "3", "--no-cache")
+    with function_model(lambda _: "Paris") as url:
+        done = type_command(
+            "run", "-m", "openai-api/x/y", *words, "--max-connections", "1", "--budget", "1", env={"X_BASE_URL": url}
+        )
+    (folder,) = (tmp_path / "runs").iterdir()
+    assert (done.code, done.err.splitlines()[-2:]) == (
+        1,
+        [
+            f"The run is stored in runs/{folder.name}. To resume it, use --out runs/{folder.name}",
+            "ragbed: the budget of $1 has been used up ($1.0000 spent); all results are stored. To resume, rerun the "
+            "same command with a larger --budget.",
+        ],
+    )
 
 
 def test_compare_and_rank_say_that_they_pool_served_models(tmp_path: Path) -> None:

@@ -59,7 +59,8 @@ class ConditionCounts(Struct):
     """The outcome counts and rates for one model under one condition.
 
     `planned` exceeds `asked` while a run is unfinished. `unscored` is the number of responses whose gold answer cannot
-    be matched; they are excluded from the robust accuracy.
+    be matched; they are excluded from the robust accuracy. `run` is the folder of the run if several runs are
+    scored.
     """
 
     condition: Condition
@@ -71,6 +72,7 @@ class ConditionCounts(Struct):
     error: int = 0
     unscored: int = 0
     rates: dict[str, Rate] = {}
+    run: str = ""
 
     def rate(self, name: str) -> float:
         """Return the rate of a score, e.g. `code.correct`; failed cases count as 0."""
@@ -85,7 +87,8 @@ class ConditionCounts(Struct):
         values = {name: self.rates[name].value if name in self.rates else None for name in _NAMES}
         rates = {name: None if value is None else round(value, 6) for name, value in values.items()}
         intervals = {name: [one.low, one.high] for name, one in self.rates.items()}
-        return structs.asdict(self.condition) | counts | {"hits": hits, "rates": rates, "intervals": intervals}
+        run = {"run": self.run} if self.run else {}
+        return run | structs.asdict(self.condition) | counts | {"hits": hits, "rates": rates, "intervals": intervals}
 
 
 def tabulate_run(folder: Path, engine: Engine | None = None) -> list[ConditionCounts]:
@@ -255,7 +258,7 @@ class _Tally:
             counted = {name: outcomes[name] for name in _OUTCOMES}
             scored = sum(sums[_HAS_CORRECT] * count for sums, count in counts.items())
             unscored = int(outcomes["ok"] + outcomes["truncated"] - scored)
-            yield ConditionCounts(condition, asked=outcomes.total(), **counted, unscored=unscored, rates=rates)
+            yield ConditionCounts(condition, asked=outcomes.total(), **counted, unscored=unscored, rates=rates, run="")
 
     def _scored_names(self) -> dict[tuple[str, ...], set[str]]:
         """Return the score names for each model and dataset; failed calls count as 0 only for these scores."""

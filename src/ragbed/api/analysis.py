@@ -8,6 +8,8 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Unpack
 
+from msgspec import structs
+
 from ragbed.api.analysis_results import (
     ComparisonResult,
     DiagnosisResult,
@@ -142,7 +144,10 @@ def score(
             description = write_sums(total, place)
             written = WrittenAggregates(str(place), total.trials, total.questions, description)
             return ScoreResult(folders, aggregates=written)
-        conditions = [cell for folder in folders for cell in tabulate_run(folder, workers)]
+        names = {folder: str(folder) if len(folders) > 1 else "" for folder in folders}
+        conditions = [
+            structs.replace(cell, run=names[folder]) for folder in folders for cell in tabulate_run(folder, workers)
+        ]
         found = None
         if disagreements is not None:
             found = [difference for folder in folders for difference in _disagreements(folder, disagreements)]
@@ -216,7 +221,7 @@ def judge(
         check_unlabelled(local_path(out))
     people = None if labels is None else read_labels(local_path(labels))
     folder = run_folder(run)
-    judged = []
+    planned, judged = [], []
     with open_progress(progress) as shown, open_caller(with_defaults(calls), shown) as caller:
         budget = caller.budget(model)  # shared by all criteria
         for criterion in _read_criteria(criteria):
@@ -226,8 +231,11 @@ def judge(
             plan = CallPlan(
                 scope.folder(sampling, identify_functions(model)), settings, scope.cases, model, sampling, votes, budget
             )
+            planned.append((scope, plan))
+        caller.pay_earlier_calls((plan.folder for _, plan in planned), budget)
+        for scope, plan in planned:
             names = [opened.name for opened in caller.run(plan).models]
-            judged.append(CriterionJudgements(scope, plan.folder, names, people))
+            judged.append(CriterionJudgements(scope, plan.folder, names, votes, people))
     if people is not None:
         people.keep({unit for part in judged for unit in part.units}, {part.scope.criterion.name for part in judged})
     return JudgeResult(
@@ -320,6 +328,7 @@ def _rerun(run: Path, found: Found, kinds: Sequence[str], caller: ModelCaller) -
         models = [name for name, _ in store.models().values()]
     sampling, preset = stored_sampling(stored), PRESETS.get(stored.get("preset", ""))
     budget, names = caller.budget(models), read_names([run])  # the budget is shared by all models
+    caller.pay_earlier_calls((folder_of(run, kind, model) for kind in kinds for model in models), budget)
     failed = 0
     for kind in kinds:
         edit = interventions if kind == "intervene" else knock_outs

@@ -129,6 +129,9 @@ class LintResult(TableResult):
     def __post_init__(self) -> None:
         finalize(self, self._files.close)  # on garbage collection, close the temporary files that contain the findings
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return _restore_lint, (list(self.reports),)
+
     @property
     def totals(self) -> dict[str, int]:
         """The number of findings by severity: error, warning and note."""
@@ -158,6 +161,13 @@ class LintResult(TableResult):
             if count.definition is None
         ]
         return Records([{name: row[name] for name in row if name != "definition"} for row in rows], "Findings")
+
+
+def _restore_lint(reports: Sequence[DatasetReport]) -> LintResult:
+    result = LintResult(reports)
+    for report in reports:
+        result._files.enter_context(report.samples)
+    return result
 
 
 @checked

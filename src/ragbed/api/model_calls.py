@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -64,6 +64,17 @@ class ModelCaller:
     def budget(self, models: ModelLike) -> Budget | None:
         """Return a new budget, or None if no limit is set. With a limit, every model needs a known price."""
         return read_budget((source.name for source in read_models(models)), self.options.budget)
+
+    def pay_earlier_calls(self, folders: Iterable[Path], budget: Budget | None) -> None:
+        """Charge the earlier calls of all runs that share a budget before the first of these runs makes a call."""
+        from ragbed.runs.database import NAME, EmptyRun
+        from ragbed.runs.execution import pay_earlier_calls
+        from ragbed.runs.store import open_store
+
+        for folder in folders:
+            if budget is not None and (folder / NAME).is_file():
+                with suppress(EmptyRun), open_store(folder, create=False) as store:
+                    pay_earlier_calls(store, budget, self.progress.message)
 
     def plan(self, plan: CallPlan) -> Job:
         """Open the models of a plan and return its job."""

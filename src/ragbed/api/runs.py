@@ -215,7 +215,9 @@ def _named(job: Job, watch: Callable[[str, CallProgress], None]) -> Callable[[st
 
 def _with_folder(error: RagbedError, job: Job) -> RagbedError:
     if not isinstance(error, UsageError | DataError) and (job.folder / "run.sqlite").exists():
-        error.add_note(f"Finished cases are kept. Open them with ragbed.open_run({str(job.folder)!r})")
+        place = repr(str(job.folder))
+        resume = "" if job.grows else f", or resume the run with out={place}"  # judges and builds have no such folder
+        error.add_note(f"Finished cases are kept. Open them with ragbed.open_run({place}){resume}")
     return error
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Iterable, Iterator
 from contextlib import suppress
@@ -17,6 +18,7 @@ from ragbed.builder.fetching import drain, open_fetcher
 from ragbed.builder.instructions import find_instruction
 from ragbed.builder.passages import count_tokens
 from ragbed.builder.records import FetchedPage
+from ragbed.builder.search.base import read_day
 from ragbed.builder.sources import SOURCES, STEP, ArticleSource, DocumentFetcher, RawDocument, reject, reject_fetch
 from ragbed.builder.sources.files import find_files
 from ragbed.builder.web.content_types import kind_of
@@ -31,6 +33,7 @@ PAGES_STEP = "pages"
 _OTHER_ZONES = timedelta(days=1)  # tolerance for future dates, because some time zones are a day ahead
 # Minimum length of an article in tokens; shorter texts, such as captions, contain too few facts for a question.
 MIN_TOKENS = 40
+_COMPACT_DAY = re.compile(r"\d{8}(?!\d)")  # e.g. 20240303T080000Z; a longer number is a time in seconds
 
 
 def mark_sources(build: Build) -> list[tuple[str, int, int]]:
@@ -80,7 +83,7 @@ def _unwanted(build: Build, article: Article, urls: set[str]) -> Problem | None:
     if article.url in urls:
         return "duplicate", "another document has the same URL"
     if since and article.date is None:
-        return "undated", f"the document has no date, so it may be older than {since}"
+        return "undated", f"the document has no date, or none that can be read, so it may be older than {since}"
     if since and article.date and article.date < since:
         return "old", f"the document is dated {article.date}, before {since}"
     return None
@@ -173,9 +176,10 @@ async def _read(raw: RawDocument, source: ArticleSource, documents: DocumentFetc
 
 
 def _past_day(text: str | None, today: date) -> str | None:
-    """Return the date part of an ISO timestamp, or None if the date is invalid or (as in some feeds) in the future."""
+    """Return a date in ISO format, or None if it cannot be read or is (as in some feeds) in the future."""
+    compact = _COMPACT_DAY.match(text or "")
     try:
-        day = date.fromisoformat((text or "")[:10])
+        day = date.fromisoformat(compact[0] if compact else read_day(text) or "")
     except ValueError:
         return None
     return day.isoformat() if day <= today + _OTHER_ZONES else None

@@ -198,9 +198,11 @@ build.add_command(relabel)
 @contextmanager
 def _explain_resuming(*, locked: bool) -> Iterator[None]:
     """Print how to resume a build that stopped early, unless the same command would fail again."""
+    from ragbed.runs.budget import BudgetSpent
+
     try:
         yield
-    except (UsageError, DataError):
+    except (UsageError, DataError, BudgetSpent):
         raise
     except (KeyboardInterrupt, SystemExit, RagbedError) as error:
         if not locked:

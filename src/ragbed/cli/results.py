@@ -76,7 +76,7 @@ def tell_truncated(count: int, limit: str) -> str:
 
 
 def print_cells(cells: Sequence[ConditionCounts], folders: Sequence[Path], *, to_stderr: bool) -> None:
-    """Print a table for each model, dataset and profile, with each testbed's headline score on all tracks."""
+    """Print a table for each run, model, dataset and profile, with each testbed's headline score on all tracks."""
     from ragbed.reporting.numbers import FEW
     from ragbed.runs.display_names import read_names
 
@@ -84,7 +84,8 @@ def print_cells(cells: Sequence[ConditionCounts], folders: Sequence[Path], *, to
     tables: dict[str, list[ConditionCounts]] = {}
     for cell in cells:
         at = cell.condition
-        tables.setdefault(f"{names[at.model]} on {at.data}, profile {at.profile}", []).append(cell)
+        title = f"{names[at.model]} on {at.data}, profile {at.profile}"
+        tables.setdefault(f"{title}, run {cell.run}" if cell.run else title, []).append(cell)
     for number, (title, shown) in enumerate(tables.items()):
         conditions = [_condition(cell) for cell in shown]
         varied = [

@@ -229,7 +229,7 @@ def _evaluate(job: Job) -> list[ConditionCounts]:
         with resumable(stopped), RunProgress() as progress:
             execute(replace(job, follower=table), progress.calls)
     except (BudgetSpent, CircuitOpen):
-        say(f"The run is stored in {job.folder}")
+        say(f"The run is stored in {job.folder}. To resume it, use --out {quoted(job.folder)}")
         raise
     return table.finish(cast("Engine", job.engine))
 

@@ -157,9 +157,14 @@ class Report:
 
     @property
     def table_notes(self) -> list[str]:
-        """Return the keys of the table notes about paired differences and about the paper's rows."""
-        has_paired = any(column.metric.endswith(PAIRED) for table in self.tables for column in table.columns)
-        return [*(["paired"] if has_paired else []), *(["printed"] if self.has_printed else [])]
+        """Return the keys of the table notes about served models, paired differences and the paper's rows."""
+        cells = [cell for table in self.tables for row in table.rows for cell in row.cells if cell is not None]
+        notes = {
+            "served": any(cell.errors > cell.asked for cell in cells),  # failed calls whose served model is unknown
+            "paired": any(column.metric.endswith(PAIRED) for table in self.tables for column in table.columns),
+            "printed": self.has_printed,
+        }
+        return [name for name, is_needed in notes.items() if is_needed]
 
     @cached_property
     def shown(self) -> list[Cell]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from decimal import Decimal
+from pathlib import Path
 
 from ragbed.errors import RagbedError
 from ragbed.runs.multi_call import calls_made
@@ -30,6 +31,7 @@ class Budget:
         self._cost: defaultdict[str, Decimal] = defaultdict(Decimal)
         self._calls: defaultdict[str, int] = defaultdict(int)
         self._prices: dict[str, Price | None] = {**prices}
+        self.counted: set[Path] = set()  # the runs whose earlier calls have been charged
 
     def allows(self) -> bool:
         """Return whether another call may be sent."""
@@ -47,7 +49,7 @@ class Budget:
             state = "has been used up" if is_spent else "does not cover the maximum cost of the next batch request"
             raise BudgetSpent(
                 f"the budget of ${float(self._limit):g} {state} (${self._spent:.4f} spent); all results are stored. To "
-                "resume, rerun the command with the same output folder and a larger `budget`."
+                "resume, rerun the same command with a larger `budget`."
             )
 
     def pay(self, model: str, completion: Completion) -> bool:

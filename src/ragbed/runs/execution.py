@@ -162,7 +162,7 @@ def _opened(job: Job) -> Iterator[tuple[RunStore, RunLock]]:
         if job.names:
             store.name_models(job.names)
         if job.budget is not None:
-            _pay_so_far(store, job.budget, job.tell)
+            pay_earlier_calls(store, job.budget, job.tell)
         try:
             yield store, held
         except RunGone as gone:
@@ -199,7 +199,17 @@ def _brief(setting: str | None) -> str | None:
     return f"{setting[:12]}…" if setting and re.fullmatch("[0-9a-f]{64}", setting) else setting
 
 
-def _pay_so_far(store: RunStore, budget: Budget, tell: Callable[[str], None]) -> None:
+def pay_earlier_calls(store: RunStore, budget: Budget, tell: Callable[[str], None]) -> None:
+    """Charge the calls of a run's earlier sessions to the budget, unless they have already been charged.
+
+    Args:
+        store: The run.
+        budget: The budget.
+        tell: Called with messages about calls whose cost is unknown.
+    """
+    if store.path in budget.counted:
+        return
+    budget.counted.add(store.path)
     paid = {
         result.model: budget.pay(result.model, result.completion) for result in store.results() if not result.cached
     }

@@ -18,6 +18,8 @@ from ragbed.analysis.judging.criteria import CRITERIA
 from ragbed.analysis.judging.judge_run import Scope, needs_judge, read_judgements
 from ragbed.analysis.judging.request import judge_case
 from ragbed.analysis.judging.tally import tabulate
+from ragbed.analysis.locale import read_words
+from ragbed.api.reports import read_report
 from ragbed.models.base import Sampling
 from ragbed.runs.store import RECORD, CallRequest, open_store
 from ragbed.schema import Case, Completion
@@ -106,6 +108,14 @@ def test_undecided_responses_count_in_n_and_raise_the_upper_bound(run: Path) -> 
     told = type_command("report", str(run), "-f", "md").out
     assert "judge made/judge, 3 undecided" in told
     assert "(at most 66.7)" in told
+
+
+def test_chinese_tables_of_judged_rates_have_chinese_names_of_testbeds(run: Path) -> None:
+    judge(run, lambda _: "VERDICT: no")
+    (table,) = (one for one in read_report([run], ["run"], "robust").tables if one.name == "judged")
+    (row,) = table.rows
+    assert "counterfactual, noise=0" in row.data
+    assert "反事实鲁棒性, 噪声 0" in row.tell_data(read_words("zh"))
 
 
 def test_judgements_on_older_instructions_are_not_reported(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,3 +35,16 @@ def test_counts_stand_for_equal_questions() -> None:
     many = [row for row, count in zip(rows, (9, 5, 7), strict=True) for _ in range(count)]
     for band, same in zip(clustered_bands(rows, [9, 5, 7]), clustered_bands(many, [1] * 21), strict=True):
         assert band == pytest.approx(same)
+
+
+def test_bands_do_not_depend_on_how_questions_are_ordered_and_grouped() -> None:
+    # At each of four points, another question is answered. The points are equally correlated, so the eigenvectors of
+    # the correlation matrix are not unique.
+    kinds = [[*row, 1, 1, 1, 1] for row in np.vstack([np.eye(4), np.zeros(4)])]
+    questions = kinds[:4] + [kinds[4]] * 16
+    bands, *others = (
+        np.ravel(clustered_bands(rows, counts))
+        for rows, counts in ((questions, [1] * 20), (questions[::-1], [1] * 20), (kinds, [1, 1, 1, 1, 16]))
+    )
+    for other in others:
+        assert other == pytest.approx(bands, abs=1e-12)

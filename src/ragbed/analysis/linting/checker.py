@@ -40,6 +40,10 @@ class DatasetCheck:
         self._statistics = Statistics()
         self._watch = watch
 
+    def __getstate__(self) -> dict[str, object]:
+        """Return the state to pickle, without the progress callback."""
+        return self.__dict__ | {"_watch": None}
+
     def findings(self) -> Iterator[LintFinding]:
         """Yield the findings in file order and count them. Only one item is in memory at a time."""
         finders = [(rule, rule.bind(self._context)) for rule in self._rules]

@@ -148,6 +148,16 @@ class Rule:
     definitions: tuple[str, ...] = ()  # variants of the rule's definition, whose findings are counted separately
     optional: bool = False  # True for a slow rule, which runs only if it is selected explicitly
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle the name, because functions that were replaced by a rule cannot be pickled."""
+        return _find_rule, (self.name,)
+
+
+def _find_rule(name: str) -> Rule:
+    from ragbed.analysis.linting import RULES  # noqa: PLC0415 - it imports this module
+
+    return RULES[name]
+
 
 def rule(
     name: str, severity: Severity, meaning: str, *, fix: str, definitions: tuple[str, ...] = ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from tempfile import SpooledTemporaryFile
 
@@ -29,6 +29,10 @@ class Samples(ExitStack):
         self._kept: dict[str, int] = {}
         self._files: dict[str, SpooledTemporaryFile[bytes]] = {}
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle the findings, because files cannot be pickled."""
+        return _restore, (self._most, [finding for rule in self._files for finding in self.of(rule)])
+
     def add(self, finding: LintFinding) -> None:
         """Store a finding, unless there are already enough for its rule."""
         kept = self._kept.get(finding.rule, 0)
@@ -52,3 +56,10 @@ class Samples(ExitStack):
             self._files[rule].seek(0)
             for line in self._files[rule]:
                 yield line.rstrip(b"\n")
+
+
+def _restore(most: int | None, findings: Sequence[LintFinding]) -> Samples:
+    samples = Samples(most)
+    for finding in findings:
+        samples.add(finding)
+    return samples

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
+from functools import partial
 from itertools import accumulate
 
 from ragbed.analysis.linting.rules import View
@@ -56,10 +57,10 @@ class Statistics:
         self.pooled = 0
         self._records = 0
         self._counters: dict[str, Counter[str]] = defaultdict(Counter)
-        self._spreads: dict[str, dict[str, Counter[int]]] = defaultdict(lambda: defaultdict(Counter))
+        self._spreads: dict[str, dict[str, Counter[int]]] = defaultdict(partial(defaultdict, Counter))
         self._counts: Counter[str] = Counter()
         self._fidelity: dict[str, Counter[str]] = defaultdict(Counter)
-        self._numbers: dict[str, Counter[str]] = defaultdict(lambda: Counter(hits=0, inside=0))
+        self._numbers: dict[str, Counter[str]] = defaultdict(partial(Counter, hits=0, inside=0))
 
     def add(self, view: View) -> None:
         """Add an item."""

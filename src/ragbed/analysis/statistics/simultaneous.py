@@ -13,6 +13,7 @@ from ragbed.analysis.statistics.binomial import Floats
 from ragbed.analysis.statistics.rates import LEVEL, Interval, clustered_wilson
 
 _DRAWS = 20_000  # number of random draws, enough for the quantile to have a standard error of about 0.01
+_ROUNDING = 1e-12  # eigenvalues up to this size are rounding errors
 
 
 def clustered_bands(rows: ArrayLike, counts: Sequence[int], level: float = LEVEL) -> list[Interval]:
@@ -48,7 +49,9 @@ def _largest_deviate(hits: Floats, trials: Floats, times: Floats, level: float) 
     correlation = covariance / np.outer(scale, scale)
     np.fill_diagonal(correlation, 1.0)
     values, vectors = np.linalg.eigh(correlation)
-    drawn = _normal(len(shares)) @ (vectors * np.sqrt(np.maximum(values, 0.0))).T
+    # The symmetric square root does not depend on the choice of eigenvectors, which changes with rounding errors.
+    root = (vectors * np.sqrt(np.where(values > _ROUNDING, values, 0.0))) @ vectors.T
+    drawn = _normal(len(shares)) @ root
     return float(np.quantile(np.abs(drawn).max(axis=1), level))
 
 

@@ -159,19 +159,28 @@ def with_sites(query: Query) -> str:
     return " ".join(filter(None, (query.text, f"({wanted})" if len(query.include) > 1 else wanted, unwanted)))
 
 
-_ISO = re.compile(r"(\d{4})-(\d{2})-(\d{2})")
+_NUMERIC = re.compile(r"(?<!\d)(\d{4})([-/.])(\d{1,2})\2(\d{1,2})(?!\d)")  # the order of 03/04/2024 is not known
 _CHINESE = re.compile(r"(\d{4})年(\d{1,2})月(\d{1,2})日")
-_ENGLISH = re.compile(r"([A-Z][a-z]{2})[a-z]* (\d{1,2}), (\d{4})")
-_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_MONTH, _DAY = rf"\b({'|'.join(_MONTHS)})[a-z]*\.?", r"\b(\d{1,2})(?:st|nd|rd|th)?"
+_MONTH_FIRST = re.compile(rf"{_MONTH} {_DAY},? (\d{{4}})\b", re.IGNORECASE)
+_DAY_FIRST = re.compile(rf"{_DAY} {_MONTH},? (\d{{4}})\b", re.IGNORECASE)
 
 
 def read_day(text: str | None) -> str | None:
-    """Parse an ISO or RFC 2822 date, or one like `Mar 3, 2024` or `2024年3月3日`; return None for any other text."""
+    """Parse a date and return it in ISO format, or return None if the text contains no date or an ambiguous one.
+
+    The known forms are those of ISO and RFC 2822, `2024/3/3`, `March 3, 2024`, `3 Mar. 2024` and `2024年3月3日`.
+    """
     text = text or ""
-    if found := _ISO.search(text) or _CHINESE.search(text):
+    if found := _NUMERIC.search(text):
+        year, month, day = int(found[1]), int(found[3]), int(found[4])
+    elif found := _CHINESE.search(text):
         year, month, day = map(int, found.groups())
-    elif (found := _ENGLISH.search(text)) and found[1] in _MONTHS:
-        year, month, day = int(found[3]), _MONTHS.index(found[1]) + 1, int(found[2])
+    elif found := _MONTH_FIRST.search(text):
+        year, month, day = int(found[3]), _MONTHS.index(found[1].lower()) + 1, int(found[2])
+    elif found := _DAY_FIRST.search(text):
+        year, month, day = int(found[3]), _MONTHS.index(found[2].lower()) + 1, int(found[1])
     elif parsed := parsedate(text):
         year, month, day = parsed[:3]
     else:

@@ -147,7 +147,8 @@ def _read_markdown(job: ReadJob) -> ExtractedText:
     heading = re.search(r"^#+\s+(.+)$", body, re.MULTILINE)
     title = _unquoted(fields.get("title", heading[1] if heading else ""))
     licence = _unquoted(fields.get("licence") or fields.get("license", ""))
-    return ExtractedText(text=body, title=title[:_TITLE_CHARS], date=_day(fields.get("date")), licence=licence)
+    day = _unquoted(fields.get("date", "")) or None
+    return ExtractedText(text=body, title=title[:_TITLE_CHARS], date=day, licence=licence)
 
 
 def _unquoted(value: str) -> str:
