@@ -15,6 +15,7 @@ from ragbed.analysis.partial_sum_files import read_sums, sum_run
 from ragbed.reporting.tables import make_report
 from ragbed.runs import execution
 from ragbed.runs.engines.local import LocalEngine
+from ragbed.runs.store import open_store
 from ragbed.schema import Case, Completion, Served
 from tests.cli.typed import Done, type_command
 from tests.io.test_locations import in_memory
@@ -323,6 +324,19 @@ def test_files_of_models_that_a_server_changed_between_runs_do_not_add_up(tmp_pa
     assert (done.code, message in done.err) == (2, True), done.err
     models = {json.loads(name)["model"] for name in _cells(tmp_path / "m-1", tmp_path / "m-2")}
     assert models == {"test/talking (m-1)", "test/talking (m-2)"}  # a failed call belongs to the model of its run
+
+
+def test_the_report_says_that_a_run_was_incomplete(tmp_path: Path) -> None:
+    cases = [make_case(number) for number in range(4)]
+    job = make_job(tmp_path / "run", 4, TalkingModel(lambda _: Completion(outcome="ok", reply="a")))
+    execution.run(replace(job, cases=lambda: cases[:3]), ask_nobody)
+    with open_store(tmp_path / "run", create=True) as store, store.transaction():
+        store.add_cases(cases[3:])
+    for number in (1, 2):
+        _sum(tmp_path / "run", tmp_path / f"{number}.jsonl")
+        told = type_command("report", str(tmp_path / f"{number}.jsonl")).out
+        assert (f"Incomplete: {tmp_path / '1.jsonl'} has 3 of 4 results." in " ".join(told.split())) is (number == 1)
+        execution.run(job, ask_nobody)
 
 
 def test_the_report_says_what_aggregates_do_not_contain(tmp_path: Path, parts: list[Path]) -> None:

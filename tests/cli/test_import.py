@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+import ragbed
 from ragbed.data import Dataset
 from ragbed.data.rgb import to_line
 from ragbed.interop.exports.frozen import read_frozen, read_part
+from ragbed.runs import execution
+from ragbed.runs.status import read_status
 from ragbed.runs.store import open_store
-from ragbed.schema import Case
+from ragbed.schema import Case, Completion
 from ragbed.testbeds import TESTBEDS
 from ragbed.testbeds.prompts import prompt_hash
 from ragbed.testbeds.settings import Settings
 from tests.cli.typed import Done, type_command
 from tests.items import base_item
-from tests.runs.harness import replies
+from tests.runs.harness import TalkingModel, ask_nobody, replies
 
 _NAME = "prediction_en_refine_gpt_4_temp0.2_noise0.6_passage5_correct0.0.json"
 _ITEMS = 6
@@ -208,3 +212,77 @@ def test_thoughts_are_separated_from_answers(form: str, tmp_path: Path) -> None:
     with open_store(out, create=False) as store:
         found = [(r.completion.outcome, r.completion.reply, r.completion.reasoning) for r in store.results()]
     assert found == [expected for _, expected in _THOUGHTS]
+
+
+def _say(case: Case) -> Completion:
+    reply = case.answer[0][0]
+    return {
+        0.0: Completion(outcome="ok", reply=reply, finish="stop"),
+        0.2: Completion(outcome="truncated", reply=reply, finish="length"),
+        0.4: Completion(outcome="truncated", reply="", reasoning=reply),
+        0.6: Completion(outcome="filtered", finish="content_filter"),
+        0.8: Completion(outcome="error", error="server: 500"),
+    }[case.noise or 0.0]
+
+
+@pytest.fixture
+def trials(tmp_path: Path) -> Path:
+    """The exported trials of a run with all outcomes."""
+    spec = ragbed.RunSpec(model="scripted/oracle", data="ragbed-mini-en_base", testbeds="noise", limit=3)
+    job = replace(ragbed.plan_run(spec), folder=tmp_path / "run", models=[TalkingModel(_say)], cache=None)
+    execution.run(job, ask_nobody)
+    ragbed.export(tmp_path / "run", "jsonl", tmp_path / "trials.jsonl")
+    return tmp_path / "trials.jsonl"
+
+
+_TRIALS = ("--from", "jsonl", "-d", "ragbed-mini-en_base", "--testbeds", "noise", "--limit", "3")
+
+
+def test_exported_trials_keep_their_outcomes(trials: Path, tmp_path: Path) -> None:
+    done = type_command("import", str(trials), *_TRIALS, "-m", "test/talking", "-o", str(tmp_path / "copy"), "--json")
+    told = json.loads(done.out)
+    assert [told[name] for name in ("matched", "failed", "truncated", "filtered", "missing")] == [15, 3, 6, 3, 0]
+    assert told["problems"] == []
+    scores = [type_command("score", str(tmp_path / name), "--json").out for name in ("run", "copy")]
+    assert scores[0] == scores[1]
+
+
+def test_exported_trials_of_several_models_are_not_mixed(trials: Path, tmp_path: Path) -> None:
+    lines = trials.read_text("utf-8").splitlines(keepends=True)
+    lines[1:] = [line.replace('"model":"test/talking"', '"model":"test/other"') for line in lines[1:]]
+    trials.write_text("".join(lines), "utf-8")
+    done = type_command("import", str(trials), *_TRIALS, "-m", "test/other", "-o", str(tmp_path / "copy"))
+    assert done.code == 2
+    assert "responses from several models (test/talking, test/other)" in done.err
+
+
+def test_an_answer_in_a_later_file_replaces_a_failure(trials: Path, tmp_path: Path) -> None:
+    retried = [line for line in map(json.loads, trials.read_text("utf-8").splitlines()) if line["outcome"] == "error"]
+    lines = [json.dumps({"case": line["case"], "reply": "later"}) for line in retried]
+    (tmp_path / "retried.jsonl").write_text("\n".join([*lines, lines[0]]), "utf-8")
+    words = (*_TRIALS, "-m", "test/talking", "-o", str(tmp_path / "copy"), "--json")
+    told = json.loads(type_command("import", str(trials), str(tmp_path / "retried.jsonl"), *words).out)
+    assert (told["matched"], told["failed"], len(told["problems"])) == (15, 0, 1)
+    assert "an earlier line already contains an answer" in told["problems"][0]
+    assert list(replies(tmp_path / "copy").values()).count("later") == 3
+
+
+def test_the_status_of_an_imported_run_does_not_suggest_to_resume_it(data: Path) -> None:
+    path, lines = _predict(data)
+    _, out = _import(path, lines[1:], data, "--from", "rgb")
+    told = type_command("status", str(out)).out
+    assert ("import files with the missing responses" in told, "Rerun" in told) == (True, False)
+
+
+def test_an_imported_run_is_complete_if_its_models_have_different_cases(data: Path) -> None:
+    path, lines = _predict(data)
+    text = "".join(json.dumps(line | {"docs": None}) + "\n" for line in lines)
+    files = [path, path.with_name(_NAME.replace("gpt_4", "other").replace("noise0.6", "noise0.2"))]
+    for file in files:
+        file.write_text(text, "utf-8")
+    run = path.with_name("run")
+    words = ("--from", "rgb", "-d", str(data), "-o", str(run))
+    assert type_command("import", *map(str, files), *words).code == 0
+    assert [(model.planned, model.pending) for model in read_status(run).models] == [(6, 0), (6, 0)]
+    assert "Incomplete" not in type_command("status", str(run)).out
+    assert "Incomplete" not in type_command("report", str(run)).out

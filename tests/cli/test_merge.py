@@ -53,6 +53,28 @@ def test_a_missing_shard_and_other_settings_are_named(tmp_path: Path) -> None:
     assert f"{first} was created with seed=0, but {other} was created with seed=1" in done.err
 
 
+def test_a_shard_that_only_one_of_the_models_lacks_is_named_with_the_model(tmp_path: Path) -> None:
+    one, other = (TalkingModel(agree, f"test/{name}") for name in "ab")
+    parts = [_run(tmp_path / f"a{index}", one, shard=f"{index}/2") for index in (1, 2)]
+    half, whole = _run(tmp_path / "b1", other, shard="1/2"), _run(tmp_path / "a", one)
+    for rest, missing in ((parts, "2/2 of test/b"), (parts[1:], "1/2 of test/a"), ([whole], "2/2 of test/b")):
+        done = _merge(tmp_path / "merged", half, *rest)
+        assert (done.code, done.err) == (2, f"ragbed: shard {missing} is missing. Pass all 2 shards.\n")
+    thirds = [_run(tmp_path / f"b{index}-3", other, shard=f"{index}/3") for index in (1, 2, 3)]
+    assert _merge(tmp_path / "merged", *parts, *thirds).code == 0
+    assert [model.pending for model in read_status(tmp_path / "merged").models] == [0, 0]
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_shard_whose_server_reported_no_identity_is_merged_in_any_order(order: int, tmp_path: Path) -> None:
+    parts = [
+        _run(tmp_path / str(index), TalkingModel(agree, identity=identity), shard=f"{index}/3")
+        for index, identity in ((1, "m-1"), (2, ""), (3, "m-1"))
+    ]
+    assert _merge(tmp_path / "merged", *parts[::order]).code == 0
+    assert [model.identity for model in read_status(tmp_path / "merged").models] == ["m-1"]
+
+
 def test_runs_of_several_machines_with_different_models_join(tmp_path: Path) -> None:
     parts = [_run(tmp_path / name, TalkingModel(agree, f"test/{name}")) for name in "ab"]
     assert _merge(tmp_path / "merged", *parts).code == 0
@@ -68,6 +90,13 @@ def test_the_same_result_twice_is_kept_once_and_different_ones_are_refused(tmp_p
     assert done.code == 2
     assert "two of these runs contain different responses for test/talking, case made/1/" in done.err
     assert _merge(tmp_path / "again", one).code == 0
+
+
+def test_the_message_says_that_judgements_and_labels_are_not_merged(tmp_path: Path) -> None:
+    one, two = _run(tmp_path / "one"), _run(tmp_path / "two", TalkingModel(agree, "test/other"))
+    assert "(without" not in _merge(tmp_path / "merged", one, two).err
+    (two / "labels.jsonl").write_text("")
+    assert "102 results (without judgements, diagnoses and labels) from 2 runs" in _merge(tmp_path / "m", one, two).err
 
 
 @pytest.mark.parametrize("order", [1, -1])

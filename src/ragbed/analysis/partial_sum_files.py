@@ -60,6 +60,7 @@ class Summed(Struct, frozen=True, omit_defaults=True):
     decided: tuple[DecidedInterval, ...] = ()  # confidence intervals behind the run's `--until` decisions
     served: tuple[str, ...] = ()  # the models that the server reported; if there are several, each has its own groups
     name: str = ""  # the display name set by the user (`--model NAME=…`), if any
+    pending: int = 0  # number of planned trials without a result, if the run is incomplete
 
 
 class _Head(Struct, tag="sums", tag_field="is"):
@@ -164,6 +165,11 @@ class Sums:
     def trials(self) -> int:
         """Return the number of trials."""
         return sum(run.trials for run in self.runs)
+
+    @property
+    def pending(self) -> int:
+        """Return the number of planned trials without a result in incomplete runs."""
+        return sum(run.pending for run in self.runs)
 
     @property
     def questions(self) -> int:
@@ -286,7 +292,9 @@ def sum_run(folder: Path, engine: Engine) -> Sums:
             )
         groups = builder.finish()
         largest = largest_cluster(store.cases(), store.repeats()) if store.is_monitored() else 0
-        summed = _summed(settings, trials, groups, largest)
+        # A monitored run may stop before all cases have a result.
+        is_complete = store.is_monitored() or store.is_imported()
+        summed = _summed(settings, trials, groups, largest, 0 if is_complete else store.size(store.repeats()))
         decided, served, names = read_conditions(store), store.served(), store.names()
         notes = [(run, served.get(run.model, ()), names.get(run.model, "")) for run in summed]
         return Sums([_with_notes(run, decided, reported, name) for run, reported, name in notes], groups)
@@ -308,7 +316,7 @@ def _score(split: dict[str, str], results: Iterable[StoredResult]) -> list[tuple
 
 
 def _summed(
-    settings: dict[str, str], trials: dict[str, int], groups: Iterable[TrialGroup], largest: int
+    settings: dict[str, str], trials: dict[str, int], groups: Iterable[TrialGroup], largest: int, planned: int
 ) -> Iterator[Summed]:
     shared = {name: value for name, value in settings.items() if name != SETTING}
     digest = hashlib.sha256(msgspec.json.encode(shared, order="sorted")).hexdigest()
@@ -317,7 +325,8 @@ def _summed(
     )
     profiles = tuple(sorted({key.profile for key in groups}))
     for model, count in trials.items():
-        yield Summed(digest, model, settings.get(SETTING), data, profiles, count, "until" in settings, largest)
+        run = Summed(digest, model, settings.get(SETTING), data, profiles, count, "until" in settings, largest)
+        yield msgspec.structs.replace(run, pending=max(0, planned - count))
 
 
 def _check(ours: Sequence[Summed], others: Sequence[Summed]) -> None:

@@ -56,7 +56,8 @@ def count_results(folder: Path) -> tuple[int, int]:
     with open_scored(folder) as store, store.snapshot():
         complete = store.size(store.repeats()) * len(store.models())
         # A query over all rows of a manipulated file may never end, so read at most as many rows as a run can have.
-        return sum(1 for _ in islice(store.read("SELECT 1 FROM results"), complete)), complete
+        finished = sum(1 for _ in islice(store.read("SELECT 1 FROM results"), complete))
+        return finished, finished if store.is_imported() else complete
 
 
 def decided_in(folder: Path) -> list[DecidedInterval]:

@@ -170,13 +170,18 @@ def write_report_page(report: Report, runs: Sequence[Path], locale: Lang | None,
 def _read_aggregates(files: Sequence[Place], track: str) -> Report:
     from ragbed.analysis.metrics.trial_columns import TRACKS
     from ragbed.analysis.partial_sum_files import read_sums
-    from ragbed.reporting.tables import make_report
+    from ragbed.reporting.tables import IncompleteRun, make_report
 
-    aggregates = read_sums(files)
+    aggregates, names = read_sums(files), [str(file) for file in files]
     cells = list(aggregates.cells(list(dict.fromkeys([*TRACKS, track]))))
-    report = make_report([str(file) for file in files], cells, track, names=aggregates.names)
+    report = make_report(names, cells, track, names=aggregates.names)
+    counted = IncompleteRun(", ".join(names), aggregates.trials, aggregates.trials + aggregates.pending)
     return replace(
-        report, is_monitored=aggregates.is_monitored, conditions=tuple(aggregates.conditions), scorer=aggregates.scorer
+        report,
+        is_monitored=aggregates.is_monitored,
+        incomplete=(counted,) if aggregates.pending else (),
+        conditions=tuple(aggregates.conditions),
+        scorer=aggregates.scorer,
     )
 
 

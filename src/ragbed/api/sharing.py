@@ -250,6 +250,8 @@ def merge(runs: Sequence[Run | str | Path | Url], out: str | Path | Url) -> Merg
         >>> ragbed.merge(parts, "runs/merged").counts["results"]
         20
     """
+    from ragbed.analysis.diagnosis.records import FOLDER as DIAGNOSES
+    from ragbed.analysis.judging import FOLDER as JUDGES
     from ragbed.analysis.partial_sum_files import read_sums, write_sums
     from ragbed.runs.merging import merge as merge_runs
 
@@ -266,8 +268,10 @@ def merge(runs: Sequence[Run | str | Path | Url], out: str | Path | Url) -> Merg
             "or its aggregates."
         )
     merged = merge_runs(folders, target)
+    has_more = any((folder / name).exists() for folder in folders for name in (JUDGES, DIAGNOSES, "labels.jsonl"))
     text = (
-        f"{counted(merged.cases, 'case')} and {counted(merged.results, 'result')} from {counted(len(folders), 'run')}"
+        f"{counted(merged.cases, 'case')} and {counted(merged.results, 'result')}"
+        f"{' (without judgements, diagnoses and labels)' if has_more else ''} from {counted(len(folders), 'run')}"
     )
     counts = {"cases": merged.cases, "results": merged.results, "twice": merged.twice}
     return MergeResult(str(target), Run(target), counts, text)

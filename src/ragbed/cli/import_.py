@@ -102,7 +102,7 @@ def _describe(imported: ImportResult, out: Path) -> list[str]:
     if counts["missing"]:
         lines.append(f"{counts['missing']:,} cases are missing from the files and count as errors (missing-result).")
     if counts["failed"]:
-        lines.append(f"{counts['failed']:,} cases failed in the harness and count as errors (harness-error).")
+        lines.append(f"{counts['failed']:,} cases failed and count as errors.")
     if counts["truncated"]:
         lines.append(
             f"{counts['truncated']:,} responses end prematurely, e.g. inside a thought, and count as truncated."

@@ -78,6 +78,9 @@ def _lines(found: Status) -> list[str]:
         lines.append(f"Process {found.process} is running; {counted(found.in_flight, 'call')} in flight.")
     elif found.until is not None:
         lines.append(f"Cases without a result are not needed once this condition is decided: {found.until}")
+    elif found.is_imported:
+        if any(model.error for model in found.models):
+            lines.append("To replace the errors, import files with the missing responses into a new folder.")
     elif any(model.pending or model.error for model in found.models) or not found.models:
         lines.append("Incomplete. Rerun the command that created the run to resume it.")
     if found.maybe_paid_twice:

@@ -41,12 +41,29 @@ class _Prediction(msgspec.Struct):
 
 
 class _Reply(msgspec.Struct):
-    reply: str
+    reply: str | None
     case: str | None = None
     item: int | str | None = None
     noise: float | None = None
     data: str | None = None
     testbed: str | None = None
+    # The fields of an exported trial. Files of other programs may use these names for something else.
+    model: object = None
+    outcome: object = None
+    finish: object = None
+    error: object = None
+
+    def completion(self) -> Completion:
+        """Return the response with the outcome of the exported trial, or raise Unmatched if there is none."""
+        finish = self.finish if isinstance(self.finish, str) else None
+        if self.outcome == "error" and isinstance(self.error, str):
+            return Completion(outcome="error", error=self.error)
+        if self.outcome == "filtered":
+            return Completion(outcome="filtered", reply=self.reply, finish=finish)
+        if self.reply is None:
+            raise Unmatched("the line has no response: its `reply` field is null")
+        completion = completed(self.reply, finish, None)
+        return msgspec.structs.replace(completion, outcome="truncated") if self.outcome == "truncated" else completion
 
 
 class RgbFile(AnswerSource):
@@ -78,6 +95,8 @@ class RgbFile(AnswerSource):
 class PlainFiles(AnswerSource):
     """One model's JSON Lines files; a line has the fields `case` and `reply`, or `item`, `noise` and `reply`."""
 
+    _exported: object = None  # the model of the exported trials
+
     @cached_property
     def _by_item(self) -> dict[tuple[str, float | None], list[Case]]:
         by_item = defaultdict(list)
@@ -88,7 +107,14 @@ class PlainFiles(AnswerSource):
     def match(self, entry: bytes) -> Answer:
         """Match a line to a case by case name, or else by item, noise ratio and, if given, dataset and testbed."""
         line = decode_entry(entry, _Reply)
-        completion = completed(line.reply, None, None)
+        if line.model is not None and line.outcome is not None:
+            self._exported = self._exported or line.model
+            if line.model != self._exported:
+                raise UsageError(
+                    f"these files contain responses from several models ({self._exported}, {line.model}). Export each "
+                    "model with `ragbed export RUN --model MODEL`, and import its file into its own run."
+                )
+        completion = line.completion()
         if line.case is not None:
             if line.case not in self.cases():
                 raise Unmatched(f"no case named {line.case} exists with these settings")

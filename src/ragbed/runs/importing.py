@@ -148,20 +148,24 @@ def _import_source(store: RunStore, source: AnswerSource, numbers: dict[str, int
 
 
 def _read_answers(source: AnswerSource, imported: Imported) -> Iterator[tuple[str, Answer]]:
-    seen: set[str] = set()
+    """Yield the case name and the answer of each entry.
+
+    A case that failed is yielded again if a later entry has an answer, e.g. in the log of a retry.
+    """
+    answered: dict[str, bool] = {}  # for each case, whether it has an answer; False if it failed
     for path in source.paths:
         for place, entry in source.entries(path):
             try:
                 answer = source.match(entry)
-                name = answer.case.case
-                if name in seen:
+                name, is_error = answer.case.case, answer.completion.outcome == "error"
+                if name in answered and (is_error or answered[name]):
                     raise Unmatched(f"an earlier line already contains an answer to {name}")
                 if not answer.case.feasible:
                     raise Unmatched(f"{name} is infeasible ({answer.case.reason})")
             except Unmatched as why:
                 imported.problems.append(f"{path}:{place}: {why}")
                 continue
-            seen.add(name)
+            answered[name] = not is_error
             yield name, answer
 
 

@@ -49,6 +49,7 @@ def merge(parts: Sequence[Path], folder: Path) -> Merged:
                     "merge the runs."
                 )
         settings = _common_settings(parts, [source.settings() for source in sources])
+        _check_shards(sources)
         stack.enter_context(hold(folder))
         target = stack.enter_context(open_store(folder, create=True))
         if target.is_planned():
@@ -69,8 +70,16 @@ def _common_settings(parts: Sequence[Path], all_settings: Sequence[dict[str, str
                     f"{parts[0]} was created with {show_setting(name, old)}, but {part} was created with "
                     f"{show_setting(name, new)}; only runs with the same settings can be merged."
                 )
-    check_shards([settings.get(SETTING) for settings in all_settings])
     return first
+
+
+def _check_shards(sources: Sequence[RunStore]) -> None:
+    """Check that no model's results lack a shard. A shard that was planned but never started counts for all models."""
+    found = [(source.settings().get(SETTING), {name for name, _ in source.models().values()}) for source in sources]
+    models = sorted(set[str]().union(*(names for _, names in found)))
+    for model in models or [""]:
+        shards = [shard for shard, names in found if model in names or not names]
+        check_shards(shards, model if len(models) > 1 else "")
 
 
 def _normalised(settings: dict[str, str]) -> dict[str, str]:
@@ -135,8 +144,11 @@ def _notes(sources: Sequence[RunStore]) -> Iterator[tuple[str, str]]:
 
 def _add_models(target: RunStore, source: RunStore) -> dict[str, int]:
     """Add the models of a part, and return their numbers in the merged run."""
+    known = dict(target.models().values())
     try:
-        return {name: target.add_models([(name, identity)])[0] for name, identity in source.models().values()}
+        # A server may report no identity in one of the parts.
+        models = [(name, identity or known.get(name, "")) for name, identity in source.models().values()]
+        return {model[0]: target.add_models([model])[0] for model in models}
     except UsageError as error:
         raise UsageError(
             f"a model of {source.path.parent} differs from the model with the same name in another run. Merge only "

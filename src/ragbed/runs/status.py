@@ -84,6 +84,7 @@ class Status:
     an_error: str | None = None
     batches: list[BatchStatus] = field(default_factory=list)
     until: str | None = None  # the run's stopping rule
+    is_imported: bool = False  # whether the results come from files, so that failed cases cannot be repeated
     conditions: list[DecidedInterval] = field(default_factory=list)  # stopping conditions after the last session
     in_flight: int = 0
     maybe_paid_twice: int = 0
@@ -126,6 +127,7 @@ def _read(store: RunStore, folder: Path, process: str | None) -> Status:
             if batch.model in store.models()
         ],
         until=store.settings().get("until"),
+        is_imported=store.is_imported(),
         conditions=read_conditions(store),
         in_flight=0 if process is None else len(still_open),
         maybe_paid_twice=len(lost),
@@ -152,6 +154,8 @@ def _read_model(store: RunStore, number: int, status: ModelStatus) -> ModelStatu
     for model, usage in store.replaced_usage():
         for name in _COUNTED if model == status.model else ():
             setattr(status, f"tokens_{name}", getattr(status, f"tokens_{name}") + usage.get(name, 0))
+    if store.is_imported():  # files of one model may contain cases that those of another model do not
+        status.planned = status.asked
     status.pending = status.planned - status.asked
     kinds = store.read(
         """SELECT substr(content, 1, instr(content, ':') - 1) AS kind, COUNT(*) FROM (

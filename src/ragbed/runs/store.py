@@ -293,6 +293,10 @@ class RunStore:
         """Return whether the run has a stopping condition (`--until`), which requires anytime-valid intervals."""
         return "until" in self.settings()
 
+    def is_imported(self) -> bool:
+        """Return whether the results come from files. Such a run is complete, even if the files cover other cases."""
+        return "imported" in self.settings()
+
     def repeats(self) -> int:
         """Return the number of repeats in the settings.
 

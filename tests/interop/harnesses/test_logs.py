@@ -94,7 +94,7 @@ def test_failed_samples_of_inspect_are_errors_and_later_epochs_are_named(testbed
     assert len(told["problems"]) == 5
     assert "has several epochs; only the first epoch is imported" in told["problems"][0]
     assert "3 of 5 cases have an answer" in said
-    assert "2 cases failed in the harness and count as errors (harness-error)" in said
+    assert "2 cases failed and count as errors" in said
     status = json.loads(type_command("status", str(path.with_name("run")), "--json").out)
     assert status["models"][0]["model"] == f"cassette/{tmp_path / 'c'}"
     assert status["models"][0]["errors"] == {"harness-error": 2}

@@ -18,7 +18,7 @@ import pytest
 import ray.util
 
 from ragbed.builder.records import LabelledPool
-from ragbed.errors import DataError, UnknownName
+from ragbed.errors import DataError, RagbedError, UnknownName
 from ragbed.models import ModelConfig
 from ragbed.runs.engines import EngineSpec, open_engine
 from ragbed.runs.engines.local import LocalEngine
@@ -81,6 +81,19 @@ def test_an_error_comes_back_as_it_was_raised() -> None:
         list(engine.spread(_fail, range(3)))
     back = pickle.loads(pickle.dumps(DataError("a.jsonl", "is empty", line=3)))
     assert (str(back), back.path, back.line) == ("a.jsonl:3: is empty", "a.jsonl", 3)
+
+
+def _exit(number: int) -> int:
+    if number == 2:
+        os._exit(9)
+    return number
+
+
+def test_a_worker_that_exits_is_reported_and_the_engine_can_be_used_again() -> None:
+    with closing(LocalEngine(2, alone_s=0)) as engine:
+        with pytest.raises(RagbedError, match=r"a worker process exited .* rerun the same command"):
+            list(engine.spread(_exit, range(5)))
+        assert list(engine.spread(abs, range(-5, 0))) == [5, 4, 3, 2, 1]
 
 
 def test_workers_end_with_a_parent_that_is_killed() -> None:

@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from functools import partial
@@ -180,7 +181,7 @@ def test_a_worker_that_runs_out_of_memory_each_time_ends_the_run_with_advice(
     words = ["-m", "python/tests.runs.engines.systems:end_process", *DATA, "--limit", "1", "--max-connections", "1"]
     done = type_command("run", *words, "--out", str(tmp_path / "run"), *_on(nodes))
     assert (done.code, done.out) == (1, "")
-    assert "a worker exited 5 times" in done.err
+    assert "a worker exited or failed 5 times" in done.err
     assert "fewer --replicas" in done.err
     assert "rerun the same command to resume" in done.err
 
@@ -335,6 +336,27 @@ def test_workers_that_hold_different_models_do_not_mix(nodes: Nodes) -> None:
     assert "the workers run different models" in told[0]
 
 
+class _Broken(_Odd):
+    """A worker that cannot load its model."""
+
+    def __init__(self) -> None:
+        raise ValueError("model.bin has 3 layers instead of 4")
+
+
+def test_the_error_of_a_worker_that_cannot_be_opened_is_shown(nodes: Nodes) -> None:
+    with closing(_open(nodes)):
+        crew = ActorPool(ray, _Broken, ReplicaSpec(cpus=0.5), print)
+
+        async def work() -> None:
+            try:
+                await crew.begin()
+            finally:
+                await crew.close()
+
+        with pytest.raises(RagbedError, match=r"5 times .*: ValueError: model\.bin has 3 layers instead of 4\. "):
+            asyncio.run(asyncio.wait_for(work(), 60))
+
+
 def _open(nodes: Nodes) -> Engine:
     return open_engine(EngineSpec("ray", nodes.address))
 
@@ -350,6 +372,26 @@ def test_work_that_is_spread_comes_back_in_order_and_its_errors_as_they_are(node
         assert list(engine.spread(_double, iter(range(12)))) == [2 * number for number in range(12)]
         with pytest.raises(RagbedError, match=r"^thirteen is not doubled\.$"):
             list(engine.spread(_double, [13]))
+
+
+def _exit(number: int) -> None:
+    os._exit(number)
+
+
+def test_a_job_that_ends_every_worker_is_reported_with_the_number_of_workers(
+    nodes: Nodes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ragbed.runs.engines.ray._RETRIES", 1)
+    with closing(_open(nodes)) as engine, pytest.raises(RagbedError, match=r"^2 workers exited during one job"):
+        list(engine.spread(_exit, [9]))
+
+
+def test_work_that_waits_for_a_node_is_reported_once(nodes: Nodes, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+    monkeypatch.setattr("ragbed.runs.engines.ray.WARN_AFTER_S", 0.1)
+    with closing(open_engine(EngineSpec("ray", nodes.address, tell=told.append))) as engine:
+        assert list(engine.spread(time.sleep, [0.5, 0.5, 0.5])) == [None] * 3
+    assert [message.partition(".")[0] for message in told] == ["no job has finished for 0"]
 
 
 _OWN_CLUSTER = """

@@ -21,7 +21,7 @@ from ragbed.runs.engines.worker_actor import WorkerActor, WorkerUpdate
 
 _MAX_ENDS = 5  # maximum number of times in a row that a worker may die without finishing a job
 # Seconds between checks for a free node, and seconds until the user is warned that there is none.
-_RETRY_S, _WARN_AFTER_S = 0.5, 60.0
+_RETRY_S, WARN_AFTER_S = 0.5, 60.0
 _HOLD_S = 0.02  # seconds to hold back a job for a busy worker, so that it can be sent together with other jobs
 _MAX_CALLS = 100  # maximum number of concurrent calls to a worker: one waits for results, the others send jobs
 _MAX_MESSAGE = 300  # maximum number of characters shown from a Ray message
@@ -157,10 +157,7 @@ class ActorPool:
                 return await self._do_once(job)
             except WorkerLost as error:
                 last = error
-        raise RagbedError(
-            f"{self._tries} workers exited during one job; the last error was: {str(last).rstrip('.')}. The usual "
-            "cause is insufficient memory: use larger nodes, then rerun the same command."
-        )
+        raise RagbedError(explain_lost_job(self._tries, str(last)))
 
     async def _do_once(self, job: object) -> Any:
         if not self._tasks:
@@ -201,12 +198,12 @@ class ActorPool:
                 except self._ray.exceptions.RayError as error:
                     last = error
                     member.ends += 1
-                    member.lose(WorkerLost(_brief(error)))
+                    member.lose(WorkerLost(shorten(error)))
                     self._notify()
             raise RagbedError(
-                f"a worker exited {_MAX_ENDS} times without completing a job: {_brief(last)}. The usual cause "
-                "is insufficient memory: use fewer `replicas`, a smaller model or larger nodes. All results so "
-                "far are stored; rerun the same command to resume."
+                f"a worker exited or failed {_MAX_ENDS} times without completing a job: {shorten(last).rstrip('.')}. "
+                "The usual cause is insufficient memory: use fewer `replicas`, a smaller model or larger nodes. All "
+                "results so far are stored; rerun the same command to resume."
             )
         except RagbedError as error:
             self._retire(member, error)
@@ -237,7 +234,7 @@ class ActorPool:
         message = (
             "a worker is waiting for a free node in the cluster: all nodes are busy, or a node has left the cluster."
         )
-        timer = asyncio.get_running_loop().call_later(_WARN_AFTER_S, self._tell, message)
+        timer = asyncio.get_running_loop().call_later(WARN_AFTER_S, self._tell, message)
         try:
             while True:
                 try:
@@ -293,6 +290,14 @@ def lacks_ragbed(error: Exception) -> bool:
     return "No module named 'ragbed'" in str(error)
 
 
+def explain_lost_job(tries: int, why: str) -> str:
+    """Explain why a job was given up: every worker that tried it exited."""
+    return (
+        f"{tries} workers exited during one job; the last error was: {why.rstrip('.')}. The usual "
+        "cause is insufficient memory: use larger nodes, then rerun the same command."
+    )
+
+
 def explain_start_failure(error: Exception) -> str:
     """Explain why a worker could not start, and how to fix the problem."""
     if lacks_ragbed(error):
@@ -300,12 +305,16 @@ def explain_start_failure(error: Exception) -> str:
             "ragbed is not installed on the workers; install it on every node: pip install "
             f"'ragbed[ray]=={__version__}'"
         )
-    return f"a worker cannot start: {_brief(error)}. All results so far are stored; rerun the same command to resume."
+    return f"a worker cannot start: {shorten(error)}. All results so far are stored; rerun the same command to resume."
 
 
-def _brief(error: Exception) -> str:
-    """Shorten Ray's message to one line, or replace it if it describes a killed process only as a lost connection."""
-    message = " ".join(str(error).split())
+def shorten(error: Exception) -> str:
+    """Shorten Ray's message to one line, or replace it if it describes a killed process only as a lost connection.
+
+    If code on the worker raised an exception, return that exception: Ray's message starts with a long traceback.
+    """
+    cause = getattr(error, "cause", None)
+    message = " ".join((f"{type(cause).__name__}: {cause}" if isinstance(cause, Exception) else str(error)).split())
     if "Socket closed" in message or "unavailable" in message or "unexpectedly" in message:
         return "its process was killed, or its node has left the cluster"
     return message[:_MAX_MESSAGE]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from msgspec.structs import replace
 
+from ragbed.errors import RagbedError
 from ragbed.runs.engines.base import Worker
 
 if TYPE_CHECKING:
@@ -68,6 +69,8 @@ class LocalEngine:
             self._pool = None
 
     def _spread_wide(self, work: Callable[[Job], Result], jobs: Iterator[Job]) -> Iterator[Result]:
+        from concurrent.futures.process import BrokenProcessPool  # noqa: PLC0415 - as in `_start_pool`
+
         self._pool = self._pool or _start_pool(self.workers)
         waiting: deque[Future[Result]] = deque()
         try:
@@ -77,6 +80,12 @@ class LocalEngine:
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()
+        except BrokenProcessPool:
+            self.close()  # a pool that has lost a process accepts no more work
+            raise RagbedError(
+                "a worker process exited before it had finished its work. The usual cause is insufficient memory: "
+                "close other programs or use a machine with more memory, then rerun the same command."
+            ) from None
         finally:
             for future in waiting:
                 future.cancel()

@@ -27,7 +27,15 @@ from ragbed import __version__, environment
 from ragbed.errors import RagbedError, UsageError
 from ragbed.models import ModelConfig, open_model
 from ragbed.models.base import Model
-from ragbed.runs.engines.actor_pool import ActorPool, check_version, explain_start_failure, lacks_ragbed
+from ragbed.runs.engines.actor_pool import (
+    WARN_AFTER_S,
+    ActorPool,
+    check_version,
+    explain_lost_job,
+    explain_start_failure,
+    lacks_ragbed,
+    shorten,
+)
 from ragbed.runs.engines.base import ReplicaSpec, Worker
 from ragbed.runs.engines.model_replicas import ModelWorker, ReplicatedModel, share_wish
 
@@ -62,7 +70,7 @@ class RayEngine:
     def __init__(self, address: str | None, share: ReplicaSpec, tell: Callable[[str], None]) -> None:
         self._share, self._tell = share, tell
         self._ray = _import_ray()
-        self._started = ExitStack()
+        self._started, self._has_warned = ExitStack(), False
         self._joins = not self._ray.is_initialized()  # a notebook may already have joined a cluster
         if self._joins:
             with _keeping_signals():
@@ -160,10 +168,19 @@ class RayEngine:
 
     def _result(self, reference: Any) -> Any:
         try:
+            if not self._has_warned and not self._ray.wait([reference], timeout=WARN_AFTER_S)[0]:
+                self._has_warned = True
+                self._tell(
+                    f"no job has finished for {WARN_AFTER_S:g} s. Either a job takes that long, or all nodes of the "
+                    "cluster are busy or have left it; `ray status` shows which."
+                )
             return self._ray.get(reference)
         except self._ray.exceptions.RayError as error:
             if isinstance(error, self._ray.exceptions.RayTaskError) and not lacks_ragbed(error):
                 raise (error.cause if isinstance(error.cause, RagbedError) else error) from None
+            lost = (self._ray.exceptions.WorkerCrashedError, self._ray.exceptions.OutOfMemoryError)
+            if isinstance(error, lost):
+                raise RagbedError(explain_lost_job(_RETRIES + 1, shorten(error))) from None
             raise RagbedError(explain_start_failure(error)) from None
 
 
