@@ -220,6 +220,28 @@ def test_a_case_can_be_linked_to_and_left_with_a_key(opened: Watched, report: Pa
     assert page.evaluate("document.activeElement.type") == "search"
 
 
+def test_the_list_returns_to_the_case_that_was_left(opened: Watched) -> None:
+    page = opened.page
+    page.get_by_role("button", name="More").click()
+    row = page.locator(".trial-row").nth(70)
+    link = str(row.get_attribute("href"))
+    row.click()
+    page.wait_for_selector(".case")
+    page.go_back()
+    expect(page.locator(".trial-row")).to_have_count(100)
+    expect(page.locator(f'a[href="{link}"]')).to_be_focused()
+    expect(page.locator(f'a[href="{link}"]')).to_be_in_viewport()
+
+
+def test_a_report_of_an_empty_run_has_no_filter_to_remove(browser: Browser, tmp_path: Path) -> None:
+    write_run(tmp_path / "run", [make_case(1)], {})
+    target = tmp_path / "report.html"
+    assert type_command("report", str(tmp_path / "run"), "-f", "html", "-o", str(target)).code == 0
+    with open_page(browser, "file://") as watched:
+        watched.page.goto(target.as_uri())
+        expect(watched.page.locator("#cases ol")).to_have_text("No results to show yet.")
+
+
 def test_keys_go_from_case_to_case(opened: Watched) -> None:
     page = opened.page
     page.keyboard.press("j")

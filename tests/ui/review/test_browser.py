@@ -133,6 +133,32 @@ def test_points_are_decided_by_keys_one_after_the_other(browser: Browser, served
         expect(page.locator(".item-page")).to_be_visible()
 
 
+@pytest.mark.parametrize("how", ["Escape", "Cancel"])
+def test_a_cancelled_decision_leaves_the_focus_on_its_point(browser: Browser, untouched: Served, how: str) -> None:
+    with seated(browser, untouched, f"ada {how}") as opened:
+        page = opened.page
+        for key in ("n", "e"):
+            page.keyboard.press("j")
+            focused = page.locator("[data-point]:focus")
+            while focused.locator("[data-say=fix]").count() == 0:
+                page.keyboard.press("j")
+            name = str(focused.get_attribute("data-point"))
+            page.keyboard.press(key)
+            if how == "Escape":
+                expect(point(page, name).locator("input, textarea, .field button").first).to_be_focused()
+                page.keyboard.press("Escape")
+            else:
+                point(page, name).get_by_role("button", name="Cancel").click()
+            expect(point(page, name)).to_be_focused()
+
+
+def test_flags_number_passages_as_the_page_does(browser: Browser, untouched: Served) -> None:
+    with seated(browser, untouched, "eve") as opened:
+        flags = opened.page.inner_text(".flags")
+        assert "passage 4 is almost the same as passage 1" in flags
+        assert "passages[" not in flags
+
+
 def test_question_aliases_and_stances_are_fixed(browser: Browser, served: Served, folder: Path) -> None:
     with seated(browser, served, "ada") as opened:
         page = opened.page
@@ -276,6 +302,21 @@ def test_one_name_is_for_one_window(browser: Browser, served: Served) -> None:
         other.page.get_by_role("textbox", name="Your name").fill("bo")
         other.page.keyboard.press("Enter")
         expect(other.page.locator(".item-page")).to_be_visible()
+
+
+def test_a_window_whose_name_is_taken_can_choose_another_one(browser: Browser, served: Served) -> None:
+    with seated(browser, served, "ada"), seated(browser, served, "bea") as opened:
+        page = opened.page
+        page.evaluate("sessionStorage.setItem('rater', 'ada')")  # as if this window had been asleep
+        alert = page.locator(".work").get_by_role("alert")
+        expect(alert).to_contain_text("ada is in use in another window")
+        expect(alert).not_to_contain_text("not responding")
+        page.reload()
+        expect(alert).to_contain_text("ada is in use in another window")
+        page.get_by_role("textbox", name="Your name").fill("bea")
+        page.keyboard.press("Enter")
+        page.wait_for_selector(".item-page")
+        opened.errors.clear()  # the console reports the refused requests
 
 
 def test_the_list_is_narrowed_down(browser: Browser, untouched: Served) -> None:

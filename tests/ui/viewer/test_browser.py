@@ -287,9 +287,82 @@ def test_labelling_from_case_to_case_skips_no_trial(browser: Browser, tmp_path: 
         page.wait_for_selector(".label")
         page.keyboard.press("j")
         expect(page.locator("h1")).to_have_text("Question 1?")
+        label_and_go_on(page, 2)
+        label_and_go_on(page, 3)
+        page.keyboard.press("y")
+        page.wait_for_selector("[data-label=yes][aria-pressed=true]")
+        page.reload()
+        page.wait_for_selector(".label")
+        page.keyboard.press("j")
+        expect(page.locator("h1")).to_have_text("Question 4?")
         page.goto(f"{served.origin}/?show=trials&label=wanted&offset=100")
         expect(rows(page).last).to_contain_text("Question 59?")
         opened.assert_harmless()
+
+
+def test_label_questions_are_named_in_chinese_for_screen_readers(watched: Watched, served: Served) -> None:
+    page = watched.page
+    page.evaluate("localStorage.setItem('language', 'zh')")
+    page.goto(f"{served.origin}/?show=trials&model=made%2Fgood&testbed=rejection")
+    rows(page).click()
+    expect(page.get_by_role("group", name="拒绝回答")).to_be_visible()
+
+
+def test_a_case_that_was_not_opened_from_the_list_offers_no_next_case(browser: Browser, tmp_path: Path) -> None:
+    noisy = replace(CASES[0], case="made/1/noise@noise=0.8", noise=0.8)
+    write_run(tmp_path / "run", [CASES[0], noisy], {"made/good": [said("Ada Marlowe.")] * 2})
+    with serve_runs(tmp_path / "run") as served, open_page(browser, served.origin) as opened:
+        served.wait_for(2)
+        page = opened.page
+        enter(page, served)
+        page.goto(f"{served.origin}/?show=trials")
+        rows(page).first.click()
+        expect(page.get_by_role("button", name="Next")).to_be_visible()
+        page.locator(".others a").first.click()
+        expect(page.locator(".question")).to_contain_text("noise 0.8")
+        expect(page.get_by_role("button", name="Next")).to_have_count(0)
+
+
+def test_as_many_responses_are_compared_as_are_marked(browser: Browser, tmp_path: Path) -> None:
+    write_run(tmp_path / "run", CASES[:1], {f"made/m{number:02}": [said("Ada Marlowe.")] for number in range(10)})
+    with serve_runs(tmp_path / "run") as served, open_page(browser, served.origin) as opened:
+        served.wait_for(10)
+        page = opened.page
+        enter(page, served)
+        page.goto(f"{served.origin}/?show=trials")
+        rows(page).first.click()
+        page.wait_for_selector("[data-beside]")
+        for shown in range(2, 9):
+            page.keyboard.press("c")
+            expect(page.locator(".trial")).to_have_count(shown)
+        page.keyboard.press("c")
+        expect(page.get_by_text("At most 8 responses can be compared")).to_be_visible()
+        expect(page.locator("[data-beside][aria-pressed=true]")).to_have_count(7)
+        expect(page.locator("[data-beside]:disabled")).to_have_count(2)
+
+
+def test_a_long_word_in_an_error_stays_inside_the_page(browser: Browser, tmp_path: Path) -> None:
+    failed = Completion(outcome="error", error=f"server: {'y' * 400}")
+    write_run(tmp_path / "run", CASES[:1], {"made/broken": [failed]})
+    with serve_runs(tmp_path / "run") as served, open_page(browser, served.origin) as opened:
+        served.wait_for(1)
+        page = opened.page
+        enter(page, served)
+        page.goto(f"{served.origin}/?show=trials")
+        rows(page).first.click()
+        page.wait_for_selector(".case")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 1280
+
+
+def test_an_empty_run_has_no_filter_to_remove(browser: Browser, tmp_path: Path) -> None:
+    write_run(tmp_path / "run", CASES, {})
+    with serve_runs(tmp_path / "run") as served, open_page(browser, served.origin) as opened:
+        page = opened.page
+        enter(page, served)
+        page.goto(f"{served.origin}/?show=trials")
+        expect(page.locator(".empty")).to_have_text("No results to show yet.")
+        page.goto(f"{served.origin}/?show=trials&testbed=noise")
+        expect(page.locator(".empty")).to_contain_text("Remove a filter")
 
 
 def test_a_label_that_cannot_be_stored_is_reported(browser: Browser, tmp_path: Path) -> None:

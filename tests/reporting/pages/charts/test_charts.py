@@ -191,3 +191,13 @@ def test_chinese_letters_are_drawn() -> None:
     """Letters without a shape would all be drawn alike."""
     drawn = {PICTURES["png"](_curves(name)) for name in ("鲁棒性", "噪声比", "反事实")}
     assert len(drawn) == 3, "no font here has Chinese letters: apt-get install fonts-noto-cjk"
+
+
+def test_bars_of_many_models_can_be_told_apart() -> None:
+    names = [f"m{number}" for number in range(20)]
+    group = [Bar(name, 0.5, 0.4, 0.6, 10) for name in names]
+    root = ElementTree.fromstring(bars("b", ChartTexts("B", "d", "type"), [("E1", group)]).as_file(follows_theme=True))
+    rects = [rect for rect in root.iter(f"{_SVG}rect") if rect.get("class") != "paper"]
+    looks = [(rect.get("class"), rect.get("stroke-dasharray")) for rect in rects]
+    assert len(set(looks[:20])) == 20
+    assert looks[20:] == looks[:20]  # the legend

@@ -16,8 +16,10 @@ from ragbed.reporting.pages.charts.layout import (
     make_chart,
     percent,
 )
+from ragbed.reporting.pages.charts.theme import HUES
 from ragbed.reporting.pages.markup import Node, el
 
+_OUTLINES = ("1 2", None, "6 2", "2 2")  # Dash patterns, by how often the colours have been used before.
 _LEFT, _RIGHT, _TOP, _BAR, _GAP = 200, 110, 36, 16, 10
 
 
@@ -44,7 +46,7 @@ def bars(name: str, texts: ChartTexts, groups: Sequence[tuple[str, Sequence[Bar]
             top += _BAR
         top += _GAP
     for number, one in enumerate(series):
-        marks.append(el("rect", class_=f"{hue(number)} block pale", x=8, y=top, width=14, height=14))
+        marks.append(el("rect", **_colours(number), x=8, y=top, width=14, height=14))
         marks.append(el("text", fit(one, WIDTH - 40), x=28, y=top + 11.5))
         top += 20
     columns = (texts.rows, *series)
@@ -58,10 +60,17 @@ def _bar(bar: Bar, number: int, most: float, top: float) -> Iterator[Node]:
     at = {end: _LEFT + whole * share / most for end, share in (("v", bar.value), ("l", low), ("h", high))}
     title = el("title", f"{bar.series}: {format_share(bar.value, bar.low, bar.high, '%')}, n = {bar.n}")
     width = at["v"] - _LEFT
-    yield el("rect", title, class_=f"{hue(number)} block pale", x=_LEFT, y=top, width=width, height=_BAR - 2)
+    yield el("rect", title, **_colours(number), x=_LEFT, y=top, width=width, height=_BAR - 2)
     middle = top + (_BAR - 2) / 2
     yield el("path", class_="whisker", d=f"M{at['l']:.1f} {middle:.1f}H{at['h']:.1f}")
     yield el("text", f"{percent(bar.value, 1)}%", class_="faint", x=at["h"] + 8, y=top + 11.5)
+
+
+def _colours(number: int) -> dict[str, str | None]:
+    """Return the attributes of a series' bars; a series that reuses a colour has an outline."""
+    if number < HUES:
+        return {"class_": f"{hue(number)} block pale"}
+    return {"class_": f"{hue(number)} pale", "stroke_dasharray": _OUTLINES[number // HUES % len(_OUTLINES)]}
 
 
 def _cell(group: Sequence[Bar], series: str) -> str:

@@ -121,7 +121,8 @@ function drawList() {
   fill(place, el("h2", {}, say("Cases")), el("p", { class: "small quiet" }, say("Keyboard: j and k move through the list, Esc goes back, / searches.")),
     el("form", { class: "filters", onsubmit: (event) => event.preventDefault() }, search, FIELDS.map(drawFilter)),
     el("p", { role: "status", class: "quiet small" }), el("ol", { class: "trials" }), el("div", { class: "more" }));
-  refresh();
+  choose();
+  drawRows();
 }
 
 function refresh() {
@@ -133,7 +134,7 @@ function refresh() {
 function drawRows() {
   fill(place.querySelector("[role=status]"), say("{0} of {1} trials", fitting.length.toLocaleString("en"), index.trials.length.toLocaleString("en")));
   const rows = fitting.slice(0, shown).map(drawRow);
-  fill(place.querySelector("ol"), rows.length ? rows : el("li", { class: "quiet" }, say("No matches. Remove a filter.")));
+  fill(place.querySelector("ol"), rows.length ? rows : el("li", { class: "quiet" }, say(index.trials.length ? "No matches. Remove a filter." : "No results to show yet.")));
   fill(place.querySelector(".more"), shown < fitting.length
     ? el("button", { type: "button", onclick: () => { shown += STEP; drawRows(); } }, say("More")) : null);
 }
@@ -170,9 +171,16 @@ async function route() {
   const wasCase = document.body.dataset.view === "case";
   document.body.dataset.view = isCase ? "case" : "report";
   if (!isCase) {
+    const left = wasCase ? fitting.indexOf(Number(place.dataset.at)) : -1;
+    shown = Math.max(shown, Math.ceil((left + 1) / STEP) * STEP);
     drawList();
-    // The browser computes the layout of the page above when it becomes visible, which moves the list again.
-    if (wasCase) requestAnimationFrame(() => { place.scrollIntoView(); requestAnimationFrame(() => place.scrollIntoView()); });
+    if (wasCase) {
+      const row = place.querySelectorAll(".trial-row")[left];
+      const scroll = () => (row ? row.scrollIntoView({ block: "center" }) : place.scrollIntoView());
+      row?.focus({ preventScroll: true });
+      // The browser computes the layout of the page above when it becomes visible, which moves the list again.
+      requestAnimationFrame(() => { scroll(); requestAnimationFrame(scroll); });
+    }
     return undefined;
   }
   if (!("DecompressionStream" in window)) return fill(place, el("p", {}, say("This browser cannot unpack the cases. Use a newer browser.")));

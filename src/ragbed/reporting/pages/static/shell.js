@@ -71,3 +71,8 @@ export function followLinks(go) {
 export function drawProblem(error) {
   return el("p", { class: "problem", role: "alert" }, error.message);
 }
+
+/** Draw an error of a regular request; `fetch` throws a TypeError if there is no response. */
+export function drawLost(error) {
+  return drawProblem(error instanceof TypeError ? new Error(say("The server is not responding: {0}", error.message)) : error);
+}

@@ -127,6 +127,7 @@ const ZH = {
   "Previous": "上一个",
   "Next": "下一个",
   "Back to the list": "返回列表",
+  "No results to show yet.": "尚无可显示的结果。",
   "No matches. Remove a filter.": "没有符合条件的用例，请减少筛选条件。",
   "no documents": "无文档",
   "The same question": "同一问题",

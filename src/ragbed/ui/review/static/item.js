@@ -45,7 +45,12 @@ export async function drawItem(params, { go, signal, undo, notice }) {
 function drawFlags(flags) {
   if (!flags.length) return null;
   return el("div", { class: "flags card" }, el("strong", { class: "small" }, say("Flagged")),
-    el("ul", { class: "small" }, flags.map((flag) => el("li", {}, flagTag(flag.rule), " ", whereOf(flag), " ", flag.message))));
+    el("ul", { class: "small" }, flags.map((flag) => el("li", {}, flagTag(flag.rule), " ", whereOf(flag), " ", numbered(flag.message)))));
+}
+
+/** Return a flag's message with its passages numbered as on the page. */
+function numbered(message) {
+  return message.replaceAll(/passages\[(\d+)\]/g, (_, index) => `${say("passage")} ${Number(index) + 1}`);
 }
 
 /** Draw the location of a flag; passages are numbered from 1. */

@@ -6,7 +6,7 @@ import { drawItem } from "./item.js";
 import { HELP, onKey } from "./keys.js";
 import { drawList } from "./list.js";
 import { ask, leave, seated, sit, tell } from "./seat.js";
-import { beginShell, drawProblem, drawTools, followLinks } from "./shell.js";
+import { beginShell, drawLost, drawProblem, drawTools, followLinks } from "./shell.js";
 import { drawStanding } from "./standing.js";
 import { say } from "./words.js";
 import { ZH } from "./zh.js";
@@ -118,7 +118,7 @@ async function stayAlive() {
       if (seen !== null && told !== seen && shown() === "standing") draw({ keep: true });
       seen = told;
     } catch (error) {
-      fill(work, el("p", { class: "problem", role: "alert", "data-gone": true }, say("The server is not responding: {0}", error.message)));
+      fill(work, el("div", { "data-gone": true }, drawLost(error)));
     }
   }
   setTimeout(stayAlive, ALIVE_S * 1000);
@@ -132,13 +132,15 @@ async function begin() {
   window.addEventListener("popstate", () => draw());
   try {
     await enter();
-    if (seated()) await sit(seated());
   } catch (error) {
     leave();
     fill(page, drawProblem(error));
     return;
   }
+  const lost = seated() ? await sit(seated()).then(() => null, (error) => error) : null;
+  if (lost) leave(); // The page asks for another name.
   await draw();
+  if (lost) fill(work, drawProblem(lost));
   setTimeout(stayAlive, ALIVE_S * 1000);
 }
 

@@ -27,19 +27,24 @@ export function isOpen(point, page) {
 export function drawPoint(point, page, decide) {
   const can = page.closed ? point.differs : true;
   const field = el("div", { class: "field" });
+  const close = () => { // The keys act on the point that has the focus.
+    fill(field);
+    whole.focus();
+  };
   const pressed = (verdict) => String(point.counts?.verdict === verdict);
   const start = {
     accept: () => decide([{ point: point.name, verdict: "accept" }]),
-    fix: () => openField(field, drawFix(point, page, decide, () => fill(field))),
-    reject: () => openField(field, drawReject(point, decide, () => fill(field))),
+    fix: () => openField(field, drawFix(point, page, decide, close)),
+    reject: () => openField(field, drawReject(point, decide, close)),
   };
   const verdicts = ["searchable", "known"].includes(point.kind) ? ["accept", "reject"] : ["accept", "fix", "reject"];
-  return el("div", { class: `point ${point.differs ? "differs" : ""}`, tabindex: "-1", role: "group", "aria-label": statement(point, page), "data-point": point.name, "data-open": isOpen(point, page) ? "yes" : "no" },
+  const whole = el("div", { class: `point ${point.differs ? "differs" : ""}`, tabindex: "-1", role: "group", "aria-label": statement(point, page), "data-point": point.name, "data-open": isOpen(point, page) ? "yes" : "no" },
     el("div", { class: "line" },
       el("span", { class: "statement" }, statement(point, page), drawAliases(point, page)),
       can ? el("span", { class: "buttons" }, verdicts.map((verdict) =>
         el("button", { "data-say": verdict, "aria-pressed": pressed(verdict), onclick: start[verdict] }, say(VERDICTS[verdict][0])))) : null),
     drawSaid(point, page), field);
+  return whole;
 }
 
 function openField(field, content) {

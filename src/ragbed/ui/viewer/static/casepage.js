@@ -8,6 +8,8 @@ import { drawProblem } from "./shell.js";
 import { backLink, caseLink, here, learnNames, nameOf, tellDrawn, toggled } from "./state.js";
 import { say } from "./words.js";
 
+const MOST_BESIDE = 7; // As in `case_page.py`.
+
 /** Draw the page. */
 export async function drawCasePage(go, signal, { keep }) {
   const params = here();
@@ -25,8 +27,9 @@ export async function drawCasePage(go, signal, { keep }) {
   });
   const whole = el("div", { class: "case-page" },
     el("nav", { class: "row small" }, el("a", { href: backLink() }, say("← Trials")),
-      el("button", { class: "quiet-button", "data-step": "-1", title: "k" }, say("Previous")),
-      el("button", { class: "quiet-button", "data-step": "1", title: "j" }, say("Next"))),
+      params.has("at") ? [ // A case that was not opened from the list has no position in it.
+        el("button", { class: "quiet-button", "data-step": "-1", title: "k" }, say("Previous")),
+        el("button", { class: "quiet-button", "data-step": "1", title: "j" }, say("Next"))] : null),
     drawPair(page),
     page.is_cut ? el("p", { class: "quiet small" }, say("Long texts are truncated; `ragbed export` writes them in full.")) : null,
     el("div", { class: "two" }, left,
@@ -53,14 +56,17 @@ function drawBeside(page, go) {
   const first = page.trials[0];
   const rows = page.beside.filter((row) => !(row.run === first.run && row.model === first.model && row.repeat === first.repeat));
   if (!rows.length) return null;
-  const shown = here().getAll("with");
+  const keyOf = (row) => JSON.stringify([row.run, row.model, row.repeat]);
+  const shown = page.trials.slice(1).map(keyOf);
+  const isFull = shown.length >= MOST_BESIDE;
   return el("div", { class: "compare" }, el("h3", {}, say("Other responses to this case")),
     el("div", { class: "row" }, rows.map((row) => {
-      const key = JSON.stringify([row.run, row.model, row.repeat]);
+      const key = keyOf(row);
       const name = [nameOf(row.model), row.run === first.run ? null : row.run, row.repeat ? `#${row.repeat + 1}` : null].filter(Boolean).join(" · ");
-      return el("button", { "aria-pressed": String(shown.includes(key)), "data-beside": "", onclick: () => go(toggled("with", key)) },
+      return el("button", { "aria-pressed": String(shown.includes(key)), "data-beside": "", disabled: isFull && !shown.includes(key), onclick: () => go(toggled("with", key)) },
         el("span", {}, name), " ", tag(row.outcome === "ok" ? row.verdict : row.outcome));
-    })));
+    })),
+    isFull ? el("p", { class: "quiet small" }, say("At most {0} responses can be compared. Remove one to add another.", MOST_BESIDE + 1)) : null);
 }
 
 function drawOthers(page) {
@@ -91,7 +97,7 @@ function drawLabels(trial, shown, drawn = new Set(trial.labels.filter((one) => o
   };
   const problem = el("div", {});
   const whole = el("div", { class: "labels" }, el("h3", {}, say("Your label")), problem, trial.labels.map((one) =>
-    el("div", { class: "row label", role: "group", "aria-label": one.asks },
+    el("div", { class: "row label", role: "group", "aria-label": say(one.asks) },
       el("span", {}, say(one.asks)), one.wanted ? tag("to be labelled", "warn") : null,
       [["yes", true], ["no", false]].map(([word, value]) => el("button", {
         "aria-pressed": String(one.mine === value), "data-label": word, "data-criterion": one.criterion,

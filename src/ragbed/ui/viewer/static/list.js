@@ -16,8 +16,14 @@ const TITLES = {
 const VALUES = { lang: { en: "English", zh: "Chinese" }, noise: { none: "no documents" }, differs: { code: "differs from the code track", paper: "differs from the paper track" } };
 const TRANSLATED = new Set(["lang", "outcome", "verdict", "misled", "differs", "label", "noise", "arm"]);
 
-// The trials that `j` and `k` step through, each with its position in the list when it was read.
-let walk = { key: null, steps: [] };
+// The trials that `j` and `k` step through, each with its position in the list when it was read. They are kept when the
+// page is reloaded: the positions of trials that were labelled and have left the list cannot be read again.
+let walk = JSON.parse(sessionStorage.getItem("walk")) ?? { key: null, steps: [] };
+
+function keepWalk(next) {
+  walk = next;
+  sessionStorage.setItem("walk", JSON.stringify(walk));
+}
 
 /** Fetch one page of the list. */
 async function fetchPage(params, offset, signal) {
@@ -30,7 +36,11 @@ async function fetchPage(params, offset, signal) {
 
 const startOf = (at) => Math.floor(at / PAGE) * PAGE;
 const idOf = (row) => JSON.stringify([row.run, row.case, row.model, row.repeat]);
-const stepsOf = (page) => page.rows.map((row, place) => ({ row, id: idOf(row), at: page.offset + place }));
+const rowOf = (id) => {
+  const [run, name, model, repeat] = JSON.parse(id);
+  return { run, case: name, model, repeat };
+};
+const stepsOf = (page) => page.rows.map((row, place) => ({ id: idOf(row), at: page.offset + place }));
 
 /** Return the trial before or after the shown one with its position in the list, or undefined at the end.
  *
@@ -38,17 +48,20 @@ const stepsOf = (page) => page.rows.map((row, place) => ({ row, id: idOf(row), a
 export async function stepFrom(params, by) {
   const key = String(filterOf(params));
   const at = Number(params.get("at"));
-  const row = { run: params.get("in"), case: params.get("case"), model: params.get("by"), repeat: Number(params.get("repeat")) };
-  const shown = { row, id: idOf(row), at };
-  const find = () => walk.steps.findIndex((step) => step.id === shown.id);
+  const id = idOf({ run: params.get("in"), case: params.get("case"), model: params.get("by"), repeat: Number(params.get("repeat")) });
+  const find = () => walk.steps.findIndex((step) => step.id === id);
   if (walk.key !== key || find() < 0) {
     const steps = stepsOf(await fetchPage(params, startOf(at)));
     // If the shown trial has left the list, it was before the trial that is now at its position.
-    if (!steps.some((step) => step.id === shown.id)) steps.splice(at % PAGE, 0, shown);
-    walk = { key, steps };
+    if (!steps.some((step) => step.id === id)) steps.splice(at % PAGE, 0, { id, at });
+    keepWalk({ key, steps });
   }
-  if (!walk.steps[find() + by]) await (by > 0 ? readOn : readBack)(params, walk);
-  return walk.steps[find() + by];
+  if (!walk.steps[find() + by]) {
+    await (by > 0 ? readOn : readBack)(params, walk);
+    keepWalk(walk);
+  }
+  const next = walk.steps[find() + by];
+  return next && { row: rowOf(next.id), at: next.at };
 }
 
 /** Add the trials after the last step. Those that left the list have moved them to earlier pages. */
@@ -75,7 +88,7 @@ export async function drawList(go, signal, { keep }) {
   let page = await fetchPage(here(), Number(here().get("offset") ?? 0), signal);
   if (!page.rows.length && page.total) page = await fetchPage(here(), startOf(page.total - 1), signal); // The list is shorter now.
   const { offset } = page;
-  walk = { key: String(filterOf()), steps: stepsOf(page) };
+  keepWalk({ key: String(filterOf()), steps: stepsOf(page) });
   const draws = page.rows.map((row, place) => () => drawRow(row, offset + place));
   const first = keep ? draws.length : AT_ONCE;
   const list = el("ol", { class: "trials", start: offset + 1 }, draws.slice(0, first).map((draw) => draw()));
@@ -85,7 +98,7 @@ export async function drawList(go, signal, { keep }) {
       el("span", { role: "status", class: "quiet" }, totalOf(page)), drawChosen(go)),
     page.rows.length
       ? list
-      : el("p", { class: "quiet empty" }, say("No matches. Remove a filter or a search term.")),
+      : el("p", { class: "quiet empty" }, say(filterOf().size ? "No matches. Remove a filter or a search term." : "No results to show yet.")),
     drawPager(page, offset, go)));
 }
 

@@ -6,7 +6,7 @@ import { el, fill } from "./dom.js";
 import { HELP, onKey } from "./keys.js";
 import { drawList } from "./list.js";
 import { drawOverview } from "./overview.js";
-import { beginShell, drawProblem, drawTools, followLinks } from "./shell.js";
+import { beginShell, drawLost, drawProblem, drawTools, followLinks } from "./shell.js";
 import { backLink, changed, here, shownPage, tellDrawn } from "./state.js";
 import { say } from "./words.js";
 import { ZH } from "./zh.js";
@@ -99,7 +99,7 @@ async function follow() {
     fill(work, runs.map(drawWork), told !== seen && shownPage() === "trials" ? drawRefresh() : null);
     pause = isBusy ? BUSY_S : IDLE_S;
   } catch (error) {
-    fill(work, el("p", { class: "problem", role: "alert" }, say("The server is not responding: {0}", error.message)));
+    fill(work, drawLost(error));
   }
   setTimeout(follow, pause * 1000);
 }

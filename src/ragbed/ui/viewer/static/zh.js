@@ -12,7 +12,6 @@ export const ZH = {
   "found in a document": "在文档中找到",
   "Rates are percentages of n, including failed calls, with 95% confidence intervals clustered by question or event. Click a row to see its trials.":
     "比例以 n 为分母（包括失败的调用），附按问题或事件聚类计算的 95% 置信区间。点击一行可查看对应的记录。",
-  "No results to show yet.": "尚无可显示的结果。",
   "Showing {0} of {1} rows. Filter the list to see the others.": "共 {1} 行，已显示 {0} 行；如需查看其余行，请筛选列表。",
   "testbed": "评测任务",
   "noise": "噪声",
@@ -69,6 +68,7 @@ export const ZH = {
   "Last": "末页",
   "{0} to {1}": "{0} 至 {1}",
   "Other responses to this case": "同一用例的其他回答",
+  "At most {0} responses can be compared. Remove one to add another.": "最多可比较 {0} 个回答；如需加入其他回答，请先移除一个。",
   "The same question under other conditions": "同一问题在其他条件下的回答",
   "Your label": "您的标注",
   "declines to answer": "拒绝回答",
