@@ -150,7 +150,7 @@ def nearest_name(name: str, known: Iterable[str], cutoff: float = 0.6) -> str | 
     """Return the known name that is most similar to a mistyped one, or None if none is similar."""
     from difflib import get_close_matches  # noqa: PLC0415 - needed only for errors
 
-    return next(iter(get_close_matches(name, list(known), n=1, cutoff=cutoff)), None)
+    return next(iter(get_close_matches(str(name), list(known), n=1, cutoff=cutoff)), None)
 
 
 def did_you_mean(name: str, known: Iterable[str], cutoff: float = 0.6) -> str:
@@ -163,7 +163,8 @@ class UnknownName(UsageError):
     """A name is unknown; the message lists the known names and suggests the nearest one."""
 
     def __init__(self, what: str, name: str, known: Iterable[str]) -> None:
-        names = self.known = list(known)
+        name, names = str(name), list(known)  # callers may pass any object as a name
+        self.known = names
         begun = [known for known in names if len(name) > 1 and known.startswith(name)]
         hint = f" Did you mean {begun[0]!r}?" if begun else did_you_mean(name, names, 0.5)
         more = f", … ({len(names)} in total)" if len(names) > _MOST_SHOWN else ""

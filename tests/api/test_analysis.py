@@ -96,6 +96,16 @@ def test_a_function_can_judge_and_a_rag_system_cannot(runs: dict[str, ragbed.Run
         ragbed.judge(runs["refuser"], ragbed.system(lambda case: "?", name="mine"))
 
 
+def test_the_first_error_of_a_judge_is_told(runs: dict[str, ragbed.Run], caplog: pytest.LogCaptureFixture) -> None:
+    def fails(prompt: str) -> str:
+        raise ValueError("no key")
+
+    result = ragbed.judge(runs["refuser"], fails, criteria="correct", testbeds="noise", progress=False)
+    assert result.failed == 8
+    (message,) = caplog.messages
+    assert message.startswith("First error of function/fails: exception: ValueError: no key\nTraceback")
+
+
 def test_labels_of_people_validate_a_judge(runs: dict[str, ragbed.Run], tmp_path: Path) -> None:
     drawn, labelled = tmp_path / "drawn.jsonl", tmp_path / "labelled.jsonl"
     ragbed.judge(runs["oracle"], "scripted/echo", criteria="correct", sample=6, out=drawn)
@@ -144,6 +154,32 @@ def test_the_budget_of_a_diagnosis_includes_earlier_calls_of_all_kinds(
     (folder,) = (tmp_path / "run" / "diagnose" / "intervene").iterdir()
     with open_store(folder, create=False) as store:
         assert store.result_count() == 0
+
+
+def test_the_first_error_of_a_rerun_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    module = tmp_path / "system_that_fails_later.py"
+    module.write_text(
+        "import os\n\n"
+        "def answer(question, documents, lang):\n"
+        "    if 'ITS_KEY' not in os.environ:\n"
+        "        raise ValueError('no key')\n"
+        "    return 'Ann'\n",
+        "utf-8",
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(tmp_path))
+        patch.setenv("ITS_KEY", "1")
+        name = "python/system_that_fails_later:answer"
+        run = ragbed.run(name, DATA, testbeds="noise", noise=0, limit=2, out=tmp_path / "run", progress=False)
+        patch.delenv("ITS_KEY")
+        assert ragbed.diagnose(run, knock_out=True, progress=False).failed > 0
+    assert any(text.startswith(f"First error of {name}: ") and "no key" in text for text in caplog.messages)
+
+
+def test_a_function_cannot_be_called_again_by_a_diagnosis(tmp_path: Path) -> None:
+    run = ragbed.run({"mine": lambda prompt: "Ann"}, DATA, testbeds="noise", noise=0, limit=2, out=tmp_path / "run")
+    with pytest.raises(ragbed.UsageError, match="function/mine is a Python function, which is not stored with the run"):
+        ragbed.diagnose(run, knock_out=True)
 
 
 def test_power_and_the_papers_tables_are_records() -> None:

@@ -11,6 +11,7 @@ import pytest
 
 import ragbed
 from ragbed.api.downloads import IncompleteDownload
+from ragbed.data.catalog.install import Arrival
 
 DATA = "ragbed-mini-en_base"
 
@@ -92,5 +93,10 @@ def test_a_download_lists_its_files_also_when_it_fails(tmp_path: Path, monkeypat
     assert {row["state"] for row in caught.value.result.records()} == {"missing"}
     with pytest.raises(ragbed.RagbedError, match="en_refine has not been downloaded"):
         ragbed.data_path("en_refine")
+    failed = [Arrival("en.json", "failed", "en.json could not be downloaded: no space left.")]
+    monkeypatch.setattr("ragbed.data.catalog.install.download", lambda *_: failed)
+    with pytest.raises(IncompleteDownload, match="1 of 1 files for rgb could not be downloaded") as caught:
+        ragbed.download("rgb")
+    assert caught.value.__notes__ == ["en.json could not be downloaded: no space left."]
     listed = {row["name"]: row["complete"] for row in ragbed.datasets()}
     assert (listed["figure1"], listed["rgb"]) == (True, False)

@@ -137,6 +137,50 @@ def test_a_response_that_is_not_text_is_an_error_of_that_case(value: object, mes
     assert run.errors[0]["message"].startswith(message)
 
 
+def test_an_exception_without_a_message_is_an_error_of_that_case(tmp_path: Path) -> None:
+    class Wordless(Exception):
+        def __str__(self) -> str:
+            raise RuntimeError
+
+    def fails(prompt: str) -> str:
+        raise Wordless
+
+    run = _evaluate(fails, tmp_path)
+    assert (run.outcomes, run.errors[0]["message"]) == ({"error": 5}, "Wordless")
+
+
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [
+        ({"header": "X-A: 1"}, "header"),
+        ({"seed_model": 0}, "seed_model"),
+        ({"thinking": "on"}, "thinking"),
+        ({"extra_body": {"top_k": 3}}, "extra_body"),
+        ({"context_length": 9}, "context_length"),
+        ({"rpm": 60}, "rpm"),
+        ({"preset": "chatgpt"}, "preset"),
+    ],
+)
+def test_an_option_of_requests_has_no_effect_on_a_function(options: dict[str, Any], name: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=rf"`{name}` has no effect on Python objects \(function/str.upper\)"):
+        _evaluate(str.upper, tmp_path, **options)
+
+
+def test_a_function_does_not_return_log_probabilities(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"confidence=logprobs: function/str\.upper does not return"):
+        _evaluate(str.upper, tmp_path, confidence="logprobs")
+
+
+def test_a_system_must_accept_the_case() -> None:
+    def answer(question: str, documents: list[str], lang: str) -> str:
+        return "?"
+
+    with pytest.raises(UsageError, match="cannot be called with the case: missing a required argument: 'documents'"):
+        ragbed.system(answer)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match=r"name=3 is not valid\. Use a string"):
+        ragbed.system(str, name=3)  # type: ignore[arg-type]
+
+
 def test_the_run_continues_when_every_case_raises(tmp_path: Path) -> None:
     def broken(prompt: str) -> str:
         raise RuntimeError("always")
@@ -293,6 +337,24 @@ class Slotted(Echo):
 
     async def close(self) -> None:
         self.client = "closed"
+
+
+@pytest.mark.parametrize("close", [lambda model: None, lambda model: 1 / 0])
+def test_a_run_is_complete_even_if_the_model_cannot_be_closed(close: Any, tmp_path: Path) -> None:
+    class Echo:
+        name, concurrency, advice = "mine/echo", 8, ""
+
+        async def complete(self, case: ragbed.Case, repeat: int = 0) -> ragbed.Completion:
+            return ragbed.Completion(outcome="ok", reply=case.question)
+
+        def request(self, case: ragbed.Case) -> bytes:
+            return case.question.encode()
+
+        async def identity(self) -> str:
+            return "1"
+
+    Echo.close = close  # type: ignore[attr-defined]
+    assert _evaluate(Echo(), tmp_path).outcomes == {"ok": 5}
 
 
 def test_the_methods_of_a_model_object_share_its_state(tmp_path: Path) -> None:

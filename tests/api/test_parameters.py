@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import io
 from collections.abc import Callable
 from typing import Any
 
@@ -58,6 +59,19 @@ api: Any = ragbed
         (lambda: api.cases("figure1", testbeds=[]), "testbeds=[] is empty. Give at least one value."),
         (lambda: api.run("gpt-4o", "figure1"), "Did you mean openai/gpt-4o?"),
         (api.cache_prune, "Set either older_than=AGE or `all_`, but not both."),
+        (lambda: api.cache_prune(older_than=""), "older_than='' is not valid. Use a number followed by h, d or w"),
+        (lambda: api.power(alpha=float("nan")), "alpha=nan is out of range. Use a number from 0.0001 to 0.5."),
+        (lambda: api.rank(b"x"), "runs=b'x': expected Run, str, Path or Sequence, not bytes."),
+        (lambda: api.report("a\0b"), "runs='a\\x00b' contains a null character. Remove it."),
+        (lambda: api.review("x", raters="two"), "raters='two': expected 1, 2 or None, not str."),
+        (lambda: api.build_quality("figure1", cutoff={"m": 1}), "cutoff=m: '1' is not a valid date"),
+        (lambda: api.plan_run("figure1"), "expected a specification. Use ragbed.RunSpec(model=…, data=…)."),
+        (lambda: api.cases("figure1", out=io.StringIO()), "`out` is a file in text mode. Open it in binary mode"),
+        (
+            lambda: api.export("figure1", "native", io.StringIO()),
+            "`out` is a file in text mode. Open it in binary mode",
+        ),
+        (lambda: api.Run("x").metrics(3), "unknown track '3'. Known: code, paper, robust."),
     ],
 )
 def test_a_wrong_parameter_is_named_with_its_value(

@@ -5,12 +5,12 @@ from __future__ import annotations
 import io
 import logging
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
+from msgspec.structs import asdict
 from rich.console import Console
 
 import ragbed

@@ -79,6 +79,11 @@ def test_a_table_of_many_rows_is_shortened_when_printed() -> None:
     assert (len(records), records[99]["n"], records[1:3][0]["n"]) == (100, 99, 1)
 
 
+def test_a_table_without_rows_says_so() -> None:
+    assert repr(ragbed.Records([], "Findings")) == "Findings\nNo rows"
+    assert "No rows" in ragbed.Records([], "Findings")._repr_html_()
+
+
 def test_figures_are_shown_by_a_notebook(tmp_path: Path) -> None:
     figures = _run(tmp_path, testbeds="noise", noise=[0, 0.8]).figures()
     assert figures
@@ -252,6 +257,31 @@ def test_a_forecast_stores_nothing(tmp_path: Path) -> None:
     assert not (tmp_path / "run").exists()
 
 
+def test_a_forecast_makes_at_most_as_many_calls_at_once_as_allowed() -> None:
+    running, most = 0, 0
+
+    async def answer(prompt: str) -> str:
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        await asyncio.sleep(0.01)
+        running -= 1
+        return "?"
+
+    ragbed.forecast(answer, DATA, testbeds="noise", noise=0, max_connections=1)
+    assert most == 1
+
+
+def test_a_forecast_with_a_function_that_fails_has_the_traceback_in_a_note() -> None:
+    def fails(prompt: str) -> str:
+        raise ValueError("no key")
+
+    with pytest.raises(ragbed.RagbedError) as caught:
+        ragbed.forecast(fails, DATA, testbeds="noise", noise=0)
+    assert str(caught.value).endswith("probe cases: exception: ValueError: no key.")
+    assert "in fails" in caught.value.__notes__[0]
+
+
 def test_an_unknown_parameter_of_a_forecast_is_reported() -> None:
     with pytest.raises(UsageError, match=r"forecast\(\) has no parameter 'testbed'. Did you mean 'testbeds'\?"):
         ragbed.forecast("scripted/oracle", DATA, testbed="noise")  # type: ignore[call-arg]
@@ -344,6 +374,9 @@ def test_a_run_that_cannot_go_on_names_its_folder(tmp_path: Path, monkeypatch: p
         ({"replicas": 2}, "Add engine=ray, or remove `replicas`"),
         ({"dry_run": True}, "use ragbed.forecast"),
         ({"fail_under": ["noise.acuracy=1"]}, "accuracy"),
+        ({"fail_under": 0.6}, "fail_under=0.6 is not valid. Use a string or a list of strings"),
+        ({"until": 3}, "until=3 is not valid. Use a string or a list of strings"),
+        ({"out": "a\0b"}, "contains a null character. Remove it"),
         ({"progress": "yes"}, "progress='yes' is not valid. Use True, False or a ragbed.Progress"),
         ({"preset": "gpt"}, "unknown preset 'gpt'"),
         ({"shard": "3/2"}, "shard"),

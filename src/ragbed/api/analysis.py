@@ -235,7 +235,10 @@ def judge(
         caller.pay_earlier_calls((plan.folder for _, plan in planned), budget)
         for scope, plan in planned:
             names = [opened.name for opened in caller.run(plan).models]
-            judged.append(CriterionJudgements(scope, plan.folder, names, votes, people))
+            part = CriterionJudgements(scope, plan.folder, names, votes, people)
+            judged.append(part)
+            if any(cell.failed for cell in part.cells):
+                _tell_error(plan.folder, names, shown)
     if people is not None:
         people.keep({unit for part in judged for unit in part.units}, {part.scope.criterion.name for part in judged})
     return JudgeResult(
@@ -248,6 +251,16 @@ def judge(
         None if sample is None or out is None else write_sample(judged, sample, local_path(out)),
         sum(cell.failed for part in judged for cell in part.cells),
     )
+
+
+def _tell_error(folder: Path, models: Sequence[str], shown: Progress) -> None:
+    """Show the first error of these models in a folder of model calls, which `open_run` does not open."""
+    from ragbed.runs.store import open_store
+
+    with open_store(folder, create=False) as store:
+        failed = (one for one in store.results() if one.model in models and one.completion.outcome == "error")
+        if (first := next(failed, None)) is not None:
+            shown.message(f"First error of {first.model}: {first.completion.error}")
 
 
 def _read_criteria(criteria: Values) -> list[Criterion]:
@@ -326,6 +339,11 @@ def _rerun(run: Path, found: Found, kinds: Sequence[str], caller: ModelCaller) -
     with open_scored(run) as store:
         stored = sampling_of(store)
         models = [name for name, _ in store.models().values()]
+    if objects := [name for name in models if name.startswith(("function/", "system/"))]:
+        raise UsageError(
+            f"{objects[0]} is a Python function, which is not stored with the run and cannot be called again. Omit "
+            "`intervene` and `knock_out`, or evaluate the function as a model string: python/MODULE:FUNCTION."
+        )
     sampling, preset = stored_sampling(stored), PRESETS.get(stored.get("preset", ""))
     budget, names = caller.budget(models), read_names([run])  # the budget is shared by all models
     caller.pay_earlier_calls((folder_of(run, kind, model) for kind in kinds for model in models), budget)
@@ -350,7 +368,9 @@ def _rerun(run: Path, found: Found, kinds: Sequence[str], caller: ModelCaller) -
                     preset=preset,
                 )
                 caller.run(plan)
-                failed += count_failed(plan.folder)
+                if errors := count_failed(plan.folder):
+                    failed += errors
+                    _tell_error(plan.folder, [model], caller.progress)
     return failed
 
 

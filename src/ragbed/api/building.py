@@ -324,7 +324,7 @@ def _extra_measures(
 
 def _read_cutoffs(cutoff: Mapping[str, str] | str | Sequence[str]) -> dict[str, str]:
     if isinstance(cutoff, Mapping):
-        return dict(cutoff)
+        return {str(model): str(day) for model, day in cutoff.items()}
     cutoffs = {}
     for text in several(cutoff):
         model, equals, day = text.rpartition("=")

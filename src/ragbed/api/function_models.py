@@ -194,6 +194,9 @@ def _error_of(error: BaseException) -> Completion:
     while trace is not None and trace.tb_frame.f_globals.get("__name__", "").startswith("ragbed."):
         trace = trace.tb_next
     text = "".join(traceback.format_exception(type(error), error, trace))
-    brief = " ".join(f"{type(error).__name__}: {error}".split())
+    try:
+        brief = " ".join(f"{type(error).__name__}: {error}".split())
+    except Exception:  # The exception's `__str__` method is the caller's code, too.
+        brief = type(error).__name__
     kept = text if len(text) <= _LONGEST_TRACEBACK else f"…{text[-_LONGEST_TRACEBACK:]}"
     return Completion(outcome="error", error=storable(f"exception: {brief}\n{kept}".rstrip()))

@@ -81,6 +81,13 @@ def system(function: SystemFunction, *, name: str | None = None) -> System:
     """
     if not callable(function):
         raise UsageError(f"ragbed.system({function!r}): expected a function that accepts a case.")
+    if not isinstance(name, str | None):
+        raise UsageError(f"ragbed.system: name={name!r} is not valid. Use a string.")
+    if problem := _call_problem(function):
+        raise UsageError(
+            f"ragbed.system({_name_of(function)}): the function cannot be called with the case: {problem}. It receives "
+            "one ragbed.SystemCase, e.g. `def answer(case): …` with case.question and case.documents."
+        )
     return System(function, name or _name_of(function))
 
 
@@ -159,16 +166,23 @@ def object_name(value: object, label: str = "") -> str:
             f"model={value!r} is not a model: use a model string such as 'openai/gpt-4o-mini', a function, "
             "ragbed.system(function), or an object with the methods of ragbed.Model."
         )
-    try:
-        inspect.signature(value).bind("prompt")
-    except TypeError as error:
+    if problem := _call_problem(value):
         raise UsageError(
-            f"model={_name_of(value)}: the function cannot be called with the prompt: {error}. If the function "
+            f"model={_name_of(value)}: the function cannot be called with the prompt: {problem}. If the function "
             "expects the case, use ragbed.system(function)."
-        ) from None
+        )
+    return f"function/{label or _name_of(value)}"
+
+
+def _call_problem(function: Callable[..., object]) -> str:
+    """Return the reason why a function cannot be called with one argument, or an empty string if it can."""
+    try:
+        inspect.signature(function).bind("argument")
+    except TypeError as error:
+        return str(error)
     except ValueError:  # Some functions written in C have no signature.
         pass
-    return f"function/{label or _name_of(value)}"
+    return ""
 
 
 def is_model(value: object) -> TypeGuard[Model]:

@@ -10,6 +10,7 @@ from types import NoneType, UnionType
 from typing import Any, Literal, ParamSpec, TypeVar, Union, Unpack, get_args, get_origin, get_type_hints
 
 from ragbed.api.options import DEFAULTS
+from ragbed.api.spec import check_null
 from ragbed.errors import UsageError, did_you_mean
 
 P = ParamSpec("P")
@@ -43,6 +44,7 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
             raise UsageError(f"{function.__name__}(): {error}.") from None
         for name, value in given.items():
             _check_type(name, value, hints[name])
+            check_null(name, value)
         return function(*args, **kwargs)
 
     call.__signature__ = signature  # type: ignore[attr-defined]
@@ -65,7 +67,7 @@ def check_range(name: str, value: float | None, low: float, high: float | None =
     Raises:
         UsageError: The number is smaller than `low` or larger than `high`.
     """
-    if value is not None and (value < low or (high is not None and value > high)):
+    if value is not None and not (value >= low and (high is None or value <= high)):  # also rejects NaN
         allowed = f"of at least {low:g}" if high is None else f"from {low:g} to {high:g}"
         raise UsageError(f"{name}={value:g} is out of range. Use a number {allowed}.")
 
@@ -110,7 +112,7 @@ def _expand(function: Callable[..., object]) -> inspect.Signature:
 def _check_type(name: str, value: object, hint: object) -> None:
     if not _fits(value, hint):
         choices = [choice for part in _parts(hint) if get_origin(part) is Literal for choice in get_args(part)]
-        if choices and isinstance(value, str):
+        if isinstance(value, str) and any(isinstance(choice, str) for choice in choices):
             check_choice(name, value, choices)
         raise UsageError(f"{name}={value!r}: expected {_describe(hint)}, not {type(value).__name__}.")
 
@@ -134,7 +136,8 @@ def _fits_part(value: object, hint: Any) -> bool:  # noqa: ANN401 - any annotati
         return isinstance(value, int if hint is int else int | float) and not isinstance(value, bool)
     if origin in (Iterable, Sequence):
         parts = value if isinstance(value, list | tuple) else ()
-        return isinstance(value, origin) and not isinstance(value, str) and all(_fits(part, args[0]) for part in parts)
+        is_text = isinstance(value, str | bytes)
+        return isinstance(value, origin) and not is_text and all(_fits(part, args[0]) for part in parts)
     try:
         return isinstance(value, origin or hint)
     except TypeError:  # the hint is a protocol that cannot be checked at run time

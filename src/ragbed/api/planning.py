@@ -13,12 +13,21 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import structs
 
-from ragbed.api.calling import check_models, open_engine, open_model, open_object, read_budget, warn_of_languages
+from ragbed.api.calling import (
+    check_models,
+    check_request_options,
+    open_engine,
+    open_model,
+    open_object,
+    read_budget,
+    warn_of_languages,
+)
 from ragbed.api.data_objects import read_data
 from ragbed.api.layout import read_confidence, read_layout, read_strategies
-from ragbed.api.objects import ModelSource, read_models
+from ragbed.api.objects import ModelSource, brief, is_model, read_models
 from ragbed.api.request_options import AUTO, NONE, read_extra_body, with_limit
 from ragbed.api.searching import check_search_models, open_search_corpora, read_search
+from ragbed.api.spec import RunSpec
 from ragbed.environment import cache_file
 from ragbed.errors import UnknownName, UsageError
 from ragbed.models.base import Batching, Sampling
@@ -31,7 +40,6 @@ if TYPE_CHECKING:
     from ragbed.analysis.gates import Floor
     from ragbed.analysis.stopping import MonitoringRule
     from ragbed.analysis.stopping_conditions import Condition
-    from ragbed.api.spec import RunSpec
     from ragbed.data import Dataset
     from ragbed.data.corpus import Corpora
     from ragbed.models.base import Model
@@ -71,9 +79,12 @@ def plan_run(spec: RunSpec, message: Callable[[str], None] = _LOGGER.warning) ->
     from ragbed.testbeds.feasibility import require_feasible
     from ragbed.testbeds.selection import choose_testbeds, generate_cases, stored_options
 
+    if not isinstance(spec, RunSpec):
+        raise UsageError(f"plan_run({brief(spec)}): expected a specification. Use ragbed.RunSpec(model=…, data=…).")
     floors = read_floors(spec.gates)
     conditions = _read_conditions(spec, floors)
     sources = read_models(spec.model)
+    check_request_options(sources, spec)
     folder = Path(spec.out) if spec.out else _new_folder(sources[0].label or sources[0].name)
     check_run_folder(folder)
     names, settings = read_layout(spec)
@@ -149,9 +160,10 @@ def _check_batch(spec: RunSpec, models: Sequence[Model]) -> None:
 
 
 def _check_logprobs(spec: RunSpec, sources: Sequence[ModelSource]) -> None:
-    """Check that all named models can return log-probabilities, if requested. Model objects are not checked."""
+    """Check that all models can return log-probabilities, if requested. `Model` objects are not checked."""
     for source in sources if spec.confidence == "logprobs" else ():
-        if source.value is None and source.name.startswith(_WITHOUT_LOGPROBS):
+        returns_text = source.name.startswith(_WITHOUT_LOGPROBS) if source.value is None else not is_model(source.value)
+        if returns_text:
             raise UsageError(
                 f"confidence=logprobs: {source.name} does not return log-probabilities. Use confidence=agreement or "
                 "confidence=stated."

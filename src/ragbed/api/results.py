@@ -111,6 +111,8 @@ class Records(Sequence[dict[str, Any]]):
         return table + (f"<p style='{_FAINT}'>{self._rest()}</p>" if self._rest() else "")
 
     def _rest(self) -> str:
+        if not self._shown:
+            return "No rows"
         hidden = len(self._shown) - _MAX_ROWS
         return f"… {hidden:,} more rows" if hidden > 0 else ""
 

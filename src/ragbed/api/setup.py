@@ -139,7 +139,7 @@ def cache_prune(*, older_than: str | None = None, all_: bool = False) -> int:
 
     if (older_than is None) is not all_:
         raise UsageError("Set either older_than=AGE or `all_`, but not both.")
-    age = re.fullmatch(r"([0-9]+)([hdw])", (older_than or "0h").strip())
+    age = re.fullmatch(r"([0-9]+)([hdw])", ("0h" if older_than is None else older_than).strip())
     if age is None:
         raise UsageError(f"older_than={older_than!r} is not valid. Use a number followed by h, d or w, e.g. 30d.")
     return prune(cache_file(), float(int(age[1]) * _UNIT_S[age[2]]))

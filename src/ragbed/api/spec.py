@@ -217,6 +217,8 @@ class RunSpec:
             object.__setattr__(self, name, check_path(name, getattr(self, name)))
         for name in (*_OPTIONAL, "true_ratio", "distractors", "lang", "fail_under", "until"):
             object.__setattr__(self, name, _check_values(name, getattr(self, name), optional=name in _OPTIONAL))
+        for name in ("fail_under", "until"):
+            _refuse_number(name, getattr(self, name))
         object.__setattr__(self, "header", _materialize(self.header))
         for name in ("positions", "profile", "engine"):
             _check_text(name, getattr(self, name))
@@ -310,12 +312,28 @@ def check_path(name: str, value: object) -> Path | None:
         raise UsageError(f"{name}={value!r} is not a path. Use a string or a Path.")
     if "://" in str(value):
         raise UsageError(f"{name}={str(value)!r} is a URL. Use a local path.")
+    check_null(name, value)
     return Path(value)
+
+
+def check_null(name: str, value: object) -> None:
+    """Reject a string or path with a null character, which no file name can contain.
+
+    Raises:
+        UsageError: The value contains a null character.
+    """
+    if isinstance(value, str | Path) and "\0" in str(value):
+        raise UsageError(f"{name}={str(value)!r} contains a null character. Remove it.")
 
 
 def _check_text(name: str, value: object, *, optional: bool = False) -> None:
     if not isinstance(value, str) and not (optional and value is None):
         raise UsageError(f"{name}={value!r} is not valid. Use a string.")
+
+
+def _refuse_number(name: str, value: object) -> None:
+    if isinstance(value, Real):
+        raise UsageError(f"{name}={value!r} is not valid. Use a string or a list of strings.")
 
 
 def _materialize(value: object) -> object:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from io import TextIOBase
 from pathlib import Path
 from typing import IO, Protocol, cast, runtime_checkable
 
@@ -30,8 +31,12 @@ def open_output(output: Place | BinarySink, datasets: Sequence[Dataset]) -> Iter
     """Open an output file that appears at its path only once it is complete, or use a file that is already open.
 
     Raises:
-        UsageError: The file is one of the datasets.
+        UsageError: The file is one of the datasets, or it is open in text mode.
     """
+    if isinstance(output, TextIOBase):
+        raise UsageError(
+            "`out` is a file in text mode. Open it in binary mode, e.g. open('cases.jsonl', 'wb'), or pass its path."
+        )
     if isinstance(output, BinarySink):
         yield cast("IO[bytes]", output)
         output.flush()

@@ -61,7 +61,7 @@ class CircuitBreaker:
         max_fatal = _MAX_FATAL if self._answered else _MAX_FATAL_BEFORE_RESPONSE
         if self._fatal_in_a_row >= max_fatal or self._in_a_row >= _MAX_ERRORS:
             how = f": {self._in_a_row} cases in a row ended in an error, most recently"
-            fix = _FIXES.get(kind, f"{self._advice} {_RESUME}")
+            fix = _FIXES.get(kind, f"{self._advice} {_RESUME}".strip())
             raise CircuitOpen(
                 f"{self._model}{how if self._answered else ' cannot be called'}: {completion.error}. {fix}"
             )

@@ -318,9 +318,12 @@ def _open_session(store: RunStore, job: Job, number: int, held: RunLock, stack: 
 
 
 async def _close_models(models: Sequence[Model]) -> None:
+    async def close(model: Model) -> None:  # The `close` method of a user's model may raise, or not be async.
+        await model.close()
+
     with suppress(TimeoutError):
         async with asyncio.timeout(_CLOSE_S):
-            await asyncio.gather(*(model.close() for model in models), return_exceptions=True)
+            await asyncio.gather(*map(close, models), return_exceptions=True)
 
 
 async def _follow(follower: Follower, store: RunStore) -> None:

@@ -10,7 +10,7 @@ from decimal import Decimal
 from statistics import fmean, stdev
 
 from ragbed.errors import RagbedError
-from ragbed.models.base import Model, RateLimited
+from ragbed.models.base import Model, Posting, RateLimited
 from ragbed.models.token_limit import has_reasoned
 from ragbed.runs.episodes import EpisodeFactory, run_episode
 from ragbed.runs.multi_call import Called, make_calls, usages_made
@@ -62,19 +62,29 @@ async def forecast(
     count = min(PROBES, len(cases))
     probes = [by_length[(2 * index + 1) * len(cases) // (2 * count)] for index in range(count)]
     probes.insert(0, probes.pop(count // 2))  # the first one may be left out, so it has an average length
+    # Models that are called over HTTP limit their connections themselves.
+    free = asyncio.Semaphore(PROBES if isinstance(model, Posting) else model.concurrency)
+
+    async def probe(case: Case) -> Completion:
+        async with free:
+            return await _complete(model, case, episodes)
+
     try:
         # As in the run, the first call shows whether the model reasons; later calls start with a higher token limit.
         # In batches, however, all calls start with the same limit.
-        replies = [] if batch else [await _complete(model, probes[0], episodes)]
-        replies += await asyncio.gather(*(_complete(model, case, episodes) for case in probes[len(replies) :]))
+        replies = [] if batch else [await probe(probes[0])]
+        replies += await asyncio.gather(*map(probe, probes[len(replies) :]))
     finally:
         await model.close()
     pairs = [(case, reply) for case, reply in zip(probes, replies, strict=True) if reply.usage or reply.outcome == "ok"]
     if not batch and len(pairs) > 1 and pairs[0][1] is replies[0] and _was_repeated(replies[0]):
         del pairs[0]
     if not pairs:
-        reason = replies[0].error or replies[0].outcome
-        raise RagbedError(f"{model.name} did not answer any of the {len(probes)} probe cases: {reason}.")
+        reason, _, trace = (replies[0].error or replies[0].outcome).partition("\n")
+        error = RagbedError(f"{model.name} did not answer any of the {len(probes)} probe cases: {reason}.")
+        if trace:  # the traceback of an exception in the caller's function
+            error.add_note(trace)
+        raise error
     per_char = sum((reply.usage or {}).get("in", 0) for _, reply in pairs) / sum(_chars(case) for case, _ in pairs)
     trials = len(cases) * repeats
     chars = sum(map(_chars, cases)) * repeats
