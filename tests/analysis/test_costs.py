@@ -72,19 +72,6 @@ def test_a_forecast_evaluates_cases_of_all_lengths_although_conditions_alternate
     assert row["minutes"] * model.concurrency * 60 == pytest.approx(20 * sum(range(1, 6)))
 
 
-@pytest.mark.parametrize("batch", [False, True])
-def test_the_forecast_for_a_model_that_reasons_agrees_with_the_cost_of_its_run(
-    batch: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-test-0123456789")
-    options: dict[str, Any] = {"testbeds": "noise", "noise": 0, "limit": 40, "batch": batch, "progress": False}
-    with batches_in_thread(BatchBehaviour(truncated=1.0, thinks=True, delay_s=0)) as url:
-        monkeypatch.setenv("OPENAI_BASE_URL", f"{url}/v1")
-        (row,) = ragbed.forecast(_PRICED, DATA, **options)
-        run = ragbed.run(_PRICED, DATA, out=tmp_path / "r", no_cache=True, **options)
-    assert row["dollars"] == pytest.approx(run.table("cost")[0]["cost ($)"], rel=0.15)
-
-
 @pytest.mark.parametrize(("limit", "minutes"), [({"rpm": 1_200}, 40 / 1_200), ({"tpm": 600_000}, 40 * 712 / 600_000)])
 def test_the_duration_in_a_forecast_takes_rate_limits_into_account(
     limit: dict[str, Any], minutes: float, monkeypatch: pytest.MonkeyPatch

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from ragbed.analysis.locale import read_words
 from ragbed.analysis.partial_sum_files import read_sums, sum_run
@@ -329,7 +330,7 @@ def test_files_of_models_that_a_server_changed_between_runs_do_not_add_up(tmp_pa
 def test_the_report_says_that_a_run_was_incomplete(tmp_path: Path) -> None:
     cases = [make_case(number) for number in range(4)]
     job = make_job(tmp_path / "run", 4, TalkingModel(lambda _: Completion(outcome="ok", reply="a")))
-    execution.run(replace(job, cases=lambda: cases[:3]), ask_nobody)
+    execution.run(structs.replace(job, cases=lambda: cases[:3]), ask_nobody)
     with open_store(tmp_path / "run", create=True) as store, store.transaction():
         store.add_cases(cases[3:])
     for number in (1, 2):

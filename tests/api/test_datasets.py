@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import pickle
+from copy import copy as shallow_copy
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,7 @@ def test_lint_results_can_be_sent_to_other_processes(tmp_path: Path) -> None:
     assert list(copy.findings()) == list(result.findings())
     assert (copy.records(), copy.totals, copy.ok) == (result.records(), result.totals, False)
     assert [report.values() for report in copy.reports] == [report.values() for report in result.reports]
+    assert list(shallow_copy(result).findings()) == list(result.findings())
 
 
 def test_synthetic_data_is_written_once(tmp_path: Path) -> None:

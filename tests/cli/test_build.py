@@ -562,7 +562,10 @@ def test_a_build_that_has_spent_its_budget_is_resumed_with_a_larger_one(
     shutil.rmtree(place / "out")
     done = build("--budget", "1", "--max-connections", "1", "--no-cache")
     assert (done.code, "rerun the same command to resume" in done.err) == (1, False), done.err
-    assert done.err.endswith("all results are stored. To resume, rerun the same command with a larger --budget.\n")
+    assert done.err.endswith(
+        "all results are stored. To resume, rerun the same command with a larger --budget; for a run, set --out to its "
+        "folder.\n"
+    )
 
 
 _RUN_INSTEAD = "`ragbed build RECIPE` was replaced by `ragbed build run RECIPE`."

@@ -129,16 +129,6 @@ def test_votes_are_asked_one_by_one_and_most_decide(tmp_path: Path, bench: Bench
     assert (cell["yes"], len(bench.asked)) == (1, 3)
 
 
-def test_votes_of_an_earlier_command_with_more_votes_are_not_counted(tmp_path: Path, bench: Bench) -> None:
-    run(make_job(tmp_path, 1, TalkingModel(_reply)), ask_nobody)
-    verdicts = iter(["yes", "yes", "no", "no", "no"])
-    bench.decide = lambda _: f"VERDICT: {next(verdicts)}"
-    words = ("--criteria", "correct", "--max-connections", "1", "--votes")
-    five, two = (json.loads(_judge(tmp_path, bench, *words, votes).out)["cells"] for votes in ("5", "2"))
-    assert [(cell["yes"], cell["no"]) for cell in (*five, *two)] == [(0, 1), (1, 0)]
-    assert len(bench.asked) == 5
-
-
 def test_the_budget_includes_earlier_calls_for_all_criteria(
     tmp_path: Path, bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -151,9 +141,21 @@ def test_the_budget_includes_earlier_calls_for_all_criteria(
     assert (done.code, len(bench.asked)) == (1, 7)
     assert done.err.endswith(
         "ragbed: the budget of $7 has been used up ($7.0000 spent); all results are stored. To resume, rerun the same "
-        "command with a larger --budget.\n"
+        "command with a larger --budget; for a run, set --out to its folder.\n"
     )
     assert (_judge(tmp_path, bench, *words, "11").code, len(bench.asked)) == (0, 10)
+
+
+def test_a_judge_with_a_budget_repeats_lost_calls(
+    tmp_path: Path, bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ragbed.runs.prices.find_price", lambda *_: lambda _: Decimal(1))
+    run(make_job(tmp_path, 4, TalkingModel(_reply)), ask_nobody)
+    assert _judge(tmp_path, bench, "--criteria", "correct").code == 0
+    (counter,) = (tmp_path / "judge").rglob("acknowledged")
+    counter.write_text(f"{int(counter.read_text()) + 2:020}\n")
+    done = _judge(tmp_path, bench, "--criteria", "correct", "--budget", "100")
+    assert (done.code, "has lost the last 2 of" in done.err) == (0, True), done.err
 
 
 def test_sufficiency_is_judged_once_for_all_replies_to_the_same_documents(tmp_path: Path, bench: Bench) -> None:

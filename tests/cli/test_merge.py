@@ -57,9 +57,13 @@ def test_a_shard_that_only_one_of_the_models_lacks_is_named_with_the_model(tmp_p
     one, other = (TalkingModel(agree, f"test/{name}") for name in "ab")
     parts = [_run(tmp_path / f"a{index}", one, shard=f"{index}/2") for index in (1, 2)]
     half, whole = _run(tmp_path / "b1", other, shard="1/2"), _run(tmp_path / "a", one)
-    for rest, missing in ((parts, "2/2 of test/b"), (parts[1:], "1/2 of test/a"), ([whole], "2/2 of test/b")):
+    for rest, missing in (
+        (parts, "test/b has no results for shard 2/2"),
+        (parts[1:], "test/a has no results for shard 1/2"),
+        ([whole], "test/b has no results for shard 2/2"),
+    ):
         done = _merge(tmp_path / "merged", half, *rest)
-        assert (done.code, done.err) == (2, f"ragbed: shard {missing} is missing. Pass all 2 shards.\n")
+        assert (done.code, done.err) == (2, f"ragbed: {missing}. Run it there with the same settings, then merge.\n")
     thirds = [_run(tmp_path / f"b{index}-3", other, shard=f"{index}/3") for index in (1, 2, 3)]
     assert _merge(tmp_path / "merged", *parts, *thirds).code == 0
     assert [model.pending for model in read_status(tmp_path / "merged").models] == [0, 0]

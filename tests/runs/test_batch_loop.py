@@ -297,6 +297,9 @@ def test_cases_of_a_batch_without_results_are_errors_and_are_sent_again(
 ) -> None:
     with mock_batches(BatchBehaviour(no_results=True, delay_s=0)) as url:
         _serve(monkeypatch, url)
+        with pytest.raises(RagbedError):  # the results of a recent batch may be available later
+            _run(model, tmp_path / "run", batch=True)
+        monkeypatch.setattr("ragbed.runs.batch_loop._KEPT_S", 0.0)
         run = _run(model, tmp_path / "run", batch=True)
     assert run.outcomes == {"error": CASES}
     assert "the provider no longer has the results of batch batch-0" in run.errors[0]["message"]

@@ -181,7 +181,7 @@ def test_a_run_that_has_spent_its_budget_says_how_to_resume_it(tmp_path: Path, m
         [
             f"The run is stored in runs/{folder.name}. To resume it, use --out runs/{folder.name}",
             "ragbed: the budget of $1 has been used up ($1.0000 spent); all results are stored. To resume, rerun the "
-            "same command with a larger --budget.",
+            "same command with a larger --budget; for a run, set --out to its folder.",
         ],
     )
 

@@ -235,7 +235,7 @@ def judge(
         caller.pay_earlier_calls((plan.folder for _, plan in planned), budget)
         for scope, plan in planned:
             names = [opened.name for opened in caller.run(plan).models]
-            part = CriterionJudgements(scope, plan.folder, names, votes, people)
+            part = CriterionJudgements(scope, plan.folder, names, people)
             judged.append(part)
             if any(cell.failed for cell in part.cells):
                 _tell_error(plan.folder, names, shown)

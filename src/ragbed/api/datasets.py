@@ -132,6 +132,9 @@ class LintResult(TableResult):
     def __reduce__(self) -> tuple[object, ...]:
         return _restore_lint, (list(self.reports),)
 
+    def __copy__(self) -> LintResult:
+        return self  # a copy would close the temporary files of the original
+
     @property
     def totals(self) -> dict[str, int]:
         """The number of findings by severity: error, warning and note."""

@@ -14,7 +14,7 @@ from ragbed.api.progress import Progress
 from ragbed.api.runs import execute
 from ragbed.api.spec import RunSpec
 from ragbed.environment import cache_file
-from ragbed.errors import UsageError
+from ragbed.errors import RagbedError, UsageError
 
 if TYPE_CHECKING:
     from ragbed.models.base import Model, Sampling
@@ -67,13 +67,14 @@ class ModelCaller:
 
     def pay_earlier_calls(self, folders: Iterable[Path], budget: Budget | None) -> None:
         """Charge the earlier calls of all runs that share a budget before the first of these runs makes a call."""
-        from ragbed.runs.database import NAME, EmptyRun
+        from ragbed.runs.database import NAME
         from ragbed.runs.execution import pay_earlier_calls
         from ragbed.runs.store import open_store
 
         for folder in folders:
             if budget is not None and (folder / NAME).is_file():
-                with suppress(EmptyRun), open_store(folder, create=False) as store:
+                # If a store cannot be opened, its run repairs it or reports the problem, and charges the calls.
+                with suppress(RagbedError), open_store(folder, create=False) as store:
                     pay_earlier_calls(store, budget, self.progress.message)
 
     def plan(self, plan: CallPlan) -> Job:

@@ -33,7 +33,8 @@ PAGES_STEP = "pages"
 _OTHER_ZONES = timedelta(days=1)  # tolerance for future dates, because some time zones are a day ahead
 # Minimum length of an article in tokens; shorter texts, such as captions, contain too few facts for a question.
 MIN_TOKENS = 40
-_COMPACT_DAY = re.compile(r"\d{8}(?!\d)")  # e.g. 20240303T080000Z; a longer number is a time in seconds
+# E.g. 20240303T080000Z or 20240303080000. A number of 10 or 13 digits is a time in seconds or milliseconds.
+_COMPACT_DAY = re.compile(r"\d{8}(?=(?:\d{4}|\d{6})?(?!\d))")
 
 
 def mark_sources(build: Build) -> list[tuple[str, int, int]]:

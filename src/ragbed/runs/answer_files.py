@@ -9,6 +9,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
+from typing import get_args
 
 import msgspec
 
@@ -17,7 +18,7 @@ from ragbed.data.rgb import to_slots
 from ragbed.errors import UsageError
 from ragbed.models.base import completed
 from ragbed.runs.importing import Answer, AnswerSource, Unmatched, decode_entry
-from ragbed.schema import Case, Completion, RawAnswer
+from ragbed.schema import Case, Completion, Outcome, RawAnswer
 from ragbed.testbeds import TESTBEDS
 from ragbed.testbeds.ability import Ability
 from ragbed.testbeds.settings import Settings, parse_ratio
@@ -47,23 +48,31 @@ class _Reply(msgspec.Struct):
     noise: float | None = None
     data: str | None = None
     testbed: str | None = None
-    # The fields of an exported trial. Files of other programs may use these names for something else.
+    # The fields of an exported trial. Files of other programs may use some of these names for something else.
     model: object = None
     outcome: object = None
     finish: object = None
     error: object = None
+    attempts: object = None
+    scores: object = msgspec.UNSET  # null for failed cases
+
+    @property
+    def is_exported(self) -> bool:
+        """Whether the line was written by `ragbed export`."""
+        return self.outcome in get_args(Outcome) and isinstance(self.attempts, int) and self.scores is not msgspec.UNSET
 
     def completion(self) -> Completion:
         """Return the response with the outcome of the exported trial, or raise Unmatched if there is none."""
-        finish = self.finish if isinstance(self.finish, str) else None
-        if self.outcome == "error" and isinstance(self.error, str):
+        outcome = self.outcome if self.is_exported else None
+        finish = self.finish if self.is_exported and isinstance(self.finish, str) else None
+        if outcome == "error" and isinstance(self.error, str):
             return Completion(outcome="error", error=self.error)
-        if self.outcome == "filtered":
+        if outcome == "filtered":
             return Completion(outcome="filtered", reply=self.reply, finish=finish)
         if self.reply is None:
             raise Unmatched("the line has no response: its `reply` field is null")
         completion = completed(self.reply, finish, None)
-        return msgspec.structs.replace(completion, outcome="truncated") if self.outcome == "truncated" else completion
+        return msgspec.structs.replace(completion, outcome="truncated") if outcome == "truncated" else completion
 
 
 class RgbFile(AnswerSource):
@@ -107,7 +116,7 @@ class PlainFiles(AnswerSource):
     def match(self, entry: bytes) -> Answer:
         """Match a line to a case by case name, or else by item, noise ratio and, if given, dataset and testbed."""
         line = decode_entry(entry, _Reply)
-        if line.model is not None and line.outcome is not None:
+        if line.is_exported:
             self._exported = self._exported or line.model
             if line.model != self._exported:
                 raise UsageError(

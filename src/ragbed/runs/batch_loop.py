@@ -38,6 +38,7 @@ _FIND_PAUSES_S = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
 _LISTED_AFTER_S, _LISTING_PAUSE_S = 120.0, 5.0
 # Initial and maximum pause, in seconds, before the next batch if the provider's queue is full and no batch is open.
 _FIRST_FULL_PAUSE_S, _LONGEST_FULL_PAUSE_S = 30.0, 600.0
+_KEPT_S = 20 * 86_400.0  # minimum time in seconds for which providers keep the results of a batch
 _DOWNLOADS = 3  # maximum number of attempts to download results if lines are missing
 _FIRST_MONITORED = 64  # maximum number of requests in the first batch of a run with a stopping rule
 
@@ -359,7 +360,7 @@ class BatchLoop(CallLoop):
         try:
             results = await self._download(batch, remote)
         except Failure as failure:
-            if failure.kind != "missing":  # providers delete results after about a month
+            if failure.kind != "missing" or time.time() - batch.stored.created < _KEPT_S:
                 raise
             await self._give_up(batch, f"the results of batch {remote.id}")
             return

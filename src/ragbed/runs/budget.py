@@ -49,7 +49,7 @@ class Budget:
             state = "has been used up" if is_spent else "does not cover the maximum cost of the next batch request"
             raise BudgetSpent(
                 f"the budget of ${float(self._limit):g} {state} (${self._spent:.4f} spent); all results are stored. To "
-                "resume, rerun the same command with a larger `budget`."
+                "resume, rerun the same command with a larger `budget`; for a run, set `out` to its folder."
             )
 
     def pay(self, model: str, completion: Completion) -> bool:

@@ -20,11 +20,12 @@ import msgspec
 
 from ragbed.errors import MALFORMED_JSON, RagbedError
 from ragbed.io.file_lock import lock_file
+from ragbed.models.base import ENDED_EARLY
 from ragbed.runs.checksum import seal_of
 from ragbed.schema import Completion
 
 # Finish reasons of incomplete responses, for model objects that do not report truncation as an outcome.
-_INCOMPLETE = frozenset({"length", "max_tokens", "content_filter"})
+_INCOMPLETE = frozenset({*ENDED_EARLY, "max_tokens", "content_filter"})
 _FLUSH_AT = 64  # number of unsaved responses that triggers a commit; a lost response costs only one call
 # Seconds for which a lookup without a result is trusted. Responses of other processes arrive later than that anyway,
 # because each process writes many at once.

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from ragbed.models.base import AnsweringAfresh, Model, Parking, Posting, PrefixReusing, WorkerLost
+from ragbed.models.base import ENDED_EARLY, AnsweringAfresh, Model, Parking, Posting, PrefixReusing, WorkerLost
 from ragbed.models.failures import REJECTED, Failure, failed
 from ragbed.runs.budget import Budget
 from ragbed.runs.cache import Cache, key_of, keys_of
@@ -331,7 +331,7 @@ class CallLoop:
                 await self.session.writer.put(LOSE, self._intent(request))
             else:
                 # Some model objects report truncation only in the finish reason.
-                if completion.outcome == "ok" and completion.finish == "length":
+                if completion.outcome == "ok" and completion.finish in ENDED_EARLY:
                     completion = msgspec.structs.replace(completion, outcome="truncated")
                 return msgspec.structs.replace(completion, attempts=completion.attempts + lost) if lost else completion
         message = f"{_MAX_WORKERS_LOST} workers exited while running this case; the last error: {last}"

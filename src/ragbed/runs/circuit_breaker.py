@@ -12,7 +12,7 @@ from ragbed.schema import Completion
 # the first response and after it.
 _MAX_FATAL_BEFORE_RESPONSE = 3
 _MAX_FATAL = 10
-_RESUME = "The remaining cases are pending. Rerun the same command to resume."
+_RESUME = "The remaining cases are pending. To resume, rerun the same command; for a run, set `out` to its folder."
 _REJECTED = (
     "The server rejects every request, so the same command would fail again. Change the option that the message "
     "names, e.g. `temperature`, `max_tokens`, `thinking` or `extra_body`. The remaining cases are pending."

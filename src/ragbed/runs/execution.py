@@ -209,7 +209,6 @@ def pay_earlier_calls(store: RunStore, budget: Budget, tell: Callable[[str], Non
     """
     if store.path in budget.counted:
         return
-    budget.counted.add(store.path)
     paid = {
         result.model: budget.pay(result.model, result.completion) for result in store.results() if not result.cached
     }
@@ -234,6 +233,7 @@ def pay_earlier_calls(store: RunStore, budget: Budget, tell: Callable[[str], Non
         )
     if unpriced := sorted(model for model, is_priced in paid.items() if not is_priced):
         tell(f"the price of {', '.join(unpriced)} is unknown; its earlier responses count as 0 in the budget.")
+    budget.counted.add(store.path)
 
 
 def _save_beside(store: RunStore, gone: RunGone) -> RagbedError:

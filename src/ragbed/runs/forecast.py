@@ -11,7 +11,6 @@ from statistics import fmean, stdev
 
 from ragbed.errors import RagbedError
 from ragbed.models.base import Model, Posting, RateLimited
-from ragbed.models.token_limit import has_reasoned
 from ragbed.runs.episodes import EpisodeFactory, run_episode
 from ragbed.runs.multi_call import Called, make_calls, usages_made
 from ragbed.runs.prices import Price, cost_of, find_price
@@ -61,7 +60,6 @@ async def forecast(
     by_length = sorted(cases, key=lambda case: (case.profile, _chars(case)))
     count = min(PROBES, len(cases))
     probes = [by_length[(2 * index + 1) * len(cases) // (2 * count)] for index in range(count)]
-    probes.insert(0, probes.pop(count // 2))  # the first one may be left out, so it has an average length
     # Models that are called over HTTP limit their connections themselves.
     free = asyncio.Semaphore(PROBES if isinstance(model, Posting) else model.concurrency)
 
@@ -70,15 +68,10 @@ async def forecast(
             return await _complete(model, case, episodes)
 
     try:
-        # As in the run, the first call shows whether the model reasons; later calls start with a higher token limit.
-        # In batches, however, all calls start with the same limit.
-        replies = [] if batch else [await probe(probes[0])]
-        replies += await asyncio.gather(*map(probe, probes[len(replies) :]))
+        replies = await asyncio.gather(*map(probe, probes))
     finally:
         await model.close()
     pairs = [(case, reply) for case, reply in zip(probes, replies, strict=True) if reply.usage or reply.outcome == "ok"]
-    if not batch and len(pairs) > 1 and pairs[0][1] is replies[0] and _was_repeated(replies[0]):
-        del pairs[0]
     if not pairs:
         reason, _, trace = (replies[0].error or replies[0].outcome).partition("\n")
         error = RagbedError(f"{model.name} did not answer any of the {len(probes)} probe cases: {reason}.")
@@ -92,7 +85,7 @@ async def forecast(
     tokens_in = round(per_char * chars)
     tokens_out = round(fmean((reply.usage or {}).get("out", 0) for _, reply in pairs) * trials)
     seconds = fmean(reply.latency_s or 0.0 for _, reply in pairs) * trials / model.concurrency
-    if isinstance(model, RateLimited):
+    if isinstance(model, RateLimited) and not batch:
         seconds = max(seconds, model.least_s(calls, tokens_in + tokens_out))
     low, value, high = _forecast_cost(_find_price(model.name, batch=batch), pairs, chars, trials)
     return Forecast(
@@ -106,11 +99,6 @@ async def forecast(
         dollars_high=high,
         truncated=sum(reply.outcome == "truncated" for reply in replies),
     )
-
-
-def _was_repeated(reply: Completion) -> bool:
-    """Return whether the first call was repeated with a higher token limit because the model reasons."""
-    return reply.max_tokens is not None and has_reasoned(reply)
 
 
 def _find_price(model: str, *, batch: bool) -> Price | None:

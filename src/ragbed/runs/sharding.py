@@ -68,4 +68,8 @@ def check_shards(settings: Sequence[str | None], model: str = "") -> None:
     missing = sorted(set(range(1, counts[0] + 1)) - {shard.index for shard in shards})
     if missing:
         shown = ", ".join(f"{index}/{counts[0]}" for index in missing)
-        raise UsageError(f"shard {shown}{of_model} is missing. Pass all {counts[0]} shards.")
+        if model:
+            raise UsageError(
+                f"{model} has no results for shard {shown}. Run it there with the same settings, then merge."
+            )
+        raise UsageError(f"shard {shown} is missing. Pass all {counts[0]} shards.")

@@ -77,21 +77,12 @@ def needs_judge(criterion: Criterion, stored: StoredResult) -> bool:
     return has_text or not criterion.of_reply
 
 
-def read_judgements(
-    folder: Path, criterion: Criterion, judges: Iterable[str], most: int | None = None
-) -> dict[str, dict[str, Verdict]]:
-    """Return each judge's verdicts, keyed by case name; multiple votes on a case are combined into one verdict.
-
-    Args:
-        folder: The run folder of the judgements.
-        criterion: The criterion.
-        judges: The judges' model strings.
-        most: Maximum number of votes per case; None for all that are stored.
-    """
+def read_judgements(folder: Path, criterion: Criterion, judges: Iterable[str]) -> dict[str, dict[str, Verdict]]:
+    """Return each judge's verdicts, keyed by case name; multiple votes on a case are combined into one verdict."""
     votes: dict[str, dict[str, list[Verdict]]] = {judge: {} for judge in judges}
     with open_store(folder, create=False) as store:
         for judged in store.results():
-            if judged.model in votes and (most is None or judged.repeat < most):
+            if judged.model in votes:
                 verdict = verdict_of(judged.completion, criterion.read)
                 votes[judged.model].setdefault(judged.case.case, []).append(verdict)
     return {judge: {name: settle(given) for name, given in by_case.items()} for judge, by_case in votes.items()}

@@ -31,14 +31,12 @@ class CriterionJudgements:
         scope: The criterion and the judged responses.
         folder: The run folder of the judgements.
         judges: The judges' model strings.
-        votes: The number of votes per response. The folder may contain more votes from an earlier command.
         labels: Human labels, if there are any.
     """
 
     scope: Scope
     folder: Path
     judges: Sequence[str]
-    votes: int
     labels: Labels | None = None
 
     @cached_property
@@ -49,7 +47,7 @@ class CriterionJudgements:
     @cached_property
     def judgements(self) -> dict[str, dict[str, Verdict]]:
         """The verdicts by judge and case."""
-        return read_judgements(self.folder, self.scope.criterion, self.judges, self.votes)
+        return read_judgements(self.folder, self.scope.criterion, self.judges)
 
     @cached_property
     def cells(self) -> list[JudgedCell]:

@@ -159,30 +159,38 @@ def with_sites(query: Query) -> str:
     return " ".join(filter(None, (query.text, f"({wanted})" if len(query.include) > 1 else wanted, unwanted)))
 
 
-_NUMERIC = re.compile(r"(?<!\d)(\d{4})([-/.])(\d{1,2})\2(\d{1,2})(?!\d)")  # the order of 03/04/2024 is not known
-_CHINESE = re.compile(r"(\d{4})年(\d{1,2})月(\d{1,2})日")
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_MONTH, _DAY = rf"\b({'|'.join(_MONTHS)})[a-z]*\.?", r"\b(\d{1,2})(?:st|nd|rd|th)?"
-_MONTH_FIRST = re.compile(rf"{_MONTH} {_DAY},? (\d{{4}})\b", re.IGNORECASE)
-_DAY_FIRST = re.compile(rf"{_DAY} {_MONTH},? (\d{{4}})\b", re.IGNORECASE)
+_MONTH = (
+    r"\b(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?"
+    r"|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b\.?"
+)
+_DAY, _YEAR = r"\b(?P<day>\d{1,2})(?:st|nd|rd|th)?", r"(?:,\s*|\s+)(?P<year>\d{4})\b"
+_DATES = (
+    # The order of the parts of 03/04/2024 is not known.
+    re.compile(r"(?<![A-Za-z0-9_.])(?P<year>\d{4})([-/.])(?P<month>\d{1,2})\2(?P<day>\d{1,2})(?!\d)"),
+    re.compile(r"(?P<year>\d{4})\s*年\s*(?P<month>\d{1,2})\s*月\s*(?P<day>\d{1,2})\s*日"),
+    re.compile(rf"{_MONTH}\s+{_DAY}{_YEAR}", re.IGNORECASE),
+    re.compile(rf"{_DAY}\s+{_MONTH}{_YEAR}", re.IGNORECASE),
+)
 
 
 def read_day(text: str | None) -> str | None:
-    """Parse a date and return it in ISO format, or return None if the text contains no date or an ambiguous one.
+    """Parse the first date in a text and return it in ISO format, or return None if there is none.
 
-    The known forms are those of ISO and RFC 2822, `2024/3/3`, `March 3, 2024`, `3 Mar. 2024` and `2024年3月3日`.
+    The known forms are `2024-03-03`, `2024/3/3`, `March 3, 2024`, `3 Mar. 2024`, `2024年3月3日` and those of RFC 2822.
     """
     text = text or ""
-    if found := _NUMERIC.search(text):
-        year, month, day = int(found[1]), int(found[3]), int(found[4])
-    elif found := _CHINESE.search(text):
-        year, month, day = map(int, found.groups())
-    elif found := _MONTH_FIRST.search(text):
-        year, month, day = int(found[3]), _MONTHS.index(found[1].lower()) + 1, int(found[2])
-    elif found := _DAY_FIRST.search(text):
-        year, month, day = int(found[3]), _MONTHS.index(found[2].lower()) + 1, int(found[1])
+    matches = [match for pattern in _DATES if (match := pattern.search(text))]
+    if matches:
+        found = min(matches, key=lambda match: match.start())
+        name = found["month"]
+        month = int(name) if name.isdecimal() else _MONTHS.index(name[:3].lower()) + 1
+        year, day = int(found["year"]), int(found["day"])
     elif parsed := parsedate(text):
         year, month, day = parsed[:3]
     else:
         return None
-    return f"{year:04}-{month:02}-{day:02}" if 1 <= month <= 12 and 1 <= day <= 31 else None
+    try:
+        return date(year, month, day).isoformat()
+    except ValueError:
+        return None

@@ -105,7 +105,7 @@ class RateLimiter:
         growth = min(_MAX_GROW, slow * 2.0 ** min(20.0, (now - self._cut_at) / _DOUBLE_S))
         if rate < self._best / 2:
             growth = _CATCH_UP
-        rate *= 1 + growth * min(1.0, span)
+        rate *= 1 + growth * min(1 / _MIN_RATE, span)
         self._grown_at = now
         is_loose = rate > _LOOSE * max(_MIN_RATE, sum(self._sent) / self._span(now))
         self.rate = None if is_loose else rate
