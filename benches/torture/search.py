@@ -10,12 +10,14 @@ import time
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
+from msgspec import structs
+
 from benches.torture.bounds import Tally
 from ragbed.api.planning import plan_run
 from ragbed.api.spec import RunSpec
 from ragbed.errors import UsageError
 from ragbed.models.search_agents import SearchAgent
-from ragbed.runs.execution import Job, run
+from ragbed.runs.execution import run
 from ragbed.runs.status import read_status
 from ragbed.runs.store import open_store
 from ragbed.schema import Case, Completion
@@ -49,7 +51,7 @@ def _run(folder: Path, log: Path, repeats: int) -> None:
         search=f"turns={_TURNS}", no_cache=True,
     )  # fmt: skip
     job = plan_run(spec)
-    run(Job(**(vars(job) | {"models": [_LoggedAgent(log)]})), lambda *_: None)
+    run(structs.replace(job, models=[_LoggedAgent(log)]), lambda *_: None)
 
 
 def _start(folder: Path, log: Path, repeats: int) -> BaseProcess:

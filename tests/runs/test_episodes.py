@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
+from msgspec import structs
 
 import ragbed
 from ragbed.api.planning import plan_run
@@ -62,7 +63,7 @@ def _job(folder: Path, agent: _Agent, shard: str | None = None, **changes: objec
         no_cache=True, shard=shard,
     )  # fmt: skip
     job = plan_run(spec)
-    return Job(**(vars(job) | {"models": [agent]} | changes))
+    return structs.replace(job, **{"models": [agent], **changes})
 
 
 def _results(folder: Path) -> list[Completion]:

@@ -28,6 +28,13 @@ def read_rest(folder: Path) -> tuple[int, str | None]:
         return store.infeasible(), store.an_error()
 
 
+def say_cases_command(data: Sequence[str]) -> None:
+    """Print the command that shows which cases are infeasible."""
+    from ragbed.cli.cases import cases_command
+
+    say(f"  {cases_command(data)}")
+
+
 def exit_if_incomplete(folder: Path, cells: Sequence[ConditionCounts], limit: str, *, may_stop: bool) -> None:
     """Exit with code 3 if a case failed or was truncated, or if a run without a stopping condition has pending cases.
 

@@ -236,16 +236,14 @@ def _evaluate(job: Job) -> list[ConditionCounts]:
 
 def _print_results(job: Job, cells: Sequence[ConditionCounts], data: Sequence[str], *, to_json: bool) -> None:
     from ragbed.api.runs import read_decisions
-    from ragbed.cli.results import print_cells, print_other_tables, read_rest
+    from ragbed.cli.results import print_cells, print_other_tables, read_rest, say_cases_command
 
     print_cells(cells, [job.folder], to_stderr=to_json)
     print_other_tables(job.folder, job.settings, to_stderr=to_json)
     say(f"The run is stored in {job.folder}")
     if infeasible := read_rest(job.folder)[0]:
-        from ragbed.cli.cases import cases_command
-
         say(f"{infeasible:,} infeasible {'case was' if infeasible == 1 else 'cases were'} not run. To see why, run:")
-        say(f"  {cases_command(data)}")
+        say_cases_command(data)
     if to_json:
         until = {} if job.rule is None else {"until": [decision._asdict() for decision in read_decisions(job)]}
         print_json({"run": str(job.folder), "cells": [cell.as_json() for cell in cells], **until})
