@@ -26,9 +26,8 @@ from ragbed.runs.lock import RunLock, is_same_file
 _Row: TypeAlias = tuple[str, tuple[object, ...], asyncio.Future[None]]
 _CHECK_EVERY_S = 0.5  # minimum number of seconds between two checks that the file still exists
 _SLOW_S = 0.005  # duration of a commit above which the next commits run in another thread
-_IN_BACKGROUND = (
-    50  # number of these commits; in the other thread, the duration cannot be measured while the loop is busy
-)
+# Number of these commits. Then a commit runs in the loop's thread again, where its duration can be measured.
+_IN_BACKGROUND = 50
 
 
 class WriteFailed(RagbedError):

@@ -72,7 +72,7 @@ export function drawProblem(error) {
   return el("p", { class: "problem", role: "alert" }, error.message);
 }
 
-/** Draw an error of a regular request; `fetch` throws a TypeError if there is no response. */
+/** Draw an error of a regular request; `fetch` throws a TypeError if the server does not respond. */
 export function drawLost(error) {
   return drawProblem(error instanceof TypeError ? new Error(say("The server is not responding: {0}", error.message)) : error);
 }
