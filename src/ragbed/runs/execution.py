@@ -41,7 +41,7 @@ from ragbed.testbeds.settings import show_setting
 # Suffixes to try for the folder name of a recovered run if the name without a suffix is taken.
 _COPIES = tuple(f"-{number}" for number in range(2, 1_000))
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
-_REST_S = 0.03
+_REST_S = 0.01  # pause in seconds before the follower starts, and whenever it has no work
 _CLOSE_S = 2.0  # time limit in seconds for closing connections, so that an interrupted run exits within five seconds
 
 
