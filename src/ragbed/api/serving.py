@@ -19,7 +19,7 @@ from ragbed.api.progress import Progress, open_progress
 from ragbed.environment import cache_file
 from ragbed.errors import UsageError
 from ragbed.io.jsonl import write_file
-from ragbed.text import storable_name
+from ragbed.text import counted, storable_name
 
 if TYPE_CHECKING:
     import uvicorn
@@ -232,7 +232,7 @@ def open_review(
             session, _ = stack.enter_context(_open_session(path, raters, target, shown, writes=True))
         app = make_app(session, Provenance(place if place.is_dir() else place.parent))
         flagged = sum(bool(entry.flags) for entry in session.queue.entries.values())
-        return open_port(port), app, f"{len(session.queue.entries):,} items, {flagged:,} of them flagged"
+        return open_port(port), app, f"{counted(len(session.queue.entries), 'item')}, {flagged:,} of them flagged"
 
     return PageServer(open_page)
 

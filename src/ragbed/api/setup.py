@@ -15,6 +15,7 @@ from ragbed.api.tables import TableResult
 from ragbed.environment import cache_file, variables
 from ragbed.errors import UsageError
 from ragbed.testbeds import TESTBEDS
+from ragbed.text import counted
 
 if TYPE_CHECKING:
     from ragbed.models.checks import BackendCheck
@@ -107,7 +108,8 @@ class CacheContents(TableResult):
 
     def records(self) -> Records:
         """Return one row per model: number of responses, size in MB, and dates of the oldest and newest response."""
-        return Records(map(asdict, self.contents.parts), f"{self.contents.path}: {self.contents.entries:,} responses")
+        shown = f"{self.contents.path}: {counted(self.contents.entries, 'response')}"
+        return Records(map(asdict, self.contents.parts), shown)
 
 
 @checked

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ragbed.cli.console import print_table
+from ragbed.text import counted
 
 if TYPE_CHECKING:
     from ragbed.api.building import BuildResult
@@ -17,7 +18,8 @@ def show_survey(survey: Survey) -> str:
     langs = ", ".join(f"{share:.0%} {lang}" for lang, share in survey.langs.items()) or "unknown language"
     size = f", about {survey.tokens:,} tokens each" if survey.tokens else ""
     skipped = ", ".join(f"{reason} {count:,}" for reason, count in sorted(survey.skipped.items()))
-    return f"Found: {survey.documents:,} documents ({langs}{size})." + (f" Skipped: {skipped}." if skipped else "")
+    found = counted(survey.documents, "document")
+    return f"Found: {found} ({langs}{size})." + (f" Skipped: {skipped}." if skipped else "")
 
 
 def show_forecast(forecast: Forecast) -> str:

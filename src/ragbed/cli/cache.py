@@ -30,7 +30,7 @@ def cache(context: click.Context, json: bool) -> None:
 
     found = setup.cache().contents
     rows = [(part.model, part.entries, part.megabytes, part.oldest, part.newest) for part in found.parts]
-    title = f"{found.path}: {found.entries:,} responses, {found.megabytes:.1f} MB"
+    title = f"{found.path}: {counted(found.entries, 'response')}, {found.megabytes:.1f} MB"
     print_table(title, ("model", "responses", "MB", "oldest", "newest"), rows, to_stderr=json)
     if json:
         print_json(found)

@@ -9,6 +9,7 @@ import click
 
 from ragbed.cli.console import print_json, print_table, say
 from ragbed.cli.options import DataName, LocalPath, config_option, json_option, option
+from ragbed.text import counted
 
 if TYPE_CHECKING:
     from ragbed.builder.quality import Quality
@@ -91,7 +92,7 @@ def _print(quality: Quality, drift: Drift | None, *, to_stderr: bool) -> None:
         for family in quality.families.values()
         for measure in family
     ]
-    title = f"{names}: {quality.items:,} items, {quality.passages:,} passages"
+    title = f"{names}: {counted(quality.items, 'item')}, {counted(quality.passages, 'passage')}"
     print_table(title, ["figure", "value", "of", "gate", "", "note", "RGB"], rows, to_stderr=to_stderr)
     if drift is not None:
         shifts = [

@@ -9,7 +9,7 @@ import click
 
 from ragbed.cli.console import console, print_json, print_table
 from ragbed.cli.options import DataName, config_option, json_option
-from ragbed.text import printable
+from ragbed.text import counted, printable
 
 if TYPE_CHECKING:
     from ragbed.api.building import RelabelResult
@@ -49,7 +49,7 @@ def _print(result: RelabelResult, *, to_stderr: bool) -> None:
         for row in counts.rows
     ]
     columns = ["rule", "published label", "agree", "of", "share", "new label"]
-    print_table(f"{result.data}: {counts.items:,} items", columns, rows, to_stderr=to_stderr)
+    print_table(f"{result.data}: {counted(counts.items, 'item')}", columns, rows, to_stderr=to_stderr)
     out.print(
         f"RGB's rule reproduces the published labels of {counts.rebuilt:,} of {counts.items:,} items.", soft_wrap=True
     )

@@ -112,9 +112,10 @@ def print_cells(cells: Sequence[ConditionCounts], folders: Sequence[Path], *, to
     if any(rate is not None and rate.value is not None and rate.n < FEW for rate in rates):
         click.echo(f"* fewer than {FEW} cases, so the 95% interval is wide.", err=to_stderr)
     if unscored := sum(cell.unscored for cell in cells):
+        responses = "1 response is" if unscored == 1 else f"{unscored:,} responses are"
         say(
-            f"{unscored:,} responses are excluded from the robust rates because their gold answers cannot be "
-            "matched. `ragbed lint DATA` lists these answers."
+            f"{responses} excluded from the robust rates because the gold answer cannot be matched. "
+            "`ragbed lint DATA` lists such answers."
         )
 
 

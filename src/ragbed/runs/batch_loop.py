@@ -28,6 +28,7 @@ from ragbed.runs.follow_ups import Call, FollowUps, SentCall
 from ragbed.runs.multi_call import Called
 from ragbed.runs.store import BATCH, FOLLOW_UP, FORGET, NOTE, CallRequest, StoredBatch
 from ragbed.schema import Completion
+from ragbed.text import counted
 
 _FIRST_POLL_S, _LONGEST_POLL_S = 0.5, 60.0
 _MAX_EXPIRED = 3  # maximum number of batches in which a case may expire before it counts as an error
@@ -252,7 +253,7 @@ class BatchLoop(CallLoop):
         batch.stored = msgspec.structs.replace(batch.stored, remote=remote)
         await self._save(batch, "submitted")
         self._open.append(batch)
-        self.tell(f"{self.model.name}: submitted {len(batch.requests):,} requests in batch {remote}.")
+        self.tell(f"{self.model.name}: submitted {counted(len(batch.requests), 'request')} in batch {remote}.")
 
     async def _find(self, stored: StoredBatch) -> str | None:
         known = [batch.stored.remote for batch in self._open if batch.stored.remote is not None]
@@ -296,8 +297,8 @@ class BatchLoop(CallLoop):
             self._open.append(batch)
             return
         self.tell(
-            f"{self.model.name}: looking for a batch of {stored.count:,} requests whose submission was not confirmed. "
-            "A new batch may be listed up to two minutes late."
+            f"{self.model.name}: looking for a batch of {counted(stored.count, 'request')} whose submission was not "
+            "confirmed. A new batch may be listed up to two minutes late."
         )
         # The clock may have been set back since the batch was stored, so this never waits longer than for a new batch.
         left = min(_LISTED_AFTER_S, stored.created + _LISTED_AFTER_S - time.time())

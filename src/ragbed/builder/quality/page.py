@@ -12,6 +12,7 @@ from ragbed.builder.quality.drift import Drift, Shift
 from ragbed.builder.quality.measure import Measure, Passed
 from ragbed.reporting.pages import read_static
 from ragbed.reporting.pages.markup import Node, el, raw, write
+from ragbed.text import counted
 
 _TITLES = {
     "labels": "Are the labels correct?",
@@ -85,7 +86,8 @@ def _head(quality: Quality, names: str) -> Node:
     return el(
         "header",
         el("h1", f"Quality of {names}"),
-        el("p", f"{quality.items:,} items, {quality.passages:,} passages; ragbed {quality.version}. Gates: ",
+        el("p", f"{counted(quality.items, 'item')}, {counted(quality.passages, 'passage')}; "
+           f"ragbed {quality.version}. Gates: ",
            *(node for tag in tags for node in (tag, " "))),
         el("p", f"Failed gates: {failed}." if failed else "All measured gates passed."),
         el("p", "RGB's values are those of its published files. Rules cannot find every error, so review a sample.",
