@@ -447,6 +447,10 @@ OPTIONS = [
     ),
     Mistake("RUN --docs 5", "--docs was replaced by --num-docs."),
     Mistake(
+        "RUN --out ''",
+        "Error: Invalid value for '--out' / '-o': the path is empty; use '.' for the current folder.",
+    ),
+    Mistake(
         "RUN -o https://host/run",
         "Error: Invalid value for '--out' / '-o': https://host/run is a URL, but this option needs a local file or "
         "folder; `ragbed export` and `ragbed score --aggregates` can write to URLs.",

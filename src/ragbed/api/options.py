@@ -48,12 +48,18 @@ def run_folder(run: RunLike) -> Path:
     return run.folder if isinstance(run, Run) else local_path(run)
 
 
+def _check_given(path: object) -> None:
+    if path == "":  # `Path("")` would be the current folder
+        raise UsageError("The path is an empty string. Use a file or folder, e.g. '.' for the current folder.")
+
+
 def local_path(path: str | Path) -> Path:
-    """Return a local path, and reject URLs.
+    """Return a local path, and reject URLs and empty strings.
 
     Raises:
-        UsageError: The path is a URL.
+        UsageError: The path is a URL or an empty string.
     """
+    _check_given(path)
     if "://" in str(path):
         raise UsageError(f"{parse_place(str(path))} is a URL. Use a local file or folder.")
     return Path(path)
@@ -61,4 +67,5 @@ def local_path(path: str | Path) -> Path:
 
 def to_place(path: str | Path | Url) -> Place:
     """Return a local path, or a URL such as s3://bucket/folder."""
+    _check_given(path)
     return path if isinstance(path, Url) else parse_place(str(path))

@@ -304,10 +304,12 @@ def check_path(name: str, value: object) -> Path | None:
     """Return the local path given by a parameter.
 
     Raises:
-        UsageError: The value is not a path, or it is a URL.
+        UsageError: The value is not a path, or it is a URL or an empty string.
     """
     if value is None:
         return None
+    if value == "":  # `Path("")` would be the current folder
+        raise UsageError(f"{name} is an empty string. Use a path, e.g. '.' for the current folder.")
     if not isinstance(value, str | Path):
         raise UsageError(f"{name}={value!r} is not a path. Use a string or a Path.")
     if "://" in str(value):
