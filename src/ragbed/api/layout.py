@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -155,10 +156,13 @@ def _limit(value: str | float | None) -> int | Fraction | None:
     text = str(value)
     if _WHOLE.fullmatch(text):
         return int(text)
-    share = parse_ratio(text, "limit") if "." in text or "/" in text else Fraction(0)
+    share = Fraction(0)
+    if "." in text or "/" in text:
+        with suppress(UsageError):  # the message below also mentions numbers of items
+            share = parse_ratio(text, "limit")
     if not 0 < share < 1:
         raise UsageError(
-            f"limit={value!r} is neither a positive number of items nor a fraction between 0 and 1. Use a value such "
+            f"limit={text} is neither a positive number of items nor a fraction between 0 and 1. Use a value such "
             "as 50 or 0.1."
         )
     return share
