@@ -62,7 +62,7 @@ def demo(
         >>> runs["en"].outcomes["ok"] > 30
         True
     """
-    from ragbed.api.runs import execute
+    from ragbed.api.jobs import execute
 
     folder = check_path("out", out)
     if not isinstance(model, str) or folder is None:

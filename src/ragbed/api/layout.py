@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, TypeVar, get_args
+
+from msgspec.structs import replace
 
 from ragbed.errors import UnknownName, UsageError
 from ragbed.schema import Lang
@@ -78,9 +79,10 @@ def read_layout(spec: RunSpec) -> tuple[list[str] | None, Settings]:
             "distractors=fixed uses 1, 2, 3, 5 and 10 documents, so it cannot be combined with `noise`, `num_docs` or "
             "`supporting`. Remove these options, or use distractors=related."
         )
-    if spec.noise is spec.num_docs is spec.supporting is None and settings.correct == Settings.correct:
+    defaults = Settings()
+    if spec.noise is spec.num_docs is spec.supporting is None and settings.correct == defaults.correct:
         settings = replace(
-            settings, fits_defaults=settings.original is None and settings.distractors == Settings.distractors
+            settings, fits_defaults=settings.original is None and settings.distractors == defaults.distractors
         )
     names = spec.testbeds
     return None if names is None else split(names, "testbeds"), settings

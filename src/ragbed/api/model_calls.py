@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragbed.api.calling import open_engine, open_model, open_object, open_reader, read_budget
+from ragbed.api.jobs import execute
 from ragbed.api.objects import ModelLike, ModelSource, System, read_models
 from ragbed.api.progress import Progress
-from ragbed.api.runs import execute
 from ragbed.api.spec import RunSpec
 from ragbed.environment import cache_file
 from ragbed.errors import RagbedError, UsageError

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
+import os
 import re
-import secrets
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -277,4 +277,4 @@ def _new_folder(model: str) -> Path:
 
     shown = without_credentials(model)
     short = re.sub(r"[^A-Za-z0-9.]+", "-", short_names([shown])[shown]).strip("-")[:40]
-    return Path("runs") / f"{datetime.now():%Y%m%d-%H%M%S}-{short}-{secrets.token_hex(2)}"
+    return Path("runs") / f"{datetime.now():%Y%m%d-%H%M%S}-{short}-{os.urandom(2).hex()}"

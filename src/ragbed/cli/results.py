@@ -137,7 +137,7 @@ def print_other_tables(folder: Path, settings: Mapping[str, str], *, to_stderr: 
 
 def print_forecasts(job: Job, *, to_json: bool) -> None:
     """Evaluate a few cases and print a forecast for each model."""
-    from ragbed.api.runs import forecast_job
+    from ragbed.api.jobs import forecast_job
     from ragbed.runs.display_names import short_names
 
     forecasts = forecast_job(job)
@@ -172,7 +172,7 @@ def _show_cost(row: Forecast) -> str:
 
 def print_decisions(job: Job) -> None:
     """Print the results of the --until conditions."""
-    from ragbed.api.runs import read_decisions
+    from ragbed.api.jobs import read_decisions
 
     if job.rule is not None:
         say("Intervals are valid at any stopping time (--until), so they are wider than ordinary intervals.")

@@ -195,8 +195,8 @@ def run(
       ragbed run -m openai/gpt-4o-mini -d en_refine --testbeds noise --noise 0.8 --until "noise.accuracy@0.8 ± 10"
       ragbed run -m hf/Qwen/Qwen2.5-7B-Instruct -d en_refine --engine ray --replicas 8 --gpus-per-replica 1
     """
+    from ragbed.api.jobs import check_gates
     from ragbed.api.planning import plan_run
-    from ragbed.api.runs import check_gates
     from ragbed.api.spec import RunSpec
     from ragbed.cli.results import exit_if_incomplete, print_decisions, print_forecasts
 
@@ -217,7 +217,7 @@ def run(
 def _evaluate(job: Job) -> list[ConditionCounts]:
     """Run a job with progress bars, and return the counts for each condition."""
     from ragbed.analysis.condition_table import EarlyTable
-    from ragbed.api.runs import execute
+    from ragbed.api.jobs import execute
     from ragbed.cli.console_progress import resumable
     from ragbed.cli.run_progress import RunProgress
     from ragbed.runs.budget import BudgetSpent
@@ -235,7 +235,7 @@ def _evaluate(job: Job) -> list[ConditionCounts]:
 
 
 def _print_results(job: Job, cells: Sequence[ConditionCounts], data: Sequence[str], *, to_json: bool) -> None:
-    from ragbed.api.runs import read_decisions
+    from ragbed.api.jobs import read_decisions
     from ragbed.cli.results import print_cells, print_other_tables, read_rest, say_cases_command
 
     print_cells(cells, [job.folder], to_stderr=to_json)

@@ -13,8 +13,8 @@ from ragbed.io.locations import Place
 RecordT = TypeVar("RecordT")
 _ALLOWED = {"lang": "; use en or zh", "stance": "; use supports, distracts or contradicts"}
 _ONE_OBJECT = "each line must be one JSON object"
-_AT_FIELD = re.compile(r"^(?P<problem>.*?) - at `\$\.?(?P<field>.*)`$", re.DOTALL)
-_NAMED_FIELD = re.compile(r"^Object (?P<problem>.*field) `(?P<field>[^`]*)`(?: - at `\$\.?(?P<parent>.*)`)?$")
+_AT_FIELD = r"(?s)^(?P<problem>.*?) - at `\$\.?(?P<field>.*)`$"
+_NAMED_FIELD = r"^Object (?P<problem>.*field) `(?P<field>[^`]*)`(?: - at `\$\.?(?P<parent>.*)`)?$"
 
 
 def decode_line(decoder: msgspec.json.Decoder[RecordT], path: Place, number: int, line: bytes) -> RecordT:
@@ -37,7 +37,7 @@ def decode_line(decoder: msgspec.json.Decoder[RecordT], path: Place, number: int
 
 
 def _explain(message: str, record: object) -> tuple[str | None, str]:
-    if named := _NAMED_FIELD.match(message):
+    if named := re.match(_NAMED_FIELD, message):
         field, parent = named["field"], f"{named['parent']}." if named["parent"] else ""
         if "missing" in named["problem"]:
             return f"{parent}{field}", "is missing"
@@ -45,7 +45,7 @@ def _explain(message: str, record: object) -> tuple[str | None, str]:
         near = nearest_name(field, names)
         fix = f"did you mean {near!r}?" if near else "remove it"
         return f"{parent}{field}", f"is not a field of this record; {fix}"
-    if at_field := _AT_FIELD.match(message):
+    if at_field := re.match(_AT_FIELD, message):
         allowed = _ALLOWED.get(at_field["field"].rpartition(".")[2], "") if "enum" in at_field["problem"] else ""
         return at_field["field"], _lower_first(at_field["problem"]) + allowed
     return None, f"{_lower_first(message)}; {_ONE_OBJECT}"

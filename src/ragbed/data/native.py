@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 
 import msgspec
 
@@ -13,13 +14,18 @@ from ragbed.schema import Item
 
 SIGN = "question"  # records in this format are recognised by this field
 
-_DECODER = msgspec.json.Decoder(Item)
 _ENCODER = msgspec.json.Encoder()
+
+
+@cache
+def _decoder() -> msgspec.json.Decoder[Item]:
+    """Return the decoder, which is made on first use, because most files have another format."""
+    return msgspec.json.Decoder(Item)
 
 
 def read_item(path: Place, number: int, line: bytes) -> Item:
     """Parse one line of a file as an item."""
-    item = decode_line(_DECODER, path, number, line)
+    item = decode_line(_decoder(), path, number, line)
     for field, problem in _find_problems(item):
         raise DataError(path, problem, line=number, field=field)
     return item

@@ -8,6 +8,7 @@ Values without fixed fields (`rgb`, `dials`) are stored as JSON text, so that re
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,12 @@ from ragbed.schema import Item
 
 ENDING = ".parquet"
 _BATCH_ROWS = 500  # number of rows to read at a time, about 10 MB of passages
-_ITEM = inspect.type_info(Item)
+
+
+@cache
+def _item_type() -> inspect.Type:
+    """Return the fields of an item; this takes a while, so it is done only for Parquet files."""
+    return inspect.type_info(Item)
 
 
 def need_parquet() -> None:
@@ -42,7 +48,7 @@ def read_rows(path: Path, shown: Place) -> Iterator[tuple[int, bytes]]:
             for batch in file.iter_batches(_BATCH_ROWS):
                 for row in batch.to_pylist():
                     number += 1
-                    yield number, msgspec.json.encode(_unpacked(_ITEM, row))
+                    yield number, msgspec.json.encode(_unpacked(_item_type(), row))
     except (arrow.ArrowException, OSError, UnicodeDecodeError) as error:  # a damaged page can raise any of these
         message = " ".join(str(error).split())
         problem = f"the file is not a valid Parquet file ({message})"
@@ -51,7 +57,7 @@ def read_rows(path: Path, shown: Place) -> Iterator[tuple[int, bytes]]:
 
 def item_row(item: Item) -> dict[str, object]:
     """Convert an item to a row."""
-    row: dict[str, object] = _packed(_ITEM, msgspec.to_builtins(item))
+    row: dict[str, object] = _packed(_item_type(), msgspec.to_builtins(item))
     return row
 
 
@@ -59,7 +65,7 @@ def item_schema() -> Any:
     """Return the Arrow schema of items."""
     import pyarrow as arrow
 
-    return arrow.schema(list(_column(_ITEM)))
+    return arrow.schema(list(_column(_item_type())))
 
 
 def _is_text(kind: inspect.Type) -> bool:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -95,8 +94,7 @@ def checked(place: Place, part: ShardPart) -> Iterator[Path]:
         yield here
 
 
-@dataclass(frozen=True)
-class ShardedDataset(Dataset):
+class ShardedDataset(Dataset, frozen=True):
     """A dataset stored in parts, which are read one after another."""
 
     parts: tuple[ShardPart, ...]

@@ -13,10 +13,11 @@ import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, TypeAlias
 from urllib.parse import unquote
+
+from msgspec import Struct
 
 from ragbed.errors import NoSuchFile, RagbedError, UsageError, explain_failed_read, explain_failed_write
 
@@ -25,23 +26,22 @@ _DRIVERS = {"s3": "s3fs", "s3a": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "hf": "h
             "az": "adlfs", "sftp": "paramiko", "oci": "ocifs"}  # fmt: skip
 _MAX_MESSAGE = 300
 # A URL's user information, which ends at the last @ before the path, because a password may contain an @.
-_USER_INFO = re.compile(r"(?<=://)[^/?\s]*@")
+_USER_INFO = r"(?<=://)[^/?\s]*@"
 # The query string of a URL within a sentence.
-_QUERY = re.compile(r"(://[^\s?]*)\?[^\s'\"<>)\]]*")
+_QUERY = r"(://[^\s?]*)\?[^\s'\"<>)\]]*"
 # Windows does not have these flags; links are rejected there by a check before the file is opened.
 _NO_FOLLOW, _NO_WAIT = (getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK"))
 _KINDS = {stat.S_IFDIR: "directory", stat.S_IFLNK: "symbolic link", stat.S_IFIFO: "named pipe",
           stat.S_IFSOCK: "socket", stat.S_IFCHR: "device", stat.S_IFBLK: "device"}  # fmt: skip
 
 
-@dataclass(frozen=True, repr=False)
-class Url:
+class Url(Struct, frozen=True):
     """A remote location with the path methods that ragbed needs; its string form contains no secrets."""
 
     text: str
 
     def __str__(self) -> str:
-        path, mark, _ = _USER_INFO.sub("…@", self.text).partition("?")
+        path, mark, _ = re.sub(_USER_INFO, "…@", self.text).partition("?")
         return f"{path}?…" if mark else path
 
     def __repr__(self) -> str:
@@ -271,11 +271,11 @@ def _brief(url: Url, error: Exception) -> str:
     message = " ".join(str(error).split()) or type(error).__name__
     for secret in _secrets(url.text):
         message = message.replace(secret, "…")
-    return _QUERY.sub(r"\1?…", _USER_INFO.sub("…@", message))[:_MAX_MESSAGE].rstrip(".")
+    return re.sub(_QUERY, r"\1?…", re.sub(_USER_INFO, "…@", message))[:_MAX_MESSAGE].rstrip(".")
 
 
 def _secrets(text: str) -> list[str]:
     """Return a URL's user information, password and query, both as typed and decoded, longest first."""
-    users = [found[0][:-1] for found in _USER_INFO.finditer(text.partition("?")[0])]
+    users = [found[0][:-1] for found in re.finditer(_USER_INFO, text.partition("?")[0])]
     parts = {*users, *(user.partition(":")[2] for user in users), text.partition("?")[2]}
     return sorted((parts | {unquote(part) for part in parts}) - {""}, key=len, reverse=True)

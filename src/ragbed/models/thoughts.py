@@ -70,20 +70,21 @@ _ANSWER_CLOSE = (
     rf"(?:{_LEFT}[/／](?:{_ANSWER_WORD}){_RIGHT}"
     rf"|[<\[]\|?end[_ ](?:of[_ ])?(?:final[_ ])?(?:{_ANSWER_WORD})\|?[>\]])"
 )
-_CHANNEL = re.compile(
-    r"(?:<\|start\|>assistant)?<\|channel\|>\s{0,9}(?P<name>\w{1,30})[^<]{0,80}(?:<\|constrain\|>[^<]{0,80})?<\|message\|>"
+_CHANNEL = (
+    r"(?:<\|start\|>assistant)?<\|channel\|>\s{0,9}(?P<name>\w{1,30})[^<]{0,80}"
+    r"(?:<\|constrain\|>[^<]{0,80})?<\|message\|>"
 )
 _HARMONY = frozenset(("<|start|>", "<|channel|>", "<|constrain|>", "<|message|>", "<|end|>", "<|return|>", "<|call|>"))
-_CHANNEL_END = re.compile(r"<\|(?:end|return|call)\|>")
+_CHANNEL_END = r"<\|(?:end|return|call)\|>"
 # Matches the harmony format if the tokenizer has removed the special tokens.
-_BARE_CHANNELS = re.compile(r"(\s*analysis)(?=\S)(.*?)(assistantfinal|assistant\s*final\s*message)", re.DOTALL)
-_SENTENCES = re.compile(r"(\s*(?:Here is|Here's) my thought process:)(.*?)((?:Here is|Here's) my response:)", re.DOTALL)
+_BARE_CHANNELS = r"(?s)(\s*analysis)(?=\S)(.*?)(assistantfinal|assistant\s*final\s*message)"
+_SENTENCES = r"(?s)(\s*(?:Here is|Here's) my thought process:)(.*?)((?:Here is|Here's) my response:)"
 _HEADS = re.compile(r"\s*(?:analysis|Here(?: is|'s) my)")  # matches the start of reasoning without tags
 _SPACE = re.compile(r"\s*")
 _MARK = re.compile(r"[<\[【＜◁〈]")  # a response without these characters need not be searched for tags
 _FENCE = "\n```"  # starts or ends a code block; at the start of a response, it encloses the entire response
 _QUOTES = {"`": "`", '"': '"', "“": "”", "「": "」", "『": "』"}
-_TAG_NOUN = re.compile(r" (?:tag|token|marker)s?\b| ?(?:标签|标记|標籤|標記)")
+_TAG_NOUN = r" (?:tag|token|marker)s?\b| ?(?:标签|标记|標籤|標記)"
 _SENTENCE_ENDS = frozenset(".!?。！？\n")
 _MAX_QUOTED = 500  # maximum number of characters before a tag in which to look for the start of a quotation
 _MAX_THOUGHTS = 1_000  # maximum number of reasoning blocks per response; a genuine response has far fewer
@@ -167,7 +168,7 @@ def _tidy(segments: list[Segment]) -> list[Segment]:
 
 def _split_sentences(text: str) -> Iterator[Segment]:
     """Split a response in which fixed phrases introduce the thought and the answer."""
-    found = _SENTENCES.match(text) or _BARE_CHANNELS.match(text)
+    found = re.match(_SENTENCES, text) or re.match(_BARE_CHANNELS, text)
     if found is not None:
         head, thought, border = found.groups()
         yield from (Segment("marker", head), Segment("thought", thought), Segment("marker", border))
@@ -177,13 +178,13 @@ def _split_sentences(text: str) -> Iterator[Segment]:
 def _split_channels(text: str) -> Iterator[Segment]:
     """Split the harmony format: the `final` channel is the answer, and all others are thoughts."""
     at = _skip_space(text, 0)
-    head = _CHANNEL.match(text, at)
+    head = re.compile(_CHANNEL).match(text, at)
     if head is not None:
         yield Segment("marker", text[:at])
     while head is not None:
-        following = _CHANNEL.search(text, head.end())
+        following = re.compile(_CHANNEL).search(text, head.end())
         end = len(text) if following is None else following.start()
-        stop = next(_find_unquoted(_CHANNEL_END, text, head.end(), end), None)
+        stop = next(_find_unquoted(re.compile(_CHANNEL_END), text, head.end(), end), None)
         body = end if stop is None else stop.start()
         yield Segment("marker", head[0])
         yield Segment("answer" if head["name"] == "final" else "thought", text[head.end() : body])
@@ -253,7 +254,9 @@ def _find_first(tag: re.Pattern[str], text: str, at: int) -> re.Match[str] | Non
 def _is_named(text: str, tag: re.Match[str]) -> bool:
     """Return whether a sentence mentions a tag, as in 'the </think> tag'."""
     before = text[max(0, tag.start() - 2) : tag.start()].rstrip(" ")
-    return bool(before) and before[-1] not in _SENTENCE_ENDS and _TAG_NOUN.match(text, tag.end()) is not None
+    if not before or before[-1] in _SENTENCE_ENDS:
+        return False
+    return re.compile(_TAG_NOUN).match(text, tag.end()) is not None
 
 
 def _is_quoted(text: str, tag: re.Match[str]) -> bool:

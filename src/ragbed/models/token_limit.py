@@ -15,7 +15,7 @@ THINKING_LIMIT = 4_096  # the initial token limit for a model whose responses co
 MAX_LIMIT = 16_384  # the highest value, in tokens, to which the limit is raised
 # Error kinds for a request whose token limit is higher than the server or the context allows.
 _NOT_ALLOWED = ("settings", "request", "too-long")
-_LIMIT_PARAMETER = re.compile(r"max_?(?:completion_|new_|output_)?tokens|num_predict", re.IGNORECASE)
+_LIMIT_PARAMETER = r"(?i)max_?(?:completion_|new_|output_)?tokens|num_predict"
 
 
 class TokenLimit:
@@ -85,7 +85,7 @@ class TokenLimit:
         kind, _, detail = (done.error or "").partition(":")
         if done.outcome != "error" or kind not in _NOT_ALLOWED:
             return False
-        if kind != "too-long" and _LIMIT_PARAMETER.search(detail):
+        if kind != "too-long" and re.search(_LIMIT_PARAMETER, detail):
             self._highest = allowed
         return True
 

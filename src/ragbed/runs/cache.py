@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -81,7 +82,6 @@ class Cache:
         self._held: dict[str, _Entry] = {}
         self._prefetched: dict[str, _Entry] = {}
         self._absent: dict[str, float] = {}  # prefetched keys without an entry, and when they were looked up
-        self._decoder = msgspec.json.Decoder(Completion)
         self._thread = ThreadPoolExecutor(1, "ragbed-cache")
         self._flushing: asyncio.Future[None] | None = None
         self._connections: tuple[sqlite3.Connection, ...] = ()
@@ -165,6 +165,10 @@ class Cache:
         error = None if done.cancelled() else done.exception()
         if error is not None:
             self._abandon(error)
+
+    @cached_property
+    def _decoder(self) -> msgspec.json.Decoder[Completion]:
+        return msgspec.json.Decoder(Completion)
 
     def _decode(self, entry: _Entry) -> Completion | None:
         """Decode an entry, or return None if it is damaged."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -46,9 +47,17 @@ class Rows:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._cases = msgspec.json.Decoder(Case)
-        self._completions = msgspec.json.Decoder(Completion)
         self._last: tuple[tuple[object, ...], Case] | None = None
+
+    # The decoders are made on first use, because a new run reads hardly any rows.
+
+    @cached_property
+    def _cases(self) -> msgspec.json.Decoder[Case]:
+        return msgspec.json.Decoder(Case)
+
+    @cached_property
+    def _completions(self) -> msgspec.json.Decoder[Completion]:
+        return msgspec.json.Decoder(Completion)
 
     def check(self, row: tuple[Any, ...]) -> int:
         """Validate a result and return its checksum."""

@@ -525,7 +525,7 @@ class RunStore:
         """Yield up to `limit` feasible cases after the given case number, with their numbers."""
         query = "SELECT id, name, feasible, seal, line FROM cases WHERE feasible AND id > ? ORDER BY id LIMIT ?"
         for found, *columns in self.read(query, (number, limit)):
-            yield found, self.rows.case(*columns)
+            yield found, self._fresh.get(found) or self.rows.case(*columns)
 
     def results(self, *, by_name: bool = False) -> Iterator[StoredResult]:
         """Yield every result with its case, sorted by model, case (in plan order or by name) and repeat.

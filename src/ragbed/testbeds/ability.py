@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import islice
 from typing import NamedTuple
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from ragbed.data import Dataset, kind_of
 from ragbed.data.rgb import spelled_answer
@@ -41,8 +40,7 @@ class Supply(NamedTuple):
         return range(max(0, docs - self.bearing), min(self.distracting, docs - self.fewest) + 1)
 
 
-@dataclass(frozen=True)
-class Ability:
+class Ability(Struct, frozen=True):
     """A testbed that gives the model documents.
 
     `noise` contains the default noise ratios and `docs` the default numbers of documents; `draw` and `choose_original`
@@ -219,7 +217,7 @@ def fit_defaults(dataset: Dataset, abilities: Sequence[Ability], settings: Setti
                 supplies[ability.name].append(ability.supply(item))
     fitted = {one.name: one.fit(one.requested(settings), supplies[one.name]) for one in abilities}
     changed = {one.name: tuple(fitted[one.name]) for one in abilities if fitted[one.name] != one.requested(settings)}
-    return replace(settings, replaced=changed)
+    return structs.replace(settings, replaced=changed)
 
 
 def feasible_share(condition: CaseCondition, supplies: Sequence[Supply]) -> float:

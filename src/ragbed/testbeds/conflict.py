@@ -7,7 +7,6 @@ is measured by `closed-book` cases on the same questions, which are therefore in
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields
 from fractions import Fraction
 
 from msgspec import structs
@@ -22,7 +21,7 @@ from ragbed.testbeds.settings import CaseCondition, Settings
 STRENGTHS = ("subtle", "plausible", "blatant")
 
 
-class Conflict(Ability):
+class Conflict(Ability, frozen=True):
     """The `conflict` testbed; a false document's `kind` field states how plausible its answer is."""
 
     def allows(self, noise: Fraction, original: bool) -> bool:  # noqa: ARG002  # the same for all profiles
@@ -55,5 +54,4 @@ class Conflict(Ability):
             yield item, structs.replace(case, documents=documents)
 
 
-_SAME = {field.name: getattr(COUNTERFACTUAL, field.name) for field in fields(COUNTERFACTUAL)}
-CONFLICT = Conflict(**_SAME | {"name": "conflict", "secondary": ()})
+CONFLICT = Conflict(**structs.asdict(COUNTERFACTUAL) | {"name": "conflict", "secondary": ()})

@@ -7,8 +7,9 @@ the supporting document is balanced over the questions, so accuracy can be compa
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields, replace
 from fractions import Fraction
+
+from msgspec import structs
 
 from ragbed.testbeds.ability import Ability, Supply, feasible_share
 from ragbed.testbeds.noise import NOISE
@@ -17,7 +18,7 @@ from ragbed.testbeds.settings import CaseCondition, Settings
 _MIN_FEASIBLE = 0.5  # minimum share of items for which a default number of documents must be feasible
 
 
-class Length(Ability):
+class Length(Ability, frozen=True):
     """The `length` testbed."""
 
     @property
@@ -33,7 +34,7 @@ class Length(Ability):
         """Return a condition for each number of documents; by default, one of the documents contains the answer."""
         if settings.noise is not None:
             return []
-        return super().requested(replace(settings, supporting=settings.supporting or 1))
+        return super().requested(structs.replace(settings, supporting=settings.supporting or 1))
 
     def fit(self, default: Sequence[CaseCondition], supplies: Sequence[Supply]) -> list[CaseCondition]:
         """Return the default conditions for which most items have enough documents; if there are none, return all."""
@@ -41,5 +42,5 @@ class Length(Ability):
         return kept or list(default)
 
 
-_SAME = {field.name: getattr(NOISE, field.name) for field in fields(NOISE)}
-LENGTH = Length(**_SAME | {"name": "length", "docs": (1, 5, 10, 20, 50, 100), "spreads_positions": True})
+_CHANGED = {"name": "length", "docs": (1, 5, 10, 20, 50, 100), "spreads_positions": True}
+LENGTH = Length(**structs.asdict(NOISE) | _CHANGED)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
+
+from msgspec.structs import replace
 
 from ragbed.testbeds.ability import Ability
 from ragbed.testbeds.document_order import Ordered

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -66,8 +65,7 @@ class CaseCondition(Struct, frozen=True, dict=True):
         return ",".join(f"{name}={value}" for name, value in parts.items() if value is not None)
 
 
-@dataclass(frozen=True)
-class Settings:
+class Settings(Struct, frozen=True, dict=True):
     """The settings for generating cases; the defaults are the paper's conditions with the `robust` profile."""
 
     noise: tuple[Fraction, ...] | None = None  # shares of distractors, or None for the testbed's default
@@ -83,8 +81,8 @@ class Settings:
     limit: int | Fraction | None = None  # number or fraction of a dataset's items to use, starting with the first
     prompt: Path | None = None  # a folder with the user's own instructions
     strategy: str | None = None  # a prompting strategy (`ragbed.testbeds.prompts.strategies`)
-    search: SearchSettings = field(default_factory=SearchSettings)  # limits and conditions of the `search` testbed
-    replaced: Mapping[str, tuple[CaseCondition, ...]] = field(default_factory=dict, hash=False)  # see `fit_defaults`
+    search: SearchSettings = SearchSettings()  # limits and conditions of the `search` testbed
+    replaced: Mapping[str, tuple[CaseCondition, ...]] = {}  # see `fit_defaults`
 
     @cached_property
     def instructions(self) -> Instructions:

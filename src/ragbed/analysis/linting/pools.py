@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from ragbed.analysis.linting.rules import DatasetContext, Fault, Find, View, dataset_rule, rule
 from ragbed.data import Dataset, kind_of
@@ -65,8 +64,7 @@ def mix(context: DatasetContext) -> Find:
     return find
 
 
-@dataclass(frozen=True)
-class _SingleItem(Dataset):
+class _SingleItem(Dataset, frozen=True):
     """A dataset with one item, used to check which document mixes are feasible for that item alone."""
 
     item: Item

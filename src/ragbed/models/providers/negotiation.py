@@ -19,12 +19,12 @@ _LIMITS = ("max_tokens", "max_completion_tokens")
 # Parameters that may be omitted. If an error message names several of them, the first one in this order is omitted.
 _OPTIONAL = ("top_p", "temperature", "structured_outputs", "response_format", "stream_options", "stop")
 _DEFAULTS = {"temperature": 0, "top_p": 1}
-_UNSUPPORTED = re.compile(
+_UNSUPPORTED = (
     r"unsupported|not support|only support|deprecated|un(?:known|recognized|expected)"
     r"|not (?:permitted|allowed|available)|extra (?:inputs|fields)|both|only one of|may only be set"
 )
-_THINKING = re.compile(r"enable[ _]thinking")
-_STREAM_ONLY = re.compile(r"only supports? stream")
+_THINKING = r"enable[ _]thinking"
+_STREAM_ONLY = r"only supports? stream"
 _STREAM = {"stream": True, "stream_options": {"include_usage": True}}
 
 
@@ -80,9 +80,9 @@ class Negotiation:
             failure.error.message.lower().replace("response format", "response_format"),
             failure.error.param,
         )
-        if _THINKING.search(message) or param == "enable_thinking":
+        if re.search(_THINKING, message) or param == "enable_thinking":
             return self._learn_thinking(message, sent, may_stream=may_stream)
-        if _STREAM_ONLY.search(message):
+        if re.search(_STREAM_ONLY, message):
             return may_stream and self._learn_stream(sent)
         named = [param] if param in sent else [name for name in sent if _names(message, name)]
         for limit, other in (_LIMITS, _LIMITS[::-1]):
@@ -131,7 +131,7 @@ def _is_unknown(failure: Failure) -> bool:
 
 def _is_unsupported(failure: Failure) -> bool:
     message = "" if failure.error is None else failure.error.message.lower()
-    return failure.kind == "settings" or _UNSUPPORTED.search(message) is not None
+    return failure.kind == "settings" or re.search(_UNSUPPORTED, message) is not None
 
 
 def _describe(name: str, change: dict[str, Any] | None) -> str:

@@ -8,15 +8,13 @@ from __future__ import annotations
 import re
 import unicodedata
 
-_LINE = re.compile(
-    r"(?:^|\n)[ \t*_#>-]*(?:confidence|置信度|信心)[ \t*_]*[:：][ \t*_]*(?P<value>[^\n]*?)[ \t*_.。]*\Z", re.IGNORECASE
-)
-_PERCENT = re.compile(r"(?P<sign>[-+−]?)(?P<number>\d{1,9}(?:\.\d{1,9})?)[ \t]*%", re.ASCII)
+_LINE = r"(?i)(?:^|\n)[ \t*_#>-]*(?:confidence|置信度|信心)[ \t*_]*[:：][ \t*_]*(?P<value>[^\n]*?)[ \t*_.。]*\Z"
+_PERCENT = r"(?a)(?P<sign>[-+−]?)(?P<number>\d{1,9}(?:\.\d{1,9})?)[ \t]*%"
 
 
 def strip_confidence(reply: str) -> str:
     """Return a response without the line that states its confidence."""
-    return _LINE.sub("", reply.rstrip()).rstrip()
+    return re.sub(_LINE, "", reply.rstrip()).rstrip()
 
 
 def parse_confidence(reply: str) -> float | str:
@@ -24,10 +22,10 @@ def parse_confidence(reply: str) -> float | str:
 
     The problems are `missing` (no such line), `not-a-percentage` (e.g. "very sure") and `out-of-range` (e.g. 110%).
     """
-    line = _LINE.search(reply.rstrip())
+    line = re.search(_LINE, reply.rstrip())
     if line is None:
         return "missing"
-    stated = _PERCENT.fullmatch(unicodedata.normalize("NFKC", line["value"]).strip())
+    stated = re.fullmatch(_PERCENT, unicodedata.normalize("NFKC", line["value"]).strip())
     if stated is None:
         return "not-a-percentage"
     percent = float(stated["number"])

@@ -7,7 +7,6 @@ model. docs/reference/testbeds.md lists the problems.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -21,10 +20,10 @@ from ragbed.testbeds.search.settings import DEFAULT_K, MAX_K, MAX_QUERY_CHARS
 from ragbed.text import storable
 
 TOOL = "search"
-_MARK = re.compile(r"^[ \t*_#>`]*(SEARCH|ANSWER)[*_]*[ \t]*[:：][*_]*[ \t]*", re.MULTILINE)
+_MARK = r"(?m)^[ \t*_#>`]*(SEARCH|ANSWER)[*_]*[ \t]*[:：][*_]*[ \t]*"
 # Matches a tool call that the server did not parse, e.g. because the server ignores the model's chat template.
-_UNPARSED = re.compile(r'<tool_call>|<\|tool_call|\[TOOL_CALLS\]|<function=|^\s*\{\s*"name"\s*:\s*"search"')
-_VALID_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_UNPARSED = r'<tool_call>|<\|tool_call|\[TOOL_CALLS\]|<function=|^\s*\{\s*"name"\s*:\s*"search"'
+_VALID_NAME = r"[A-Za-z0-9_-]{1,64}"
 _MAX_KEPT = 4_000  # maximum number of characters to store from the arguments of an invalid call
 # Search requests of up to this many characters are repeated in full in the next prompt. Valid queries are shorter, even
 # with all characters escaped.
@@ -48,6 +47,8 @@ class Parsed(msgspec.Struct, frozen=True):
 @cache
 def read_texts(lang: Lang) -> dict[str, Any]:
     """Return the testbed's prompts and messages in the given language."""
+    import tomllib  # noqa: PLC0415 - needed only for this testbed
+
     content = (Path(__file__).parents[1] / "prompts" / "search" / f"{lang}.toml").read_text("utf-8")
     return {name: _fill(value) for name, value in tomllib.loads(content).items()}
 
@@ -73,7 +74,7 @@ def parse_tools(done: Completion) -> Parsed:
         return Parsed(tuple(_from_call(call) for call in done.calls), kept=text)
     if not text.strip():
         return Parsed((_invalid("empty", ""),))
-    if _UNPARSED.search(text):
+    if re.search(_UNPARSED, text):
         return Parsed((_invalid("unparsed-call", text),), kept=text)
     return Parsed(answer=text)
 
@@ -87,12 +88,12 @@ def parse_text(done: Completion) -> Parsed:
     text = done.reply or ""
     if not text.strip():
         return Parsed((_invalid("empty", ""),))
-    mark = _MARK.search(text)
+    mark = re.search(_MARK, text)
     if mark is None:
         return Parsed((_invalid("no-call", text),), kept=text)
     if mark[1] == "ANSWER":
         rest = text[mark.end() :]
-        after = next((found.start() for found in _MARK.finditer(rest) if found[1] == "SEARCH"), len(rest))
+        after = next((found.start() for found in re.finditer(_MARK, rest) if found[1] == "SEARCH"), len(rest))
         answer = rest[:after].strip()
         return Parsed(answer=answer) if answer else Parsed((_invalid("empty", text),), kept=text)
     searches, end = _search_lines(text, mark)
@@ -109,7 +110,7 @@ def _search_lines(text: str, mark: re.Match[str] | None) -> tuple[list[Search], 
         line_end = text.find("\n", mark.end())
         end = len(text) if line_end < 0 else line_end
         searches.append(_from_arguments(text[mark.end() : end].strip().strip("`*_")))
-        mark = _MARK.search(text, end)
+        mark = re.compile(_MARK).search(text, end)
     return searches, end
 
 
@@ -177,7 +178,7 @@ def _resend(call: ToolCall) -> ToolCall:
         is_object = len(call.arguments) <= _MAX_RESENT and isinstance(msgspec.json.decode(call.arguments), dict)
     except (*MALFORMED_JSON, UnicodeEncodeError):
         is_object = False
-    name = call.name if _VALID_NAME.fullmatch(call.name) else "search"
+    name = call.name if re.fullmatch(_VALID_NAME, call.name) else "search"
     return msgspec.structs.replace(call, name=name, arguments=call.arguments if is_object else "{}")
 
 

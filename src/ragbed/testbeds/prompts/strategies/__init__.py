@@ -27,11 +27,11 @@ MARK = "+"  # separates the profile from the strategy in a case's `profile` fiel
 STATED = "stated"  # the strategy used for `confidence="stated"`
 _MAX_PARTS = 4  # maximum number of sub-questions, as stated in `split.md`
 # Responses for a document that does not contain an answer; `each.md` requests "nothing" or "无".
-_NOTHING = re.compile(r"\W*(?:nothing|none|无|没有)?\W*", re.IGNORECASE)
-_ENUMERATED = re.compile(r"^\s*(?:[-*•]|\(?\d{1,2}[.)、．：:]|[（(]\d{1,2}[）)])\s*")
+_NOTHING = r"(?i)\W*(?:nothing|none|无|没有)?\W*"
+_ENUMERATED = r"^\s*(?:[-*•]|\(?\d{1,2}[.)、．：:]|[（(]\d{1,2}[）)])\s*"
 _PLACEHOLDER = re.compile(r"\{(SYSTEM|DOCS|DOC|QUERY|NOTES|NUMBER)\}")
 # The label before the answer, with any Markdown formatting. Symbols that belong to the answer (−5, $3) do not match.
-_ANSWER = re.compile(r"(?:^|\n)[\s*_#>]*(?:answer|答案)[*_]*\s*[:：][*_]*\s*", re.IGNORECASE)
+_ANSWER = r"(?i)(?:^|\n)[\s*_#>]*(?:answer|答案)[*_]*\s*[:：][*_]*\s*"
 
 
 class StrategyInput(Struct, frozen=True):
@@ -50,7 +50,7 @@ class StrategyInput(Struct, frozen=True):
 def quote(given: StrategyInput) -> Flow:
     """Request the supporting sentence followed by the answer; only the text after the answer label counts."""
     reply = yield given.plain
-    *_, answer = _ANSWER.split(reply)
+    *_, answer = re.split(_ANSWER, reply)
     return answer.strip() or reply
 
 
@@ -58,7 +58,7 @@ def decompose(given: StrategyInput) -> Flow:
     """Split the question, answer each part with all documents, and combine the answers."""
     texts = read_texts("decompose", given.lang)
     split = yield _user(texts["split.md"], QUERY=given.question)
-    lines = (_ENUMERATED.sub("", line).strip() for line in split.splitlines())
+    lines = (re.sub(_ENUMERATED, "", line).strip() for line in split.splitlines())
     parts = list(dict.fromkeys(line for line in lines if line))[:_MAX_PARTS] or [given.question]
     if len(parts) == 1:  # there is nothing to combine
         return (yield given.plain)
@@ -77,7 +77,7 @@ def isolate(given: StrategyInput) -> Flow:
     notes = []
     for document in given.documents:
         reply = yield _user(texts["each.md"], QUERY=given.question, DOC=document)
-        if not _NOTHING.fullmatch(reply):
+        if not re.fullmatch(_NOTHING, reply):
             notes.append(_one_line(reply))
     shown = _numbered(notes) or texts["none.md"]
     return (yield (*given.system(), *_user(texts["join.md"], QUERY=given.question, NOTES=shown)))
