@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from ragbed.data import Dataset, native
 from ragbed.schema import Case, Item, Passage
 from ragbed.testbeds import TESTBEDS
-from ragbed.testbeds.document_order import PositionTurns, slot_of
+from ragbed.testbeds.document_order import PositionTurns, slots_of
 from ragbed.testbeds.settings import Settings
 from ragbed.text import mentions_answer
 from tests.items import base_item, fact_item, integration_item
@@ -93,7 +93,7 @@ def test_every_rank_visits_every_slot_equally_often(docs: int, seed: int) -> Non
     for items in (docs, 3 * docs, 3 * docs + 2):
         turns = _turns(seed, docs, items)
         for rank in range(docs):
-            counts = Counter(slot_of(rank, turn, docs) for turn in turns)
+            counts = Counter(slots_of(turn, docs)[rank] for turn in turns)
             assert max(counts.values()) - min(counts[slot] for slot in range(docs)) <= 1
 
 
@@ -110,7 +110,7 @@ def test_supporting_documents_are_balanced_over_slots_of_a_published_file(rgb_di
 @given(items=st.integers(1, 30), docs=st.integers(2, 5), seed=st.integers(0, 10**6), bearing=st.integers(1, 4))
 def test_slot_counts_differ_by_at_most_one_up_to_five_documents(items: int, docs: int, seed: int, bearing: int) -> None:
     turns = _turns(seed, docs, items)
-    counts = Counter(slot_of(rank, turn, docs) for turn in turns for rank in range(min(bearing, docs)))
+    counts = Counter(slots_of(turn, docs)[rank] for turn in turns for rank in range(min(bearing, docs)))
     assert max(counts.values()) - min(counts[slot] for slot in range(docs)) <= 1
 
 
@@ -331,7 +331,7 @@ def test_closed_book_asks_every_item_without_documents(tmp_path: Path) -> None:
 
 def test_cases_are_the_same_in_every_process() -> None:
     """If these numbers change, all stored cases change."""
-    assert [slot_of(rank, PositionTurns(0).take("en", 5, range(5)), 5) for rank in range(5)] == [1, 4, 2, 0, 3]
+    assert slots_of(PositionTurns(0).take("en", 5, range(5)), 5) == (1, 4, 2, 0, 3)
 
 
 def _twins() -> list[Item]:

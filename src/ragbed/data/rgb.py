@@ -37,6 +37,7 @@ class _RgbRecord(Struct, forbid_unknown_fields=True, kw_only=True):
 
 _DECODER = msgspec.json.Decoder(_RgbRecord)
 _SUB_ANSWERS = ("asnwer1", "answer1", "answer2")
+_SPELLED = ("id", "answer", "fakeanswer", *_SUB_ANSWERS)
 
 
 def read_item(path: Place, number: int, line: bytes) -> Item:
@@ -130,7 +131,7 @@ class _Location:
                 raise self.wrong(f"{field}[{index}]", problem)
             if not aliases:
                 raise self.wrong(f"{field}[{index}]", "has no alias; give at least one string")
-            if not all(alias.strip() for alias in aliases):
+            if not all(map(str.strip, aliases)):
                 raise self.wrong(
                     f"{field}[{index}]",
                     "contains an empty string, which would match every text; remove it or fill it in",
@@ -184,12 +185,11 @@ def to_slots(raw: RawAnswer) -> Answer:
     """Convert an answer from an RGB file to a tuple of slots, each with its aliases."""
     if isinstance(raw, str):
         return ((raw,),)
-    return tuple((slot,) if isinstance(slot, str) else tuple(slot) for slot in raw)
+    return tuple([(slot,) if isinstance(slot, str) else tuple(slot) for slot in raw])
 
 
 def _spelling(record: _RgbRecord) -> dict[str, int | RawAnswer]:
-    fields = ("id", "answer", "fakeanswer", *_SUB_ANSWERS)
-    return {name: value for name in fields if (value := getattr(record, name)) is not UNSET}
+    return {name: value for name in _SPELLED if (value := getattr(record, name)) is not UNSET}
 
 
 def spelled_answer(item: Item) -> str | None:

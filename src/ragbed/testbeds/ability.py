@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import islice
+from math import ceil
 from typing import NamedTuple
 
 from msgspec import Struct, structs
@@ -74,7 +75,7 @@ class Ability(Struct, frozen=True):
 
     def conditions(self, settings: Settings) -> tuple[CaseCondition, ...]:
         """Return all conditions that the testbed evaluates."""
-        conditions = settings.replaced.get(self.name) or self.requested(settings)
+        conditions = settings.replaced[self.name] if self.name in settings.replaced else self.requested(settings)
         return tuple(
             structs.replace(condition, rotation=rotation)
             for condition in conditions
@@ -107,6 +108,8 @@ class Ability(Struct, frozen=True):
     def cases_with_items(self, dataset: Dataset, settings: Settings) -> Iterator[tuple[Item, Case]]:
         """Yield the cases, each with its item."""
         conditions = self.conditions(settings)
+        if not conditions:
+            return
         for item, around, turns in self._items(dataset, settings, conditions):
             ordered = order_item(item, settings.seed)
             bank = DocumentBank(ordered, around)
@@ -195,7 +198,8 @@ class Ability(Struct, frozen=True):
             supply = supply._replace(distracting=condition.docs)
         mixes, available = supply.mixes(condition.docs), supply.bearing + supply.distracting
         if mixes:
-            return min(mixes, key=lambda count: abs(count - condition.distracting)) / condition.docs
+            nearest = ceil(condition.distracting - Fraction(1, 2))  # the smaller of two equally near numbers
+            return min(max(nearest, mixes[0]), mixes[-1]) / condition.docs
         return supply.distracting / available if 0 < available < condition.docs else None
 
     def _expected(self, documents: tuple[Document, ...]) -> Expectation:
@@ -207,7 +211,10 @@ class Ability(Struct, frozen=True):
 
 
 def fit_defaults(dataset: Dataset, abilities: Sequence[Ability], settings: Settings) -> Settings:
-    """Return a dataset's settings, replacing default conditions that are infeasible for most of its items."""
+    """Return a dataset's settings, replacing default conditions that are infeasible for most of its items.
+
+    A testbed for which the dataset has no items gets no conditions, so that the file is not read again for it.
+    """
     if not settings.fits_defaults:
         return settings
     supplies: dict[str, list[Supply]] = {ability.name: [] for ability in abilities}
@@ -215,8 +222,12 @@ def fit_defaults(dataset: Dataset, abilities: Sequence[Ability], settings: Setti
         for ability in abilities if item.lang in settings.langs else ():
             if kind_of(item) == ability.takes and len(supplies[ability.name]) < _MAX_SAMPLED:
                 supplies[ability.name].append(ability.supply(item))
-    fitted = {one.name: one.fit(one.requested(settings), supplies[one.name]) for one in abilities}
-    changed = {one.name: tuple(fitted[one.name]) for one in abilities if fitted[one.name] != one.requested(settings)}
+    changed: dict[str, tuple[CaseCondition, ...]] = {}
+    for ability in abilities:
+        default, found = ability.requested(settings), supplies[ability.name]
+        fitted = ability.fit(default, found) if found else []
+        if fitted != default:
+            changed[ability.name] = tuple(fitted)
     return structs.replace(settings, replaced=changed)
 
 

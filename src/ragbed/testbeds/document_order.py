@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Sequence
-from functools import cache, cached_property
+from collections.abc import Iterable
+from functools import cache, cached_property, lru_cache
 from itertools import zip_longest
 
 from msgspec import Struct
 
-from ragbed.schema import Document, Item, Passage, Stance
+from ragbed.schema import Document, Item, Stance
 from ragbed.text import bears_answer
 
 # The golden ratio as a scaled integer, so that results are identical on all machines. Multiples of the ratio modulo 1
@@ -43,18 +43,22 @@ class Ordered(Struct, frozen=True, dict=True):
 
     item: Item
     key: bytes
+    _documents: dict[int, Document] = {}
 
-    @cached_property
-    def documents(self) -> tuple[Document, ...]:
-        """The item's passages, converted to documents for a case."""
-        return as_documents(self.item)
+    def documents(self, indexes: Iterable[int]) -> list[Document]:
+        """Return passages, given by their indexes, as documents for a case; all cases share the same documents."""
+        made = self._documents
+        return [made.get(index) or made.setdefault(index, as_document(self.item, index)) for index in indexes]
 
     @cached_property
     def supports(self) -> tuple[int, ...]:
         """The indexes of the supporting passages; for integration items, they alternate between the sub-questions."""
+        drawn = self._ordered("supports")
         parts: dict[int, list[int]] = defaultdict(list)
-        for index in self._ordered("supports"):
+        for index in drawn:
             parts[self.item.passages[index].part or 0].append(index)
+        if len(parts) <= 1:
+            return tuple(drawn)
         rounds = zip_longest(*(parts[part] for part in sorted(parts)))
         return tuple(index for together in rounds for index in together if index is not None)
 
@@ -77,7 +81,7 @@ class Ordered(Struct, frozen=True, dict=True):
                 # Passages of synthetic items are identified by index, because their texts differ within a minimal pair.
                 hashed.update(_framed(passage.text if passage.dials is None else index))
                 drawn.append((hashed.digest(), index))
-        return _doubtful_last(self.item, [index for _, index in sorted(drawn)])
+        return _doubtful_last(self.item, stance, [index for _, index in sorted(drawn)])
 
 
 def order_item(item: Item, seed: int) -> Ordered:
@@ -85,29 +89,26 @@ def order_item(item: Item, seed: int) -> Ordered:
     return Ordered(item, digest(seed, item.question, item.answer))
 
 
-def as_documents(item: Item) -> tuple[Document, ...]:
-    """Return all of an item's passages as a case's documents."""
-    return tuple(
-        [
-            Document(
-                text=passage.text,
-                stance=passage.stance,
-                kind=passage.kind,
-                source=index,
-                part=passage.part,
-                states=None if passage.dials is None else str(passage.dials.get("states") or "") or None,
-            )
-            for index, passage in enumerate(item.passages)
-        ]
+def as_document(item: Item, index: int) -> Document:
+    """Return one of an item's passages as a case's document."""
+    passage = item.passages[index]
+    return Document(
+        text=passage.text,
+        stance=passage.stance,
+        kind=passage.kind,
+        source=index,
+        part=passage.part,
+        states=None if passage.dials is None else str(passage.dials.get("states") or "") or None,
     )
 
 
-def slot_of(rank: int, turn: int, docs: int) -> int:
-    """Return the position that one rotation of a cyclic Latin square assigns to the document with a given rank.
+@lru_cache(maxsize=256)
+def slots_of(turn: int, docs: int) -> tuple[int, ...]:
+    """Return the position that one rotation of a cyclic Latin square assigns to the document of each rank.
 
     Over the rotations 0 … docs − 1, every rank gets every position exactly once.
     """
-    return (turn + _spread(docs)[rank]) % docs
+    return tuple((turn + step) % docs for step in _spread(docs))
 
 
 class PositionTurns:
@@ -142,9 +143,10 @@ class PositionTurns:
         # The last row of `used` is for items that have too few documents and therefore use documents from other
         # questions.
         rows = [used[distracting] for distracting in mixes] or used[-1:]
-        times = [sum(column) for column in zip(*rows, strict=True)]
-        steps = _spread(docs) if self._is_spread else range(docs)
-        best = min(((self._start + step) % docs for step in steps), key=times.__getitem__)
+        times = list(map(sum, zip(*rows, strict=True)))
+        first = self._start % docs
+        turns = slots_of(first, docs) if self._is_spread else (*range(first, docs), *range(first))
+        best = min(turns, key=times.__getitem__)
         for row in rows:
             row[best] += 1
         return best
@@ -161,21 +163,20 @@ def _spread(docs: int) -> tuple[int, ...]:
     return tuple(slots)
 
 
-def _doubtful_last(item: Item, pool: Sequence[int]) -> list[int]:
-    """Move duplicate passages, and passages whose text contradicts their label, to the end."""
+def _doubtful_last(item: Item, stance: Stance, pool: Iterable[int]) -> list[int]:
+    """Move duplicate passages, and passages whose text contradicts their label, to the end.
+
+    A supporting passage must contain the answer or, for an integration item, any part of it; other passages must not.
+    """
+    is_evidence = stance == "supports"
+    any_part = (tuple(alias for aliases in item.answer for alias in aliases),)
     seen: set[str] = set()
     good: list[int] = []
     doubtful: list[int] = []
     for index in pool:
         passage = item.passages[index]
-        (doubtful if passage.text in seen or _is_mislabelled(item, passage) else good).append(index)
+        slots = any_part if is_evidence and passage.part is not None else item.answer
+        is_good = passage.text not in seen and bears_answer(passage.text, slots, item.lang) == is_evidence
+        (good if is_good else doubtful).append(index)
         seen.add(passage.text)
     return good + doubtful
-
-
-def _is_mislabelled(item: Item, passage: Passage) -> bool:
-    """Return whether a supporting passage lacks the answer, or a passage with another label contains the answer."""
-    if passage.stance != "supports":
-        return bears_answer(passage.text, item.answer, item.lang)
-    slots = item.answer if passage.part is None else (tuple(alias for aliases in item.answer for alias in aliases),)
-    return not bears_answer(passage.text, slots, item.lang)

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from ragbed.schema import Document, Item
 from ragbed.testbeds.document_bank import BEFORE, DocumentBank
-from ragbed.testbeds.document_order import Ordered, as_documents, slot_of
+from ragbed.testbeds.document_order import Ordered, as_document, slots_of
 from ragbed.testbeds.original_code import Chosen
 from ragbed.testbeds.settings import Arm, CaseCondition, show_ratio
 
@@ -56,12 +56,12 @@ def plan_ours(
         distractors = _distractors(ordered, bank, condition.arm, distracting)
     except Infeasible as why:
         return DocumentPlan(reason=str(why))
-    ranked = [ordered.documents[index] for index in evidence] + distractors[::-1]
-    slots = [slot_of(rank, turn + condition.rotation, condition.docs) for rank in range(condition.docs)]
+    ranked = ordered.documents(evidence) + distractors[::-1]
+    slots = slots_of((turn + condition.rotation) % condition.docs, condition.docs)
     placed = dict(zip(slots, ranked, strict=True))
     return DocumentPlan(
-        documents=tuple(placed[slot] for slot in range(condition.docs)),
-        slots=tuple(slots[: len(evidence)]),
+        documents=tuple([placed[slot] for slot in range(condition.docs)]),
+        slots=slots[: len(evidence)],
         noise_real=distracting / condition.docs,
     )
 
@@ -72,8 +72,7 @@ def plan_original(item: Item, condition: CaseCondition, choose: ChooseOriginal, 
         chosen = choose(item, condition, year)
     except ValueError as error:
         return DocumentPlan(reason=f"the original code cannot: {error}")
-    passages = as_documents(item)
-    documents = tuple(passages[index] for index in chosen.placed)
+    documents = tuple(as_document(item, index) for index in chosen.placed)
     bearing = [index for index in chosen.drawn if item.passages[index].stance != "distracts"]
     return DocumentPlan(
         documents=documents,
@@ -97,7 +96,7 @@ def _distractor_count(condition: CaseCondition) -> int:
 def _distractors(ordered: Ordered, bank: DocumentBank, arm: Arm, count: int) -> list[Document]:
     if not count:
         return []
-    related = [] if arm == "random" else [ordered.documents[index] for index in ordered.distracts[:count]]
+    related = [] if arm == "random" else ordered.documents(ordered.distracts[:count])
     if arm != "random" and len(related) < count:
         raise Infeasible(f"the case requires {count} distracting documents, but the item has only {len(related)}")
     if arm in ("related", "fixed"):

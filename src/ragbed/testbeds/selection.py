@@ -89,7 +89,7 @@ def generate_cases(
     abilities = list(dict.fromkeys(ability for testbed in testbeds if (ability := _ability_of(testbed)) is not None))
     for dataset in datasets:
         fitted = fit_defaults(dataset, abilities, settings)
-        if fitted.replaced:
+        if any(fitted.replaced.values()):
             tell(_describe_replaced(dataset, fitted))
         used = yield from _dataset_cases(dataset, testbeds, fitted, strategies)
         unused.append((dataset, [testbed for testbed in testbeds if testbed.name not in used]))
@@ -122,8 +122,9 @@ def _dataset_cases(
 def _describe_replaced(dataset: Dataset, settings: Settings) -> str:
     replaced = []
     for testbed, conditions in settings.replaced.items():
-        mixes = (f"{condition.docs} ({condition.distracting} distracting)" for condition in conditions)
-        replaced.append(f"{testbed} {', '.join(mixes)}")
+        mixes = [f"{condition.docs} ({condition.distracting} distracting)" for condition in conditions]
+        if mixes:
+            replaced.append(f"{testbed} {', '.join(mixes)}")
     return (
         f"{dataset.name} has too few documents for the default conditions. Instead, these numbers of documents per "
         f"question are used: {'; '.join(replaced)}. Set others with `num_docs` and `noise`."

@@ -51,16 +51,22 @@ class Instructions(Struct, frozen=True, dict=True):
     folder: Path | None = None
     strategy: str | None = None
 
+    @cached_property
+    def _systems(self) -> dict[tuple[Lang, str], tuple[Message, ...]]:
+        """The system messages so far, by language and file name prefix; all cases share them."""
+        return {}
+
     def messages(self, lang: Lang, question: str, documents: Sequence[str] | None) -> tuple[Message, ...]:
         """Render the closed-book prompt if `documents` is None, otherwise the prompt with documents."""
         prefix = "closed-book." if documents is None else ""
         shown = "\n".join(self._documents(lang, documents or ()))
         user = fill(self._texts[lang, f"{prefix}user.md"], {"DOCS": shown, "QUERY": question})
-        system = self._texts[lang, f"{prefix}system.md"]
-        if documents is not None:
-            system = self._apply_strategy(lang, system)
-        turns = [Message(role="system", content=system)] if system else []
-        return (*turns, Message(role="user", content=user))
+        if (lang, prefix) not in self._systems:
+            system = self._texts[lang, f"{prefix}system.md"]
+            if documents is not None:
+                system = self._apply_strategy(lang, system)
+            self._systems[lang, prefix] = (Message(role="system", content=system),) if system else ()
+        return (*self._systems[lang, prefix], Message(role="user", content=user))
 
     def _documents(self, lang: Lang, texts: Sequence[str]) -> Sequence[str]:
         frame = read_texts(self.strategy, lang).get("document.md")
