@@ -125,7 +125,7 @@ _CHINESE_PATTERNS = [
     ),
 ]
 _NUMERIC = lazy(rf"([0-9]{_FREE}[0-9]?)([-/.])([0-9]{{1,2}})\2([12][0-9]{{3}}|(?<=/)[0-9]{{2}})(?![0-9]|[-/.][0-9])")
-_ROMAN_YEAR = lazy(r"\bm{1,2}(?:cm|d?c{0,3}|cd)(?:x[cl]|l?x{0,3})(?:i[xv]|v?i{0,3})\b")
+_ROMAN_YEAR = lazy(r"m(?<!\w.)m?(?:cm|d?c{0,3}|cd)(?:x[cl]|l?x{0,3})(?:i[xv]|v?i{0,3})\b")
 _ROMAN = {"m": 1000, "d": 500, "c": 100, "l": 50, "x": 10, "v": 5, "i": 1}
 _LONE_YEAR = lazy(
     r"([12](?<![0-9a-z$€£¥].)(?<!(?<![0-9]{4})-.)(?<![0-9][.,].)[0-9]{3})(?![0-9a-z%])(?![.,][0-9])(?! ?年)"
@@ -178,11 +178,11 @@ def lone_years(text: str) -> list[Date]:
     years = []
     if "1" in text or "2" in text:
         years = [(int(match[1]), match.span()) for match in _LONE_YEAR.finditer(text)]
-    written = _WORD_YEAR.finditer(text) if "teen" in text or "twenty" in text else ()
     if "m" in text:
         years += [(_read_roman(match[0]), match.span()) for match in _ROMAN_YEAR.finditer(text) if len(match[0]) > 3]
-    in_words = ((year_in_words(match[0]), match.span()) for match in written)
-    years += [(year, span) for year, span in in_words if year is not None]
+    if "teen" in text or "twenty" in text:
+        in_words = ((year_in_words(match[0]), match.span()) for match in _WORD_YEAR.finditer(text))
+        years += [(year, span) for year, span in in_words if year is not None]
     return [Date(year, None, None, *span) for year, span in years if year < 2100]
 
 

@@ -65,12 +65,11 @@ def word_features(before: str, classes_before: tuple[str, ...], word: str, class
 
 def response_features(sentences: Sequence[Sequence[Token]]) -> set[str]:
     """Return the features of a response."""
-    classes = [{name for token in sentence for name in token.classes} for sentence in sentences] or [set()]
+    classes = [frozenset([name for token in sentence for name in token.classes]) for sentence in sentences]
+    classes = classes or [frozenset()]
     every = frozenset[str]().union(*classes)
-    found = {f"any #{name}" for name in every}
+    found = {*_prefixed("any", every), *_prefixed("first", classes[0]), *_prefixed("last", classes[-1])}
     found.update(_pairs(every & _PAIRED))
-    found |= {f"first #{name}" for name in classes[0]}
-    found |= {f"last #{name}" for name in classes[-1]}
     order = [token.text for sentence in sentences for token in sentence if token.candidate]
     kinds = "".join(sorted(set(order)))
     found |= {f"candidates {kinds}", f"sentences {min(len(sentences), _LONGEST_SCORE)}"}

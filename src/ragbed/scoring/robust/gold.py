@@ -33,7 +33,7 @@ _CAPITAL_AFTER_NUMBER = lazy(r"^[\d.,]+ (?=[A-Z])")
 _ASKS_WHEN = lazy(r"\bwhen\b|\byear\b|\bdate\b|\bday\b|年|时候|何时|日期|哪天|哪一天|时间")
 # Spaces next to Han characters are removed from questions, so a word can be next to a Han character.
 _ASKS_PERCENTAGE = lazy(
-    r"%|per ?cent|(?<![a-z])(?:share|shares of|(?:birth|death)?rates?|turnout)(?![a-z])|百分|率|比例"
+    r"%|per ?cent|(?<![a-z])(?:share|shares of|(?:birth|death)?rates?|turnout)(?![a-z])", "%|百分|率|比例"
 )
 _HOW_MANY = lazy(r"\bhow many ([a-z]+)")
 _FRACTION = lazy(r"[1-9]/[2-9](?: of\b|$)")
@@ -132,7 +132,7 @@ def _read_answers(
         lang=lang,
         slots=slots,
         fakes=() if same else fakes,
-        question_date=_merge_dates(dates)._replace(day=None),
+        question_date=_merge_dates(dates)._replace(day=None) if dates else _NO_DATE,
         asks_percentage=_ASKS_PERCENTAGE.search(folded) is not None,
         fake_is_gold=same,
     )
@@ -175,7 +175,8 @@ def _slot(aliases: tuple[str, ...], question: str, lang: Lang) -> GoldSlot:
             forms |= {(reading.value, reading.unit) for reading in readings}
             nouns |= {reading.unit for reading in readings} | set(_LONG_WORD.findall(folded))
         elif name := as_name(alias, folded, lang):
-            name = name._replace(written=written_form(alias, aliases))
+            if written := written_form(alias, aliases):
+                name = name._replace(written=written)
             surname = find_surname(alias, folded, question)
             names.append(name._replace(given=surname[0].given) if surname else name)
             names += [short for short in surname if short.key not in {fold(other, lang) for other in aliases}]
@@ -195,7 +196,7 @@ def _slot(aliases: tuple[str, ...], question: str, lang: Lang) -> GoldSlot:
 
 def asked_unit(question: str) -> str:
     """Return the unit that a folded question asks for, e.g. `person` for 'how many people', or an empty string."""
-    counted = _HOW_MANY.search(question)
+    counted = _HOW_MANY.search(question) if "how many" in question else None
     return UNITS.get(counted[1], f"~{counted[1].removesuffix('s')}") if counted else ""
 
 
@@ -203,9 +204,9 @@ def _variants(aliases: tuple[str, ...]) -> list[str]:
     """Return the aliases, their other spellings, and the parts of aliases such as 'A (B)' or 'J·K·罗琳,J.K.罗琳'."""
     found = list(aliases)
     for alias in aliases:
-        if match := _PARENTHESIS.match(alias):
+        if ("(" in alias or "（" in alias) and (match := _PARENTHESIS.match(alias)):
             found += match.groups()
-        parts = _COMMA.split(alias)
+        parts = _COMMA.split(alias) if "," in alias or "，" in alias else ()
         if len(parts) > 1 and len({re.sub(r"[\W_]", "", part).casefold() for part in parts}) == 1:
             found += parts
         found += spellings(alias)

@@ -145,7 +145,11 @@ def _may_contain(slot: GoldSlot, response: FoldedResponse) -> bool:
         len(digits.run) > _ROUNDED_DIGITS.start and digits.run[:2] in response.digits for digits in slot.digits
     ):
         return True
-    if any(digits.run in response.digits and compiled(digits.pattern).search(response.text) for digits in slot.digits):
+    if any(
+        digits.run in response.text
+        or (digits.run in response.digits and compiled(digits.pattern).search(response.text))
+        for digits in slot.digits
+    ):
         return True
     if not terms.isdisjoint(_OTHER_FORMS) or (
         not terms.isdisjoint(WORDS) and any(digits.words <= terms for digits in slot.digits)
@@ -198,8 +202,18 @@ def _names(slot: GoldSlot, response: FoldedResponse) -> Iterator[Mention]:
         if name.key not in response.text or (name.written and not _is_written(name, response.context)):
             continue
         if name.bearers is None or _is_unique(name, response.context):
-            matches = compiled(name.pattern).finditer(response.text)
-            yield from (Mention(*match.span(), name.rule) for match in islice(matches, MAX_MENTIONS))
+            for start, end in islice(_spans(name, response.text), MAX_MENTIONS):
+                yield Mention(start, end, name.rule)
+
+
+def _spans(name: Name, text: str) -> Iterator[tuple[int, int]]:
+    if name.pattern != name.key:
+        yield from (match.span() for match in compiled(name.pattern).finditer(text))
+        return
+    at = text.find(name.key)  # most Chinese names have no other pattern, and compiling it takes longer
+    while at >= 0:
+        yield at, at + len(name.key)
+        at = text.find(name.key, at + len(name.key))
 
 
 def _is_written(name: Name, context: Sequence[str]) -> bool:

@@ -82,11 +82,12 @@ def read_phrases(tokens: Sequence[Token], lang: Lang) -> Phrases:
 def _score_sentence(sentence: Sequence[Token], lang: Lang) -> tuple[float, float]:
     """Return a sentence's error-flag and refusal scores, normalised so that long sentences have no advantage."""
     known: dict[str, tuple[float, float]] = {}  # keyed by feature, so that each feature counts only once per sentence
-    previous = START
+    before = START[:2]
     for token in sentence:
-        if found := known_features(lang, previous.text, previous.classes, token.text, token.classes):
+        word = token[:2]
+        if found := known_features(lang, before, word):
             known.update(found)
-        previous = token
+        before = word
     flag = refusal = 0.0
     for pair in known.values():
         flag += pair[0]
@@ -102,12 +103,14 @@ def sentence_length(sentence: Sequence[Token]) -> float:
 
 @lru_cache(maxsize=65_536)  # The same word pairs occur in many responses.
 def known_features(
-    lang: Lang, before: str, classes_before: tuple[str, ...], word: str, classes: tuple[str, ...]
+    lang: Lang, before: tuple[str, tuple[str, ...]], word: tuple[str, tuple[str, ...]]
 ) -> dict[str, tuple[float, float]]:
-    """Return the weights for the features of a word and its predecessor, omitting features without a weight."""
+    """Return the weights for the features of a word and its predecessor, omitting features without a weight.
+
+    Each of the two words is given with its classes.
+    """
     weights = load_weights(lang).sentence
-    features = word_features(before, classes_before, word, classes)
-    return {feature: weights[feature] for feature in features if feature in weights}
+    return {feature: weights[feature] for feature in word_features(*before, *word) if feature in weights}
 
 
 def _sum_pairs(features: Iterable[str], weights: dict[str, tuple[float, float]]) -> tuple[float, float]:
@@ -130,9 +133,7 @@ def weigh_candidates(tokens: Sequence[Token], lang: Lang) -> dict[str, float]:
     """Return, for each candidate, the probability that the response gives it as the answer."""
     weights = load_weights(lang)
     get = weights.mention.get
-    scored = [
-        (candidate, sum(get(feature, 0.0) for feature in features)) for candidate, features in mention_features(tokens)
-    ]
+    scored = [(candidate, sum(filter(None, map(get, features)))) for candidate, features in mention_features(tokens)]
     top = max([weights.none, *(score for _, score in scored)])
     found: dict[str, float] = {}
     for candidate, score in scored:

@@ -157,7 +157,8 @@ def as_name(alias: str, folded: str, lang: Lang) -> Name | None:
         return Name("", rf"{negated}{_bounded(folded, folded[0], folded[-1])}|\A\W*{YES_OR_NO[folded]}")
     if folded in AFFIRMATIVE_ZH:
         return Name(folded, f"(?<![不没未无否]){folded}(?![否不没])")  # 是否有, 能否 and 有没有 ask
-    spaced = fold(_ACRONYM.sub(lambda match: " ".join(match[0]), _CAMEL.sub("-", alias)), "en").strip(EDGES)
+    split = _ACRONYM.sub(lambda match: " ".join(match[0]), _CAMEL.sub("-", alias))
+    spaced = folded if lang == "en" and split == alias else fold(split, "en").strip(EDGES)
     phrase = spaced.replace("&", " and ").removeprefix("the ")
     runs = list(_RUN.finditer(phrase))
     if not runs:
@@ -190,11 +191,12 @@ def with_gaps(alias: str, folded: str, lang: Lang, *, is_person: bool) -> list[N
     parts = folded.split()
     if is_person and _FULL_NAME.fullmatch(alias.strip()):
         return [_with_middle_name(*parts)]
+    if not alias.islower():
+        return []
     stems = [
         word[: max(4, len(word) - 3)] for word in parts if len(word) > 3 and word.isalpha() and word not in _COMMON
     ]
-    is_phrase = 2 <= len(stems) == len(set(stems)) <= _MAX_STEMS and alias.islower()
-    if not is_phrase or _NEGATION.search(folded):
+    if not 2 <= len(stems) == len(set(stems)) <= _MAX_STEMS or _NEGATION.search(folded):
         return []
     return [
         _variant(max(stems, key=len), r"\b" + rf"[a-z]*(?: {_NOT_NEGATED}[^\s.;!?]+){{0,5}}? ".join(stems) + "[a-z]*")
@@ -233,7 +235,7 @@ def without_head(alias: str, question: str) -> list[Name]:
     if found is None:
         return []
     short, head = fold(found[1], "en"), found[2].lower()
-    is_asked = re.search(rf"\b{head}s?\b", question) is not None
+    is_asked = head in question and re.search(rf"\b{head}s?\b", question) is not None
     is_adjective = short.rpartition(" ")[2] in _ADJECTIVES
     is_number = short.replace(",", "").replace(".", "").isdigit()
     if is_adjective or is_number or head in _CITIES or len(short) < _MIN_HEADLESS or short in question:
@@ -252,8 +254,7 @@ def abbreviations(alias: str, question: str) -> list[Name]:
     contains another complete name with these initials, that name counts instead: 'USC (University of South Carolina)'.
     """
     alias = GENERATION.sub("", alias).removeprefix("The ")
-    is_person = ASKS_WHO.search(question) is not None and ". " not in alias  # unlike John F. Kennedy (JFK)
-    if is_person or not _LONG_NAME.fullmatch(alias):
+    if not _LONG_NAME.fullmatch(alias) or (". " not in alias and ASKS_WHO.search(question)):  # unlike John F. Kennedy
         return []
     initials = "".join(word[0] for word in alias.replace("-", " ").split() if word[0].isupper())
     if not _INITIALS.fullmatch(initials) or initials == "USA":  # the United States Army is not the USA
@@ -281,10 +282,11 @@ def find_surname(alias: str, folded: str, question: str) -> list[Name]:
     A surname with particles, e.g. van Gogh, also has a pattern that includes the particles.
     """
     alias, folded = GENERATION.sub("", alias), GENERATION.sub("", folded)
-    parts = re.split(r"[ ·]", folded)
+    parts = folded.replace("·", " ").split(" ")
     particles = list(takewhile(_PARTICLES.__contains__, reversed(parts[1:-1])))
-    is_name = all(part.replace(".", "").replace("-", "").isalpha() for part in parts)
-    if len(parts) - len(particles) not in (2, 3) or not is_name:
+    if len(parts) - len(particles) not in (2, 3):
+        return []
+    if not all(part.replace(".", "").replace("-", "").isalpha() for part in parts):
         return []
     last = parts[-1]
     if len(last) < (3 if last.isascii() else 2) or last in question or last in ORGANISATIONS:

@@ -87,7 +87,9 @@ def fold(text: str, lang: Lang) -> str:
     """Return the folded form of text in the given language."""
     text = _mark_items(_mark_exponents(text))
     if lang == "zh":
-        return _GAPS[lang].sub("", _fold_simplified(text) or text.translate(_TABLE))
+        folded = "" if text.isascii() else _fold_simplified(text)
+        folded = folded or text.translate(_TABLE)
+        return _GAPS[lang].sub("", folded) if " " in folded else folded
     folded = text.translate(_TABLE)
     return _GAPS[lang].sub("", folded) if "  " in folded or not folded.isascii() else folded
 

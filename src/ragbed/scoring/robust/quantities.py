@@ -146,7 +146,8 @@ def find_quantities(text: str, terms: Terms) -> list[Quantity]:
     if "half" in terms:
         found += _with_half(text)
         text = _HALF.sub(lambda match: _mask(match) if match[2] in UNITS else match[0], text)
-    found += _in_digits(text)
+    if not terms.isdisjoint("0123456789"):
+        found += _in_digits(text)
     if "half" in terms or not terms.isdisjoint(WORDS):
         found += _in_english(text)
     if not terms.isdisjoint(SIGNS):

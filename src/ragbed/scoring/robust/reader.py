@@ -48,6 +48,8 @@ class ResponseReader:
         false: The mentions of the false answer.
         rivals: The mentions of other values of the same type.
         excluded: The mentions that are part of a longer name, an ordinary word or a negation, with their status.
+        lang: The language of the response.
+        tokens: The tokens of the response, with the candidates' mentions marked.
     """
 
     def __init__(self, gold: Gold, asked: Asked, response: FoldedResponse, original: str) -> None:
@@ -66,10 +68,11 @@ class ResponseReader:
             found_rivals = find_candidates(gold.slots[0], gold, response, asked, self.true[0])
             self.rivals = [rival for rival in found_rivals if not self._extends_answer(rival)]
             self._rival_kind = UNRECORDED if gold.rivals or gold.fakes else RIVAL
+        self.lang = self._find_language()
+        self.tokens = self._mark_mentions()
 
-    @cached_property
-    def tokens(self) -> list[Token]:
-        """The tokens of the response, with the candidates' mentions marked."""
+    def _mark_mentions(self) -> list[Token]:
+        """Return the tokens of the response, with the candidates' mentions marked."""
         true, false = list(chain(*self.true)), self.false
         tagged = [(mention, TRUE, self.status(mention, true, [*false, *self.rivals])) for mention in true]
         tagged += [(mention, FALSE, self.status(mention, false, [*true, *self.rivals])) for mention in false]
@@ -83,9 +86,8 @@ class ResponseReader:
         asked = asked_words(self.asked.question, self.lang)
         return tokenize(self.text, mentions, asked, self.lang)
 
-    @cached_property
-    def lang(self) -> Lang:
-        """The language of the response, which can differ from that of the question."""
+    def _find_language(self) -> Lang:
+        """Return the language of the response, which can differ from that of the question."""
         if self.text.isascii():
             return "en" if _WORD.search(self.text) else self.gold.lang
         mentions = {mention[:2] for mention in chain(*self.true, self.false, self.rivals)}

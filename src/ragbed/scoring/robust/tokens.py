@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from operator import add
 from pathlib import Path
 from typing import NamedTuple
 
@@ -62,7 +63,7 @@ def asked_words(question: str, lang: Lang) -> AskedWords:
     """Return a question's words and years."""
     text = fold_question(question, lang)
     if lang == "zh":
-        stems = frozenset(text[at : at + 2] for at in range(len(text) - 1))
+        stems = frozenset(map(add, text, text[1:]))
     else:
         stems = frozenset(word[:STEM] for word in _TOKEN.findall(text) if _is_content(word))
     return AskedWords(stems, frozenset(_YEAR.findall(text)))

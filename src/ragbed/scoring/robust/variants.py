@@ -104,7 +104,7 @@ _AFTER_NAME = r"(?=[.,;:!?)\n'’*]|\Z| (?:is|was|has|had|did|in|on|at|to|from|f
 _AMBIGUOUS = frozenset({"America", "Britain", "Holland", "New York"})
 _SAME_NAMES = {name: (*anywhere, *alone) for anywhere, alone in _SAME for name in (*anywhere, *alone)}
 _SAME_PARTS = {name: anywhere for anywhere, _ in _SAME for name in anywhere}
-_SAME_PART = lazy("|".join(rf"(?<!\w){re.escape(name)}(?!\w)" for name in _SAME_PARTS))
+_SAME_PART = lazy(rf"(?<!\w)(?:{'|'.join(map(re.escape, _SAME_PARTS))})(?!\w)")
 _SHORT_NAMES = {
     "Tuesday": ("Tues",), "Thursday": ("Thurs",), "Friday": ("Fri",),
     "January": ("Jan",), "February": ("Feb",), "August": ("Aug",), "September": ("Sept",), "October": ("Oct",),
@@ -172,8 +172,10 @@ def written_form(alias: str, aliases: tuple[str, ...]) -> str:
     The name must be in capitals and must not be part of another name or phrase: Gap year, Big Apple, Bank of America.
     The pattern is empty for aliases that are not short forms.
     """
+    if alias in aliases:
+        return ""
     is_company = alias.isalpha() and any(found[1] == alias for found in map(_COMPANY.match, aliases) if found)
-    if alias in aliases or not (is_company or alias in _AMBIGUOUS):
+    if not is_company and alias not in _AMBIGUOUS:
         return ""
     return rf"(?:\A|[.:;(\n\"*] ?|(?<!\w)(?!an? |of |upstate )[a-z]+ )(?:{alias}|{alias.upper()}){_AFTER_NAME}"
 

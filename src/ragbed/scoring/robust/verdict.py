@@ -154,10 +154,10 @@ def _apply_rules(reader: ResponseReader, tokens: Sequence[Token]) -> Phrases:
     """Return whether a response flags an error or refuses, with the rules for error reports and for short responses."""
     text = reader.text
     is_english = reader.lang == "en"
-    may_approve = is_english and any(word in text for word in _APPROVING)
+    may_approve = is_english and any(map(text.__contains__, _APPROVING))
     spans = [found.span(1) for found in _CONSISTENT.finditer(text)] if may_approve else []
     is_reported = may_approve and _UNRELIABLE.search(text) is not None
-    if ":" in text and any(word in text for word in _REPORTED):
+    if ":" in text and any(map(text.__contains__, _REPORTED)):
         for report in _ERROR_REPORT.finditer(text):
             is_denied, is_none = bool(report["denied"] or report["denied_zh"]), bool(report["none"])
             is_reported |= not is_denied and not is_none
