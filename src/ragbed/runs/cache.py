@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -48,15 +48,21 @@ class _Entry(NamedTuple):
 
 def keys_of(model: str, identity: str, request: bytes, repeat: int, limits: Sequence[int]) -> list[str]:
     """Return the cache keys for a request, first with its own token limit and then with each raised limit."""
-    hasher = hashlib.sha256()
-    for part in (model.encode(), identity.encode(), request, str(repeat).encode()):
-        hasher.update(len(part).to_bytes(8, "big") + part)
+    hasher = hashlib.sha256(_framed(model) + _framed(identity) + len(request).to_bytes(8, "big"))
+    hasher.update(request)
+    hasher.update(_framed(str(repeat)))
     keys = [hasher.hexdigest()]
     for limit in limits:
-        raised, part = hasher.copy(), f"max_tokens={limit}".encode()
-        raised.update(len(part).to_bytes(8, "big") + part)
+        raised = hasher.copy()
+        raised.update(_framed(f"max_tokens={limit}"))
         keys.append(raised.hexdigest())
     return keys
+
+
+@cache
+def _framed(part: str) -> bytes:
+    encoded = part.encode()
+    return len(encoded).to_bytes(8, "big") + encoded
 
 
 def key_of(model: str, identity: str, request: bytes, repeat: int, max_tokens: int | None = None) -> str:
@@ -95,8 +101,8 @@ class Cache:
     def find(self, *keys: str) -> tuple[Completion, str] | None:
         """Return the first cached response found under the given keys, with its key, or None if there is none."""
         prefetched = {key: self._prefetched.pop(key) for key in keys if key in self._prefetched}
-        looked_up = min(self._absent.pop(key, -math.inf) for key in keys)
-        if (found := self._select(keys, prefetched)) or time.monotonic() - looked_up < _TRUST_S:
+        looked_up = [self._absent.pop(key, -math.inf) for key in keys]
+        if (found := self._select(keys, prefetched)) or time.monotonic() - min(looked_up) < _TRUST_S:
             return found
         return self._select(keys, self._read(keys))
 
@@ -107,9 +113,13 @@ class Cache:
         """
         now, found = time.monotonic(), self._read(keys)
         self._prefetched |= found
-        self._absent.update((key, now) for key in keys if key not in found)
+        self._absent |= dict.fromkeys(keys, now)
+        for key in found:
+            del self._absent[key]
 
     def _select(self, keys: Sequence[str], entries: Mapping[str, _Entry]) -> tuple[Completion, str] | None:
+        if not entries and self._held.keys().isdisjoint(keys):  # most requests are new
+            return None
         for key in keys:
             entry = self._held.get(key) or entries.get(key)
             if entry is not None and (found := self._decode(entry)) is not None:

@@ -76,15 +76,15 @@ RECORD = """INSERT INTO results (model, item, repeat, session, request, outcome,
 # Calls that have no result from the same or a later session. The provider may have billed them.
 _OPEN_CALLS = """SELECT i.* FROM intents i LEFT JOIN results r USING (model, item, repeat)
   WHERE r.session IS NULL OR r.session < i.session"""
-# The inner query reads only indexes, so that even a run with a million results can be resumed within seconds.
-_PENDING = """SELECT found.place, found.repeat, {size}, c.id, c.name, c.feasible, c.seal, c.line FROM (
-    SELECT p.rowid AS place, {repeat} AS repeat, {found} FROM {table} p WHERE {condition} AND p.rowid > :last AND (
-      NOT EXISTS (SELECT 1 FROM results WHERE model = :model AND item = p.id AND repeat = {repeat})
-      OR EXISTS (SELECT 1 FROM results WHERE model = :model AND item = p.id AND repeat = {repeat}
-                 AND outcome = 'error'))
-    ORDER BY 1 LIMIT 256) found JOIN cases c ON c.id = found.id ORDER BY 1"""
-_IN_TABLE = {"size": "found.size", "found": "id, size", "table": "temp.{0}", "condition": "TRUE"}
-_AS_PLANNED = _PENDING.format(size="LENGTH(c.line)", found="id", table="cases", condition="feasible", repeat=":repeat")
+# The conditions read only indexes, so that even a run with a million results can be resumed within seconds.
+_PENDING = """SELECT p.rowid, p.id, {repeat}, {size} FROM {table} WHERE {condition} AND p.rowid > :last AND (
+    NOT EXISTS (SELECT 1 FROM results WHERE model = :model AND item = p.id AND repeat = {repeat})
+    OR EXISTS (SELECT 1 FROM results WHERE model = :model AND item = p.id AND repeat = {repeat}
+               AND outcome = 'error'))
+  ORDER BY 1 LIMIT 256"""
+_IN_TABLE = {"size": "p.size", "table": "temp.{0} p", "condition": "TRUE"}
+_IN_CASES = {"size": "LENGTH(p.line)", "table": "cases p INDEXED BY feasible_cases", "condition": "feasible"}
+_AS_PLANNED = _PENDING.format(**_IN_CASES, repeat=":repeat")
 _BY_PROMPT = _PENDING.format(**_IN_TABLE, repeat=":repeat")
 _BY_QUESTION = _PENDING.format(**_IN_TABLE, repeat="p.repeat")
 _HAS_PENDING = """(SELECT COUNT(*) FROM results r WHERE r.model = :model AND r.item = c.id
@@ -489,9 +489,8 @@ class RunStore:
                 last = rows[-1][0]
                 for first in range(0, len(rows), _BATCH):
                     batch = rows[first : first + _BATCH]
-                    yield from [
-                        CallRequest(model, row[3], row[1], self._fresh_or_read(*row[3:]), row[2]) for row in batch
-                    ]
+                    cases = self._take_cases([number for _, number, _, _ in batch])
+                    yield from [CallRequest(model, number, nth, cases[number], size) for _, number, nth, size in batch]
 
     def question_order(self, model: int) -> Iterator[tuple[str, int]]:
         """Yield the case name and repeat of each call in evaluation order; call `pending` with `by_question` first."""
@@ -508,8 +507,14 @@ class RunStore:
         ((done, done_size),) = self.read(_WORK_DONE.format(**parts), {"model": model, "repeats": repeats})
         return cases * repeats - done, size * repeats - done_size
 
-    def _fresh_or_read(self, number: int, *columns: object) -> Case:
-        return self._fresh.pop(number) if number in self._fresh else self.rows.case(*columns)
+    def _take_cases(self, numbers: Sequence[int]) -> dict[int, Case]:
+        """Return cases by number; those that were not planned in this session are read."""
+        cases = {number: self._fresh.pop(number) for number in numbers if number in self._fresh}
+        if absent := [number for number in numbers if number not in cases]:
+            places = ",".join("?" * len(absent))
+            query = f"SELECT id, name, feasible, seal, line FROM cases WHERE id IN ({places})"  # noqa: S608
+            cases |= {number: self.rows.case(*columns) for number, *columns in self.read(query, absent)}
+        return cases
 
     def cases(self, *, by_name: bool = False) -> Iterator[Case]:
         """Yield every case in the plan, including infeasible ones, in plan order or sorted by name."""

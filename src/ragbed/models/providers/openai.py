@@ -261,10 +261,11 @@ def parse_chat(content: bytes, *, logprobs: bool = False, with_tools: bool = Fal
     if choice.error or finish == "error" or (completion.error and finish is None):
         raise _from_error(choice.error or completion.error, usage)
     message = choice.message or _Message(choice.text)
-    _check_finish(message, finish, usage)
+    reason = (finish or "").partition(":")[0].strip().lower()  # Gemini adds details: `content_filter: RECITATION`
+    _check_finish(message, finish, reason, usage)
     if choice.message is None and choice.text is None:
         raise Failure("protocol", "the response contains neither a message nor text", again=True, usage=usage)
-    finish = "length" if _reason(finish) in _LENGTH else CONTEXT_FULL if _reason(finish) in _CONTEXT else finish
+    finish = "length" if reason in _LENGTH else CONTEXT_FULL if reason in _CONTEXT else finish
     text, thought = _answer_of(message)
     if with_tools and message.tool_calls and finish not in ENDED_EARLY:
         done = completed(text or "", finish, usage, thought, _served(completion))
@@ -279,20 +280,15 @@ def parse_chat(content: bytes, *, logprobs: bool = False, with_tools: bool = Fal
     return done
 
 
-def _reason(finish: str | None) -> str:
-    """Return a finish reason in lower case without details, which Gemini adds: `content_filter: RECITATION`."""
-    return (finish or "").partition(":")[0].strip().lower()
-
-
-def _check_finish(message: _Message, finish: str | None, usage: dict[str, int] | None) -> None:
+def _check_finish(message: _Message, finish: str | None, reason: str, usage: dict[str, int] | None) -> None:
     """Check that a response was neither filtered nor interrupted; such a response may have no message.
 
     Raises:
         Failure: The response was filtered or interrupted.
     """
-    if message.refusal or _reason(finish) in _FILTERED:
+    if message.refusal or reason in _FILTERED:
         raise Failure("filter", _text(message.refusal) or f"finish_reason is {finish}", usage=usage)
-    if _reason(finish) in _INTERRUPTED:
+    if reason in _INTERRUPTED:
         problem = f"the server interrupted the response (finish_reason {finish})"
         raise Failure("server", problem, again=True, usage=usage)
 

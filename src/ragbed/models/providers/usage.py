@@ -42,18 +42,19 @@ def read_usage(usage: object) -> dict[str, int] | None:
     if not isinstance(usage, dict):
         return None
     counts: dict[str, int] = {}
-    for name, paths in _FIELDS.items() if usage.keys() - _COMMON else _BASIC_FIELDS.items():
+    for name, paths in _BASIC_FIELDS.items() if usage.keys() <= _COMMON else _FIELDS.items():
         count = _first_count(usage, paths)
         if count or (count == 0 and name in ("in", "out")):
             counts[name] = count
-    if "in" in counts and _is_count(usage.get("input_tokens")) and not _is_count(usage.get("prompt_tokens")):
+    if _is_count(usage.get("input_tokens")) and "in" in counts and not _is_count(usage.get("prompt_tokens")):
         counts["in"] += counts.get("cached", 0) + counts.get("written", 0)
     total = usage.get("total_tokens")
     if "in" in counts and "out" in counts and _is_count(total) and total > counts["in"] + counts["out"]:
         counts["reasoning"] = max(counts.get("reasoning", 0), total - counts["in"] - counts["out"])
         counts["out"] = total - counts["in"]
-    cost = None if usage.get("cost") is None else _read_total_cost(usage)
-    return counts | ({} if cost is None else {"cost": cost}) or None
+    if usage.get("cost") is not None and (cost := _read_total_cost(usage)) is not None:
+        counts["cost"] = cost
+    return counts or None
 
 
 def _first_count(usage: dict[str, Any], paths: tuple[_Path, ...]) -> int | None:

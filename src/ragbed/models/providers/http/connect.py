@@ -183,7 +183,9 @@ class Server:
             "Accept": "application/json",
             "Accept-Encoding": "identity",
         }
-        self._head = _proxy_authorization(proxy) if self._is_relayed and proxy is not None else ""
+        self._authorization = _proxy_authorization(proxy) if self._is_relayed and proxy is not None else ""
+        # URL, headers and head of the last request; most requests to a server have the same head.
+        self._last: tuple[URL | None, Mapping[str, str], str] = (None, {}, "")
 
     async def send(
         self, url: URL, headers: Mapping[str, str], body: bytes | None, limits: ResponseLimits
@@ -223,13 +225,20 @@ class Server:
         return None
 
     def _write(self, url: URL, headers: Mapping[str, str], body: bytes | None) -> bytes:
+        last_url, last_headers, head = self._last
+        if url is not last_url or headers != last_headers:
+            head = self._write_head(url, headers)
+            self._last = url, dict(headers), head
+        if body is None:
+            return f"GET {head}\r\n".encode("latin-1")
+        lines = f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n"
+        return f"POST {head}{lines}\r\n".encode("latin-1") + body
+
+    def _write_head(self, url: URL, headers: Mapping[str, str]) -> str:
         path = url.raw_path_qs
         if self._is_relayed:
             path = f"{url.scheme}://{url.host_port_subcomponent}{path}"
         user = {} if url.user is None else {"Authorization": f"Basic {encode_user_info(url)}"}
         merged = merge_headers(self._defaults, user, headers)
         lines = "".join([f"{name}: {value}\r\n" for name, value in merged.items()])
-        if body is None:
-            return f"GET {path} HTTP/1.1\r\n{self._head}{lines}\r\n".encode("latin-1")
-        lines += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n"
-        return f"POST {path} HTTP/1.1\r\n{self._head}{lines}\r\n".encode("latin-1") + body
+        return f"{path} HTTP/1.1\r\n{self._authorization}{lines}"
