@@ -57,7 +57,8 @@ _NEGATIVE = lazy(
 _ABSTRACT = lazy("(?:tion|sion|ity|ment|ness|ance|ence|ing|ly|ship|ism)s?$")
 _CLAUSE = lazy("[,。;:!?\n]|但是?|却|然而|不过")
 _FILLER = lazy(r"(?:是|为|由|给了?|叫|(?<!存)在|归|:)(?:了)?([\u4e00-\u9fff·]{2,9}|《[^》]{1,20}》|[a-z][a-z ]{2,20})")
-_DOCUMENT_NAME = lazy(r"《([^》\n]{2,20})》|([\u4e00-\u9fff]{2,6}(?:·[\u4e00-\u9fff]{1,8})+)")
+_TITLE = lazy(r"《([^》\n]{2,20})》")
+_TITLE_OR_NAME = lazy(r"《([^》\n]{2,20})》|([\u4e00-\u9fff]{2,6}(?:·[\u4e00-\u9fff]{1,8})+)")
 _LINKED = lazy("[是为由给叫归:]")
 SURNAMES = frozenset(
     "王李张刘陈杨赵黄周吴徐孙胡朱高林何郭马罗梁宋郑谢韩唐冯于董萧程曹袁邓许傅沈曾彭吕苏卢蒋蔡贾丁魏薛叶阎余潘杜戴夏钟汪田任姜范方石姚谭廖"
@@ -164,7 +165,7 @@ def _names_zh(response: FoldedResponse, asked: Asked, own: Sequence[Mention]) ->
     yield from _names_in_documents(response, asked, answers)
     for end in [*(match.start() for match in _CLAUSE.finditer(text)), len(text)]:
         clause = text[start:end]
-        for pattern in (_FILLER, _LEADING):
+        for pattern in () if clause.isascii() else (_FILLER, _LEADING):
             if pattern is _FILLER and not asked.asks_where and "在" in clause and not _LINKED.search(clause):
                 continue
             if (match := pattern.search(clause)) and _is_name(match[1], asked, answers):
@@ -184,9 +185,11 @@ def _names_in_documents(response: FoldedResponse, asked: Asked, answers: set[str
 
 @lru_cache(maxsize=1024)  # Cases for the same question often share documents.
 def _titles_and_names(document: str) -> tuple[str, ...]:
-    if "·" not in document and "《" not in document:  # skip the slower pattern search
-        return ()
-    return tuple(dict.fromkeys(fold(title or name, "zh") for title, name in _DOCUMENT_NAME.findall(document)))
+    if "·" not in document:  # skip the slower pattern search
+        found = _TITLE.findall(document) if "《" in document else []
+    else:
+        found = [title or name for title, name in _TITLE_OR_NAME.findall(document)]
+    return tuple(dict.fromkeys(fold(name, "zh") for name in found))
 
 
 def _is_name(filler: str, asked: Asked, answers: set[str]) -> bool:

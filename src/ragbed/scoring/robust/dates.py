@@ -138,7 +138,7 @@ _DIGITS = frozenset("0123456789")
 _SEPARATED = lazy("[0-9][-/.][0-9]")
 # A pattern is applied only to texts that contain one of its words or characters.
 _MONTH_NAMES = frozenset(_MONTHS)
-_CHINESE = tuple(zip(("民", "年", "年", "月", "月", "月", "月", "年", "日号"), _CHINESE_PATTERNS, strict=True))
+_CHINESE = tuple(zip(("民", "年", "春夏秋冬", "月", "月", "月", "月", "年", "日号"), _CHINESE_PATTERNS, strict=True))
 _SIGNS = _DIGITS | _MONTH_NAMES | frozenset("民年月日号")  # a text with none of these terms contains no date
 
 

@@ -18,7 +18,6 @@ SCORE = lazy(r"([0-9]+) ?(?:-|:|比|to) ?([0-9]+)")
 _LAST_WORD = lazy(r"(?:^|[ -])([a-z]{3,})(?<!ss)$")
 # Words whose plural means something else.
 _NO_PLURAL = words("arm custom draw force good mean new saving spectacle wood")
-_ONLY_HAN = lazy("[\u4e00-\u9fff]+")
 _MIN_PHRASE_ZH = 6  # Chinese phrases with at least this many characters also match with gaps between the characters
 _LONGEST = 15  # numbers with up to this many digits are also matched when written in words
 _MAX_STEMS = 5  # maximum number of stems in a phrase; the search time grows exponentially with this number
@@ -88,7 +87,7 @@ _STORM = "hurricane|typhoon|cyclone|storm"
 _FIRST_HEADS = {"Lake": "lake", "Hurricane": _STORM, "Typhoon": _STORM, "Cyclone": _STORM} | dict.fromkeys(
     ("Mount", "Mt"), "mount|peak|volcano"
 )
-_HEAD_ZH = lazy("^([\u4e00-\u9fff]{2,10}?)(?:(?:股份|责任|集团)*有限)?(公司|集团|队)$")
+_HEAD_ZH = lazy("^(.{2,10}?)(?:(?:股份|责任|集团)*有限)?(公司|集团|队)$")
 # Short names of universities. Some also occur in other names: 东北大学, 北大西洋, 清华附中.
 _SCHOOLS_ZH = {
     "清华大学": "清华", "北京大学": "北大", "复旦大学": "复旦", "浙江大学": "浙大", "上海交通大学": "上海交大",
@@ -185,7 +184,7 @@ def as_name(alias: str, folded: str, lang: Lang) -> Name | None:
 def with_gaps(alias: str, folded: str, lang: Lang, *, is_person: bool) -> list[Name]:
     """Return patterns for a phrase with extra words ('missing his pit stop') or a person's name with a middle name."""
     if lang == "zh":
-        if len(folded) < _MIN_PHRASE_ZH or not _ONLY_HAN.fullmatch(folded):
+        if len(folded) < _MIN_PHRASE_ZH or not _is_han(folded):
             return []
         return [] if _NEGATION.search(folded) else [_variant(folded[0], r"[^,。;!?\n不未非没无]{0,2}".join(folded))]
     parts = folded.split()
@@ -201,6 +200,11 @@ def with_gaps(alias: str, folded: str, lang: Lang, *, is_person: bool) -> list[N
     return [
         _variant(max(stems, key=len), r"\b" + rf"[a-z]*(?: {_NOT_NEGATED}[^\s.;!?]+){{0,5}}? ".join(stems) + "[a-z]*")
     ]
+
+
+def _is_han(text: str) -> bool:
+    """Return whether a text has only Han characters. Compiling a pattern for them takes longer than scoring."""
+    return min(text) >= "\u4e00" and max(text) <= "\u9fff"
 
 
 def _variant(key: str, pattern: str) -> Name:
@@ -225,7 +229,7 @@ def without_head(alias: str, question: str) -> list[Name]:
     """
     if school := _SCHOOLS_ZH.get(alias):
         return [_variant(school, f"(?<![东西河湖华台以]){school}(?![学附园西荒同青方约])")]
-    if not alias.isascii() and (found := _HEAD_ZH.match(alias)):
+    if not alias.isascii() and (found := _HEAD_ZH.match(alias)) and _is_han(found[1]):
         is_asked = found[2] in question and found[1] not in question
         return [_variant(found[1], rf"(?:\A|(?<=[是为:\"])){found[1]}(?=\(|\W*\Z)")] if is_asked else []
     first = _FIRST_HEAD.match(alias)

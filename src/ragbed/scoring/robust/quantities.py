@@ -51,7 +51,7 @@ _AFTER = lazy(
     r"(?:miles|km|kilomet(?:re|er)s) (?:per|an) hour|(?:km|mi)/hr?(?![a-z])|"
     r"(?:degrees?|deg|°) (?:fahrenheit|celsius|centigrade|[cf])(?![a-z])|"
     rf"(?:{'|'.join(map(re.escape, DOLLARS))}) dollars?(?![a-z])|(?:square|sq\.?|cubic) [a-z]+|"
-    r"[a-z]+2?|[%°℃$€£¥][cf]?|[\u4e00-\u9fff]{1,5})"
+    r"[a-z]+2?|[%°℃$€£¥][cf]?|[^\W\da-z_]{1,5})"
 )
 _MINUS = lazy(
     # A minus sign, but not the dash in 10-12, 10 -12, covid-19 or a list.
@@ -360,7 +360,7 @@ def _unit_after(text: str, end: int) -> tuple[str, int] | None:
     if match is None:
         return "", end
     word = match[1]
-    if word[0] >= "\u4e00":
+    if word[0].isalnum() and not word.isascii():
         known = _known_length(word)
         return UNITS.get(word[:known], ""), (match.start(1) + known if known else end)
     unit = (
