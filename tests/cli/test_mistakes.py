@@ -381,7 +381,7 @@ OPTIONS = [
     ),
     Mistake(
         "run -m scripted/oracle -d DATA --limit 0",
-        "--limit 0 is neither a positive number of items nor a fraction between 0 and 1. Use a value such as 50 or "
+        "--limit '0' is neither a positive number of items nor a fraction between 0 and 1. Use a value such as 50 or "
         "0.1.",
     ),
     Mistake("RUN --lang fr", "unknown language 'fr'. Known: en, zh."),
@@ -448,7 +448,7 @@ OPTIONS = [
     Mistake("RUN --docs 5", "--docs was replaced by --num-docs."),
     Mistake(
         "RUN --out ''",
-        "Error: Invalid value for '--out' / '-o': the path is empty; use '.' for the current folder.",
+        "Error: Invalid value for '--out' / '-o': the path is empty; give a file or folder.",
     ),
     Mistake(
         "RUN -o https://host/run",

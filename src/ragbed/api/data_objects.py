@@ -62,7 +62,7 @@ def read_data(data: DataLike) -> list[Dataset]:
     return datasets
 
 
-class _GivenItems(Dataset, frozen=True):
+class _GivenItems(Dataset):
     """Items given as Python objects; error messages name the item instead of the temporary file."""
 
     def lines(self) -> Iterator[Line]:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from contextlib import suppress
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, TypeVar, get_args
-
-from msgspec.structs import replace
 
 from ragbed.errors import UnknownName, UsageError
 from ragbed.schema import Lang
@@ -79,10 +78,9 @@ def read_layout(spec: RunSpec) -> tuple[list[str] | None, Settings]:
             "distractors=fixed uses 1, 2, 3, 5 and 10 documents, so it cannot be combined with `noise`, `num_docs` or "
             "`supporting`. Remove these options, or use distractors=related."
         )
-    defaults = Settings()
-    if spec.noise is spec.num_docs is spec.supporting is None and settings.correct == defaults.correct:
+    if spec.noise is spec.num_docs is spec.supporting is None and settings.correct == Settings.correct:
         settings = replace(
-            settings, fits_defaults=settings.original is None and settings.distractors == defaults.distractors
+            settings, fits_defaults=settings.original is None and settings.distractors == Settings.distractors
         )
     names = spec.testbeds
     return None if names is None else split(names, "testbeds"), settings
@@ -164,7 +162,7 @@ def _limit(value: str | float | None) -> int | Fraction | None:
             share = parse_ratio(text, "limit")
     if not 0 < share < 1:
         raise UsageError(
-            f"limit={text} is neither a positive number of items nor a fraction between 0 and 1. Use a value such "
+            f"limit={value!r} is neither a positive number of items nor a fraction between 0 and 1. Use a value such "
             "as 50 or 0.1."
         )
     return share

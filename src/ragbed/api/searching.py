@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import cache, partial
 from typing import TYPE_CHECKING
-
-from msgspec.structs import replace
 
 from ragbed.errors import UsageError
 from ragbed.schema import Lang

@@ -116,7 +116,7 @@ class LocalPath(click.Path):
     ) -> str | bytes | os.PathLike[str]:
         """Convert a value as click does, but reject URLs and empty strings."""
         if not str(value):
-            self.fail("the path is empty; use '.' for the current folder.", param, ctx)
+            self.fail("the path is empty; give a file or folder.", param, ctx)
         if "://" in str(value):
             self.fail(
                 f"{to_place(str(value))} is a URL, but this option needs a local file or folder; `ragbed export` "

@@ -8,8 +8,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
 from math import ceil
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -53,16 +53,14 @@ class Line(NamedTuple):
     spelling: str  # name of the format; empty if no format was detected
 
 
-class Dataset(msgspec.Struct, frozen=True, dict=True, weakref=True):
+@dataclass(frozen=True)
+class Dataset:
     """A named file of items; each iteration reads the file from the start."""
 
     name: str
     path: Place
-
-    @cached_property
-    def _first(self) -> list[str]:
-        """The hash of the first download from a URL, in a list because the struct is frozen."""
-        return []
+    # The hash of the first download from a URL, stored in a list because the dataclass is frozen.
+    _first: list[str] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def items(self) -> Iterator[Item]:
         """Yield the items in file order, and raise an error at the first line that is not a valid item."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -94,7 +95,8 @@ def checked(place: Place, part: ShardPart) -> Iterator[Path]:
         yield here
 
 
-class ShardedDataset(Dataset, frozen=True):
+@dataclass(frozen=True)
+class ShardedDataset(Dataset):
     """A dataset stored in parts, which are read one after another."""
 
     parts: tuple[ShardPart, ...]

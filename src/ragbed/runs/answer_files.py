@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -169,7 +170,7 @@ def open_rgb(path: Path, datasets: Sequence[Dataset], settings: Settings) -> Rgb
         )
     dataset, model = _split(found["rest"], path, datasets)
     docs = int(found["docs"])
-    condition = msgspec.structs.replace(
+    condition = replace(
         settings,
         noise=(parse_ratio(found["noise"], "noise"),),
         num_docs=(max(docs, 1),),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import islice
 from math import ceil
@@ -75,7 +76,7 @@ class Ability(Struct, frozen=True):
 
     def conditions(self, settings: Settings) -> tuple[CaseCondition, ...]:
         """Return all conditions that the testbed evaluates."""
-        conditions = settings.replaced[self.name] if self.name in settings.replaced else self.requested(settings)
+        conditions = settings.replaced.get(self.name) or self.requested(settings)
         return tuple(
             structs.replace(condition, rotation=rotation)
             for condition in conditions
@@ -108,8 +109,6 @@ class Ability(Struct, frozen=True):
     def cases_with_items(self, dataset: Dataset, settings: Settings) -> Iterator[tuple[Item, Case]]:
         """Yield the cases, each with its item."""
         conditions = self.conditions(settings)
-        if not conditions:
-            return
         for item, around, turns in self._items(dataset, settings, conditions):
             ordered = order_item(item, settings.seed)
             bank = DocumentBank(ordered, around)
@@ -210,25 +209,22 @@ class Ability(Struct, frozen=True):
         return "correct" if "contradicts" in stances else "answer" if "supports" in stances else "refuse"
 
 
-def fit_defaults(dataset: Dataset, abilities: Sequence[Ability], settings: Settings) -> Settings:
-    """Return a dataset's settings, replacing default conditions that are infeasible for most of its items.
+def fit_defaults(dataset: Dataset, abilities: Sequence[Ability], settings: Settings) -> tuple[Settings, list[Ability]]:
+    """Replace default conditions that are infeasible for most of a dataset's items.
 
-    A testbed for which the dataset has no items gets no conditions, so that the file is not read again for it.
+    Returns:
+        The settings for the dataset, and the testbeds for which it has no items, as far as this is known.
     """
     if not settings.fits_defaults:
-        return settings
+        return settings, []
     supplies: dict[str, list[Supply]] = {ability.name: [] for ability in abilities}
     for item in islice(dataset.items(), dataset.resolve_limit(settings.limit)):
         for ability in abilities if item.lang in settings.langs else ():
             if kind_of(item) == ability.takes and len(supplies[ability.name]) < _MAX_SAMPLED:
                 supplies[ability.name].append(ability.supply(item))
-    changed: dict[str, tuple[CaseCondition, ...]] = {}
-    for ability in abilities:
-        default, found = ability.requested(settings), supplies[ability.name]
-        fitted = ability.fit(default, found) if found else []
-        if fitted != default:
-            changed[ability.name] = tuple(fitted)
-    return structs.replace(settings, replaced=changed)
+    fitted = {one.name: one.fit(one.requested(settings), supplies[one.name]) for one in abilities}
+    changed = {one.name: tuple(fitted[one.name]) for one in abilities if fitted[one.name] != one.requested(settings)}
+    return replace(settings, replaced=changed), [one for one in abilities if not supplies[one.name]]
 
 
 def feasible_share(condition: CaseCondition, supplies: Sequence[Supply]) -> float:

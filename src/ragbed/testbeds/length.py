@@ -7,6 +7,7 @@ the supporting document is balanced over the questions, so accuracy can be compa
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 from msgspec import structs
@@ -34,7 +35,7 @@ class Length(Ability, frozen=True):
         """Return a condition for each number of documents; by default, one of the documents contains the answer."""
         if settings.noise is not None:
             return []
-        return super().requested(structs.replace(settings, supporting=settings.supporting or 1))
+        return super().requested(replace(settings, supporting=settings.supporting or 1))
 
     def fit(self, default: Sequence[CaseCondition], supplies: Sequence[Supply]) -> list[CaseCondition]:
         """Return the default conditions for which most items have enough documents; if there are none, return all."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-
-from msgspec.structs import replace
+from dataclasses import replace
 
 from ragbed.data import Dataset, kind_of
 from ragbed.errors import UsageError
@@ -88,10 +87,11 @@ def generate_cases(
     unused: list[tuple[Dataset, list[Testbed]]] = []
     abilities = list(dict.fromkeys(ability for testbed in testbeds if (ability := _ability_of(testbed)) is not None))
     for dataset in datasets:
-        fitted = fit_defaults(dataset, abilities, settings)
-        if any(fitted.replaced.values()):
+        fitted, without = fit_defaults(dataset, abilities, settings)
+        if fitted.replaced:
             tell(_describe_replaced(dataset, fitted))
-        used = yield from _dataset_cases(dataset, testbeds, fitted, strategies)
+        suited = [testbed for testbed in testbeds if _ability_of(testbed) not in without]
+        used = yield from _dataset_cases(dataset, suited, fitted, strategies)
         unused.append((dataset, [testbed for testbed in testbeds if testbed.name not in used]))
         if not used:
             raise UsageError(_describe_lack([dataset], testbeds if named else (), settings))
@@ -122,9 +122,8 @@ def _dataset_cases(
 def _describe_replaced(dataset: Dataset, settings: Settings) -> str:
     replaced = []
     for testbed, conditions in settings.replaced.items():
-        mixes = [f"{condition.docs} ({condition.distracting} distracting)" for condition in conditions]
-        if mixes:
-            replaced.append(f"{testbed} {', '.join(mixes)}")
+        mixes = (f"{condition.docs} ({condition.distracting} distracting)" for condition in conditions)
+        replaced.append(f"{testbed} {', '.join(mixes)}")
     return (
         f"{dataset.name} has too few documents for the default conditions. Instead, these numbers of documents per "
         f"question are used: {'; '.join(replaced)}. Set others with `num_docs` and `noise`."

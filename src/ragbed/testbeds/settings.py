@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -65,7 +66,8 @@ class CaseCondition(Struct, frozen=True, dict=True):
         return ",".join(f"{name}={value}" for name, value in parts.items() if value is not None)
 
 
-class Settings(Struct, frozen=True, dict=True):
+@dataclass(frozen=True)
+class Settings:
     """The settings for generating cases; the defaults are the paper's conditions with the `robust` profile."""
 
     noise: tuple[Fraction, ...] | None = None  # shares of distractors, or None for the testbed's default
@@ -81,8 +83,8 @@ class Settings(Struct, frozen=True, dict=True):
     limit: int | Fraction | None = None  # number or fraction of a dataset's items to use, starting with the first
     prompt: Path | None = None  # a folder with the user's own instructions
     strategy: str | None = None  # a prompting strategy (`ragbed.testbeds.prompts.strategies`)
-    search: SearchSettings = SearchSettings()  # limits and conditions of the `search` testbed
-    replaced: Mapping[str, tuple[CaseCondition, ...]] = {}  # see `fit_defaults`
+    search: SearchSettings = field(default_factory=SearchSettings)  # limits and conditions of the `search` testbed
+    replaced: Mapping[str, tuple[CaseCondition, ...]] = field(default_factory=dict, hash=False)  # see `fit_defaults`
 
     @cached_property
     def instructions(self) -> Instructions:

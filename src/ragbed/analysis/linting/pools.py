@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from ragbed.analysis.linting.rules import DatasetContext, Fault, Find, View, dataset_rule, rule
 from ragbed.data import Dataset, kind_of
@@ -64,7 +65,8 @@ def mix(context: DatasetContext) -> Find:
     return find
 
 
-class _SingleItem(Dataset, frozen=True):
+@dataclass(frozen=True)
+class _SingleItem(Dataset):
     """A dataset with one item, used to check which document mixes are feasible for that item alone."""
 
     item: Item
