@@ -163,6 +163,46 @@ def test_auto_gives_complete_responses_with_at_most_one_more_call_per_case(
     assert sum(body["max_tokens"] < NEEDED for body in server.bodies) <= CASES
 
 
+@dataclass
+class CappedServer(Server):
+    """A thinking server with a highest token limit, or a context window for 1,096 tokens of prompt and that limit."""
+
+    dialect: str = "a thought in a field"
+    highest: int = 8_192
+    has_window: bool = False
+
+    def respond(self, request: ModelRequest) -> tuple[int, object]:
+        asked = request.body["max_tokens"]
+        if asked <= self.highest:
+            return super().respond(request)
+        self.bodies.append(request.body)
+        self.statuses.append(400)
+        if not self.has_window:  # word by word from https://github.com/deepseek-ai/DeepSeek-V3/issues/69
+            message = f"Invalid max_tokens value, the valid range of max_tokens is [1, {self.highest}]"
+            kind = "invalid_request_error"
+            return 400, {"error": {"message": message, "type": kind, "param": None, "code": kind}}
+        message = (  # word by word from https://github.com/ogx-ai/ogx/issues/4534, which quotes vLLM
+            f"This model's maximum context length is {1_096 + self.highest} tokens. However, you requested "
+            f"{1_096 + asked} tokens (1096 in the messages, {asked} in the completion). Please reduce the length of "
+            "the messages or completion."
+        )
+        return 400, {"object": "error", "message": message, "type": "BadRequestError", "param": None, "code": 400}
+
+
+@pytest.mark.parametrize("has_window", [False, True])
+@pytest.mark.parametrize("highest", [8_192, 4_096, 4_000, 2_048])
+def test_auto_uses_the_highest_limit_that_a_server_allows(
+    highest: int, has_window: bool, data: Path, tmp_path: Path
+) -> None:
+    with serving(CappedServer(highest=highest, has_window=has_window)) as server:
+        done, results = _run(server, data, tmp_path / "run", "--max-connections", "2")
+    assert done.code == 0, done.err
+    assert [result.completion.outcome for result in results] == ["ok"] * CASES
+    rejected = [at for at, status in enumerate(server.statuses) if status >= 400]
+    assert 1 <= len(rejected) <= 6  # each limit is rejected at most once for each of the two connections
+    assert max(rejected) < 12
+
+
 def test_a_dry_run_warns_of_truncated_probes(data: Path) -> None:
     with serving(Server("a thought in a field")) as server:
         words = ("run", "-m", server.model, "-d", str(data), "--testbeds", "noise", "--noise", "0", "--dry-run")

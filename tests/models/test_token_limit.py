@@ -10,6 +10,7 @@ import pytest
 from ragbed.models.base import CONTEXT_FULL, Sampling
 from ragbed.models.token_limit import MAX_LIMIT, THINKING_LIMIT, TokenLimit
 from ragbed.schema import Completion
+from tests.runs.harness import make_case
 
 
 @pytest.mark.parametrize(
@@ -31,9 +32,47 @@ def test_only_an_error_about_the_limit_lowers_it_for_later_cases(error: str, is_
             return Completion(outcome="error", error=error, attempts=1)
         return Completion(outcome="truncated", reply="Par", finish="length", attempts=1)
 
-    done = asyncio.run(limit.complete(reject))
-    assert (done.outcome, done.reply, asked) == ("truncated", "Par", [256, THINKING_LIMIT])
-    assert limit.raised == (() if is_lowered else (THINKING_LIMIT, MAX_LIMIT))
+    done = asyncio.run(limit.complete(make_case(0), reject))
+    assert (done.outcome, done.reply, done.attempts) == ("truncated", "Par", len(asked))
+    assert asked == ([256, THINKING_LIMIT] if "image" in error else [256, THINKING_LIMIT, 2_048])
+    assert limit.raised == (() if is_lowered else (2_048, THINKING_LIMIT, 8_192, MAX_LIMIT))
+
+
+@pytest.mark.parametrize(
+    ("error", "again"),
+    [
+        ("request: HTTP 400: the valid range of max_tokens is [1, 8192]", [THINKING_LIMIT, 8_192]),
+        ("too-long: HTTP 400: the maximum context length is 9000 tokens", [THINKING_LIMIT, 8_192]),
+    ],
+)
+def test_a_rejected_limit_is_lowered_and_not_sent_again_for_similar_prompts(error: str, again: list[int]) -> None:
+    limit = TokenLimit(Sampling(max_tokens=256, raises_limit=True))
+    asked: list[int] = []
+
+    async def think(max_tokens: int) -> Completion:
+        asked.append(max_tokens)
+        if max_tokens > 8_192:
+            return Completion(outcome="error", error=error, attempts=1)
+        return Completion(outcome="ok" if max_tokens >= 6_000 else "truncated", reasoning="Hm", attempts=1)
+
+    first = asyncio.run(limit.complete(make_case(0), think))
+    assert (first.outcome, first.max_tokens, first.attempts) == ("ok", 8_192, 3)
+    assert asked == [256, MAX_LIMIT, 8_192]
+    asked.clear()
+    assert asyncio.run(limit.complete(make_case(0), think)).outcome == "ok"
+    assert asked == again
+
+
+def test_a_limit_that_is_too_high_for_a_long_prompt_is_used_for_shorter_ones() -> None:
+    limit = TokenLimit(Sampling(max_tokens=256, raises_limit=True))
+    long, short = make_case(0, filler="x" * 9_000), make_case(0)
+    limit.thinks = True
+    too_long = Completion(outcome="error", error="too-long: HTTP 400: the prompt is too long", attempts=1)
+    assert limit.lower_for(too_long, THINKING_LIMIT, long) == 2_048
+    truncated = Completion(outcome="truncated", reasoning="Hm", finish="length", attempts=1)
+    assert limit.lower_for(too_long, MAX_LIMIT, long) == 8_192
+    assert limit.raise_for(truncated, 256, long) == 8_192
+    assert limit.raise_for(truncated, 256, short) == MAX_LIMIT
 
 
 @pytest.mark.parametrize(
@@ -47,7 +86,7 @@ def test_a_truncated_thought_is_repeated_with_the_highest_limit_even_if_it_is_hi
         asked.append(max_tokens)
         return Completion(outcome="ok" if max_tokens >= 6_000 else "truncated", attempts=1, **thought)
 
-    outcomes = [asyncio.run(limit.complete(think)).outcome for _ in range(2)]
+    outcomes = [asyncio.run(limit.complete(make_case(0), think)).outcome for _ in range(2)]
     assert outcomes == ["ok", "ok"]
     assert asked == [256, MAX_LIMIT, THINKING_LIMIT, MAX_LIMIT]
 
@@ -55,7 +94,9 @@ def test_a_truncated_thought_is_repeated_with_the_highest_limit_even_if_it_is_hi
 @pytest.mark.parametrize("usage", [None, {"in": 7, "out": 256}])
 def test_a_truncated_answer_without_reasoning_is_repeated_with_the_lower_limit(usage: dict[str, int] | None) -> None:
     limit = TokenLimit(Sampling(max_tokens=256, raises_limit=True))
-    assert limit.raise_for(Completion(outcome="truncated", reply="Par", usage=usage), 256) == THINKING_LIMIT
+    assert (
+        limit.raise_for(Completion(outcome="truncated", reply="Par", usage=usage), 256, make_case(0)) == THINKING_LIMIT
+    )
     assert not limit.thinks
 
 
@@ -67,7 +108,7 @@ def test_a_response_that_filled_the_context_window_is_not_repeated() -> None:
         asked.append(max_tokens)
         return Completion(outcome="truncated", reply="Par", finish=CONTEXT_FULL, attempts=1)
 
-    done = asyncio.run(limit.complete(fill))
+    done = asyncio.run(limit.complete(make_case(0), fill))
     assert (done.outcome, done.max_tokens, asked) == ("truncated", None, [256])
 
 
@@ -82,5 +123,7 @@ def test_a_long_prompt_of_a_thinking_model_falls_back_for_its_case_only() -> Non
             return Completion(outcome="error", error="too-long: HTTP 400: max_tokens", attempts=1)
         return await think(max_tokens)
 
-    replies = [asyncio.run(limit.complete(call)).reply for call in (think, overflow, think)]
+    short, long = make_case(0), make_case(0, filler="x" * 9_000)
+    calls = ((short, think), (long, overflow), (short, think))
+    replies = [asyncio.run(limit.complete(case, call)).reply for case, call in calls]
     assert replies == ["256", "256", str(THINKING_LIMIT)]

@@ -398,9 +398,19 @@ def test_a_limit_that_the_server_rejects_leaves_the_truncated_response(
     with mock_batches(BatchBehaviour(truncated=1, max_limit=512, delay_s=0)) as url:
         _serve(monkeypatch, url)
         run = _run(model, tmp_path / "run", batch=True, limit=3)
-        assert _stats(url)["batches"] == 2
+        assert _stats(url)["batches"] == 3  # with 256, 4,096 and 2,048 tokens
     assert run.outcomes == {"truncated": 6}
-    assert {(trial["reply"], trial["attempts"], trial["usage"]["out"]) for trial in run.trials()} == {("It is", 2, 256)}
+    assert {(trial["reply"], trial["attempts"], trial["usage"]["out"]) for trial in run.trials()} == {("It is", 3, 256)}
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_truncated_response_is_requested_with_the_highest_limit_that_the_server_allows(
+    model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with mock_batches(BatchBehaviour(truncated=1, max_limit=2_500, delay_s=0)) as url:
+        _serve(monkeypatch, url)
+        run = _run(model, tmp_path / "run", batch=True, limit=3)
+    assert {(trial["outcome"], trial["max_tokens"], trial["attempts"]) for trial in run.trials()} == {("ok", 2_048, 3)}
 
 
 def test_a_request_that_is_still_rejected_ends_in_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -82,17 +82,17 @@ class FollowUps:
             done: The outcome of this request.
         """
         limit, earlier = self._model.limit, self._earlier(sent)
-        if earlier.first is None:
-            if sent.max_tokens > limit.first and limit.rejects(done, limit.first):
-                self._send_again(sent, replace(earlier, max_tokens=limit.first, rejections=earlier.rejections + 1))
-                return None
-            higher = limit.raise_for(done, sent.max_tokens)
-            if higher is not None:
-                first = limit.with_limit(done, sent.max_tokens)
-                self._send_again(sent, replace(earlier, max_tokens=higher, first=first))
-                return None
-        elif limit.rejects(done, earlier.first.max_tokens or limit.first):
-            return replace(earlier.first, attempts=earlier.first.attempts + earlier.rejections + 1)
+        lower = limit.lower_for(done, sent.max_tokens, sent.case) if sent.max_tokens > limit.first else None
+        if lower is not None:
+            if earlier.first is not None and lower <= (earlier.first.max_tokens or limit.first):
+                return replace(earlier.first, attempts=earlier.first.attempts + earlier.rejections + 1)
+            self._send_again(sent, replace(earlier, max_tokens=lower, rejections=earlier.rejections + 1))
+            return None
+        higher = limit.raise_for(done, sent.max_tokens, sent.case) if earlier.first is None else None
+        if higher is not None:
+            first = limit.with_limit(done, sent.max_tokens)
+            self._send_again(sent, replace(earlier, max_tokens=higher, first=first))
+            return None
         return self.finish(sent.call, limit.with_limit(done, sent.max_tokens))
 
     def finish(self, call: Call, done: Completion) -> Completion:

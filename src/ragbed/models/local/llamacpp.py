@@ -96,7 +96,7 @@ class LlamaModel:
         async def call(max_tokens: int) -> Completion:
             return await self._call(canonical(self._body(case, max_tokens) | {"seed": seed}), max_tokens)
 
-        return await self._limit.complete(call)
+        return await self._limit.complete(case, call)
 
     @property
     def raised_limits(self) -> tuple[int, ...]:

@@ -113,7 +113,7 @@ class HttpModel(ABC):
             body = request if max_tokens == self.limit.first else canonical(self._body(case, max_tokens))
             return await self._post(body, case)
 
-        return await self.limit.complete(call)
+        return await self.limit.complete(case, call)
 
     async def _post(self, body: bytes, case: Case) -> Completion:
         """Post a body with the parameters that the server accepts.

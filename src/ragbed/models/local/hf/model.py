@@ -98,7 +98,7 @@ class HFModel:
         async def call(max_tokens: int) -> Completion:
             return await self._generate(engine, tokens, max_tokens, self.request(case) + repeat.to_bytes(4, "big"))
 
-        return await self._limit.complete(call)
+        return await self._limit.complete(case, call)
 
     @property
     def raised_limits(self) -> tuple[int, ...]:
