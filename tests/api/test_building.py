@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import ragbed
+from tests.servers.function_model import ModelRequest, function_model
 
 
 def test_a_build_reports_its_steps_and_is_resumed(tmp_path: Path) -> None:
@@ -35,6 +36,34 @@ def test_a_build_reports_its_steps_and_is_resumed(tmp_path: Path) -> None:
     assert messages[0] == "articles: 1 → 1 (unchanged; from_=articles runs it again)"
     with pytest.raises(ragbed.UsageError, match=r"unknown step 'artcles'\. Did you mean 'articles'"):
         ragbed.build(recipe.path, out=tmp_path / "built", from_="artcles")
+
+
+def test_a_build_calls_its_generator_at_the_chosen_temperature(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "hours.txt").write_text("The library opens at nine and closes at five. " * 20)
+    recipe = ragbed.build_init(
+        tmp_path / "docs", "1 English question", model="openai-api/t/m", out=tmp_path / "hours.toml"
+    )
+    received: list[float | None] = []
+
+    def respond(request: ModelRequest) -> str:
+        received.append(request.body.get("temperature"))
+        return "prose"
+
+    with function_model(respond) as url:
+        monkeypatch.setenv("T_BASE_URL", url)
+        for temperature in (None, "none", 0.5, 0):
+            ragbed.build(
+                recipe.path,
+                out=tmp_path / "built",
+                temperature=temperature,
+                from_="articles",
+                progress=False,
+                no_cache=True,
+            )
+    assert list(dict.fromkeys(received)) == [0, None, 0.5]
+    assert received[-1] == 0.5  # the last build finds the responses of the first
+    assert len([*(tmp_path / "built/kept/asked").iterdir()]) == 3
 
 
 def test_quality_is_measured_and_compared_with_an_edition(tmp_path: Path) -> None:

@@ -21,6 +21,8 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "no JSON": ({"extra_body": "{top_k: 1}"}, "is not valid JSON"),
     "messages": ({"extra_body": {"messages": []}}, "must not contain 'messages'"),
     "a temperature in the body": ({"extra_body": {"temperature": 1}}, "use `temperature`"),
+    "a stream": ({"extra_body": {"stream": True}}, "must not contain 'stream': remove it"),
+    "options of a stream": ({"extra_body": '{"stream_options": {}}'}, "must not contain 'stream_options': remove it"),
     "thinking twice": ({"thinking": "on", "extra_body": {"enable_thinking": False}}, "set the same parameter"),
     "a header with a line break": ({"header": "X-A: 1\r\nX-B: 2"}, "line break"),
     "a header without a colon": ({"header": "X-A"}, "Name: value"),

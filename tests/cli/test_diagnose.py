@@ -25,6 +25,7 @@ class Reader:
     def __init__(self) -> None:
         self.asked: list[str] = []
         self.paths: set[str] = set()
+        self.temperatures: list[float | None] = []
         self.fails_on: str | None = None
         self.env: dict[str, str] = {}
 
@@ -34,6 +35,7 @@ class Reader:
             return 400, {"error": {"message": "no such thing"}}
         self.asked.append(prompt)
         self.paths.add(request.path)
+        self.temperatures.append(request.body.get("temperature"))
         found = re.search(r"(\w+ \w+) won the", prompt)
         return found[1] if found else "I do not know."
 
@@ -133,6 +135,19 @@ def test_models_are_called_again_with_the_runs_preset(tmp_path: Path, data: Path
     assert type_command("diagnose", str(folder), "--intervene", "--no-cache", env=reader.env).code == 0
     assert len(reader.asked) > before
     assert reader.paths == {"/v1/completions"}  # no chat completions, which have another prompt format
+
+
+def test_models_are_called_again_at_the_chosen_temperature(run: Path, reader: Reader) -> None:
+    before = len(reader.asked)
+    words = ("diagnose", str(run), "--intervene", "--no-cache")
+    for _ in range(2):
+        assert type_command(*words, "--temperature", "none", env=reader.env).code == 0
+    assert reader.temperatures == [0] * before + [None] * 3
+    done = type_command(*words, env=reader.env)
+    assert done.code == 2
+    assert "was created with --temperature none, but this call uses --temperature 0.0" in done.err.replace("\n", " ")
+    assert type_command("diagnose", str(run), "--knock-out", "--no-cache", env=reader.env).code == 0
+    assert set(reader.temperatures[before + 3 :]) == {0}
 
 
 def test_leaving_documents_out_tells_which_one_the_answer_hangs_on(run: Path, reader: Reader) -> None:

@@ -24,11 +24,13 @@ class Bench:
     def __init__(self) -> None:
         self.decide: Callable[[str], str] = lambda _: "VERDICT: no"
         self.asked: list[str] = []
+        self.temperatures: list[float | None] = []
         self.env: dict[str, str] = {}
 
     def respond(self, request: ModelRequest) -> str:
         prompt = request.turns[0]
         self.asked.append(prompt)
+        self.temperatures.append(request.body.get("temperature"))
         shown = re.findall(r"^(\w{16}) begin\n(.*?)\n\1 end$", prompt, re.MULTILINE | re.DOTALL)[-1][1]
         return self.decide(shown)
 
@@ -127,6 +129,17 @@ def test_votes_are_asked_one_by_one_and_most_decide(tmp_path: Path, bench: Bench
     bench.decide = lambda _: next(verdicts)
     (cell,) = json.loads(_judge(tmp_path, bench, "--criteria", "correct", "--votes", "3").out)["cells"]
     assert (cell["yes"], len(bench.asked)) == (1, 3)
+
+
+def test_judgements_at_another_temperature_are_stored_apart(tmp_path: Path, bench: Bench) -> None:
+    run(make_job(tmp_path, 1, TalkingModel(_reply)), ask_nobody)
+    for words in ((), ("none",), ("0.5",), ("none",), ("0",)):
+        option = [part for value in words for part in ("--temperature", value)]
+        assert _judge(tmp_path, bench, "--criteria", "correct", *option).code == 0
+    assert bench.temperatures == [0, None, 0.5]  # the last two commands find the judgements of the first two
+    assert len([*(tmp_path / "judge").iterdir()]) == 3
+    assert _judge(tmp_path, bench, "--criteria", "correct", "--votes", "2", "--temperature", "none").code == 0
+    assert bench.temperatures[3:] == [None]  # the first vote is that of the second command
 
 
 def test_the_budget_includes_earlier_calls_for_all_criteria(

@@ -674,6 +674,8 @@ def test_a_mistake_is_answered_with_problem_cause_and_fix(
         ("chatgpt-4o-latest", "openai/chatgpt-4o-latest"),
         ("Claude/claude-sonnet-4-5", "anthropic/claude-sonnet-4-5"),
         ("deepsek/deepseek-chat", "deepseek/deepseek-chat"),
+        ("moonshot/kimi-k2", "openai-api/moonshot/kimi-k2"),
+        ("xAI/grok-4", "openai-api/xai/grok-4"),
         ("meta-llama/Llama-3.1-8B", "hf/meta-llama/Llama-3.1-8B"),
         ("/etc/model", None),
         ("llama", None),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Unpack
@@ -23,10 +23,10 @@ from ragbed.api.layout import Values, split
 from ragbed.api.options import RunLike, RunsLike, local_path, run_folder, several, to_place, with_defaults
 from ragbed.api.parameters import check_range, checked, read_share
 from ragbed.api.progress import Progress, open_progress
-from ragbed.api.request_options import check_max_tokens, stored_sampling, with_limit
+from ragbed.api.request_options import check_max_tokens, check_temperature, stored_sampling, with_limit
 from ragbed.api.results import Records
 from ragbed.api.spec import CallKeywords, EngineKeywords
-from ragbed.errors import UnknownName, UnusedOption, UsageError
+from ragbed.errors import RagbedError, UnknownName, UnusedOption, UsageError
 from ragbed.io.jsonl import write_file
 from ragbed.testbeds import find_testbed
 from ragbed.testbeds.settings import parse_ratio
@@ -344,9 +344,13 @@ def _rerun(run: Path, found: Found, kinds: Sequence[str], caller: ModelCaller) -
             f"{objects[0]} is a Python function, which is not stored with the run and cannot be called again. Omit "
             "`intervene` and `knock_out`, or evaluate the function as a model string: python/MODULE:FUNCTION."
         )
+    if caller.options.temperature is not None:
+        stored["temperature"] = str(caller.options.temperature)
     sampling, preset = stored_sampling(stored), PRESETS.get(stored.get("preset", ""))
     budget, names = caller.budget(models), read_names([run])  # the budget is shared by all models
-    caller.pay_earlier_calls((folder_of(run, kind, model) for kind in kinds for model in models), budget)
+    folders = [folder_of(run, kind, model) for kind in kinds for model in models]
+    _check_temperature(folders, stored["temperature"])
+    caller.pay_earlier_calls(folders, budget)
     failed = 0
     for kind in kinds:
         edit = interventions if kind == "intervene" else knock_outs
@@ -372,6 +376,27 @@ def _rerun(run: Path, found: Found, kinds: Sequence[str], caller: ModelCaller) -
                     failed += errors
                     _tell_error(plan.folder, [model], caller.progress)
     return failed
+
+
+def _check_temperature(folders: Sequence[Path], temperature: str) -> None:
+    """Check that earlier reruns, to which the results are added, used the same temperature.
+
+    Raises:
+        UsageError: Another temperature was used.
+    """
+    from ragbed.runs.database import NAME
+    from ragbed.runs.store import open_store
+
+    for folder in folders:
+        earlier = temperature
+        if (folder / NAME).is_file():
+            with suppress(RagbedError), open_store(folder, create=False) as store:  # the rerun reports a damaged store
+                earlier = store.settings().get("temperature", temperature)
+        if check_temperature(earlier) != check_temperature(temperature):
+            raise UsageError(
+                f"{folder} was created with temperature={earlier}, but this call uses temperature={temperature}. Use "
+                "the same temperature, or delete the folder."
+            )
 
 
 @checked

@@ -163,8 +163,13 @@ def open_client(folder: Path, caller: ModelCaller, *, locked: bool) -> BuildMode
         )
         caller.run(plan, lambda name: f"{request.task} ({name})")
 
-    sampling = with_request_options(Sampling(raises_limit=True), caller.options)
-    return BuildModelClient(folder, call, lambda model: caller.budget([model]), locked=locked, sampling=sampling)
+    return BuildModelClient(
+        folder,
+        call,
+        lambda model: caller.budget([model]),
+        locked=locked,
+        adapt=lambda sampling: with_request_options(sampling, caller.options),
+    )
 
 
 def _check_models(plan: BuildPlan, caller: ModelCaller) -> None:

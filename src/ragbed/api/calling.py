@@ -82,6 +82,7 @@ def open_model(
         corpora=corpora or {},
         headers=read_headers(spec.header),
         context_length=spec.context_length,
+        fixed=frozenset(name for name in ("temperature", "top_p") if isinstance(getattr(spec, name), float)),
     )
     return engine.open_model(name, config)
 

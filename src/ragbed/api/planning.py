@@ -21,6 +21,7 @@ from ragbed.api.calling import (
     open_object,
     read_budget,
     warn_of_languages,
+    with_request_options,
 )
 from ragbed.api.data_objects import read_data
 from ragbed.api.layout import read_confidence, read_layout, read_strategies
@@ -250,9 +251,7 @@ def _sampling(preset: Preset | None, spec: RunSpec) -> Sampling:
     sampling = Sampling() if preset is None else preset.sampling
     if spec.confidence == "logprobs":
         sampling = structs.replace(sampling, logprobs=True)
-    if spec.temperature is not None:
-        temperature = None if isinstance(spec.temperature, str) else spec.temperature
-        sampling = structs.replace(sampling, temperature=temperature)
+    sampling = with_request_options(sampling, spec)
     if spec.top_p is not None:
         sampling = structs.replace(sampling, top_p=spec.top_p)
     return with_limit(sampling, sampling.max_tokens if preset and spec.max_tokens is None else spec.max_tokens)

@@ -26,6 +26,7 @@ _OWN_FIELDS = {
     "reasoning_effort": "use `reasoning_effort`",
     **dict.fromkeys(("seed", "random_seed"), "use `seed_model`"),
     "n": "use `repeats`",
+    **dict.fromkeys(("stream", "stream_options"), "remove it; ragbed streams responses if a server requires it"),
 }
 # Headers that the HTTP client sets itself.
 _OWN_HEADERS = frozenset(
@@ -58,27 +59,25 @@ def read_request_options(options: Mapping[str, Any]) -> dict[str, Any]:
         raise UsageError(f"{option} and {min(both)!r} in `extra_body` set the same parameter. Remove one of them.")
     read_headers(options["header"])
     fields = {
+        "temperature": check_temperature(options["temperature"]),
         "thinking": thinking,
         "reasoning_effort": effort,
         "extra_body": extra or None,
         "seed": options["seed_model"],
     }
-    return {name: value for name, value in fields.items() if value is not None}
+    given = {name: value for name, value in fields.items() if value is not None}
+    return given | {"temperature": None} if given.get("temperature") == NONE else given
 
 
 def stored_sampling(settings: Mapping[str, str]) -> Sampling:
     """Return the sampling parameters of a run from its settings."""
     from ragbed.models.base import Sampling
 
-    temperature, limit = settings["temperature"], settings["max_tokens"]
-    names = ("thinking", "reasoning_effort", "extra_body", "seed_model")
+    limit = settings["max_tokens"]
+    names = ("temperature", "thinking", "reasoning_effort", "extra_body", "seed_model")
     given: dict[str, Any] = {name: settings.get(name) for name in names} | {"header": ()}
     given["seed_model"] = None if given["seed_model"] is None else int(given["seed_model"])
-    sampling = Sampling(
-        temperature=None if temperature == NONE else float(temperature),
-        top_p=float(settings["top_p"]),
-        **read_request_options(given),
-    )
+    sampling = Sampling(top_p=float(settings["top_p"]), **read_request_options(given))
     return with_limit(sampling, None if limit == AUTO else int(limit))
 
 

@@ -65,6 +65,7 @@ class CallKeywords(EngineKeywords, total=False):
     timeout: float
     budget: float | None
     no_cache: bool
+    temperature: float | str | None
     reasoning_effort: str | None
     thinking: str | None
     extra_body: str | Mapping[str, Any] | None
@@ -80,7 +81,6 @@ class RunOptions(LayoutKeywords, CallKeywords, total=False):
     search: str | None
     repeats: int
     confidence: str | None
-    temperature: float | str | None
     top_p: float | None
     max_tokens: int | str | None
     context_length: int | None

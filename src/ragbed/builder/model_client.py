@@ -9,8 +9,6 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TypeAlias
 
-from msgspec import structs
-
 from ragbed.builder.model_requests import Request
 from ragbed.errors import RagbedError
 from ragbed.models.base import Sampling
@@ -22,8 +20,6 @@ from ragbed.schema import Completion
 CallModel: TypeAlias = Callable[[Path, Request, Sampling, Budget | None], None]
 """Calls a model for all cases of a request and stores the responses in a run folder."""
 
-_SAMPLING = Sampling(raises_limit=True)
-
 
 class BuildModelClient:
     """A client that calls models for a build's steps and reuses responses from earlier sessions.
@@ -33,7 +29,7 @@ class BuildModelClient:
         call: Calls a model for a request.
         make_budget: Creates the build's budget for a given model; None means no limit.
         locked: Whether to use stored responses only.
-        sampling: Sampling settings shared by all requests.
+        adapt: Applies the user's request options to the sampling settings of a request.
     """
 
     def __init__(
@@ -43,9 +39,9 @@ class BuildModelClient:
         make_budget: Callable[[str], Budget | None],
         *,
         locked: bool,
-        sampling: Sampling = _SAMPLING,
+        adapt: Callable[[Sampling], Sampling] = lambda sampling: sampling,
     ) -> None:
-        self._sampling = sampling
+        self._adapt = adapt
         self._folder, self._call, self._make_budget, self._locked = folder, call, make_budget, locked
         self._spending: dict[Path, dict[str, tuple[Decimal, int]]] = {}
 
@@ -53,7 +49,9 @@ class BuildModelClient:
         """Return the completions for all cases, calling the model for cases that are new or have failed before."""
         if not request.cases:
             return {}
-        sampling = structs.replace(self._sampling, temperature=request.temperature, max_tokens=request.max_tokens)
+        sampling = self._adapt(
+            Sampling(temperature=request.temperature, max_tokens=request.max_tokens, raises_limit=True)
+        )
         # Each combination of model and settings has its own folder, to keep the responses separate.
         digest = hashlib.sha256(f"{request.model} {sampling.key()}".encode()).hexdigest()[:8]
         folder = self._folder / f"{request.task}-{digest}"

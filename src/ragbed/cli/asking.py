@@ -35,6 +35,13 @@ asking_options: Decorator = together(
     ),
     option("--no-cache", is_flag=True, group=REQUESTS, help="Ignore cached responses."),
     option(
+        "--temperature",
+        metavar="N|none",
+        show_default="0; diagnose: the run's",
+        group=SAMPLING,
+        help="Sampling temperature; 'none' omits it from the requests.",
+    ),
+    option(
         "--reasoning-effort",
         metavar="LEVEL",
         group=SAMPLING,

@@ -97,13 +97,6 @@ if TYPE_CHECKING:
     ),
 )
 @options.option(
-    "--temperature",
-    metavar="N|none",
-    show_default="0",
-    group=help_groups.SAMPLING,
-    help="Sampling temperature; 'none' omits it from the requests.",
-)
-@options.option(
     "--top-p",
     type=click.FloatRange(0, 1),
     show_default="1",

@@ -59,6 +59,7 @@ class ModelConfig(Struct, frozen=True):
         corpora: The corpora that a RAG system may have to search, by dataset name and ID.
         headers: Additional request headers set by the user.
         context_length: The context length of the model, if the user set it.
+        fixed: The sampling parameters that the user set, which are not omitted if a server rejects them.
     """
 
     model: str
@@ -75,6 +76,7 @@ class ModelConfig(Struct, frozen=True):
     corpora: Corpora = {}
     headers: Mapping[str, str] = {}
     context_length: int | None = None
+    fixed: frozenset[str] = frozenset()
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.model!r})"  # the environment and the headers may contain keys
@@ -122,7 +124,7 @@ class ModelConfig(Struct, frozen=True):
         to_check = f"the key ({variable})"
         return ServiceConfig(
             name, remote, urls, key, self.sampling, pacer, self.retry_policy, to_check, self.environ, self.headers,
-            self.context_length, is_custom,
+            self.context_length, is_custom, self.fixed,
         )  # fmt: skip
 
 

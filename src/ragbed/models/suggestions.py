@@ -18,6 +18,8 @@ _FAMILIES = (
     (r"(mi[sx]tral|ministral|magistral|codestral)", "mistral"),
 )
 _COMPANIES = {"google": "gemini", "claude": "anthropic", "gpt": "openai", "alibaba": "dashscope", "zhipuai": "zhipu"}
+# Companies that are not built-in providers and not organizations on Hugging Face, but whose servers have OpenAI's API.
+_COMPATIBLE = ("deepinfra", "fireworks", "minimax", "moonshot", "perplexity", "stepfun", "volcengine", "xai")
 _LIKENESS = 0.7  # minimum similarity (0 to 1) between a mistyped provider name and a known one
 
 
@@ -39,6 +41,8 @@ def suggest_model(spec: str, providers: Sequence[str]) -> str | None:
 
 
 def _nearest_provider(name: str, providers: Sequence[str]) -> str | None:
+    if name in _COMPATIBLE:
+        return f"openai-api/{name}"
     company = _COMPANIES.get(name)
     if company in providers:
         return company

@@ -15,7 +15,8 @@ _MAX_FATAL = 10
 _RESUME = "The remaining cases are pending. To resume, rerun the same command; for a run, set `out` to its folder."
 _REJECTED = (
     "The server rejects every request, so the same command would fail again. Change the option that the message "
-    "names, e.g. `temperature`, `max_tokens`, `thinking` or `extra_body`. The remaining cases are pending."
+    "names, e.g. `max_tokens`, `thinking`, `reasoning_effort` or `extra_body`; temperature=none omits the temperature. "
+    "The remaining cases are pending."
 )
 _FIXES = {
     **dict.fromkeys(("settings", "request"), _REJECTED),

@@ -108,9 +108,42 @@ def test_other_failures_change_nothing(status: int, message: str) -> None:
     assert negotiation.apply(BODY) == BODY
 
 
-def test_a_parameter_that_the_user_set_for_the_server_is_never_changed() -> None:
+def test_a_parameter_that_the_user_set_is_never_changed() -> None:
     negotiation = Negotiation(frozenset({"temperature"}))
     assert not negotiation.learn(from_status(*REJECTED["OpenAI, temperature"][:2]), BODY)
+
+
+def test_of_two_parameters_the_one_that_the_user_did_not_set_is_left_out() -> None:
+    negotiation = Negotiation(frozenset({"top_p"}))
+    assert negotiation.learn(from_status(*REJECTED["Anthropic, both"][:2]), BODY | {"top_p": 0.5})
+    assert negotiation.describe() == "temperature is omitted"
+
+
+@pytest.mark.parametrize(
+    ("options", "sent"), [({"temperature": 0}, 0), ({"temperature": 0.5}, 0.5), ({"top_p": 0.9}, 0.9)]
+)
+def test_a_run_stops_if_the_server_rejects_a_value_that_the_user_set(
+    options: dict[str, Any], sent: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (name,) = options
+    received: list[Any] = []
+
+    def respond(request: ModelRequest) -> str | tuple[int, object]:
+        received.append(request.body.get(name))
+        error = {"message": f"'{name}' is not supported.", "param": name, "code": "unsupported_parameter"}
+        return "Paris" if received[-1] is None else (400, {"error": error})
+
+    with function_model(respond) as url:
+        monkeypatch.setenv("T_BASE_URL", url)
+        chosen: dict[str, Any] = {"testbeds": "noise", "noise": 0, "limit": 4, "no_cache": True, "progress": False}
+        with pytest.raises(RagbedError, match="temperature=none omits the temperature"):
+            ragbed.run("openai-api/t/m", "ragbed-mini-en_base", **chosen, **options)
+        assert set(received) == {sent}
+        run = ragbed.run("openai-api/t/m", "ragbed-mini-en_base", **chosen)
+    assert run.outcomes == {"ok": 4}
+    (status,) = run.status().models
+    assert status.sent is not None
+    assert status.sent["negotiated"] == f"{name} is omitted"
 
 
 def test_a_server_that_goes_back_to_the_former_name_is_followed() -> None:
@@ -180,13 +213,13 @@ _RANGE = (
         _RANGE.replace('"message"', '"param": "top_p", "message"'),
     ],
 )
-def test_a_chosen_value_out_of_range_is_not_left_out(message: str) -> None:
+def test_a_value_of_a_preset_out_of_range_is_not_left_out(message: str) -> None:
     negotiation = Negotiation()
     assert not negotiation.learn(from_status(400, message), BODY | {"temperature": 1.5, "top_p": 0.5})
 
 
 @pytest.mark.parametrize("name", ["OpenAI, temperature", "Anthropic, temperature", "Anthropic, both"])
-def test_a_chosen_value_of_an_unsupported_parameter_is_left_out(name: str) -> None:
+def test_a_value_of_a_preset_for_an_unsupported_parameter_is_left_out(name: str) -> None:
     negotiation = Negotiation()
     assert negotiation.learn(from_status(*REJECTED[name][:2]), BODY | {"temperature": 1.5, "top_p": 0.5})
     assert negotiation.describe()

@@ -47,6 +47,7 @@ class ServiceConfig(msgspec.Struct, frozen=True):
         headers: Additional headers set by the user.
         context_length: The context length set by the user.
         is_custom: Whether the URLs are the user's rather than the provider's own.
+        fixed: The sampling parameters that the user set.
     """
 
     name: str
@@ -61,6 +62,7 @@ class ServiceConfig(msgspec.Struct, frozen=True):
     headers: Mapping[str, str] = {}
     context_length: int | None = None
     is_custom: bool = False
+    fixed: frozenset[str] = frozenset()
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r})"  # the environment and the headers may contain keys
@@ -92,7 +94,7 @@ class HttpModel(ABC):
         self._transport = Transport(proxies, self._all_headers, keys, service.pacer, service.retry_policy)
         self._transport.probe.when_open = self._allow_concurrency
         self._transport.when_parked = lambda: self.make_room()  # noqa: PLW0108  # the runner replaces make_room
-        self.limit, self.negotiation = TokenLimit(service.sampling), Negotiation(fixed)
+        self.limit, self.negotiation = TokenLimit(service.sampling), Negotiation(fixed | service.fixed)
         self.window = ContextWindow(service.context_length)
         self._settled = asyncio.Event()
         self._settled.set()

@@ -2,9 +2,10 @@
 
 A request is first sent as configured. If the server rejects a parameter, the parameter is omitted, renamed or set to
 another value, or streaming is enabled; all later requests to the model are sent the same way. Parameters that the user
-has set for the server (`--extra-body`, `--thinking`, `--reasoning-effort`, `--seed-model`) are never changed, because
-that would evaluate a different configuration. A non-default temperature or top_p is omitted only if the server does not
-support the parameter, not if its value is out of range.
+has set (`--temperature`, `--top-p`, `--extra-body`, `--thinking`, `--reasoning-effort`, `--seed-model`) are never
+changed, because that would evaluate a different configuration. If a preset or a command sets another temperature or
+top_p than the default, it is omitted only if the server does not support the parameter, not if its value is out of
+range.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ class Negotiation:
     """The parameter changes that a model's server requires.
 
     Args:
-        fixed: Names of the parameters that the user has set for the server.
+        fixed: Names of the parameters that the user has set.
 
     Attributes:
         learned: The change for each parameter: `None` if it is omitted, `{"as": name}` if it is renamed, and
@@ -84,7 +85,7 @@ class Negotiation:
             return self._learn_thinking(message, sent, may_stream=may_stream)
         if re.search(_STREAM_ONLY, message):
             return may_stream and self._learn_stream(sent)
-        named = [param] if param in sent else [name for name in sent if _names(message, name)]
+        named = ({param} if param in sent else {name for name in sent if _names(message, name)}) - self._fixed
         for limit, other in (_LIMITS, _LIMITS[::-1]):
             if limit in named and (_names(message, other) or _is_unknown(failure)):
                 return self._change(limit, {"as": other})
@@ -104,7 +105,7 @@ class Negotiation:
         return sent.get("enable_thinking") is not False and self._change("enable_thinking", {"set": False})
 
     def _learn_stream(self, sent: Mapping[str, Any]) -> bool:
-        if sent.get("stream") or "stream" in self._fixed:
+        if sent.get("stream"):
             return False
         self.learned |= {name: {"set": value} for name, value in _STREAM.items()}
         return True
