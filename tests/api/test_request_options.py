@@ -14,8 +14,8 @@ from tests.servers.function_model import ModelRequest, function_model
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "off and an effort": ({"thinking": "off", "reasoning_effort": "high"}, "contradict each other"),
     "on and no effort": ({"thinking": "on", "reasoning_effort": "none"}, "contradict each other"),
-    "an unknown switch": ({"thinking": "maybe"}, "Use on, off, or budget=N"),
-    "a budget of nothing": ({"thinking": "budget=0"}, "Use on, off, or budget=N"),
+    "an unknown switch": ({"thinking": "maybe"}, "Use 'on', 'off' or 'budget=N'"),
+    "a budget of nothing": ({"thinking": "budget=0"}, "Use 'on', 'off' or 'budget=N'"),
     "an effort of two words": ({"reasoning_effort": "very high"}, "Use a level"),
     "a list as the body": ({"extra_body": "[1]"}, "is not a JSON object"),
     "no JSON": ({"extra_body": "{top_k: 1}"}, "is not valid JSON"),

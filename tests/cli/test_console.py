@@ -33,12 +33,19 @@ def _command() -> None: ...
         ("use `num_docs`, or leave out `from_` (from_=rgb)", "use --num-docs, or leave out --from (--from rgb)"),
         ("data=x.jsonl: name `data`", "DATA x.jsonl: name DATA"),
         ("case en/1/noise@k=5,num_docs=5: no `answer`", "case en/1/noise@k=5,num_docs=5: no `answer`"),
+        ("use 'num_docs=N' or `num_docs=N`", "use 'num_docs=N' or `num_docs=N`"),
         ("`ragbed run` writes num_docs = 5", "`ragbed run` writes num_docs = 5"),
     ],
 )
 def test_parameters_are_shown_as_options_of_the_command(message: str, shown: str) -> None:
     assert with_options(message, _command) == shown
     assert with_options(message) == message
+
+
+@pytest.mark.parametrize("value", ["maybe", "budget=-4"])
+def test_the_value_of_thinking_is_not_shown_as_the_cost_limit(value: str) -> None:
+    done = type_command("run", "-m", "scripted/oracle", "-d", "figure1", "--thinking", value)
+    assert f"--thinking {value!r} is not valid. Use 'on', 'off' or 'budget=N'" in done.err
 
 
 @pytest.mark.parametrize(

@@ -329,6 +329,8 @@ def test_the_credentials_of_a_url_that_the_server_quotes_are_not_passed_on(user:
 def test_a_key_in_a_response_is_not_stored() -> None:
     done, _ = ask(reply(chat(f"It is {KEY}.", reasoning=KEY)))
     assert (done.reply, done.reasoning) == ("It is [key].", "[key]")
+    done, _ = ask(*[reply(chat("", reasoning=KEY))] * 3)
+    assert (done.outcome, done.reasoning) == ("error", "[key]")
 
 
 def test_nothing_of_a_model_shows_its_key() -> None:

@@ -92,6 +92,18 @@ def test_a_thought_without_an_answer_is_an_error_and_not_an_empty_answer() -> No
     assert "a thought, but no text" in (done.error or "")
 
 
+def test_a_response_without_an_answer_keeps_its_thought_and_the_served_model() -> None:
+    served = b'{"model": "m-2025", '
+    for body in (chat("", reasoning_content="Hm"), chat("<think>Hm</think>"), chat(None, reasoning="Hm")):
+        done, _ = ask(*[reply(served + body.removeprefix(b"{"))] * 3)
+        assert done.served is not None
+        assert (done.outcome, done.reasoning, done.served.model) == ("error", "Hm", "m-2025")
+    message = {"content": [{"type": "thinking", "thinking": "Hm"}], "stop_reason": "end_turn", "model": "c-2025"}
+    done, _ = ask(*[reply(json.dumps(message).encode())] * 3, spec="anthropic/c")
+    assert done.served is not None
+    assert (done.outcome, done.reasoning, done.served.model) == ("error", "Hm", "c-2025")
+
+
 @pytest.mark.parametrize(
     "text", ["<think>Hm</think>", "<think>\n</think>\n", "<|channel|>analysis<|message|>Hm<|end|>"]
 )
@@ -254,11 +266,11 @@ ANTHROPIC: dict[str, tuple[dict[str, object], tuple[str, str | None, str | None]
     "silence": ({"content": [], "stop_reason": "end_turn"}, ("ok", "", None)),
     "thinking and an empty text": (
         {"content": [{"type": "thinking", "thinking": "Hm"}, {"type": "text", "text": ""}], "stop_reason": "end_turn"},
-        ("error", None, None),
+        ("error", None, "Hm"),
     ),
     "a thought in tags without an answer": (
         {"content": [{"type": "text", "text": "<think>Hm</think>"}], "stop_reason": "end_turn"},
-        ("error", None, None),
+        ("error", None, "Hm"),
     ),
     "a pause": ({"content": [{"type": "text", "text": "Let me"}], "stop_reason": "pause_turn"}, ("error", None, None)),
     "refusal": ({"content": [], "stop_reason": "refusal"}, ("filtered", None, None)),
@@ -290,7 +302,7 @@ ANTHROPIC: dict[str, tuple[dict[str, object], tuple[str, str | None, str | None]
     ),
     "only omitted thinking": (
         {"content": [{"type": "thinking", "thinking": "", "signature": "x"}], "stop_reason": "end_turn"},
-        ("error", None, None),
+        ("error", None, ""),
     ),
     "redacted thinking until the limit": (
         {"content": [{"type": "redacted_thinking", "data": "x"}], "stop_reason": "max_tokens"},
@@ -298,7 +310,7 @@ ANTHROPIC: dict[str, tuple[dict[str, object], tuple[str, str | None, str | None]
     ),
     "only redacted thinking": (
         {"content": [{"type": "redacted_thinking", "data": "x"}], "stop_reason": "end_turn"},
-        ("error", None, None),
+        ("error", None, ""),
     ),
     "no content": ({"type": "message"}, ("error", None, None)),
 }

@@ -52,6 +52,19 @@ def test_a_stored_run_is_resumed_without_another_call(run: Path) -> None:
     assert _digest(run) == TRIALS_SHA256
 
 
+def test_the_old_default_of_max_tokens_is_accepted_only_in_a_run_of_the_earlier_version(
+    run: Path, tmp_path: Path
+) -> None:
+    for limit in ("auto", "256", "auto"):  # the first session upgrades the file
+        done = type_command("run", *ASKED, "--out", str(run), "--no-cache", "--max-tokens", limit)
+        assert done.code == 0, done.err
+    recent = ["run", *ASKED, "--out", str(tmp_path / "recent"), "--no-cache", "--max-tokens"]
+    assert type_command(*recent, "256").code == 0
+    done = type_command(*recent, "auto")
+    assert done.code == 2
+    assert "created with --max-tokens 256, but this command uses --max-tokens auto" in done.err
+
+
 def test_a_stored_cassette_becomes_the_same_run(tmp_path: Path) -> None:
     replayed = tmp_path / "run"
     done = type_command("import", str(FIXTURES / "run.cassette"), "--from", "cassette", "--out", str(replayed))

@@ -89,7 +89,9 @@ def read_thinking(value: object) -> bool | int | None:
     if budget is not None and 1 <= int(budget[1]) <= _MAX_THINKING:
         return int(budget[1])
     if value not in ("on", "off"):
-        raise UsageError(f"thinking={value!r} is not valid. Use on, off, or budget=N, where N is a number of tokens.")
+        raise UsageError(
+            f"thinking={value!r} is not valid. Use 'on', 'off' or 'budget=N', where N is a number of tokens."
+        )
     return value == "on"
 
 

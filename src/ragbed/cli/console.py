@@ -29,6 +29,8 @@ def say(message: str) -> None:
 def with_options(message: str, command: click.Command | None = None) -> str:
     """Replace parameters in an API message with options: `num_docs` with --num-docs, and noise=0 with --noise 0.
 
+    Values in quotation marks, such as 'budget=N', stay as they are.
+
     Args:
         message: The message.
         command: The command whose options are shown; by default, the running command.

@@ -133,8 +133,8 @@ def judge(
         print_json(_summary(result))
     if result.failed:
         say(
-            f"Incomplete: {counted(result.failed, 'judgement')} failed. Rerun the same command to retry. If responses "
-            "were truncated, increase --max-tokens."
+            f"Incomplete: {counted(result.failed, 'judgement')} failed. Rerun the same command to retry errors. For "
+            "truncated judgements, use --max-tokens auto or a larger number."
         )
         raise click.exceptions.Exit(3)
 

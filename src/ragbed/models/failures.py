@@ -18,7 +18,7 @@ if the server sends no code.
 | request | any other 4xx | no |
 | too-long | the prompt does not fit | no |
 | protocol | status 200 without a chat completion: HTML, truncated or invalid JSON, too large; or a redirect | twice |
-| empty | a completion without text: null, or only tool calls | twice |
+| empty | a completion without text: null, or only tool calls or complete reasoning | twice |
 | exception | an evaluated Python function raised an exception or did not return text | no |
 | filter | blocked by the provider's content filter; the outcome is `filtered` instead of `error` | no |
 
@@ -62,6 +62,7 @@ class Failure(Exception):
         wait_s: The pause that the server requests, in seconds.
         usage: Tokens that were used and may be billed.
         error: The error that the server reports, if it sent one.
+        response: The response, if it has no answer; its reasoning and served model are stored.
     """
 
     kind: Kind
@@ -70,6 +71,7 @@ class Failure(Exception):
     wait_s: float | None = None
     usage: dict[str, int] | None = None
     error: ServerError | None = None
+    response: Completion | None = None
 
     def __str__(self) -> str:
         return f"{self.kind}: {self.detail}"
@@ -180,11 +182,13 @@ def failed(failure: Failure, attempts: int = 1, usage: Counter[str] | None = Non
         attempts: The number of attempts.
         usage: The total token usage of all attempts.
     """
-    filtered = failure.kind == "filter"
+    filtered, response = failure.kind == "filter", failure.response
     return Completion(
         outcome="filtered" if filtered else "error",
+        reasoning=None if response is None else response.reasoning,
         error=None if filtered else str(failure),
         finish="content_filter" if filtered else None,
         usage=dict(usage or {}) or None,
         attempts=attempts,
+        served=None if response is None else response.served,
     )

@@ -21,8 +21,10 @@ _APPLICATION = 0x52414742  # "RAGB"; the application ID prevents us from writing
 SCHEMA_VERSION = 2
 # Migration scripts by schema version; each one upgrades a file to the next version in one transaction. A new file
 # starts at version 1 and is upgraded by all scripts in turn, so that files with the same version have the same schema.
+# A run that was planned with version 1 is marked, because the default of `max_tokens` was 256 then.
 MIGRATIONS: dict[int, str] = {
-    1: """UPDATE results SET outcome = CASE outcome WHEN 'ok' THEN 'truncated' ELSE 'filtered' END,
+    1: """INSERT OR IGNORE INTO meta SELECT 'first_schema', '1' FROM meta WHERE key = 'planned';
+      UPDATE results SET outcome = CASE outcome WHEN 'ok' THEN 'truncated' ELSE 'filtered' END,
       seal = upgraded_seal(model, item, repeat, session, request, outcome, cached, seal, completion),
       completion = upgraded(completion)
       WHERE outcome = 'refused' OR outcome = 'ok' AND is_truncated(completion)"""

@@ -172,9 +172,10 @@ def _opened(job: Job) -> Iterator[tuple[RunStore, RunLock]]:
 # Name, old value and new value of settings that earlier versions stored differently. Both values are treated as equal,
 # so that runs from earlier versions can be resumed. This does not apply to `docs` with the `length` testbed, which has
 # a different default and did not exist in those versions.
-_SAME_SETTING = {("docs", "5", "default"), ("max_tokens", "256", "auto")} | {
+_SAME_SETTING = {("docs", "5", "default")} | {
     (name, str(value), str(float(value))) for name in ("temperature", "top_p") for value in (0, 1, 2)
 }
+_OLD_LIMIT = ("max_tokens", "256", "auto")  # the default of runs for which `has_old_limit` is true, and the default now
 
 
 def _plan(store: RunStore, job: Job) -> None:
@@ -182,10 +183,11 @@ def _plan(store: RunStore, job: Job) -> None:
         store.plan(job.settings, job.cases())
         return
     stored = store.settings()
+    same = _SAME_SETTING | {_OLD_LIMIT} if store.has_old_limit() else _SAME_SETTING
     has_length = "length" in job.settings.get("testbeds", "").split(",")
     for name in sorted(stored.keys() | job.settings.keys()):
         old, new = stored.get(name), job.settings.get(name)
-        if old != new and ((name, old, new) not in _SAME_SETTING or (name == "docs" and has_length)):
+        if old != new and ((name, old, new) not in same or (name == "docs" and has_length)):
             first, now = show_setting(name, _brief(old)), show_setting(name, _brief(new))
             raise UsageError(
                 f"{job.folder} was created with {first}, but this command uses {now}. Use the same settings, or choose "

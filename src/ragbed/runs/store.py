@@ -281,6 +281,10 @@ class RunStore:
             return float(self._meta("planned").get("", "0"))
         return 0.0
 
+    def has_old_limit(self) -> bool:
+        """Return whether the run was planned when the default of `max_tokens` was 256, with the first schema."""
+        return bool(list(self.read("SELECT 1 FROM meta WHERE key = 'first_schema'")))
+
     def _meta(self, prefix: str) -> dict[str, str]:
         rows = self.read("SELECT key, value FROM meta WHERE key GLOB ?", (f"{prefix}*",))
         return {str(key).removeprefix(prefix): str(value) for key, value in rows}

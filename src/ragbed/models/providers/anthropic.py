@@ -182,7 +182,7 @@ def parse_message(content: bytes, *, with_tools: bool = False) -> Completion:
     # A response without text is valid if it ends normally without any thinking, or if it is truncated during thinking.
     if done.outcome == "ok" and not done.reply and (done.reasoning is not None or (not texts and stop != "end_turn")):
         problem = f"the response contains no text (stop_reason: {stop})"
-        raise Failure("empty", problem, again=stop != "tool_use", usage=usage)
+        raise Failure("empty", problem, again=stop != "tool_use", usage=usage, response=done)
     return done
 
 

@@ -196,7 +196,7 @@ class HttpModel(ABC):
         try:
             done = self._transport.without_keys(self._parser(case)(body))
         except Failure as failure:
-            failure.detail = self._transport.scrubber.clean(failure.detail)
+            self._transport.clean(failure)
             raise
         if not self.sent or self.negotiation.learned:
             self._note_sent(request)

@@ -267,14 +267,15 @@ def parse_chat(content: bytes, *, logprobs: bool = False, with_tools: bool = Fal
         raise Failure("protocol", "the response contains neither a message nor text", again=True, usage=usage)
     finish = "length" if reason in _LENGTH else CONTEXT_FULL if reason in _CONTEXT else finish
     text, thought = _answer_of(message)
+    done = completed(text or "", finish, usage, thought, _served(completion))
     if with_tools and message.tool_calls and finish not in ENDED_EARLY:
-        done = completed(text or "", finish, usage, thought, _served(completion))
         return msgspec.structs.replace(done, outcome="ok", calls=_read_calls(message))
     if not text and not (finish in ENDED_EARLY or (text == "" and not thought)):
-        raise Failure("empty", _why_empty(message, thought, finish), again=not message.tool_calls, usage=usage)
-    done = completed(text or "", finish, usage, thought, _served(completion))
+        problem = _why_empty(message, thought, finish)
+        raise Failure("empty", problem, again=not message.tool_calls, usage=usage, response=done)
     if done.outcome == "ok" and not done.reply and (text or thought):
-        raise Failure("empty", _why_empty(message, done.reasoning or "", finish), again=True, usage=usage)
+        problem = _why_empty(message, done.reasoning or "", finish)
+        raise Failure("empty", problem, again=True, usage=usage, response=done)
     if logprobs:
         return structs.replace(done, confidence=read_confidence(choice.logprobs, done.reply or ""))
     return done

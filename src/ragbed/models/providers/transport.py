@@ -140,7 +140,7 @@ class Transport:
                 self.probe.answered(failure.kind)
                 usage = usage or Counter()
                 usage.update(failure.usage or {})
-                failure.detail = self.scrubber.clean(failure.detail)
+                self.clean(failure)
                 pause = self._pause_before_retry(attempt, failure, self._pacer.clock() - begin)
                 if pause is None:
                     return failed(failure, attempt, usage)
@@ -230,6 +230,12 @@ class Transport:
             lane.failed(now, late=failure.kind == "timeout")
         else:
             lane.heard = True
+
+    def clean(self, failure: Failure) -> None:
+        """Remove API keys from a failure."""
+        failure.detail = self.scrubber.clean(failure.detail)
+        if failure.response is not None:
+            failure.response = self.without_keys(failure.response)
 
     def without_keys(self, completion: Completion) -> Completion:
         """Return a completion with API keys removed."""
