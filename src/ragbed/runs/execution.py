@@ -185,7 +185,8 @@ def _plan(store: RunStore, job: Job) -> None:
     stored = store.settings()
     same = _SAME_SETTING | {_OLD_LIMIT} if store.has_old_limit() else _SAME_SETTING
     has_length = "length" in job.settings.get("testbeds", "").split(",")
-    for name in sorted(stored.keys() | job.settings.keys()):
+    # A preset comes first, because it determines other settings.
+    for name in sorted(stored.keys() | job.settings.keys(), key=lambda name: (name != "preset", name)):
         old, new = stored.get(name), job.settings.get(name)
         if old != new and ((name, old, new) not in same or (name == "docs" and has_length)):
             first, now = show_setting(name, _brief(old)), show_setting(name, _brief(new))
