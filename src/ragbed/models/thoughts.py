@@ -177,12 +177,12 @@ def _split_sentences(text: str) -> Iterator[Segment]:
 
 def _split_channels(text: str) -> Iterator[Segment]:
     """Split the harmony format: the `final` channel is the answer, and all others are thoughts."""
-    at = _skip_space(text, 0)
-    head = re.compile(_CHANNEL).match(text, at)
+    at, channel = _skip_space(text, 0), re.compile(_CHANNEL)
+    head = channel.match(text, at)
     if head is not None:
         yield Segment("marker", text[:at])
     while head is not None:
-        following = re.compile(_CHANNEL).search(text, head.end())
+        following = channel.search(text, head.end())
         end = len(text) if following is None else following.start()
         stop = next(_find_unquoted(re.compile(_CHANNEL_END), text, head.end(), end), None)
         body = end if stop is None else stop.start()

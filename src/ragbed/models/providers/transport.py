@@ -121,7 +121,7 @@ class Transport:
         begin: float | None = None
         lane: ServerLane | None = None
         attempt = 0
-        usage: Counter[str] | None = None
+        usage: Counter[str] = Counter()
         while True:
             attempt += 1
             queued = self._pacer.clock()
@@ -138,7 +138,6 @@ class Transport:
                 if renewed is not None and failure.kind in REJECTED:
                     continue
                 self.probe.answered(failure.kind)
-                usage = usage or Counter()
                 usage.update(failure.usage or {})
                 self.clean(failure)
                 pause = self._pause_before_retry(attempt, failure, self._pacer.clock() - begin)
@@ -281,7 +280,7 @@ def _count_tokens(usage: Mapping[str, int] | None) -> int:
     return usage.get("in", 0) + usage.get("out", 0) if usage else 0
 
 
-def _total(completion: Completion, earlier: Counter[str] | None) -> dict[str, int] | None:
+def _total(completion: Completion, earlier: Counter[str]) -> dict[str, int] | None:
     """Return the token usage of a response plus that of earlier attempts, which may be billed."""
     if not earlier:
         return completion.usage
