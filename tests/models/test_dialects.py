@@ -101,6 +101,7 @@ def test_a_run_has_all_answers_without_thoughts_and_exact_tokens(name: str, data
     rates = json.loads(done.out.splitlines()[-1])["cells"][0]["rates"]
     assert [rates[score] for score in ("correct", "code.correct", "paper.correct")] == [0, 0, 0]  # Paris is a thought
     _check_rejections(server)
+    assert ("rejects some parameters" in done.err) == (max(server.statuses) >= 400)
 
 
 @pytest.mark.parametrize("name", DIALECTS)
@@ -299,6 +300,7 @@ def test_a_build_has_the_same_items_as_without_thoughts_and_exact_tokens(
     without_thoughts: tuple[dict[str, Any], list[Any]],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     server = Server(name)
     server.answer_to = lambda request: _reply(world[0], request)  # type: ignore[method-assign]
@@ -318,6 +320,8 @@ def test_a_build_has_the_same_items_as_without_thoughts_and_exact_tokens(
         assert all(one.usage == usage_of(name) for one in completions)
     rejected = [at for at, status in enumerate(server.statuses) if status >= 400]
     assert rejected == list(range(len(rejected))), "nothing is rejected after the first call"
+    notices = [message for message in caplog.messages if "rejects some parameters" in message]
+    assert len(notices) == len(set(notices)) == bool(rejected)
 
 
 def test_without_negotiation_the_body_is_unchanged(data: Path, tmp_path: Path) -> None:

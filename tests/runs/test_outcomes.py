@@ -252,7 +252,10 @@ def test_one_served_model_changes_nothing(tmp_path: Path) -> None:
     assert [row.condition.model for row in tabulate_run(tmp_path)] == ["test/talking"]
 
 
-def test_a_request_that_every_case_would_have_rejected_stops_the_run_with_the_fix(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("limit", "code"), [(("--limit", "2"), 3), ((), 1)], ids=["two cases", "all cases"])
+def test_a_request_that_every_case_would_have_rejected_stops_the_run_with_the_fix(
+    limit: tuple[str, ...], code: int, tmp_path: Path
+) -> None:
     received: list[ModelRequest] = []
 
     def respond(request: ModelRequest) -> tuple[int, object]:
@@ -263,9 +266,9 @@ def test_a_request_that_every_case_would_have_rejected_stops_the_run_with_the_fi
     words = ("run", "-m", "openai-api/t/m", "-d", "ragbed-mini-en_base", "--testbeds", "noise", "--noise", "0")
     with function_model(respond) as url:
         done = type_command(
-            *words, "--no-cache", "--out", str(tmp_path / "run"), env={"T_BASE_URL": url, "T_API_KEY": "k"}
+            *words, *limit, "--no-cache", "--out", str(tmp_path / "run"), env={"T_BASE_URL": url, "T_API_KEY": "k"}
         )
-    assert done.code == 1
+    assert done.code == code
     assert "Tenant not allowed" in done.err
     assert "the same command would fail again" in done.err
     assert len(received) <= 4

@@ -46,6 +46,9 @@ def exit_if_incomplete(folder: Path, cells: Sequence[ConditionCounts], limit: st
         limit: The responses' token limit.
         may_stop: Whether the run may stop early.
     """
+    from ragbed.models.failures import REJECTED
+    from ragbed.runs.circuit_breaker import REJECTS_ALL
+
     pending = sum(cell.planned - cell.asked for cell in cells)
     if pending and not may_stop:
         cases = "case has" if pending == 1 else "cases have"
@@ -59,10 +62,12 @@ def exit_if_incomplete(folder: Path, cells: Sequence[ConditionCounts], limit: st
             "count as wrong on the robust track. --search sets the limits."
         )
     if errors:
-        say(f"First error: {read_rest(folder)[1]}")
-        cases = "case" if errors == 1 else "cases"
-        rerun = f"Rerun the same command with --out {quoted(folder)} to retry."
-        say(f"Incomplete: {errors:,} {cases} ended in an error. {rerun}")
+        error = read_rest(folder)[1] or ""
+        say(f"First error: {error}")
+        fix = f"Rerun the same command with --out {quoted(folder)} to retry."
+        if errors == sum(cell.asked for cell in cells) and error.partition(":")[0] in REJECTED:
+            fix = REJECTS_ALL
+        say(f"Incomplete: {counted(errors, 'case')} ended in an error. {fix}")
     if truncated:
         say(f"{tell_truncated(truncated, limit)} Choose another --out.")
     if errors or truncated:

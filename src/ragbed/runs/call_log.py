@@ -29,7 +29,7 @@ class CallLog:
         self._writer, self._model, self._tell = writer, model, tell
         self._served = store.served().get(model.name, [])
         self._sent: Mapping[str, Any] = {}
-        self._negotiated = ""
+        self._negotiated: str = getattr(model, "negotiated", "")  # what an earlier task of the command has announced
 
     def add(self, completion: Completion, *, cached: bool = False) -> None:
         """Record new parameters and model names from a response; a cached response was sent in another run."""

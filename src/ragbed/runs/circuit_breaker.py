@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ragbed.errors import RagbedError
-from ragbed.models.failures import FATAL
+from ragbed.models.failures import FATAL, REJECTED
 from ragbed.schema import Completion
 
 # Maximum number of consecutive fatal errors, i.e. errors whose cause affects every case (e.g. an invalid key), before
@@ -13,13 +13,12 @@ from ragbed.schema import Completion
 _MAX_FATAL_BEFORE_RESPONSE = 3
 _MAX_FATAL = 10
 _RESUME = "The remaining cases are pending. To resume, rerun the same command; for a run, set `out` to its folder."
-_REJECTED = (
+REJECTS_ALL = (
     "The server rejects every request, so the same command would fail again. Change the option that the message "
-    "names, e.g. `max_tokens`, `thinking`, `reasoning_effort` or `extra_body`; temperature=none omits the temperature. "
-    "The remaining cases are pending."
+    "names, e.g. `max_tokens`, `thinking`, `reasoning_effort` or `extra_body`; temperature=none omits the temperature."
 )
-_FIXES = {
-    **dict.fromkeys(("settings", "request"), _REJECTED),
+_FIXES: dict[str, str] = {
+    **dict.fromkeys(REJECTED, f"{REJECTS_ALL} The remaining cases are pending."),
     "quota": f"Add credit or wait until the quota is renewed. {_RESUME}",
 }
 _VARIABLE = re.compile(r"[\w-]*\d[\w-]*")  # matches numbers and identifiers that contain digits
