@@ -450,6 +450,8 @@ OPTIONS = [
         "RUN --out ''",
         "Error: Invalid value for '--out' / '-o': the path is empty; give a file or folder.",
     ),
+    Mistake("compare runs/x ''", "Error: Invalid value for 'B': the value is empty; give a file or a name."),
+    Mistake("lint ''", "Error: Invalid value for 'DATA...': the value is empty; give a file or a name."),
     Mistake(
         "RUN -o https://host/run",
         "Error: Invalid value for '--out' / '-o': https://host/run is a URL, but this option needs a local file or "

@@ -130,6 +130,12 @@ class LocalPath(click.Path):
 class FileName(click.types.StringParamType):
     """An option type for strings that may be paths, e.g. a run folder or a model name. The shell completes paths."""
 
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 - as in click
+        """Convert a value as click does, but reject empty strings, which would mean the current folder."""
+        if value == "":
+            self.fail("the value is empty; give a file or a name.", param, ctx)
+        return super().convert(value, param, ctx)
+
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002
         """Let the shell complete a path."""
         from click.shell_completion import CompletionItem
