@@ -22,6 +22,11 @@ GOOD: dict[str, tuple[bytes, str, str | None]] = {
     "parts": (chat([{"type": "text", "text": "Pa"}, {"type": "text", "text": "ris"}]), "Paris", None),
     "a thought as a part": (chat([{"type": "thinking", "thinking": "Hm"}, {"text": "Paris"}]), "Paris", "Hm"),
     "a thought of parts": (chat([{"thinking": [{"text": "Hm"}]}, "Paris"]), "Paris", "Hm"),
+    # https://docs.databricks.com/aws/en/machine-learning/model-serving/query-reason-models
+    "a thought of summaries": (
+        chat([{"type": "reasoning", "summary": [{"type": "summary_text", "text": "Hm"}]}, {"text": "Paris"}]),
+        "Paris", "Hm",
+    ),
     "reasoning_content": (chat(reasoning_content="Hm"), "Paris", "Hm"),
     "reasoning": (chat(reasoning="Hm"), "Paris", "Hm"),
     "reasoning_details": (

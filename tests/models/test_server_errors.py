@@ -201,6 +201,60 @@ ERRORS: dict[str, tuple[int, Any, str, bool, float | None]] = {
         400, _openai("litellm.BadRequestError: OpenAIException - Budget has been exceeded!", "400"),
         "quota", False, None,
     ),
+    # https://github.com/UKGovernmentBEIS/inspect_ai/pull/2267
+    "xAI, a filter": (
+        403,
+        {"code": "The caller does not have permission to execute the specified operation",
+         "error": "Content violates usage guidelines. Model: grok-4-0709, Failed check: SAFETY_CHECK_TYPE_BIO"},
+        "filter", False, None,
+    ),
+    "Volcengine, a filter": (
+        400, _openai("The input text may contain sensitive information.", "SensitiveContentDetected"),
+        "filter", False, None,
+    ),
+    "Volcengine, no credit": (403, _openai("Your account is overdue.", "AccountOverdueError"), "quota", False, None),
+    "Volcengine, the user's limit": (
+        429, _openai("Your account has reached the set inference limit", "SetLimitExceeded"), "quota", False, None
+    ),
+    "Volcengine, too long": (
+        400, _openai("Total tokens of image and text exceed max message tokens", "InvalidParameter"),
+        "too-long", False, None,
+    ),
+    "StepFun, a filter": (451, _openai("The content is blocked.", None, "censorship_blocked"), "filter", False, None),
+    "Fireworks, a month": (
+        412,
+        _openai("Account x is suspended, possibly due to reaching the monthly spending limit or failure to pay past "
+                "invoices.", None),
+        "quota", False, None,
+    ),
+    "Gemini, a month": (
+        429,
+        [{"error": {"code": 429, "message": "Your project has exceeded its monthly spending cap.",
+                    "status": "RESOURCE_EXHAUSTED"}}],
+        "quota", False, None,
+    ),
+    "ModelScope, a day": (
+        429, {"errors": {"message": "You have exceeded today's quota for model x, please try again tomorrow"}},
+        "quota", False, None,
+    ),
+    "GitHub Models, a day": (
+        429, _openai("Rate limit of 50 per 86400s exceeded for UserByModelByDay.", "RateLimitReached"),
+        "quota", False, None,
+    ),
+    "New API, no credit": (
+        403, _openai("预扣费额度失败", "pre_consume_token_quota_failed", "new_api_error"), "quota", False, None
+    ),
+    "SiliconFlow, too long": (
+        400, {"code": 20015, "message": "length of prompt_tokens (36930) must be less than max_seq_len (32768)."},
+        "too-long", False, None,
+    ),
+    "vLLM, too long": (
+        400, _openai("The decoder prompt (length 5000) is longer than the maximum model length of 4096.", None),
+        "too-long", False, None,
+    ),
+    "TGI, a failed generation": (
+        424, {"error": "Request failed during generation", "error_type": "generation"}, "server", True, None
+    ),
     "OpenAI, too long": (400, _openai("maximum context", "context_length_exceeded"), "too-long", False, None),
     "OpenAI, a model": (404, _openai("The model does not exist", "model_not_found"), "missing", False, None),
     "a word in another error": (400, _openai("Your question mentions content filters and quotas", None), "request",

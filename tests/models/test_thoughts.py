@@ -35,6 +35,10 @@ PAIRED = {
     "working out": "<start_working_out>{0}<end_working_out><SOLUTION>{1}</SOLUTION>",
     "think start": "<think_start>{0}<think_end>{1}",
     "unused tokens": "<unused94>thought\n{0}<unused95>{1}",
+    "K2, medium": "<think_fast>{0}</think_fast>{1}",
+    "K2, low": "{0}\n</think_faster>\n{1}",
+    "Apertus": "<|inner_prefix|>{0}<|inner_suffix|>{1}",
+    "Solar": "<|think|>{0}<|end|><|begin|>assistant<|content|>{1}",
     "a channel of Gemma": "<|channel>thought\n{0}<channel|>{1}",
     "an answer tag": "<think>{0}</think>\n<answer>{1}</answer>",
     "a response tag": "<think>\n{0}\n</think>\n\n<response>\n{1}\n</response>",
@@ -56,6 +60,7 @@ PAIRED = {
     "Chinese process": "<思考过程>\n{0}\n</思考过程>\n{1}",
     "Chinese reasoning": "【推理】\n{0}\n【/推理】\n{1}",
     "full-width tags": "＜think＞{0}＜／think＞{1}",
+    "a Chinese final answer": "【思考】\n{0}\n【最终回答】\n{1}",
     "a Chinese answer tag": "<think>{0}</think><回答>{1}</回答>",
 }
 TEXTS = {
@@ -78,6 +83,10 @@ OPEN = {
     "an open channel": "<|channel|>analysis<|message|>{0}",
     "an open Chinese tag": "<思考>\n{0}",
     "an open begin": "<|begin_of_thought|>{0}",
+    "an open prefix": "<|inner_prefix|>{0}",
+    "an open sentence": "Here is my thought process:\n{0}",
+    "an open channel without special tokens": "analysis{0}",
+    "a space at the end": "<think>\n{0} \n",
 }
 
 
@@ -132,6 +141,11 @@ def test_an_opening_tag_at_the_end_is_an_incomplete_response(tag: str) -> None:
         "Document 2 explains the </think> tag, and it is Paris.",
         "文档2解释了</think>标签，答案是巴黎。",
         "For example:\n```\n<think>\nHm\n</think>\n```\nIt is Paris.",
+        "Template:\n```\n{prompt}</think>\n```\nIt is Paris.",
+        "The tag </think> ends a thought. It is Paris.",
+        "结束标签</think>表示推理结束。答案是巴黎。",
+        "Its reasoning ends with '</think>', and it is Paris.",
+        "Its reasoning ends with a token (</think>), and it is Paris.",
         "<think />Paris",
         "<no_think>Paris",
     ],
@@ -164,6 +178,10 @@ def test_a_thought_inside_a_thought_belongs_to_it() -> None:
         ("I must not write the </think> tag yet.", "Paris"),
         ("Hm", "Write the </think> tag after it."),
         ("Hm", "TAG Heuer"),
+        ("It says 'Paris'", "'Paris' is the answer."),
+        ("I must close this tag", "Paris"),
+        ("I must not write '</think>' yet.", "Paris"),
+        ("Write:\n```\nHm", "Paris:\n```\nprint()\n```"),
         ("It is a label.", "标签印刷机"),
     ],
 )
@@ -205,7 +223,8 @@ _PIECES = st.sampled_from(
      " ", "<answer>", "</answer>", "assistantfinal", "巴黎", "Paris", "<思考>", "</思考>", "◁think▷",
      "Here is my thought process:", "Here is my response:",
      "<|begin_of_thought|>", "<|end_of_thought|>", "<unused94>", "<unused95>",
-     "[Analysis]", "\n[Answer]", "【推理过程】", "\n【答案】", "`", '"', "\n```\n", "<|return|>"]
+     "[Analysis]", "\n[Answer]", "【推理过程】", "\n【答案】", "`", '"', "\n```\n", "<|return|>",
+     "<|inner_prefix|>", "<|inner_suffix|>", "'", "(", ")", "tag "]
 )  # fmt: skip
 
 
@@ -229,6 +248,8 @@ def test_a_split_never_loses_or_invents_a_character(text: str, has_ended: bool) 
         "<|channel|>x<|message|>",
         '"</think>"',
         "\n```\n<think>",
+        "\n```\n</think>\n```",
+        "tag </think> a",
     ],
 )
 def test_a_response_without_an_end_takes_seconds_at_most(piece: str) -> None:

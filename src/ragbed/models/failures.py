@@ -11,7 +11,7 @@ if the server sends no code.
 | tls | TLS failed: certificate, protocol | no |
 | rate | HTTP 429 | yes, but not before the time set by the server |
 | quota | no credit left, or the daily quota is used up: 402, 429 with insufficient_quota | no |
-| server | HTTP 409, 425, 5xx, or the server interrupted the response | yes |
+| server | HTTP 409, 424, 425, 5xx, or the server interrupted the response | yes |
 | auth | HTTP 401, 403, or 400 with a message about the key: invalid key | no |
 | missing | HTTP 404, 405, 410, or the server does not know the model | no |
 | settings | the model does not accept a parameter, e.g. a temperature | no |
@@ -82,11 +82,14 @@ _BY_CODE: dict[Kind, frozenset[str]] = {
     "filter": frozenset({
         "content_filter", "content_policy_violation", "responsibleaipolicyviolation", "data_inspection_failed",
         "datainspectionfailed", "content_filtered", "moderation_blocked", "new_sensitive", "1301",
+        "sensitivecontentdetected", "inputtextsensitivecontentdetected", "outputtextsensitivecontentdetected",
+        "censorship_blocked",
     }),
     "quota": frozenset({
         "insufficient_quota", "billing_hard_limit_reached", "billing_error", "insufficient_balance", "arrearage",
         "payment_required", "insufficient_user_quota", "insufficient_credits", "allocationquota.freetieronly",
         "insufficient_balance_error", "exceeded_current_quota_error", "budget_exceeded",
+        "pre_consume_token_quota_failed", "accountoverdueerror", "setlimitexceeded",
         "1113", "1304", "1308", "1309", "1310", "30001",
     }),
     "too-long": frozenset({
@@ -106,14 +109,16 @@ _AMBIGUOUS = frozenset({400, 402, 403, 404, 413, 422, 429, 451, 500})
 # Phrases that identify errors for which some servers send no code.
 _BY_WORDS: tuple[tuple[Kind, frozenset[int], tuple[str, ...]], ...] = (
     # MiniMax sends status 500 if the balance is used up.
-    ("quota", frozenset({400, 403, 429, 500}), (
+    # Fireworks sends status 412 if the spending limit is reached.
+    ("quota", frozenset({400, 403, 412, 429, 500}), (
         "credit balance is too low", "insufficient balance", "billing_hard_limit", "insufficient credits",
         "requires more credits", "used all available credits", "doesn't have any credits", "key limit exceeded",
-        "reached your specified api usage limits", "budget has been exceeded",
+        "reached your specified api usage limits", "budget has been exceeded", "spending limit",
+        "spending cap", "credits are depleted", "today's quota", "free trial quota",
     )),
     ("filter", frozenset({400, 403, 451}), (
         "input was flagged", "flagged by moderation", "flagged as potentially violating", "content exists risk",
-        "blocked by content filtering policy", "contentpolicyviolationerror",
+        "blocked by content filtering policy", "contentpolicyviolationerror", "content violates usage guidelines",
     )),
     # Older versions of llama.cpp send status 500 for a prompt that is too long. OpenAI sends status 429 for a prompt
     # that exceeds the limit on tokens per minute.
@@ -121,6 +126,7 @@ _BY_WORDS: tuple[tuple[Kind, frozenset[int], tuple[str, ...]], ...] = (
         "context length", "context_length", "context size", "context window", "maximum context", "too many tokens",
         "too long", "request too large", "exceeds the limit of", "input length", "input token count",
         "must have less than", "maximum prompt length", "tokens + `max_new_tokens`", "exceeded model token limit",
+        "max_seq_len", "maximum model length", "max message tokens",
     )),
     ("too-long", frozenset({429}), ("request too large",)),
     ("auth", frozenset({400}), ("incorrect api key",)),
@@ -129,7 +135,7 @@ _BY_WORDS: tuple[tuple[Kind, frozenset[int], tuple[str, ...]], ...] = (
 )  # fmt: skip
 _BY_STATUS: dict[int, Kind] = {
     401: "auth", 402: "quota", 403: "auth", 404: "missing", 405: "missing", 408: "timeout", 409: "server",
-    410: "missing", 413: "too-long", 425: "server", 429: "rate",
+    410: "missing", 413: "too-long", 424: "server", 425: "server", 429: "rate",
 }  # fmt: skip
 _WORD = re.compile(r"[a-z]+(?:_[a-z]+)+")
 _AGAIN: frozenset[Kind] = frozenset({"timeout", "rate", "server"})

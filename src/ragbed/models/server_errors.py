@@ -83,11 +83,11 @@ def read_error(body: str) -> ServerError:
 
 
 def _is_daily(text: str) -> bool:
-    """Return whether a text contains the name of a daily limit: `PerDay`, `per-day` or `per_day`.
+    """Return whether a text contains the name of a daily limit: `PerDay`, `per-day`, `per_day` or `ByDay`.
 
     The words "per day" do not count, because rolling limits, which they also describe, may end within seconds.
     """
-    return "perday" in _SEPARATOR.sub("", text.lower())
+    return re.search("(?:per|by)day", _SEPARATOR.sub("", text.lower())) is not None
 
 
 def _parts(content: Any, depth: int) -> Iterator[dict[str, Any]]:  # noqa: ANN401 - any JSON

@@ -14,8 +14,8 @@ so without a closing tag, they open a thought only if the model did not end the 
 
 A tag inside a sentence of an answer is plain text, so a pair of tags counts only at the start of the response, after
 another thought, or at the start of a line that is not in a code block. A closing tag in quotation marks is plain text,
-too, and so is one that a sentence mentions, as in 'the </think> tag'. Any other closing tag ends a thought, as in the
-parsers of vLLM and SGLang.
+too, and so is one that a sentence mentions, as in 'the </think> tag', and one in a code block. Any other closing tag
+ends a thought, as in the parsers of vLLM and SGLang.
 """
 
 from __future__ import annotations
@@ -44,22 +44,26 @@ class SplitResponse(NamedTuple):
     is_complete: bool
 
 
-_WORD = r"think(?:ing)?|thoughts?|reason(?:ing)?|reflection|reflect|scratchpad|inner_monologue|thought_process|analysis"
+_WORD = (
+    r"think(?:ing|_fast(?:er)?)?|thoughts?|reason(?:ing)?|reflection|reflect|scratchpad|inner_monologue"
+    r"|thought_process|analysis"
+)
 _WORD_ZH = r"思考|思考过程|思考過程|推理|推理过程|推理過程|思维链|思維鏈|想法"
 _NAME = rf"(?:(?!no[:_-])[a-z]+[:_-])?(?:{_WORD})|{_WORD_ZH}"
 _LEFT, _RIGHT = r"[<\[【＜◁〈]\|?", r"\|?[>\]】＞▷〉]"
 _PAIR = rf"(?P<left>{_LEFT})(?P<name>{_NAME})(?:\s[^<>\[\]\n]{{0,80}}(?<!/))?(?P<right>{_RIGHT})"
 _BEGIN = rf"(?P<left2>[<\[]\|?)(?:begin|start)(?P<of>[_ ](?:of[_ ])?(?:{_WORD}|working_out))(?P<right2>\|?[>\]])"
 _AFTER = rf"(?P<left3>[<\[]\|?)(?P<name3>{_WORD})[_ ](?:begin|start)(?P<right3>\|?[>\]])"
-_OTHER = r"(?P<unused><unused94>(?:thought\n)?)|(?P<gemma><\|channel>thought\b)"
+_OTHER = r"(?P<unused><unused94>(?:thought\n)?)|(?P<gemma><\|channel>thought\b)|<\|inner_prefix\|>"
 _OPEN = f"{_PAIR}|{_BEGIN}|{_AFTER}|{_OTHER}"
 _CLOSE = (
     rf"{_LEFT}[/／](?:{_NAME})\s{{0,9}}{_RIGHT}|[<\[]\|?end[_ ](?:of[_ ])?(?:{_WORD}|working_out)\|?[>\]]"
-    rf"|[<\[]\|?(?:{_WORD})[_ ]end\|?[>\]]|<unused95>|<channel\|>"
+    rf"|[<\[]\|?(?:{_WORD})[_ ]end\|?[>\]]|<unused95>|<channel\|>|<\|inner_suffix\|>"
+    r"|<\|end\|><\|begin\|>assistant<\|content\|>"
 )
 # Tags around the answer. They are removed only after a reasoning block, because otherwise they may be part of
 # the answer.
-_ANSWER_WORD = r"answer|response|final|final_answer|solution|output|回答|答案|最终答案|答复"
+_ANSWER_WORD = r"answer|response|final|final_answer|solution|output|(?:最终|正式)?(?:回答|答案|答复)"
 _ANSWER_TAG = (
     rf"(?:{_LEFT}(?:{_ANSWER_WORD}){_RIGHT}"
     rf"|[<\[]\|?(?:begin|start)[_ ](?:of[_ ])?(?:final[_ ])?(?:{_ANSWER_WORD})\|?[>\]])"
@@ -79,12 +83,16 @@ _CHANNEL_END = r"<\|(?:end|return|call)\|>"
 # Matches the harmony format if the tokenizer has removed the special tokens.
 _BARE_CHANNELS = r"(?s)(\s*analysis)(?=\S)(.*?)(assistantfinal|assistant\s*final\s*message)"
 _SENTENCES = r"(?s)(\s*(?:Here is|Here's) my thought process:)(.*?)((?:Here is|Here's) my response:)"
+# Matches both formats if the response ended while the model was thinking.
+_UNFINISHED = r"(?s)(\s*(?:(?:Here is|Here's) my thought process:|analysis(?=[A-Z\u4e00-\u9fff])))(.*)"
 _HEADS = re.compile(r"\s*(?:analysis|Here(?: is|'s) my)")  # matches the start of reasoning without tags
 _SPACE = re.compile(r"\s*")
 _MARK = re.compile(r"[<\[【＜◁〈]")  # a response without these characters need not be searched for tags
 _FENCE = "\n```"  # starts or ends a code block; at the start of a response, it encloses the entire response
-_QUOTES = {"`": "`", '"': '"', "“": "”", "「": "」", "『": "』"}
+_QUOTES = {"`": "`", '"': '"', "'": "'", "“": "”", "‘": "’", "「": "」", "『": "』", "(": ")", "（": "）"}
 _TAG_NOUN = r" (?:tag|token|marker)s?\b| ?(?:标签|标记|標籤|標記)"
+_NOUN_BEFORE = r"(?:\b(?:tag|token|marker) |(?:标签|标记|標籤|標記) ?)\Z"
+_SENTENCE_GOES_ON = r" [a-z]|[,，是表用为為]"
 _SENTENCE_ENDS = frozenset(".!?。！？\n")
 _MAX_QUOTED = 500  # maximum number of characters before a tag in which to look for the start of a quotation
 _MAX_THOUGHTS = 1_000  # maximum number of reasoning blocks per response; a genuine response has far fewer
@@ -114,8 +122,8 @@ def split_response(text: str, *, has_ended: bool = False) -> SplitResponse:
     thoughts = [segment.text for segment in segments if segment.kind == "thought"]
     answer = "".join(segment.text for segment in segments if segment.kind == "answer")
     last = max((at for at, segment in enumerate(segments) if segment.kind != "marker"), default=-1)
-    ends_in_thought = last >= 0 and last == len(segments) - 1 and segments[last].kind == "thought"
     rest = "".join(segment.text for segment in segments[last + 1 :])
+    ends_in_thought = last >= 0 and segments[last].kind == "thought" and not rest.strip()
     return SplitResponse("\n\n".join(thoughts) or None, answer, not (ends_in_thought or _ends_open(rest)))
 
 
@@ -134,7 +142,8 @@ def find_opened(prompt: str) -> str:
 
 def split_segments(text: str, *, has_ended: bool = False) -> list[Segment]:
     """Split a response into segments whose concatenation is the response; see `split_response`."""
-    for layout in (_split_sentences, _split_channels, partial(_split_tags, has_ended=has_ended)):
+    sentences, tags = (partial(split, has_ended=has_ended) for split in (_split_sentences, _split_tags))
+    for layout in (sentences, _split_channels, tags):
         segments = list(layout(text))
         if segments:
             return _tidy(segments)
@@ -166,13 +175,15 @@ def _tidy(segments: list[Segment]) -> list[Segment]:
     return [segment for segment in tidied if segment.text]
 
 
-def _split_sentences(text: str) -> Iterator[Segment]:
+def _split_sentences(text: str, *, has_ended: bool) -> Iterator[Segment]:
     """Split a response in which fixed phrases introduce the thought and the answer."""
     found = re.match(_SENTENCES, text) or re.match(_BARE_CHANNELS, text)
     if found is not None:
         head, thought, border = found.groups()
         yield from (Segment("marker", head), Segment("thought", thought), Segment("marker", border))
         yield Segment("answer", text[found.end() :])
+    elif not has_ended and (found := re.match(_UNFINISHED, text)) is not None:
+        yield from (Segment("marker", found[1]), Segment("thought", found[2]))
 
 
 def _split_channels(text: str) -> Iterator[Segment]:
@@ -199,8 +210,8 @@ def _split_tags(text: str, *, has_ended: bool) -> Iterator[Segment]:
         return
     for _ in range(_MAX_THOUGHTS):
         opening = _find_opening(text, at, has_thought=has_thought)
-        closing = next((tag for tag in _find_unquoted(_compiled(_CLOSE), text, at) if not _is_named(text, tag)), None)
-        if not has_thought and closing is not None and (opening is None or closing.start() < opening.start()):
+        closing = None if has_thought else next(_find_closings(text), None)
+        if closing is not None and (opening is None or closing.start() < opening.start()):
             if _compiled(_OPEN).search(text, at, closing.start()) is not None:
                 return  # both tags are inside a sentence of the answer
             yield Segment("thought", text[at : closing.start()])
@@ -241,6 +252,15 @@ def _find_unquoted(tag: re.Pattern[str], text: str, at: int, end: int = sys.maxs
     return (found for found in tag.finditer(text, at, end) if not _is_quoted(text, found))
 
 
+def _find_closings(text: str) -> Iterator[re.Match[str]]:
+    """Yield the closing tags that may end a thought without an opening tag; see the rule in the module docstring."""
+    fences, counted, are_paired = 0, 0, text.count(_FENCE) % 2 == 0
+    for found in _find_unquoted(_compiled(_CLOSE), text, 0):
+        fences, counted = fences + text.count(_FENCE, counted, found.start()), found.start()
+        if not (are_paired and fences % 2) and not _is_named(text, found):
+            yield found
+
+
 def _find_first(tag: re.Pattern[str], text: str, at: int) -> re.Match[str] | None:
     """Return the first unquoted match of a tag, preferring one that is not just mentioned in a sentence."""
     first = None
@@ -252,17 +272,22 @@ def _find_first(tag: re.Pattern[str], text: str, at: int) -> re.Match[str] | Non
 
 
 def _is_named(text: str, tag: re.Match[str]) -> bool:
-    """Return whether a sentence mentions a tag, as in 'the </think> tag'."""
+    """Return whether a sentence mentions a tag, as in 'the </think> tag' or 'the tag </think> ends'."""
     before = text[max(0, tag.start() - 2) : tag.start()].rstrip(" ")
     if not before or before[-1] in _SENTENCE_ENDS:
         return False
-    return re.compile(_TAG_NOUN).match(text, tag.end()) is not None
+    if re.compile(_TAG_NOUN).match(text, tag.end()) is not None:
+        return True
+    has_noun = re.search(_NOUN_BEFORE, text[max(0, tag.start() - 9) : tag.start()]) is not None
+    return has_noun and re.compile(_SENTENCE_GOES_ON).match(text, tag.end()) is not None
 
 
 def _is_quoted(text: str, tag: re.Match[str]) -> bool:
     quote = text[tag.start() - 1 : tag.start()]
     if not quote or text[tag.end() : tag.end() + 1] != _QUOTES.get(quote):
         return False
+    if quote == "'":  # otherwise it is an apostrophe or the end of a quotation
+        return text[max(0, tag.start() - 2) : tag.start() - 1] in ("", " ", "\n", "(", "[", "=")
     # If the same character starts and ends a quotation, an even number of them on the line ends one before the tag.
     start = max(0, tag.start() - _MAX_QUOTED)
     line = max(start, text.rfind("\n", start, tag.start()))

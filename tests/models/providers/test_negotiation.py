@@ -71,6 +71,26 @@ REJECTED: dict[str, tuple[int, str, dict[str, Any]]] = {
         '"msg":"Extra inputs are not permitted","input":1}]},"type":"invalid_request_error","param":null,"code":null}',
         {"temperature": 0.0, "max_tokens": 256},
     ),
+    "Fireworks": (
+        400,
+        _OPENAI.format("Requests with max_tokens > 4096 must have stream=true", "null", "null"),
+        BODY | {"stream": True, "stream_options": {"include_usage": True}},
+    ),
+    "DashScope, only streams": (
+        400,
+        _OPENAI.format("current user api does not support http call.", "null", '"invalid_parameter_error"'),
+        BODY | {"stream": True, "stream_options": {"include_usage": True}},
+    ),
+    "a Chinese sentence": (
+        400,
+        '{"error":{"code":"1210","message":"top_p参数非法。请检查文档。"}}',
+        {"temperature": 0.0, "max_tokens": 256},
+    ),
+    "Azure, an unknown name": (
+        400,
+        _OPENAI.format("Unrecognized request argument supplied: max_tokens", "null", "null"),
+        {"temperature": 0.0, "top_p": 1.0, "max_completion_tokens": 256},
+    ),
     "ModelScope": (
         400,
         '{"errors":{"message":"enable thinking can not be support when `stream=False`"},"request_id":"1"}',

@@ -25,7 +25,9 @@ _UNSUPPORTED = (
     r"|not (?:permitted|allowed|available)|extra (?:inputs|fields)|both|only one of|may only be set"
 )
 _THINKING = r"enable[ _]thinking"
-_STREAM_ONLY = r"only supports? stream"
+# DashScope reports a missing `stream` as "http call".
+_STREAM_ONLY = r"only supports? stream|must have stream=true|not support (?:non-stream|http call)"
+_UNKNOWN = r"un(?:known|recognized|expected) (?:request |keyword |input )?(?:argument|parameter|field|name)"
 _STREAM = {"stream": True, "stream_options": {"include_usage": True}}
 
 
@@ -122,12 +124,14 @@ class Negotiation:
 
 
 def _names(message: str, name: str) -> bool:
-    return re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", message) is not None
+    return re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", message, re.ASCII) is not None
 
 
 def _is_unknown(failure: Failure) -> bool:
-    codes = frozenset() if failure.error is None else failure.error.codes
-    return not codes.isdisjoint({"unsupported_parameter", "unknown_parameter", "extra_forbidden"})
+    if failure.error is None:
+        return False
+    codes = {"unsupported_parameter", "unknown_parameter", "extra_forbidden"}
+    return not failure.error.codes.isdisjoint(codes) or re.search(_UNKNOWN, failure.error.message.lower()) is not None
 
 
 def _is_unsupported(failure: Failure) -> bool:

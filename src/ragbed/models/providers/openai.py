@@ -350,6 +350,8 @@ def _join(content: str | list[Any] | None) -> tuple[str | None, str | None]:
             (thoughts if is_thought else texts).append(part["text"])
         elif isinstance(part, dict) and isinstance(part.get("thinking"), str | list):
             thoughts.append(_join(part["thinking"])[0] or "")
+        elif isinstance(part, dict) and part.get("type") in _THOUGHTS:  # Databricks sends a list of summaries
+            thoughts.append(_read_details(part.get("summary")) or "")
     return "".join(texts) if texts else None, "".join(thoughts) or None
 
 
