@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import ragbed
+from ragbed.errors import RagbedError
 from ragbed.runs.store import open_store
+from tests.servers.function_model import ModelRequest, function_model
 
 DATA = "ragbed-mini-en_base"
 
@@ -174,6 +177,34 @@ def test_the_first_error_of_a_rerun_is_told(tmp_path: Path, caplog: pytest.LogCa
         patch.delenv("ITS_KEY")
         assert ragbed.diagnose(run, knock_out=True, progress=False).failed > 0
     assert any(text.startswith(f"First error of {name}: ") and "no key" in text for text in caplog.messages)
+
+
+@pytest.mark.parametrize(("name", "default"), [("temperature", 0.0), ("top_p", 1.0)])
+def test_a_diagnosis_keeps_the_sampling_parameters_that_the_run_has_set(
+    name: str, default: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    received: list[float | None] = []
+    is_accepted = True
+
+    def respond(request: ModelRequest) -> str | tuple[int, object]:
+        received.append(request.body.get(name))
+        if is_accepted or received[-1] is None:
+            return "Ann"
+        return 400, {"error": {"message": "Unsupported", "param": name, "code": "unsupported_parameter"}}
+
+    with function_model(respond) as url:
+        monkeypatch.setenv("T_BASE_URL", url)
+        chosen: dict[str, Any] = {"testbeds": "noise", "noise": 0, "limit": 3, "no_cache": True, "progress": False}
+        run, usual = (
+            ragbed.run("openai-api/t/m", DATA, out=tmp_path / str(value), **(chosen | {name: value}))
+            for value in (0.5, default)
+        )
+        received.clear()
+        is_accepted = False
+        with pytest.raises(RagbedError, match="Unsupported"):
+            ragbed.diagnose(run, knock_out=True, no_cache=True, progress=False)
+        assert set(received) == {0.5}
+        assert ragbed.diagnose(usual, knock_out=True, no_cache=True, progress=False).failed == 0
 
 
 def test_a_function_cannot_be_called_again_by_a_diagnosis(tmp_path: Path) -> None:

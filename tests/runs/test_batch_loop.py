@@ -424,6 +424,18 @@ def test_a_request_that_is_still_rejected_ends_in_an_error(tmp_path: Path, monke
     assert read_status(tmp_path / "run").batches == []
 
 
+def test_a_parameter_that_the_user_sets_in_a_later_session_is_sent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with mock_batches(BatchBehaviour(rejects=("temperature",), failed=0.2, delay_s=0)) as url:
+        _serve(monkeypatch, url)
+        first = _run(MODELS[0], tmp_path / "run", batch=True)
+        assert {error["kind"] for error in first.errors} == {"request"}
+        second = _run(MODELS[0], tmp_path / "run", batch=True, temperature=0)
+    assert second.outcomes == first.outcomes
+    assert {error["kind"] for error in second.errors} == {"settings"}
+
+
 class _Killed(Exception):
     """The session ends here."""
 

@@ -56,7 +56,7 @@ def test_a_second_run_asks_nothing_and_is_the_same(tmp_path: Path) -> None:
 def test_two_servers_with_the_same_model_name_do_not_share_responses(tmp_path: Path) -> None:
     def ask(run: str, url: str) -> int:
         model = TalkingModel(agree)
-        model.custom_servers = url  # type: ignore[attr-defined]
+        model.cache_scope = url  # type: ignore[attr-defined]
         return len(_ask(tmp_path / run, tmp_path / "cache", model))
 
     asked = [ask("a", "http://a/v1"), ask("b", "http://b/v1"), ask("c", "http://a/v1"), ask("d", "")]
@@ -68,7 +68,7 @@ def test_a_run_can_be_resumed_on_another_server_with_the_same_model(tmp_path: Pa
         return agree(case) if int(case.item) < 50 else Completion(outcome="error", error="server: x")
 
     first, second = TalkingModel(partly), TalkingModel(agree)
-    second.custom_servers = "http://localhost:8081/v1"  # type: ignore[attr-defined]
+    second.cache_scope = "http://localhost:8081/v1"  # type: ignore[attr-defined]
     run(make_job(tmp_path / "a", 60, first), ask_nobody)
     run(make_job(tmp_path / "a", 60, second), ask_nobody)
     assert len(second.asked) == 10

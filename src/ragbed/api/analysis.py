@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from ragbed.api.model_calls import ModelCaller
     from ragbed.api.objects import ModelLike
     from ragbed.models.base import Sampling
+    from ragbed.models.presets import Preset
     from ragbed.scoring.disagreements import TrackDisagreement
 else:
     # Do not import the real `ModelLike` at run time: this would take longer than scoring a small run, and `read_models`
@@ -347,6 +348,7 @@ def _rerun(run: Path, found: Found, kinds: Sequence[str], caller: ModelCaller) -
     if caller.options.temperature is not None:
         stored["temperature"] = str(caller.options.temperature)
     sampling, preset = stored_sampling(stored), PRESETS.get(stored.get("preset", ""))
+    fixed = _set_by_user(sampling, preset)
     budget, names = caller.budget(models), read_names([run])  # the budget is shared by all models
     folders = [folder_of(run, kind, model) for kind in kinds for model in models]
     _check_temperature(folders, stored["temperature"])
@@ -370,12 +372,22 @@ def _rerun(run: Path, found: Found, kinds: Sequence[str], caller: ModelCaller) -
                     budget=budget,
                     reads_prompt=False,
                     preset=preset,
+                    fixed=fixed,
                 )
                 caller.run(plan)
                 if errors := count_failed(plan.folder):
                     failed += errors
                     _tell_error(plan.folder, [model], caller.progress)
     return failed
+
+
+def _set_by_user(sampling: Sampling, preset: Preset | None) -> frozenset[str]:
+    """Return the sampling parameters of a run that differ from the preset's or the default values."""
+    from ragbed.models.base import Sampling
+
+    usual = Sampling() if preset is None else preset.sampling
+    used = {name: getattr(sampling, name) for name in ("temperature", "top_p")}
+    return frozenset(name for name, value in used.items() if value not in (None, getattr(usual, name)))
 
 
 def _check_temperature(folders: Sequence[Path], temperature: str) -> None:

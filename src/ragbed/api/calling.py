@@ -62,8 +62,12 @@ def open_model(
     *,
     trusts_code: bool = False,
     corpora: Corpora | None = None,
+    fixed: frozenset[str] = frozenset(),
 ) -> Model:
-    """Open the model named by a model string; a RAG system may also search the given corpora."""
+    """Open the model named by a model string; a RAG system may also search the given corpora.
+
+    The sampling parameters in the spec and those in `fixed` are not omitted if a server rejects them.
+    """
     from ragbed.models import ModelConfig
     from ragbed.models.retry_policy import RetryPolicy
 
@@ -82,7 +86,7 @@ def open_model(
         corpora=corpora or {},
         headers=read_headers(spec.header),
         context_length=spec.context_length,
-        fixed=frozenset(name for name in ("temperature", "top_p") if isinstance(getattr(spec, name), float)),
+        fixed=fixed | {name for name in ("temperature", "top_p") if isinstance(getattr(spec, name), float)},
     )
     return engine.open_model(name, config)
 

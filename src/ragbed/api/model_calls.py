@@ -40,6 +40,7 @@ class CallPlan:
         budget: Budget shared with other calls.
         reads_prompt: Whether the models must accept a prompt, e.g. a judge's. If so, RAG systems are rejected.
         preset: The prompt format of the run whose models are called again, if it has one.
+        fixed: The sampling parameters that were set for this run, which are not omitted if a server rejects them.
     """
 
     folder: Path
@@ -51,6 +52,7 @@ class CallPlan:
     budget: Budget | None = None
     reads_prompt: bool = True
     preset: Preset | None = None
+    fixed: frozenset[str] = frozenset()
 
 
 class ModelCaller:
@@ -98,7 +100,8 @@ class ModelCaller:
             if plan.reads_prompt:
                 model = open_reader(source.name, plan.sampling, self.options, self.engine)
             else:
-                model = open_model(source.name, plan.sampling, self.options, self.engine, plan.preset)
+                options, engine = self.options, self.engine
+                model = open_model(source.name, plan.sampling, options, engine, plan.preset, fixed=plan.fixed)
             if (negotiation := getattr(model, "negotiation", None)) is not None:
                 negotiation.learned = self._learned.setdefault(model.name, negotiation.learned)
             return model

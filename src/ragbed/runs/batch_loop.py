@@ -111,7 +111,7 @@ class BatchLoop(CallLoop):
         """Load the server properties detected in earlier sessions, and the calls that still have to be resent."""
         store, model = self.session.store, self._batching
         for batch in store.batches(self.number, collected=True):
-            model.negotiation.learned |= batch.learned
+            model.negotiation.add(batch.learned)
             model.limit.thinks |= batch.thinks
         waiting = {
             call: again

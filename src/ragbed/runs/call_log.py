@@ -45,10 +45,11 @@ class CallLog:
                 )
         if cached:
             return
+        negotiated = self._negotiate()
         sent: Mapping[str, Any] = getattr(self._model, "sent", {})
         if sent is not self._sent and sent != self._sent:
             self._sent = sent
-            record = {"body": sent, "negotiated": self._negotiate()}
+            record = {"body": sent, "negotiated": negotiated}
             self._writer.put(NOTE, (f"sent.{self._model.name}", msgspec.json.encode(record).decode()))
 
     def _negotiate(self) -> str:
@@ -56,7 +57,10 @@ class CallLog:
         negotiated: str = getattr(self._model, "negotiated", "")
         if negotiated != self._negotiated:
             self._negotiated = negotiated
-            self._tell(
-                f"The server for {self._model.name} rejects some parameters. In all requests to it, {negotiated}."
-            )
+            if negotiated:
+                self._tell(
+                    f"The server for {self._model.name} rejects some parameters. In all requests to it, {negotiated}."
+                )
+            else:
+                self._tell(f"The server for {self._model.name} accepts the original parameters again.")
         return negotiated

@@ -146,8 +146,8 @@ class CallLoop:
     _parking: Parking | None = None
 
     def __post_init__(self) -> None:
-        # Cache keys also contain the base URLs of custom servers.
-        self.cache_identity = " ".join(filter(None, [self.identity, getattr(self.model, "custom_servers", "")]))
+        # Cache keys also contain the base URLs and the sampling parameters that the user has set.
+        self.cache_identity = " ".join(filter(None, [self.identity, getattr(self.model, "cache_scope", "")]))
         self._breaker = CircuitBreaker(self.model.name, self.model.advice)
         self._cache = None if isinstance(self.model, AnsweringAfresh) else self.session.cache
         self._posting = self.model if isinstance(self.model, Posting) else None

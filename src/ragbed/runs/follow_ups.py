@@ -45,7 +45,7 @@ class FollowUps:
     def __init__(self, model: Batching, waiting: Mapping[Call, FollowUp]) -> None:
         self._model, self.waiting = model, dict(waiting)
         for again in self.waiting.values():
-            model.negotiation.learned |= again.learned
+            model.negotiation.add(again.learned)
             model.limit.thinks |= again.first is not None and has_reasoned(again.first)
 
     def is_read(self, sent: SentCall) -> bool:

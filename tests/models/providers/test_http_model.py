@@ -74,7 +74,7 @@ def test_the_servers_of_the_user_are_part_of_the_cache_key_and_those_of_a_provid
     def servers(spec: str, **environ: str) -> object:
         keys = {"OPENAI_API_KEY": KEY, "ANTHROPIC_API_KEY": KEY, "AWS_BEARER_TOKEN_BEDROCK": KEY, "AWS_REGION": "x"}
         model = open_model(spec, lambda name: ModelConfig(name, keys | environ))
-        return model.custom_servers  # type: ignore[attr-defined]
+        return model.cache_scope  # type: ignore[attr-defined]
 
     for spec in ("openai/m", "anthropic/m", "vllm/m", "bedrock/m"):
         assert servers(spec) == ""
@@ -82,6 +82,11 @@ def test_the_servers_of_the_user_are_part_of_the_cache_key_and_those_of_a_provid
     assert servers("vllm/m", VLLM_BASE_URL="http://localhost:8001/v1") == "http://localhost:8001/v1"
     assert servers("openai/m", OPENAI_BASE_URL="http://b/v1/,http://u:pw@a/v1?key=k") == "http://a/v1 http://b/v1"
     assert servers("anthropic/m", ANTHROPIC_BASE_URL="http://a") == "http://a"
+
+
+def test_the_sampling_parameters_of_the_user_are_part_of_the_cache_key() -> None:
+    config = ModelConfig("m", {"VLLM_BASE_URL": "http://a/v1"}, fixed=frozenset({"top_p", "temperature"}))
+    assert open_model("vllm/m", lambda _: config).cache_scope == "http://a/v1 temperature top_p"  # type: ignore[attr-defined]
 
 
 async def complete_all(model: Model, count: int) -> list[Completion]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import logging
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +14,8 @@ from ragbed.errors import RagbedError
 from ragbed.models.failures import from_status
 from ragbed.models.providers.negotiation import Negotiation
 from tests.servers.function_model import ModelRequest, function_model
+
+_CHOSEN: dict[str, Any] = {"testbeds": "noise", "noise": 0, "limit": 4, "no_cache": True, "progress": False}
 
 BODY: dict[str, Any] = {"model": "m", "messages": [], "temperature": 0.0, "top_p": 1.0, "max_tokens": 256}
 _OPENAI = '{{"error": {{"message": "{}", "type": "invalid_request_error", "param": {}, "code": {}}}}}'
@@ -133,6 +137,12 @@ def test_a_parameter_that_the_user_set_is_never_changed() -> None:
     assert not negotiation.learn(from_status(*REJECTED["OpenAI, temperature"][:2]), BODY)
 
 
+def test_changes_from_an_earlier_session_leave_out_what_the_user_set() -> None:
+    negotiation = Negotiation(frozenset({"temperature"}))
+    negotiation.add({"temperature": None, "top_p": None})
+    assert negotiation.learned == {"top_p": None}
+
+
 def test_of_two_parameters_the_one_that_the_user_did_not_set_is_left_out() -> None:
     negotiation = Negotiation(frozenset({"top_p"}))
     assert negotiation.learn(from_status(*REJECTED["Anthropic, both"][:2]), BODY | {"top_p": 0.5})
@@ -164,6 +174,140 @@ def test_a_run_stops_if_the_server_rejects_a_value_that_the_user_set(
     (status,) = run.status().models
     assert status.sent is not None
     assert status.sent["negotiated"] == f"{name} is omitted"
+
+
+def _reject(name: str) -> tuple[int, object]:
+    return 400, {"error": {"message": f"'{name}' is not supported.", "param": name, "code": "unsupported_parameter"}}
+
+
+def _run(**options: Any) -> ragbed.Run:
+    return ragbed.run("openai-api/t/m", "ragbed-mini-en_base", **(_CHOSEN | options))
+
+
+def test_a_value_that_the_user_set_is_not_read_from_the_cache_of_a_run_without_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    received: list[dict[str, Any]] = []
+
+    def respond(request: ModelRequest) -> str | tuple[int, object]:
+        received.append(request.body)
+        return _reject("temperature") if "temperature" in request.body else "Paris"
+
+    monkeypatch.setenv("RAGBED_CACHE_DIR", str(tmp_path))
+    with function_model(respond) as url:
+        monkeypatch.setenv("T_BASE_URL", url)
+        assert _run(no_cache=False).outcomes == {"ok": 4}
+        with pytest.raises(RagbedError, match="temperature=none omits the temperature"):
+            _run(no_cache=False, temperature=0)
+        received.clear()
+        assert _run(no_cache=False).outcomes == {"ok": 4}
+    assert received == []
+
+
+def test_a_server_that_streams_without_stream_options_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    def respond(request: ModelRequest) -> tuple[int, object]:
+        if not request.body.get("stream"):
+            return 400, {"error": {"message": "This model only supports stream mode."}}
+        if "stream_options" in request.body:
+            return _reject("stream_options")
+        choice = {"index": 0, "delta": {"role": "assistant", "content": "Paris"}, "finish_reason": "stop"}
+        return 200, f"data: {json.dumps({'choices': [choice]})}\n\ndata: [DONE]\n\n".encode()
+
+    with function_model(respond) as url:
+        monkeypatch.setenv("T_BASE_URL", url)
+        run = _run()
+    assert run.outcomes == {"ok": 4}
+    (status,) = run.status().models
+    assert status.sent is not None
+    assert status.sent["negotiated"] == "stream is set to True, stream_options is omitted"
+
+
+_NO_THINKING = (400, '{"error":{"message":"parameter.enable_thinking is not supported by this model"}}')
+
+
+@pytest.mark.parametrize(
+    ("fields", "is_on"),
+    [
+        ({"chat_template_kwargs": {"enable_thinking": True, "thinking": True}}, True),
+        ({"reasoning_effort": "high"}, True),
+        ({"reasoning": {"max_tokens": 64}}, True),
+        ({"thinking": {"type": "enabled"}}, True),
+        ({"enable_thinking": True, "thinking_budget": 64}, True),
+        ({"chat_template_kwargs": {"enable_thinking": False, "thinking": False}}, False),
+        ({"reasoning_effort": "none"}, False),
+        ({"thinking": {"type": "disabled"}}, False),
+        ({"top_k": 20}, False),
+    ],
+)
+def test_thinking_is_not_disabled_if_the_user_has_turned_it_on(fields: dict[str, Any], is_on: bool) -> None:
+    negotiation = Negotiation(frozenset(fields))
+    assert negotiation.learn(from_status(*_NO_THINKING), BODY | fields) is not is_on
+    assert negotiation.learned == ({} if is_on else {"enable_thinking": {"set": False}})
+
+
+def test_a_server_that_streams_thoughts_is_used_if_the_user_has_turned_thinking_on() -> None:
+    fields = {"enable_thinking": True}
+    negotiation = Negotiation(frozenset(fields))
+    rejection = from_status(*REJECTED["DashScope"][:2])
+    assert negotiation.learn(rejection, BODY | fields)
+    assert negotiation.apply(BODY | fields)["stream"] is True
+    assert not negotiation.learn(rejection, negotiation.apply(BODY | fields))
+
+
+@pytest.mark.parametrize(
+    ("model", "option"), [("vllm/m", {"thinking": "on"}), ("dashscope/m", {"reasoning_effort": "high"})]
+)
+def test_a_run_stops_if_the_server_rejects_the_thinking_that_the_user_set(
+    model: str, option: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def respond(request: ModelRequest) -> str | tuple[int, object]:
+        is_off = request.body.get("enable_thinking") is False
+        return "Paris" if is_off else (_NO_THINKING[0], json.loads(_NO_THINKING[1]))
+
+    with function_model(respond) as url:
+        for name in ("VLLM", "DASHSCOPE"):
+            monkeypatch.setenv(f"{name}_BASE_URL", url)
+            monkeypatch.setenv(f"{name}_API_KEY", "key-of-the-test-0001")
+        with pytest.raises(RagbedError, match="enable_thinking is not supported"):
+            ragbed.run(model, "ragbed-mini-en_base", **_CHOSEN, **option)
+
+
+def test_the_recorded_request_follows_a_server_that_goes_back_to_the_former_name(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    received: list[dict[str, Any]] = []
+
+    def respond(request: ModelRequest) -> str | tuple[int, object]:
+        received.append(request.body)
+        wrong = "max_tokens" if len(received) < 6 else "max_completion_tokens"
+        return _reject(wrong) if wrong in request.body else "Paris"
+
+    with function_model(respond) as url, caplog.at_level(logging.WARNING, "ragbed"):
+        monkeypatch.setenv("T_BASE_URL", url)
+        run = _run(limit=9, max_connections=1)
+    (status,) = run.status().models
+    expected = {name: value for name, value in received[-1].items() if name != "messages"}
+    assert "max_tokens" in expected
+    assert status.sent == {"body": expected, "negotiated": ""}
+    assert [text for text in caplog.messages if "The server for" in text] == [
+        "The server for openai-api/t/m rejects some parameters. In all requests to it, max_tokens is sent as "
+        "max_completion_tokens.",
+        "The server for openai-api/t/m accepts the original parameters again.",
+    ]
+
+
+def test_a_change_is_reported_although_the_next_call_fails(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def respond(request: ModelRequest) -> tuple[int, object]:
+        rejected = "temperature" in request.body
+        return _reject("temperature") if rejected else (400, {"error": {"message": "Tenant not allowed"}})
+
+    with function_model(respond) as url, caplog.at_level(logging.WARNING, "ragbed"):
+        monkeypatch.setenv("T_BASE_URL", url)
+        with pytest.raises(RagbedError, match="Tenant not allowed"):
+            _run(limit=9)
+    assert sum("temperature is omitted" in text for text in caplog.messages) == 1
 
 
 def test_a_server_that_goes_back_to_the_former_name_is_followed() -> None:

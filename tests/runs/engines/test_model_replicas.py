@@ -61,6 +61,24 @@ def test_a_replica_reports_the_negotiated_body_once_per_opening() -> None:
     assert [report.sent is not None for report in pool.reports] == [True, False, False, True]
 
 
+def test_a_replica_reports_a_change_although_the_call_fails() -> None:
+    def respond(request: ModelRequest) -> tuple[int, object]:
+        answer = _respond(request)
+        return (400, {"error": {"message": "Tenant not allowed"}}) if isinstance(answer, str) else answer
+
+    with function_model(respond) as url:
+        config = ModelConfig("t/m", {"T_BASE_URL": url})
+        pool = _Pool(ModelWorker("openai-api/t/m", config))
+        model = ReplicatedModel(open_model("openai-api/t/m", lambda _: config), cast("ActorPool", pool), None)
+
+        async def call() -> None:
+            await model.complete(case(0))
+            await model.close()
+
+        asyncio.run(call())
+    assert (model.sent, model.negotiated) == ({}, "temperature is omitted")
+
+
 def _replicated(spec: str) -> ReplicatedModel:
     config = ModelConfig(spec.partition("/")[2], {}, loads=False)
     pool = ActorPool(None, partial(ModelWorker, spec, config), ReplicaSpec(), print)  # no worker is started

@@ -23,6 +23,7 @@ from ragbed.text import storable
 _VERSION = "2023-06-01"
 _FINISH = {"end_turn": "stop", "stop_sequence": "stop", "max_tokens": "length"}
 _THOUGHTS = ("thinking", "redacted_thinking")
+_DEFAULT_TEMPERATURE = 1  # the only temperature that the API accepts if thinking is enabled
 _MIN_BUDGET = 1_024  # the minimum thinking budget that the API accepts, in tokens
 
 
@@ -66,7 +67,8 @@ class AnthropicModel(HttpModel):
             "messages": [message for message in case.messages if message.role != "system"],
             "max_tokens": max_tokens + budget,  # the limit includes the thinking budget
         }
-        if sampling.temperature is not None and not thinks:  # the API rejects a temperature if thinking is enabled
+        # If thinking is enabled, the API accepts only its default temperature.
+        if sampling.temperature is not None and not thinks:
             body["temperature"] = sampling.temperature
         if system:
             body["system"] = "\n\n".join(system)
@@ -190,12 +192,21 @@ def _fields(service: ServiceConfig) -> dict[str, Any]:
     """Return the request fields for thinking and effort, and the user's extra fields.
 
     Raises:
-        UsageError: The API has no field for an option.
+        UsageError: The API has no field for an option, or does not accept it together with thinking.
     """
     sampling, fields = service.sampling, dict[str, Any]()
     if sampling.seed is not None:
         raise UsageError(
             f"`seed_model` is not supported by {service.name}, because its API has no seed parameter. Omit this option."
+        )
+    if (
+        sampling.thinking not in (None, False)
+        and "temperature" in service.fixed
+        and sampling.temperature not in (None, _DEFAULT_TEMPERATURE)
+    ):
+        raise UsageError(
+            f"{service.name} does not accept temperature={sampling.temperature:g} together with `thinking`, because "
+            "its temperature is always 1 if thinking is enabled. Use temperature=none or thinking=off."
         )
     if sampling.thinking is False:
         fields["thinking"] = {"type": "disabled"}

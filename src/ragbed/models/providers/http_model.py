@@ -144,11 +144,13 @@ class HttpModel(ABC):
         finally:
             if leads:
                 self._settled.set()
-        if done.outcome != "error" and (not self.sent or self.negotiation.learned):
+        if done.outcome != "error":
             self._note_sent(sent)
         return done
 
     def _note_sent(self, body: bytes) -> None:
+        if self.sent and not self.negotiation.learned and not self.negotiation.has_reverted:
+            return  # the parameters are the same as in the first request
         fields = msgspec.json.decode(body, type=dict[str, Any])
         self.sent = {name: value for name, value in fields.items() if name not in _PROMPT_FIELDS}
 
@@ -163,15 +165,15 @@ class HttpModel(ABC):
         return self.negotiation.describe()
 
     @property
-    def custom_servers(self) -> str:
-        """The base URLs that the user has set, or an empty string for the provider's own; cache keys contain them.
+    def cache_scope(self) -> str:
+        """The base URLs and the names of the sampling parameters that the user has set; cache keys contain them.
 
         Servers that list the same model name may serve different models. A server on another port is another server.
         The URLs are not part of the identity, so that a run can be resumed on another server with the same model.
+        A parameter that the user has not set may have been omitted, although the cached request contains it.
         """
-        if not self._service.is_custom:
-            return ""
-        return " ".join(sorted(without_secrets(base).rstrip("/") for base in self._bases))
+        bases = self._bases if self._service.is_custom else []
+        return " ".join([*sorted(without_secrets(base).rstrip("/") for base in bases), *sorted(self._service.fixed)])
 
     def least_s(self, calls: int, tokens: int) -> float:
         """Return the minimum number of seconds that calls take because of the user's rate limits."""
@@ -198,8 +200,7 @@ class HttpModel(ABC):
         except Failure as failure:
             self._transport.clean(failure)
             raise
-        if not self.sent or self.negotiation.learned:
-            self._note_sent(request)
+        self._note_sent(request)
         return done
 
     def batch_client(self) -> BatchClient:

@@ -28,6 +28,7 @@ _THINKING = r"enable[ _]thinking"
 # DashScope reports a missing `stream` as "http call".
 _STREAM_ONLY = r"only supports? stream|must have stream=true|not support (?:non-stream|http call)"
 _UNKNOWN = r"un(?:known|recognized|expected) (?:request |keyword |input )?(?:argument|parameter|field|name)"
+_THINKING_FIELDS = ("thinking", "thinking_budget", "reasoning", "reasoning_effort", "chat_template_kwargs")
 _STREAM = {"stream": True, "stream_options": {"include_usage": True}}
 
 
@@ -57,11 +58,17 @@ class Negotiation:
     Attributes:
         learned: The change for each parameter: `None` if it is omitted, `{"as": name}` if it is renamed, and
             `{"set": value}` if it is set to a value.
+        has_reverted: Whether a change was undone because the server accepts the former parameter name again.
     """
 
     def __init__(self, fixed: frozenset[str] = frozenset()) -> None:
         self._fixed = fixed
         self.learned: Learned = {}
+        self.has_reverted = False
+
+    def add(self, learned: Learned) -> None:
+        """Add changes, e.g. from an earlier session, except to parameters that the user has set."""
+        self.learned |= {name: change for name, change in learned.items() if name not in self._fixed}
 
     def apply(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Return a request body with the parameters that the server accepts."""
@@ -101,23 +108,26 @@ class Negotiation:
         return ", ".join(_describe(name, change) for name, change in self.learned.items())
 
     def _learn_thinking(self, message: str, sent: Mapping[str, Any], *, may_stream: bool) -> bool:
-        """Enable streaming if the server requires it for thinking; otherwise disable thinking."""
+        """Enable streaming if thinking requires it; otherwise disable thinking, unless the user has turned it on."""
         if may_stream and ("stream" in message or "流式" in message) and self._learn_stream(sent):
             return True
+        if any(name in self._fixed and _turns_on(sent.get(name)) for name in _THINKING_FIELDS):
+            return False
         return sent.get("enable_thinking") is not False and self._change("enable_thinking", {"set": False})
 
     def _learn_stream(self, sent: Mapping[str, Any]) -> bool:
         if sent.get("stream"):
             return False
-        self.learned |= {name: {"set": value} for name, value in _STREAM.items()}
+        self.add({name: {"set": value} for name, value in _STREAM.items()})
         return True
 
     def _change(self, name: str, change: dict[str, Any] | None) -> bool:
-        if name in self._fixed or name in self.learned:
+        if name in self._fixed:
             return False
         former = None if change is None else change.get("as")
         if former in self.learned:  # the server now accepts the former parameter name again
             del self.learned[former]
+            self.has_reverted = True
         else:
             self.learned[name] = change
         return True
@@ -125,6 +135,13 @@ class Negotiation:
 
 def _names(message: str, name: str) -> bool:
     return re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", message, re.ASCII) is not None
+
+
+def _turns_on(value: object) -> bool:
+    """Return whether the value of a field for thinking turns thinking on."""
+    if isinstance(value, dict):
+        return any(map(_turns_on, value.values()))
+    return value not in (None, False, "none", "minimal", "disabled")
 
 
 def _is_unknown(failure: Failure) -> bool:

@@ -33,7 +33,7 @@ _SHARED = ("reuses_prefixes", "answers_afresh", "languages", "check_documents")
 
 
 class WorkerResponse(NamedTuple):
-    """A completion and, unless already reported, the parameters that the worker sent to its server."""
+    """A completion and, if they or the changes to them are new, the parameters that the worker sent to its server."""
 
     completion: Completion
     sent: Mapping[str, Any] | None
@@ -50,7 +50,7 @@ class ModelWorker:
         environ = dict(variables()) | dict(wish.environ)
         self._model = open_model(spec, lambda name: replace(wish, model=name, environ=environ))
         self.close = self._model.close
-        self._reported: Mapping[str, Any] = {}
+        self._reported: tuple[Mapping[str, Any], str] = ({}, "")
 
     @property
     def room(self) -> int:
@@ -59,15 +59,16 @@ class ModelWorker:
 
     async def begin(self) -> str:
         """Return the model's identity. Parameters will be reported again, as an earlier report may have been lost."""
-        self._reported = {}
+        self._reported = ({}, "")
         return await self._model.identity()
 
     async def do(self, job: tuple[Case, int]) -> WorkerResponse:
         """Call the model with a case and its repeat number."""
         completion = await self._model.complete(*job)
         sent: Mapping[str, Any] = getattr(self._model, "sent", {})
-        is_new, self._reported = sent != self._reported, sent
-        return WorkerResponse(completion, sent if is_new else None, getattr(self._model, "negotiated", ""))
+        report = (sent, getattr(self._model, "negotiated", ""))
+        is_new, self._reported = report != self._reported, report
+        return WorkerResponse(completion, sent if is_new else None, report[1])
 
 
 def share_wish(wish: ModelConfig, count: int) -> ModelConfig:
@@ -108,7 +109,7 @@ class ReplicatedModel:
         self.make_room: Callable[[], object] = lambda: None
         pool.changed = self._fit
         self.raised_limits: tuple[int, ...] = getattr(model, "raised_limits", ())
-        self.custom_servers: str = getattr(model, "custom_servers", "")
+        self.cache_scope: str = getattr(model, "cache_scope", "")
         self.calls_tools: bool = getattr(model, "calls_tools", False)
         for name in _SHARED:
             if hasattr(model, name):
@@ -118,7 +119,8 @@ class ReplicatedModel:
         """Call a replica with a case."""
         response: WorkerResponse = await self._pool.do((case, repeat))
         if response.sent is not None:
-            self.sent, self.negotiated = response.sent, response.negotiated
+            # A replica whose calls have all failed reports only its changes.
+            self.sent, self.negotiated = response.sent or self.sent, response.negotiated
         return response.completion
 
     def _fit(self) -> None:
