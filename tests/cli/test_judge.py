@@ -142,6 +142,23 @@ def test_judgements_at_another_temperature_are_stored_apart(tmp_path: Path, benc
     assert bench.temperatures[3:] == [None]  # the first vote is that of the second command
 
 
+@pytest.mark.parametrize(("limit", "code", "counts"), [("auto", 0, (2, 0)), ("256", 3, (0, 2))])
+def test_a_judge_whose_thoughts_use_up_the_token_limit_is_asked_again_with_a_higher_one(
+    limit: str, code: int, counts: tuple[int, int], tmp_path: Path
+) -> None:
+    def respond(request: ModelRequest) -> str | tuple[int, object]:
+        if request.body["max_tokens"] >= 1_000:
+            return "VERDICT: no"
+        return 400, {"error": {"message": "Could not finish the message because max_tokens was reached."}}
+
+    run(make_job(tmp_path, 2, TalkingModel(_reply)), ask_nobody)
+    words = ("judge", str(tmp_path), "-m", "openai-api/judge/wise", "--no-cache", "--json", "--criteria", "correct")
+    with function_model(respond) as url:
+        done = type_command(*words, "--max-tokens", limit, env={"JUDGE_BASE_URL": url})
+    (cell,) = json.loads(done.out)["cells"]
+    assert (done.code, (cell["no"], cell["failed"])) == (code, counts)
+
+
 def test_the_budget_includes_earlier_calls_for_all_criteria(
     tmp_path: Path, bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,6 +19,8 @@ _PER_MINUTE = {
     "violations": [{"quotaId": "GenerateRequestsPerMinutePerProjectPerModel-FreeTier"}],
 }
 
+_USED_UP = "Could not finish the message because max_tokens or model output limit was reached."
+
 
 def _gemini(*details: object) -> object:
     message = "You exceeded your current quota, please check your plan and billing details. Please retry in 1.2s."
@@ -255,6 +257,17 @@ ERRORS: dict[str, tuple[int, Any, str, bool, float | None]] = {
     "TGI, a failed generation": (
         424, {"error": "Request failed during generation", "error_type": "generation"}, "server", True, None
     ),
+    # https://github.com/BerriAI/litellm/issues/23836
+    "OpenAI, a used-up limit": (400, _openai(f"{_USED_UP} Please try again with higher max_tokens.", None), "length",
+                                False, None),
+    "LiteLLM, a used-up limit": (
+        400, _openai(f"litellm.BadRequestError: AzureException BadRequestError - {_USED_UP}", "400"),
+        "length", False, None,
+    ),
+    "a used-up limit with the new name": (
+        400, _openai("Please try again with higher max_completion_tokens.", None), "length", False, None,
+    ),
+    "OpenAI, a limit that is too high": (400, _openai("max_tokens is too large: 16384.", None), "request", False, None),
     "OpenAI, too long": (400, _openai("maximum context", "context_length_exceeded"), "too-long", False, None),
     "OpenAI, a model": (404, _openai("The model does not exist", "model_not_found"), "missing", False, None),
     "a word in another error": (400, _openai("Your question mentions content filters and quotas", None), "request",

@@ -6,6 +6,7 @@ import asyncio
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from ragbed.models.base import CONTEXT_FULL, Sampling
 from ragbed.models.token_limit import MAX_LIMIT, THINKING_LIMIT, TokenLimit
@@ -20,6 +21,7 @@ from tests.runs.harness import make_case
         ("request: HTTP 400: the image is not valid", False),
         ("request: HTTP 400: max_tokens is too large: 4096", True),
         ("settings: HTTP 400: 'max_completion_tokens' must be at most 1024", True),
+        ("request: HTTP 400: the reasoning did not fit; increase max_tokens", False),
     ],
 )
 def test_only_an_error_about_the_limit_lowers_it_for_later_cases(error: str, is_lowered: bool) -> None:
@@ -34,7 +36,8 @@ def test_only_an_error_about_the_limit_lowers_it_for_later_cases(error: str, is_
 
     done = asyncio.run(limit.complete(make_case(0), reject))
     assert (done.outcome, done.reply, done.attempts) == ("truncated", "Par", len(asked))
-    assert asked == ([256, THINKING_LIMIT] if "image" in error else [256, THINKING_LIMIT, 2_048])
+    is_about_another = "image" in error or "increase" in error
+    assert asked == ([256, THINKING_LIMIT] if is_about_another else [256, THINKING_LIMIT, 2_048])
     assert limit.raised == (() if is_lowered else (2_048, THINKING_LIMIT, 8_192, MAX_LIMIT))
 
 
@@ -71,8 +74,51 @@ def test_a_limit_that_is_too_high_for_a_long_prompt_is_used_for_shorter_ones() -
     assert limit.lower_for(too_long, THINKING_LIMIT, long) == 2_048
     truncated = Completion(outcome="truncated", reasoning="Hm", finish="length", attempts=1)
     assert limit.lower_for(too_long, MAX_LIMIT, long) == 8_192
-    assert limit.raise_for(truncated, 256, long) == 8_192
+    assert limit.raise_for(truncated, 256, long) == 2_048
     assert limit.raise_for(truncated, 256, short) == MAX_LIMIT
+
+
+def test_a_limit_is_not_lowered_for_later_cases_if_the_server_accepts_no_lower_one() -> None:
+    limit = TokenLimit(Sampling(max_tokens=256, raises_limit=True))
+    limit.thinks, asked = True, list[int]()
+
+    async def reject_three(max_tokens: int) -> Completion:
+        asked.append(max_tokens)
+        if len(asked) <= 3:
+            return Completion(outcome="error", error="request: HTTP 400: max_tokens and seed are not valid")
+        return Completion(outcome="ok", reply="Paris", reasoning="Hm")
+
+    outcomes = [asyncio.run(limit.complete(make_case(number), reject_three)).outcome for number in range(2)]
+    assert outcomes == ["error", "ok"]
+    assert asked == [THINKING_LIMIT, 2_048, 256, THINKING_LIMIT]
+    assert limit.raised[-1] == MAX_LIMIT
+
+
+@pytest.mark.parametrize("kind", ["too-long", "request"])
+def test_no_limit_above_a_rejected_one_is_sent_for_the_same_prompt(kind: str) -> None:
+    limit = TokenLimit(Sampling(max_tokens=256, raises_limit=True))
+    limit.thinks, asked = True, list[int]()
+
+    async def reject(max_tokens: int) -> Completion:
+        asked.append(max_tokens)
+        if max_tokens > 3_000:
+            return Completion(outcome="error", error=f"{kind}: HTTP 400: max_tokens is too large")
+        return Completion(outcome="truncated", reply="", reasoning="Hm", finish="length")
+
+    done = asyncio.run(limit.complete(make_case(0), reject))
+    assert (done.outcome, done.max_tokens, asked) == ("truncated", 2_048, [THINKING_LIMIT, 2_048])
+
+
+def test_a_prompt_that_is_too_long_in_one_language_does_not_lower_the_limit_in_another() -> None:
+    chinese = replace(make_case(0, filler="\N{CJK UNIFIED IDEOGRAPH-4E2D}" * 5_000), lang="zh")
+    english = make_case(1, filler="word " * 1_400)
+    for case, other in ((chinese, english), (english, replace(chinese, messages=2 * chinese.messages))):
+        too_long = Completion(outcome="error", error="too-long: HTTP 400: the prompt is too long")
+        limit = TokenLimit(Sampling(max_tokens=256, raises_limit=True))
+        truncated = Completion(outcome="truncated", reasoning="Hm", finish="length")
+        assert limit.lower_for(too_long, MAX_LIMIT, case) == 8_192
+        assert limit.raise_for(truncated, 256, case) == 8_192
+        assert limit.raise_for(truncated, 256, other) == MAX_LIMIT
 
 
 @pytest.mark.parametrize(

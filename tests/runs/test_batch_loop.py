@@ -392,6 +392,34 @@ def test_a_thinking_model_gets_the_highest_limit_and_a_fixed_limit_stays(
 
 
 @pytest.mark.parametrize("model", MODELS)
+def test_an_error_that_the_limit_is_used_up_counts_as_a_truncated_thought(
+    model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with mock_batches(BatchBehaviour(truncated=0.5, rejects_truncated=True, delay_s=0)) as url:
+        _serve(monkeypatch, url)
+        for batch in (False, True):
+            auto = _run(model, tmp_path / f"auto-{batch}", batch=batch, max_connections=1)
+            assert auto.outcomes == {"ok": CASES}
+            assert {trial["max_tokens"] for trial in auto.trials() if trial["attempts"] == 2} == {16_384}
+            fixed = _run(model, tmp_path / f"fixed-{batch}", batch=batch, max_tokens=256)
+            assert 0 < fixed.outcomes["truncated"] == CASES - fixed.outcomes["ok"]
+            assert {trial["finish"] for trial in fixed.trials() if trial["outcome"] == "truncated"} == {"length"}
+    assert canonical(tmp_path / "fixed-True") == canonical(tmp_path / "fixed-False")
+
+
+@pytest.mark.parametrize("batch", [False, True])
+def test_attempts_do_not_include_limits_that_do_not_fit_in_the_context(
+    batch: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with mock_batches(BatchBehaviour(truncated=1, delay_s=0)) as url:
+        _serve(monkeypatch, url)
+        run = _run(MODELS[0], tmp_path / "run", batch=batch, context_length=4_000)
+        stats = _stats(url)
+    assert {(trial["outcome"], trial["max_tokens"], trial["attempts"]) for trial in run.trials()} == {("ok", 2_048, 2)}
+    assert stats["calls"] + sum(stats["lines"].values()) == 2 * CASES
+
+
+@pytest.mark.parametrize("model", MODELS)
 def test_a_limit_that_the_server_rejects_leaves_the_truncated_response(
     model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+import ragbed
 from ragbed.analysis.condition_table import tabulate_run
 from ragbed.analysis.run_cells import read_report_cells
 from ragbed.errors import DataError, RagbedError, UsageError
@@ -272,6 +273,26 @@ def test_a_request_that_every_case_would_have_rejected_stops_the_run_with_the_fi
     assert "Tenant not allowed" in done.err
     assert "the same command would fail again" in done.err
     assert len(received) <= 4
+
+
+@pytest.mark.parametrize(("limit", "code", "outcomes"), [("auto", 0, {"ok": 8}), ("256", 3, {"truncated": 8})])
+def test_an_error_that_the_token_limit_is_used_up_is_a_truncated_response(
+    limit: str, code: int, outcomes: dict[str, int], tmp_path: Path
+) -> None:
+    def respond(request: ModelRequest) -> str | tuple[int, object]:
+        if request.body["max_tokens"] >= 1_000:
+            return "Paris"
+        message = (
+            "Could not finish the message because max_tokens or model output limit was reached. "
+            "Please try again with higher max_tokens."
+        )
+        return 400, {"error": {"message": message, "type": "invalid_request_error", "param": None, "code": None}}
+
+    words = ("run", "-m", "openai-api/t/m", "-d", "ragbed-mini-en_base", "--testbeds", "noise", "--noise", "0")
+    options = ("--limit", "8", "--no-cache", "--max-tokens", limit, "--out", str(tmp_path / "run"))
+    with function_model(respond) as url:
+        assert type_command(*words, *options, env={"T_BASE_URL": url}).code == code
+    assert ragbed.open_run(tmp_path / "run").outcomes == outcomes
 
 
 def test_requests_that_are_rejected_for_different_reasons_do_not_stop_a_run(tmp_path: Path) -> None:

@@ -68,6 +68,8 @@ class BatchBehaviour:
     """Whether responses have a thought."""
     hides_thoughts: bool = False
     """Whether thoughts have no text: OpenAI counts their tokens, and Anthropic sends an empty block."""
+    rejects_truncated: bool = False
+    """Whether a response that would be truncated is an error instead, like those of OpenAI's reasoning models."""
     max_limit: int = 0
     """Highest token limit that the server accepts; 0 for any."""
     log: str = ""
@@ -183,6 +185,10 @@ class _Server:
         if int(digest[:4], 16) < self._behaviour.failed * 65_536:
             return _rejection(f"the prompt is not valid{self._quoted}", None)
         is_truncated = int(digest[4:8], 16) < self._behaviour.truncated * 65_536 and limit < 1_000
+        if is_truncated and self._behaviour.rejects_truncated:
+            return _rejection(
+                "Could not finish the message because max_tokens or model output limit was reached.", None
+            )
         shown = "" if self._behaviour.hides_thoughts else "It may be Paris."
         thought = shown if self._behaviour.thinks else None
         text = "" if is_truncated and thought is not None else f"It is {digest}." if not is_truncated else "It is"

@@ -21,6 +21,7 @@ if the server sends no code.
 | empty | a completion without text: null, or only tool calls or complete reasoning | twice |
 | exception | an evaluated Python function raised an exception or did not return text | no |
 | filter | blocked by the provider's content filter; the outcome is `filtered` instead of `error` | no |
+| length | the token limit was used up before the answer; the outcome is `truncated` instead of `error` | no |
 
 Pacing and retries are implemented here because no HTTP client or retry library covers several servers, billed responses
 that cannot be used, and cases that are parked while a server requires a pause.
@@ -38,7 +39,7 @@ from ragbed.schema import Completion
 
 Kind: TypeAlias = Literal[
     "timeout", "connect", "network", "tls", "rate", "quota", "server", "auth", "missing", "settings", "request",
-    "too-long", "protocol", "empty", "filter", "exception",
+    "too-long", "protocol", "empty", "filter", "length", "exception",
 ]  # fmt: skip
 
 # Failures that would affect all other cases too, e.g. because the API key is wrong or the account has no credit left.
@@ -120,6 +121,10 @@ _BY_WORDS: tuple[tuple[Kind, frozenset[int], tuple[str, ...]], ...] = (
         "input was flagged", "flagged by moderation", "flagged as potentially violating", "content exists risk",
         "blocked by content filtering policy", "contentpolicyviolationerror", "content violates usage guidelines",
     )),
+    # OpenAI and Azure send this error instead of a response if a model has used up the token limit with reasoning.
+    ("length", frozenset({400, 422, 500}), (
+        "could not finish the message because max_", "model output limit was reached", "try again with higher max_",
+    )),
     # Older versions of llama.cpp send status 500 for a prompt that is too long. OpenAI sends status 429 for a prompt
     # that exceeds the limit on tokens per minute.
     ("too-long", frozenset({400, 413, 422, 500}), (
@@ -181,20 +186,23 @@ def _kind(status: int, error: ServerError) -> Kind:
 
 
 def failed(failure: Failure, attempts: int = 1, usage: Counter[str] | None = None) -> Completion:
-    """Convert a failure to a case's outcome: `filtered` if a content filter blocked the call, otherwise `error`.
+    """Convert a failure to a case's outcome: `filtered`, `truncated` with hidden reasoning, or `error`.
 
     Args:
         failure: The last failure.
-        attempts: The number of attempts.
+        attempts: The number of attempts; 0 if the request was not sent.
         usage: The total token usage of all attempts.
     """
-    filtered, response = failure.kind == "filter", failure.response
+    total, response = dict(usage or {}) or None, failure.response
+    if failure.kind == "length":
+        return Completion(outcome="truncated", reply="", reasoning="", finish="length", usage=total, attempts=attempts)
+    filtered = failure.kind == "filter"
     return Completion(
         outcome="filtered" if filtered else "error",
         reasoning=None if response is None else response.reasoning,
         error=None if filtered else str(failure),
         finish="content_filter" if filtered else None,
-        usage=dict(usage or {}) or None,
+        usage=total,
         attempts=attempts,
         served=None if response is None else response.served,
     )

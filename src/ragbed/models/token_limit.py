@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from msgspec.structs import replace
 
 from ragbed.models.base import CONTEXT_FULL, Sampling
-from ragbed.schema import Case, Completion
+from ragbed.schema import Case, Completion, Lang
 
 THINKING_LIMIT = 4_096  # the initial token limit for a model whose responses contain reasoning
 MAX_LIMIT = 16_384  # the highest value, in tokens, to which the limit is raised
@@ -18,6 +18,7 @@ _LIMITS = (2_048, THINKING_LIMIT, 8_192, MAX_LIMIT)
 # Error kinds for a request whose token limit is higher than the server or the context allows.
 _NOT_ALLOWED = ("settings", "request", "too-long")
 _LIMIT_PARAMETER = r"(?i)max_?(?:completion_|new_|output_)?tokens|num_predict"
+_TOO_LOW = r"(?i)higher max|increase|too (?:low|small)"  # matches errors that ask for a higher limit
 
 
 class TokenLimit:
@@ -39,7 +40,10 @@ class TokenLimit:
     def __init__(self, sampling: Sampling, *, only_thoughts: bool = False) -> None:
         self.first = sampling.max_tokens
         self._highest = max(self.first, MAX_LIMIT) if sampling.raises_limit else self.first
-        self._too_long: dict[int, int] = {}  # limits, and the size of the shortest prompt that they did not allow
+        # Limits, and the size of the shortest prompt in a language that they did not allow.
+        self._too_long: dict[tuple[Lang, int], int] = {}
+        # Cases for which the server has just rejected the limit, and the lower limit with which to repeat the call.
+        self._lowered: dict[str, int] = {}
         self._only_thoughts, self.thinks = only_thoughts, False
 
     @property
@@ -56,7 +60,7 @@ class TokenLimit:
         """Make a call with the current limit, and repeat it with a higher limit if the response is truncated."""
         limit = self._allowed(self.start, case)
         done = await call(limit)
-        while limit > self.first and (lower := self.lower_for(done, limit, case)) is not None:
+        while (lower := self.lower_for(done, limit, case)) is not None:
             limit, done = lower, join_attempts(done, await call(lower))
         higher = self.raise_for(done, limit, case)
         while higher is not None and higher > limit:
@@ -64,9 +68,9 @@ class TokenLimit:
             lower = self.lower_for(again, higher, case)
             if lower is None:
                 self.thinks = self.thinks or has_reasoned(again)
-                return self.with_limit(join_attempts(done, again), higher)
+                return self.settle(join_attempts(done, again), higher, case)
             done, higher = replace(done, attempts=done.attempts + again.attempts), lower
-        return self.with_limit(done, limit)
+        return self.settle(done, limit, case)
 
     def raise_for(self, done: Completion, limit: int, case: Case) -> int | None:
         """Return the higher limit with which to repeat a call, or None if the call should not be repeated."""
@@ -81,33 +85,43 @@ class TokenLimit:
     def lower_for(self, done: Completion, limit: int, case: Case) -> int | None:
         """Return the lower limit with which to repeat a call that failed because of its limit, otherwise None.
 
-        If the server rejected the limit itself, later calls do not exceed the lower limit. If the prompt is too long
-        for the limit, the limit is not used for longer prompts either.
+        If the prompt is too long for the limit, the limit is not used for longer prompts in the same language either.
         """
+        if limit <= self.first or done.outcome != "error":
+            return None
         kind, _, detail = (done.error or "").partition(":")
-        if done.outcome != "error" or kind not in _NOT_ALLOWED:
+        if kind not in _NOT_ALLOWED:
             return None
         lower = self._below(limit)
         if kind == "too-long":
-            self._too_long[limit] = min(_size(case), self._too_long.get(limit, _size(case)))
-        elif re.search(_LIMIT_PARAMETER, detail):
-            self._highest = min(self._highest, lower)
+            key, size = (case.lang, limit), _size(case)
+            self._too_long[key] = min(size, self._too_long.get(key, size))
+        elif re.search(_LIMIT_PARAMETER, detail) and not re.search(_TOO_LOW, detail):
+            self._lowered[case.case] = lower
         else:
             return self.first
         return lower
 
+    def settle(self, done: Completion, limit: int, case: Case) -> Completion:
+        """Return the outcome of a call, with the token limit added if it differs from the initial limit.
+
+        If the server rejected a higher limit and accepted this one, later calls do not exceed it.
+        """
+        if self._lowered and self._lowered.pop(case.case, None) == limit and done.outcome != "error":
+            self._highest = min(self._highest, limit)
+        return done if limit == self.first else replace(done, max_tokens=limit)
+
     def _allowed(self, limit: int, case: Case) -> int:
-        """Return the limit, or the next lower one that is not known to be too high for the prompt."""
-        while limit > self.first and limit in self._too_long and _size(case) >= self._too_long[limit]:
-            limit = self._below(limit)
+        """Return the limit, or the highest lower one that is not known to be too high for the prompt."""
+        limit = min([limit, *self._lowered.values()])
+        if self._too_long:
+            size = _size(case)
+            too_high = [at for (lang, at), least in self._too_long.items() if lang == case.lang and size >= least]
+            limit = min([limit, *map(self._below, too_high)])
         return limit
 
     def _below(self, limit: int) -> int:
         return max([self.first, *(lower for lower in _LIMITS if lower < limit)])
-
-    def with_limit(self, done: Completion, limit: int) -> Completion:
-        """Return a completion with the token limit added if it differs from the initial limit."""
-        return done if limit == self.first else replace(done, max_tokens=limit)
 
 
 def _size(case: Case) -> int:

@@ -184,7 +184,7 @@ class BatchLoop(CallLoop):
             try:
                 await self._batching.window.check(request.case, limit)
             except Failure as failure:
-                last = failed(failure)
+                last = failed(failure, 0)
                 completion = self._follow_ups.conclude(SentCall("", call, request.case, limit, b""), last)
                 if completion is not None:
                     await self._end(request, completion, last)

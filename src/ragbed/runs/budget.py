@@ -1,4 +1,4 @@
-"""Enforce a cost limit, which can be exceeded only by the cost of calls in flight."""
+"""Enforce a cost limit, which can be exceeded only by the cost of cases in progress, including repeated calls."""
 
 from __future__ import annotations
 

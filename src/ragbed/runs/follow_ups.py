@@ -82,18 +82,19 @@ class FollowUps:
             done: The outcome of this request.
         """
         limit, earlier = self._model.limit, self._earlier(sent)
-        lower = limit.lower_for(done, sent.max_tokens, sent.case) if sent.max_tokens > limit.first else None
+        lower = limit.lower_for(done, sent.max_tokens, sent.case)
         if lower is not None:
-            if earlier.first is not None and lower <= (earlier.first.max_tokens or limit.first):
-                return replace(earlier.first, attempts=earlier.first.attempts + earlier.rejections + 1)
-            self._send_again(sent, replace(earlier, max_tokens=lower, rejections=earlier.rejections + 1))
+            rejections = earlier.rejections + done.attempts
+            if (first := earlier.first) is not None and lower <= (accepted := first.max_tokens or limit.first):
+                return limit.settle(replace(first, attempts=first.attempts + rejections), accepted, sent.case)
+            self._send_again(sent, replace(earlier, max_tokens=lower, rejections=rejections))
             return None
         higher = limit.raise_for(done, sent.max_tokens, sent.case) if earlier.first is None else None
         if higher is not None:
-            first = limit.with_limit(done, sent.max_tokens)
+            first = limit.settle(done, sent.max_tokens, sent.case)
             self._send_again(sent, replace(earlier, max_tokens=higher, first=first))
             return None
-        return self.finish(sent.call, limit.with_limit(done, sent.max_tokens))
+        return self.finish(sent.call, limit.settle(done, sent.max_tokens, sent.case))
 
     def finish(self, call: Call, done: Completion) -> Completion:
         """Return the last response to a call, with tokens and attempts summed over all responses to the call."""

@@ -104,6 +104,7 @@ def test_a_prompt_that_does_not_fit_is_an_outcome_with_the_numbers(model: LlamaM
     assert reply.outcome == "error"
     fits = "do not fit in the context window of 8,192 tokens"
     assert reply.error == f"too-long: the prompt ({count:,} tokens) and the response (up to 8 tokens) {fits}"
+    assert reply.attempts == 0
     # One that fits but for the reply is not cut either.
     spare = 8192 - 8 - loop.do(model.count_tokens(model.request(case_of("word"))))
     reply = loop.do(model.complete(case_of("word" + " word" * (spare + 1))))

@@ -62,7 +62,7 @@ def call(
 @pytest.mark.parametrize("name", ["max_model_len", "context_length", "context_window", "max_context_length"])
 def test_a_prompt_longer_than_the_reported_context_is_not_sent(name: str) -> None:
     done, sent = call(listed(**{name: 1500}))
-    assert (done.outcome, sent) == ("error", 0)
+    assert (done.outcome, done.attempts, sent) == ("error", 0, 0)
     assert done.error == (
         "too-long: the prompt (up to 1,366 tokens, an upper estimate) and the response (up to 256 tokens) do not fit "
         "in "

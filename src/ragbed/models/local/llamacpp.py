@@ -139,10 +139,8 @@ class LlamaModel:
                 limit += (
                     f", which is all that this machine has memory for (the model supports {self.weights.context:,})"
                 )
-            raise Failure(
-                "too-long",
-                f"the prompt ({count:,} tokens) and the response (up to {most:,} tokens) do not fit in {limit}",
-            )
+            both = f"the prompt ({count:,} tokens) and the response (up to {most:,} tokens)"
+            return failed(Failure("too-long", f"{both} do not fit in {limit}"), 0)
         content = await self._post("v1/chat/completions", body)
         completion = parse_chat(content, logprobs=self._config.sampling.logprobs)
         timings = msgspec.json.decode(content, type=dict[str, Any]).get("timings", {})

@@ -111,7 +111,7 @@ class HttpModel(ABC):
             try:
                 await self.window.check(case, max_tokens)
             except Failure as failure:
-                return failed(failure)
+                return failed(failure, 0)
             body = request if max_tokens == self.limit.first else canonical(self._body(case, max_tokens))
             return await self._post(body, case)
 
