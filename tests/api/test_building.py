@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import ragbed
+from tests.cli.typed import type_command
 from tests.servers.function_model import ModelRequest, function_model
 
 
@@ -36,6 +37,32 @@ def test_a_build_reports_its_steps_and_is_resumed(tmp_path: Path) -> None:
     assert messages[0] == "articles: 1 → 1 (unchanged; from_=articles runs it again)"
     with pytest.raises(ragbed.UsageError, match=r"unknown step 'artcles'\. Did you mean 'articles'"):
         ragbed.build(recipe.path, out=tmp_path / "built", from_="artcles")
+
+
+@pytest.mark.parametrize(("documents", "code"), [(1, 3), (7, 1)])
+def test_a_build_whose_requests_are_all_rejected_says_what_to_check(documents: int, code: int, tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    for number in range(documents):
+        (tmp_path / "docs" / f"{number}.txt").write_text(f"Museum {number} opens at nine and closes at five. " * 20)
+    recipe = ragbed.build_init(
+        tmp_path / "docs", f"{documents} English questions", model="openai-api/t/m", out=tmp_path / "hours.toml"
+    )
+    with function_model(lambda _: (400, {"error": {"message": "Tenant not allowed"}})) as url:
+        words = (
+            "build",
+            "run",
+            str(recipe.path),
+            "-o",
+            str(tmp_path / "built"),
+            "--no-cache",
+            "--max-connections",
+            "1",
+        )
+        done = type_command(*words, env={"T_BASE_URL": url})
+    assert done.code == code
+    assert "the same command would fail again. Check the key (T_API_KEY), the model name (m)" in done.err
+    assert "e.g. --thinking, --reasoning-effort or --extra-body" in done.err
+    assert "erun the same command" not in done.err
 
 
 def test_a_build_calls_its_generator_at_the_chosen_temperature(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -158,6 +158,8 @@ def test_an_exception_without_a_message_is_an_error_of_that_case(tmp_path: Path)
         ({"extra_body": {"top_k": 3}}, "extra_body"),
         ({"context_length": 9}, "context_length"),
         ({"rpm": 60}, "rpm"),
+        ({"temperature": 0}, "temperature"),
+        ({"top_p": 0.9}, "top_p"),
         ({"preset": "chatgpt"}, "preset"),
     ],
 )

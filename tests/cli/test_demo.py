@@ -177,4 +177,4 @@ def test_errors_are_reported_and_set_the_exit_code(tmp_path: Path, monkeypatch: 
     done = type_command("demo", "--lang", "en", "-m", "python/sometimes:answer", "--out", "demo")
     assert done.code == 3
     assert "First error: " in done.err
-    assert re.search(r"Incomplete: \d+ cases ended in an error\. Rerun the same command to retry\.", done.err)
+    assert re.search(r"Incomplete: \d+ cases ended in an error\. Rerun the command to retry\.", done.err)

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from ragbed.runs.store import NOTE, open_store
 from ragbed.schema import Item, Passage
 from tests.cli.typed import Done, type_command
 from tests.servers.function_model import ModelRequest, function_model
@@ -148,6 +149,53 @@ def test_models_are_called_again_at_the_chosen_temperature(run: Path, reader: Re
     assert "was created with --temperature none, but this call uses --temperature 0.0" in done.err.replace("\n", " ")
     assert type_command("diagnose", str(run), "--knock-out", "--no-cache", env=reader.env).code == 0
     assert set(reader.temperatures[before + 3 :]) == {0}
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        ("--reasoning-effort", "low"),
+        ("--extra-body", '{"top_k": 3}'),
+        ("--seed-model", "7"),
+        ("--temperature", "0.5"),
+    ],
+    ids=lambda option: option[0],
+)
+def test_models_are_not_called_again_with_other_request_options(
+    option: tuple[str, str], run: Path, reader: Reader
+) -> None:
+    words, before = ("diagnose", str(run), "--intervene", "--no-cache"), len(reader.asked)
+    for _ in range(2):
+        assert type_command(*words, *option, env=reader.env).code == 0
+    done = type_command(*words, env=reader.env)
+    assert (done.code, len(reader.asked)) == (2, before + 3)
+    assert f"was created with {option[0]}" in done.err.replace("\n", " ")
+
+
+def test_an_option_for_requests_has_no_effect_without_reruns(run: Path, reader: Reader) -> None:
+    done = type_command("diagnose", str(run), "--temperature", "0.5")
+    assert done.code == 2
+    assert "--temperature has no effect here: models are called only with --intervene or --knock-out." in done.err
+    assert type_command("diagnose", str(run), env={"RAGBED_TEMPERATURE": "0.5"}).code == 0
+
+
+def test_a_run_with_a_field_that_is_no_longer_allowed_is_diagnosed(run: Path, reader: Reader) -> None:
+    with open_store(run, create=True) as store, store.transaction() as connection:
+        connection.execute(NOTE, ("set.extra_body", '{"stream":false}'))
+    done = type_command("diagnose", str(run), "--intervene", "--no-cache", env=reader.env)
+    assert done.code == 0, done.err
+
+
+def test_a_rejected_rerun_gets_the_fix(tmp_path: Path, data: Path, reader: Reader) -> None:
+    folder = tmp_path / "run"
+    words = ("-m", _MODEL, "-d", str(data), "--num-docs", "2", "--noise", "0.5", "--limit", "2", "--testbeds", "noise")
+    assert type_command("run", *words, "--out", str(folder), "--no-cache", env=reader.env).code == 0
+    reader.fails_on = "won"
+    done = type_command("diagnose", str(folder), "--intervene", "--no-cache", env=reader.env)
+    assert done.code == 3
+    assert "The server rejects every request, so the same command would fail again. Check the key" in done.err
+    assert "`" not in done.err
+    assert "ame command to retry" not in done.err
 
 
 def test_leaving_documents_out_tells_which_one_the_answer_hangs_on(run: Path, reader: Reader) -> None:

@@ -159,6 +159,43 @@ def test_a_judge_whose_thoughts_use_up_the_token_limit_is_asked_again_with_a_hig
     assert (done.code, (cell["no"], cell["failed"])) == (code, counts)
 
 
+def test_votes_at_temperature_0_are_refused(tmp_path: Path, bench: Bench) -> None:
+    run(make_job(tmp_path, 1, TalkingModel(_reply)), ask_nobody)
+    done = _judge(tmp_path, bench, "--criteria", "correct", "--votes", "3", "--temperature", "0")
+    assert (done.code, bench.asked) == (2, [])
+    assert "--votes 3 has no effect at --temperature 0" in done.err
+
+
+def test_judgements_with_a_fixed_token_limit_are_stored_apart_from_those_with_auto(tmp_path: Path) -> None:
+    run(make_job(tmp_path, 1, TalkingModel(_reply)), ask_nobody)
+    limits: list[int] = []
+
+    def respond(request: ModelRequest) -> tuple[int, object]:
+        limits.append(request.body["max_tokens"])
+        text, finish = ("I think", "length") if limits[-1] == 256 else ("VERDICT: yes", "stop")
+        choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": finish}
+        return 200, {"choices": [choice], "usage": {"prompt_tokens": 9, "completion_tokens": 9}}
+
+    words = ("judge", str(tmp_path), "-m", "openai-api/judge/wise", "--no-cache", "--criteria", "correct")
+    with function_model(respond) as url:
+        codes = [
+            type_command(*words, "--max-tokens", limit, env={"JUDGE_BASE_URL": url}).code
+            for limit in ("256", "auto", "256", "auto")
+        ]
+    assert (codes, len(limits)) == ([3, 0, 3, 0], 3)  # `auto` repeats the truncated judgement; nothing else is repeated
+
+
+def test_a_judge_that_rejects_every_request_gets_the_fix(tmp_path: Path) -> None:
+    run(make_job(tmp_path, 2, TalkingModel(_reply)), ask_nobody)
+    with function_model(lambda _: (400, {"error": {"message": "Tenant not allowed"}})) as url:
+        words = ("judge", str(tmp_path), "-m", "openai-api/judge/wise", "--no-cache", "--criteria", "correct")
+        done = type_command(*words, env={"JUDGE_BASE_URL": url})
+    assert done.code == 3
+    assert "openai-api/judge/wise: The server rejects every request, so the same command would fail again." in done.err
+    assert "`" not in done.err
+    assert "ame command to retry" not in done.err
+
+
 def test_the_budget_includes_earlier_calls_for_all_criteria(
     tmp_path: Path, bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:

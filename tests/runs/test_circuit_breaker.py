@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from ragbed.errors import RagbedError
 from ragbed.models.providers import transport
-from ragbed.runs.circuit_breaker import CircuitOpen
+from ragbed.runs.circuit_breaker import CircuitBreaker, CircuitOpen, RequestsRejected
 from ragbed.runs.execution import run
 from ragbed.runs.status import read_status
 from ragbed.schema import Case, Completion
@@ -41,6 +41,30 @@ def test_a_model_that_stops_responding_is_not_called_again_and_resumable(kind: s
     assert (told.ok, told.pending > 850) == (100, True)
     run(make_job(tmp_path, 1000, TalkingModel(agree)), ask_nobody)
     assert read_status(tmp_path).models[0].ok == 1000
+
+
+@pytest.mark.parametrize(
+    "kinds",
+    [["ok", *["request"] * 10], [*["timeout"] * 127, "request"], ["auth", "settings", "settings"]],
+    ids=["after a response", "after timeouts", "after a wrong key"],
+)
+def test_a_server_with_responses_or_other_errors_does_not_reject_every_request(kinds: list[str]) -> None:
+    breaker = CircuitBreaker("test/talking", "Check this.")
+    for kind in kinds[:-1]:
+        breaker.learn(Completion(outcome="ok", reply="x") if kind == "ok" else _error(kind))
+    with pytest.raises(CircuitOpen, match=r"no\. Check this\. The remaining cases are pending\. To resume") as stopped:
+        breaker.learn(_error(kinds[-1]))
+    assert not isinstance(stopped.value, RequestsRejected)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "rejects_all"), [((), False), (["request"], True), (["request", "server"], False), (["exception"], False)]
+)
+def test_every_request_is_rejected_only_if_all_errors_are_rejections(kinds: list[str], rejects_all: bool) -> None:
+    breaker = CircuitBreaker("test/talking", "")
+    for kind in kinds:
+        breaker.learn(_error(kind))
+    assert breaker.rejects_all == rejects_all
 
 
 def test_a_server_that_fails_for_hours_is_not_called_again(tmp_path: Path) -> None:

@@ -253,9 +253,16 @@ def test_one_served_model_changes_nothing(tmp_path: Path) -> None:
     assert [row.condition.model for row in tabulate_run(tmp_path)] == ["test/talking"]
 
 
-@pytest.mark.parametrize(("limit", "code"), [(("--limit", "2"), 3), ((), 1)], ids=["two cases", "all cases"])
+_RUN = ("run", "-m", "openai-api/t/m", "-d", "ragbed-mini-en_base", "--testbeds", "noise", "--noise", "0", "--no-cache")
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "count"),
+    [(("--limit", "2"), 3, 2), ((), 1, 3), (("--limit", "2", "--dry-run"), 1, 2)],
+    ids=["two cases", "all cases", "dry run"],
+)
 def test_a_request_that_every_case_would_have_rejected_stops_the_run_with_the_fix(
-    limit: tuple[str, ...], code: int, tmp_path: Path
+    words: tuple[str, ...], code: int, count: int, tmp_path: Path
 ) -> None:
     received: list[ModelRequest] = []
 
@@ -264,15 +271,13 @@ def test_a_request_that_every_case_would_have_rejected_stops_the_run_with_the_fi
         error = {"message": f"Tenant not allowed (request {len(received)})", "type": "invalid_request_error"}
         return 400, {"error": error}
 
-    words = ("run", "-m", "openai-api/t/m", "-d", "ragbed-mini-en_base", "--testbeds", "noise", "--noise", "0")
     with function_model(respond) as url:
-        done = type_command(
-            *words, *limit, "--no-cache", "--out", str(tmp_path / "run"), env={"T_BASE_URL": url, "T_API_KEY": "k"}
-        )
-    assert done.code == code
+        fixed = ("--max-connections", "1", "--out", str(tmp_path / "run"))
+        done = type_command(*_RUN, *words, *fixed, env={"T_BASE_URL": url, "T_API_KEY": "k"})
+    assert (done.code, len(received)) == (code, count)
     assert "Tenant not allowed" in done.err
-    assert "the same command would fail again" in done.err
-    assert len(received) <= 4
+    assert "the same command would fail again. Check the key (T_API_KEY), the model name (m), the URL" in done.err
+    assert "e.g. --thinking, --reasoning-effort or --extra-body; --temperature none omits the temperature." in done.err
 
 
 @pytest.mark.parametrize(("limit", "code", "outcomes"), [("auto", 0, {"ok": 8}), ("256", 3, {"truncated": 8})])
@@ -295,12 +300,36 @@ def test_an_error_that_the_token_limit_is_used_up_is_a_truncated_response(
     assert ragbed.open_run(tmp_path / "run").outcomes == outcomes
 
 
-def test_requests_that_are_rejected_for_different_reasons_do_not_stop_a_run(tmp_path: Path) -> None:
-    def say(case: Case) -> Completion:
-        return Completion(outcome="error", error=f"request: HTTP 400: {'ab'[int(case.item) % 2]} is not allowed")
+def test_the_fix_for_rejected_requests_names_the_model_and_not_those_with_other_errors(tmp_path: Path) -> None:
+    def respond(request: ModelRequest) -> tuple[int, object]:
+        return 400 if request.body["model"] == "m" else 401, {"error": {"message": "Not allowed"}}
 
-    run(make_job(tmp_path, 20, TalkingModel(say)), ask_nobody)
-    assert read_status(tmp_path).models[0].error == 20
+    with function_model(respond) as url:
+        words = ("-m", "openai-api/t/other", "--limit", "2", "--out", str(tmp_path / "run"))
+        done = type_command(*_RUN, *words, env={"T_BASE_URL": url})
+    assert done.code == 3
+    assert done.err.count("would fail again") == done.err.count("openai-api/t/m: The server rejects every request") == 1
+
+
+def _reject(case: Case) -> Completion:
+    return Completion(outcome="error", error=f"request: HTTP 400: {'ab'[int(case.item) % 2]} is not allowed")
+
+
+def test_requests_that_are_rejected_for_different_reasons_do_not_stop_a_run_with_responses(tmp_path: Path) -> None:
+    told: list[str] = []
+    for _ in range(2):  # the second command retries only the rejected requests
+        model = TalkingModel(lambda case: agree(case) if case.item == "0" else _reject(case))
+        run(make_job(tmp_path / "run", 20, model, cache=tmp_path / "cache", tell=told.append), ask_nobody)
+    run(make_job(tmp_path / "cached", 2, TalkingModel(_reject), cache=tmp_path / "cache", tell=told.append), ask_nobody)
+    assert [read_status(tmp_path / name).models[0].error for name in ("run", "cached")] == [19, 1]
+    assert not told
+
+
+def test_ten_rejected_requests_stop_a_run_without_responses(tmp_path: Path) -> None:
+    model = TalkingModel(_reject)
+    with pytest.raises(CircuitOpen, match="rejects every request"):
+        run(make_job(tmp_path, 100, model), ask_nobody)
+    assert 10 <= len(model.asked) <= 10 + model.concurrency
 
 
 def test_requests_that_are_rejected_for_the_same_reason_stop_a_run(tmp_path: Path) -> None:

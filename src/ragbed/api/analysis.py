@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -18,18 +18,18 @@ from ragbed.api.analysis_results import (
     ScoreResult,
     WrittenAggregates,
 )
-from ragbed.api.calling import open_engine, with_request_options
+from ragbed.api.calling import given_request_options, open_engine, with_request_options
 from ragbed.api.layout import Values, split
 from ragbed.api.options import RunLike, RunsLike, local_path, run_folder, several, to_place, with_defaults
 from ragbed.api.parameters import check_range, checked, read_share
 from ragbed.api.progress import Progress, open_progress
-from ragbed.api.request_options import check_max_tokens, check_temperature, stored_sampling, with_limit
+from ragbed.api.request_options import REQUEST_SETTINGS, check_max_tokens, settings_of, stored_sampling, with_limit
 from ragbed.api.results import Records
 from ragbed.api.spec import CallKeywords, EngineKeywords
 from ragbed.errors import RagbedError, UnknownName, UnusedOption, UsageError
 from ragbed.io.jsonl import write_file
 from ragbed.testbeds import find_testbed
-from ragbed.testbeds.settings import parse_ratio
+from ragbed.testbeds.settings import parse_ratio, show_setting
 from ragbed.text import counted
 
 if TYPE_CHECKING:
@@ -228,6 +228,10 @@ def judge(
         for criterion in _read_criteria(criteria):
             scope = replace(_scope(folder, criterion, testbeds), only_unsure=unsure)
             sampling = with_request_options(_judge_sampling(criterion, votes, max_tokens), caller.options)
+            if votes > 1 and sampling.temperature == 0:
+                raise UsageError(
+                    f"votes={votes} has no effect at temperature=0: all votes are identical. Remove one of them."
+                )
             settings = {"criterion": criterion.name, "prompt": criterion.prompt}
             plan = CallPlan(
                 scope.folder(sampling, identify_functions(model)), settings, scope.cases, model, sampling, votes, budget
@@ -319,8 +323,10 @@ def diagnose(
     from ragbed.analysis.run_cells import is_monitored
     from ragbed.api.model_calls import open_caller
 
-    folder = run_folder(run)
-    with open_progress(progress) as shown, open_caller(with_defaults(calls), shown) as caller:
+    folder, options = run_folder(run), with_defaults(calls)
+    if not (intervene or knock_out) and (given := given_request_options(options)):
+        raise UnusedOption(given[0], "models are called only with `intervene` or `knock_out`")
+    with open_progress(progress) as shown, open_caller(options, shown) as caller:
         found = diagnose_run(folder, caller.engine)
         kinds = [kind for kind, wanted in (("intervene", intervene), ("knock-out", knock_out)) if wanted]
         failed = _rerun(folder, found, kinds, caller) if kinds else 0
@@ -345,13 +351,12 @@ def _rerun(run: Path, found: Found, kinds: Sequence[str], caller: ModelCaller) -
             f"{objects[0]} is a Python function, which is not stored with the run and cannot be called again. Omit "
             "`intervene` and `knock_out`, or evaluate the function as a model string: python/MODULE:FUNCTION."
         )
-    if caller.options.temperature is not None:
-        stored["temperature"] = str(caller.options.temperature)
+    stored |= settings_of(vars(caller.options))
     sampling, preset = stored_sampling(stored), PRESETS.get(stored.get("preset", ""))
     fixed = _set_by_user(sampling, preset)
     budget, names = caller.budget(models), read_names([run])  # the budget is shared by all models
     folders = [folder_of(run, kind, model) for kind in kinds for model in models]
-    _check_temperature(folders, stored["temperature"])
+    _check_settings(folders, stored)
     caller.pay_earlier_calls(folders, budget)
     failed = 0
     for kind in kinds:
@@ -390,24 +395,26 @@ def _set_by_user(sampling: Sampling, preset: Preset | None) -> frozenset[str]:
     return frozenset(name for name, value in used.items() if value not in (None, getattr(usual, name)))
 
 
-def _check_temperature(folders: Sequence[Path], temperature: str) -> None:
-    """Check that earlier reruns, to which the results are added, used the same temperature.
+def _check_settings(folders: Sequence[Path], settings: Mapping[str, str]) -> None:
+    """Check that earlier reruns, to which the results are added, used the same request settings.
 
     Raises:
-        UsageError: Another temperature was used.
+        UsageError: Another setting was used.
     """
     from ragbed.runs.database import NAME
     from ragbed.runs.store import open_store
 
     for folder in folders:
-        earlier = temperature
+        earlier = settings
         if (folder / NAME).is_file():
             with suppress(RagbedError), open_store(folder, create=False) as store:  # the rerun reports a damaged store
-                earlier = store.settings().get("temperature", temperature)
-        if check_temperature(earlier) != check_temperature(temperature):
+                earlier = store.settings() or settings
+        if stored_sampling(earlier) != stored_sampling(settings):
+            names = [name for name in REQUEST_SETTINGS if earlier.get(name) != settings.get(name)]
+            old, new = (", ".join(show_setting(name, some.get(name)) for name in names) for some in (earlier, settings))
             raise UsageError(
-                f"{folder} was created with temperature={earlier}, but this call uses temperature={temperature}. Use "
-                "the same temperature, or delete the folder."
+                f"{folder} was created with {old}, but this call uses {new}. Use the same settings, or delete the "
+                "folder."
             )
 
 

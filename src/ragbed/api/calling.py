@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _LANGUAGES: dict[Lang, str] = {"en": "English", "zh": "Chinese"}
 # Options that only models given as model strings support, because ragbed makes their requests.
 _REQUEST_OPTIONS = (
-    *("preset", "context_length", "rpm", "tpm"),
+    *("preset", "context_length", "rpm", "tpm", "temperature", "top_p"),
     *("reasoning_effort", "thinking", "extra_body", "header", "seed_model"),
 )
 
@@ -99,11 +99,14 @@ def check_request_options(sources: Sequence[ModelSource], spec: RunSpec) -> None
     """
     if any(source.value is None for source in sources):
         return
-    for name in _REQUEST_OPTIONS:
-        value = getattr(spec, name)
-        if value or value == 0:
-            names = ", ".join(source.name for source in sources)
-            raise UsageError(f"`{name}` has no effect on Python objects ({names}). Remove this option.")
+    if given := given_request_options(spec):
+        names = ", ".join(source.name for source in sources)
+        raise UsageError(f"`{given[0]}` has no effect on Python objects ({names}). Remove this option.")
+
+
+def given_request_options(spec: RunSpec) -> list[str]:
+    """Return the names of the options for requests that are set."""
+    return [name for name in _REQUEST_OPTIONS if getattr(spec, name) or getattr(spec, name) == 0]
 
 
 def open_object(source: ModelSource, spec: RunSpec, corpora: Corpora) -> Model:

@@ -10,7 +10,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
 from msgspec import structs
 
 from ragbed.api.calling import (
@@ -26,7 +25,7 @@ from ragbed.api.calling import (
 from ragbed.api.data_objects import read_data
 from ragbed.api.layout import read_confidence, read_layout, read_strategies
 from ragbed.api.objects import ModelSource, brief, is_model, read_models
-from ragbed.api.request_options import AUTO, NONE, read_extra_body, with_limit
+from ragbed.api.request_options import AUTO, NONE, settings_of, with_limit
 from ragbed.api.searching import check_search_models, open_search_corpora, read_search
 from ragbed.api.spec import RunSpec
 from ragbed.environment import cache_file
@@ -262,12 +261,7 @@ def _stored_sampling(sampling: Sampling, spec: RunSpec) -> dict[str, str]:
     limit = AUTO if sampling.raises_limit else str(sampling.max_tokens)
     temperature = NONE if sampling.temperature is None else str(sampling.temperature)
     stored = {"temperature": temperature, "top_p": str(sampling.top_p), "max_tokens": limit}
-    for name in ("reasoning_effort", "thinking", "seed_model"):
-        if getattr(spec, name) is not None:
-            stored[name] = str(getattr(spec, name))
-    if extra := read_extra_body(spec.extra_body):
-        stored["extra_body"] = msgspec.json.encode(extra, order="sorted").decode()
-    return stored
+    return stored | settings_of(vars(spec))
 
 
 def _new_folder(model: str) -> Path:

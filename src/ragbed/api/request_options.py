@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from ragbed.models.base import Sampling
 
 AUTO, NONE = "auto", "none"
+# Options of all commands that call models that change the responses, and are therefore stored.
+REQUEST_SETTINGS = ("temperature", "reasoning_effort", "thinking", "seed_model", "extra_body")
 # Request fields that are not allowed in `extra_body`, each with the option that sets it instead.
 _OWN_FIELDS = {
     **dict.fromkeys(("messages", "prompt", "system", "input"), "prompts come from the testbeds; use `prompt`"),
@@ -70,15 +72,21 @@ def read_request_options(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def stored_sampling(settings: Mapping[str, str]) -> Sampling:
-    """Return the sampling parameters of a run from its settings."""
+    """Return the sampling parameters of a run; its `extra_body` may have fields that are refused now."""
     from ragbed.models.base import Sampling
 
-    limit = settings["max_tokens"]
-    names = ("temperature", "thinking", "reasoning_effort", "extra_body", "seed_model")
-    given: dict[str, Any] = {name: settings.get(name) for name in names} | {"header": ()}
+    limit, extra = settings["max_tokens"], _parse_fields(settings.get("extra_body")) or None
+    given: dict[str, Any] = {name: settings.get(name) for name in REQUEST_SETTINGS} | {"header": (), "extra_body": None}
     given["seed_model"] = None if given["seed_model"] is None else int(given["seed_model"])
-    sampling = Sampling(top_p=float(settings["top_p"]), **read_request_options(given))
+    sampling = Sampling(top_p=float(settings["top_p"]), extra_body=extra, **read_request_options(given))
     return with_limit(sampling, None if limit == AUTO else int(limit))
+
+
+def settings_of(options: Mapping[str, Any]) -> dict[str, str]:
+    """Return the settings to store for the request options that are set and change the responses."""
+    extra = read_extra_body(options["extra_body"])
+    given = {**options, "extra_body": msgspec.json.encode(extra, order="sorted").decode() if extra else None}
+    return {name: str(given[name]) for name in REQUEST_SETTINGS if given[name] is not None}
 
 
 def read_thinking(value: object) -> bool | int | None:
@@ -110,6 +118,14 @@ def read_extra_body(value: object) -> dict[str, Any]:
     Raises:
         UsageError: The value is not an object, or contains a field that another option sets.
     """
+    fields = _parse_fields(value)
+    for name, instead in _OWN_FIELDS.items():
+        if name in fields:
+            raise UsageError(f"`extra_body` must not contain {name!r}: {instead}.")
+    return fields
+
+
+def _parse_fields(value: object) -> dict[str, Any]:
     if isinstance(value, str):
         try:
             value = msgspec.json.decode(value.encode("utf-8", "replace"))
@@ -123,9 +139,6 @@ def read_extra_body(value: object) -> dict[str, Any]:
         raise UsageError(
             "`extra_body` is not a JSON object. Use an object with request fields, e.g. '{\"top_k\": 20}'."
         )
-    for name, instead in _OWN_FIELDS.items():
-        if name in value:
-            raise UsageError(f"`extra_body` must not contain {name!r}: {instead}.")
     return dict(value)
 
 

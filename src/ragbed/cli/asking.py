@@ -37,9 +37,8 @@ asking_options: Decorator = together(
     option(
         "--temperature",
         metavar="N|none",
-        show_default="0; diagnose: the run's",
         group=SAMPLING,
-        help="Sampling temperature; 'none' omits it from the requests.",
+        help="Sampling temperature, usually 0 by default; 'none' omits it from the requests.",
     ),
     option(
         "--reasoning-effort",

@@ -199,10 +199,11 @@ build.add_command(relabel)
 def _explain_resuming(*, locked: bool) -> Iterator[None]:
     """Print how to resume a build that stopped early, unless the same command would fail again."""
     from ragbed.runs.budget import BudgetSpent
+    from ragbed.runs.circuit_breaker import RequestsRejected
 
     try:
         yield
-    except (UsageError, DataError, BudgetSpent):
+    except (UsageError, DataError, BudgetSpent, RequestsRejected):
         raise
     except (KeyboardInterrupt, SystemExit, RagbedError) as error:
         if not locked:
@@ -215,7 +216,7 @@ def _finish(result: BuildResult, *, locked: bool) -> None:
     """Print the missing items and the next steps; exit with code 3 if the build is incomplete and not locked."""
     if result.unfinished:
         steps = ", ".join(result.unfinished)
-        say(f"Incomplete: some requests in {steps} failed. Rerun the same command to retry them.")
+        say(f"Incomplete: some requests in {steps} failed. Rerun the command to retry them.")
     for step in result.unfetched:
         say(f"Some pages could not be fetched (see steps/{step}.rejects.jsonl). The next build tries them again.")
     for file in result.files:

@@ -66,7 +66,7 @@ def demo(model: str, lang: str, out: Path) -> None:
     for run, found in cells.items():
         if errors := sum(cell.error for cell in found):
             say(f"First error: {read_rest(run)[1]}")
-            say(f"Incomplete: {counted(errors, 'case')} ended in an error. Rerun the same command to retry.")
+            say(f"Incomplete: {counted(errors, 'case')} ended in an error. Rerun the command to retry.")
             raise click.exceptions.Exit(3)
 
 

@@ -12,7 +12,7 @@ import click
 from ragbed.cli import help_groups, options
 from ragbed.cli.asking import asking_options
 from ragbed.cli.console import console, print_json, print_table, say
-from ragbed.cli.keywords import call_keywords
+from ragbed.cli.keywords import call_keywords, call_with_given
 from ragbed.cli.status import run_argument
 from ragbed.errors import UnknownName
 from ragbed.text import counted, printable
@@ -80,8 +80,8 @@ def diagnose(
     _check_type(show)
     stopped = "Stopped. All responses are kept; rerun the same command to resume."
     with ConsoleProgress() as progress, resumable(stopped):
-        result = analysis.diagnose(
-            run, intervene=intervene, knock_out=knock_out, progress=progress, **call_keywords(chosen)
+        result = call_with_given(
+            analysis.diagnose, run, intervene=intervene, knock_out=knock_out, progress=progress, **call_keywords(chosen)
         )
     names = read_names([run])
     if show is None:
@@ -93,7 +93,7 @@ def diagnose(
         summary = summary_values(result.counts, result.diagnoses, is_monitored=result.is_monitored)
         print_json({"run": str(run), "file": str(result.path)} | summary)
     if result.failed:
-        say(f"Incomplete: {counted(result.failed, 'call')} ended in an error. Rerun the same command to retry.")
+        say(f"Incomplete: {counted(result.failed, 'call')} ended in an error. Rerun the command to retry.")
         raise click.exceptions.Exit(3)
 
 

@@ -133,7 +133,7 @@ def judge(
         print_json(_summary(result))
     if result.failed:
         say(
-            f"Incomplete: {counted(result.failed, 'judgement')} failed. Rerun the same command to retry errors. For "
+            f"Incomplete: {counted(result.failed, 'judgement')} failed. Rerun the command to retry errors. For "
             "truncated judgements, use --max-tokens auto or a larger number."
         )
         raise click.exceptions.Exit(3)

@@ -46,9 +46,6 @@ def exit_if_incomplete(folder: Path, cells: Sequence[ConditionCounts], limit: st
         limit: The responses' token limit.
         may_stop: Whether the run may stop early.
     """
-    from ragbed.models.failures import REJECTED
-    from ragbed.runs.circuit_breaker import REJECTS_ALL
-
     pending = sum(cell.planned - cell.asked for cell in cells)
     if pending and not may_stop:
         cases = "case has" if pending == 1 else "cases have"
@@ -62,12 +59,9 @@ def exit_if_incomplete(folder: Path, cells: Sequence[ConditionCounts], limit: st
             "count as wrong on the robust track. --search sets the limits."
         )
     if errors:
-        error = read_rest(folder)[1] or ""
-        say(f"First error: {error}")
-        fix = f"Rerun the same command with --out {quoted(folder)} to retry."
-        if errors == sum(cell.asked for cell in cells) and error.partition(":")[0] in REJECTED:
-            fix = REJECTS_ALL
-        say(f"Incomplete: {counted(errors, 'case')} ended in an error. {fix}")
+        say(f"First error: {read_rest(folder)[1]}")
+        retry = f"Rerun the command with --out {quoted(folder)} to retry."
+        say(f"Incomplete: {counted(errors, 'case')} ended in an error. {retry}")
     if truncated:
         say(f"{tell_truncated(truncated, limit)} Choose another --out.")
     if errors or truncated:

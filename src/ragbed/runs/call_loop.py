@@ -20,7 +20,7 @@ from ragbed.models.failures import REJECTED, Failure, failed
 from ragbed.runs.budget import Budget
 from ragbed.runs.cache import Cache, key_of, keys_of
 from ragbed.runs.call_log import CallLog
-from ragbed.runs.circuit_breaker import CircuitBreaker
+from ragbed.runs.circuit_breaker import CircuitBreaker, explain_rejections
 from ragbed.runs.decided import DecidedInterval
 from ragbed.runs.episodes import EpisodeFactory, run_episode
 from ragbed.runs.multi_call import Called, make_calls, usage_made, usages_made
@@ -148,7 +148,7 @@ class CallLoop:
     def __post_init__(self) -> None:
         # Cache keys also contain the base URLs and the sampling parameters that the user has set.
         self.cache_identity = " ".join(filter(None, [self.identity, getattr(self.model, "cache_scope", "")]))
-        self._breaker = CircuitBreaker(self.model.name, self.model.advice)
+        self._breaker = CircuitBreaker(self.model.name, self.model.advice, has_responses=self.progress.done > 0)
         self._cache = None if isinstance(self.model, AnsweringAfresh) else self.session.cache
         self._posting = self.model if isinstance(self.model, Posting) else None
         self._time_left = TimeLeft(0, 0)
@@ -181,6 +181,8 @@ class CallLoop:
                 self._parking = self.model
                 self.model.make_room = lambda: self._start_workers(group, pending)
             self._start_workers(group, pending)
+        if self._breaker.rejects_all:
+            self.session.tell(f"{self.model.name}: {explain_rejections(self.model.advice)}")
 
     def _leave_out(self, pending: Iterator[CallRequest], wanted: Container[str]) -> Iterator[CallRequest]:
         """Yield the calls for wanted cases; an earlier command with another selection may have planned further ones."""
@@ -245,6 +247,7 @@ class CallLoop:
                 break
             result = self._store(request, called)
             if called.cached:
+                self._breaker.has_responses = True
                 await self._settle(result)
                 continue
             last = result

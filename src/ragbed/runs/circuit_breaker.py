@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from ragbed.errors import RagbedError
 from ragbed.models.failures import FATAL, REJECTED
@@ -12,21 +13,32 @@ from ragbed.schema import Completion
 # the first response and after it.
 _MAX_FATAL_BEFORE_RESPONSE = 3
 _MAX_FATAL = 10
-_RESUME = "The remaining cases are pending. To resume, rerun the same command; for a run, set `out` to its folder."
-REJECTS_ALL = (
-    "The server rejects every request, so the same command would fail again. Change the option that the message "
-    "names, e.g. `max_tokens`, `thinking`, `reasoning_effort` or `extra_body`; temperature=none omits the temperature."
-)
-_FIXES: dict[str, str] = {
-    **dict.fromkeys(REJECTED, f"{REJECTS_ALL} The remaining cases are pending."),
-    "quota": f"Add credit or wait until the quota is renewed. {_RESUME}",
-}
-_VARIABLE = re.compile(r"[\w-]*\d[\w-]*")  # matches numbers and identifiers that contain digits
+_MAX_REJECTED = 10  # maximum number of rejected requests, for whatever reasons, of a model that never responded
 _MAX_ERRORS = 128  # maximum number of consecutive errors of any kind: twice the maximum concurrency
+_RESUME = "The remaining cases are pending. To resume, rerun the same command; for a run, set `out` to its folder."
+_VARIABLE = re.compile(r"[\w-]*\d[\w-]*")  # matches numbers and identifiers that contain digits
 
 
 class CircuitOpen(RagbedError):
     """Raised when a model should no longer be called; its remaining cases stay pending."""
+
+
+class RequestsRejected(CircuitOpen):
+    """Raised when a server rejects every request, so that the same command would fail again."""
+
+
+def are_rejected(errors: Iterable[str | None]) -> bool:
+    """Return whether all errors are rejections of a request by the server."""
+    return all((error or "").partition(":")[0] in REJECTED for error in errors)
+
+
+def explain_rejections(advice: str) -> str:
+    """Return what to do if a server rejects every request; all commands that call models have the named options."""
+    rejected = f"The server rejects every request, so the same command would fail again. {advice}".rstrip()
+    return (
+        f"{rejected} If the server's message names a parameter, change the option that sets it, e.g. `thinking`, "
+        "`reasoning_effort` or `extra_body`; temperature=none omits the temperature."
+    )
 
 
 class CircuitBreaker:
@@ -35,13 +47,22 @@ class CircuitBreaker:
     Args:
         model: The model's name.
         advice: A sentence that tells the user what to check.
+        has_responses: Whether an earlier session has responses.
+
+    Attributes:
+        has_responses: Whether the model has responded to a case, in any session or according to the cache.
     """
 
-    def __init__(self, model: str, advice: str) -> None:
+    def __init__(self, model: str, advice: str, *, has_responses: bool = False) -> None:
         self._model, self._advice = model, advice
-        self._answered = False
-        self._in_a_row = self._fatal_in_a_row = 0
+        self.has_responses, self._answered = has_responses, False
+        self._in_a_row = self._fatal_in_a_row = self._rejected = 0
         self._last_request_error = ""
+
+    @property
+    def rejects_all(self) -> bool:
+        """Whether the model has never responded, and all errors are rejections."""
+        return not self.has_responses and 0 < self._in_a_row == self._rejected
 
     def learn(self, completion: Completion) -> None:
         """Count the outcome of a case.
@@ -50,21 +71,30 @@ class CircuitBreaker:
             CircuitOpen: The model should not be called again.
         """
         if completion.outcome != "error":
-            self._answered, self._in_a_row, self._fatal_in_a_row = True, 0, 0
+            self.has_responses = self._answered = True
+            self._in_a_row = self._fatal_in_a_row = self._rejected = 0
             return
         kind = (completion.error or "").partition(":")[0]
         if kind == "exception":  # Calling a local function is free, and its author needs all tracebacks.
             return
         self._in_a_row += 1
+        self._rejected += kind in REJECTED
         is_fatal = kind in FATAL or (kind == "request" and self._is_repeated(completion.error or ""))
         self._fatal_in_a_row = self._fatal_in_a_row + 1 if is_fatal else 0
-        max_fatal = _MAX_FATAL if self._answered else _MAX_FATAL_BEFORE_RESPONSE
-        if self._fatal_in_a_row >= max_fatal or self._in_a_row >= _MAX_ERRORS:
-            how = f": {self._in_a_row} cases in a row ended in an error, most recently"
-            fix = _FIXES.get(kind, f"{self._advice} {_RESUME}".strip())
-            raise CircuitOpen(
-                f"{self._model}{how if self._answered else ' cannot be called'}: {completion.error}. {fix}"
+        # Prompts may cause rejections, so a response to any prompt counts.
+        answered = self.has_responses if kind in REJECTED else self._answered
+        max_fatal = _MAX_FATAL if answered else _MAX_FATAL_BEFORE_RESPONSE
+        max_errors = _MAX_REJECTED if self.rejects_all else _MAX_ERRORS
+        if self._fatal_in_a_row < max_fatal and self._in_a_row < max_errors:
+            return
+        if self.rejects_all:
+            raise RequestsRejected(
+                f"{self._model} cannot be called: {completion.error}. {explain_rejections(self._advice)} The remaining "
+                "cases are pending."
             )
+        how = f": {self._in_a_row} cases in a row ended in an error, most recently" if answered else " cannot be called"
+        fix = "Add credit or wait until the quota is renewed." if kind == "quota" else self._advice
+        raise CircuitOpen(f"{self._model}{how}: {completion.error}. {f'{fix} {_RESUME}'.strip()}")
 
     def _is_repeated(self, error: str) -> bool:
         """Return whether a rejection has the same message as the last one, ignoring numbers such as request IDs.

@@ -11,6 +11,7 @@ from statistics import fmean, stdev
 
 from ragbed.errors import RagbedError
 from ragbed.models.base import Model, Posting, RateLimited
+from ragbed.runs.circuit_breaker import are_rejected, explain_rejections
 from ragbed.runs.episodes import EpisodeFactory, run_episode
 from ragbed.runs.multi_call import Called, make_calls, usages_made
 from ragbed.runs.prices import Price, cost_of, find_price
@@ -74,7 +75,8 @@ async def forecast(
     pairs = [(case, reply) for case, reply in zip(probes, replies, strict=True) if reply.usage or reply.outcome == "ok"]
     if not pairs:
         reason, _, trace = (replies[0].error or replies[0].outcome).partition("\n")
-        error = RagbedError(f"{model.name} did not answer any of the {len(probes)} probe cases: {reason}.")
+        fix = f" {explain_rejections(model.advice)}" if are_rejected(reply.error for reply in replies) else ""
+        error = RagbedError(f"{model.name} did not answer any of the {len(probes)} probe cases: {reason}.{fix}")
         if trace:  # the traceback of an exception in the caller's function
             error.add_note(trace)
         raise error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 from typing import Literal
 
@@ -53,6 +54,13 @@ def test_a_judge_of_unsure_responses_gets_only_these_and_its_own_folder(
     assert list(everything.replies()) == [CERTAIN, UNSURE]
     assert list(unsure.replies()) == [UNSURE]
     assert everything.folder(Sampling()) != unsure.folder(Sampling())
+
+
+def test_only_a_fixed_token_limit_changes_the_name_of_the_folder(tmp_path: Path) -> None:
+    auto, fixed = (Scope(tmp_path, CORRECT).folder(Sampling(raises_limit=raises)) for raises in (True, False))
+    digest = hashlib.sha256(f"{CORRECT.prompt} {Sampling().key()}".encode()).hexdigest()[:8]
+    assert auto.name == f"correct-{digest}"  # as in version 0.1.0
+    assert fixed != auto
 
 
 def test_unsure_responses_are_drawn_first_for_people_to_label(tmp_path: Path) -> None:

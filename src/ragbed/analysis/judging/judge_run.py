@@ -60,7 +60,8 @@ class Scope:
     def folder(self, sampling: Sampling, code: str = "") -> Path:
         """Return the folder for the judgements. Its name depends on the judge's instructions, settings and code."""
         part = " unsure" if self.only_unsure else ""
-        digest = hashlib.sha256(f"{self.criterion.prompt} {sampling.key()}{code}{part}".encode()).hexdigest()
+        limit = "" if sampling.raises_limit else " fixed limit"  # a truncated judgement must not replace a complete one
+        digest = hashlib.sha256(f"{self.criterion.prompt} {sampling.key()}{code}{part}{limit}".encode()).hexdigest()
         return place_inside(self.run, FOLDER, f"{self.criterion.name}-{digest[:8]}")
 
 
