@@ -315,4 +315,5 @@ class Estimate(Record, frozen=True, kw_only=True):
     errors: int
     infeasible: int
     truncated: int = 0
+    filtered: int = 0
     unsure: int = 0  # number of responses that the rules or the judge cannot classify; rates count them as wrong

@@ -129,3 +129,14 @@ def test_the_report_counts_a_cached_turn_of_an_episode_with_its_price() -> None:
     price = need_price(_PRICED)
     (cost,) = (cell.estimate.value for cell in costs.cells(["robust"]) if cell.estimate.metric == "cost")
     assert cost == pytest.approx(float(price({"in": 100, "out": 10}) + price({"in": 200, "out": 20})))
+
+
+def test_filtered_calls_are_not_counted_as_errors() -> None:
+    tally = CostTally()
+    case = make_case(1)
+    for outcome in ("ok", "filtered", "error"):
+        done = ragbed.Completion(outcome=outcome, reply="gold-1", usage={"in": 10, "out": 1})
+        scores = {"correct": True} if outcome == "ok" else None
+        tally.add(StoredResult(case, _PRICED, 0, done), to_scored(case, _PRICED, 0, outcome, scores))
+    cell = next(tally.cells(["robust"])).estimate
+    assert (cell.asked, cell.errors, cell.filtered) == (3, 1, 1)

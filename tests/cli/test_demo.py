@@ -15,11 +15,16 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 from msgspec.structs import replace
 
+from ragbed.analysis.condition_table import ConditionCounts
+from ragbed.cli.demo_summary import print_summary
 from ragbed.data.catalog import CATALOG
+from ragbed.runs.condition import condition_of
 from ragbed.runs.store import open_store
 from tests.cli.typed import Done, type_command
+from tests.runs.harness import make_case
 
 
 @pytest.fixture(scope="module")
@@ -178,3 +183,22 @@ def test_errors_are_reported_and_set_the_exit_code(tmp_path: Path, monkeypatch: 
     assert done.code == 3
     assert "First error: " in done.err
     assert re.search(r"Incomplete: \d+ cases ended in an error\. Rerun the command to retry\.", done.err)
+
+
+@pytest.mark.parametrize(
+    ("lang", "clause"),
+    [("en", "Truncated responses (3 of 11) count as wrong."), ("zh", "11 个用例中有 3 个的回答被截断，按答错计算。")],
+)
+def test_truncated_and_filtered_responses_are_mentioned(
+    capsys: pytest.CaptureFixture[str], lang: str, clause: str
+) -> None:
+    case = replace(make_case(1), data=f"mini-{lang}_base", lang=lang)
+    cell = ConditionCounts(condition_of("made/up", case), planned=11, asked=11, ok=6, truncated=3, filtered=2)
+    print_summary([cell])
+    shown = " ".join(capsys.readouterr().out.split())
+    assert clause.replace(" ", "") in shown.replace(" ", "")
+    assert "errors truncated filtered" in shown
+    assert "accuracy 11 0 3 2" in shown
+    print_summary([structs.replace(cell, ok=9, truncated=0)])
+    shown = capsys.readouterr().out
+    assert not any(word in shown for word in ("runcated", "截断"))

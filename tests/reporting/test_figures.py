@@ -7,6 +7,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from msgspec.structs import replace
 
 from ragbed.analysis.diagnosis.causes import read_causes, share_types
 from ragbed.analysis.locale import read_words
@@ -16,7 +17,10 @@ from ragbed.analysis.metrics.trial_columns import TRACKS
 from ragbed.analysis.run_cells import read_report_cells
 from ragbed.errors import DataError
 from ragbed.reporting.figures import draw_causes, make_figures
+from ragbed.schema import Completion
 from tests.cli.typed import type_command
+from tests.runs.harness import make_case
+from tests.ui.viewer.runs import said, write_run
 
 _CASE = "d/1/noise@noise=0,k=5,arm=related,profile=robust,seed=0"
 
@@ -187,3 +191,14 @@ def test_transitions_of_two_testbeds_on_the_same_data_have_separate_rows() -> No
         ("m, noise 0", "0.0", "100.0", "0.0", "0.0"),
         ("m, integration, noise 0", "0.0", "0.0", "0.0", "100.0"),
     ]
+
+
+def test_filtered_calls_are_drawn_as_cases_without_a_complete_response(tmp_path: Path) -> None:
+    cases = [
+        replace(make_case(number), testbed="rejection", noise=1.0, noise_real=1.0, expect="refuse")
+        for number in range(4)
+    ]
+    write_run(tmp_path / "run", cases, {"made/up": [Completion(outcome="filtered"), *[said("no idea")] * 3]})
+    (chart,) = make_figures(read_report_cells([tmp_path / "run"], ["robust"]), "robust", read_words("en"))
+    (row,) = chart.grid.rows
+    assert row[-2] == "25.0"

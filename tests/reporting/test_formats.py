@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+import ragbed
 from ragbed.analysis.metrics.cells import Cell, CellKey
 from ragbed.analysis.metrics.trial_columns import TrialGroup
 from ragbed.reporting.formats import FORMATS
@@ -19,7 +20,7 @@ from ragbed.reporting.numbers import show_number
 from ragbed.reporting.tables import Report, TableColumn, make_report
 from ragbed.runs.execution import run as run_job
 from ragbed.runs.store import open_store
-from ragbed.schema import Completion, Estimate
+from ragbed.schema import Case, Completion, Estimate
 from tests.cli.typed import type_command
 from tests.items import write_untwinned
 from tests.runs.harness import TalkingModel, agree, ask_nobody, make_case, make_job
@@ -408,7 +409,7 @@ def test_a_model_that_never_replied_is_in_the_report(tmp_path: Path) -> None:
     run_job(make_job(tmp_path / "run", 4, TalkingModel(agree), silent), ask_nobody)
     told = type_command("report", str(tmp_path / "run")).out
     summary, row = (line for line in told.splitlines() if line.startswith("test/silent"))
-    assert summary == "test/silent: All calls failed, so there are no responses to score."
+    assert summary == "test/silent: No call returned a response, so there is nothing to score."
     assert "4 (4 failed)" in row
     assert re.findall(r"([\d.]+) \[", row) == ["0.0"]
     cells = list(csv.DictReader(type_command("report", str(tmp_path / "run"), "-f", "csv").out.splitlines()))
@@ -434,3 +435,26 @@ def test_the_papers_values_stand_below_runs_on_rgb() -> None:
 
 def test_other_data_is_not_compared_with_the_paper() -> None:
     assert not _report(TrialGroup("m", "ragbed-mini-en_base", "en", "robust")).has_printed
+
+
+def test_filtered_and_truncated_responses_are_not_reported_as_failed(tmp_path: Path) -> None:
+    outcomes = ("ok", "truncated", "filtered", "filtered", "ok")
+
+    def say(case: Case) -> Completion:
+        return Completion(outcome=outcomes[int(case.item)], reply=f"gold-{case.item}")  # type: ignore[arg-type]
+
+    run_job(make_job(tmp_path / "run", 5, TalkingModel(say)), ask_nobody)
+    aggregates = tmp_path / "sums.jsonl"
+    assert type_command("score", str(tmp_path / "run"), "--aggregates", str(aggregates)).code == 0
+    for source in (tmp_path / "run", aggregates):
+        assert "5 (1 truncated, 2 filtered)" in type_command("report", str(source)).out
+        cells = msgspec.json.decode(type_command("report", str(source), "-f", "json").out)
+        (cell,) = (one for one in cells if (one["metric"], one["track"], one["noise"]) == ("accuracy", "robust", 0.0))
+        assert (cell["n"], cell["value"]) == (5, 0.4)
+        assert [cell[name] for name in ("errors", "truncated", "filtered")] == [0, 1, 2]
+    (row,) = ragbed.open_run(tmp_path / "run").table("noise")
+    assert [row[name] for name in ("errors", "truncated", "filtered")] == [0, 1, 2]
+    type_command("leaderboard", str(tmp_path), "-o", str(tmp_path / "site"))
+    page = (tmp_path / "site" / "index.html").read_text("utf-8")
+    assert "5 (1 truncated, 2 filtered)" in page
+    assert "5（1 个被截断, 2 个被过滤）" in page

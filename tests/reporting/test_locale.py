@@ -35,3 +35,12 @@ def test_every_metric_is_defined() -> None:
     unknown = {name for name in made - defined.keys() if not any(re.fullmatch(one, name) for one in FAMILIES.values())}
     assert unknown == set()
     assert FAMILIES.keys() <= defined.keys()
+
+
+def test_the_method_names_all_outcomes() -> None:
+    for lang, outcomes in {
+        "en": ("complete response", "truncated response", "content filter", "error"),
+        "zh": ("完整回答", "被截断", "内容过滤", "出错"),
+    }.items():
+        text = read_words("zh" if lang == "zh" else "en")("method.intro")
+        assert all(outcome in text for outcome in outcomes)

@@ -18,10 +18,10 @@ _EN = TrialGroup("m", "en_base", "en", "robust")
 def _cell(
     table: str, metric: str, value: float | None, *, key: TrialGroup = _EN, questions: int = 100, **of: float
 ) -> Cell:
-    errors = int(of.pop("errors", 0))
+    counts = {name: int(of.pop(name, 0)) for name in ("errors", "filtered")}
     estimate = Estimate(
         metric=metric, value=value, low=None, high=None, n=questions, questions=questions, asked=questions,
-        errors=errors, infeasible=0,
+        infeasible=0, **counts,
     )  # fmt: skip
     return Cell(table, key, "robust", "all", estimate, CellKey(k=5, **of))  # type: ignore[typeddict-item]
 
@@ -94,9 +94,19 @@ def test_few_questions_and_failures_are_mentioned() -> None:
         "Accuracy is 50% without noise. Under at least one condition, 3 of 12 calls failed; failed calls count as "
         "wrong. Some of these rates are based on only 12 questions."
     )
-    assert _say([_cell("noise", "accuracy", 0.0, noise=0.0, errors=100)]) == (
-        "All calls failed, so there are no responses to score."
+    for errors in (100, 40, 0):
+        assert _say([_cell("noise", "accuracy", 0.0, noise=0.0, errors=errors, filtered=100 - errors)]) == (
+            "No call returned a response, so there is nothing to score."
+        )
+
+
+def test_filtered_calls_are_not_called_failed() -> None:
+    cells = [_cell("noise", "accuracy", 0.5, noise=0.0, filtered=3)]
+    assert _say(cells) == (
+        "Accuracy is 50% without noise. Under at least one condition, 3 of 100 calls were blocked by the provider's "
+        "content filter; filtered calls count as wrong."
     )
+    assert "失败" not in _say(cells, "zh")
 
 
 def test_an_infeasible_condition_is_not_counted() -> None:

@@ -25,6 +25,7 @@ class _GroupCost:
     priced: int = 0  # number of cases with a known cost
     cases: int = 0
     errors: int = 0
+    filtered: int = 0
     # Number of correct answers among the cases with a known cost, by track.
     correct: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
 
@@ -40,7 +41,8 @@ class CostTally:
         key = TrialGroup(trial.model, trial.data, trial.lang, trial.profile)
         group = self._groups.setdefault(key, _GroupCost())
         group.cases += 1
-        group.errors += trial.scores is None
+        group.errors += trial.scores is None and trial.outcome != "filtered"
+        group.filtered += trial.outcome == "filtered"
         cost = full_cost(stored.completion, _price(stored.model)) if stored.completion.usage else None
         if cost is not None:
             group.dollars += cost
@@ -81,6 +83,7 @@ def _estimate(metric: str, value: Decimal | None, group: _GroupCost) -> Estimate
         asked=group.cases,
         errors=group.errors,
         infeasible=0,
+        filtered=group.filtered,
     )
 
 

@@ -391,8 +391,9 @@ def _to_records(table: ReportTable) -> Records:
         cells = list(zip(table.columns, row.cells, strict=True))
         values = {column.heading: None if cell is None else cell.value for column, cell in cells}
         counts = row.counts
-        n = {"n": counts.n.low, "n_max": counts.n.high, "errors": counts.errors.high}
-        rows.append(start | n | values)
+        n = {"n": counts.n.low, "n_max": counts.n.high}
+        failed = {name: getattr(counts, name).high for name in ("errors", "truncated", "filtered")}
+        rows.append(start | n | failed | values)
         texts = {column.heading: show(cell, column) for column, cell in cells}
         shown.append(start | {"n": show_asked(counts)} | texts)
     return Records(rows, table.title, shown)

@@ -31,6 +31,10 @@ _MEANING: Mapping[str, str] = {
         "文档内容有误时，模型在 {misled} 的用例中照搬错误答案。每项只有 {n} 个问题，数字仅供参考。"
     ),
 }
+_TRUNCATED: Mapping[str, str] = {
+    "en": " Truncated responses ({count} of {all}) count as wrong.",
+    "zh": "{all} 个用例中有 {count} 个的回答被截断，按答错计算。",
+}
 
 
 def print_summary(cells: Sequence[ConditionCounts]) -> None:
@@ -41,7 +45,10 @@ def print_summary(cells: Sequence[ConditionCounts]) -> None:
             chosen = [cell for cell in cells if (cell.condition.lang, cell.condition.model) == (lang, model)]
             _print_table(chosen, lang, model)
             if not place:
-                console().print(_MEANING[lang].format(model=model, **_figures(chosen)))
+                meaning = _MEANING[lang].format(model=model, **_figures(chosen))
+                if truncated := sum(cell.truncated for cell in chosen):
+                    meaning += _TRUNCATED[lang].format(count=truncated, all=sum(cell.asked for cell in chosen))
+                console().print(meaning)
 
 
 def _print_table(cells: Sequence[ConditionCounts], lang: str, model: str) -> None:
@@ -49,7 +56,7 @@ def _print_table(cells: Sequence[ConditionCounts], lang: str, model: str) -> Non
     from ragbed.testbeds import DEFAULT_TESTBEDS
 
     ratios = [*sorted({cell.condition.noise for cell in cells if cell.condition.noise is not None}), None]
-    truncated = ["truncated"] if any(cell.truncated for cell in cells) else []
+    more = [name for name in ("truncated", "filtered") if any(getattr(cell, name) for cell in cells)]
     rows = []
     for testbed in DEFAULT_TESTBEDS:
         score, counted = headline_of(testbed)
@@ -57,15 +64,11 @@ def _print_table(cells: Sequence[ConditionCounts], lang: str, model: str) -> Non
             row = [cell for cell in cells if (cell.condition.testbed, cell.condition.data) == (testbed, data)]
             rates = {cell.condition.noise: f"{100 * cell.rate(counted):.0f}" for cell in row}
             name = f"{testbed}, {_CLOSED[lang][_kind(data)]}" if testbed == "closed-book" else testbed
-            counts = [sum(values) for values in zip(*map(_counts, row), strict=True)]
-            rows.append((name, score, *counts[: 2 + len(truncated)], *(rates.get(ratio, "–") for ratio in ratios)))
+            counts = [sum(getattr(cell, count) for cell in row) for count in ("asked", "error", *more)]
+            rows.append((name, score, *counts, *(rates.get(ratio, "–") for ratio in ratios)))
     ratio_names = ("none" if ratio is None else f"{ratio:.2g}" for ratio in ratios)
-    columns = ("testbed", "score", "n", "errors", *truncated, *ratio_names)
+    columns = ("testbed", "score", "n", "errors", *more, *ratio_names)
     print_table(_TITLES[lang].format(model=model), columns, rows)
-
-
-def _counts(cell: ConditionCounts) -> tuple[int, int, int]:
-    return cell.asked, cell.error + cell.filtered, cell.truncated
 
 
 def _figures(cells: Sequence[ConditionCounts]) -> dict[str, str]:

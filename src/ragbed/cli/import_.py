@@ -10,6 +10,7 @@ import click
 from ragbed.cli import help_groups, options
 from ragbed.cli.console import print_json, say
 from ragbed.cli.keywords import call_with_given, given
+from ragbed.text import counted
 
 if TYPE_CHECKING:
     from ragbed.api.sharing import ImportResult
@@ -88,8 +89,8 @@ def import_(
 
 def _describe_cassette(imported: ImportResult, out: Path) -> list[str]:
     counts = imported.counts
-    also = f" and {counts['runs'] - 1} runs of judges or interventions" if counts["runs"] > 1 else ""
-    return [f"{counts['results']:,} responses to {counts['cases']:,} cases{also} written to {out}."]
+    also = f" and {counted(counts['runs'] - 1, 'run')} of judges or interventions" if counts["runs"] > 1 else ""
+    return [f"{counted(counts['results'], 'response')} to {counted(counts['cases'], 'case')}{also} written to {out}."]
 
 
 def _describe(imported: ImportResult, out: Path) -> list[str]:

@@ -141,7 +141,7 @@ def _abstention(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:
 
 def _outcomes(model: str, note: str, refused: Estimate, right: Estimate) -> Stack:
     shares = (refused.value or 0.0, right.value or 0.0)
-    failed = (refused.errors + refused.truncated) / refused.asked if refused.asked else 0.0
+    failed = (refused.errors + refused.truncated + refused.filtered) / refused.asked if refused.asked else 0.0
     # Truncated responses may already be counted under other outcomes, because some tracks also score them.
     failed = min(failed, 1 - sum(shares))
     return Stack(model, (*shares, max(0.0, 1 - sum(shares) - failed), failed), refused.n, note)

@@ -52,7 +52,7 @@ class LeaderboardRow:
 
     @property
     def counts(self) -> RowCounts:
-        """Return the numbers of cases, failed cases and truncated responses, as ranges over the cells."""
+        """Return the numbers of cases, failed, truncated and filtered ones, as ranges over the cells."""
         return count_cases(self.cells.values())
 
 

@@ -64,11 +64,12 @@ class CountRange(NamedTuple):
 
 
 class RowCounts(NamedTuple):
-    """The numbers of cases, failed cases and truncated responses behind the rates in a table row."""
+    """The numbers of cases, failed, truncated and filtered ones behind the rates in a table row."""
 
     n: CountRange
     errors: CountRange
     truncated: CountRange
+    filtered: CountRange
 
 
 def count_cases(cells: Iterable[Estimate | None]) -> RowCounts:
@@ -84,12 +85,12 @@ def count_cases(cells: Iterable[Estimate | None]) -> RowCounts:
 
 
 def show_asked(counts: RowCounts) -> str:
-    """Return the number of attempted cases, and the numbers of failed and truncated ones, if there are any."""
+    """Return the number of attempted cases, and of failed, truncated and filtered ones, if there are any."""
     incomplete = show_incomplete(counts)
     return f"{counts.n} ({incomplete})" if incomplete else str(counts.n)
 
 
 def show_incomplete(counts: RowCounts) -> str:
-    """Return how many cases failed or were truncated, or an empty string if there are none."""
-    found = {"failed": counts.errors, "truncated": counts.truncated}
+    """Return how many cases failed or were truncated or filtered, or an empty string if there are none."""
+    found = {"failed": counts.errors, "truncated": counts.truncated, "filtered": counts.filtered}
     return ", ".join(f"{count} {name}" for name, count in found.items() if count.high)

@@ -63,8 +63,8 @@ def _noise_cells(cells: Sequence[Cell], track: str, row: LeaderboardRow) -> list
 
 
 def _sentences(row: LeaderboardRow, noise: Sequence[Cell], words: Locale) -> Iterator[str]:
-    if all(cell.errors and cell.errors == cell.asked for cell in row.cells.values()):
-        yield words("summary.all_failed")
+    if all(cell.asked and cell.errors + cell.filtered == cell.asked for cell in row.cells.values()):
+        yield words("summary.no_responses")
         return
     yield from _noise(noise, words)
     yield from _rate(row, "closed_book", words)  # The closed-book rate covers the same questions as the noise rates.
@@ -74,7 +74,7 @@ def _sentences(row: LeaderboardRow, noise: Sequence[Cell], words: Locale) -> Ite
     yield from _rate(row, "integration", words)
     yield from _rate(row, "misled", words)
     rates = [cell for cell in row.cells.values() if cell.metric != "auc" and cell.asked]  # auc combines many conditions
-    for name in ("errors", "truncated"):
+    for name in ("errors", "truncated", "filtered"):
         worst = max(rates, key=lambda cell: getattr(cell, name) / cell.asked, default=None)
         if worst is not None and getattr(worst, name):
             yield words(f"summary.{name}", count=f"{getattr(worst, name):,}", n=f"{worst.asked:,}")

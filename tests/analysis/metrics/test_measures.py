@@ -84,7 +84,8 @@ def test_failures_stay_in_the_denominator_and_infeasible_cases_do_not_enter_it()
         _trial("5", "closed-book", None, "infeasible"),
     ]
     cell = _estimates(trials, "closed-book")["accuracy"]
-    assert (cell.value, cell.n, cell.asked, cell.errors, cell.infeasible) == (0.25, 4, 4, 2, 1)
+    assert (cell.value, cell.n, cell.asked) == (0.25, 4, 4)
+    assert (cell.errors, cell.filtered, cell.infeasible) == (1, 1, 1)
 
 
 def test_a_model_without_responses_scores_zero_in_every_table() -> None:
@@ -99,7 +100,8 @@ def test_a_model_without_responses_scores_zero_in_every_table() -> None:
         "closed-book": "accuracy",
     }
     cells = [_estimates(trials, table)[metric] for table, metric in rates.items()]
-    assert [(cell.value, cell.n, cell.asked, cell.errors) for cell in cells] == [(0.0, 2, 2, 2)] * 3 + [(0.0, 1, 1, 1)]
+    assert [(cell.value, cell.n, cell.asked) for cell in cells] == [(0.0, 2, 2)] * 3 + [(0.0, 1, 1)]
+    assert [(cell.errors, cell.filtered) for cell in cells] == [(2, 0), (2, 0), (0, 2), (1, 0)]
 
 
 def test_failures_do_not_count_for_a_score_that_no_response_has() -> None:
@@ -485,6 +487,7 @@ def test_a_cell_as_json_has_its_complete_key() -> None:
         "errors": 0,
         "infeasible": 0,
         "truncated": 0,
+        "filtered": 0,
         "unsure": 0,
     }
 

@@ -97,6 +97,14 @@ def test_judgements_and_labels_are_restored_with_the_run(tmp_path: Path) -> None
     assert told | {"run": ""} == json.loads(judged.out) | {"run": ""}
 
 
+def test_a_single_run_of_a_judge_is_named_in_the_singular(tmp_path: Path) -> None:
+    make_run(tmp_path / "run")
+    make_run(tmp_path / "run" / "judge" / "test")
+    type_command("export", str(tmp_path / "run"), "--to", "cassette", "-o", str(tmp_path / "c"))
+    done = type_command("import", str(tmp_path / "c"), "--from", "cassette", "--out", str(tmp_path / "again"))
+    assert (done.code, " and 1 run of judges or interventions written to" in done.err) == (0, True)
+
+
 def test_a_run_whose_judge_is_still_running_is_refused(tmp_path: Path) -> None:
     make_run(tmp_path / "run")
     judge = make_run(tmp_path / "run" / "judge" / "test")

@@ -79,7 +79,42 @@ def test_the_printed_url_opens_the_overview_and_loses_its_token(watched: Watched
     assert "made/misled" in page.inner_text("table.overview")
     noise = page.locator("table.overview tbody").filter(has_text="made/broken").first.locator("tr").nth(1)
     cells = noise.locator("td.number").all_inner_texts()
-    assert cells[-4:-2] == ["1", "1"]  # one was asked, and it failed
+    assert cells[-5:-2] == ["1", "1", "0"]  # one was asked, and it failed; none was filtered
+
+
+@pytest.mark.parametrize(
+    ("lang", "names"), [("en", ["errors", "truncated", "filtered"]), ("zh", ["出错数", "被截断", "被过滤"])]
+)
+def test_the_overview_has_columns_for_truncated_and_filtered_cases_if_there_are_any(
+    browser: Browser, tmp_path: Path, lang: str, names: list[str]
+) -> None:
+    cases = [make_case(number) for number in range(4)]
+    lost = [Completion(outcome="filtered"), Completion(outcome="filtered"), Completion(outcome="truncated", reply="")]
+    write_run(tmp_path / "run", cases, {"made/up": [said("gold-0"), *lost]})
+    with serve_runs(tmp_path / "run") as served, open_page(browser, served.origin) as opened:
+        served.wait_for(4)
+        page = opened.page
+        enter(page, served)
+        if lang == "zh":
+            page.get_by_role("button", name="中文").click()
+            page.wait_for_selector("h1:has-text('总览')")
+        headings = page.locator("table.overview th.number").all_inner_texts()
+        place = headings.index(names[0])
+        assert headings[place : place + 3] == names
+        counts = page.locator("table.overview tbody td.number")
+        assert counts.all_inner_texts()[place : place + 3] == ["0", "1", "2"]
+        counts.nth(place + 2).get_by_role("link").click()
+        page.wait_for_selector(".trial-row")
+        expect(rows(page)).to_have_count(2)
+
+
+def test_the_overview_has_no_columns_for_outcomes_that_did_not_occur(browser: Browser, tmp_path: Path) -> None:
+    write_run(tmp_path / "run", [make_case(0)], {"made/up": [said("gold-0")]})
+    with serve_runs(tmp_path / "run") as served, open_page(browser, served.origin) as opened:
+        served.wait_for(1)
+        enter(opened.page, served)
+        headings = opened.page.locator("table.overview th.number").all_inner_texts()
+        assert headings[-4:] == ["n", "errors", "infeasible", "tracks differ"]
 
 
 def test_a_row_of_the_overview_leads_to_its_trials(watched: Watched) -> None:

@@ -13,6 +13,7 @@ from ragbed.analysis.judging.labels import Label
 from ragbed.data.catalog import open_data
 from ragbed.errors import UsageError
 from ragbed.runs.store import NOTE, open_store
+from ragbed.schema import Completion
 from ragbed.testbeds import TESTBEDS
 from ragbed.testbeds.settings import Settings
 from ragbed.ui.viewer import queries
@@ -178,3 +179,16 @@ def test_labels_are_united_and_searched_to_the_end(library: RunQueries, monkeypa
     monkeypatch.setattr(queries, "MOST_FOUND", 5)  # fewer than the trials with the word
     page = library.list_trials(TrialQuery(labels=both, query="gold"), 0)
     assert (page.total, page.is_exact) == (2, True)
+
+
+def test_the_overview_counts_each_outcome_and_compares_tracks_of_truncated_responses(tmp_path: Path) -> None:
+    outcomes = ("ok", "truncated", "truncated", "filtered", "error")
+    replies = [Completion(outcome=outcome, reply="It is gold-2") for outcome in outcomes]  # type: ignore[arg-type]
+    write_run(tmp_path / "run", [make_case(number) for number in range(1, 6)], {"made/up": replies})
+    library = RunQueries({"run": open_run(tmp_path / "run")})
+    (row,), _ = library.overview("robust")
+    assert (row.asked, row.errors, row.truncated, row.filtered) == (5, 1, 2, 1)
+    assert row.differs == 1  # only the first truncated response is correct on the other tracks
+    page = library.list_trials(TrialQuery(wanted=CellFilter({"differs": frozenset(["code"])})), 0)
+    assert [(trial.item, trial.outcome) for trial in page.rows] == [("2", "truncated")]
+    library.readers["run"].close()

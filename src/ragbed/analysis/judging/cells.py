@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -130,19 +131,21 @@ def _rate_cell(counts: JudgedCell) -> Cell:
         interval = clustered_wilson(
             [cluster["yes"] for cluster in clusters], [cluster["trials"] for cluster in clusters]
         )
-    sizes = (counts.asked, len(clusters), counts.unanswered, counts.undecided)
-    return _cell(counts, counts.criterion, interval, sizes)
+    sizes = (counts.asked, len(clusters), counts.undecided)
+    return _cell(counts, counts.criterion, interval, sizes, counts.outcomes)
 
 
 def _then_cell(counts: JudgedCell) -> Cell:
     clusters = [cluster for cluster in counts.by_cluster.values() if cluster["yes"]]
     interval = clustered_wilson([cluster["then"] for cluster in clusters], [cluster["yes"] for cluster in clusters])
-    return _cell(counts, f"{counts.criterion}{THEN}", interval, (counts.yes, len(clusters), 0, 0))
+    return _cell(counts, f"{counts.criterion}{THEN}", interval, (counts.yes, len(clusters), 0), Counter())
 
 
-def _cell(counts: JudgedCell, metric: str, interval: Interval | None, sizes: tuple[int, int, int, int]) -> Cell:
+def _cell(
+    counts: JudgedCell, metric: str, interval: Interval | None, sizes: tuple[int, int, int], outcomes: Counter[str]
+) -> Cell:
     value, low, high = interval or (None, None, None)
-    n, clusters, errors, undecided = sizes
+    n, clusters, undecided = sizes
     estimate = Estimate(
         metric=metric,
         value=value,
@@ -151,8 +154,10 @@ def _cell(counts: JudgedCell, metric: str, interval: Interval | None, sizes: tup
         n=n,
         questions=clusters,
         asked=n,
-        errors=errors,
+        errors=outcomes["error"],
         infeasible=0,
+        truncated=outcomes["truncated"],
+        filtered=outcomes["filtered"],
         unsure=undecided,
     )
     condition = counts.condition

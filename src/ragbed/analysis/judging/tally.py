@@ -36,7 +36,7 @@ class JudgedCell:
         pending: Responses that have not been judged yet.
         then: Responses in `yes` that have the right answer: corrections of detected errors (CR).
         by_cluster: Numbers of trials, `yes` and `then` per question or event, from which intervals are computed.
-        unanswered: Failed calls of the judged model, even if the criterion does not need its response.
+        outcomes: Calls of the judged model by outcome, even if the criterion does not need its response.
         only_unsure: Whether the cell covers only responses that the rules cannot classify.
     """
 
@@ -55,7 +55,7 @@ class JudgedCell:
     pending: int = 0
     then: int | None = None
     by_cluster: dict[str, Counter[str]] = field(default_factory=dict)
-    unanswered: int = 0
+    outcomes: Counter[str] = field(default_factory=Counter)
     only_unsure: bool = False
 
     @property
@@ -75,7 +75,7 @@ class JudgedCell:
 
     def as_json(self) -> dict[str, object]:
         """Return the counts and the rate as a JSON-compatible dictionary."""
-        internal = ("condition", "by_cluster", "unanswered", "only_unsure")
+        internal = ("condition", "by_cluster", "outcomes", "only_unsure")
         counts = {column.name: getattr(self, column.name) for column in fields(self) if column.name not in internal}
         return structs.asdict(self.condition) | counts | {"rate": None if self.rate is None else round(self.rate, 6)}
 
@@ -84,7 +84,7 @@ class JudgedCell:
         name = _COLUMNS.get(verdict, str(verdict)) if has_reply else "errors"
         setattr(self, name, getattr(self, name) + 1)
         self.asked += 1
-        self.unanswered += stored.completion.outcome != "ok"
+        self.outcomes[stored.completion.outcome] += 1
         cluster = self.by_cluster.setdefault(stored.case.event or f"item {stored.case.item}", Counter())
         cluster.update(trials=1, yes=verdict is True, then=is_then)
 

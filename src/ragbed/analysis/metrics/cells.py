@@ -233,9 +233,10 @@ class CellBuilder:
             n=n,
             questions=min(n, self.trials.questions(asked if scored is None else scored)),
             asked=self.trials.size(asked),
-            errors=self.trials.size(mask & self.trials.failed),
+            errors=self.trials.size(mask & self.trials.failed & ~self.trials.filtered),
             infeasible=self.trials.size(mask & ~self.trials.asked),
             truncated=self.trials.size(mask & self.trials.truncated),
+            filtered=self.trials.size(mask & self.trials.filtered),
             unsure=self._count_unsure(asked) if metric == "accuracy" else 0,
         )
         return Cell(self.table, self.trials.key, self.track, self.scope, estimate, self.place or CellKey())

@@ -58,7 +58,9 @@ def _metrics(cells: list[Cell]) -> dict[str, float]:
         if cell.scope == "all" and estimate.value is not None:
             name = _name(cell)
             metrics[name] = estimate.value
-            values = {key: getattr(estimate, key) for key in ("low", "high", "n", "asked", "errors")}
+            values = {
+                key: getattr(estimate, key) for key in ("low", "high", "n", "asked", "errors", "truncated", "filtered")
+            }
             metrics |= {f"{name}.{key}": value for key, value in values.items() if value is not None}
     return metrics
 

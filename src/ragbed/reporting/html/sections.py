@@ -268,6 +268,6 @@ def _cell(estimate: Estimate | None, words: Locale, column: TableColumn | None =
 
 def _asked(row: LeaderboardRow | TableRow, words: Locale) -> str:
     counts = row.counts
-    found = {"failed": counts.errors, "truncated": counts.truncated}
+    found = {"failed": counts.errors, "truncated": counts.truncated, "filtered": counts.filtered}
     parts = [words(f"page.{name}", count=str(count)) for name, count in found.items() if count.high]
     return words("page.incomplete", asked=str(counts.n), parts=", ".join(parts)) if parts else str(counts.n)

@@ -57,7 +57,7 @@ class TrialCell(Condition, frozen=True, array_like=True):
     @property
     def differs(self) -> tuple[str, ...]:
         """Return the tracks that score the cell's trials differently from the robust track."""
-        return _differing(self.bits, self.verdict == "unscored") if self.outcome == "ok" else ()
+        return _differing(self.bits, self.verdict == "unscored") if self.verdict is not None else ()
 
     @property
     def place(self) -> tuple[object, ...]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TypeAlias
 
@@ -56,6 +57,8 @@ class OverviewRow(Condition, frozen=True, kw_only=True):
     planned: int
     infeasible: int
     errors: int
+    truncated: int
+    filtered: int
     unscored: int
     differs: int
     rates: dict[str, ShownRate]
@@ -69,13 +72,13 @@ class _Sum:
     planned: int = 0
     infeasible: int = 0
     asked: int = 0
-    errors: int = 0
+    outcomes: Counter[str] = field(default_factory=Counter)
     unscored: int = 0
     differs: int = 0
 
     def add(self, cell: TrialCell, trials: int) -> None:
         self.asked += trials
-        self.errors += trials if cell.outcome != "ok" else 0
+        self.outcomes[cell.outcome] += trials
         self.unscored += trials if cell.verdict == "unscored" else 0
         self.differs += trials if cell.differs else 0
 
@@ -213,7 +216,9 @@ def _overview_rows(reader: RunReader, totals: Sequence[_Sum], track: str, limit:
             asked=total.asked,
             planned=total.planned,
             infeasible=total.infeasible,
-            errors=total.errors,
+            errors=total.outcomes["error"],
+            truncated=total.outcomes["truncated"],
+            filtered=total.outcomes["filtered"],
             unscored=total.unscored,
             differs=total.differs,
             wanted=wanted_scores(total.cell.testbed),

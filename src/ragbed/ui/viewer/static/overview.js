@@ -11,6 +11,7 @@ const TRACKS = ["robust", "code", "paper"];
 const AT_ONCE = 20; // Number of rows needed to fill a window.
 const LANGS = { en: "English", zh: "Chinese" };
 const WITH_TRUE = ["counterfactual", "conflict"]; // Testbeds with a filter for the share of true documents.
+const OUTCOMES = { errors: "error", truncated: "truncated", filtered: "filtered" };
 const RATES = ["correct", "refused", "flagged", "misled"];
 const HEADINGS = { correct: "correct %", refused: "refused %", flagged: "errors flagged %", misled: "misled %" };
 
@@ -22,7 +23,8 @@ export async function drawOverview(go, signal, { keep }) {
   const rates = RATES.filter((name) => told.rows.some((row) => row.rates[name]));
   const choose = el("div", { class: "row", role: "group", "aria-label": say("Track") }, TRACKS.map((name) =>
     el("button", { "aria-pressed": String(name === track), onclick: () => go(changed("track", name === "robust" ? null : name)) }, say(name))));
-  const table = drawTable(told.rows, rates, keep, signal);
+  const outcomes = Object.keys(OUTCOMES).filter((name) => name === "errors" || told.rows.some((row) => row[name]));
+  const table = drawTable(told.rows, rates, outcomes, keep, signal);
   return el("div", {},
     el("div", { class: "row heading" }, el("h1", {}, say("Overview")), choose),
     el("p", { class: "quiet small" }, say("Rates are percentages of n, including failed calls, with 95% confidence intervals clustered by question or event. Click a row to see its trials.")),
@@ -30,15 +32,15 @@ export async function drawOverview(go, signal, { keep }) {
     told.count > told.rows.length ? el("p", { class: "quiet" }, say("Showing {0} of {1} rows. Filter the list to see the others.", told.rows.length, told.count)) : null);
 }
 
-function drawTable(rows, rates, isWhole, signal) {
+function drawTable(rows, rates, outcomes, isWhole, signal) {
   const groups = Map.groupBy(rows, (row) => JSON.stringify([row.run, row.model, row.data, row.lang, row.profile]));
-  const columns = 2 + rates.length + 5;
+  const columns = 2 + rates.length + outcomes.length + 4;
   const drawGroup = (group) => el("tbody", {},
     el("tr", { class: "group" }, el("th", { colspan: columns, scope: "rowgroup" },
       el("strong", { title: group[0].model }, nameOf(group[0].model)), " ",
       el("span", { class: "quiet" }, [group[0].data, say(LANGS[group[0].lang] ?? group[0].lang), group[0].profile, group[0].run,
         ...(group[0].served.length ? [say("the server served several models: {0}", group[0].served.join(", "))] : [])].join(" · ")))),
-    group.map((row) => drawRow(row, rates, row.testbed === "length" || group.some((other) => other.testbed === row.testbed && other.k !== row.k))));
+    group.map((row) => drawRow(row, rates, outcomes, row.testbed === "length" || group.some((other) => other.testbed === row.testbed && other.k !== row.k))));
   const rest = [...groups.values()];
   const first = [];
   for (let drawn = 0; rest.length && (drawn < AT_ONCE || isWhole); drawn += first.at(-1).length) first.push(rest.shift());
@@ -46,13 +48,13 @@ function drawTable(rows, rates, isWhole, signal) {
     el("thead", {}, el("tr", {},
       el("th", {}, say("testbed")), el("th", { class: "number" }, say("noise")),
       rates.map((name) => el("th", { class: "number" }, say(HEADINGS[name]))),
-      ["scored", "n", "errors", "infeasible", "tracks differ"].map((name) => el("th", { class: "number" }, say(name))))),
+      ["scored", "n", ...outcomes, "infeasible", "tracks differ"].map((name) => el("th", { class: "number" }, say(name))))),
     first.map(drawGroup));
   appendLater(table, rest.map((group) => () => drawGroup(group)), signal);
   return table;
 }
 
-function drawRow(row, rates, isCounted) {
+function drawRow(row, rates, outcomes, isCounted) {
   const short = (value) => String(Number(value.toPrecision(3))); // Formatted as in the filters.
   const filter = { run: row.run, model: row.model, data: row.data, lang: row.lang, testbed: row.testbed, noise: row.noise === null ? "none" : short(row.noise), arm: row.arm, profile: row.profile,
     ...(row.noise === null ? {} : { docs: String(row.k) }), ...(WITH_TRUE.includes(row.testbed) ? { true: short(row.correct) } : {}) };
@@ -64,7 +66,7 @@ function drawRow(row, rates, isCounted) {
     rates.map((name) => drawRate(row.rates[name], row.wanted.includes(name))),
     el("td", { class: "number" }, count(row.asked - row.unscored)),
     el("td", { class: "number" }, count(row.asked), unasked),
-    number(row.errors, listLink({ ...filter, outcome: ["error", "filtered", "truncated"] })), number(row.infeasible),
+    outcomes.map((name) => number(row[name], listLink({ ...filter, outcome: OUTCOMES[name] }))), number(row.infeasible),
     number(row.differs, listLink({ ...filter, differs: ["code", "paper"] })));
 }
 
