@@ -19,8 +19,10 @@ def _side(model: str, scores: dict[ComparedCondition, list[float]], run: str = "
         condition: {ComparedQuestion(f"q{at}", f"Q{at}?", ((f"a{at}",),)): score for at, score in enumerate(values)}
         for condition, values in scores.items()
     }
-    errors = {one: Counter(question for question in found[one] if question.item in failed.split()) for one in found}
-    return Side(Path(run), model, found, errors)
+    failures = {
+        one: Counter((question, "error") for question in found[one] if question.item in failed.split()) for one in found
+    }
+    return Side(Path(run), model, found, failures)
 
 
 def test_models_share_a_rank_unless_they_differ_significantly() -> None:

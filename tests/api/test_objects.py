@@ -10,12 +10,15 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy
 import pandas
 import pytest
 
 import ragbed
 from ragbed.errors import UsageError
+from tests.runs.harness import make_case
+from tests.ui.viewer.runs import said, write_run
 
 DATA = "ragbed-mini-en_base"
 _OPTIONS: dict[str, Any] = {"testbeds": "noise", "noise": 0, "limit": 5}
@@ -479,6 +482,15 @@ def test_pandas_goes_in_and_comes_out(tmp_path: Path) -> None:
     metrics = run.metrics().to_pandas()
     assert metrics.loc[metrics.metric == "accuracy", "value"].tolist() == [1.0]
     assert pandas.DataFrame(run.table("noise")).loc[0, "n"] == 5
+
+
+def test_rows_have_all_token_counts(tmp_path: Path) -> None:
+    usage = {"in": 812, "out": 70, "reasoning": 60, "cached": 512}
+    replies = [msgspec.structs.replace(said("gold-0"), usage=usage), said("gold-1")]
+    write_run(tmp_path / "run", [make_case(0), make_case(1)], {"m": replies})
+    rows = ragbed.open_run(tmp_path / "run").to_pandas()
+    counts = rows[["tokens_in", "tokens_out", "tokens_reasoning", "tokens_cached"]].fillna(-1)
+    assert counts.to_numpy().tolist() == [[812, 70, 60, 512], [812, 7, -1, -1]]
 
 
 def test_functions_can_be_named_by_a_dictionary(tmp_path: Path) -> None:

@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
+import ragbed
 from ragbed.runs.store import open_store
 from tests.cli.typed import type_command
 from tests.items import write_untwinned
 from tests.runs.harness import make_case
+from tests.ui.viewer.runs import write_incomplete
 
 
 @pytest.fixture(scope="module")
@@ -114,6 +116,21 @@ def test_profiles_are_compared_on_the_same_questions(runs: Path) -> None:
     told = json.loads(type_command("compare", f"{runs}/code", f"{runs}/both:scripted/last-doc", "--json").out)
     # Under the original's layout the good document stands last, so the model that repeats the last one is always right.
     assert [(row["first"], row["second"]) for row in told["rows"]] == [(1.0, 1.0), (1.0, 0.2)]
+
+
+def test_truncated_and_filtered_responses_and_errors_are_counted(tmp_path: Path) -> None:
+    write_incomplete(tmp_path / "run")
+    sides = (f"{tmp_path}/run:m/good", f"{tmp_path}/run:m/cut")
+    told = type_command("compare", *sides).out
+    assert "B has 1 error, 2 truncated responses, 1 filtered response." in told
+    assert "A has" not in told
+    (header,) = (line for line in told.splitlines() if line.startswith("data"))
+    assert "n  B errors  B truncated  B filtered " in header
+    (row,) = ragbed.compare(*sides).records()
+    names = ("errors", "truncated", "filtered")
+    assert [row[f"{side}_{name}"] for side in "ab" for name in names] == [0, 0, 0, 1, 2, 1]
+    (listed,) = json.loads(type_command("compare", *sides, "--json").out)["rows"]
+    assert [listed[f"{side}_{name}"] for side in ("first", "second") for name in names] == [0, 0, 0, 1, 2, 1]
 
 
 def test_a_run_of_several_models_needs_a_name(runs: Path) -> None:

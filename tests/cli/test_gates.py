@@ -5,8 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from click.exceptions import Exit
 
-from tests.cli.typed import type_command
+from ragbed.analysis.condition_table import ConditionCounts
+from ragbed.cli.results import exit_if_pending
+from ragbed.runs.condition import condition_of
+from tests.cli.typed import Done, type_command
+from tests.runs.harness import make_case
+from tests.servers.function_model import ModelRequest, function_model
 
 _RUN = ("run", "-d", "ragbed-mini-en_base", "--testbeds", "noise", "--noise", "0,0.8", "--limit", "40")
 _EVERYTHING = (
@@ -141,3 +147,88 @@ def test_a_single_failed_gate_is_counted_in_the_singular(tmp_path: Path) -> None
     words = (*_RUN, "-m", "scripted/refuser", "--out", str(tmp_path / "run"))
     done = type_command(*words, "--fail-under", "noise.accuracy@0.8=0.5")
     assert done.err.rstrip().endswith("ragbed: 1 of 1 gate failed.")
+
+
+_TOO_LONG = 400, {"error": {"message": "maximum context length is 10 tokens", "code": "context_length_exceeded"}}
+
+
+def _run_on_server(out: Path, ends: tuple[str, ...], gate: str) -> Done:
+    """Run a model whose responses, all of them wrong, end in these ways in turn."""
+    asked: list[ModelRequest] = []
+
+    def respond(request: ModelRequest) -> tuple[int, object]:
+        asked.append(request)
+        end = ends[len(asked) % len(ends)]
+        choice = {"message": {"role": "assistant", "content": "I like tea."}, "finish_reason": end}
+        return _TOO_LONG if end == "error" else (200, {"choices": [choice]})
+
+    words = ("--no-cache", "--max-tokens", "5", "--out", str(out / "run"), "--junit", str(out / "gates.xml"))
+    with function_model(respond) as url:
+        gated = (*words, "--fail-under", gate)
+        return type_command(*_RUN, "-m", "openai-api/test/m", *gated, env={"TEST_BASE_URL": url, "TEST_API_KEY": "x"})
+
+
+@pytest.mark.parametrize(
+    ("ends", "minimum", "code"),
+    [
+        (("stop", "length"), "0.5", 4),
+        (("stop", "length"), "0", 3),
+        (("stop", "content_filter"), "0.5", 4),
+        (("stop", "content_filter"), "0", 0),
+        (("stop", "length", "error"), "0.5", 3),
+        (("stop", "length", "error"), "0", 3),
+    ],
+)
+def test_gates_are_checked_although_cases_failed_or_were_truncated(
+    tmp_path: Path, ends: tuple[str, ...], minimum: str, code: int
+) -> None:
+    done = _run_on_server(tmp_path, ends, f"noise.accuracy@0.8={minimum}")
+    state = "passed" if minimum == "0" else "failed"
+    assert f"gate {state}: noise.accuracy of openai-api/test/m on ragbed-mini-en_base, en, noise 0.8" in done.err
+    assert (tmp_path / "gates.xml").is_file()
+    assert (done.code, "1 of 1 gate failed." in done.err) == (code, state == "failed"), done.err
+    assert ("The errors may be the cause, so the exit code is 3." in done.err) == ("error" in ends and minimum == "0.5")
+    assert ("truncated at the limit of 5 tokens" in done.err) == ("length" in ends)
+
+
+def test_a_gate_that_has_no_value_because_every_case_failed_is_no_usage_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "unreachable.py").write_text("def answer(question, documents, lang): raise OSError('no route')")
+    monkeypatch.syspath_prepend(tmp_path)
+    words = (
+        "run",
+        "-d",
+        "ragbed-mini-en_base",
+        "--testbeds",
+        "rejection",
+        "--limit",
+        "5",
+        "--out",
+        str(tmp_path / "r"),
+    )
+    done = type_command(*words, "-m", "python/unreachable:answer", "--fail-under", "rejection.format_adherence=0.5")
+    assert (done.code, "First error: server: OSError: no route" in done.err) == (3, True), done.err
+    assert done.err.endswith("The errors may be the cause, so the exit code is 3.\n")
+
+
+def test_a_run_that_stops_early_says_that_gates_were_not_checked(tmp_path: Path) -> None:
+    with function_model(lambda _: (401, {"error": {"message": "wrong key"}})) as url:
+        words = (*_RUN, "-m", "openai-api/test/m", "--no-cache", "--out", str(tmp_path / "run"))
+        gated = (*words, "--fail-under", "noise.accuracy@0.8=0.5")
+        done = type_command(*gated, env={"TEST_BASE_URL": url, "TEST_API_KEY": "x"})
+    assert done.code == 1, done.err
+    assert "The gates were not checked, because some cases have no result." in done.err
+
+
+@pytest.mark.parametrize("gates", [["noise.accuracy=0.5"], []])
+def test_pending_cases_end_a_run_with_3_and_leave_gates_unchecked(
+    tmp_path: Path, gates: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    cells = [ConditionCounts(condition_of("m", make_case(0)), planned=3, asked=2)]
+    with pytest.raises(Exit) as ended:
+        exit_if_pending(tmp_path, cells, gates)
+    told = capsys.readouterr().err
+    assert (ended.value.exit_code, "Incomplete: 1 case has no result." in told) == (3, True)
+    assert ("The gates were not checked" in told) == bool(gates)
+    exit_if_pending(tmp_path, [], gates)

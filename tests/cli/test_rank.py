@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.typed import type_command
+from tests.ui.viewer.runs import write_incomplete
 
 DATA = ("-d", "ragbed-mini-en_base", "--limit", "20", "--testbeds", "noise,rejection", "--noise", "0.4,1", "--no-cache")
 
@@ -47,3 +48,20 @@ def test_one_model_alone_is_a_usage_error_with_the_fix(runs: Path) -> None:
         "contains only the model scripted/refuser, but a ranking requires at least two models. Add more runs."
         in done.err
     )
+
+
+def test_truncated_and_filtered_responses_are_shown_and_are_no_errors(tmp_path: Path) -> None:
+    write_incomplete(tmp_path / "run")
+    rows = json.loads(type_command("rank", str(tmp_path / "run"), "--json").out)["models"]
+    names = ("model", "errors", "truncated", "filtered")
+    assert [[row[name] for name in names] for row in rows] == [["m/good", 0, 0, 0], ["m/cut", 1, 2, 1]]
+    lines = [line.split() for line in type_command("rank", str(tmp_path / "run")).out.splitlines()]
+    (header,) = (line for line in lines if line[:2] == ["rank", "model"])
+    assert header[-3:] == ["errors", "truncated", "filtered"]
+    (row,) = (line for line in lines if "m/cut" in line[:2])
+    assert row[-3:] == ["1", "2", "1"]
+
+
+def test_outcomes_that_no_model_has_are_not_shown(runs: Path) -> None:
+    told = type_command("rank", str(runs / "three")).out
+    assert ("errors" in told, "truncated" in told, "filtered" in told) == (True, False, False)

@@ -136,6 +136,18 @@ def test_where_tracks_disagree_every_reply_is_named_with_its_grounds(tmp_path: P
     assert told["cells"][0]["rates"]["correct"] == 0.5
 
 
+def test_truncated_responses_that_only_the_original_code_credits_are_disagreements(tmp_path: Path) -> None:
+    ends = [said("gold-0"), said("gold-1"), Completion(outcome="error", error="server: x")]
+    ends[1] = replace(ends[1], outcome="truncated", finish="length")
+    write_run(tmp_path / "run", [make_case(number) for number in range(3)], {"m": ends})
+    (found,) = json.loads(type_command("score", str(tmp_path / "run"), "--disagreements", "code", "--json").out)[
+        "disagreements"
+    ]
+    assert [found[name] for name in ("score", "credit", "reply", "verdict")] == [
+        *("correct", "false", "gold-1", "truncated")
+    ]
+
+
 def test_the_list_for_people_says_how_many_there_are_of_each_kind(tmp_path: Path) -> None:
     run(make_job(tmp_path / "run", 4, TalkingModel(_say)), ask_nobody)
     shown = type_command("score", str(tmp_path / "run"), "--disagreements", "paper").out

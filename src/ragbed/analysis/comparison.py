@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
@@ -32,6 +32,8 @@ from ragbed.testbeds.prompts.strategies import MARK
 # correspond to the `noise` testbed with a noise ratio of 0.
 _GIVEN = {"withheld": ("rejection", 1.0), "spread": ("integration", 0.0), "false": ("counterfactual", 0.0)}
 
+_T = TypeVar("_T")
+
 _SMALLEST_P = 0.001  # smallest p-value to print as a number
 
 
@@ -49,20 +51,38 @@ class ComparedCondition(NamedTuple):
     against: str = ""  # for `search` only: the testbed that `search` is compared with; empty if both sides use `search`
 
 
+class IncompleteCounts(NamedTuple):
+    """The numbers of trials that ended in an error, with a truncated response or at the content filter."""
+
+    errors: int = 0
+    truncated: int = 0
+    filtered: int = 0
+
+
 @dataclass(frozen=True)
 class Side:
     """A model in a run, specified as `RUN` or `RUN:model`.
 
-    `scores` are means over repeats and position permutations. Failed calls count as 0; `failed` is their number for
-    each question. If the run was monitored (`--until`), intervals and p-values are valid at any stopping time.
+    `scores` are means over repeats and position permutations. Failed calls count as 0. `incomplete` counts each
+    question's trials with an outcome other than `ok`. If the run was monitored (`--until`), intervals
+    and p-values are valid at any stopping time.
     """
 
     run: Path
     model: str
     scores: dict[ComparedCondition, dict[ComparedQuestion, float]]
-    failed: dict[ComparedCondition, Counter[ComparedQuestion]] = field(default_factory=dict)
+    incomplete: dict[ComparedCondition, Counter[tuple[ComparedQuestion, str]]] = field(default_factory=dict)
     is_monitored: bool = False
     decided: Sequence[DecidedInterval] = ()  # confidence intervals that decided the `--until compare:…` conditions
+
+    def count_incomplete(
+        self, condition: ComparedCondition, questions: Container[ComparedQuestion]
+    ) -> IncompleteCounts:
+        """Count the incomplete trials of these questions."""
+        counts: Counter[str] = Counter()
+        for (question, outcome), count in self.incomplete.get(condition, {}).items():
+            counts[outcome] += count if question in questions else 0
+        return IncompleteCounts(counts["error"], counts["truncated"], counts["filtered"])
 
 
 @dataclass(frozen=True, order=True)
@@ -102,6 +122,7 @@ class Comparison:
     adjusted: float  # p-value for the difference, adjusted for the number of conditions (Holm)
     decline_p: float  # p-value from the minimum-effect test for a decline, adjusted for the number of conditions (Holm)
     items: int  # number of items common to both sides; greater than n if items share a question or an event
+    incomplete: tuple[IncompleteCounts, IncompleteCounts] = (IncompleteCounts(), IncompleteCounts())  # of each side
 
     @property
     def odds(self) -> Interval | None:
@@ -168,11 +189,25 @@ def pair_with_given(first: Side, second: Side) -> tuple[Side, Side]:
         for given in [next((one for one in first.scores if _is_given_for(one, condition)), None)]
         if given is not None
     }
-    scores = [dict(first.scores), dict(second.scores)]
+    scores = _pair(first.scores, second.scores, pairs)
+    incomplete = _pair(first.incomplete, second.incomplete, pairs)
+    return (
+        replace(first, scores=scores[0], incomplete=incomplete[0]),
+        replace(second, scores=scores[1], incomplete=incomplete[1]),
+    )
+
+
+def _pair(
+    first: dict[ComparedCondition, _T],
+    second: dict[ComparedCondition, _T],
+    pairs: dict[ComparedCondition, ComparedCondition],
+) -> tuple[dict[ComparedCondition, _T], dict[ComparedCondition, _T]]:
+    """Give the values of paired conditions the same key."""
+    first, second = dict(first), dict(second)
     for condition, given in pairs.items():
         key = condition._replace(against=given.testbed)
-        scores[0][key], scores[1][key] = first.scores[given], scores[1].pop(condition)
-    return replace(first, scores=scores[0]), replace(second, scores=scores[1])
+        first[key], second[key] = first[given], second.pop(condition)
+    return first, second
 
 
 def _is_given_for(given: ComparedCondition, search: ComparedCondition) -> bool:
@@ -200,17 +235,12 @@ def compare(first: Side, second: Side, min_drop: float) -> list[Comparison]:
         UsageError: The sides have no question in common.
     """
     monitored = first.is_monitored or second.is_monitored
-    made = [
-        _narrow(
-            compare_questions(
-                condition, first.scores[condition], second.scores[condition], min_drop, is_monitored=monitored
-            ),
-            first,
-            second,
-        )
-        for condition in first.scores
-        if condition in second.scores and first.scores[condition].keys() & second.scores[condition].keys()
-    ]
+    made = []
+    for condition, scores in first.scores.items():
+        if shared := scores.keys() & second.scores.get(condition, {}).keys():
+            row = compare_questions(condition, scores, second.scores[condition], min_drop, is_monitored=monitored)
+            incomplete = first.count_incomplete(condition, shared), second.count_incomplete(condition, shared)
+            made.append(replace(_narrow(row, first, second), incomplete=incomplete))
     if not made:
         raise UsageError(
             f"{first.run} and {second.run} have no questions in common. Compare runs with the same data, testbeds "
@@ -317,13 +347,14 @@ def _make_side(folder: Path, name: str, trials: Sequence[tuple[Case, Scored]], t
         for interval in (decided_in(folder) if track == "robust" else ())
         if (interval.table, interval.model) == (COMPARISON, model)
     ]
-    failed: dict[ComparedCondition, Counter[ComparedQuestion]] = {}
+    incomplete: dict[ComparedCondition, Counter[tuple[ComparedQuestion, str]]] = {}
     for case, trial in trials:
-        if trial.scores is None and trial.outcome != "infeasible":
-            failed.setdefault(compared_condition(case), Counter())[_question(case, trial)] += 1
+        counts = incomplete.setdefault(compared_condition(case), Counter())
+        if trial.outcome not in ("ok", "infeasible"):
+            counts[_question(case, trial), trial.outcome] += 1
     # Paired tests need the same questions on both sides, so the models that the server served are counted as one.
     name = pooled_name(name, read_served([folder]).get(model, ()))
-    return Side(folder, name, mean_scores(trials, track), failed, is_monitored(folder), decided)
+    return Side(folder, name, mean_scores(trials, track), incomplete, is_monitored(folder), decided)
 
 
 def mean_scores(

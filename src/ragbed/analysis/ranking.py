@@ -25,7 +25,9 @@ class RankedModel:
         score: Share of right responses (or of refusals, for rejection), with the 95% interval.
         best: The best rank that the tests do not exclude: 1 plus the number of significantly better models.
         worst: The worst rank that the tests do not exclude.
-        errors: Number of failed calls for the compared questions, which count as wrong.
+        errors: Number of cases of the compared questions that ended in an error and count as wrong.
+        truncated: Number of truncated responses to them.
+        filtered: Number of filtered responses to them, which count as wrong.
     """
 
     model: str
@@ -33,6 +35,8 @@ class RankedModel:
     best: int
     worst: int
     errors: int
+    truncated: int
+    filtered: int
 
 
 @dataclass(frozen=True)
@@ -169,8 +173,8 @@ def _compare_all(group: _Group, scores: dict[str, _Pooled]) -> list[PairedModels
 
 
 def _rank(group: _Group, scores: dict[str, _Pooled], pairs: Sequence[PairedModels]) -> Ranking:
-    shared = [(one, question) for one in group.conditions for question in _shared(one, group.sides.values())]
-    times = Counter(question for _, question in shared)
+    shared = {condition: _shared(condition, group.sides.values()) for condition in group.conditions}
+    times = Counter(question for questions in shared.values() for question in questions)
     wins = Counter(pair.better for pair in pairs)
     losses = Counter(pair.second if pair.better == pair.first else pair.first for pair in pairs if pair.better)
     models = [
@@ -179,7 +183,7 @@ def _rank(group: _Group, scores: dict[str, _Pooled], pairs: Sequence[PairedModel
             _interval(scores[name], times, is_monitored=side.is_monitored),
             1 + losses[name],
             len(scores) - wins[name],
-            sum(side.failed[one][question] for one, question in shared if one in side.failed),
+            *map(sum, zip(*(side.count_incomplete(*one) for one in shared.items()), strict=True)),
         )
         for name, side in group.sides.items()
     ]

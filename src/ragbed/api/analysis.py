@@ -80,7 +80,7 @@ def compare(
     """
     from ragbed.analysis import comparison
     from ragbed.analysis.gates import as_junit, check_declines
-    from ragbed.reporting.comparison_summary import state, summarise
+    from ragbed.reporting.comparison_summary import state, state_incomplete, summarise
 
     if junit is not None and fail_if_worse is None:
         raise UnusedOption("junit", "no gate is set. Set one, e.g. fail_if_worse=0.05")
@@ -97,7 +97,7 @@ def compare(
         second,
         rows,
         comparison.flips(first, second),
-        state(summarise(first, second, rows, min_drop)),
+        state(summarise(first, second, rows, min_drop)) + state_incomplete(rows),
         comparison.count_unpaired(first, second),
         gates,
     )
@@ -160,12 +160,8 @@ def _disagreements(folder: Path, track: str) -> list[TrackDisagreement]:
     from ragbed.scoring.disagreements import find_disagreements
 
     with open_store(folder, create=False) as store:
-        replies = (
-            (result.model, result.case, result.completion.reply or "")
-            for result in store.results()
-            if result.completion.outcome == "ok"
-        )
-        return list(find_disagreements(replies, track))
+        trials = ((result.model, result.case, result.completion) for result in store.results())
+        return list(find_disagreements(trials, track))
 
 
 @checked

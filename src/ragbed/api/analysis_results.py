@@ -13,7 +13,7 @@ from ragbed.api.tables import TableResult
 from ragbed.errors import UnknownName
 
 if TYPE_CHECKING:
-    from ragbed.analysis.comparison import Comparison, Flip, Side
+    from ragbed.analysis.comparison import Comparison, Flip, IncompleteCounts, Side
     from ragbed.analysis.condition_table import ConditionCounts
     from ragbed.analysis.diagnosis.classify import DiagnosisCounts
     from ragbed.analysis.diagnosis.records import Diagnosis
@@ -61,6 +61,8 @@ class ComparisonResult(TableResult):
                 | {"n": row.n, "items": row.items, "unpaired": row.unpaired, "a": row.first, "b": row.second}
                 | dict(zip(("difference", "low", "high"), map(float, row.difference), strict=True))
                 | {"won": row.won, "lost": row.lost}
+                | _name_counts("a", row.incomplete[0])
+                | _name_counts("b", row.incomplete[1])
                 | {"p": float(row.p), "adjusted": row.adjusted, "decline_p": row.decline_p}
                 for row in self.rows
             ],
@@ -73,10 +75,16 @@ class ComparisonResult(TableResult):
             row.condition._asdict()
             | {"n": row.n, "items": row.items, "unpaired": row.unpaired, "first": row.first, "second": row.second}
             | {"difference": list(row.difference), "won": row.won, "lost": row.lost}
+            | _name_counts("first", row.incomplete[0])
+            | _name_counts("second", row.incomplete[1])
             | {"odds": None if row.odds is None else [bound if isfinite(bound) else None for bound in row.odds]}
             | {"p": row.p, "adjusted": row.adjusted, "decline_p": row.decline_p}
             for row in self.rows
         ]
+
+
+def _name_counts(side: str, counts: IncompleteCounts) -> dict[str, int]:
+    return {f"{side}_{name}": count for name, count in counts._asdict().items()}
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ class RankingResult(TableResult):
             [
                 ranking.condition._asdict()
                 | {"n": ranking.n, "items": ranking.items, "unpaired": ranking.unpaired}
-                | {"model": model.model, "errors": model.errors}
+                | {name: getattr(model, name) for name in ("model", "errors", "truncated", "filtered")}
                 | dict(zip(("score", "low", "high"), map(float, model.score), strict=True))
                 | {"best_rank": model.best, "worst_rank": model.worst}
                 for ranking in self.rankings

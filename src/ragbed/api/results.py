@@ -277,7 +277,7 @@ class Run:
                 yield to_builtins(to_trial(result, canonical=False))
 
     def records(self) -> Records:
-        """Return one flat row per trial, with separate columns for scores and token counts.
+        """Return a flat row per trial, with scores, `tokens_in`, `tokens_out`, `tokens_reasoning` and `tokens_cached`.
 
         Example:
             >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", testbeds="noise", noise=0, limit=5)
@@ -377,7 +377,7 @@ def _split_error(error: str) -> dict[str, str | None]:
 
 def _flat(trial: dict[str, Any]) -> dict[str, Any]:
     scores, usage = trial.pop("scores") or {}, trial.pop("usage") or {}
-    tokens = {"tokens_in": usage.get("in"), "tokens_out": usage.get("out")}
+    tokens = {f"tokens_{name}": usage.get(name) for name in ("in", "out", "reasoning", "cached")}
     return trial | tokens | {f"score.{name}": value for name, value in scores.items()}
 
 

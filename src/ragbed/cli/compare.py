@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -105,21 +106,25 @@ def _print_sentences(sides: tuple[Side, Side], sentences: Sequence[str], *, to_s
 
 
 def _print(rows: Sequence[Comparison], min_drop: float, *, to_stderr: bool) -> None:
-    from ragbed.analysis.comparison import format_p
+    from ragbed.analysis.comparison import IncompleteCounts, format_p
     from ragbed.analysis.statistics.rates import ALPHA
     from ragbed.reporting.comparison_summary import signed
 
     names, conditions = _describe([row.condition for row in rows])
-    columns = (*names, "n", "A %", "B %", "B − A", "flips", "p", "verdict")
+    outcomes = [f"{side} {name}" for side in "AB" for name in IncompleteCounts._fields]
+    counts = [dict(zip(outcomes, chain(*row.incomplete), strict=True)) for row in rows]
+    more = [name for name in outcomes if any(one[name] for one in counts)]
+    columns = (*names, "n", *more, "A %", "B %", "B − A", "flips", "p", "verdict")
     table = []
-    for row, condition in zip(rows, conditions, strict=True):
+    for row, condition, count in zip(rows, conditions, counts, strict=True):
         value, low, high = (signed(100 * bound) for bound in row.difference)
         better = "better" if row.difference.value > 0 else "worse"
         significant = f"worse by > {100 * min_drop:g}" if row.decline_p < ALPHA else better
         verdict = significant if min(row.adjusted, row.decline_p) < ALPHA else "–"
         shares = (f"{100 * row.first:.1f}", f"{100 * row.second:.1f}", f"{value} [{low}, {high}]")
         flipped = f"+{row.won} −{row.lost}"
-        table.append((*condition, row.n, *shares, flipped, format_p(row.adjusted), verdict))
+        n = (row.n, *(count[name] for name in more))
+        table.append((*condition, *n, *shares, flipped, format_p(row.adjusted), verdict))
     print_table("By condition", columns, table, to_stderr=to_stderr)
 
 

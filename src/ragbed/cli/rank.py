@@ -69,7 +69,8 @@ def rank(runs: tuple[Path, ...], track: str, pairs: bool, json: bool) -> None:
 
 
 def _print(ranking: Ranking, among: Sequence[Ranking], *, to_stderr: bool) -> None:
-    columns = ("rank", "model", "score %", "better than", "n", "errors")
+    more = [name for name in ("truncated", "filtered") if any(getattr(model, name) for model in ranking.models)]
+    columns = ("rank", "model", "score %", "better than", "n", "errors", *more)
     rows = []
     for model in ranking.models:
         ranks = f"{model.best}" if model.best == model.worst else f"{model.best}–{model.worst}"
@@ -77,7 +78,8 @@ def _print(ranking: Ranking, among: Sequence[Ranking], *, to_stderr: bool) -> No
         worse = [pair.second if pair.better == pair.first else pair.first for pair in ranking.pairs
                  if pair.better == model.model]  # fmt: skip
         shown = ", ".join(worse) if len(worse) <= 2 else f"{len(worse)} models"
-        rows.append((ranks, model.model, f"{value} [{low}, {high}]", shown or "–", ranking.n, model.errors))
+        counts = (ranking.n, model.errors, *(getattr(model, name) for name in more))
+        rows.append((ranks, model.model, f"{value} [{low}, {high}]", shown or "–", *counts))
     print_table(_title(ranking, among), columns, rows, to_stderr=to_stderr)
     if use := _USES.get(ranking.condition.testbed):
         click.echo(f"Use this table if {use}.\n", err=to_stderr)

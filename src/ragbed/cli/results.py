@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ragbed.cli.console import print_json, print_table, quoted, say
+from ragbed.cli.gates import say_unchecked
 from ragbed.text import counted
 
 if TYPE_CHECKING:
@@ -35,22 +36,25 @@ def say_cases_command(data: Sequence[str]) -> None:
     say(f"  {cases_command(data)}")
 
 
-def exit_if_incomplete(folder: Path, cells: Sequence[ConditionCounts], limit: str, *, may_stop: bool) -> None:
-    """Exit with code 3 if a case failed or was truncated, or if a run without a stopping condition has pending cases.
+def exit_if_pending(folder: Path, cells: Sequence[ConditionCounts], gates: Sequence[str]) -> None:
+    """Exit with code 3 if a run has pending cases."""
+    if pending := sum(cell.planned - cell.asked for cell in cells):
+        cases = "case has" if pending == 1 else "cases have"
+        say(f"Incomplete: {pending:,} {cases} no result. Rerun the same command with --out {quoted(folder)} to resume.")
+        say_unchecked(gates)
+        raise click.exceptions.Exit(3)
 
-    Episodes of the `search` testbed that end at a limit are only counted.
+
+def tell_incomplete(folder: Path, cells: Sequence[ConditionCounts], limit: str) -> tuple[int, int]:
+    """Print what is incomplete, and return the number of cases that failed and of those that were truncated.
+
+    Episodes of the `search` testbed that end at a limit are printed, but not included in the number.
 
     Args:
         folder: Folder of the run.
         cells: The run's counts by condition.
         limit: The responses' token limit.
-        may_stop: Whether the run may stop early.
     """
-    pending = sum(cell.planned - cell.asked for cell in cells)
-    if pending and not may_stop:
-        cases = "case has" if pending == 1 else "cases have"
-        say(f"Incomplete: {pending:,} {cases} no result. Rerun the same command with --out {quoted(folder)} to resume.")
-        raise click.exceptions.Exit(3)
     errors, truncated = sum(cell.error for cell in cells), sum(cell.truncated for cell in cells)
     if episodes := sum(cell.truncated for cell in cells if cell.condition.testbed == "search"):
         truncated -= episodes  # the testbed sets the search limits, so rerunning these episodes would not help
@@ -64,8 +68,7 @@ def exit_if_incomplete(folder: Path, cells: Sequence[ConditionCounts], limit: st
         say(f"Incomplete: {counted(errors, 'case')} ended in an error. {retry}")
     if truncated:
         say(f"{tell_truncated(truncated, limit)} Choose another --out.")
-    if errors or truncated:
-        raise click.exceptions.Exit(3)
+    return errors, truncated
 
 
 def tell_truncated(count: int, limit: str) -> str:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from ragbed.cli import help_groups, options
 from ragbed.cli.asking import asking_options
 from ragbed.cli.console import print_json, quoted, say
-from ragbed.cli.gates import junit_option, tell_gates
+from ragbed.cli.gates import junit_option, say_unchecked, tell_run_gates
 from ragbed.cli.keywords import call_keywords, call_with_given
 
 if TYPE_CHECKING:
@@ -188,26 +188,29 @@ def run(
       ragbed run -m openai/gpt-4o-mini -d en_refine --testbeds noise --noise 0.8 --until "noise.accuracy@0.8 ± 10"
       ragbed run -m hf/Qwen/Qwen2.5-7B-Instruct -d en_refine --engine ray --replicas 8 --gpus-per-replica 1
     """
-    from ragbed.api.jobs import check_gates
     from ragbed.api.planning import plan_run
     from ragbed.api.spec import RunSpec
-    from ragbed.cli.results import exit_if_incomplete, print_decisions, print_forecasts
+    from ragbed.cli.results import exit_if_pending, print_decisions, print_forecasts, tell_incomplete
 
     spec = call_with_given(RunSpec, model=model, data=data, **call_keywords(chosen))
     with closing(plan_run(spec, say)) as job:
         if dry_run:
             print_forecasts(job, to_json=json)
             return
-        cells = _evaluate(job)
+        cells = _evaluate(job, spec.gates)
     _print_results(job, cells, data, to_json=json)
     if not cells and spec.shard is not None:
         say(f"Shard {spec.shard} contains no questions, so no case was run.")
     print_decisions(job)
-    exit_if_incomplete(job.folder, cells, job.settings["max_tokens"], may_stop=job.rule is not None)
-    tell_gates(check_gates(spec, job.folder))
+    if job.rule is None:
+        exit_if_pending(job.folder, cells, spec.gates)
+    errors, truncated = tell_incomplete(job.folder, cells, job.settings["max_tokens"])
+    tell_run_gates(spec, job.folder, has_errors=errors > 0)
+    if errors or truncated:
+        raise click.exceptions.Exit(3)
 
 
-def _evaluate(job: Job) -> list[ConditionCounts]:
+def _evaluate(job: Job, gates: Sequence[str]) -> list[ConditionCounts]:
     """Run a job with progress bars, and return the counts for each condition."""
     from ragbed.analysis.condition_table import EarlyTable
     from ragbed.api.jobs import execute
@@ -223,6 +226,7 @@ def _evaluate(job: Job) -> list[ConditionCounts]:
             execute(replace(job, follower=table), progress.calls)
     except (BudgetSpent, CircuitOpen):
         say(f"The run is stored in {job.folder}. To resume it, use --out {quoted(job.folder)}")
+        say_unchecked(gates)
         raise
     return table.finish(cast("Engine", job.engine))
 

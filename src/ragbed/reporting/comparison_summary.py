@@ -32,6 +32,7 @@ ABILITIES = {
     "search": "search as a tool",
     "own-rejection": "end-to-end rejection",
 }
+_INCOMPLETE = ("error", "truncated response", "filtered response")  # the nouns for `IncompleteCounts`
 METRICS = {"correct": "accuracy", "refused": "the refusal rate"}
 
 
@@ -99,6 +100,16 @@ def state(summaries: Sequence[Summary]) -> list[str]:
         listed = same[0] if len(same) == 1 else f"{', '.join(same[:-1])} or {same[-1]}"
         sentences.append(f"No significant difference on {listed}.")
     return [*sentences, *_single_conditions(summaries, places)]
+
+
+def state_incomplete(rows: Sequence[Comparison]) -> list[str]:
+    """Return a sentence about the errors and the truncated and filtered responses of each side that has any."""
+    sentences = []
+    for at, side in enumerate("AB"):
+        totals = [sum(counts) for counts in zip(*(row.incomplete[at] for row in rows), strict=True)]
+        if parts := [counted(total, noun) for total, noun in zip(totals, _INCOMPLETE, strict=True) if total]:
+            sentences.append(f"{side} has {', '.join(parts)}.")
+    return sentences
 
 
 def _single_conditions(summaries: Sequence[Summary], places: dict[ComparedCondition, str]) -> Iterator[str]:

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from ragbed.schema import Case
-from ragbed.scoring import score
+from ragbed.schema import Case, Completion
+from ragbed.scoring import score_outcome
 from ragbed.scoring.robust import VerdictEvidence, explain
 
 SCORES = ("correct", "refused", "flagged")  # names of the scores that all tracks have
@@ -31,18 +31,22 @@ class TrackDisagreement:
     findings: tuple[VerdictEvidence, ...]
 
 
-def find_disagreements(trials: Iterable[tuple[str, Case, str]], track: str = "code") -> Iterator[TrackDisagreement]:
+def find_disagreements(
+    trials: Iterable[tuple[str, Case, Completion]], track: str = "code"
+) -> Iterator[TrackDisagreement]:
     """Yield each score on which a track disagrees with the robust track.
 
     Args:
-        trials: The model, case and response of each trial.
+        trials: The model, case and response of each trial. Trials without a response are skipped.
         track: `code` or `paper`.
     """
-    for model, case, reply in trials:
-        values = score(case, reply)
-        differing = [name for name in SCORES if values[name] is not None and values[name] != values[f"{track}.{name}"]]
+    for model, case, completion in trials:
+        values, reply = score_outcome(case, completion) or {}, completion.reply or ""
+        differing = [
+            name for name in SCORES if values.get(name) is not None and values[name] != values[f"{track}.{name}"]
+        ]
         if differing:
-            verdict, findings = explain(case, reply)
+            verdict, (_, findings) = str(values["verdict"]), explain(case, reply)
             for name in differing:
                 credit: Literal["false", "missed"] = "missed" if values[name] else "false"
                 yield TrackDisagreement(case.case, model, name, track, credit, reply, verdict, tuple(findings))

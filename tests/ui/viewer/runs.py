@@ -32,6 +32,14 @@ def write_run(
     add_replies(folder, cases, replies)
 
 
+def write_incomplete(folder: Path) -> None:
+    """A run in which `m/good` is right four times, and `m/cut` ends truncated twice, filtered once and failed once."""
+    cut = replace(said("gold-0"), outcome="truncated", finish="length")
+    ends = [cut, cut, Completion(outcome="filtered", error="filter"), Completion(outcome="error", error="server: x")]
+    cases = [make_case(number) for number in range(4)]
+    write_run(folder, cases, {"m/good": [said(case.answer[0][0]) for case in cases], "m/cut": ends})
+
+
 def add_replies(folder: Path, cases: Sequence[Case], replies: dict[str, Sequence[Completion]]) -> None:
     """A further session, in which the first of the cases were asked."""
     with open_store(folder, create=True) as store:
