@@ -26,6 +26,8 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "thinking twice": ({"thinking": "on", "extra_body": {"enable_thinking": False}}, "set the same parameter"),
     "a header with a line break": ({"header": "X-A: 1\r\nX-B: 2"}, "line break"),
     "a header without a colon": ({"header": "X-A"}, "Name: value"),
+    "a field twice": ({"extra_body": '{"top_k": 1, "top_k": 2}'}, "contains 'top_k' more than once"),
+    "an inner field twice": ({"extra_body": '{"a": [{"b": 1, "b": 2}]}'}, "contains 'b' more than once"),
     "a header of the connection": ({"header": ["Content-Length: 3"]}, "is set automatically"),
     "no tokens": ({"max_tokens": 0}, "Use 'auto' or an integer"),
     "many tokens": ({"max_tokens": "many"}, "Use 'auto' or an integer"),
@@ -57,8 +59,10 @@ def test_wrong_options_are_refused_before_anything_is_sent(name: str, monkeypatc
         ("scripted/oracle", {"thinking": "off"}, "`thinking` has no effect on scripted/oracle"),
         ("bundled/smollm2", {"thinking": "budget=9"}, "thinking=budget=N has no effect on bundled/smollm2"),
         ("baseline/lexical", {"header": "X-A: 1"}, "`header` has no effect"),
-        ("openai-api/t/m", {"thinking": "off"}, "thinking=off has no known equivalent"),
-        ("openai/gpt-5", {"thinking": "budget=9"}, "thinking=budget=N has no known equivalent"),
+        ("openai-api/t/m", {"thinking": "off"}, 'thinking=off has no known equivalent .* {"enable_thinking": false}'),
+        ("openai-api/t/m", {"thinking": "on"}, 'thinking=on has no known equivalent .* {"enable_thinking": true}'),
+        ("vllm/m", {"thinking": "budget=9"}, 'thinking=budget=N has no .* {"enable_thinking": true}'),
+        ("openai/gpt-5", {"thinking": "budget=9"}, r"thinking=budget=N has no known .* Use `reasoning_effort`\.$"),
         ("anthropic/claude", {"seed_model": 1}, "because its API has no seed"),
         ("anthropic/claude", {"thinking": "budget=9"}, "requires at least 1,024"),
         ("anthropic/claude", {"thinking": "on", "temperature": 0}, "Use temperature=none or thinking=off"),
@@ -134,3 +138,31 @@ def test_only_headers_named_like_secrets_are_hidden_in_responses(
             header=f"{name}: Barcelona", out=tmp_path / "run",
         )  # fmt: skip
     assert [trial["reply"] for trial in run.trials()] == [f"It is {expected}."]
+
+
+def test_headers_count_for_the_cache_and_their_names_are_recorded(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    tenants: list[str | None] = []
+
+    def respond(request: ModelRequest) -> str:
+        tenants.append(request.headers.get("X-Tenant"))
+        return "Paris"
+
+    monkeypatch.setenv("RAGBED_CACHE_DIR", str(tmp_path / "cache"))
+    with function_model(respond) as url:
+        monkeypatch.setenv("T_BASE_URL", url)
+        for number, header in enumerate(((), "X-Tenant: acme", "X-Tenant: globex", "X-Tenant: acme", ())):
+            run = ragbed.run(
+                "openai-api/t/m", "ragbed-mini-en_base", limit=1, testbeds="noise", noise=0, progress=False,
+                header=header, out=tmp_path / f"run-{number}",
+            )  # fmt: skip
+            (status,) = run.status().models
+            if number < 3:
+                assert status.sent is not None
+                assert status.sent.get("headers") == (["X-Tenant"] if header else None)
+            else:
+                assert (status.cached, status.sent) == (1, None)
+    assert tenants == [None, "acme", "globex"]
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert not [path for path in files if b"acme" in path.read_bytes() or b"globex" in path.read_bytes()]

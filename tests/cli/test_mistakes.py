@@ -174,13 +174,13 @@ MODELS = [
 KEYS_AND_URLS = [
     Mistake(
         "run -d DATA -m openai/gpt-4o",
-        "gpt-4o requires an API key, but the environment variable OPENAI_API_KEY is not set. Set it, e.g. export "
-        "OPENAI_API_KEY=<your key>",
+        "openai/gpt-4o requires an API key, but the environment variable OPENAI_API_KEY is not set. Set it, e.g. "
+        "export OPENAI_API_KEY=<your key>",
     ),
     Mistake(
         "run -d DATA -m anthropic/claude-sonnet-4-5",
-        "claude-sonnet-4-5 requires an API key, but the environment variable ANTHROPIC_API_KEY is not set. Set it, "
-        "e.g. export ANTHROPIC_API_KEY=<your key>",
+        "anthropic/claude-sonnet-4-5 requires an API key, but the environment variable ANTHROPIC_API_KEY is not set. "
+        "Set it, e.g. export ANTHROPIC_API_KEY=<your key>",
     ),
     Mistake(
         "run -d DATA -m openai/gpt-4o",

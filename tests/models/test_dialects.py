@@ -101,7 +101,7 @@ def test_a_run_has_all_answers_without_thoughts_and_exact_tokens(name: str, data
     rates = json.loads(done.out.splitlines()[-1])["cells"][0]["rates"]
     assert [rates[score] for score in ("correct", "code.correct", "paper.correct")] == [0, 0, 0]  # Paris is a thought
     _check_rejections(server)
-    assert ("rejects some parameters" in done.err) == (max(server.statuses) >= 400)
+    assert ("does not accept the default parameters" in done.err) == (max(server.statuses) >= 400)
 
 
 @pytest.mark.parametrize("name", DIALECTS)
@@ -320,7 +320,7 @@ def test_a_build_has_the_same_items_as_without_thoughts_and_exact_tokens(
         assert all(one.usage == usage_of(name) for one in completions)
     rejected = [at for at, status in enumerate(server.statuses) if status >= 400]
     assert rejected == list(range(len(rejected))), "nothing is rejected after the first call"
-    notices = [message for message in caplog.messages if "rejects some parameters" in message]
+    notices = [message for message in caplog.messages if "does not accept the default parameters" in message]
     assert len(notices) == len(set(notices)) == bool(rejected)
 
 

@@ -27,8 +27,16 @@ GOOD: dict[str, tuple[bytes, str, str | None]] = {
         chat([{"type": "reasoning", "summary": [{"type": "summary_text", "text": "Hm"}]}, {"text": "Paris"}]),
         "Paris", "Hm",
     ),
+    "a thought of Bedrock": (
+        chat([{"reasoningContent": {"reasoningText": {"text": "Hm"}}}, {"text": "Paris"}]), "Paris", "Hm"
+    ),
     "reasoning_content": (chat(reasoning_content="Hm"), "Paris", "Hm"),
     "reasoning": (chat(reasoning="Hm"), "Paris", "Hm"),
+    "thinking": (chat(thinking="Hm"), "Paris", "Hm"),
+    "thinking_blocks": (chat(thinking_blocks=[{"type": "thinking", "thinking": "Hm"}]), "Paris", "Hm"),
+    "reasoning_content of parts": (chat(reasoning_content=[{"type": "text", "text": "Hm"}]), "Paris", "Hm"),
+    "a thought in a field and in tags": (chat("<think>\nHm\n</think>\nParis", reasoning="\nHm\n"), "Paris", "\nHm\n"),
+    "two thoughts": (chat("<think>So</think>Paris", reasoning="Hm"), "Paris", "Hm\n\nSo"),
     "reasoning_details": (
         chat(reasoning_details=[
             {"type": "reasoning.summary", "summary": "Hm"}, {"type": "reasoning.text", "text": ", so"},
@@ -169,6 +177,11 @@ STREAMS: dict[str, list[dict[str, object]]] = {
         {"content": "", "reasoning_details": [{"type": "reasoning.text", "text": "so"}]},
         {"content": "Paris", "reasoning_details": []},
     ],
+    "thinking": [{"thinking": "Hm, "}, {"thinking": "so"}, {"content": "Paris"}],
+    "LiteLLM": [
+        {"thinking_blocks": [{"type": "thinking", "thinking": "Hm, "}]},
+        {"thinking_blocks": [{"type": "thinking", "thinking": "so"}]}, {"content": "Paris"},
+    ],
 }  # fmt: skip
 
 
@@ -224,8 +237,20 @@ def test_a_filter_that_interrupts_a_stream_is_not_an_answer() -> None:
     assert ask(reply(stream))[0].outcome == "filtered"
 
 
-def test_a_completion_without_choices_is_empty_and_its_tokens_are_counted() -> None:
-    body = b'{"object": "chat.completion", "choices": [], "usage": {"prompt_tokens": 7, "total_tokens": 7}}'
+_NO_CHOICES = b'{"object": "chat.completion", "usage": {"prompt_tokens": 7, "total_tokens": 7}}'
+_NO_CHOICES_EVENT = b'data: {"object": "chat.completion.chunk", "usage": {"prompt_tokens": 7, "total_tokens": 7}}\n\n'
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        _NO_CHOICES.replace(b"{", b'{"choices": [], ', 1),
+        _NO_CHOICES,
+        _NO_CHOICES_EVENT + b"data: [DONE]\n\n",
+        b'{"choices": [], "usage": {"prompt_tokens": 7}}',
+    ],
+)
+def test_a_completion_without_choices_is_empty_and_its_tokens_are_counted(body: bytes) -> None:
     done, _ = ask(*[reply(body)] * 3)
     assert (done.error, done.usage) == ("empty: the response contains no choices", {"in": 21})
 
@@ -337,6 +362,20 @@ def test_responses_of_anthropics_messages_api(name: str) -> None:
 def test_another_kind_of_response_suggests_to_check_the_base_url(body: bytes) -> None:
     done, _ = ask(reply(body))
     assert "check that the base URL belongs to an OpenAI-compatible API, e.g. http://host:8000/v1" in (done.error or "")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"type": "message", "content": [{"type": "text", "text": "Paris"}], "usage": {"input_tokens": 7}}',
+        b'{"object": "response", "output": [], "usage": {"input_tokens": 7}}',
+    ],
+)
+def test_a_response_of_another_api_suggests_to_check_the_base_url_and_its_tokens_are_counted(body: bytes) -> None:
+    done, _ = ask(*[reply(body)] * 3)
+    assert (done.error or "").startswith("protocol: the response contains no choices")
+    assert "check that the base URL" in (done.error or "")
+    assert done.usage == {"in": 21}
 
 
 def test_a_response_without_choices_is_part_of_the_message() -> None:

@@ -51,6 +51,9 @@ ERRORS: dict[str, tuple[int, Any, str, bool, float | None]] = {
         ),
         "auth", False, None,
     ),
+    "Gemini, a wrong key without details": (
+        400, _gemini_request("API key not valid. Please pass a valid API key."), "auth", False, None
+    ),
     # https://github.com/google-gemini/gemini-cli/issues/4118
     "Gemini, too long": (
         400,
@@ -268,6 +271,17 @@ ERRORS: dict[str, tuple[int, Any, str, bool, float | None]] = {
         400, _openai("Please try again with higher max_completion_tokens.", None), "length", False, None,
     ),
     "OpenAI, a limit that is too high": (400, _openai("max_tokens is too large: 16384.", None), "request", False, None),
+    "OpenAI, an unknown parameter": (
+        400, _openai("Unrecognized request argument supplied: reasoning_effort", None), "settings", False, None
+    ),
+    "Anthropic, an unknown parameter": (
+        400,
+        {
+            "type": "error",
+            "error": {"type": "invalid_request_error", "message": "output_config: Extra inputs are not permitted"},
+        },
+        "settings", False, None,
+    ),
     "OpenAI, too long": (400, _openai("maximum context", "context_length_exceeded"), "too-long", False, None),
     "OpenAI, a model": (404, _openai("The model does not exist", "model_not_found"), "missing", False, None),
     "a word in another error": (400, _openai("Your question mentions content filters and quotas", None), "request",

@@ -116,7 +116,7 @@ def read_extra_body(value: object) -> dict[str, Any]:
     """Read extra request fields from a dictionary or from JSON.
 
     Raises:
-        UsageError: The value is not an object, or contains a field that another option sets.
+        UsageError: The value is not an object, contains a field twice, or contains a field that another option sets.
     """
     fields = _parse_fields(value)
     for name, instead in _OWN_FIELDS.items():
@@ -127,8 +127,12 @@ def read_extra_body(value: object) -> dict[str, Any]:
 
 def _parse_fields(value: object) -> dict[str, Any]:
     if isinstance(value, str):
+        import json
+
         try:
-            value = msgspec.json.decode(value.encode("utf-8", "replace"))
+            text = value.encode("utf-8", "replace")
+            value = msgspec.json.decode(text)
+            json.loads(text, object_pairs_hook=_check_names)
         except MALFORMED_JSON as error:
             raise UsageError(
                 f"""`extra_body` is not valid JSON: {error}. Use an object, e.g. '{{"top_k": 20}}'."""
@@ -140,6 +144,12 @@ def _parse_fields(value: object) -> dict[str, Any]:
             "`extra_body` is not a JSON object. Use an object with request fields, e.g. '{\"top_k\": 20}'."
         )
     return dict(value)
+
+
+def _check_names(fields: list[tuple[str, Any]]) -> None:
+    names = [name for name, _ in fields]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise UsageError(f"`extra_body` contains {twice[0]!r} more than once. Remove one of them.")
 
 
 def read_headers(value: object) -> dict[str, str]:

@@ -101,7 +101,8 @@ def _notes(found: Status) -> Iterator[str]:
             yield f"The server for {model.name} served several models: {', '.join(model.served)}."
         if model.sent is not None and model.sent.get("negotiated"):
             yield (
-                f"The server for {model.name} rejects some parameters. In requests to it, {model.sent['negotiated']}."
+                f"The server for {model.name} does not accept the default parameters. In requests to it, "
+                f"{model.sent['negotiated']}."
             )
     if any(model.truncated for model in found.models):
         yield "Truncated responses count as wrong on the robust track. To avoid them, use a larger --max-tokens."

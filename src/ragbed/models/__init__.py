@@ -85,16 +85,23 @@ class ModelConfig(Struct, frozen=True):
         if self.connections is not None and not 1 <= self.connections <= _MAX_CONNECTIONS:
             raise UsageError(f"max_connections must be between 1 and {_MAX_CONNECTIONS:,}, not {self.connections:,}.")
 
-    def key(self, name: str, *, needed: bool) -> ApiKey | None:
-        """Return the API key from an environment variable, or None if the variable is not set and no key is needed."""
-        value = self.environ.get(name, "").strip()
-        if not value:
+    def key(self, *names: str, needed: bool, model: str = "") -> ApiKey | None:
+        """Return the API key from the first environment variable that is set, or None if none is and none is needed.
+
+        Args:
+            names: The environment variables.
+            needed: Whether a key is required.
+            model: The model string for the error message.
+        """
+        name = next((name for name in names if self.environ.get(name, "").strip()), None)
+        if name is None:
             if needed:
                 raise UsageError(
-                    f"{self.model} requires an API key, but the environment variable {name} is not set. Set it, "
-                    f"e.g. export {name}=<your key>"
+                    f"{model or self.model} requires an API key, but the environment variable {' or '.join(names)} is "
+                    f"not set. Set it, e.g. export {names[0]}=<your key>"
                 )
             return None
+        value = self.environ[name].strip()
         if not (value.isascii() and value.isprintable()):
             raise UsageError(f"{name} contains characters that are not allowed in an API key. Copy the key again.")
         return ApiKey(value)
@@ -160,7 +167,7 @@ def _open_compatible(config: ModelConfig, provider: CompatibleProvider, name: st
 
     is_custom = bool(config.environ.get(provider.base, "").strip())
     variable = next((key for key in provider.key if config.environ.get(key, "").strip()), provider.key[0])
-    key = config.key(variable, needed=provider.needs_key and (not is_custom or not provider.url))
+    key = config.key(*provider.key, needed=provider.needs_key and (not is_custom or not provider.url), model=name)
     urls = find_urls(provider, config.environ)
     has_own_urls = is_custom and [url.rstrip("/") for url in urls] != [(provider.url or "").rstrip("/")]
     service = config.service(name, remote, urls, key, variable, is_custom=has_own_urls)
@@ -176,8 +183,8 @@ def _anthropic(config: ModelConfig) -> Model:
 
     default, variable = "https://api.anthropic.com", "ANTHROPIC_API_KEY"
     url = config.environ.get("ANTHROPIC_BASE_URL") or default
-    key = config.key(variable, needed=True)
     name, is_custom = f"anthropic/{config.model}", url.rstrip("/") != default
+    key = config.key(variable, needed=True, model=name)
     return AnthropicModel(config.service(name, config.model, [url], key, variable, is_custom=is_custom))
 
 

@@ -264,6 +264,8 @@ def completed(
         served: Information that the server reports about the call.
     """
     inline, answer, is_complete = split_response(text, has_ended=finish not in (None, *ENDED_EARLY))
+    if thought and inline and thought.strip() == inline.strip():  # some servers send a thought twice
+        inline = None
     return Completion(
         outcome="truncated" if finish in ENDED_EARLY or not is_complete else "ok",
         reply=answer,

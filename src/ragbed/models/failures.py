@@ -134,9 +134,12 @@ _BY_WORDS: tuple[tuple[Kind, frozenset[int], tuple[str, ...]], ...] = (
         "max_seq_len", "maximum model length", "max message tokens",
     )),
     ("too-long", frozenset({429}), ("request too large",)),
-    ("auth", frozenset({400}), ("incorrect api key",)),
+    ("auth", frozenset({400}), ("incorrect api key", "api key not valid")),
     ("missing", frozenset({400, 422}), ("does not exist", "unknown model", "no such model", "model not exist")),
-    ("settings", frozenset({400, 422}), ("unsupported parameter", "unsupported value", "not supported with")),
+    ("settings", frozenset({400, 422}), (
+        "unsupported parameter", "unsupported value", "not supported with", "unrecognized request argument",
+        "extra inputs are not permitted",
+    )),
 )  # fmt: skip
 _BY_STATUS: dict[int, Kind] = {
     401: "auth", 402: "quota", 403: "auth", 404: "missing", 405: "missing", 408: "timeout", 409: "server",

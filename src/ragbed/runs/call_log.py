@@ -21,7 +21,7 @@ class CallLog:
     Args:
         store: The run.
         writer: The run's writer.
-        model: The model; models called over HTTP have `sent` and `negotiated`.
+        model: The model; models called over HTTP have `sent`, `negotiated` and `header_names`.
         tell: Called with messages for the user.
     """
 
@@ -50,6 +50,8 @@ class CallLog:
         if sent is not self._sent and sent != self._sent:
             self._sent = sent
             record = {"body": sent, "negotiated": negotiated}
+            if names := getattr(self._model, "header_names", []):
+                record["headers"] = names
             self._writer.put(NOTE, (f"sent.{self._model.name}", msgspec.json.encode(record).decode()))
 
     def _negotiate(self) -> str:
@@ -59,7 +61,8 @@ class CallLog:
             self._negotiated = negotiated
             if negotiated:
                 self._tell(
-                    f"The server for {self._model.name} rejects some parameters. In all requests to it, {negotiated}."
+                    f"The server for {self._model.name} does not accept the default parameters. In all requests to it, "
+                    f"{negotiated}."
                 )
             else:
                 self._tell(f"The server for {self._model.name} accepts the original parameters again.")

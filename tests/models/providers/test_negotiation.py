@@ -116,6 +116,12 @@ def test_a_rejected_parameter_is_left_out_renamed_or_set(name: str) -> None:
     assert negotiation.describe()
 
 
+def test_changes_are_described_in_json() -> None:
+    negotiation = Negotiation()
+    assert negotiation.learn(from_status(*REJECTED["DashScope"][:2]), BODY)
+    assert negotiation.describe() == 'stream is set to true, stream_options is set to {"include_usage":true}'
+
+
 @pytest.mark.parametrize(
     ("status", "message"),
     [
@@ -219,7 +225,7 @@ def test_a_server_that_streams_without_stream_options_is_used(monkeypatch: pytes
     assert run.outcomes == {"ok": 4}
     (status,) = run.status().models
     assert status.sent is not None
-    assert status.sent["negotiated"] == "stream is set to True, stream_options is omitted"
+    assert status.sent["negotiated"] == "stream is set to true, stream_options is omitted"
 
 
 _NO_THINKING = (400, '{"error":{"message":"parameter.enable_thinking is not supported by this model"}}')
@@ -290,8 +296,8 @@ def test_the_recorded_request_follows_a_server_that_goes_back_to_the_former_name
     assert "max_tokens" in expected
     assert status.sent == {"body": expected, "negotiated": ""}
     assert [text for text in caplog.messages if "The server for" in text] == [
-        "The server for openai-api/t/m rejects some parameters. In all requests to it, max_tokens is sent as "
-        "max_completion_tokens.",
+        "The server for openai-api/t/m does not accept the default parameters. In all requests to it, max_tokens is "
+        "sent as max_completion_tokens.",
         "The server for openai-api/t/m accepts the original parameters again.",
     ]
 
@@ -387,3 +393,43 @@ def test_a_value_of_a_preset_for_an_unsupported_parameter_is_left_out(name: str)
     negotiation = Negotiation()
     assert negotiation.learn(from_status(*REJECTED[name][:2]), BODY | {"temperature": 1.5, "top_p": 0.5})
     assert negotiation.describe()
+
+
+_BUDGET = {"type": "enabled", "budget_tokens": 10_000}
+
+
+def _answer_as_an_older_claude(request: ModelRequest) -> tuple[int, object]:
+    # https://github.com/askalf/dario/pull/273
+    if request.body.get("thinking") == {"type": "adaptive"}:
+        error = {"type": "invalid_request_error", "message": "adaptive thinking is not supported on this model"}
+        return 400, {"type": "error", "error": error}
+    return 200, {"content": [{"type": "text", "text": "Paris"}], "stop_reason": "end_turn", "usage": {}}
+
+
+def test_thinking_is_turned_on_with_a_budget_if_a_model_of_anthropic_is_older(monkeypatch: pytest.MonkeyPatch) -> None:
+    received: list[dict[str, Any]] = []
+
+    def respond(request: ModelRequest) -> tuple[int, object]:
+        received.append(request.body)
+        return _answer_as_an_older_claude(request)
+
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "key-of-the-test-0001")
+    with function_model(respond) as url:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", url.removesuffix("/v1"))
+        run = ragbed.run("anthropic/m", "ragbed-mini-en_base", thinking="on", **_CHOSEN)
+    assert run.outcomes == {"ok": 4}
+    assert [body["thinking"] for body in received] == [{"type": "adaptive"}] + [_BUDGET] * 4
+    assert {body["max_tokens"] for body in received[1:]} == {received[0]["max_tokens"] + 10_000}
+    (status,) = run.status().models
+    assert status.sent is not None
+    assert status.sent["negotiated"] == (
+        'thinking is set to {"type":"enabled","budget_tokens":10000}, max_tokens is raised by 10,000'
+    )
+
+
+def test_adaptive_thinking_in_the_body_of_the_user_is_not_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "key-of-the-test-0001")
+    with function_model(_answer_as_an_older_claude) as url:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", url.removesuffix("/v1"))
+        with pytest.raises(RagbedError, match="adaptive thinking is not supported"):
+            ragbed.run("anthropic/m", "ragbed-mini-en_base", extra_body={"thinking": {"type": "adaptive"}}, **_CHOSEN)

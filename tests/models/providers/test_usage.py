@@ -164,6 +164,11 @@ def test_documented_usage_costs_what_a_hand_calculation_says(
     assert cost_of(completion, find_price(model, _DAY)) == expected
 
 
+def test_reasoning_tokens_have_several_names() -> None:
+    usage = {"input_tokens": 4, "output_tokens": 9, "output_tokens_details": {"reasoning_tokens": 7}}
+    assert read_usage(usage) == {"in": 4, "out": 9, "reasoning": 7}
+
+
 def test_a_reported_cost_is_exact() -> None:
     usage = {"prompt_tokens": 194, "completion_tokens": 2, "total_tokens": 196, "cost": 3.06e-05}  # OpenRouter
     body = {"choices": [{"message": {"content": "x"}, "finish_reason": "stop"}], "usage": usage}

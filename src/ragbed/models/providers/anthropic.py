@@ -55,7 +55,8 @@ class AnthropicModel(HttpModel):
 
     def __init__(self, service: ServiceConfig) -> None:
         self._fields = _fields(service)
-        super().__init__(service, frozenset(self._fields))
+        negotiable = {"thinking"} if service.sampling.thinking is True else frozenset[str]()
+        super().__init__(service, frozenset(self._fields) - negotiable)
 
     def _body(self, case: Case, max_tokens: int) -> Mapping[str, object]:
         sampling = self._service.sampling

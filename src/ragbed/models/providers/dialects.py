@@ -133,10 +133,11 @@ def _merge(fields: dict[str, Any], more: Mapping[str, Any]) -> None:
 
 def _no_thinking(name: str, thinking: bool | int) -> str:
     option = "budget=N" if not isinstance(thinking, bool) else "on" if thinking else "off"
-    return (
-        f"thinking={option} has no known equivalent for {name}. Use `reasoning_effort`, or set the server's own "
-        'parameter with `extra_body`, e.g. {"chat_template_kwargs": {"enable_thinking": false}}.'
-    )
+    problem = f"thinking={option} has no known equivalent for {name}. Use `reasoning_effort`"
+    if name.startswith(("openai/", "azure/")):
+        return f"{problem}."
+    example = '{"chat_template_kwargs": {"enable_thinking": %s}}' % ("false" if thinking is False else "true")
+    return f"{problem}, or set the server's own parameter with `extra_body`, e.g. {example}."
 
 
 def _local(port: int, name: str, command: str, **more: Any) -> CompatibleProvider:  # noqa: ANN401

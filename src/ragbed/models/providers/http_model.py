@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -166,14 +167,21 @@ class HttpModel(ABC):
 
     @property
     def cache_scope(self) -> str:
-        """The base URLs and the names of the sampling parameters that the user has set; cache keys contain them.
+        """The user's base URLs, names of sampling parameters and a hash of the headers; cache keys contain them.
 
         Servers that list the same model name may serve different models. A server on another port is another server.
         The URLs are not part of the identity, so that a run can be resumed on another server with the same model.
         A parameter that the user has not set may have been omitted, although the cached request contains it.
+        Headers named like secrets do not count, like the API key.
         """
         bases = self._bases if self._service.is_custom else []
-        return " ".join([*sorted(without_secrets(base).rstrip("/") for base in bases), *sorted(self._service.fixed)])
+        urls = sorted(without_secrets(base).rstrip("/") for base in bases)
+        return " ".join([*urls, *sorted(self._service.fixed), *_hash_headers(self._service.headers)])
+
+    @property
+    def header_names(self) -> list[str]:
+        """The names of the headers that the user has set."""
+        return sorted(self._service.headers)
 
     def least_s(self, calls: int, tokens: int) -> float:
         """Return the minimum number of seconds that calls take because of the user's rate limits."""
@@ -254,6 +262,12 @@ def _header_secrets(headers: Mapping[str, str]) -> list[ApiKey]:
     The value of a header whose name does not suggest a secret is hidden only in error messages.
     """
     return [ApiKey(value, in_messages_only=not _SECRET_HEADER.search(name)) for name, value in headers.items()]
+
+
+def _hash_headers(headers: Mapping[str, str]) -> list[str]:
+    """Return a hash of the headers that are not named like secrets, as a list that is empty if there are none."""
+    public = {name.lower(): value for name, value in headers.items() if not _SECRET_HEADER.search(name)}
+    return [f"headers:{hashlib.sha256(canonical(public)).hexdigest()[:16]}"] if public else []
 
 
 def below(base: URL, path: str) -> URL:

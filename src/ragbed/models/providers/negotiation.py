@@ -3,7 +3,8 @@
 A request is first sent as configured. If the server rejects a parameter, the parameter is omitted, renamed or set to
 another value, or streaming is enabled; all later requests to the model are sent the same way. Parameters that the user
 has set (`--temperature`, `--top-p`, `--extra-body`, `--thinking`, `--reasoning-effort`, `--seed-model`) are never
-changed, because that would evaluate a different configuration. If a preset or a command sets another temperature or
+changed, because that would evaluate a different configuration; only `--thinking on` is expressed as a budget if a
+model does not have adaptive thinking. If a preset or a command sets another temperature or
 top_p than the default, it is omitted only if the server does not support the parameter, not if its value is out of
 range.
 """
@@ -14,7 +15,10 @@ import re
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
+import msgspec
+
 from ragbed.models.failures import REJECTED, Failure
+from ragbed.models.server_errors import ServerError
 
 _LIMITS = ("max_tokens", "max_completion_tokens")
 # Parameters that may be omitted. If an error message names several of them, the first one in this order is omitted.
@@ -30,6 +34,9 @@ _STREAM_ONLY = r"only supports? stream|must have stream=true|not support (?:non-
 _UNKNOWN = r"un(?:known|recognized|expected) (?:request |keyword |input )?(?:argument|parameter|field|name)"
 _THINKING_FIELDS = ("thinking", "thinking_budget", "reasoning", "reasoning_effort", "chat_template_kwargs")
 _STREAM = {"stream": True, "stream_options": {"include_usage": True}}
+# Anthropic's models before 4.6 accept thinking only with a budget, for which many clients use 10,000 tokens.
+_NOT_ADAPTIVE = r"adaptive.*not (?:support|match)"
+_BUDGET = 10_000
 
 
 Learned: TypeAlias = dict[str, dict[str, Any] | None]
@@ -44,6 +51,8 @@ def adjust(body: Mapping[str, Any], learned: Learned) -> dict[str, Any]:
         elif "as" in change:
             if name in adjusted:
                 adjusted[change["as"]] = adjusted.pop(name)
+        elif "add" in change:
+            adjusted[name] += change["add"]
         else:
             adjusted[name] = change["set"]
     return adjusted
@@ -56,8 +65,8 @@ class Negotiation:
         fixed: Names of the parameters that the user has set.
 
     Attributes:
-        learned: The change for each parameter: `None` if it is omitted, `{"as": name}` if it is renamed, and
-            `{"set": value}` if it is set to a value.
+        learned: The change for each parameter: `None` if it is omitted, `{"as": name}` if it is renamed,
+            `{"set": value}` if it is set to a value, and `{"add": number}` if it is raised.
         has_reverted: Whether a change was undone because the server accepts the former parameter name again.
     """
 
@@ -86,14 +95,23 @@ class Negotiation:
         """
         if failure.kind not in REJECTED or failure.error is None:
             return False
-        message, param = (
-            failure.error.message.lower().replace("response format", "response_format"),
-            failure.error.param,
-        )
+        message, param = failure.error.message.lower(), failure.error.param
+        if sent.get("thinking") == {"type": "adaptive"} and re.search(_NOT_ADAPTIVE, message):
+            return self._learn_budget()
         if re.search(_THINKING, message) or param == "enable_thinking":
             return self._learn_thinking(message, sent, may_stream=may_stream)
         if re.search(_STREAM_ONLY, message):
             return may_stream and self._learn_stream(sent)
+        return self._learn_named(failure, sent)
+
+    def describe(self) -> str:
+        """Return a description of the parameter changes."""
+        return ", ".join(_describe(name, change) for name, change in self.learned.items())
+
+    def _learn_named(self, failure: Failure, sent: Mapping[str, Any]) -> bool:
+        """Rename or omit a parameter that the error names."""
+        error = failure.error or ServerError()
+        message, param = error.message.lower().replace("response format", "response_format"), error.param
         named = ({param} if param in sent else {name for name in sent if _names(message, name)}) - self._fixed
         for limit, other in (_LIMITS, _LIMITS[::-1]):
             if limit in named and (_names(message, other) or _is_unknown(failure)):
@@ -103,17 +121,18 @@ class Negotiation:
                 return self._change(name, None)
         return False
 
-    def describe(self) -> str:
-        """Return a description of the parameter changes."""
-        return ", ".join(_describe(name, change) for name, change in self.learned.items())
-
     def _learn_thinking(self, message: str, sent: Mapping[str, Any], *, may_stream: bool) -> bool:
         """Enable streaming if thinking requires it; otherwise disable thinking, unless the user has turned it on."""
         if may_stream and ("stream" in message or "流式" in message) and self._learn_stream(sent):
             return True
-        if any(name in self._fixed and _turns_on(sent.get(name)) for name in _THINKING_FIELDS):
+        if any(_turns_on(sent.get(name)) for name in _THINKING_FIELDS):
             return False
         return sent.get("enable_thinking") is not False and self._change("enable_thinking", {"set": False})
+
+    def _learn_budget(self) -> bool:
+        """Enable thinking with a budget, which is part of the token limit."""
+        thinking = {"type": "enabled", "budget_tokens": _BUDGET}
+        return self._change("thinking", {"set": thinking}) and self._change("max_tokens", {"add": _BUDGET})
 
     def _learn_stream(self, sent: Mapping[str, Any]) -> bool:
         if sent.get("stream"):
@@ -159,4 +178,8 @@ def _is_unsupported(failure: Failure) -> bool:
 def _describe(name: str, change: dict[str, Any] | None) -> str:
     if change is None:
         return f"{name} is omitted"
-    return f"{name} is sent as {change['as']}" if "as" in change else f"{name} is set to {change['set']}"
+    if "as" in change:
+        return f"{name} is sent as {change['as']}"
+    if "add" in change:
+        return f"{name} is raised by {change['add']:,}"
+    return f"{name} is set to {msgspec.json.encode(change['set']).decode()}"

@@ -49,6 +49,8 @@ class _Message(msgspec.Struct):
     content: str | list[Any] | None = None
     reasoning_content: Any = None
     reasoning: Any = None
+    thinking: Any = None
+    thinking_blocks: Any = None
     reasoning_details: Any = None
     refusal: Any = None
     tool_calls: Any = None
@@ -63,6 +65,7 @@ class _Choice(msgspec.Struct):
 
 
 class _ChatCompletion(msgspec.Struct):
+    object: Any = None
     choices: list[_Choice] | None = None
     usage: Any = None
     error: Any = None
@@ -297,8 +300,14 @@ def _check_finish(message: _Message, finish: str | None, reason: str, usage: dic
 def _answer_of(message: _Message) -> tuple[str | None, str | None]:
     """Return a message's text, and its reasoning if the reasoning is in a separate field or content part."""
     text, part = _join(message.content)
-    details = _read_details(message.reasoning_details)
-    return text, _text(message.reasoning_content) or _text(message.reasoning) or part or details
+    fields = (message.reasoning_content, message.reasoning, message.thinking, message.thinking_blocks)
+    thought = next(filter(None, map(_read_thought, fields)), None)
+    return text, thought or part or _read_details(message.reasoning_details)
+
+
+def _read_thought(field: object) -> str | None:
+    """Return the reasoning in a field, which may be a list of parts like a message's content."""
+    return "".join(filter(None, _join(field))) if isinstance(field, str | list) else None
 
 
 def _read_details(details: object) -> str | None:
@@ -321,10 +330,11 @@ def _served(completion: _ChatCompletion) -> Served | None:
 def _without_choices(completion: _ChatCompletion, usage: dict[str, int] | None, content: bytes) -> Failure:
     if completion.error:
         return _from_error(completion.error, usage)
-    if usage:  # Gemini sends no choices if it blocks a prompt
+    is_chat = completion.choices is not None or str(completion.object).startswith("chat.completion")
+    if usage and is_chat:  # Gemini sends no choices if it blocks a prompt
         return Failure("empty", "the response contains no choices", again=True, usage=usage)
     start = content[:_MAX_EXCERPT].decode("utf-8", "ignore")  # may contain an error in a provider's own format
-    return Failure("protocol", f"the response contains no choices: {start!r}; {_HINT}", again=True)
+    return Failure("protocol", f"the response contains no choices: {start!r}; {_HINT}", again=True, usage=usage)
 
 
 def _from_error(error: object, usage: dict[str, int] | None = None) -> Failure:
@@ -352,6 +362,8 @@ def _join(content: str | list[Any] | None) -> tuple[str | None, str | None]:
             thoughts.append(_join(part["thinking"])[0] or "")
         elif isinstance(part, dict) and part.get("type") in _THOUGHTS:  # Databricks sends a list of summaries
             thoughts.append(_read_details(part.get("summary")) or "")
+        elif isinstance(part, dict) and isinstance(part.get("reasoningContent"), dict):  # Bedrock
+            thoughts.append(_read_details([part["reasoningContent"].get("reasoningText")]) or "")
     return "".join(texts) if texts else None, "".join(thoughts) or None
 
 

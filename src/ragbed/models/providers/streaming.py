@@ -10,8 +10,8 @@ from ragbed.errors import MALFORMED_JSON
 from ragbed.models.failures import Failure
 from ragbed.models.providers.usage import read_usage
 
-_TEXTS = ("content", "reasoning_content", "reasoning", "reasoning_details", "refusal")
-_KEPT = ("id", "model", "provider", "system_fingerprint", "usage", "error")
+_TEXTS = ("content", "reasoning_content", "reasoning", "thinking", "thinking_blocks", "reasoning_details", "refusal")
+_KEPT = ("id", "object", "model", "provider", "system_fingerprint", "usage", "error")
 
 
 class _ToolCall(msgspec.Struct):

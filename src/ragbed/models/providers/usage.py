@@ -15,6 +15,7 @@ _FIELDS: dict[str, tuple[_Path, ...]] = {
     "reasoning": (
         ("completion_tokens_details", "reasoning_tokens"),
         ("output_tokens_details", "thinking_tokens"),
+        ("output_tokens_details", "reasoning_tokens"),
         ("reasoning_tokens", None),
     ),
     "cached": (

@@ -29,7 +29,7 @@ _CARRIED = (
     "HF_ENDPOINT",
 )
 # The optional attributes of a model that its replicas have in common.
-_SHARED = ("reuses_prefixes", "answers_afresh", "languages", "check_documents")
+_SHARED = ("reuses_prefixes", "answers_afresh", "languages", "check_documents", "header_names")
 
 
 class WorkerResponse(NamedTuple):
