@@ -159,6 +159,21 @@ def test_a_judge_whose_thoughts_use_up_the_token_limit_is_asked_again_with_a_hig
     assert (done.code, (cell["no"], cell["failed"])) == (code, counts)
 
 
+def test_truncated_and_filtered_responses_have_their_own_columns(tmp_path: Path, bench: Bench) -> None:
+    outcomes = {
+        "0": Completion(outcome="truncated", reply="It is", finish="length"),
+        "1": Completion(outcome="filtered", finish="content_filter"),
+        "2": Completion(outcome="error", error="timeout: no reply"),
+        "3": Completion(outcome="ok", reply="Nowhere."),
+    }
+    run(make_job(tmp_path, 4, TalkingModel(lambda case: outcomes[case.item])), ask_nobody)
+    bench.decide = lambda _: "VERDICT: no"
+    done = _judge(tmp_path, bench, "--criteria", "correct")
+    (cell,) = json.loads(done.out)["cells"]
+    assert [cell[name] for name in ("asked", "errors", "truncated", "filtered", "no")] == [4, 1, 1, 1, 1]
+    assert "errors  truncated  filtered  undecided" in done.err
+
+
 def test_votes_at_temperature_0_are_refused(tmp_path: Path, bench: Bench) -> None:
     run(make_job(tmp_path, 1, TalkingModel(_reply)), ask_nobody)
     done = _judge(tmp_path, bench, "--criteria", "correct", "--votes", "3", "--temperature", "0")

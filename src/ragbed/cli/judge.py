@@ -133,8 +133,8 @@ def judge(
         print_json(_summary(result))
     if result.failed:
         say(
-            f"Incomplete: {counted(result.failed, 'judgement')} failed. Rerun the command to retry errors. For "
-            "truncated judgements, use --max-tokens auto or a larger number."
+            f"Incomplete: {counted(result.failed, 'judgement')} failed. Rerun the command to retry those that ended in "
+            "an error. If some were truncated, use a larger --max-tokens."
         )
         raise click.exceptions.Exit(3)
 
@@ -157,8 +157,10 @@ def _print(result: JudgeResult, *, to_stderr: bool) -> None:
         for judge in dict.fromkeys(cell["judge"] for cell in judged):
             cells = [cell for cell in judged if cell["judge"] == judge]
             name = judges[judge]
-            rows = [_rate_row(cell, models) for cell in cells]
-            print_table(f"{criterion} ({asks}), judged by {name}", _RATE_COLUMNS, rows, to_stderr=to_stderr)
+            outcomes = ["errors", *(one for one in ("truncated", "filtered") if any(cell[one] for cell in cells))]
+            columns = (*_CONDITION, "n", *outcomes, "undecided", "yes %", "CR %", "corrected %")
+            rows = [_rate_row(cell, models, outcomes) for cell in cells]
+            print_table(f"{criterion} ({asks}), judged by {name}", columns, rows, to_stderr=to_stderr)
             if unparsed := sum(cell["unparsed"] for cell in cells):
                 n = sum(cell["asked"] for cell in cells)
                 say(
@@ -185,13 +187,12 @@ def _print(result: JudgeResult, *, to_stderr: bool) -> None:
 
 
 _CONDITION = ("model", "data", "testbed", "lang", "noise")
-_RATE_COLUMNS = (*_CONDITION, "n", "errors", "undecided", "yes %", "CR %", "corrected %")
 _AGREEMENTS = ("labels", "raters", "undecided", "agreed %", "kappa", "AC1", "sensitivity %", "specificity %", "trusted")
 _VALIDATION_COLUMNS = ("judge", "criterion", "lang", *_AGREEMENTS)
 _PAIR_COUNTS = ("judged", "decided", "agreed")
 
 
-def _rate_row(cell: Mapping[str, Any], models: Mapping[str, str]) -> tuple[object, ...]:
+def _rate_row(cell: Mapping[str, Any], models: Mapping[str, str], outcomes: Sequence[str]) -> tuple[object, ...]:
     arm = "" if cell["arm"] == "related" else f" ({cell['arm']}, {cell['k']} documents)"
     true = f", {cell['correct']:.3g} true" if cell["correct"] else ""
     has_then = cell["then"] is not None and cell["yes"]
@@ -202,7 +203,7 @@ def _rate_row(cell: Mapping[str, Any], models: Mapping[str, str]) -> tuple[objec
         cell["lang"],
         "–" if cell["noise"] is None else f"{cell['noise']:.3g}",
         cell["asked"],
-        cell["errors"],
+        *(cell[name] for name in outcomes),
         sum(cell[name] for name in ("unparsed", "failed", "too_long", "pending")),
         "–" if cell["rate"] is None else f"{100 * cell['rate']:.1f}",
         f"{100 * cell['then'] / cell['yes']:.1f}" if has_then else "–",

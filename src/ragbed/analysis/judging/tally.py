@@ -27,7 +27,9 @@ class JudgedCell:
     """One judge's counts for one model under one condition; `asked` is the total number of cases.
 
     Attributes:
-        errors: Cases for which the judged model gave no complete response.
+        errors: Cases for which the judged model gave no response because of an error.
+        truncated: Truncated responses of the judged model, which are not judged.
+        filtered: Cases of the judged model that a content filter blocked.
         empty: Empty responses, which count as `no` and need no judge.
         none: Responses for which there was nothing to judge.
         unparsed: Responses for which the judge gave no verdict.
@@ -45,6 +47,8 @@ class JudgedCell:
     condition: Condition
     asked: int = 0
     errors: int = 0
+    truncated: int = 0
+    filtered: int = 0
     yes: int = 0
     no: int = 0
     empty: int = 0
@@ -81,10 +85,14 @@ class JudgedCell:
 
     def count(self, stored: StoredResult, verdict: Verdict, *, has_reply: bool, is_then: bool) -> None:
         """Count a result."""
-        name = _COLUMNS.get(verdict, str(verdict)) if has_reply else "errors"
+        outcome = stored.completion.outcome
+        if has_reply:
+            name = _COLUMNS.get(verdict, str(verdict))
+        else:
+            name = outcome if outcome in ("truncated", "filtered") else "errors"
         setattr(self, name, getattr(self, name) + 1)
         self.asked += 1
-        self.outcomes[stored.completion.outcome] += 1
+        self.outcomes[outcome] += 1
         cluster = self.by_cluster.setdefault(stored.case.event or f"item {stored.case.item}", Counter())
         cluster.update(trials=1, yes=verdict is True, then=is_then)
 
