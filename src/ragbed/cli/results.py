@@ -73,9 +73,11 @@ def tell_incomplete(folder: Path, cells: Sequence[ConditionCounts], limit: str) 
 
 def tell_truncated(count: int, limit: str) -> str:
     """Return a message with the number of truncated responses and the option that avoids truncation."""
+    from ragbed.models.token_limit import MAX_LIMIT
+
     if limit == "auto":
         fix = "a larger --max-tokens, or --thinking off or --reasoning-effort low for a reasoning model"
-        limit = "limit of --max-tokens auto"
+        limit = f"limit of --max-tokens auto (up to {MAX_LIMIT:,} tokens)"
     else:
         fix, limit = f"--max-tokens auto or a value above {limit}", f"limit of {limit} tokens"
     return (
