@@ -84,8 +84,6 @@ OPEN = {
     "an open Chinese tag": "<思考>\n{0}",
     "an open begin": "<|begin_of_thought|>{0}",
     "an open prefix": "<|inner_prefix|>{0}",
-    "an open sentence": "Here is my thought process:\n{0}",
-    "an open channel without special tokens": "analysis{0}",
     "a space at the end": "<think>\n{0} \n",
 }
 
@@ -117,6 +115,14 @@ def test_a_heading_of_a_response_that_ended_is_part_of_the_answer(text: str) -> 
     assert (bool(thought), answer, is_complete) == (True, "", False)
 
 
+@pytest.mark.parametrize(("head", "thought"), [("Here is my thought process:\n", "Hm"), ("analysis", "We need Paris.")])
+def test_a_thought_without_tags_and_end_needs_a_truncated_response(head: str, thought: str) -> None:
+    assert split_response(head + thought, has_ended=False) == (thought, "", False)
+    for has_ended in (None, True):
+        assert split_response(head + thought, has_ended=has_ended) == (None, head + thought, True)
+    assert split_response(f"{head}<think>{thought}</think>\nParis", has_ended=False).answer.endswith("Paris")
+
+
 @pytest.mark.parametrize("tag", ["<think>", "<think>\n", "[THINK]"])
 def test_an_opening_tag_at_the_end_is_an_incomplete_response(tag: str) -> None:
     assert split_response(tag) == (None, "", False)
@@ -141,9 +147,6 @@ def test_an_opening_tag_at_the_end_is_an_incomplete_response(tag: str) -> None:
         "Document 2 explains the </think> tag, and it is Paris.",
         "文档2解释了</think>标签，答案是巴黎。",
         "For example:\n```\n<think>\nHm\n</think>\n```\nIt is Paris.",
-        "Template:\n```\n{prompt}</think>\n```\nIt is Paris.",
-        "The tag </think> ends a thought. It is Paris.",
-        "结束标签</think>表示推理结束。答案是巴黎。",
         "Its reasoning ends with '</think>', and it is Paris.",
         "Its reasoning ends with a token (</think>), and it is Paris.",
         "<think />Paris",
@@ -180,6 +183,8 @@ def test_a_thought_inside_a_thought_belongs_to_it() -> None:
         ("Hm", "TAG Heuer"),
         ("It says 'Paris'", "'Paris' is the answer."),
         ("I must close this tag", "Paris"),
+        ("Check the next token", "is it Paris?"),
+        ("需要检查这个标签", "是的，答案是巴黎。"),
         ("I must not write '</think>' yet.", "Paris"),
         ("Write:\n```\nHm", "Paris:\n```\nprint()\n```"),
         ("It is a label.", "标签印刷机"),
@@ -229,8 +234,11 @@ _PIECES = st.sampled_from(
 
 
 @settings(max_examples=500, deadline=None)
-@given(st.one_of(st.text(), st.lists(st.one_of(_PIECES, st.text(max_size=8)), max_size=20).map("".join)), st.booleans())
-def test_a_split_never_loses_or_invents_a_character(text: str, has_ended: bool) -> None:
+@given(
+    st.one_of(st.text(), st.lists(st.one_of(_PIECES, st.text(max_size=8)), max_size=20).map("".join)),
+    st.sampled_from([None, False, True]),
+)
+def test_a_split_never_loses_or_invents_a_character(text: str, has_ended: bool | None) -> None:
     segments = split_segments(text, has_ended=has_ended)
     assert "".join(segment.text for segment in segments) == text
     thought, answer, _ = split_response(text, has_ended=has_ended)

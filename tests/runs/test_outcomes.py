@@ -325,13 +325,6 @@ def test_requests_that_are_rejected_for_different_reasons_do_not_stop_a_run_with
     assert not told
 
 
-def test_ten_rejected_requests_stop_a_run_without_responses(tmp_path: Path) -> None:
-    model = TalkingModel(_reject)
-    with pytest.raises(CircuitOpen, match="rejects every request"):
-        run(make_job(tmp_path, 100, model), ask_nobody)
-    assert 10 <= len(model.asked) <= 10 + model.concurrency
-
-
 def test_requests_that_are_rejected_for_the_same_reason_stop_a_run(tmp_path: Path) -> None:
     model = TalkingModel(lambda _: Completion(outcome="error", error="request: HTTP 400: no (req-12a)"))
     with pytest.raises(CircuitOpen, match="rejects every request"):

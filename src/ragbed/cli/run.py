@@ -217,15 +217,16 @@ def _evaluate(job: Job, gates: Sequence[str]) -> list[ConditionCounts]:
     from ragbed.cli.console_progress import resumable
     from ragbed.cli.run_progress import RunProgress
     from ragbed.runs.budget import BudgetSpent
-    from ragbed.runs.circuit_breaker import CircuitOpen
+    from ragbed.runs.circuit_breaker import CircuitOpen, RequestsRejected
 
     table = EarlyTable(job.folder)
     stopped = f"Stopped. Finished cases are kept. To resume, rerun the same command with --out {quoted(job.folder)}"
     try:
         with resumable(stopped), RunProgress() as progress:
             execute(replace(job, follower=table), progress.calls)
-    except (BudgetSpent, CircuitOpen):
-        say(f"The run is stored in {job.folder}. To resume it, use --out {quoted(job.folder)}")
+    except (BudgetSpent, CircuitOpen) as error:
+        resume = "" if isinstance(error, RequestsRejected) else f". To resume it, use --out {quoted(job.folder)}"
+        say(f"The run is stored in {job.folder}{resume}")
         say_unchecked(gates)
         raise
     return table.finish(cast("Engine", job.engine))

@@ -14,8 +14,8 @@ so without a closing tag, they open a thought only if the model did not end the 
 
 A tag inside a sentence of an answer is plain text, so a pair of tags counts only at the start of the response, after
 another thought, or at the start of a line that is not in a code block. A closing tag in quotation marks is plain text,
-too, and so is one that a sentence mentions, as in 'the </think> tag', and one in a code block. Any other closing tag
-ends a thought, as in the parsers of vLLM and SGLang.
+too, and so is one that a sentence mentions, as in 'the </think> tag'. Any other closing tag ends a thought, as in the
+parsers of vLLM and SGLang.
 """
 
 from __future__ import annotations
@@ -83,16 +83,14 @@ _CHANNEL_END = r"<\|(?:end|return|call)\|>"
 # Matches the harmony format if the tokenizer has removed the special tokens.
 _BARE_CHANNELS = r"(?s)(\s*analysis)(?=\S)(.*?)(assistantfinal|assistant\s*final\s*message)"
 _SENTENCES = r"(?s)(\s*(?:Here is|Here's) my thought process:)(.*?)((?:Here is|Here's) my response:)"
-# Matches both formats if the response ended while the model was thinking.
-_UNFINISHED = r"(?s)(\s*(?:(?:Here is|Here's) my thought process:|analysis(?=[A-Z\u4e00-\u9fff])))(.*)"
+# Matches both formats if the response was truncated while the model was thinking.
+_UNFINISHED = r"(?s)(\s*(?:(?:Here is|Here's) my thought process:|analysis(?=[A-Z])))(.*)"
 _HEADS = re.compile(r"\s*(?:analysis|Here(?: is|'s) my)")  # matches the start of reasoning without tags
 _SPACE = re.compile(r"\s*")
 _MARK = re.compile(r"[<\[【＜◁〈]")  # a response without these characters need not be searched for tags
 _FENCE = "\n```"  # starts or ends a code block; at the start of a response, it encloses the entire response
 _QUOTES = {"`": "`", '"': '"', "'": "'", "“": "”", "‘": "’", "「": "」", "『": "』", "(": ")", "（": "）"}
 _TAG_NOUN = r" (?:tag|token|marker)s?\b| ?(?:标签|标记|標籤|標記)"
-_NOUN_BEFORE = r"(?:\b(?:tag|token|marker) |(?:标签|标记|標籤|標記) ?)\Z"
-_SENTENCE_GOES_ON = r" [a-z]|[,，是表用为為]"
 _SENTENCE_ENDS = frozenset(".!?。！？\n")
 _MAX_QUOTED = 500  # maximum number of characters before a tag in which to look for the start of a quotation
 _MAX_THOUGHTS = 1_000  # maximum number of reasoning blocks per response; a genuine response has far fewer
@@ -109,12 +107,12 @@ def _skip_space(text: str, at: int) -> int:
     return at if found is None else found.end()
 
 
-def split_response(text: str, *, has_ended: bool = False) -> SplitResponse:
+def split_response(text: str, *, has_ended: bool | None = None) -> SplitResponse:
     """Return a response's thoughts and answer, without tags and surrounding whitespace.
 
     Args:
         text: The response.
-        has_ended: Whether the model ended the response itself; False if this is unknown.
+        has_ended: Whether the model ended the response itself; False if it was truncated, and None if this is unknown.
     """
     if _MARK.search(text) is None and not _HEADS.match(text):  # most responses contain no reasoning
         return SplitResponse(None, text, is_complete=True)
@@ -140,13 +138,14 @@ def find_opened(prompt: str) -> str:
     return "" if found is None else found[0]
 
 
-def split_segments(text: str, *, has_ended: bool = False) -> list[Segment]:
+def split_segments(text: str, *, has_ended: bool | None = None) -> list[Segment]:
     """Split a response into segments whose concatenation is the response; see `split_response`."""
-    sentences, tags = (partial(split, has_ended=has_ended) for split in (_split_sentences, _split_tags))
-    for layout in (sentences, _split_channels, tags):
+    for layout in (_split_sentences, _split_channels, partial(_split_tags, has_ended=bool(has_ended))):
         segments = list(layout(text))
         if segments:
             return _tidy(segments)
+    if has_ended is False and (found := re.match(_UNFINISHED, text)) is not None:
+        return _tidy([Segment("marker", found[1]), Segment("thought", found[2])])
     return [Segment("answer", text)] if text else []
 
 
@@ -175,15 +174,13 @@ def _tidy(segments: list[Segment]) -> list[Segment]:
     return [segment for segment in tidied if segment.text]
 
 
-def _split_sentences(text: str, *, has_ended: bool) -> Iterator[Segment]:
+def _split_sentences(text: str) -> Iterator[Segment]:
     """Split a response in which fixed phrases introduce the thought and the answer."""
     found = re.match(_SENTENCES, text) or re.match(_BARE_CHANNELS, text)
     if found is not None:
         head, thought, border = found.groups()
         yield from (Segment("marker", head), Segment("thought", thought), Segment("marker", border))
         yield Segment("answer", text[found.end() :])
-    elif not has_ended and (found := re.match(_UNFINISHED, text)) is not None:
-        yield from (Segment("marker", found[1]), Segment("thought", found[2]))
 
 
 def _split_channels(text: str) -> Iterator[Segment]:
@@ -210,8 +207,8 @@ def _split_tags(text: str, *, has_ended: bool) -> Iterator[Segment]:
         return
     for _ in range(_MAX_THOUGHTS):
         opening = _find_opening(text, at, has_thought=has_thought)
-        closing = None if has_thought else next(_find_closings(text), None)
-        if closing is not None and (opening is None or closing.start() < opening.start()):
+        closing = next((tag for tag in _find_unquoted(_compiled(_CLOSE), text, at) if not _is_named(text, tag)), None)
+        if not has_thought and closing is not None and (opening is None or closing.start() < opening.start()):
             if _compiled(_OPEN).search(text, at, closing.start()) is not None:
                 return  # both tags are inside a sentence of the answer
             yield Segment("thought", text[at : closing.start()])
@@ -252,15 +249,6 @@ def _find_unquoted(tag: re.Pattern[str], text: str, at: int, end: int = sys.maxs
     return (found for found in tag.finditer(text, at, end) if not _is_quoted(text, found))
 
 
-def _find_closings(text: str) -> Iterator[re.Match[str]]:
-    """Yield the closing tags that may end a thought without an opening tag; see the rule in the module docstring."""
-    fences, counted, are_paired = 0, 0, text.count(_FENCE) % 2 == 0
-    for found in _find_unquoted(_compiled(_CLOSE), text, 0):
-        fences, counted = fences + text.count(_FENCE, counted, found.start()), found.start()
-        if not (are_paired and fences % 2) and not _is_named(text, found):
-            yield found
-
-
 def _find_first(tag: re.Pattern[str], text: str, at: int) -> re.Match[str] | None:
     """Return the first unquoted match of a tag, preferring one that is not just mentioned in a sentence."""
     first = None
@@ -272,14 +260,11 @@ def _find_first(tag: re.Pattern[str], text: str, at: int) -> re.Match[str] | Non
 
 
 def _is_named(text: str, tag: re.Match[str]) -> bool:
-    """Return whether a sentence mentions a tag, as in 'the </think> tag' or 'the tag </think> ends'."""
+    """Return whether a sentence mentions a tag, as in 'the </think> tag'."""
     before = text[max(0, tag.start() - 2) : tag.start()].rstrip(" ")
     if not before or before[-1] in _SENTENCE_ENDS:
         return False
-    if re.compile(_TAG_NOUN).match(text, tag.end()) is not None:
-        return True
-    has_noun = re.search(_NOUN_BEFORE, text[max(0, tag.start() - 9) : tag.start()]) is not None
-    return has_noun and re.compile(_SENTENCE_GOES_ON).match(text, tag.end()) is not None
+    return re.compile(_TAG_NOUN).match(text, tag.end()) is not None
 
 
 def _is_quoted(text: str, tag: re.Match[str]) -> bool:

@@ -107,13 +107,17 @@ class TokenLimit:
 
         If the server rejected a higher limit and accepted this one, later calls do not exceed it.
         """
-        if self._lowered and self._lowered.pop(case.case, None) == limit and done.outcome != "error":
-            self._highest = min(self._highest, limit)
+        lowered = self._lowered.get(case.case)
+        if lowered is not None and (done.outcome == "error" or lowered == limit):
+            del self._lowered[case.case]
+            if done.outcome != "error":
+                self._highest = min(self._highest, limit)
         return done if limit == self.first else replace(done, max_tokens=limit)
 
     def _allowed(self, limit: int, case: Case) -> int:
         """Return the limit, or the highest lower one that is not known to be too high for the prompt."""
-        limit = min([limit, *self._lowered.values()])
+        if self._lowered:
+            limit = min(limit, self._lowered.get(case.case, limit))
         if self._too_long:
             size = _size(case)
             too_high = [at for (lang, at), least in self._too_long.items() if lang == case.lang and size >= least]

@@ -106,7 +106,11 @@ def state_incomplete(rows: Sequence[Comparison]) -> list[str]:
     """Return a sentence about the errors and the truncated and filtered responses of each side that has any."""
     sentences = []
     for at, side in enumerate("AB"):
-        totals = [sum(counts) for counts in zip(*(row.incomplete[at] for row in rows), strict=True)]
+        # Rows that compare `search` with other conditions of A repeat the counts of these conditions.
+        own = [row.incomplete[at] for row in rows if side == "B" or not row.condition.against] or [
+            row.incomplete[at] for row in rows
+        ]
+        totals = [sum(counts) for counts in zip(*own, strict=True)]
         if parts := [counted(total, noun) for total, noun in zip(totals, _INCOMPLETE, strict=True) if total]:
             sentences.append(f"{side} has {', '.join(parts)}.")
     return sentences

@@ -45,7 +45,7 @@ class CallLog:
                 )
         if cached:
             return
-        negotiated = self._negotiate()
+        negotiated = self._negotiate(has_failed=completion.outcome == "error")
         sent: Mapping[str, Any] = getattr(self._model, "sent", {})
         if sent is not self._sent and sent != self._sent:
             self._sent = sent
@@ -54,10 +54,10 @@ class CallLog:
                 record["headers"] = names
             self._writer.put(NOTE, (f"sent.{self._model.name}", msgspec.json.encode(record).decode()))
 
-    def _negotiate(self) -> str:
+    def _negotiate(self, *, has_failed: bool) -> str:
         """Return a description of how parameters were adapted to the server, and show it to the user if it is new."""
         negotiated: str = getattr(self._model, "negotiated", "")
-        if negotiated != self._negotiated:
+        if negotiated != self._negotiated and (negotiated or not has_failed):
             self._negotiated = negotiated
             if negotiated:
                 self._tell(

@@ -13,7 +13,6 @@ from ragbed.schema import Completion
 # the first response and after it.
 _MAX_FATAL_BEFORE_RESPONSE = 3
 _MAX_FATAL = 10
-_MAX_REJECTED = 10  # maximum number of rejected requests, for whatever reasons, of a model that never responded
 _MAX_ERRORS = 128  # maximum number of consecutive errors of any kind: twice the maximum concurrency
 _RESUME = "The remaining cases are pending. To resume, rerun the same command; for a run, set `out` to its folder."
 _VARIABLE = re.compile(r"[\w-]*\d[\w-]*")  # matches numbers and identifiers that contain digits
@@ -84,8 +83,7 @@ class CircuitBreaker:
         # Prompts may cause rejections, so a response to any prompt counts.
         answered = self.has_responses if kind in REJECTED else self._answered
         max_fatal = _MAX_FATAL if answered else _MAX_FATAL_BEFORE_RESPONSE
-        max_errors = _MAX_REJECTED if self.rejects_all else _MAX_ERRORS
-        if self._fatal_in_a_row < max_fatal and self._in_a_row < max_errors:
+        if self._fatal_in_a_row < max_fatal and self._in_a_row < _MAX_ERRORS:
             return
         if self.rejects_all:
             raise RequestsRejected(
