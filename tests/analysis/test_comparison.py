@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import ragbed
-from ragbed.analysis.comparison import ComparedCondition, ComparedQuestion, Side, compare
+from ragbed.analysis.comparison import ComparedCondition, ComparedQuestion, Side, compare, pair_with_given
 from ragbed.analysis.statistics.paired import paired_difference
+from ragbed.reporting.comparison_summary import state_incomplete
 
 
 def _side(model: str, right: list[int], asked: int = 40) -> Side:
@@ -50,6 +52,19 @@ def test_an_event_that_only_one_side_names_still_clusters() -> None:
     new = [ComparedQuestion(one.item, one.text, one.answer, "cup") for one in old]
     first, second = (Side(Path(), "m", {here: dict.fromkeys(asked, 1.0)}) for asked in (old, new))
     assert compare(first, second, 0.03)[0].n == 1
+
+
+def test_errors_of_given_documents_are_counted_once_if_search_is_compared_with_them() -> None:
+    given = ComparedCondition("d", "en", "noise", 0.0, 0.0, 5, "related")
+    search = ComparedCondition("d", "en", "search", None, 0.0, 0, "complete")
+    question = ComparedQuestion("1", "Question?", (("yes",),))
+    errors = {given: Counter({(question, "error"): 1})}
+    first = Side(Path("a"), "m", {given: {question: 0.0}}, errors)
+    second = Side(Path("b"), "m", {given: {question: 1.0}, search: {question: 1.0}}, {search: Counter()})
+    rows = compare(*pair_with_given(first, second), 0.03)
+    assert [row.incomplete[0].errors for row in rows] == [1, 1]
+    assert state_incomplete(rows) == ["A has 1 error."]
+    assert state_incomplete(rows[1:]) == ["A has 1 error."]
 
 
 def test_searching_is_compared_with_given_documents_in_another_run(tmp_path: Path) -> None:

@@ -106,11 +106,9 @@ def state_incomplete(rows: Sequence[Comparison]) -> list[str]:
     """Return a sentence about the errors and the truncated and filtered responses of each side that has any."""
     sentences = []
     for at, side in enumerate("AB"):
-        # Rows that compare `search` with other conditions of A repeat the counts of these conditions.
-        own = [row.incomplete[at] for row in rows if side == "B" or not row.condition.against] or [
-            row.incomplete[at] for row in rows
-        ]
-        totals = [sum(counts) for counts in zip(*own, strict=True)]
+        # A row that compares `search` with another condition of A repeats the counts of that condition.
+        own = [row for row in rows if side == "B" or not row.condition.against] or rows
+        totals = [sum(counts) for counts in zip(*(row.incomplete[at] for row in own), strict=True)]
         if parts := [counted(total, noun) for total, noun in zip(totals, _INCOMPLETE, strict=True) if total]:
             sentences.append(f"{side} has {', '.join(parts)}.")
     return sentences

@@ -32,7 +32,7 @@ def are_rejected(errors: Iterable[str | None]) -> bool:
 
 
 def explain_rejections(advice: str) -> str:
-    """Return what to do if a server rejects every request; all commands that call models have the named options."""
+    """Return what to do if a server rejects every request; the named options belong to all commands except `demo`."""
     rejected = f"The server rejects every request, so the same command would fail again. {advice}".rstrip()
     return (
         f"{rejected} If the server's message names a parameter, change the option that sets it, e.g. `thinking`, "

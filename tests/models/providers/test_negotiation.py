@@ -18,6 +18,7 @@ from tests.servers.function_model import ModelRequest, function_model
 _CHOSEN: dict[str, Any] = {"testbeds": "noise", "noise": 0, "limit": 4, "no_cache": True, "progress": False}
 
 BODY: dict[str, Any] = {"model": "m", "messages": [], "temperature": 0.0, "top_p": 1.0, "max_tokens": 256}
+_STREAMED = BODY | {"stream": True, "stream_options": {"include_usage": True}}
 _OPENAI = '{{"error": {{"message": "{}", "type": "invalid_request_error", "param": {}, "code": {}}}}}'
 # Messages of providers, with what is left of the body.
 REJECTED: dict[str, tuple[int, str, dict[str, Any]]] = {
@@ -55,19 +56,19 @@ REJECTED: dict[str, tuple[int, str, dict[str, Any]]] = {
         400,
         _OPENAI.format("parameter.enable_thinking must be set to false for non-streaming calls", "null",
                        '"invalid_parameter_error"'),
-        BODY | {"stream": True, "stream_options": {"include_usage": True}},
+        _STREAMED,
     ),
     # https://github.com/infiniflow/ragflow/issues/5912
     "DashScope, QwQ": (
         400,
         _OPENAI.format("This model only support stream mode, please enable the stream parameter to access the model. ",
                        "null", '"invalid_parameter_error"'),
-        BODY | {"stream": True, "stream_options": {"include_usage": True}},
+        _STREAMED,
     ),
     "DashScope, in Chinese": (
         400,
         _OPENAI.format("parameter.enable_thinking必须设置为false才能进行非流式调用", "null", '"invalid_parameter"'),
-        BODY | {"stream": True, "stream_options": {"include_usage": True}},
+        _STREAMED,
     ),
     "Mistral, an unknown field": (
         422,
@@ -78,12 +79,12 @@ REJECTED: dict[str, tuple[int, str, dict[str, Any]]] = {
     "Fireworks": (
         400,
         _OPENAI.format("Requests with max_tokens > 4096 must have stream=true", "null", "null"),
-        BODY | {"stream": True, "stream_options": {"include_usage": True}},
+        _STREAMED,
     ),
     "DashScope, only streams": (
         400,
         _OPENAI.format("current user api does not support http call.", "null", '"invalid_parameter_error"'),
-        BODY | {"stream": True, "stream_options": {"include_usage": True}},
+        _STREAMED,
     ),
     "a Chinese sentence": (
         400,
@@ -98,7 +99,7 @@ REJECTED: dict[str, tuple[int, str, dict[str, Any]]] = {
     "ModelScope": (
         400,
         '{"errors":{"message":"enable thinking can not be support when `stream=False`"},"request_id":"1"}',
-        BODY | {"stream": True, "stream_options": {"include_usage": True}},
+        _STREAMED,
     ),
 }  # fmt: skip
 

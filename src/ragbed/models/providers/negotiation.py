@@ -4,9 +4,8 @@ A request is first sent as configured. If the server rejects a parameter, the pa
 another value, or streaming is enabled; all later requests to the model are sent the same way. Parameters that the user
 has set (`--temperature`, `--top-p`, `--extra-body`, `--thinking`, `--reasoning-effort`, `--seed-model`) are never
 changed, because that would evaluate a different configuration; only `--thinking on` is expressed as a budget if a
-model does not have adaptive thinking. If a preset or a command sets another temperature or
-top_p than the default, it is omitted only if the server does not support the parameter, not if its value is out of
-range.
+model does not have adaptive thinking. If a preset or a command sets another temperature or top_p than the default, it
+is omitted only if the server does not support the parameter, not if its value is out of range.
 """
 
 from __future__ import annotations
