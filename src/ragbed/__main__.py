@@ -54,4 +54,10 @@ def _replace_closed_streams() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    finally:
+        # After `python -m`, CPython replaces the exit code by a death from SIGINT if Ctrl-C interrupted an `exec` of a
+        # string, e.g. while a module with dataclasses was imported, even if the exception was handled. Another `exec`
+        # clears this state.
+        exec("")  # noqa: S102

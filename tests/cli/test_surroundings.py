@@ -148,6 +148,13 @@ def test_ctrl_c_while_modules_are_loaded_ends_in_one_line(tmp_path: Path) -> Non
     assert (process.returncode, err) == (130, b"ragbed: interrupted.\n")
 
 
+def test_ctrl_c_while_a_dataclass_is_defined_has_the_usual_exit_code(tmp_path: Path) -> None:
+    (tmp_path / "rich.py").write_text("exec('raise KeyboardInterrupt')\n")  # dataclasses exec their methods
+    surroundings = os.environ | {"PYTHONPATH": str(tmp_path)}
+    done = subprocess.run([*_RAGBED, "cases", "figure1"], capture_output=True, env=surroundings, check=False)
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (130, b"ragbed: interrupted.")
+
+
 @pytest.mark.parametrize(
     ("words", "closed", "code"),
     [
