@@ -266,8 +266,10 @@ def _cell(estimate: Estimate | None, words: Locale, column: TableColumn | None =
               data_value=None if estimate is None or estimate.value is None else f"{estimate.value:.6f}")  # fmt: skip
 
 
-def _asked(row: LeaderboardRow | TableRow, words: Locale) -> str:
+def _asked(row: LeaderboardRow | TableRow, words: Locale) -> Node:
+    """Return the number of cases, with the numbers of failed, truncated and filtered ones below it."""
     counts = row.counts
     found = {"failed": counts.errors, "truncated": counts.truncated, "filtered": counts.filtered}
     parts = [words(f"page.{name}", count=str(count)) for name, count in found.items() if count.high]
-    return words("page.incomplete", asked=str(counts.n), parts=", ".join(parts)) if parts else str(counts.n)
+    below = [el("span", f" {part}", class_="interval") for part in parts]
+    return el("span", str(counts.n), below, data_value=str(counts.n.high))
