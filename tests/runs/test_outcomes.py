@@ -157,7 +157,7 @@ def test_failed_calls_have_no_rate_if_it_is_unknown_which_served_model_failed(tm
     scored, reported = type_command("score", str(tmp_path)), type_command("report", str(tmp_path))
     assert "accuracy       –        –         –" in scored.out
     assert not any("cannot be matched" in text for text in (scored.err, reported.out, reported.err))
-    assert "so the rates of these models exclude failed calls" in reported.err.replace("\n", " ")
+    assert "so the rates of these models exclude failed and filtered calls" in reported.err.replace("\n", " ")
 
 
 def test_only_failed_calls_of_a_server_with_several_models_have_a_note(tmp_path: Path) -> None:
@@ -165,7 +165,56 @@ def test_only_failed_calls_of_a_server_with_several_models_have_a_note(tmp_path:
         return Completion(outcome="error", error="http-500: no") if case.item == "4" else _served_by(99)(case)
 
     run(make_job(tmp_path, 10, TalkingModel(say)), ask_nobody)
-    assert "exclude failed calls" not in type_command("report", str(tmp_path)).err.replace("\n", " ")
+    assert "exclude failed and filtered calls" not in type_command("report", str(tmp_path)).err.replace("\n", " ")
+
+
+def _change_and_filter(folder: Path) -> None:
+    """Evaluate a model at a server that changes from m-1 to m-2 and filters two of ten requests."""
+    received: list[ModelRequest] = []
+
+    def respond(request: ModelRequest) -> tuple[int, object]:
+        received.append(request)
+        if len(received) in (4, 9):
+            return 400, {"error": {"message": "The prompt was filtered", "code": "content_filter"}}
+        choice = {"index": 0, "message": {"role": "assistant", "content": "Paris"}, "finish_reason": "stop"}
+        return 200, {"model": "m-1" if len(received) < 6 else "m-2", "choices": [choice]}
+
+    with function_model(respond) as url:
+        words = ("--limit", "10", "--max-connections", "1", "--out", str(folder))
+        assert type_command(*_RUN, *words, env={"T_BASE_URL": url}).code == 0
+
+
+def test_filtered_calls_to_a_server_with_several_models_are_not_reported_as_failed(tmp_path: Path) -> None:
+    _change_and_filter(tmp_path / "run")
+    aggregates = tmp_path / "sums.jsonl"
+    assert type_command("score", str(tmp_path / "run"), "--aggregates", str(aggregates)).code == 0
+    for source in (tmp_path / "run", aggregates):
+        report = type_command("report", str(source))
+        assert ("0 (2 filtered)" in report.out, "failed)" in report.out) == (True, False), report.out
+        assert "exclude failed and filtered calls" in report.err.replace("\n", " ")
+        cells = msgspec.json.decode(type_command("report", str(source), "-f", "json").out)
+        names = ("value", "n", "asked", "errors", "filtered")
+        found = [
+            [one[name] for name in names] for one in cells if (one["metric"], one["track"]) == ("accuracy", "robust")
+        ]
+        assert sorted(found, key=str) == [[0.0, 4, 4, 0, 0], [0.0, 4, 4, 0, 0], [None, 0, 0, 0, 2]]
+    rows = ragbed.open_run(tmp_path / "run").table("noise")
+    assert {row["model"]: (row["errors"], row["filtered"]) for row in rows} == {
+        "m": (0, 2),
+        "m (m-1)": (0, 0),
+        "m (m-2)": (0, 0),
+    }
+
+
+def test_judge_says_that_a_server_served_several_models(tmp_path: Path) -> None:
+    _change_and_filter(tmp_path / "changed")
+    run(make_job(tmp_path / "other", 2, TalkingModel(_served_by(9))), ask_nobody)
+    message = "The server for m served several models: m-1, m-2. The judged rates combine them."
+    with function_model(lambda _: "VERDICT: no") as url:
+        for name, count in (("changed", 1), ("other", 0)):
+            words = ("judge", str(tmp_path / name), "-m", "openai-api/judge/wise", "--no-cache")
+            done = type_command(*words, "--criteria", "correct,refusal", env={"JUDGE_BASE_URL": url})
+            assert (done.code, " ".join(done.err.split()).count(message)) == (0, count), done.err
 
 
 def test_a_run_that_has_spent_its_budget_says_how_to_resume_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -41,8 +41,8 @@ class CostTally:
         key = TrialGroup(trial.model, trial.data, trial.lang, trial.profile)
         group = self._groups.setdefault(key, _GroupCost())
         group.cases += 1
-        group.errors += trial.scores is None and trial.outcome != "filtered"
-        group.filtered += trial.outcome == "filtered"
+        group.errors += stored.completion.outcome == "error"
+        group.filtered += stored.completion.outcome == "filtered"
         cost = full_cost(stored.completion, _price(stored.model)) if stored.completion.usage else None
         if cost is not None:
             group.dollars += cost

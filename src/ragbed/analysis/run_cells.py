@@ -11,7 +11,7 @@ from msgspec import structs
 from ragbed.analysis.costs import CostTally, cost_of_result
 from ragbed.analysis.metrics import measure
 from ragbed.analysis.metrics.cells import Cell, narrow_cells
-from ragbed.analysis.metrics.trial import Scored, to_scored
+from ragbed.analysis.metrics.trial import Asked, Scored, to_scored
 from ragbed.analysis.statistics.rates import ALPHA
 from ragbed.errors import UsageError
 from ragbed.runs.condition import largest_cluster
@@ -112,7 +112,8 @@ def _with_agreement(results: Iterable[StoredResult]) -> Iterator[StoredResult]:
 def to_trial(stored: StoredResult, score: Track, split: Mapping[str, str], *, costs: bool = False) -> Scored:
     """Score a stored result; if `costs` is set, include its costs as scores.
 
-    For models in `split`, the trial names the served model. Failed calls for which it is unknown are `unattributed`.
+    For models in `split`, the trial names the served model. Calls without a response for which it is unknown are
+    `unattributed` or, if a content filter blocked them, `unattributed-filtered`.
     """
     completion = stored.completion
     scores = score_outcome(stored.case, completion, score)
@@ -121,9 +122,11 @@ def to_trial(stored: StoredResult, score: Track, split: Mapping[str, str], *, co
         if stored.case.testbed == "search" and (dollars := cost_of_result(stored)) is not None:
             scores["search_cost"] = dollars
         scores |= _costs_of(completion) if costs else {}
-    model, outcome = split_by_served(stored, split), completion.outcome
-    is_unattributed = scores is None and model in split
-    return to_scored(stored.case, model, stored.repeat, "unattributed" if is_unattributed else outcome, scores)
+    model = split_by_served(stored, split)
+    outcome: Asked = completion.outcome
+    if scores is None and model in split:
+        outcome = "unattributed-filtered" if outcome == "filtered" else "unattributed"
+    return to_scored(stored.case, model, stored.repeat, outcome, scores)
 
 
 def read_infeasible(store: RunStore, split: Mapping[str, str]) -> Iterator[Scored]:

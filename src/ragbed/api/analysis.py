@@ -240,6 +240,7 @@ def judge(
             judged.append(part)
             if any(cell.failed for cell in part.cells):
                 _tell_error(plan.folder, names, shown)
+        _tell_served(folder, shown)
     if people is not None:
         people.keep({unit for part in judged for unit in part.units}, {part.scope.criterion.name for part in judged})
     return JudgeResult(
@@ -252,6 +253,16 @@ def judge(
         None if sample is None or out is None else write_sample(judged, sample, local_path(out)),
         sum(cell.failed for part in judged for cell in part.cells),
     )
+
+
+def _tell_served(folder: Path, shown: Progress) -> None:
+    """Show which models a run's server served if there are several, because judged rates do not distinguish them."""
+    from ragbed.runs.display_names import describe_served, read_names, read_served
+
+    names = read_names([folder])
+    for model, served in read_served([folder]).items():
+        if len(served) > 1:
+            shown.message(f"{describe_served(names.get(model, model), served)} The judged rates combine them.")
 
 
 def _tell_error(folder: Path, models: Sequence[str], shown: Progress) -> None:

@@ -96,9 +96,11 @@ def _lines(found: Status) -> list[str]:
 
 def _notes(found: Status) -> Iterator[str]:
     """Yield notes on unusual events: a server switched models, requests were adjusted, or responses were truncated."""
+    from ragbed.runs.display_names import describe_served
+
     for model in found.models:
         if len(model.served) > 1:
-            yield f"The server for {model.name} served several models: {', '.join(model.served)}."
+            yield describe_served(model.name, model.served)
         if model.sent is not None and model.sent.get("negotiated"):
             yield (
                 f"The server for {model.name} does not accept the default parameters. In requests to it, "

@@ -160,7 +160,8 @@ class Report:
         """Return the keys of the table notes about served models, paired differences and the paper's rows."""
         cells = [cell for table in self.tables for row in table.rows for cell in row.cells if cell is not None]
         notes = {
-            "served": any(cell.errors > cell.asked for cell in cells),  # failed calls whose served model is unknown
+            # `asked` does not include failed and filtered calls whose served model is unknown.
+            "served": any(cell.errors + cell.filtered > cell.asked for cell in cells),
             "paired": any(column.metric.endswith(PAIRED) for table in self.tables for column in table.columns),
             "printed": self.has_printed,
         }

@@ -96,6 +96,11 @@ def served_name(model: str, served: str) -> str:
     return f"{model} ({served})"
 
 
+def describe_served(model: str, served: Sequence[str]) -> str:
+    """Return a sentence that lists the models that a server has served under the same name."""
+    return f"The server for {model} served several models: {', '.join(served)}."
+
+
 def split_by_served(result: StoredResult, split: Mapping[str, str]) -> str:
     """Return the name under which to count a result. For models in `split`, the name includes the served model."""
     served = result.completion.served

@@ -16,6 +16,7 @@ from playwright.sync_api import expect
 
 from ragbed.analysis.judging.labels import Label, LabelledUnit, read_labels
 from ragbed.runs.lock import hold
+from ragbed.runs.store import NOTE, open_store
 from ragbed.schema import Completion
 from tests.browser import Watched, open_page
 from tests.runs.harness import make_case
@@ -106,6 +107,27 @@ def test_the_overview_has_columns_for_truncated_and_filtered_cases_if_there_are_
         counts.nth(place + 2).get_by_role("link").click()
         page.wait_for_selector(".trial-row")
         expect(rows(page)).to_have_count(2)
+
+
+@pytest.mark.parametrize(
+    ("lang", "note"),
+    [("en", "the server served several models: m-1, m-2"), ("zh", "服务器先后提供了多个模型：m-1, m-2")],
+)
+def test_the_overview_says_that_a_server_served_several_models(
+    browser: Browser, tmp_path: Path, lang: str, note: str
+) -> None:
+    write_run(tmp_path / "run", [make_case(0)], {"made/up": [said("gold-0")], "made/other": [said("gold-0")]})
+    with open_store(tmp_path / "run", create=True) as store, store.transaction() as connection:
+        connection.execute(NOTE, ("served.made/up", '["m-1", "m-2"]'))
+    with serve_runs(tmp_path / "run") as served, open_page(browser, served.origin) as opened:
+        served.wait_for(2)
+        page = opened.page
+        enter(page, served)
+        if lang == "zh":
+            page.get_by_role("button", name="中文").click()
+            page.wait_for_selector("h1:has-text('总览')")
+        headings = page.locator("table.overview tr.group").all_inner_texts()
+        assert [note in heading for heading in headings] == ["made/up" in heading for heading in headings]
 
 
 def test_the_overview_has_no_columns_for_outcomes_that_did_not_occur(browser: Browser, tmp_path: Path) -> None:

@@ -9,8 +9,11 @@ from msgspec import Struct
 
 from ragbed.schema import Case
 
-# A failed call is `unattributed` if its server served several models, because it is unknown which of them failed.
-Asked: TypeAlias = Literal["ok", "truncated", "filtered", "error", "unattributed", "infeasible"]
+# A failed or filtered call is unattributed if its server served several models, because it is unknown which of them the
+# call was for.
+Asked: TypeAlias = Literal[
+    "ok", "truncated", "filtered", "error", "unattributed", "unattributed-filtered", "infeasible"
+]
 
 ScoreValue: TypeAlias = bool | float | str | tuple[int, ...] | None
 

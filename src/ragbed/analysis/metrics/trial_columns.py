@@ -253,9 +253,9 @@ class _ColumnBuilder:
             nan if trial.noise_real is None else round(trial.noise_real, 3),
             trial.correct,
             trial.outcome != "infeasible",
-            trial.outcome in ("error", "filtered", "unattributed"),
-            trial.outcome == "unattributed",
-            trial.outcome == "filtered",
+            trial.outcome in ("error", "filtered", "unattributed", "unattributed-filtered"),
+            trial.outcome in ("unattributed", "unattributed-filtered"),
+            trial.outcome in ("filtered", "unattributed-filtered"),
             trial.outcome == "truncated",
         )
         for append, value in zip(self._appends, row, strict=True):
