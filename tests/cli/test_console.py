@@ -42,6 +42,14 @@ def test_parameters_are_shown_as_options_of_the_command(message: str, shown: str
     assert with_options(message) == message
 
 
+def test_options_from_the_environment_are_shown_as_variables() -> None:
+    words = ("run", "-m", "scripted/oracle", "-d", "figure1", "--reasoning-effort", "none")
+    done = type_command(*words, env={"RAGBED_THINKING": "on"})
+    assert "RAGBED_THINKING and --reasoning-effort none contradict each other. Remove one of them." in done.err
+    done = type_command(*words, "--thinking", "on", env={"RAGBED_THINKING": "off"})
+    assert "--thinking and --reasoning-effort none contradict each other. Remove one of them." in done.err
+
+
 @pytest.mark.parametrize("value", ["maybe", "budget=-4"])
 def test_the_value_of_thinking_is_not_shown_as_the_cost_limit(value: str) -> None:
     done = type_command("run", "-m", "scripted/oracle", "-d", "figure1", "--thinking", value)

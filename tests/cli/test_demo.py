@@ -25,6 +25,7 @@ from ragbed.runs.condition import condition_of
 from ragbed.runs.store import open_store
 from tests.cli.typed import Done, type_command
 from tests.runs.harness import make_case
+from tests.servers.function_model import function_model
 
 
 @pytest.fixture(scope="module")
@@ -202,3 +203,13 @@ def test_truncated_and_filtered_responses_are_mentioned(
     print_summary([structs.replace(cell, ok=9, truncated=0)])
     shown = capsys.readouterr().out
     assert not any(word in shown for word in ("runcated", "截断"))
+
+
+def test_rejected_requests_name_a_command_that_has_options_for_them(tmp_path: Path) -> None:
+    with function_model(lambda _: (400, {"error": {"message": "Tenant not allowed"}})) as url:
+        words = ("demo", "-m", "openai-api/t/m", "--lang", "en", "--out", str(tmp_path / "demo"))
+        done = type_command(*words, env={"T_BASE_URL": url})
+    assert done.code == 1
+    assert "The server rejects every request, so the same command would fail again. Check the key" in done.err
+    assert "use `ragbed run`, which has options for parameters." in done.err
+    assert not re.search("thinking|reasoning.effort|extra.body|temperature", done.err)

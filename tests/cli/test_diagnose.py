@@ -186,6 +186,28 @@ def test_a_run_with_a_field_that_is_no_longer_allowed_is_diagnosed(run: Path, re
     assert done.code == 0, done.err
 
 
+@pytest.mark.parametrize(
+    ("stored", "option"),
+    [
+        (("extra_body", '{"reasoning":{"enabled":true}}'), ("--reasoning-effort", "low")),
+        (("extra_body", '{"enable_thinking":true}'), ("--thinking", "off")),
+        (("reasoning_effort", "low"), ("--extra-body", '{"reasoning": {"enabled": true}}')),
+    ],
+    ids=["effort", "thinking", "body"],
+)
+def test_a_request_option_that_contradicts_the_run_is_refused(
+    stored: tuple[str, str], option: tuple[str, str], run: Path, reader: Reader
+) -> None:
+    with open_store(run, create=True) as store, store.transaction() as connection:
+        connection.execute(NOTE, (f"set.{stored[0]}", stored[1]))
+    words, before = ("diagnose", str(run), "--intervene", "--no-cache"), len(reader.asked)
+    done = type_command(*words, *option, env=reader.env)
+    assert (done.code, len(reader.asked)) == (2, before)
+    assert "set the same parameter" in done.err
+    assert f"Omit {option[0]}" in done.err
+    assert type_command(*words, env=reader.env).code == 0
+
+
 def test_a_rejected_rerun_gets_the_fix(tmp_path: Path, data: Path, reader: Reader) -> None:
     folder = tmp_path / "run"
     words = ("-m", _MODEL, "-d", str(data), "--num-docs", "2", "--noise", "0.5", "--limit", "2", "--testbeds", "noise")

@@ -179,6 +179,11 @@ def test_votes_at_temperature_0_are_refused(tmp_path: Path, bench: Bench) -> Non
     done = _judge(tmp_path, bench, "--criteria", "correct", "--votes", "3", "--temperature", "0")
     assert (done.code, bench.asked) == (2, [])
     assert "--votes 3 has no effect at --temperature 0" in done.err
+    bench.env["RAGBED_TEMPERATURE"] = "0"
+    done = _judge(tmp_path, bench, "--criteria", "correct", "--votes", "3")
+    assert (done.code, bench.asked) == (2, [])
+    assert "--votes 3 has no effect at RAGBED_TEMPERATURE=0: all votes are identical. Remove one of them." in done.err
+    assert _judge(tmp_path, bench, "--criteria", "correct", "--votes", "3", "--temperature", "none").code == 0
 
 
 def test_judgements_with_a_fixed_token_limit_are_stored_apart_from_those_with_auto(tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ from ragbed.runs.status import read_status
 from ragbed.runs.store import open_store
 from ragbed.runs.writer import Writer
 from ragbed.text import estimate_tokens
+from tests.cli.typed import type_command
 from tests.runs.harness import canonical
 from tests.servers.mock_batches import BatchBehaviour
 from tests.servers.mock_batches import batches_in_thread as mock_batches
@@ -571,3 +572,28 @@ def test_calls_that_wait_to_be_sent_again_survive_the_loss_of_their_first_batch(
     with open_store(tmp_path / "run", create=False) as store:
         assert not store.follow_ups()
         assert all(store.has_response(1, *call) for call in waiting)
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("failed", [1.0, 0.5])
+def test_the_fix_is_named_only_if_every_request_in_a_batch_is_rejected(
+    model: str, failed: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ("run", "-m", model, "-d", DATA, "--testbeds", "noise", "--noise", "0", "--limit", "15", "--no-cache")
+    with mock_batches(BatchBehaviour(delay_s=0, failed=failed)) as url:
+        _serve(monkeypatch, url)
+        done = type_command(*words, "--batch", "--out", str(tmp_path / "run"))
+    fix = f"{model}: The server rejects every request, so the same command would fail again. Check the key"
+    assert (done.code, done.err.count(fix)) == (3, int(failed == 1.0))
+    assert ("e.g. --thinking, --reasoning-effort or --extra-body" in done.err) == (failed == 1.0)
+
+
+def test_a_resumed_batch_run_with_responses_does_not_reject_every_request(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ("run", "-m", MODELS[0], "-d", DATA, "--testbeds", "noise", "--noise", "0", "--limit", "15", "--no-cache")
+    with mock_batches(BatchBehaviour(delay_s=0, failed=0.5)) as url:
+        _serve(monkeypatch, url)
+        for _ in range(2):  # the second command retries only the rejected requests
+            done = type_command(*words, "--batch", "--out", str(tmp_path / "run"))
+            assert (done.code, "rejects every request" in done.err) == (3, False)

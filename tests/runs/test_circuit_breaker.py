@@ -67,6 +67,28 @@ def test_every_request_is_rejected_only_if_all_errors_are_rejections(kinds: list
     assert breaker.rejects_all == rejects_all
 
 
+@pytest.mark.parametrize(
+    "other", [_error("too-long"), _error("timeout"), Completion(outcome="filtered")], ids=["long", "late", "filtered"]
+)
+def test_rejections_with_different_messages_and_other_outcomes_do_not_open_the_circuit(other: Completion) -> None:
+    breaker = CircuitBreaker("test/talking", "")
+    for _ in range(3):
+        for letter in "abcdefghi":
+            breaker.learn(Completion(outcome="error", error=f"request: HTTP 400: {letter}"))
+        breaker.learn(other)
+
+
+@pytest.mark.parametrize("message", ["no", "no: {}"], ids=["same message", "other messages"])
+def test_rejections_open_the_circuit_only_after_the_first_calls_have_finished(message: str) -> None:
+    breaker = CircuitBreaker("test/talking", "")
+    first, *others = [breaker.start() for _ in range(20)]
+    rejections = [Completion(outcome="error", error=f"request: {message.format('ab'[call % 2])}") for call in others]
+    for call, rejection in zip(others, rejections, strict=True):
+        breaker.learn(rejection, call)
+    with pytest.raises(RequestsRejected):
+        breaker.learn(rejections[0], first)
+
+
 def test_a_server_that_fails_for_hours_is_not_called_again(tmp_path: Path) -> None:
     model = TalkingModel(_agrees_until(5, "server"))
     with pytest.raises(CircuitOpen, match="most recently: server: no"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Callable
 from contextlib import closing
 from decimal import Decimal
@@ -327,6 +328,44 @@ def test_a_request_that_every_case_would_have_rejected_stops_the_run_with_the_fi
     assert "Tenant not allowed" in done.err
     assert "the same command would fail again. Check the key (T_API_KEY), the model name (m), the URL" in done.err
     assert "e.g. --thinking, --reasoning-effort or --extra-body; --temperature none omits the temperature." in done.err
+
+
+def _quote(request: ModelRequest) -> tuple[int, object]:
+    """Reject a request with a message that quotes its question."""
+    question = "".join(word for word in request.turns[-1].split()[-8:] if word.isalpha())
+    return 400, {"error": {"message": f"Tenant not allowed: {question}", "type": "invalid_request_error"}}
+
+
+def test_rejections_that_quote_the_request_stop_a_run_early(tmp_path: Path) -> None:
+    received: list[ModelRequest] = []
+
+    def respond(request: ModelRequest) -> tuple[int, object]:
+        received.append(request)
+        return _quote(request)
+
+    with function_model(respond) as url:
+        words = ("--max-connections", "1", "--out", str(tmp_path / "run"))
+        done = type_command(*_RUN, *words, env={"T_BASE_URL": url})
+    assert (done.code, len(received)) == (1, 10)
+    assert "Tenant not allowed" in done.err
+    assert "The server rejects every request, so the same command would fail again. Check the key" in done.err
+
+
+@pytest.mark.parametrize("message", ["Blocked", "Blocked: {}"], ids=["same message", "other messages"])
+def test_rejections_that_arrive_before_the_first_response_do_not_stop_a_run(message: str, tmp_path: Path) -> None:
+    def respond(request: ModelRequest) -> str | tuple[int, object]:
+        if "Juno kitchen robot" in request.turns[-1].splitlines()[-1]:  # the first question
+            time.sleep(0.5)
+            return "Paris"
+        question = "".join(filter(str.isalpha, request.turns[-1][-60:]))
+        return 400, {"error": {"message": message.format(question), "type": "invalid_request_error"}}
+
+    with function_model(respond) as url:
+        words = ("--limit", "12", "--max-connections", "12", "--out", str(tmp_path / "run"))
+        done = type_command(*_RUN, *words, env={"T_BASE_URL": url})
+    assert done.code == 3
+    assert ragbed.open_run(tmp_path / "run").outcomes == {"ok": 1, "error": 11}
+    assert "rejects every request" not in done.err
 
 
 @pytest.mark.parametrize(("limit", "code", "outcomes"), [("auto", 0, {"ok": 8}), ("256", 3, {"truncated": 8})])

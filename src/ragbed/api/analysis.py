@@ -23,7 +23,7 @@ from ragbed.api.layout import Values, split
 from ragbed.api.options import RunLike, RunsLike, local_path, run_folder, several, to_place, with_defaults
 from ragbed.api.parameters import check_range, checked, read_share
 from ragbed.api.progress import Progress, open_progress
-from ragbed.api.request_options import REQUEST_SETTINGS, check_max_tokens, settings_of, stored_sampling, with_limit
+from ragbed.api.request_options import REQUEST_SETTINGS, check_max_tokens, merge_settings, stored_sampling, with_limit
 from ragbed.api.results import Records
 from ragbed.api.spec import CallKeywords, EngineKeywords
 from ragbed.errors import RagbedError, UnknownName, UnusedOption, UsageError
@@ -358,7 +358,7 @@ def _rerun(run: Path, found: Found, kinds: Sequence[str], caller: ModelCaller) -
             f"{objects[0]} is a Python function, which is not stored with the run and cannot be called again. Omit "
             "`intervene` and `knock_out`, or evaluate the function as a model string: python/MODULE:FUNCTION."
         )
-    stored |= settings_of(vars(caller.options))
+    stored = merge_settings(stored, vars(caller.options))
     sampling, preset = stored_sampling(stored), PRESETS.get(stored.get("preset", ""))
     fixed = _set_by_user(sampling, preset)
     budget, names = caller.budget(models), read_names([run])  # the budget is shared by all models

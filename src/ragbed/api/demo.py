@@ -134,6 +134,7 @@ def _plan(lang: Lang, models: list[str], folder: Path, message: Callable[[str], 
         ),
         models=[_open(name) for name in models],
         tell=message,
+        parameter_fix="use `ragbed run`, which has options for parameters.",
     )
 
 

@@ -30,6 +30,9 @@ _OWN_FIELDS = {
     "n": "use `repeats`",
     **dict.fromkeys(("stream", "stream_options"), "remove it; ragbed streams responses if a server requires it"),
 }
+# Options that control thinking, and the fields with which `extra_body` can do so instead.
+_THINKING_OPTIONS = ("thinking", "reasoning_effort")
+_THINKING_FIELDS = frozenset({"thinking", "enable_thinking", "reasoning"})
 # Headers that the HTTP client sets itself.
 _OWN_HEADERS = frozenset(
     {"host", "content-length", "content-type", "transfer-encoding", "connection", "accept-encoding"}
@@ -54,11 +57,8 @@ def read_request_options(options: Mapping[str, Any]) -> dict[str, Any]:
         )
     if thinking not in (None, False) and effort == NONE:
         raise UsageError("`thinking` and reasoning_effort=none contradict each other. Remove one of them.")
-    if (thinking is not None or effort is not None) and (
-        both := {"thinking", "enable_thinking", "reasoning"} & {*extra}
-    ):
-        option = "`thinking`" if thinking is not None else "`reasoning_effort`"
-        raise UsageError(f"{option} and {min(both)!r} in `extra_body` set the same parameter. Remove one of them.")
+    if same := _same_parameter(options, extra):
+        raise UsageError(f"{same}. Remove one of them.")
     read_headers(options["header"])
     fields = {
         "temperature": check_temperature(options["temperature"]),
@@ -80,6 +80,27 @@ def stored_sampling(settings: Mapping[str, str]) -> Sampling:
     given["seed_model"] = None if given["seed_model"] is None else int(given["seed_model"])
     sampling = Sampling(top_p=float(settings["top_p"]), extra_body=extra, **read_request_options(given))
     return with_limit(sampling, None if limit == AUTO else int(limit))
+
+
+def merge_settings(stored: Mapping[str, str], options: Mapping[str, Any]) -> dict[str, str]:
+    """Return the settings of a run with the request options that replace some of them.
+
+    Raises:
+        UsageError: One of these options sets the same parameter as an option of the run.
+    """
+    given = settings_of(options)
+    merged = {**stored, **given}
+    added = [name for name in ("extra_body", *_THINKING_OPTIONS) if name in given]
+    if added and (same := _same_parameter(merged, _parse_fields(merged.get("extra_body")))):
+        raise UsageError(f"{same}, and the run already sets it. Omit `{added[0]}`.")
+    return merged
+
+
+def _same_parameter(options: Mapping[str, Any], extra: Mapping[str, Any]) -> str | None:
+    """Describe an option and a field of `extra_body` that set the same parameter; return None if there are none."""
+    option = next((name for name in _THINKING_OPTIONS if options.get(name) is not None), None)
+    field = min(_THINKING_FIELDS & {*extra}, default=None)
+    return f"`{option}` and {field!r} in `extra_body` set the same parameter" if option and field else None
 
 
 def settings_of(options: Mapping[str, Any]) -> dict[str, str]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ragbed.cli.help_groups import VARIABLES
 from ragbed.text import printable, storable_name
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ def say(message: str) -> None:
 def with_options(message: str, command: click.Command | None = None) -> str:
     """Replace parameters in an API message with options: `num_docs` with --num-docs, and noise=0 with --noise 0.
 
+    Options that are set by an environment variable are shown as the variable: RAGBED_NUM_DOCS and RAGBED_NOISE=0.
     Values in quotation marks, such as 'budget=N', stay as they are.
 
     Args:
@@ -41,9 +43,13 @@ def with_options(message: str, command: click.Command | None = None) -> str:
     if command is None and context is not None:
         command = context.command
     shown = _options_of(command)
+    variables: dict[str, str] = {} if context is None else context.meta.get(VARIABLES, {})
+    before_value = {name: f"{typed} " for name, typed in shown.items()}
+    for name in shown.keys() & variables.keys():
+        shown[name], before_value[name] = variables[name], f"{variables[name]}="
     names = "|".join(map(re.escape, shown))
     found = re.compile(rf"`({names})`|(?<![^\s(])({names})=(?=\S)")
-    return found.sub(lambda one: shown[one[1]] if one[1] else f"{shown[one[2]]} ", message) if shown else message
+    return found.sub(lambda one: shown[one[1]] if one[1] else before_value[one[2]], message) if shown else message
 
 
 def _options_of(command: click.Command | None) -> dict[str, str]:

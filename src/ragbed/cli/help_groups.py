@@ -17,6 +17,7 @@ DISTRIBUTED: Final = "Distributed"
 OUTPUT: Final = "CI and output"
 _UNGROUPED: Final = "Options"
 _ORDER: Final = (_UNGROUPED, WHAT, CONTEXT, SAMPLING, REQUESTS, DISTRIBUTED, OUTPUT)
+VARIABLES: Final = "ragbed.variables"  # Key of the environment variables in use, by parameter, in click's metadata.
 _WIDEST_TERM: Final = 26  # Maximum width, in characters, of option names that share a line with a description.
 
 
@@ -32,8 +33,10 @@ class GroupedOption(click.Option):
 
         click would split the variable at spaces, which occur in headers, paths and stopping conditions.
         """
-        value = self.resolve_envvar_value(ctx) if self.multiple else None
-        if value is None:
+        value = self.resolve_envvar_value(ctx)
+        if value is not None:  # messages name the variable instead of the option
+            ctx.meta.setdefault(VARIABLES, {})[self.name] = self.envvar
+        if value is None or not self.multiple:
             return super().value_from_envvar(ctx)
         return [line.strip() for line in value.splitlines() if line.strip()]
 

@@ -106,6 +106,7 @@ class BatchLoop(CallLoop):
                 f"{self.model.name}: the provider rejected a batch: {self._refused}. {self.model.advice} If the "
                 "provider has no batch API that is compatible with OpenAI's or Anthropic's, omit `batch`."
             )
+        self._tell_rejections()
 
     def _restore_follow_ups(self) -> None:
         """Load the server properties detected in earlier sessions, and the calls that still have to be resent."""
@@ -445,6 +446,7 @@ class BatchLoop(CallLoop):
 
     async def _finish(self, request: CallRequest, called: Called) -> None:
         self._ended.add((request.number, request.repeat))
+        self._breaker.count(called.completion)
         await self._settle(self._store(request, called))
 
     async def _close(self, batch: _OpenBatch) -> None:

@@ -20,7 +20,7 @@ from ragbed.models.failures import REJECTED, Failure, failed
 from ragbed.runs.budget import Budget
 from ragbed.runs.cache import Cache, key_of, keys_of
 from ragbed.runs.call_log import CallLog
-from ragbed.runs.circuit_breaker import CircuitBreaker, explain_rejections
+from ragbed.runs.circuit_breaker import CHANGE_OPTION, CircuitBreaker
 from ragbed.runs.decided import DecidedInterval
 from ragbed.runs.episodes import EpisodeFactory, run_episode
 from ragbed.runs.multi_call import Called, make_calls, usage_made, usages_made
@@ -124,6 +124,7 @@ class Session(msgspec.Struct, frozen=True):
     rule: StoppingRule | None = None
     episodes: EpisodeFactory | None = None
     tell: Callable[[str], None] = logging.getLogger("ragbed").warning
+    parameter_fix: str = CHANGE_OPTION
 
 
 @dataclass
@@ -148,7 +149,9 @@ class CallLoop:
     def __post_init__(self) -> None:
         # Cache keys also contain the base URLs and the sampling parameters that the user has set.
         self.cache_identity = " ".join(filter(None, [self.identity, getattr(self.model, "cache_scope", "")]))
-        self._breaker = CircuitBreaker(self.model.name, self.model.advice, has_responses=self.progress.done > 0)
+        self._breaker = CircuitBreaker(
+            self.model.name, self.model.advice, self.session.parameter_fix, has_responses=self.progress.done > 0
+        )
         self._cache = None if isinstance(self.model, AnsweringAfresh) else self.session.cache
         self._posting = self.model if isinstance(self.model, Posting) else None
         self._time_left = TimeLeft(0, 0)
@@ -181,8 +184,12 @@ class CallLoop:
                 self._parking = self.model
                 self.model.make_room = lambda: self._start_workers(group, pending)
             self._start_workers(group, pending)
+        self._tell_rejections()
+
+    def _tell_rejections(self) -> None:
+        """Tell the user what to do if the server has rejected every request."""
         if self._breaker.rejects_all:
-            self.session.tell(f"{self.model.name}: {explain_rejections(self.model.advice)}")
+            self.session.tell(f"{self.model.name}: {self._breaker.explain_rejections()}")
 
     def _leave_out(self, pending: Iterator[CallRequest], wanted: Container[str]) -> Iterator[CallRequest]:
         """Yield the calls for wanted cases; an earlier command with another selection may have planned further ones."""
@@ -238,6 +245,7 @@ class CallLoop:
             if several is not None:
                 await self._settle(last)
                 last = None
+            number = self._breaker.start()
             try:
                 if several is None:
                     called = await self._call(request, request.case, last)
@@ -251,7 +259,7 @@ class CallLoop:
                 await self._settle(result)
                 continue
             last = result
-            self._breaker.learn(called.completion)
+            self._breaker.learn(called.completion, number)
             if self._workers > self._concurrency():
                 break
         self._workers -= 1

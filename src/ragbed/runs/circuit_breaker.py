@@ -13,8 +13,16 @@ from ragbed.schema import Completion
 # the first response and after it.
 _MAX_FATAL_BEFORE_RESPONSE = 3
 _MAX_FATAL = 10
+# Maximum number of consecutive rejections before the first response. It is larger than the number of cases that most
+# runs have for their first question, which may be the only one that the server rejects.
+_MAX_REJECTED = 10
 _MAX_ERRORS = 128  # maximum number of consecutive errors of any kind: twice the maximum concurrency
 _RESUME = "The remaining cases are pending. To resume, rerun the same command; for a run, set `out` to its folder."
+# What to do if a server rejects a parameter; the named options belong to all commands except `demo`.
+CHANGE_OPTION = (
+    "change the option that sets it, e.g. `thinking`, `reasoning_effort` or `extra_body`; temperature=none omits the "
+    "temperature."
+)
 _VARIABLE = re.compile(r"[\w-]*\d[\w-]*")  # matches numbers and identifiers that contain digits
 
 
@@ -31,13 +39,10 @@ def are_rejected(errors: Iterable[str | None]) -> bool:
     return all((error or "").partition(":")[0] in REJECTED for error in errors)
 
 
-def explain_rejections(advice: str) -> str:
-    """Return what to do if a server rejects every request; the named options belong to all commands except `demo`."""
+def explain_rejections(advice: str, parameter_fix: str = CHANGE_OPTION) -> str:
+    """Return what to do if a server rejects every request."""
     rejected = f"The server rejects every request, so the same command would fail again. {advice}".rstrip()
-    return (
-        f"{rejected} If the server's message names a parameter, change the option that sets it, e.g. `thinking`, "
-        "`reasoning_effort` or `extra_body`; temperature=none omits the temperature."
-    )
+    return f"{rejected} If the server's message names a parameter, {parameter_fix}"
 
 
 class CircuitBreaker:
@@ -46,49 +51,81 @@ class CircuitBreaker:
     Args:
         model: The model's name.
         advice: A sentence that tells the user what to check.
+        parameter_fix: What to do if the server rejects a parameter.
         has_responses: Whether an earlier session has responses.
 
     Attributes:
         has_responses: Whether the model has responded to a case, in any session or according to the cache.
     """
 
-    def __init__(self, model: str, advice: str, *, has_responses: bool = False) -> None:
-        self._model, self._advice = model, advice
+    def __init__(
+        self, model: str, advice: str, parameter_fix: str = CHANGE_OPTION, *, has_responses: bool = False
+    ) -> None:
+        self._model, self._advice, self._parameter_fix = model, advice, parameter_fix
         self.has_responses, self._answered = has_responses, False
-        self._in_a_row = self._fatal_in_a_row = self._rejected = 0
+        self._in_a_row = self._fatal_in_a_row = self._rejected_in_a_row = 0
         self._last_request_error = ""
+        self._started = 0
+        self._running: set[int] = set()  # the numbers of the calls in flight, until the first response
 
     @property
     def rejects_all(self) -> bool:
         """Whether the model has never responded, and all errors are rejections."""
-        return not self.has_responses and 0 < self._in_a_row == self._rejected
+        return not self.has_responses and 0 < self._in_a_row == self._rejected_in_a_row
 
-    def learn(self, completion: Completion) -> None:
+    def explain_rejections(self) -> str:
+        """Return what to do if the server rejects every request."""
+        return explain_rejections(self._advice, self._parameter_fix)
+
+    def count(self, completion: Completion) -> None:
+        """Count the outcome of a case without deciding whether to keep calling the model."""
+        if completion.outcome != "error":
+            self.has_responses = self._answered = True
+            self._in_a_row = self._fatal_in_a_row = self._rejected_in_a_row = 0
+            return
+        self._in_a_row += 1
+        self._rejected_in_a_row = self._rejected_in_a_row + 1 if are_rejected([completion.error]) else 0
+
+    def start(self) -> int:
+        """Return the number of a call that is about to be made."""
+        self._started += 1
+        if not self.has_responses:
+            self._running.add(self._started)
+        return self._started
+
+    def learn(self, completion: Completion, call: int = 0) -> None:
         """Count the outcome of a case.
+
+        Args:
+            completion: The outcome.
+            call: The number of the call, if it has one.
 
         Raises:
             CircuitOpen: The model should not be called again.
         """
-        if completion.outcome != "error":
-            self.has_responses = self._answered = True
-            self._in_a_row = self._fatal_in_a_row = self._rejected = 0
-            return
+        self._running.discard(call)
         kind = (completion.error or "").partition(":")[0]
         if kind == "exception":  # Calling a local function is free, and its author needs all tracebacks.
             return
-        self._in_a_row += 1
-        self._rejected += kind in REJECTED
+        self.count(completion)
+        if completion.outcome != "error":
+            return
         is_fatal = kind in FATAL or (kind == "request" and self._is_repeated(completion.error or ""))
         self._fatal_in_a_row = self._fatal_in_a_row + 1 if is_fatal else 0
         # Prompts may cause rejections, so a response to any prompt counts.
         answered = self.has_responses if kind in REJECTED else self._answered
         max_fatal = _MAX_FATAL if answered else _MAX_FATAL_BEFORE_RESPONSE
-        if self._fatal_in_a_row < max_fatal and self._in_a_row < _MAX_ERRORS:
+        is_over = self._fatal_in_a_row >= max_fatal
+        if kind == "request" and not self.has_responses:
+            # Rejections arrive sooner than responses, so wait for the outcomes of the first calls.
+            finished = min(self._running, default=_MAX_ERRORS) - 1
+            is_over = (is_over and finished >= max_fatal) or min(self._rejected_in_a_row, finished) >= _MAX_REJECTED
+        if not is_over and self._in_a_row < _MAX_ERRORS:
             return
         if self.rejects_all:
             raise RequestsRejected(
-                f"{self._model} cannot be called: {completion.error}. {explain_rejections(self._advice)} The remaining "
-                "cases are pending."
+                f"{self._model} cannot be called: {completion.error}. {self.explain_rejections()} The remaining cases "
+                "are pending."
             )
         how = f": {self._in_a_row} cases in a row ended in an error, most recently" if answered else " cannot be called"
         fix = "Add credit or wait until the quota is renewed." if kind == "quota" else self._advice

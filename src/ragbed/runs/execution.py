@@ -26,7 +26,7 @@ from ragbed.models.base import Model
 from ragbed.runs.budget import Budget
 from ragbed.runs.cache import Cache
 from ragbed.runs.call_loop import CallLoop, CallProgress, Session, StoppingRule
-from ragbed.runs.circuit_breaker import CircuitOpen
+from ragbed.runs.circuit_breaker import CHANGE_OPTION, CircuitOpen
 from ragbed.runs.commit_counter import CommitCounter, lost_commits, noted_commits
 from ragbed.runs.database import EmptyRun, connect, naming
 from ragbed.runs.decided import keep_decided
@@ -70,6 +70,7 @@ class Job(Struct, frozen=True):
         names: Display names by model string.
         grows: Whether to add cases that are not in the plan, e.g. if the run that a judge evaluates has new cases.
         tell: Called with messages for the user.
+        parameter_fix: What the user should do if a server rejects a parameter.
     """
 
     folder: Path
@@ -86,6 +87,7 @@ class Job(Struct, frozen=True):
     rule: StoppingRule | None = None  # decides when to stop early, before every case has a result
     episodes: EpisodeFactory | None = None  # starts the episodes of the `search` testbed
     tell: Callable[[str], None] = logging.getLogger("ragbed").warning
+    parameter_fix: str = CHANGE_OPTION
     engine: Engine | None = None  # the engine that opened the models; `close` closes it
 
     def close(self) -> None:
@@ -317,7 +319,9 @@ def _open_session(store: RunStore, job: Job, number: int, held: RunLock, stack: 
     if job.follower is not None:
         stack.callback(asyncio.create_task(_follow(job.follower, store)).cancel)
     kept = None if job.follower is None else job.follower.take
-    return Session(store, writer, number, cache, job.budget, job.repeats, kept, job.rule, job.episodes, job.tell)
+    return Session(
+        store, writer, number, cache, job.budget, job.repeats, kept, job.rule, job.episodes, job.tell, job.parameter_fix
+    )
 
 
 async def _close_models(models: Sequence[Model]) -> None:
