@@ -7,6 +7,8 @@ import json
 import pytest
 from msgspec.structs import replace
 
+from ragbed.models.failures import Failure
+from ragbed.models.providers.openai import parse_chat
 from tests.models.asking import KEY, QUICK, ask
 from tests.servers.faulty_model import chat, reply, well, zipped
 
@@ -379,8 +381,51 @@ def test_a_response_of_another_api_suggests_to_check_the_base_url_and_its_tokens
 
 
 def test_a_response_without_choices_is_part_of_the_message() -> None:
-    body = b'{"choices": null, "base_resp": {"status_code": 1002, "status_msg": "rate limit"}}'
-    assert "'status_msg': 'rate limit'" in (ask(reply(body))[0].error or "").replace('"', "'")
+    body = b'{"choices": null, "error_code": 336100, "error_msg": "try again"}'
+    assert "'error_msg': 'try again'" in (ask(reply(body))[0].error or "").replace('"', "'")
+
+
+# https://platform.minimax.io/docs/api-reference/errorcode; MiniMax sends these codes with status 200.
+MINIMAX = {
+    (1000, "unknown error"): "server",
+    (1001, "request timeout"): "timeout",
+    (1002, "rate limit"): "rate",
+    (1004, "not authorized"): "auth",
+    (1008, "insufficient balance"): "quota",
+    (1024, "internal error"): "server",
+    (1026, "input new_sensitive"): "filter",
+    (1027, "output new_sensitive"): "filter",
+    (1039, "token limit"): "rate",
+    (1041, "conn limit"): "rate",
+    (1042, "invisible character ratio limit"): "request",
+    (2013, "invalid params"): "request",
+    (2013, "invalid params, context window exceeds limit"): "too-long",
+    (2045, "rate growth limit"): "rate",
+    (2049, "invalid api key"): "auth",
+    (2056, "usage limit exceeded"): "quota",
+}
+
+
+@pytest.mark.parametrize(("status", "kind"), MINIMAX.items())
+@pytest.mark.parametrize("choices", [b"null", b'[{"message": {"content": ""}, "finish_reason": "stop"}]'])
+@pytest.mark.parametrize("is_stream", [False, True])
+def test_a_code_of_minimax_is_an_error(status: tuple[int, str], kind: str, choices: bytes, is_stream: bool) -> None:
+    code, message = status
+    base = json.dumps({"status_code": code, "status_msg": message}).encode()
+    body = b'{"choices": %s, "usage": {"total_tokens": 0}, "base_resp": %s}' % (choices, base)
+    with pytest.raises(Failure) as raised:
+        parse_chat(b"data: %s\n\n" % body if is_stream else body)
+    assert (raised.value.kind, raised.value.again) == (kind, kind in ("server", "timeout", "rate"))
+    assert f'HTTP 200: {{"base_resp":{{"status_code":{code},' in raised.value.detail
+
+
+def test_a_rate_limit_of_minimax_is_retried_and_a_filter_is_not() -> None:
+    limited = b'{"choices": null, "base_resp": {"status_code": 1002, "status_msg": "rate limit"}}'
+    good = chat().replace(b"{", b'{"base_resp": {"status_code": 0, "status_msg": ""}, ', 1)
+    done, _ = ask(reply(limited), reply(good))
+    assert (done.outcome, done.reply, done.attempts) == ("ok", "Paris", 2)
+    done, _ = ask(reply(limited.replace(b"1002", b"1027")))
+    assert (done.outcome, done.attempts) == ("filtered", 1)
 
 
 @pytest.mark.parametrize("field", [b'"score": 1e999', b'"score": 1' + b"0" * 5_000, b'"note": "\\ud800"'])

@@ -181,6 +181,9 @@ ERRORS: dict[str, tuple[int, Any, str, bool, float | None]] = {
         422, {"error": {"type": "unprocessable_entity_error", "message": "input new_sensitive (1026)"}},
         "filter", False, None,
     ),
+    "MiniMax, its own format": (
+        429, {"base_resp": {"status_code": 1008, "status_msg": "insufficient balance"}}, "quota", False, None
+    ),
     "Moonshot, a balance": (
         429, {"error": {"message": "check your account balance", "type": "exceeded_current_quota_error"}},
         "quota", False, None,

@@ -62,6 +62,29 @@ PAIRED = {
     "full-width tags": "＜think＞{0}＜／think＞{1}",
     "a Chinese final answer": "【思考】\n{0}\n【最终回答】\n{1}",
     "a Chinese answer tag": "<think>{0}</think><回答>{1}</回答>",
+    # https://github.com/simplescaling/s1: the roles `think` and `answer`; most servers remove special tokens
+    "s1": "<|im_start|>think\n{0}\n<|im_start|>answer\n{1}",
+    "s1 without special tokens": "think\n{0}\nanswer\n{1}",
+    # https://github.com/NAVER-Cloud-HyperCLOVA-X/hcx-vllm-plugin/blob/main/parser/hcx_reasoner.py
+    "HyperCLOVA X": "/think\n{0}<|im_end|>\n<|im_start|>assistant\n{1}",
+    "HyperCLOVA X with an end": "/think\n{0}<|im_end|>\n<|im_start|>assistant\n{1}<|im_end|><|endofturn|>",
+    "HyperCLOVA X without special tokens": "/think\n{0}\nassistant\n{1}",
+    # https://github.com/ggml-org/llama.cpp/blob/master/models/templates/Apriel-1.6-15b-Thinker-fixed.jinja
+    "Apriel": "Here are my reasoning steps:\n{0}\n[BEGIN FINAL RESPONSE]\n{1}\n[END FINAL RESPONSE]",
+    "Apriel, a closing tag alone": "{0}\n[BEGIN FINAL RESPONSE]\n{1}",
+    # https://github.com/vllm-project/vllm/tree/main/vllm/reasoning: one parser for each of the following models
+    "Kimi K3": "{0}<|close|>think<|sep|><|open|>response<|sep|>{1}<|close|>response<|sep|><|close|>message<|sep|>",
+    "Kimi K3 with a start": "<|open|>think<|sep|>{0}<|close|>think<|sep|><|open|>response<|sep|>{1}",
+    "Inkling": "<|content_thinking|>{0}<|end_message|><|message_model|><|content_text|>{1}<|end_message|>",
+    "Muse Glimmer": " to=self<|message|>{0}<|eom|><|start|>assistant<|message|>{1}<|eot|>",
+    "Muse Glimmer with a recipient": " to=self<|message|>{0}<|eom|><|start|>assistant to=user<|message|>{1}<|eot|>",
+    "openPangu": "[unused16]{0}[unused17]{1}[unused10]",
+    "Solar Open 2": "{0}<|think:end|>{1}",
+    "Solar Open 2 with a start": "<|think:start|>{0}<|think:end|>{1}",
+    "PLaMo 3": "<|plamo:begin_think:plamo|>{0}<|plamo:end_think:plamo|>{1}",
+    "K2 Horizon": "<ifm|think>{0}</ifm|think>{1}",
+    "K2 Horizon, low": "{0}</ifm|think_faster>{1}",
+    "Hy4": "<think:opensource>{0}</think:opensource>{1}",
 }
 TEXTS = {
     "en": ("The question is where.\nDocument 2 says Paris.", "It is Paris, 75000 (France)."),
@@ -85,6 +108,8 @@ OPEN = {
     "an open begin": "<|begin_of_thought|>{0}",
     "an open prefix": "<|inner_prefix|>{0}",
     "a space at the end": "<think>\n{0} \n",
+    "an open colon": "<|think:start|>{0}",
+    "an open bar": "<ifm|think>{0}",
 }
 
 
@@ -115,12 +140,25 @@ def test_a_heading_of_a_response_that_ended_is_part_of_the_answer(text: str) -> 
     assert (bool(thought), answer, is_complete) == (True, "", False)
 
 
-@pytest.mark.parametrize(("head", "thought"), [("Here is my thought process:\n", "Hm"), ("analysis", "We need Paris.")])
+@pytest.mark.parametrize(
+    ("head", "thought"),
+    [
+        ("Here is my thought process:\n", "Hm"), ("analysis", "We need Paris."), ("/think\n", "Hm"), ("think\n", "Hm"),
+        ("<|im_start|>think\n", "Hm"), ("Here are my reasoning steps:\n", "Hm"),
+    ],
+)  # fmt: skip
 def test_a_thought_without_tags_and_end_needs_a_truncated_response(head: str, thought: str) -> None:
     assert split_response(head + thought, has_ended=False) == (thought, "", False)
     for has_ended in (None, True):
         assert split_response(head + thought, has_ended=has_ended) == (None, head + thought, True)
     assert split_response(f"{head}<think>{thought}</think>\nParis", has_ended=False).answer.endswith("Paris")
+
+
+@pytest.mark.parametrize(
+    "head", ["[unused16]", "<|content_thinking|>", " to=self<|message|>", "<|open|>think<|sep|>", "<|im_start|>think\n"]
+)
+def test_a_truncated_response_after_a_special_token_is_a_thought(head: str) -> None:
+    assert split_response(head + "Hm", has_ended=False) == ("Hm", "", False)
 
 
 @pytest.mark.parametrize("tag", ["<think>", "<think>\n", "[THINK]"])
@@ -151,6 +189,18 @@ def test_an_opening_tag_at_the_end_is_an_incomplete_response(tag: str) -> None:
         "Its reasoning ends with a token (</think>), and it is Paris.",
         "<think />Paris",
         "<no_think>Paris",
+        "/think\nis the switch that turns thinking on, and it is Paris.",
+        "think\nis the first word, and it is Paris.",
+        "Here are my reasoning steps:\n1. Document 2 says so.\nIt is Paris.",
+        "ChatML:\n```\n<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\nHello<|im_end|>\n```\nIt is Paris.",
+        "Its answer starts with `<|im_start|>answer`, and it is Paris.",
+        "It is Paris.<|im_end|>\n<|im_start|>assistant\nIt is Paris.",
+        "它的回答以`<|im_start|>answer`开头，答案是巴黎。",
+        "For example:\n```\nHm\n[BEGIN FINAL RESPONSE]\nLyon\n[END FINAL RESPONSE]\n```\nIt is Paris.",
+        "Kimi K3 writes `<|close|>think<|sep|><|open|>response<|sep|>` in between, and it is Paris.",
+        "BERT has the tokens [unused16] and [unused17], and it is Paris.",
+        "The token `<|think:end|>` ends a thought. It is Paris.",
+        "标签“</think:opensource>”表示结束。答案是巴黎。",
     ],
 )
 def test_an_answer_without_a_thought_is_unchanged(answer: str) -> None:
@@ -229,7 +279,10 @@ _PIECES = st.sampled_from(
      "Here is my thought process:", "Here is my response:",
      "<|begin_of_thought|>", "<|end_of_thought|>", "<unused94>", "<unused95>",
      "[Analysis]", "\n[Answer]", "【推理过程】", "\n【答案】", "`", '"', "\n```\n", "<|return|>",
-     "<|inner_prefix|>", "<|inner_suffix|>", "'", "(", ")", "tag "]
+     "<|inner_prefix|>", "<|inner_suffix|>", "'", "(", ")", "tag ",
+     "/think\n", "think\n", "\nanswer\n", "<|im_start|>", "<|im_end|>\n", "assistant\n", "Here are my reasoning steps:",
+     "\n[BEGIN FINAL RESPONSE]", "[END FINAL RESPONSE]", "<|close|>think<|sep|>", "<|open|>response<|sep|>",
+     "[unused16]", "[unused17]", "<|think:end|>", " to=self<|message|>", "<|eom|><|start|>assistant<|message|>"]
 )  # fmt: skip
 
 
@@ -258,6 +311,8 @@ def test_a_split_never_loses_or_invents_a_character(text: str, has_ended: bool |
         "\n```\n<think>",
         "\n```\n</think>\n```",
         "tag </think> a",
+        "\n[BEGIN FINAL RESPONSE]\n```",
+        "<|close|>response<|sep|> ",
     ],
 )
 def test_a_response_without_an_end_takes_seconds_at_most(piece: str) -> None:

@@ -82,7 +82,7 @@ class Failure(Exception):
 _BY_CODE: dict[Kind, frozenset[str]] = {
     "filter": frozenset({
         "content_filter", "content_policy_violation", "responsibleaipolicyviolation", "data_inspection_failed",
-        "datainspectionfailed", "content_filtered", "moderation_blocked", "new_sensitive", "1301",
+        "datainspectionfailed", "content_filtered", "moderation_blocked", "new_sensitive", "1026", "1027", "1301",
         "sensitivecontentdetected", "inputtextsensitivecontentdetected", "outputtextsensitivecontentdetected",
         "censorship_blocked",
     }),
@@ -164,7 +164,7 @@ def from_status(status: int, body: str, wait_s: float | None = None) -> Failure:
             "protocol", f"HTTP {status}: the server redirects to another URL; set the base URL to the final URL"
         )
     error = read_error(body)
-    kind = _kind(status, error)
+    kind = _kind(error.status or status, error)
     wait_s = wait_s if error.wait_s is None else max(error.wait_s, wait_s or 0.0)
     return Failure(kind, detail, again=kind in _AGAIN, wait_s=wait_s if kind in _AGAIN else None, error=error)
 

@@ -9,6 +9,7 @@
 | Mistral, FastAPI | `{"detail": [{"type", "loc", "msg"}]}` |
 | xAI | `{"code", "error"}`, in which `code` is a sentence |
 | OpenRouter | `{"error": {"code", "message", "metadata": {"raw", "reasons", "provider_name"}}}` |
+| MiniMax | `{"base_resp": {"status_code", "status_msg"}}`, with HTTP status 200; or as OpenAI or Anthropic |
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ import msgspec
 
 from ragbed.errors import MALFORMED_JSON
 
-_CODE_FIELDS = ("code", "type", "status", "reason", "__type")
-_MESSAGE_FIELDS = ("message", "msg", "detail", "raw")
+_CODE_FIELDS = ("code", "type", "status", "reason", "__type", "status_code")
+_MESSAGE_FIELDS = ("message", "msg", "detail", "raw", "status_msg")
 _NESTED = (
     "error",
     "innererror",
@@ -34,7 +35,13 @@ _NESTED = (
     "violations",
     "raw",
     "message",
+    "base_resp",
 )
+# HTTP statuses that correspond to MiniMax's codes: https://platform.minimax.io/docs/api-reference/errorcode
+_MINIMAX = {
+    1001: 408, 1002: 429, 1004: 401, 1008: 402, 1026: 400, 1027: 400, 1039: 429, 1041: 429, 1042: 400, 2013: 400,
+    2045: 429, 2049: 401, 2056: 402,
+}  # fmt: skip
 _MAX_DEPTH = 10
 _MAX_PARTS = 100
 _SEPARATOR = re.compile("[-_]")
@@ -51,6 +58,7 @@ class ServerError(msgspec.Struct, frozen=True):
         wait_s: The pause that the server requests, in seconds.
         is_daily: Whether a daily quota is used up.
         is_flagged: Whether a moderation service lists reasons.
+        status: The HTTP status that corresponds to MiniMax's code, which replaces the status of the response.
     """
 
     codes: frozenset[str] = frozenset()
@@ -59,6 +67,7 @@ class ServerError(msgspec.Struct, frozen=True):
     wait_s: float | None = None
     is_daily: bool = False
     is_flagged: bool = False
+    status: int | None = None
 
 
 def read_error(body: str) -> ServerError:
@@ -79,7 +88,14 @@ def read_error(body: str) -> ServerError:
         wait_s=max(waits, default=None),
         is_daily=any(_is_daily(str(value)) for part in parts for value in part.values()),
         is_flagged=any(part.get("reasons") and "flagged_input" in part for part in parts),
+        status=next(filter(None, (read_minimax_status(part.get("base_resp")) for part in parts)), None),
     )
+
+
+def read_minimax_status(base_resp: object) -> int | None:
+    """Return the HTTP status that corresponds to MiniMax's field `base_resp`, or None if it reports no error."""
+    code = base_resp.get("status_code") if isinstance(base_resp, dict) else None
+    return _MINIMAX.get(code, 500) if isinstance(code, int) and code != 0 else None
 
 
 def _is_daily(text: str) -> bool:

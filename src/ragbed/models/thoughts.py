@@ -7,7 +7,8 @@ formats are:
 * a closing tag alone, because the chat template puts the opening one into the prompt;
 * an opening tag alone, because the response ended while the model was thinking;
 * the channels of the harmony format: `<|channel|>analysis<|message|>…<|channel|>final<|message|>…`;
-* introductory sentences: `Here is my thought process: … Here is my response: …`.
+* fixed texts before the thought and before the answer: `Here is my thought process: … Here is my response: …`,
+  `/think … <|im_end|> <|im_start|>assistant …`, `… [BEGIN FINAL RESPONSE] …`.
 
 An answer tag at the start of a line also ends a thought. Brackets such as `[Analysis]` may be a heading in an answer,
 so without a closing tag, they open a thought only if the model did not end the response itself.
@@ -22,7 +23,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import cache, partial
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -49,16 +50,17 @@ _WORD = (
     r"|thought_process|analysis"
 )
 _WORD_ZH = r"思考|思考过程|思考過程|推理|推理过程|推理過程|思维链|思維鏈|想法"
-_NAME = rf"(?:(?!no[:_-])[a-z]+[:_-])?(?:{_WORD})|{_WORD_ZH}"
+_NAME = rf"(?:(?!no[:_-])[a-z]+[:_|-])?(?:{_WORD})(?::opensource)?|{_WORD_ZH}"
 _LEFT, _RIGHT = r"[<\[【＜◁〈]\|?", r"\|?[>\]】＞▷〉]"
 _PAIR = rf"(?P<left>{_LEFT})(?P<name>{_NAME})(?:\s[^<>\[\]\n]{{0,80}}(?<!/))?(?P<right>{_RIGHT})"
-_BEGIN = rf"(?P<left2>[<\[]\|?)(?:begin|start)(?P<of>[_ ](?:of[_ ])?(?:{_WORD}|working_out))(?P<right2>\|?[>\]])"
-_AFTER = rf"(?P<left3>[<\[]\|?)(?P<name3>{_WORD})[_ ](?:begin|start)(?P<right3>\|?[>\]])"
-_OTHER = r"(?P<unused><unused94>(?:thought\n)?)|(?P<gemma><\|channel>thought\b)|<\|inner_prefix\|>"
+_BEGIN = rf"[<\[]\|?(?:plamo:)?(?:begin|start)[_ ](?:of[_ ])?(?:{_WORD}|working_out)(?::plamo)?\|?[>\]]"
+_AFTER = rf"[<\[]\|?(?P<name2>{_WORD})[_ :](?:begin|start)\|?[>\]]"
+_OTHER = r"<unused94>(?:thought\n)?|<\|channel>thought\b|<\|inner_prefix\|>"
 _OPEN = f"{_PAIR}|{_BEGIN}|{_AFTER}|{_OTHER}"
 _CLOSE = (
-    rf"{_LEFT}[/／](?:{_NAME})\s{{0,9}}{_RIGHT}|[<\[]\|?end[_ ](?:of[_ ])?(?:{_WORD}|working_out)\|?[>\]]"
-    rf"|[<\[]\|?(?:{_WORD})[_ ]end\|?[>\]]|<unused95>|<channel\|>|<\|inner_suffix\|>"
+    rf"{_LEFT}[/／](?:{_NAME})\s{{0,9}}{_RIGHT}"
+    rf"|[<\[]\|?(?:plamo:)?end[_ ](?:of[_ ])?(?:{_WORD}|working_out)(?::plamo)?\|?[>\]]"
+    rf"|[<\[]\|?(?:{_WORD})[_ :]end\|?[>\]]|<unused95>|<channel\|>|<\|inner_suffix\|>"
     r"|<\|end\|><\|begin\|>assistant<\|content\|>"
 )
 # Tags around the answer. They are removed only after a reasoning block, because otherwise they may be part of
@@ -80,12 +82,40 @@ _CHANNEL = (
 )
 _HARMONY = frozenset(("<|start|>", "<|channel|>", "<|constrain|>", "<|message|>", "<|end|>", "<|return|>", "<|call|>"))
 _CHANNEL_END = r"<\|(?:end|return|call)\|>"
-# Matches the harmony format if the tokenizer has removed the special tokens.
-_BARE_CHANNELS = r"(?s)(\s*analysis)(?=\S)(.*?)(assistantfinal|assistant\s*final\s*message)"
-_SENTENCES = r"(?s)(\s*(?:Here is|Here's) my thought process:)(.*?)((?:Here is|Here's) my response:)"
-# Matches both formats if the response was truncated while the model was thinking.
-_UNFINISHED = r"(?s)(\s*(?:(?:Here is|Here's) my thought process:|analysis(?=[A-Z])))(.*)"
-_HEADS = re.compile(r"\s*(?:analysis|Here(?: is|'s) my)")  # matches the start of reasoning without tags
+# Fixed texts before a thought, before the answer and after it. Many servers remove the special tokens among them.
+_FRAMES = (
+    (r"Here(?: is|'s) my thought process:", r"Here(?: is|'s) my response:", ""),  # Granite
+    (r"analysis(?=\S)", r"assistantfinal|assistant\s*final\s*message", ""),  # harmony without special tokens
+    (r"<\|im_start\|>think\n", r"\n<\|im_start\|>answer\n", ""),  # s1
+    (r"think\n", r"\nanswer\n", ""),  # s1 without special tokens
+    (r"/think\n", r"<\|im_end\|>\n<\|im_start\|>assistant\n", r"<\|im_end\|>(?:<\|\w+\|>)?"),  # HyperCLOVA X
+    (r"/think\n", r"\nassistant\n", ""),  # HyperCLOVA X without special tokens
+    (r"\[unused16\]", r"\[unused17\]", r"\[unused10\]"),  # openPangu
+    (
+        r"<\|content_thinking\|>",  # Inkling
+        r"<\|end_message\|><\|message_model\|><\|content_text\|>",
+        r"<\|end_message\|>",
+    ),
+    (
+        r"(?:<\|start\|>assistant )?to=self<\|message\|>",  # Muse Glimmer
+        r"<\|eom\|><\|start\|>assistant(?: to=user)?<\|message\|>",
+        r"<\|eot\|>",
+    ),
+    (
+        r"(?:<\|open\|>think<\|sep\|>)?",  # Kimi K3
+        r"<\|close\|>think<\|sep\|><\|open\|>response<\|sep\|>",
+        r"<\|close\|>response<\|sep\|>(?:<\|close\|>message<\|sep\|>)?(?:<\|end_of_msg\|>)?",
+    ),
+)
+# The frame of Apriel, whose older models put the thought in tags.
+_FINAL_FRAMES = ((r"(?:Here are my reasoning steps:)?", r"\n\[BEGIN FINAL RESPONSE\]", r"\[END FINAL RESPONSE\]"),)
+# Matches these formats if the response was truncated while the model was thinking.
+_UNFINISHED = (
+    r"(?s)(\s*(?:(?:Here is|Here's) my thought process:|Here are my reasoning steps:|analysis(?=[A-Z])"
+    r"|/?think\n|<\|im_start\|>think\n|\[unused16\]|<\|content_thinking\|>|to=self<\|message\|>"
+    r"|<\|open\|>think<\|sep\|>))(.*)"
+)
+_HEADS = re.compile(r"\s*(?:analysis|Here(?: is|'s| are) my|/?think\n)")  # matches the start of reasoning without tags
 _SPACE = re.compile(r"\s*")
 _MARK = re.compile(r"[<\[【＜◁〈]")  # a response without these characters need not be searched for tags
 _FENCE = "\n```"  # starts or ends a code block; at the start of a response, it encloses the entire response
@@ -140,7 +170,13 @@ def find_opened(prompt: str) -> str:
 
 def split_segments(text: str, *, has_ended: bool | None = None) -> list[Segment]:
     """Split a response into segments whose concatenation is the response; see `split_response`."""
-    for layout in (_split_sentences, _split_channels, partial(_split_tags, has_ended=bool(has_ended))):
+    layouts = (
+        partial(_split_frames, frames=_FRAMES),
+        _split_channels,
+        partial(_split_tags, has_ended=bool(has_ended)),
+        partial(_split_frames, frames=_FINAL_FRAMES),
+    )
+    for layout in layouts:
         segments = list(layout(text))
         if segments:
             return _tidy(segments)
@@ -174,13 +210,25 @@ def _tidy(segments: list[Segment]) -> list[Segment]:
     return [segment for segment in tidied if segment.text]
 
 
-def _split_sentences(text: str) -> Iterator[Segment]:
-    """Split a response in which fixed phrases introduce the thought and the answer."""
-    found = re.match(_SENTENCES, text) or re.match(_BARE_CHANNELS, text)
-    if found is not None:
-        head, thought, border = found.groups()
-        yield from (Segment("marker", head), Segment("thought", thought), Segment("marker", border))
-        yield Segment("answer", text[found.end() :])
+def _split_frames(text: str, *, frames: Iterable[tuple[str, str, str]]) -> Iterator[Segment]:
+    """Split a response in which fixed texts enclose the thought and the answer."""
+    at = _skip_space(text, 0)
+    for head, border, tail in frames:
+        opening = re.compile(head).match(text, at)
+        found = None if opening is None else re.compile(border).search(text, opening.end())
+        if opening is None or found is None:
+            continue
+        if not opening[0] and (_is_quoted(text, found) or text.count(_FENCE, at, found.start()) % 2 == 1):
+            continue  # the answer quotes the text, possibly in a code block
+        closing = re.compile(rf"(?:{tail})\s*\Z").search(text, found.end()) if tail else None
+        end = len(text) if closing is None else closing.start()
+        yield Segment("marker", text[: opening.end()])
+        yield Segment("thought", text[opening.end() : found.start()])
+        yield Segment("marker", found[0])
+        yield Segment("answer", text[found.end() : end])
+        if closing is not None:
+            yield Segment("marker", closing[0])
+        return
 
 
 def _split_channels(text: str) -> Iterator[Segment]:
@@ -289,9 +337,9 @@ def _closing_of(text: str, opening: re.Match[str], *, has_ended: bool) -> re.Mat
 
     If the model ended the response itself, the thought has a closing tag, even if quotation marks surround the tag.
     """
-    name = opening["name"] or opening["name3"]
+    name = opening["name"] or opening["name2"]
     if name is not None:
-        same = rf"{_LEFT}[/／]{re.escape(name)}\s{{0,9}}{_RIGHT}|[<\[]\|?{re.escape(name)}[_ ]end\|?[>\]]"
+        same = rf"{_LEFT}[/／]{re.escape(name)}\s{{0,9}}{_RIGHT}|[<\[]\|?{re.escape(name)}[_ :]end\|?[>\]]"
         found = _find_first(re.compile(same, re.IGNORECASE), text, opening.end())
         if found is not None:
             return found

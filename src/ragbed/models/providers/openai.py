@@ -23,6 +23,7 @@ from ragbed.models.providers.http.connection import decode_json
 from ragbed.models.providers.http_model import HttpModel, ServiceConfig, below
 from ragbed.models.providers.streaming import is_stream, join_events
 from ragbed.models.providers.usage import read_usage
+from ragbed.models.server_errors import read_minimax_status
 from ragbed.schema import Case, Completion, Lang, Message, Served, ToolCall
 from ragbed.testbeds.search.protocol import TOOL, read_texts, tool_parameters
 from ragbed.text import storable
@@ -73,6 +74,7 @@ class _ChatCompletion(msgspec.Struct):
     provider: Any = None
     system_fingerprint: Any = None
     id: Any = None
+    base_resp: Any = None
 
 
 _DECODER = msgspec.json.Decoder(_ChatCompletion)
@@ -256,6 +258,8 @@ def parse_chat(content: bytes, *, logprobs: bool = False, with_tools: bool = Fal
         content = join_events(content)
     completion = decode_json(content, _DECODER, "a chat completion", f"; {_HINT}")
     usage = read_usage(completion.usage)
+    if read_minimax_status(completion.base_resp) is not None:
+        raise _from_body(200, {"base_resp": completion.base_resp}, usage)
     if not completion.choices:
         raise _without_choices(completion, usage, content)
     choice = completion.choices[0]
@@ -341,7 +345,11 @@ def _from_error(error: object, usage: dict[str, int] | None = None) -> Failure:
     """Return the failure for an error that a server sent with HTTP status 200."""
     code = str(error.get("code")) if isinstance(error, dict) else ""
     status = int(code) if _STATUS.fullmatch(code) else 500  # some proxies send the status as a string
-    failure = from_status(status, msgspec.json.encode({"error": error}).decode())
+    return _from_body(status, {"error": error}, usage)
+
+
+def _from_body(status: int, body: dict[str, object], usage: dict[str, int] | None) -> Failure:
+    failure = from_status(status, msgspec.json.encode(body).decode())
     failure.usage = usage
     return failure
 

@@ -9,9 +9,10 @@ import msgspec
 from ragbed.errors import MALFORMED_JSON
 from ragbed.models.failures import Failure
 from ragbed.models.providers.usage import read_usage
+from ragbed.models.server_errors import read_minimax_status
 
 _TEXTS = ("content", "reasoning_content", "reasoning", "thinking", "thinking_blocks", "reasoning_details", "refusal")
-_KEPT = ("id", "object", "model", "provider", "system_fingerprint", "usage", "error")
+_KEPT = ("id", "object", "model", "provider", "system_fingerprint", "usage", "error", "base_resp")
 
 
 class _ToolCall(msgspec.Struct):
@@ -115,7 +116,8 @@ def join_events(content: bytes) -> bytes:
         if isinstance(first.get("delta"), dict):
             message.add(first["delta"])
     is_over = is_done or "finish_reason" in choice
-    if (is_damaged or not is_over) and not (whole.get("error") or choice.get("error")):
+    has_error = whole.get("error") or choice.get("error") or read_minimax_status(whole.get("base_resp"))
+    if (is_damaged or not is_over) and not has_error:
         problem = "contains a malformed event" if is_damaged else "ended without finish_reason and [DONE]"
         usage = read_usage(whole.get("usage"))
         raise Failure("network", f"the streamed response {problem}", again=True, usage=usage)
