@@ -50,6 +50,12 @@ def test_options_from_the_environment_are_shown_as_variables() -> None:
     assert "--thinking and --reasoning-effort none contradict each other. Remove one of them." in done.err
 
 
+@pytest.mark.parametrize("variable", ["RAGBED_CLUSTER", "RAY_ADDRESS"])
+def test_an_option_with_two_variables_is_shown_as_the_one_that_is_set(variable: str) -> None:
+    done = type_command("run", "-m", "scripted/oracle", "-d", "figure1", "--engine", "ray", env={variable: "bad"})
+    assert (done.code, f"{variable}=bad is not the address of a head node" in done.err) == (2, True), done.err
+
+
 @pytest.mark.parametrize("value", ["maybe", "budget=-4"])
 def test_the_value_of_thinking_is_not_shown_as_the_cost_limit(value: str) -> None:
     done = type_command("run", "-m", "scripted/oracle", "-d", "figure1", "--thinking", value)

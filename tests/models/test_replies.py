@@ -428,6 +428,12 @@ def test_a_rate_limit_of_minimax_is_retried_and_a_filter_is_not() -> None:
     assert (done.outcome, done.attempts) == ("filtered", 1)
 
 
+@pytest.mark.parametrize("code", [0, False, True, 200, "0", None, [], 9999])
+def test_a_response_with_an_unknown_code_of_minimax_is_kept(code: object) -> None:
+    done, _ = ask(reply(chat().replace(b"{", b'{"base_resp": {"status_code": %s}, ' % json.dumps(code).encode(), 1)))
+    assert (done.outcome, done.reply, done.attempts) == ("ok", "Paris", 1)
+
+
 @pytest.mark.parametrize("field", [b'"score": 1e999', b'"score": 1' + b"0" * 5_000, b'"note": "\\ud800"'])
 def test_other_fields_of_an_answer_may_have_any_type(field: bytes) -> None:
     done, _ = ask(reply(b'{"answer": "Par\\ud800is", ' + field + b"}"), spec="http/{url}")

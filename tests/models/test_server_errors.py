@@ -184,6 +184,8 @@ ERRORS: dict[str, tuple[int, Any, str, bool, float | None]] = {
     "MiniMax, its own format": (
         429, {"base_resp": {"status_code": 1008, "status_msg": "insufficient balance"}}, "quota", False, None
     ),
+    "MiniMax, a code as a string": (429, {"base_resp": {"status_code": "1008"}}, "quota", False, None),
+    "MiniMax, an unknown code": (401, {"base_resp": {"status_code": 9999}}, "auth", False, None),
     "Moonshot, a balance": (
         429, {"error": {"message": "check your account balance", "type": "exceeded_current_quota_error"}},
         "quota", False, None,

@@ -89,6 +89,16 @@ def test_rejections_open_the_circuit_only_after_the_first_calls_have_finished(me
         breaker.learn(rejections[0], first)
 
 
+def test_rejections_with_different_messages_open_the_circuit_only_after_the_calls_in_flight_have_finished() -> None:
+    breaker = CircuitBreaker("test/talking", "")
+    calls = [breaker.start() for _ in range(20)]
+    for call in calls[:-1]:
+        breaker.learn(Completion(outcome="error", error=f"request: no: {'ab'[call % 2]}"), call)
+    breaker.start()
+    with pytest.raises(RequestsRejected):
+        breaker.learn(_error("request"), calls[-1])
+
+
 def test_a_server_that_fails_for_hours_is_not_called_again(tmp_path: Path) -> None:
     model = TalkingModel(_agrees_until(5, "server"))
     with pytest.raises(CircuitOpen, match="most recently: server: no"):

@@ -50,15 +50,8 @@ def read_request_options(options: Mapping[str, Any]) -> dict[str, Any]:
     """
     thinking, effort = read_thinking(options["thinking"]), _read_effort(options["reasoning_effort"])
     extra = read_extra_body(options["extra_body"])
-    if thinking is False and effort not in (None, NONE, "minimal"):
-        raise UsageError(
-            f"thinking=off and reasoning_effort={effort} contradict each other, because the latter turns thinking "
-            "on. Remove one of them."
-        )
-    if thinking not in (None, False) and effort == NONE:
-        raise UsageError("`thinking` and reasoning_effort=none contradict each other. Remove one of them.")
-    if same := _same_parameter(options, extra):
-        raise UsageError(f"{same}. Remove one of them.")
+    if conflict := _find_conflict(options, extra):
+        raise UsageError(f"{conflict}. Remove one of them.")
     read_headers(options["header"])
     fields = {
         "temperature": check_temperature(options["temperature"]),
@@ -86,18 +79,23 @@ def merge_settings(stored: Mapping[str, str], options: Mapping[str, Any]) -> dic
     """Return the settings of a run with the request options that replace some of them.
 
     Raises:
-        UsageError: One of these options sets the same parameter as an option of the run.
+        UsageError: One of these options conflicts with an option of the run.
     """
     given = settings_of(options)
     merged = {**stored, **given}
     added = [name for name in ("extra_body", *_THINKING_OPTIONS) if name in given]
-    if added and (same := _same_parameter(merged, _parse_fields(merged.get("extra_body")))):
-        raise UsageError(f"{same}, and the run already sets it. Omit `{added[0]}`.")
+    if added and (conflict := _find_conflict(merged, _parse_fields(merged.get("extra_body")))):
+        raise UsageError(f"{conflict}, and one of them is set by the run. Omit `{added[0]}`.")
     return merged
 
 
-def _same_parameter(options: Mapping[str, Any], extra: Mapping[str, Any]) -> str | None:
-    """Describe an option and a field of `extra_body` that set the same parameter; return None if there are none."""
+def _find_conflict(options: Mapping[str, Any], extra: Mapping[str, Any]) -> str | None:
+    """Describe two options that contradict each other or set the same parameter; return None if there are none."""
+    thinking, effort = read_thinking(options.get("thinking")), _read_effort(options.get("reasoning_effort"))
+    if thinking is False and effort not in (None, NONE, "minimal"):
+        return f"thinking=off and reasoning_effort={effort} contradict each other, because the latter turns thinking on"
+    if thinking not in (None, False) and effort == NONE:
+        return "`thinking` and reasoning_effort=none contradict each other"
     option = next((name for name in _THINKING_OPTIONS if options.get(name) is not None), None)
     field = min(_THINKING_FIELDS & {*extra}, default=None)
     return f"`{option}` and {field!r} in `extra_body` set the same parameter" if option and field else None

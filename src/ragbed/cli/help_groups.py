@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
@@ -34,8 +35,9 @@ class GroupedOption(click.Option):
         click would split the variable at spaces, which occur in headers, paths and stopping conditions.
         """
         value = self.resolve_envvar_value(ctx)
-        if value is not None:  # messages name the variable instead of the option
-            ctx.meta.setdefault(VARIABLES, {})[self.name] = self.envvar
+        names = [self.envvar] if isinstance(self.envvar, str) else self.envvar or ()
+        if name := next((name for name in names if os.environ.get(name)), None):  # messages show it for the option
+            ctx.meta.setdefault(VARIABLES, {})[self.name] = name
         if value is None or not self.multiple:
             return super().value_from_envvar(ctx)
         return [line.strip() for line in value.splitlines() if line.strip()]

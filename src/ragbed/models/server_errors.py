@@ -39,8 +39,8 @@ _NESTED = (
 )
 # HTTP statuses that correspond to MiniMax's codes: https://platform.minimax.io/docs/api-reference/errorcode
 _MINIMAX = {
-    1001: 408, 1002: 429, 1004: 401, 1008: 402, 1026: 400, 1027: 400, 1039: 429, 1041: 429, 1042: 400, 2013: 400,
-    2045: 429, 2049: 401, 2056: 402,
+    "1000": 500, "1001": 408, "1002": 429, "1004": 401, "1008": 402, "1024": 500, "1026": 400, "1027": 400, "1039": 429,
+    "1041": 429, "1042": 400, "2013": 400, "2045": 429, "2049": 401, "2056": 402,
 }  # fmt: skip
 _MAX_DEPTH = 10
 _MAX_PARTS = 100
@@ -93,9 +93,9 @@ def read_error(body: str) -> ServerError:
 
 
 def read_minimax_status(base_resp: object) -> int | None:
-    """Return the HTTP status that corresponds to MiniMax's field `base_resp`, or None if it reports no error."""
+    """Return the HTTP status that corresponds to the code in MiniMax's field `base_resp`, or None if it is unknown."""
     code = base_resp.get("status_code") if isinstance(base_resp, dict) else None
-    return _MINIMAX.get(code, 500) if isinstance(code, int) and code != 0 else None
+    return _MINIMAX.get(str(code))
 
 
 def _is_daily(text: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable
 
@@ -65,7 +66,7 @@ class CircuitBreaker:
         self.has_responses, self._answered = has_responses, False
         self._in_a_row = self._fatal_in_a_row = self._rejected_in_a_row = 0
         self._last_request_error = ""
-        self._started = 0
+        self._started = self._last_awaited = 0  # call numbers; 0 means none
         self._running: set[int] = set()  # the numbers of the calls in flight, until the first response
 
     @property
@@ -117,9 +118,12 @@ class CircuitBreaker:
         max_fatal = _MAX_FATAL if answered else _MAX_FATAL_BEFORE_RESPONSE
         is_over = self._fatal_in_a_row >= max_fatal
         if kind == "request" and not self.has_responses:
-            # Rejections arrive sooner than responses, so wait for the outcomes of the first calls.
-            finished = min(self._running, default=_MAX_ERRORS) - 1
-            is_over = (is_over and finished >= max_fatal) or min(self._rejected_in_a_row, finished) >= _MAX_REJECTED
+            # Rejections arrive sooner than responses, so wait for the first calls. If the messages differ, the first
+            # questions may be the cause, so wait for all calls that are in flight after the last one.
+            oldest = min(self._running, default=math.inf)
+            has_many = self._rejected_in_a_row >= _MAX_REJECTED
+            self._last_awaited = (self._last_awaited or self._started) if has_many else 0
+            is_over = (is_over and oldest > max_fatal) or (has_many and oldest > self._last_awaited)
         if not is_over and self._in_a_row < _MAX_ERRORS:
             return
         if self.rejects_all:

@@ -349,6 +349,7 @@ def _from_error(error: object, usage: dict[str, int] | None = None) -> Failure:
 
 
 def _from_body(status: int, body: dict[str, object], usage: dict[str, int] | None) -> Failure:
+    """Return the failure for a body that contains an error."""
     failure = from_status(status, msgspec.json.encode(body).decode())
     failure.usage = usage
     return failure
