@@ -191,6 +191,31 @@ def test_gates_are_checked_although_cases_failed_or_were_truncated(
     assert ("truncated at the limit of 5 tokens" in done.err) == ("length" in ends)
 
 
+@pytest.mark.parametrize("is_named", [True, False])
+def test_a_gate_counts_all_calls_to_a_server_that_changed_its_model(tmp_path: Path, is_named: bool) -> None:
+    received: list[ModelRequest] = []
+
+    def respond(request: ModelRequest) -> tuple[int, object]:
+        received.append(request)
+        if len(received) % 3 and not is_named:
+            return 400, {"error": {"message": "The prompt was filtered", "code": "content_filter"}}
+        end = "content_filter" if len(received) % 3 else "stop"
+        choice = {"message": {"content": "The documents do not contain the answer."}, "finish_reason": end}
+        return 200, {"model": "m-1" if len(received) <= 21 else "m-2", "choices": [choice]}
+
+    words = ("run", "-m", "openai-api/t/m", "-d", "ragbed-mini-en_base", "--testbeds", "rejection")
+    options = ("--limit", "42", "--max-connections", "1", "--no-cache", "--out", str(tmp_path / "run"))
+    gate = ("--fail-under", "rejection.refusal_recall=0.9", "--junit", str(tmp_path / "gates.xml"))
+    with function_model(respond) as url:
+        done = type_command(*words, *options, *gate, env={"T_BASE_URL": url})
+    assert "m (m-1)" in done.out
+    assert "m (m-2)" in done.out
+    assert done.code == 4, done.err
+    assert "gate failed: rejection.refusal_recall of openai-api/t/m on ragbed-mini-en_base, en" in done.err
+    assert done.err.rstrip().endswith("ragbed: 1 of 1 gate failed.")
+    assert (tmp_path / "gates.xml").read_bytes().count(b"<testcase") == 1
+
+
 def test_a_gate_that_has_no_value_because_every_case_failed_is_no_usage_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

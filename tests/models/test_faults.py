@@ -17,7 +17,7 @@ from ragbed.models import ModelConfig, open_model
 from ragbed.models.failures import FATAL
 from ragbed.models.retry_policy import RetryPolicy
 from ragbed.models.secrets import ApiKey, Scrubber
-from ragbed.schema import Completion
+from ragbed.schema import Completion, Served
 from tests.models.asking import HASTY, KEY, QUICK, ask, case, model_at, with_model
 from tests.servers.faulty_model import (
     Exchange,
@@ -141,6 +141,39 @@ def test_a_permanent_fault_ends_as_one_outcome(name: str) -> None:
     assert done.reply is None
     assert "\n" not in (done.error or "")
     assert len(done.error or "") < 600
+
+
+_NAMED = {
+    "filtered": chat("Pa", "content_filter"),
+    "refused": chat(None, refusal="I cannot"),
+    "interrupted": chat("Pa", "abort"),
+    "empty": chat(None),
+    "without a message": b'{"choices": [{"finish_reason": "stop"}]}',
+    "error in the choice": b'{"choices": [{"error": {"code": 400, "message": "no"}, "finish_reason": "error"}]}',
+    "error instead of choices": b'{"error": {"code": 400, "message": "no"}}',
+    "filter of MiniMax": b'{"choices": null, "base_resp": {"status_code": 1027, "status_msg": "new_sensitive"}}',
+    "used-up token limit": b'{"error": {"code": 400, "message": "try again with higher max_tokens"}}',
+    "incomplete stream": b'data: {"choices": [{"delta": {"content": "Pa"}}]}\n\n',
+}
+_NAMED_BY_ANTHROPIC = {
+    "refused": b'{"content": [], "stop_reason": "refusal"}',
+    "paused": b'{"content": [], "stop_reason": "pause_turn"}',
+    "text of a wrong type": b'{"content": [{"type": "text", "text": 1}]}',
+}
+
+
+@pytest.mark.parametrize(
+    ("spec", "body"),
+    [
+        *(pytest.param("openai-api/t/m", body, id=name) for name, body in _NAMED.items()),
+        *(pytest.param("anthropic/m", body, id=f"{name}, Anthropic") for name, body in _NAMED_BY_ANTHROPIC.items()),
+    ],
+)
+@pytest.mark.parametrize("name", ["m-7", KEY])
+def test_a_response_without_an_answer_keeps_the_name_of_its_model(spec: str, body: bytes, name: str) -> None:
+    done, _ = ask(reply(body.replace(b"{", b'{"model": "%s", ' % name.encode(), 1)), spec=spec)
+    assert done.outcome != "ok"
+    assert done.served == (None if name == KEY else Served(model=name))
 
 
 @pytest.mark.parametrize("fault", [hang, hang_in_body, drip], ids=lambda fault: fault.__name__)

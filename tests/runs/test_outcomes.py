@@ -131,6 +131,9 @@ def test_a_change_of_the_served_model_is_reported_and_splits_the_tables(tmp_path
     assert read_status(tmp_path).models[0].served == ["m-1", "m-2"]
 
 
+_EXCLUDED = "The rates of its models exclude these calls."
+
+
 def _change_and_fail(folder: Path) -> None:
     """Run a model whose server changes from m-1 to m-2 and fails on two of ten questions."""
 
@@ -158,7 +161,8 @@ def test_failed_calls_have_no_rate_if_it_is_unknown_which_served_model_failed(tm
     scored, reported = type_command("score", str(tmp_path)), type_command("report", str(tmp_path))
     assert "accuracy       –        –         –" in scored.out
     assert not any("cannot be matched" in text for text in (scored.err, reported.out, reported.err))
-    assert "so the rates of these models exclude failed and filtered calls" in reported.err.replace("\n", " ")
+    assert "percentages of n, including failed calls unless noted" in reported.err.replace("\n", " ")
+    assert _EXCLUDED in reported.err.replace("\n", " ")
 
 
 def test_only_failed_calls_of_a_server_with_several_models_have_a_note(tmp_path: Path) -> None:
@@ -166,7 +170,7 @@ def test_only_failed_calls_of_a_server_with_several_models_have_a_note(tmp_path:
         return Completion(outcome="error", error="http-500: no") if case.item == "4" else _served_by(99)(case)
 
     run(make_job(tmp_path, 10, TalkingModel(say)), ask_nobody)
-    assert "exclude failed and filtered calls" not in type_command("report", str(tmp_path)).err.replace("\n", " ")
+    assert _EXCLUDED not in type_command("report", str(tmp_path)).err.replace("\n", " ")
 
 
 def _change_and_filter(folder: Path) -> None:
@@ -192,7 +196,7 @@ def test_filtered_calls_to_a_server_with_several_models_are_not_reported_as_fail
     for source in (tmp_path / "run", aggregates):
         report = type_command("report", str(source))
         assert ("0 (2 filtered)" in report.out, "failed)" in report.out) == (True, False), report.out
-        assert "exclude failed and filtered calls" in report.err.replace("\n", " ")
+        assert _EXCLUDED in report.err.replace("\n", " ")
         cells = msgspec.json.decode(type_command("report", str(source), "-f", "json").out)
         names = ("value", "n", "asked", "errors", "filtered")
         found = [
@@ -205,6 +209,29 @@ def test_filtered_calls_to_a_server_with_several_models_are_not_reported_as_fail
         "m (m-1)": (0, 0),
         "m (m-2)": (0, 0),
     }
+
+
+def test_failed_and_filtered_calls_count_for_the_model_that_their_response_names(tmp_path: Path) -> None:
+    received: list[ModelRequest] = []
+    ends: list[dict[str, object]] = [
+        {"message": {"content": "Paris"}, "finish_reason": "stop"},
+        {"message": {"content": None}, "finish_reason": "content_filter"},
+        {"error": {"code": 400, "message": "no"}, "finish_reason": "error"},
+    ]
+
+    def respond(request: ModelRequest) -> tuple[int, object]:
+        received.append(request)
+        return 200, {"model": "m-1" if len(received) <= 6 else "m-2", "choices": [ends[(len(received) - 1) % 3]]}
+
+    out = str(tmp_path / "run")
+    with function_model(respond) as url:
+        words = ("--limit", "9", "--max-connections", "1", "--out", out)
+        assert type_command(*_RUN, *words, env={"T_BASE_URL": url}).code == 3
+    rows = {row.condition.model: (row.asked, row.filtered, row.error) for row in tabulate_run(Path(out))}
+    assert rows == {"openai-api/t/m (m-1)": (6, 2, 2), "openai-api/t/m (m-2)": (3, 1, 1)}
+    cells = [cell for cell in read_report_cells([Path(out)], ["robust"]) if cell.estimate.metric == "accuracy"]
+    assert {cell.key.model: cell.estimate.n for cell in cells} == {"openai-api/t/m (m-1)": 6, "openai-api/t/m (m-2)": 3}
+    assert _EXCLUDED not in type_command("report", out).err.replace("\n", " ")
 
 
 def test_judge_says_that_a_server_served_several_models(tmp_path: Path) -> None:

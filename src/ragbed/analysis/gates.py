@@ -98,15 +98,17 @@ def check_plan(floors: Sequence[Floor], cases: Iterable[Case], repeats: int) -> 
 def check_run(floors: Sequence[Floor], folder: Path) -> list[GateResult]:
     """Check the results of a run against minimum rates.
 
+    All cases of a model count, including failed ones, even if its server served several models.
+
     Raises:
         UsageError: A gate selects no cell.
     """
-    cells = read_report_cells([folder], ["robust"])
+    cells = read_report_cells([folder], ["robust"], split=False)
     if not is_monitored(folder):
         return check_floors(floors, cells)
     alpha = ALPHA / max(1, sum(len(select_cells(floor, cells)) for floor in floors))
     decided = [interval for interval in decided_in(folder) if interval.alpha <= alpha]
-    return check_floors(floors, read_report_cells([folder], ["robust"], alpha), decided)
+    return check_floors(floors, read_report_cells([folder], ["robust"], alpha, split=False), decided)
 
 
 def check_floors(

@@ -25,13 +25,16 @@ from ragbed.scoring.confidence import add_agreement
 from ragbed.scoring.untracked import score_untracked
 
 
-def read_report_cells(folders: Sequence[Path], tracks: Sequence[str], alpha: float = ALPHA) -> list[Cell]:
+def read_report_cells(
+    folders: Sequence[Path], tracks: Sequence[str], alpha: float = ALPHA, *, split: bool = True
+) -> list[Cell]:
     """Return the report cells for all runs combined. Trials are streamed; only their scores are kept in memory.
 
     Args:
         folders: Folders of the runs.
         tracks: The tracks whose scores are used.
         alpha: Error probability of the intervals if any of the runs was monitored (`--until`).
+        split: Whether models that a server has served under the same name are counted separately.
 
     Raises:
         UsageError: Two runs contain the same call or different data with the same name, or a track does not exist.
@@ -40,7 +43,8 @@ def read_report_cells(folders: Sequence[Path], tracks: Sequence[str], alpha: flo
     _check_data(folders)
     monitored, costs = any(map(is_monitored, folders)), CostTally()
     largest = max(map(_largest_cluster, folders)) if monitored else 0
-    cells = list(measure(_distinct_trials(folders, score, costs), tracks, alpha if monitored else None, largest))
+    trials = _distinct_trials(folders, score, costs, read_served(folders) if split else {})
+    cells = list(measure(trials, tracks, alpha if monitored else None, largest))
     decided = [interval for folder in folders for interval in decided_in(folder)] if monitored else []
     return [*narrow_cells(cells, decided, alpha), *costs.cells(tracks)]
 
@@ -158,9 +162,10 @@ def _check_data(folders: Sequence[Path]) -> None:
                     )
 
 
-def _distinct_trials(folders: Sequence[Path], score: Track, costs: CostTally) -> Iterator[Scored]:
+def _distinct_trials(
+    folders: Sequence[Path], score: Track, costs: CostTally, served: Mapping[str, Sequence[str]]
+) -> Iterator[Scored]:
     seen: set[int] = set()  # hashes, because the names of a million cases would need too much memory
-    served = read_served(folders)
     for folder in folders:
         here: set[int] = set()
         for case, trial in read_trials(folder, score, costs, served):

@@ -197,8 +197,11 @@ def failed(failure: Failure, attempts: int = 1, usage: Counter[str] | None = Non
         usage: The total token usage of all attempts.
     """
     total, response = dict(usage or {}) or None, failure.response
+    served = None if response is None else response.served
     if failure.kind == "length":
-        return Completion(outcome="truncated", reply="", reasoning="", finish="length", usage=total, attempts=attempts)
+        return Completion(
+            outcome="truncated", reply="", reasoning="", finish="length", usage=total, attempts=attempts, served=served
+        )
     filtered = failure.kind == "filter"
     return Completion(
         outcome="filtered" if filtered else "error",
@@ -207,5 +210,5 @@ def failed(failure: Failure, attempts: int = 1, usage: Counter[str] | None = Non
         finish="content_filter" if filtered else None,
         usage=total,
         attempts=attempts,
-        served=None if response is None else response.served,
+        served=served,
     )

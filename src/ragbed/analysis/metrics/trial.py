@@ -9,8 +9,7 @@ from msgspec import Struct
 
 from ragbed.schema import Case
 
-# A failed or filtered call is unattributed if its server served several models, because it is unknown which of them the
-# call was for.
+# A failed or filtered call is unattributed if its server served several models and did not name the call's model.
 Asked: TypeAlias = Literal[
     "ok", "truncated", "filtered", "error", "unattributed", "unattributed-filtered", "infeasible"
 ]

@@ -163,22 +163,23 @@ def parse_message(content: bytes, *, with_tools: bool = False) -> Completion:
     message = decode_json(content, _DECODER, "a message")
     usage = read_usage(message.usage)
     stop = message.stop_reason if isinstance(message.stop_reason, str) else None
+    served = read_served(model=message.model, id=message.id)
+    unanswered = Completion(outcome="error", served=served)
     if stop == "refusal":
-        raise Failure("filter", "the model refused to respond (stop_reason: refusal)", usage=usage)
+        problem = "the model refused to respond (stop_reason: refusal)"
+        raise Failure("filter", problem, usage=usage, response=unanswered)
     if stop == "pause_turn":
         problem = (
             "the API paused the response (stop_reason: pause_turn); remove server tools from the extra request fields"
         )
-        raise Failure("empty", problem, usage=usage)
+        raise Failure("empty", problem, usage=usage, response=unanswered)
     texts = [block.text or "" for block in message.content if block.type == "text"]
     if not all(isinstance(text, str) for text in texts):
-        raise Failure(
-            "protocol", "the response contains a text block whose text is not a string", again=True, usage=usage
-        )
+        problem = "the response contains a text block whose text is not a string"
+        raise Failure("protocol", problem, again=True, usage=usage, response=unanswered)
     thought = _read_thought(message.content)
     finish = _FINISH.get(stop or "", stop)
     calls = _read_calls(message.content) if with_tools and finish not in ENDED_EARLY else ()
-    served = read_served(model=message.model, id=message.id)
     done = completed("".join(texts), finish, usage, thought, served)
     if calls:
         return msgspec.structs.replace(done, calls=calls)

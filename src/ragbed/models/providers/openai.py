@@ -257,6 +257,14 @@ def parse_chat(content: bytes, *, logprobs: bool = False, with_tools: bool = Fal
     if is_stream(content):
         content = join_events(content)
     completion = decode_json(content, _DECODER, "a chat completion", f"; {_HINT}")
+    try:
+        return _read_chat(completion, content, logprobs=logprobs, with_tools=with_tools)
+    except Failure as failure:  # a response without an answer, e.g. a filtered one, may still name its model
+        failure.response = failure.response or Completion(outcome="error", served=_served(completion))
+        raise
+
+
+def _read_chat(completion: _ChatCompletion, content: bytes, *, logprobs: bool, with_tools: bool) -> Completion:
     usage = read_usage(completion.usage)
     if read_minimax_status(completion.base_resp) is not None:
         raise _from_body(200, {"base_resp": completion.base_resp}, usage)

@@ -7,9 +7,11 @@ from typing import Any
 import msgspec
 
 from ragbed.errors import MALFORMED_JSON
+from ragbed.models.base import read_served
 from ragbed.models.failures import Failure
 from ragbed.models.providers.usage import read_usage
 from ragbed.models.server_errors import read_minimax_status
+from ragbed.schema import Completion
 
 _TEXTS = ("content", "reasoning_content", "reasoning", "thinking", "thinking_blocks", "reasoning_details", "refusal")
 _KEPT = ("id", "object", "model", "provider", "system_fingerprint", "usage", "error", "base_resp")
@@ -119,8 +121,9 @@ def join_events(content: bytes) -> bytes:
     has_error = whole.get("error") or choice.get("error") or read_minimax_status(whole.get("base_resp"))
     if (is_damaged or not is_over) and not has_error:
         problem = "contains a malformed event" if is_damaged else "ended without finish_reason and [DONE]"
-        usage = read_usage(whole.get("usage"))
-        raise Failure("network", f"the streamed response {problem}", again=True, usage=usage)
+        usage, served = read_usage(whole.get("usage")), read_served(model=whole.get("model"), id=whole.get("id"))
+        response = Completion(outcome="error", served=served)
+        raise Failure("network", f"the streamed response {problem}", again=True, usage=usage, response=response)
     choice |= {"logprobs": {"content": logprobs}} if logprobs else {}
     if message.texts or message.calls or choice:
         whole["choices"] = [choice | {"message": message.join()}]
