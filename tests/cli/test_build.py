@@ -23,6 +23,7 @@ from ragbed.text import mentions_answer
 from ragbed.ui.review.provenance import Provenance
 from tests.builder.world_site import World, make_world, running_generator
 from tests.cli.typed import Done, type_command
+from tests.servers.function_model import function_model
 
 RECIPE = """
 name = "world"
@@ -472,6 +473,20 @@ def test_the_advice_is_about_the_step_at_which_all_was_lost(
     assert "en_base.jsonl: 0 of 2" in done.err
     assert advice in done.err
     assert "Add articles" not in done.err
+
+
+def test_truncated_questions_are_explained_with_the_options_that_help(
+    shared: tuple[World, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(shared[1])
+    choice = {"index": 0, "message": {"role": "assistant", "content": "Q"}, "finish_reason": "length"}
+    with function_model(lambda _: (200, {"choices": [choice]})) as url:
+        words = ("build", "run", "world.toml", "-m", "openai-api/t/m", "--no-cache", "-o", str(tmp_path / "out"))
+        done = type_command(*words, env={"T_BASE_URL": url})
+    assert done.code == 3, done.err
+    assert "responses were truncated at the highest token limit" in done.err
+    assert "use --from questions with --thinking off or --reasoning-effort low" in done.err
+    assert "articles that report on events" not in done.err
 
 
 def test_a_brief_for_a_folder_without_documents_writes_no_recipe(

@@ -34,6 +34,11 @@ def _command() -> None: ...
         ("data=x.jsonl: name `data`", "DATA x.jsonl: name DATA"),
         ("case en/1/noise@k=5,num_docs=5: no `answer`", "case en/1/noise@k=5,num_docs=5: no `answer`"),
         ("use 'num_docs=N' or `num_docs=N`", "use 'num_docs=N' or `num_docs=N`"),
+        ('HTTP 400: {"error": "no \\"x\\" or `data`"}: `data`', 'HTTP 400: {"error": "no \\"x\\" or `data`"}: DATA'),
+        (
+            'HTTP 400: {"error": "no num_docs=5"}: use `num_docs`',
+            'HTTP 400: {"error": "no num_docs=5"}: use --num-docs',
+        ),
         ("`ragbed run` writes num_docs = 5", "`ragbed run` writes num_docs = 5"),
     ],
 )

@@ -216,6 +216,15 @@ def test_a_judge_that_rejects_every_request_gets_the_fix(tmp_path: Path) -> None
     assert "ame command to retry" not in done.err
 
 
+def test_filtered_judgements_are_named(tmp_path: Path) -> None:
+    run(make_job(tmp_path, 2, TalkingModel(_reply)), ask_nobody)
+    choice = {"index": 0, "message": {"role": "assistant", "content": None}, "finish_reason": "content_filter"}
+    with function_model(lambda _: (200, {"choices": [choice]})) as url:
+        words = ("judge", str(tmp_path), "-m", "openai-api/judge/wise", "--no-cache", "--criteria", "correct")
+        done = type_command(*words, env={"JUDGE_BASE_URL": url})
+    assert (done.code, "If some were filtered, use another judge." in done.err) == (3, True), done.err
+
+
 def test_the_budget_includes_earlier_calls_for_all_criteria(
     tmp_path: Path, bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -68,6 +68,24 @@ def test_every_request_is_rejected_only_if_all_errors_are_rejections(kinds: list
 
 
 @pytest.mark.parametrize(
+    ("kinds", "has_responses", "fix"),
+    [
+        (["auth", "request"], False, "Check this."),
+        (["auth", "quota"], True, "Add credit or wait until the quota is renewed."),
+        (["request", "request"], True, ""),
+        (["auth", "timeout"], False, ""),
+        (["ok", "auth"], False, ""),
+        (["exception"], False, ""),
+    ],
+)
+def test_the_fix_is_for_errors_that_every_case_would_have(kinds: list[str], has_responses: bool, fix: str) -> None:
+    breaker = CircuitBreaker("test/talking", "Check this.", has_responses=has_responses)
+    for kind in kinds:
+        breaker.learn(Completion(outcome="ok", reply="x") if kind == "ok" else _error(kind))
+    assert breaker.fix == fix
+
+
+@pytest.mark.parametrize(
     "other", [_error("too-long"), _error("timeout"), Completion(outcome="filtered")], ids=["long", "late", "filtered"]
 )
 def test_rejections_with_different_messages_and_other_outcomes_do_not_open_the_circuit(other: Completion) -> None:

@@ -245,6 +245,20 @@ def test_judge_says_that_a_server_served_several_models(tmp_path: Path) -> None:
             assert (done.code, " ".join(done.err.split()).count(message)) == (0, count), done.err
 
 
+def test_judge_does_not_say_that_its_table_separates_the_models_of_the_judges_server(tmp_path: Path) -> None:
+    run(make_job(tmp_path, 3, TalkingModel(agree)), ask_nobody)
+    served = iter(["j-1", "j-2", "j-2"])
+
+    def respond(_: ModelRequest) -> tuple[int, object]:
+        choice = {"index": 0, "message": {"role": "assistant", "content": "VERDICT: no"}, "finish_reason": "stop"}
+        return 200, {"model": next(served), "choices": [choice]}
+
+    with function_model(respond) as url:
+        words = ("judge", str(tmp_path), "-m", "openai-api/judge/wise", "--no-cache", "--criteria", "correct")
+        done = type_command(*words, "--max-connections", "1", env={"JUDGE_BASE_URL": url})
+    assert (done.code, "the server now serves j-2, but earlier responses are from j-1.\n" in done.err) == (0, True)
+
+
 def test_a_run_that_has_spent_its_budget_says_how_to_resume_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ragbed.runs.prices.find_price", lambda *_: lambda _: Decimal(1))
     monkeypatch.chdir(tmp_path)
@@ -355,6 +369,36 @@ def test_a_request_that_every_case_would_have_rejected_stops_the_run_with_the_fi
     assert "Tenant not allowed" in done.err
     assert "the same command would fail again. Check the key (T_API_KEY), the model name (m), the URL" in done.err
     assert "e.g. --thinking, --reasoning-effort or --extra-body; --temperature none omits the temperature." in done.err
+
+
+@pytest.mark.parametrize(
+    ("status", "fix"),
+    [
+        (401, "Check the key (T_API_KEY)"),
+        (402, "Add credit or wait"),
+        (404, "Check the key (T_API_KEY), the model name (m)"),
+    ],
+)
+@pytest.mark.parametrize("words", [("--limit", "1"), ("--limit", "2"), ("--dry-run",)], ids=" ".join)
+def test_errors_that_every_case_would_have_are_shown_with_the_fix_also_for_few_cases(
+    words: tuple[str, ...], status: int, fix: str, tmp_path: Path
+) -> None:
+    with function_model(lambda _: (status, {"error": {"message": "No"}})) as url:
+        env = {"T_BASE_URL": url, "T_API_KEY": "k"}
+        done = type_command(*_RUN, *words, "--out", str(tmp_path / "run"), env=env)
+    assert done.code == (1 if "--dry-run" in words else 3)
+    assert done.err.count(fix) == 1, done.err
+
+
+def test_a_dry_run_reports_parameters_that_the_server_does_not_accept() -> None:
+    def respond(request: ModelRequest) -> str | tuple[int, object]:
+        error = {"message": "Unknown", "param": "temperature", "code": "unsupported_parameter"}
+        return (400, {"error": error}) if "temperature" in request.body else "Paris"
+
+    with function_model(respond) as url:
+        done = type_command(*_RUN, "--dry-run", env={"T_BASE_URL": url})
+    message = "does not accept the default parameters. In all requests to it, temperature is omitted."
+    assert (done.code, done.err) == (0, f"The server for openai-api/t/m {message}\n")
 
 
 def _quote(request: ModelRequest) -> tuple[int, object]:

@@ -51,13 +51,18 @@ def execute(job: Job, watch: Callable[[str, CallProgress], None]) -> None:
 
 def forecast_job(job: Job) -> list[Forecast]:
     """Evaluate each model of a job on five cases, and forecast calls, tokens, cost and time."""
+    from ragbed.runs.call_log import describe_negotiated
     from ragbed.runs.forecast import forecast as forecast_model
 
-    cases = [case for case in job.cases() if case.feasible]
-    return [
-        _finish(forecast_model(model, cases, job.repeats, batch=job.batch, episodes=job.episodes))
-        for model in job.models
-    ]
+    cases, forecasts = [case for case in job.cases() if case.feasible], []
+    for model in job.models:
+        try:
+            work = forecast_model(model, cases, job.repeats, batch=job.batch, episodes=job.episodes)
+            forecasts.append(_finish(work))
+        finally:
+            if negotiated := getattr(model, "negotiated", ""):
+                job.tell(describe_negotiated(model.name, negotiated))
+    return forecasts
 
 
 def check_gates(spec: RunSpec, folder: Path) -> list[GateResult]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import msgspec
@@ -20,9 +20,14 @@ from ragbed.io.jsonl import read_lines
 from ragbed.schema import Article, Item, Lang, Reject
 
 _BASE_STEPS = ("articles", "questions", "probes", "hits", "pages", "ranking", "stances", "answers", "checks")
-_BAD_FORM = (
-    "Most of the generator's responses lack the requested fields (see steps/{}.rejects.jsonl). Use another generator."
-)
+# Advice if most of the generator's responses were rejected for the same reason, by reason.
+_BAD_RESPONSES = {
+    "prose": "lack the requested fields (see steps/{}.rejects.jsonl). Use another generator.",
+    "truncated": (
+        "were truncated at the highest token limit. For a reasoning model, use from_={} with thinking=off or "
+        "reasoning_effort=low; otherwise, use another generator."
+    ),
+}
 _ADVICE = {
     "base": "Add articles, increase questions.per_article, or lower the limits in [pools].",
     "int": "To build more items, add base questions.",
@@ -107,25 +112,29 @@ def _advise(build: Build, state: State, lang: Lang, kind: str, counts: tuple[int
             not articles,
             "There are no articles: check [[sources]], langs and since, and see steps/articles.rejects.jsonl.",
         ),
-        (not drafts and _lacks_fields(steps["questions"]), _BAD_FORM.format("questions")),
+        (not drafts, _advise_on_responses("questions", steps)),
         (not drafts, "See steps/questions.rejects.jsonl; use another generator, or articles that report on events."),
         (
             probes and not steps["ranking"].made,
             "No question has any pages: check [search], steps/hits.rejects.jsonl and steps/pages.rejects.jsonl.",
         ),
-        (kind == "int" and _lacks_fields(steps["combinations"]), _BAD_FORM.format("combinations")),
+        (kind == "int", _advise_on_responses("combinations", steps)),
         (kind == "fluent" and not steps["falsehoods"].made, _ADVICE["fact"]),
         (
             drafts >= drafts_wanted(build, lang),
             f"Not all articles were used: increase questions.surplus. {_ADVICE[kind]}",
         ),
     )
-    return next((text for applies, text in advice if applies), _ADVICE[kind])
+    return next((text for applies, text in advice if applies and text), _ADVICE[kind])
 
 
-def _lacks_fields(done: Done) -> bool:
-    """Check whether most of a step's rejects are responses without the requested fields."""
-    return done.rejected.get("prose", 0) > sum(done.rejected.values()) / 2
+def _advise_on_responses(step: str, steps: Mapping[str, Done]) -> str:
+    """Return advice if most of a step's rejects are unusable responses, otherwise an empty string."""
+    rejected = steps[step].rejected
+    for reason, text in _BAD_RESPONSES.items():
+        if rejected.get(reason, 0) > sum(rejected.values()) / 2:
+            return f"Most of the generator's responses {text.format(step)}"
+    return ""
 
 
 class Sample(Struct, frozen=True, kw_only=True):

@@ -31,7 +31,7 @@ def with_options(message: str, command: click.Command | None = None) -> str:
     """Replace parameters in an API message with options: `num_docs` with --num-docs, and noise=0 with --noise 0.
 
     Options that are set by an environment variable are shown as the variable: RAGBED_NUM_DOCS and RAGBED_NOISE=0.
-    Values in quotation marks, such as 'budget=N', stay as they are.
+    Values in quotation marks, such as 'budget=N', and text in double quotes, such as a server's, stay as they are.
 
     Args:
         message: The message.
@@ -48,8 +48,8 @@ def with_options(message: str, command: click.Command | None = None) -> str:
     for name in shown.keys() & variables.keys():
         shown[name], before_value[name] = variables[name], f"{variables[name]}="
     names = "|".join(map(re.escape, shown))
-    found = re.compile(rf"`({names})`|(?<![^\s(])({names})=(?=\S)")
-    return found.sub(lambda one: shown[one[1]] if one[1] else before_value[one[2]], message) if shown else message
+    found = re.compile(rf'"(?:[^"\\]|\\.)*"|`({names})`|(?<![^\s(])({names})=(?=\S)')
+    return found.sub(lambda one: shown.get(one[1]) or before_value.get(one[2]) or one[0], message) if shown else message
 
 
 def _options_of(command: click.Command | None) -> dict[str, str]:

@@ -134,7 +134,7 @@ def judge(
     if result.failed:
         say(
             f"Incomplete: {counted(result.failed, 'judgement')} failed. Rerun the command to retry those that ended in "
-            "an error. If some were truncated, use a larger --max-tokens."
+            "an error. If some were truncated, use a larger --max-tokens. If some were filtered, use another judge."
         )
         raise click.exceptions.Exit(3)
 

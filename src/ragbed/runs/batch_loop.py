@@ -106,7 +106,7 @@ class BatchLoop(CallLoop):
                 f"{self.model.name}: the provider rejected a batch: {self._refused}. {self.model.advice} If the "
                 "provider has no batch API that is compatible with OpenAI's or Anthropic's, omit `batch`."
             )
-        self._tell_rejections()
+        self._tell_fix()
 
     def _restore_follow_ups(self) -> None:
         """Load the server properties detected in earlier sessions, and the calls that still have to be resent."""

@@ -15,6 +15,11 @@ from ragbed.schema import Completion
 _MAX_SERVED = 50  # maximum number of reported names to record per model; some servers report a new name every time
 
 
+def describe_negotiated(model: str, negotiated: str) -> str:
+    """Return a message about the parameters that were adapted to a model's server."""
+    return f"The server for {model} does not accept the default parameters. In all requests to it, {negotiated}."
+
+
 class CallLog:
     """The call log for one model in a run.
 
@@ -41,7 +46,7 @@ class CallLog:
                 source = "some cached responses are from" if cached else "the server now serves"
                 self._tell(
                     f"Warning: for {self._model.name}, {source} {served}, but earlier responses are from "
-                    f"{self._served[-2]}. The tables show them separately."
+                    f"{self._served[-2]}."
                 )
         if cached:
             return
@@ -60,10 +65,7 @@ class CallLog:
         if negotiated != self._negotiated and (negotiated or not has_failed):
             self._negotiated = negotiated
             if negotiated:
-                self._tell(
-                    f"The server for {self._model.name} does not accept the default parameters. In all requests to it, "
-                    f"{negotiated}."
-                )
+                self._tell(describe_negotiated(self._model.name, negotiated))
             else:
                 self._tell(f"The server for {self._model.name} accepts the original parameters again.")
         return negotiated

@@ -184,12 +184,12 @@ class CallLoop:
                 self._parking = self.model
                 self.model.make_room = lambda: self._start_workers(group, pending)
             self._start_workers(group, pending)
-        self._tell_rejections()
+        self._tell_fix()
 
-    def _tell_rejections(self) -> None:
-        """Tell the user what to do if the server has rejected every request."""
-        if self._breaker.rejects_all:
-            self.session.tell(f"{self.model.name}: {self._breaker.explain_rejections()}")
+    def _tell_fix(self) -> None:
+        """Tell the user what to do if every call has failed."""
+        if fix := self._breaker.fix:
+            self.session.tell(f"{self.model.name}: {fix}")
 
     def _leave_out(self, pending: Iterator[CallRequest], wanted: Container[str]) -> Iterator[CallRequest]:
         """Yield the calls for wanted cases; an earlier command with another selection may have planned further ones."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
 
 from ragbed.errors import RagbedError
 from ragbed.models.failures import FATAL, REJECTED
@@ -35,17 +34,6 @@ class RequestsRejected(CircuitOpen):
     """Raised when a server rejects every request, so that the same command would fail again."""
 
 
-def are_rejected(errors: Iterable[str | None]) -> bool:
-    """Return whether all errors are rejections of a request by the server."""
-    return all((error or "").partition(":")[0] in REJECTED for error in errors)
-
-
-def explain_rejections(advice: str, parameter_fix: str = CHANGE_OPTION) -> str:
-    """Return what to do if a server rejects every request."""
-    rejected = f"The server rejects every request, so the same command would fail again. {advice}".rstrip()
-    return f"{rejected} If the server's message names a parameter, {parameter_fix}"
-
-
 class CircuitBreaker:
     """Decides whether to keep calling a model.
 
@@ -65,7 +53,7 @@ class CircuitBreaker:
         self._model, self._advice, self._parameter_fix = model, advice, parameter_fix
         self.has_responses, self._answered = has_responses, False
         self._in_a_row = self._fatal_in_a_row = self._rejected_in_a_row = 0
-        self._last_request_error = ""
+        self._last_request_error = self._fatal_fix = ""
         self._started = self._last_awaited = 0  # call numbers; 0 means none
         self._running: set[int] = set()  # the numbers of the calls in flight, until the first response
 
@@ -74,9 +62,13 @@ class CircuitBreaker:
         """Whether the model has never responded, and all errors are rejections."""
         return not self.has_responses and 0 < self._in_a_row == self._rejected_in_a_row
 
-    def explain_rejections(self) -> str:
-        """Return what to do if the server rejects every request."""
-        return explain_rejections(self._advice, self._parameter_fix)
+    @property
+    def fix(self) -> str:
+        """What to do if the same command would fail again because every call has failed; otherwise an empty string."""
+        if self.rejects_all:
+            rejected = f"The server rejects every request, so the same command would fail again. {self._advice}"
+            return f"{rejected.rstrip()} If the server's message names a parameter, {self._parameter_fix}"
+        return self._fatal_fix if 0 < self._in_a_row == self._fatal_in_a_row else ""
 
     def count(self, completion: Completion) -> None:
         """Count the outcome of a case without deciding whether to keep calling the model."""
@@ -85,7 +77,7 @@ class CircuitBreaker:
             self._in_a_row = self._fatal_in_a_row = self._rejected_in_a_row = 0
             return
         self._in_a_row += 1
-        self._rejected_in_a_row = self._rejected_in_a_row + 1 if are_rejected([completion.error]) else 0
+        self._rejected_in_a_row = self._rejected_in_a_row + 1 if _kind(completion) in REJECTED else 0
 
     def start(self) -> int:
         """Return the number of a call that is about to be made."""
@@ -105,7 +97,7 @@ class CircuitBreaker:
             CircuitOpen: The model should not be called again.
         """
         self._running.discard(call)
-        kind = (completion.error or "").partition(":")[0]
+        kind = _kind(completion)
         if kind == "exception":  # Calling a local function is free, and its author needs all tracebacks.
             return
         self.count(completion)
@@ -115,6 +107,8 @@ class CircuitBreaker:
         self._fatal_in_a_row = self._fatal_in_a_row + 1 if is_fatal else 0
         # Prompts may cause rejections, so a response to any prompt counts.
         answered = self.has_responses if kind in REJECTED else self._answered
+        fix = "Add credit or wait until the quota is renewed." if kind == "quota" else self._advice
+        self._fatal_fix = "" if answered else fix
         max_fatal = _MAX_FATAL if answered else _MAX_FATAL_BEFORE_RESPONSE
         is_over = self._fatal_in_a_row >= max_fatal
         if kind == "request" and not self.has_responses:
@@ -128,11 +122,9 @@ class CircuitBreaker:
             return
         if self.rejects_all:
             raise RequestsRejected(
-                f"{self._model} cannot be called: {completion.error}. {self.explain_rejections()} The remaining cases "
-                "are pending."
+                f"{self._model} cannot be called: {completion.error}. {self.fix} The remaining cases are pending."
             )
         how = f": {self._in_a_row} cases in a row ended in an error, most recently" if answered else " cannot be called"
-        fix = "Add credit or wait until the quota is renewed." if kind == "quota" else self._advice
         raise CircuitOpen(f"{self._model}{how}: {completion.error}. {f'{fix} {_RESUME}'.strip()}")
 
     def _is_repeated(self, error: str) -> bool:
@@ -142,3 +134,7 @@ class CircuitBreaker:
         """
         before, self._last_request_error = self._last_request_error, _VARIABLE.sub("", error)
         return not before or before == self._last_request_error
+
+
+def _kind(completion: Completion) -> str:
+    return (completion.error or "").partition(":")[0]

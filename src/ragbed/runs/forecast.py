@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from statistics import fmean, stdev
 
 from ragbed.errors import RagbedError
 from ragbed.models.base import Model, Posting, RateLimited
-from ragbed.runs.circuit_breaker import are_rejected, explain_rejections
+from ragbed.runs.circuit_breaker import CircuitBreaker, CircuitOpen
 from ragbed.runs.episodes import EpisodeFactory, run_episode
 from ragbed.runs.multi_call import Called, make_calls, usages_made
 from ragbed.runs.prices import Price, cost_of, find_price
@@ -75,8 +76,12 @@ async def forecast(
     pairs = [(case, reply) for case, reply in zip(probes, replies, strict=True) if reply.usage or reply.outcome == "ok"]
     if not pairs:
         reason, _, trace = (replies[0].error or replies[0].outcome).partition("\n")
-        fix = f" {explain_rejections(model.advice)}" if are_rejected(reply.error for reply in replies) else ""
-        error = RagbedError(f"{model.name} did not answer any of the {len(probes)} probe cases: {reason}.{fix}")
+        breaker = CircuitBreaker(model.name, model.advice)
+        for reply in replies:
+            with suppress(CircuitOpen):
+                breaker.learn(reply)
+        failed = f"{model.name} did not answer any of the {len(probes)} probe cases: {reason}."
+        error = RagbedError(f"{failed} {breaker.fix}".rstrip())
         if trace:  # the traceback of an exception in the caller's function
             error.add_note(trace)
         raise error
