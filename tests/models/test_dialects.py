@@ -204,6 +204,91 @@ def test_auto_uses_the_highest_limit_that_a_server_allows(
     assert max(rejected) < 12
 
 
+@dataclass
+class UnnamedCapServer(Server):
+    """A thinking server that rejects high token limits in the words of Amazon Bedrock, without the parameter's name."""
+
+    dialect: str = "a thought in a field"
+    highest: int = 2_048
+
+    def respond(self, request: ModelRequest) -> tuple[int, object]:
+        if request.body["max_tokens"] <= self.highest:
+            return super().respond(request)
+        self.bodies.append(request.body)
+        self.statuses.append(400)
+        return 400, {
+            "message": f"The maximum tokens you requested exceeds the model limit of {self.highest}. Try again with a "
+            f"maximum tokens value that is lower than {self.highest}."
+        }
+
+
+def test_a_highest_limit_is_learned_once_although_the_server_does_not_name_the_parameter(
+    data: Path, tmp_path: Path
+) -> None:
+    with serving(UnnamedCapServer()) as server:
+        done, results = _run(server, data, tmp_path / "run", "--max-connections", "2")
+    assert done.code == 0, done.err
+    assert {result.completion.max_tokens for result in results} == {2_048}
+    rejected = [at for at, status in enumerate(server.statuses) if status >= 400]
+    assert 1 <= len(rejected) <= 2
+    assert max(rejected) < 6
+
+
+def test_a_response_at_a_limit_of_the_server_is_found_in_the_cache(data: Path, tmp_path: Path) -> None:
+    words = ("run", "-d", str(data), "--testbeds", "noise", "--noise", "0")
+    with serving(UnnamedCapServer(highest=3_000)) as server:
+        env = server.env | {"RAGBED_CACHE_DIR": str(tmp_path / "cache")}
+        for out in ("first", "second"):
+            received = len(server.bodies)
+            done = type_command(*words, "-m", server.model, "--out", str(tmp_path / out), env=env)
+            assert done.code == 0, done.err
+    assert received == len(server.bodies)
+
+
+def test_a_message_on_truncated_responses_names_the_limit_that_was_used(data: Path, tmp_path: Path) -> None:
+    with serving(UnnamedCapServer(highest=512)) as server:
+        done, _ = _run(server, data, tmp_path / "run")
+    assert done.code == 3
+    assert "truncated at the limit of --max-tokens auto (up to 512 tokens)" in done.err
+    assert "use a larger --max-tokens if the model allows it, or --thinking off" in done.err
+
+
+@pytest.mark.parametrize("limit", ["auto", "512"])
+def test_a_full_context_window_is_reported_without_the_advice_to_raise_the_limit(
+    limit: str, data: Path, tmp_path: Path
+) -> None:
+    def respond(_: ModelRequest) -> tuple[int, object]:
+        return 200, {"choices": [{"message": {"content": "Par"}, "finish_reason": "model_length"}]}
+
+    words = ("run", "-m", "openai-api/t/m", "-d", str(data), "--testbeds", "noise", "--noise", "0", "--no-cache")
+    with function_model(respond) as url:
+        more = ("--max-tokens", limit, "--limit", "4", "--out", str(tmp_path / "run"))
+        done = type_command(*words, *more, env={"T_BASE_URL": url})
+    status = type_command("status", str(tmp_path / "run"))
+    assert done.code == 3
+    for shown in (done.err, status.out + status.err):
+        assert "4 responses filled the context window" in shown
+        assert "--num-docs" in shown
+        assert "--max-tokens" not in shown
+
+
+def test_the_recorded_request_is_the_last_one(data: Path, tmp_path: Path) -> None:
+    with serving(Server("a thought in a field")) as server:
+        _run(server, data, tmp_path / "run", "--max-connections", "1")
+    (status,) = ragbed.open_run(tmp_path / "run").status().models
+    last = {name: value for name, value in server.bodies[-1].items() if name != "messages"}
+    assert last["max_tokens"] == 4_096
+    assert status.sent == {"body": last, "negotiated": ""}
+
+
+def test_the_advice_for_a_rejected_parameter_names_the_token_limit(data: Path, tmp_path: Path) -> None:
+    error = {"message": "Invalid 'max_tokens': expected a value >= 1024", "param": "max_tokens"}
+    with function_model(lambda _: (400, {"error": error})) as url:
+        words = ("run", "-m", "openai-api/t/m", "-d", str(data), "--no-cache", "--out", str(tmp_path / "run"))
+        done = type_command(*words, env={"T_BASE_URL": url})
+    assert "--max-tokens sets the token limit." in done.err
+
+
 def test_a_dry_run_warns_of_truncated_probes(data: Path) -> None:
     with serving(Server("a thought in a field")) as server:
         words = ("run", "-m", server.model, "-d", str(data), "--testbeds", "noise", "--noise", "0", "--dry-run")

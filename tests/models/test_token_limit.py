@@ -15,16 +15,18 @@ from tests.runs.harness import make_case
 
 
 @pytest.mark.parametrize(
-    ("error", "is_lowered"),
+    ("error", "again", "is_lowered"),
     [
-        ("too-long: HTTP 400: the prompt and max_tokens exceed the context length", False),
-        ("request: HTTP 400: the image is not valid", False),
-        ("request: HTTP 400: max_tokens is too large: 4096", True),
-        ("settings: HTTP 400: 'max_completion_tokens' must be at most 1024", True),
-        ("request: HTTP 400: the reasoning did not fit; increase max_tokens", False),
+        ("too-long: HTTP 400: the prompt and max_tokens exceed the context length", [THINKING_LIMIT, 2_048], False),
+        ("request: HTTP 400: Bad request", [THINKING_LIMIT, 2_048], True),
+        ("request: HTTP 400: max_tokens is too large: 4096", [THINKING_LIMIT, 2_048], True),
+        ("settings: HTTP 400: 'max_completion_tokens' must be at most 1024", [THINKING_LIMIT, 1_024], True),
+        ("request: HTTP 400: the reasoning did not fit; increase max_tokens", [THINKING_LIMIT], False),
     ],
 )
-def test_only_an_error_about_the_limit_lowers_it_for_later_cases(error: str, is_lowered: bool) -> None:
+def test_a_rejection_of_only_the_raised_limits_lowers_the_limit_for_later_cases(
+    error: str, again: list[int], is_lowered: bool
+) -> None:
     limit = TokenLimit(Sampling(max_tokens=256, raises_limit=True))
     asked: list[int] = []
 
@@ -36,9 +38,48 @@ def test_only_an_error_about_the_limit_lowers_it_for_later_cases(error: str, is_
 
     done = asyncio.run(limit.complete(make_case(0), reject))
     assert (done.outcome, done.reply, done.attempts) == ("truncated", "Par", len(asked))
-    is_about_another = "image" in error or "increase" in error
-    assert asked == ([256, THINKING_LIMIT] if is_about_another else [256, THINKING_LIMIT, 2_048])
+    assert asked == [256, *again]
     assert limit.raised == (() if is_lowered else (2_048, THINKING_LIMIT, 8_192, MAX_LIMIT))
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        '{"message":"The maximum tokens you requested exceeds the model limit of 3000. Try again with a maximum tokens '
+        'value that is lower than 3000."}',
+        "This model supports at most 3000 completion tokens, whereas you provided 16384.",
+        '{"error":{"message":"max_tokens: 16384 > 3,000, which is the maximum for claude-3-8192-20240307","code":400}}',
+        '{"error":{"code":"4210","message":"max_tokens\N{IDEOGRAPHIC COMMA}\u8303\u56f4\u4e3a[1,3000]"}}',
+        '{"base_resp":{"status_code":4013,"status_msg":"invalid params, tokens_to_generate \u6700\u5927\u4e3a3000"}}',
+    ],
+)
+def test_a_limit_in_the_message_is_used_at_once_and_for_later_cases(message: str) -> None:
+    limit = TokenLimit(Sampling(max_tokens=256, raises_limit=True))
+    asked: list[int] = []
+
+    async def think(max_tokens: int) -> Completion:
+        asked.append(max_tokens)
+        if max_tokens > 3_000:
+            return Completion(outcome="error", error=f"request: HTTP 400: {message}", attempts=1)
+        return Completion(outcome="ok" if max_tokens >= 2_500 else "truncated", reasoning="Hm", attempts=1)
+
+    outcomes = [asyncio.run(limit.complete(make_case(number), think)).outcome for number in range(2)]
+    assert (outcomes, asked) == (["ok", "ok"], [256, MAX_LIMIT, 3_000, 3_000])
+
+
+def test_a_rejection_without_a_reason_does_not_lower_a_limit_that_the_server_has_accepted() -> None:
+    limit = TokenLimit(Sampling(max_tokens=256, raises_limit=True))
+    limit.thinks, asked = True, list[int]()
+
+    async def reject_the_second(max_tokens: int) -> Completion:
+        asked.append(max_tokens)
+        if len(asked) == 2:
+            return Completion(outcome="error", error="request: HTTP 400: Bad request")
+        return Completion(outcome="ok", reply="Paris", reasoning="Hm")
+
+    for number in range(3):
+        assert asyncio.run(limit.complete(make_case(number), reject_the_second)).outcome == "ok"
+    assert asked == [THINKING_LIMIT, THINKING_LIMIT, 256, THINKING_LIMIT]
 
 
 @pytest.mark.parametrize(

@@ -72,6 +72,7 @@ def plan_run(spec: RunSpec, message: Callable[[str], None] = _LOGGER.warning) ->
         >>> {case.testbed for case in job.cases()} >= {"noise", "rejection"}
         True
     """
+    from ragbed.runs.circuit_breaker import CHANGE_OPTION
     from ragbed.runs.episodes import EpisodeFactory
     from ragbed.runs.execution import Job
     from ragbed.runs.lock import check_run_folder
@@ -139,6 +140,7 @@ def plan_run(spec: RunSpec, message: Callable[[str], None] = _LOGGER.warning) ->
         episodes=EpisodeFactory(searched, settings.search) if searched else None,
         tell=message,
         engine=engine,
+        parameter_fix=f"{CHANGE_OPTION} `max_tokens` sets the token limit.",
     )
 
 

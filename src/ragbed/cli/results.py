@@ -67,17 +67,47 @@ def tell_incomplete(folder: Path, cells: Sequence[ConditionCounts], limit: str) 
         retry = f"Rerun the command with --out {quoted(folder)} to retry."
         say(f"Incomplete: {counted(errors, 'case')} ended in an error. {retry}")
     if truncated:
-        say(f"{tell_truncated(truncated, limit)} Choose another --out.")
+        full, highest = read_truncated(folder)
+        if full:
+            say(f"Incomplete: {tell_context_full(full)} Choose another --out.")
+        if truncated > full:
+            say(f"{tell_truncated(truncated - full, limit, highest)} Choose another --out.")
     return errors, truncated
 
 
-def tell_truncated(count: int, limit: str) -> str:
-    """Return a message with the number of truncated responses and the option that avoids truncation."""
+def read_truncated(folder: Path) -> tuple[int, int]:
+    """Return how many responses filled the context window, and the highest token limit of `auto` for the others."""
+    from ragbed.models.base import Sampling
+    from ragbed.runs.store import open_store
+
+    with open_store(folder, create=False) as store:
+        full, highest = store.truncated()
+    return full, highest or Sampling().max_tokens
+
+
+def tell_context_full(count: int) -> str:
+    """Return a message with the number of responses that filled the context window and the option that avoids this."""
+    return (
+        f"{counted(count, 'response')} filled the context window, which the robust track counts as wrong. To get "
+        "complete responses, use fewer documents (--num-docs) or a model with a larger context window."
+    )
+
+
+def tell_truncated(count: int, limit: str, highest: int | None = None) -> str:
+    """Return a message with the number of truncated responses and the option that avoids truncation.
+
+    Args:
+        count: The number of responses.
+        limit: The value of --max-tokens.
+        highest: The highest token limit of `auto` at which a response was truncated, if it is known.
+    """
     from ragbed.models.token_limit import MAX_LIMIT
 
+    highest = MAX_LIMIT if highest is None else highest
     if limit == "auto":
-        fix = "a larger --max-tokens, or --thinking off or --reasoning-effort low for a reasoning model"
-        limit = f"limit of --max-tokens auto (up to {MAX_LIMIT:,} tokens)"
+        fix = "a larger --max-tokens" + ("" if highest == MAX_LIMIT else " if the model allows it")
+        fix += ", or --thinking off or --reasoning-effort low for a reasoning model"
+        limit = f"limit of --max-tokens auto (up to {highest:,} tokens)"
     else:
         fix, limit = f"--max-tokens auto or a value above {limit}", f"limit of {limit} tokens"
     return (

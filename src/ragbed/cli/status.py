@@ -96,6 +96,7 @@ def _lines(found: Status) -> list[str]:
 
 def _notes(found: Status) -> Iterator[str]:
     """Yield notes on unusual events: a server switched models, requests were adjusted, or responses were truncated."""
+    from ragbed.cli.results import read_truncated, tell_context_full
     from ragbed.runs.display_names import describe_served
 
     for model in found.models:
@@ -106,5 +107,9 @@ def _notes(found: Status) -> Iterator[str]:
                 f"The server for {model.name} does not accept the default parameters. In requests to it, "
                 f"{model.sent['negotiated']}."
             )
-    if any(model.truncated for model in found.models):
+    truncated = sum(model.truncated for model in found.models)
+    full = read_truncated(Path(found.run))[0] if truncated else 0
+    if full:
+        yield tell_context_full(full)
+    if truncated > full:
         yield "Truncated responses count as wrong on the robust track. To avoid them, use a larger --max-tokens."

@@ -17,7 +17,9 @@ MAX_LIMIT = 16_384  # the highest value, in tokens, to which the limit is raised
 _LIMITS = (2_048, THINKING_LIMIT, 8_192, MAX_LIMIT)
 # Error kinds for a request whose token limit is higher than the server or the context allows.
 _NOT_ALLOWED = ("settings", "request", "too-long")
-_LIMIT_PARAMETER = r"(?i)max_?(?:completion_|new_|output_)?tokens|num_predict"
+_ABOUT_LIMIT = r"(?i)token|num_predict|length"
+# Numbers in an error message, e.g. 8192 or 8,192, except in names, codes and other JSON fields.
+_NUMBER = re.compile(r'(?<![\w."-])(?<!":)(?<!": )(?<!HTTP )(?:\d{1,3}(?:,\d{3})+|\d+)(?!\w|[.-]\d)', re.ASCII)
 _TOO_LOW = r"(?i)higher max|increase|too (?:low|small)"  # matches errors that ask for a higher limit
 
 
@@ -40,6 +42,7 @@ class TokenLimit:
     def __init__(self, sampling: Sampling, *, only_thoughts: bool = False) -> None:
         self.first = sampling.max_tokens
         self._highest = max(self.first, MAX_LIMIT) if sampling.raises_limit else self.first
+        self._accepted = 0  # the highest limit that the server has accepted
         # Limits, and the size of the shortest prompt in a language that they did not allow.
         self._too_long: dict[tuple[Lang, int], int] = {}
         # Cases for which the server has just rejected the limit, and the lower limit with which to repeat the call.
@@ -86,6 +89,7 @@ class TokenLimit:
         """Return the lower limit with which to repeat a call that failed because of its limit, otherwise None.
 
         If the prompt is too long for the limit, the limit is not used for longer prompts in the same language either.
+        After any other rejection, the lower limit is the one that the server's message names, or the next lower one.
         """
         if limit <= self.first or done.outcome != "error":
             return None
@@ -96,10 +100,13 @@ class TokenLimit:
         if kind == "too-long":
             key, size = (case.lang, limit), _size(case)
             self._too_long[key] = min(size, self._too_long.get(key, size))
-        elif re.search(_LIMIT_PARAMETER, detail) and not re.search(_TOO_LOW, detail):
-            self._lowered[case.case] = lower
-        else:
-            return self.first
+            return lower
+        is_named = re.search(_ABOUT_LIMIT, detail) is not None
+        if re.search(_TOO_LOW, detail) or (limit <= self._accepted and not is_named):
+            return self.first  # the limit is not too high
+        numbers = [int(number.replace(",", "")) for number in _NUMBER.findall(detail)] if is_named else []
+        lower = max((number for number in numbers if self.first < number < limit), default=lower)
+        self._lowered[case.case] = lower
         return lower
 
     def settle(self, done: Completion, limit: int, case: Case) -> Completion:
@@ -107,8 +114,10 @@ class TokenLimit:
 
         If the server rejected a higher limit and accepted this one, later calls do not exceed it.
         """
+        if done.outcome != "error":
+            self._accepted = max(self._accepted, limit)
         lowered = self._lowered.get(case.case)
-        if lowered is not None and (done.outcome == "error" or lowered == limit):
+        if lowered is not None and (done.outcome == "error" or lowered <= limit):
             del self._lowered[case.case]
             if done.outcome != "error":
                 self._highest = min(self._highest, limit)
@@ -126,6 +135,11 @@ class TokenLimit:
 
     def _below(self, limit: int) -> int:
         return max([self.first, *(lower for lower in _LIMITS if lower < limit)])
+
+
+def cached_limit(limit: int) -> int:
+    """Return the value of `TokenLimit.raised` under which a response is cached; its own limit may be the server's."""
+    return min((value for value in _LIMITS if value >= limit), default=limit)
 
 
 def _size(case: Case) -> int:

@@ -22,6 +22,7 @@ import msgspec
 from ragbed.errors import MALFORMED_JSON, RagbedError
 from ragbed.io.file_lock import lock_file
 from ragbed.models.base import ENDED_EARLY
+from ragbed.models.token_limit import cached_limit
 from ragbed.runs.checksum import seal_of
 from ragbed.schema import Completion
 
@@ -67,7 +68,7 @@ def _framed(part: str) -> bytes:
 
 def key_of(model: str, identity: str, request: bytes, repeat: int, max_tokens: int | None = None) -> str:
     """Return the cache key for a request; `max_tokens` is the raised limit that replaced the original one, if any."""
-    return keys_of(model, identity, request, repeat, () if max_tokens is None else (max_tokens,))[-1]
+    return keys_of(model, identity, request, repeat, () if max_tokens is None else (cached_limit(max_tokens),))[-1]
 
 
 def is_whole(completion: Completion) -> bool:

@@ -14,6 +14,7 @@ from typing import Any, Self
 import msgspec
 
 from ragbed.errors import MALFORMED_JSON, DataError, UsageError
+from ragbed.models.base import CONTEXT_FULL
 from ragbed.runs.checksum import seal_of
 from ragbed.runs.commit_counter import lost_commits, noted_commits
 from ragbed.runs.database import (
@@ -659,6 +660,14 @@ class RunStore:
         """Return the first error's message, or None if there are no errors."""
         query = "SELECT json_extract(CAST(completion AS TEXT), '$.error') FROM results WHERE outcome = 'error' LIMIT 1"
         return next((str(error) for (error,) in self.read(query)), None)
+
+    def truncated(self) -> tuple[int, int | None]:
+        """Return how many responses filled the context window, and the highest raised token limit of the others."""
+        query = """SELECT TOTAL(finish = ?1), MAX(CASE WHEN finish IS NOT ?1 THEN max_tokens END) FROM (
+        SELECT json_extract(content, '$.finish') AS finish, json_extract(content, '$.max_tokens') AS max_tokens FROM (
+        SELECT CAST(completion AS TEXT) AS content FROM results WHERE outcome = 'truncated'))"""
+        ((full, highest),) = self.read(query, (CONTEXT_FULL,))
+        return int(full), highest
 
     def done(self, model: int) -> int:
         """Return how many of a model's results are not errors."""

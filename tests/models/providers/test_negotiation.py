@@ -86,6 +86,25 @@ REJECTED: dict[str, tuple[int, str, dict[str, Any]]] = {
         _OPENAI.format("current user api does not support http call.", "null", '"invalid_parameter_error"'),
         _STREAMED,
     ),
+    "param": (400, _OPENAI.format("'stream' must be set to true", '"stream"', "null"), _STREAMED),
+    "FastAPI, a missing field": (
+        422,
+        '{"detail":[{"type":"missing","loc":["body","stream"],"msg":"Field required"}]}',
+        _STREAMED,
+    ),
+    "not streamed": (
+        400,
+        _OPENAI.format("Non-streaming requests are not supported. Please set stream=true.", "null", "null"),
+        _STREAMED,
+    ),
+    "streaming": (400, _OPENAI.format("Streaming is required for this model", "null", "null"), _STREAMED),
+    "streaming, a value": (400, _OPENAI.format("stream=false is not supported", "null", "null"), _STREAMED),
+    "streaming, in Chinese": (400, _OPENAI.format("仅支持流式调用", "null", "null"), _STREAMED),
+    "streaming, in Chinese with a name": (
+        400,
+        _OPENAI.format("该模型仅支持流式调用，请将stream设置为true", "null", "null"),
+        _STREAMED,
+    ),
     "a Chinese sentence": (
         400,
         '{"error":{"code":"1210","message":"top_p参数非法。请检查文档。"}}',
@@ -128,6 +147,11 @@ def test_changes_are_described_in_json() -> None:
     [
         (400, '{"error":{"message":"messages: text content blocks must be non-empty","type":"invalid_request_error"}}'),
         (400, '{"error":{"message":"max_tokens is too large: 9. The model supports at most 8.","param":"max_tokens"}}'),
+        (400, '{"error":{"message":"stream_options is not supported"}}'),
+        (400, '{"error":{"message":"Streaming is not supported for this model"}}'),
+        (400, '{"error":{"message":"This model does not support streaming. Only the batch API is available."}}'),
+        (400, '{"error":{"message":"该模型不支持流式调用"}}'),
+        (400, '{"error":{"message":"The upstream only accepts UTF-8"}}'),
         (401, '{"error":{"message":"temperature of the key is wrong","code":"invalid_api_key"}}'),
         (429, '{"error":{"message":"temperature","code":"rate_limit_exceeded"}}'),
         (500, '{"error":{"message":"temperature"}}'),
@@ -227,6 +251,21 @@ def test_a_server_that_streams_without_stream_options_is_used(monkeypatch: pytes
     (status,) = run.status().models
     assert status.sent is not None
     assert status.sent["negotiated"] == "stream is set to true, stream_options is omitted"
+
+
+def test_streaming_is_negotiated_once() -> None:
+    negotiation = Negotiation()
+    rejection = from_status(*REJECTED["param"][:2])
+    assert negotiation.learn(rejection, BODY)
+    assert not negotiation.learn(rejection, negotiation.apply(BODY))
+
+
+def test_a_model_of_anthropic_is_not_streamed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "key-of-the-test-0001")
+    with function_model(lambda _: (400, {"error": {"message": "Streaming is required"}})) as url:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", url.removesuffix("/v1"))
+        with pytest.raises(RagbedError, match="Streaming is required"):
+            ragbed.run("anthropic/m", "ragbed-mini-en_base", **_CHOSEN)
 
 
 _NO_THINKING = (400, '{"error":{"message":"parameter.enable_thinking is not supported by this model"}}')

@@ -80,6 +80,7 @@ class HttpModel(ABC):
     """
 
     path: str  # path of the API method relative to the base URL
+    may_stream = False  # whether streamed responses can be parsed
 
     def __init__(self, service: ServiceConfig, fixed: frozenset[str] = frozenset()) -> None:
         self.name, self.concurrency = service.name, 1
@@ -100,6 +101,7 @@ class HttpModel(ABC):
         self._settled = asyncio.Event()
         self._settled.set()
         self.sent: Mapping[str, Any] = {}
+        self._noted: tuple[int, str] | None = None  # the token limit and the negotiated parameters in `sent`
 
     async def complete(self, case: Case, repeat: int = 0) -> Completion:  # noqa: ARG002  # a server samples by itself
         """Call the server, retrying as needed."""
@@ -114,11 +116,11 @@ class HttpModel(ABC):
             except Failure as failure:
                 return failed(failure, 0)
             body = request if max_tokens == self.limit.first else canonical(self._body(case, max_tokens))
-            return await self._post(body, case)
+            return await self._post(body, case, max_tokens)
 
         return await self.limit.complete(case, call)
 
-    async def _post(self, body: bytes, case: Case) -> Completion:
+    async def _post(self, body: bytes, case: Case, max_tokens: int) -> Completion:
         """Post a body with the parameters that the server accepts.
 
         After a rejection, one call determines which parameters the server accepts, while the others wait.
@@ -135,7 +137,9 @@ class HttpModel(ABC):
                 if not leads:
                     await self._settled.wait()
             before, sent = sent, self._adjusted(body)
-            if before == sent and self.negotiation.learn(failure, msgspec.json.decode(sent)):
+            if before == sent and self.negotiation.learn(
+                failure, msgspec.json.decode(sent), may_stream=self.may_stream
+            ):
                 sent, leads = self._adjusted(body), True
                 self._settled.clear()
             return sent if sent != before and sent not in rejected else None
@@ -145,13 +149,12 @@ class HttpModel(ABC):
         finally:
             if leads:
                 self._settled.set()
-        if done.outcome != "error":
+        if done.outcome != "error" and self._noted != (parameters := (max_tokens, self.negotiated)):
+            self._noted = parameters
             self._note_sent(sent)
         return done
 
     def _note_sent(self, body: bytes) -> None:
-        if self.sent and not self.negotiation.learned and not self.negotiation.has_reverted:
-            return  # the parameters are the same as in the first request
         fields = msgspec.json.decode(body, type=dict[str, Any])
         self.sent = {name: value for name, value in fields.items() if name not in _PROMPT_FIELDS}
 

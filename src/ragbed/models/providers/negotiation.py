@@ -28,8 +28,11 @@ _UNSUPPORTED = (
     r"|not (?:permitted|allowed|available)|extra (?:inputs|fields)|both|only one of|may only be set"
 )
 _THINKING = r"enable[ _]thinking"
-# DashScope reports a missing `stream` as "http call".
-_STREAM_ONLY = r"only supports? stream|must have stream=true|not support (?:non-stream|http call)"
+# Matches errors for requests that are not streamed; DashScope calls them "http call".
+_NOT_STREAMED = r"non[- ]?stream|stream\W{1,3}false|not support http call|非流式"
+_STREAMING = r"(?<!\w)stream(?:ing|ed)?(?!\w)|流式"
+_REQUIRED = r"requir|must|only|need|enable|true|仅|只|必须|需"
+_NO_STREAM = r"stream(?:ing)?(?: \w+)? (?:is|are) not|not support stream|不支持流式"
 _UNKNOWN = r"un(?:known|recognized|expected) (?:request |keyword |input )?(?:argument|parameter|field|name)"
 _THINKING_FIELDS = ("thinking", "thinking_budget", "reasoning", "reasoning_effort", "chat_template_kwargs")
 _STREAM = {"stream": True, "stream_options": {"include_usage": True}}
@@ -66,13 +69,11 @@ class Negotiation:
     Attributes:
         learned: The change for each parameter: `None` if it is omitted, `{"as": name}` if it is renamed,
             `{"set": value}` if it is set to a value, and `{"add": number}` if it is raised.
-        has_reverted: Whether a change was undone because the server accepts the former parameter name again.
     """
 
     def __init__(self, fixed: frozenset[str] = frozenset()) -> None:
         self._fixed = fixed
         self.learned: Learned = {}
-        self.has_reverted = False
 
     def add(self, learned: Learned) -> None:
         """Add changes, e.g. from an earlier session, except to parameters that the user has set."""
@@ -99,8 +100,8 @@ class Negotiation:
             return self._learn_budget()
         if re.search(_THINKING, message) or param == "enable_thinking":
             return self._learn_thinking(message, sent, may_stream=may_stream)
-        if re.search(_STREAM_ONLY, message):
-            return may_stream and self._learn_stream(sent)
+        if may_stream and (param == "stream" or _requires_stream(message)) and self._learn_stream(sent):
+            return True
         return self._learn_named(failure, sent)
 
     def describe(self) -> str:
@@ -145,7 +146,6 @@ class Negotiation:
         former = None if change is None else change.get("as")
         if former in self.learned:  # the server now accepts the former parameter name again
             del self.learned[former]
-            self.has_reverted = True
         else:
             self.learned[name] = change
         return True
@@ -153,6 +153,13 @@ class Negotiation:
 
 def _names(message: str, name: str) -> bool:
     return re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", message, re.ASCII) is not None
+
+
+def _requires_stream(message: str) -> bool:
+    if re.search(_NOT_STREAMED, message):
+        return True
+    has_all = all(re.search(pattern, message, re.ASCII) for pattern in (_STREAMING, _REQUIRED))
+    return has_all and not re.search(_NO_STREAM, message)
 
 
 def _turns_on(value: object) -> bool:

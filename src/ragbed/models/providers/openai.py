@@ -100,6 +100,7 @@ class OpenAIModel(HttpModel):
     """
 
     path = "chat/completions"
+    may_stream = True
 
     def __init__(
         self,
