@@ -101,6 +101,18 @@ ENDS: dict[str, tuple[Fault, str, int]] = {
     "a filter of Gemini without content": (reply(chat(None, "content_filter: RECITATION")), "filtered", 1),
     "a filter of Gemini with a part of the text": (reply(chat("Pa", "content_filter: RECITATION")), "filtered", 1),
     "a native reason of Gemini": (reply(chat("Pa", "SPII")), "filtered", 1),
+    # https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_MessageStopEvent.html
+    "a guardrail of Bedrock": (reply(chat("Blocked.", "guardrail_intervened")), "filtered", 1),
+    "a filter of Bedrock": (reply(chat("Pa", "content_filtered")), "filtered", 1),
+    # https://docs.oracle.com/en-us/iaas/tools/python/2.154.3/api/generative_ai_inference (CohereChatResponse)
+    "a filter of Cohere": (reply(chat("Pa", "ERROR_TOXIC")), "filtered", 1),
+    "an interruption of Cohere": (reply(chat("Pa", "USER_CANCEL")), "server", 6),
+    "an error of Cohere": (reply(chat("Pa", "ERROR")), "server", 6),
+    # https://github.com/BerriAI/litellm/pull/23899
+    "a refusal of Anthropic": (reply(chat("Pa", "refusal")), "filtered", 1),
+    # https://ibm.github.io/watsonx-ai-node-sdk/interfaces/0_1_x.WatsonXAI.TextGenResult-1.html
+    "a time limit of watsonx": (reply(chat("Pa", "time_limit")), "server", 6),
+    "an interruption of watsonx": (reply(chat("Pa", "cancelled")), "server", 6),
     # DeepSeek's API reference, as quoted in https://docs.rs/openai-interface/0.12.0/openai_interface/chat
     "an interruption of DeepSeek": (reply(chat("Pa", "insufficient_system_resource")), "server", 6),
     # an error of Zhipu's inference, as several clients handle it; its API reference was not read

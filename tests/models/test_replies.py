@@ -82,6 +82,20 @@ TRUNCATED: dict[str, tuple[bytes, str, str | None]] = {
     "no token left in the context window": (chat(None, "model_context_window_exceeded"), "", None),
     "<think> at the end of the context window": (chat("<think>Hm", "model_length"), "", "Hm"),
     "the end of Zhipu's context window": (chat("Par", "model_context_window_exceeded"), "Par", None),
+    # https://docs.rs/openai-client-base/latest: reasons of OpenAI's Responses API, which proxies pass on
+    "OpenAI's Responses API": (chat("Par", "max_output_tokens"), "Par", None),
+    "the status in OpenAI's Responses API": (chat("Par", "incomplete"), "Par", None),
+    # https://ibm.github.io/watsonx-ai-node-sdk/interfaces/0_1_x.WatsonXAI.TextGenResult-1.html
+    "watsonx": (chat("Par", "token_limit"), "Par", None),
+    # https://googleapis.github.io/js-genai/release_docs/enums/types.FinishReason.html
+    "Gemini": (chat("Par", "MAX_TOKENS"), "Par", None),
+    # https://strandsagents.com/docs/api/typescript/StopReason/
+    "Strands": (chat("Par", "maxTokens"), "Par", None),
+    "spaces": (chat("Par", " Max tokens "), "Par", None),
+    "hyphens": (chat("Par", "max-tokens"), "Par", None),
+    "the context window": (chat("Par", "context_length"), "Par", None),
+    # https://docs.oracle.com/en-us/iaas/tools/python/2.154.3/api/generative_ai_inference (CohereChatResponse)
+    "the context window of Cohere": (chat("Par", "ERROR_LIMIT"), "Par", None),
 }
 
 
@@ -99,6 +113,30 @@ def test_the_end_of_the_context_window_differs_from_the_token_limit() -> None:
     assert (done.outcome, done.reply, done.finish) == ("truncated", "Par", "model_context_window_exceeded")
     finish = [ask(reply(chat("Par", reason)))[0].finish for reason in ("model_length", "max_tokens")]
     assert finish == ["model_context_window_exceeded", "length"]
+
+
+@pytest.mark.parametrize("finish", [None, ""])
+@pytest.mark.parametrize("text", ["Par", "", None])
+def test_a_response_without_a_finish_reason_is_truncated_at_the_token_limit(finish: object, text: str | None) -> None:
+    body = chat(text, finish)
+    assert parse_chat(body, max_tokens=2).outcome == "truncated"
+    assert parse_chat(chat("Paris", finish), max_tokens=3).outcome == "ok"
+    assert parse_chat(chat("Paris", "stop"), max_tokens=2).outcome == "ok"
+    used = body.replace(b'"completion_tokens": 2', b'"completion_tokens": 16384')
+    assert ask(reply(used))[0].outcome == "truncated"
+
+
+@pytest.mark.parametrize("reason", ["tool_calls", "eos", "COMPLETE", "OTHER", "LANGUAGE", "stop_sequence", "new", ""])
+def test_a_response_with_another_finish_reason_is_complete(reason: str) -> None:
+    assert parse_chat(chat("Paris", reason)).outcome == "ok"
+
+
+@pytest.mark.parametrize("text", ["", " \n", None])
+def test_hidden_reasoning_without_an_answer_is_an_error(text: str | None) -> None:
+    details = b'"completion_tokens_details": {"reasoning_tokens": 2}, "completion_tokens"'
+    with pytest.raises(Failure, match="a thought, but no text") as raised:
+        parse_chat(chat(text).replace(b'"completion_tokens"', details))
+    assert (raised.value.kind, raised.value.again) == ("empty", True)
 
 
 def test_a_thought_without_an_answer_is_an_error_and_not_an_empty_answer() -> None:
@@ -255,6 +293,29 @@ _NO_CHOICES_EVENT = b'data: {"object": "chat.completion.chunk", "usage": {"promp
 def test_a_completion_without_choices_is_empty_and_its_tokens_are_counted(body: bytes) -> None:
     done, _ = ask(*[reply(body)] * 3)
     assert (done.error, done.usage) == ("empty: the response contains no choices", {"in": 21})
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        # https://github.com/vercel/ai/issues/4235
+        b'"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}',
+        b'"prompt_feedback": {"block_reason": "OTHER"}',
+        # https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_InvokeModel.html
+        b'"amazon-bedrock-guardrailAction": "INTERVENED"',
+    ],
+)
+@pytest.mark.parametrize("choices", [b"[]", b'[{"message": {"content": "Blocked."}, "finish_reason": "stop"}]'])
+@pytest.mark.parametrize("is_stream", [False, True])
+def test_a_field_that_reports_a_filter_is_read(field: bytes, choices: bytes, is_stream: bool) -> None:
+    body = _NO_CHOICES.replace(b"{", b'{"choices": %s, %s, ' % (choices, field), 1)
+    done, _ = ask(reply(b"data: %s\n\ndata: [DONE]\n\n" % body if is_stream else body))
+    assert (done.outcome, done.attempts, done.usage) == ("filtered", 1, {"in": 7})
+
+
+def test_a_guardrail_that_did_not_intervene_does_not_filter() -> None:
+    assert parse_chat(_with(b'"amazon-bedrock-guardrailAction": "NONE"')).reply == "Paris"
+    assert parse_chat(_with(b'"prompt_feedback": {"safety_ratings": []}')).reply == "Paris"
 
 
 def test_a_stream_of_many_events_may_be_larger_than_another_response() -> None:

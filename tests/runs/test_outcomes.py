@@ -489,3 +489,26 @@ def test_requests_that_are_rejected_for_the_same_reason_stop_a_run(tmp_path: Pat
     with pytest.raises(CircuitOpen, match="rejects every request"):
         run(make_job(tmp_path, 100, model), ask_nobody)
     assert len(model.asked) <= 3 + model.concurrency
+
+
+def test_empty_responses_are_counted_and_reported(tmp_path: Path) -> None:
+    texts = iter(["Paris", "", " \n", "Rome"] * 2)
+
+    def respond(_: ModelRequest) -> tuple[int, object]:
+        return 200, {"choices": [{"message": {"role": "assistant", "content": next(texts)}, "finish_reason": "stop"}]}
+
+    note = "2 of 4 responses are empty and count as wrong. Check the model's chat template and stop sequences."
+    words = ("--limit", "4", "--max-connections", "1", "--out", str(tmp_path / "run"))
+    with function_model(respond) as url:
+        done = type_command(*_RUN, *words, env={"T_BASE_URL": url})
+        tried = type_command(*_RUN, *words, "--dry-run", env={"T_BASE_URL": url})
+    assert (done.code, note in done.err.replace("\n", " ")) == (0, True), done.err
+    assert (tried.code, f"m: {note}" in tried.err.replace("\n", " ")) == (0, True), tried.err
+    assert note in type_command("status", str(tmp_path / "run")).out.replace("\n", " ")
+    assert [(model.ok, model.empty) for model in read_status(tmp_path / "run").models] == [(4, 2)]
+    assert [(row.asked, row.ok, row.empty) for row in tabulate_run(tmp_path / "run")] == [(4, 4, 2)]
+
+
+def test_a_run_without_empty_responses_has_no_note(tmp_path: Path) -> None:
+    run(make_job(tmp_path, 5, TalkingModel(_served_by(99))), ask_nobody)
+    assert "as wrong" not in type_command("status", str(tmp_path)).out + type_command("score", str(tmp_path)).err

@@ -58,9 +58,9 @@ class Rate(NamedTuple):
 class ConditionCounts(Struct):
     """The outcome counts and rates for one model under one condition.
 
-    `planned` exceeds `asked` while a run is unfinished. `unscored` is the number of responses whose gold answer cannot
-    be matched; they are excluded from the robust accuracy. `run` is the folder of the run if several runs are
-    scored.
+    `planned` exceeds `asked` while a run is unfinished. `empty` is the number of `ok` responses without text.
+    `unscored` is the number of responses whose gold answer cannot be matched; they are excluded from the robust
+    accuracy. `run` is the folder of the run if several runs are scored.
     """
 
     condition: Condition
@@ -70,6 +70,7 @@ class ConditionCounts(Struct):
     truncated: int = 0
     filtered: int = 0
     error: int = 0
+    empty: int = 0
     unscored: int = 0
     rates: dict[str, Rate] = {}
     run: str = ""
@@ -81,7 +82,7 @@ class ConditionCounts(Struct):
 
     def as_json(self) -> dict[str, object]:
         """Return the counts and rates as a JSON-compatible dictionary; rates without scored responses are None."""
-        names = ("planned", "asked", "ok", "truncated", "filtered", "error", "unscored")
+        names = ("planned", "asked", "ok", "truncated", "filtered", "error", "empty", "unscored")
         counts = {name: getattr(self, name) for name in names}
         hits = {name: round(self.rate(name) * self.rates[name].n) if name in self.rates else 0 for name in _NAMES}
         values = {name: self.rates[name].value if name in self.rates else None for name in _NAMES}
@@ -228,6 +229,8 @@ class _Tally:
             sums = _UNATTRIBUTED
         condition = condition_of(model, case)
         self._outcomes[condition][completion.outcome] += 1
+        if completion.outcome == "ok" and not (completion.reply or "").strip():
+            self._outcomes[condition]["empty"] += 1
         # Items about the same event are not independent, so they share a key. The first part of an event's key is
         # empty, so that the event never shares a key with an unrelated item of the same name.
         self._add(condition, ("", case.event) if case.event is not None else (case.item, None), sums)
@@ -258,7 +261,8 @@ class _Tally:
             counted = {name: outcomes[name] for name in _OUTCOMES}
             scored = sum(sums[_HAS_CORRECT] * count for sums, count in counts.items())
             unscored = int(outcomes["ok"] + outcomes["truncated"] - scored)
-            yield ConditionCounts(condition, asked=outcomes.total(), **counted, unscored=unscored, rates=rates, run="")
+            counted |= {"asked": sum(counted.values()), "empty": outcomes["empty"], "unscored": unscored}
+            yield ConditionCounts(condition, **counted, rates=rates, run="")
 
     def _scored_names(self) -> dict[tuple[str, ...], set[str]]:
         """Return the score names for each model and dataset; failed calls count as 0 only for these scores."""

@@ -135,9 +135,18 @@ def read_extra_body(value: object) -> dict[str, Any]:
     """Read extra request fields from a dictionary or from JSON.
 
     Raises:
-        UsageError: The value is not an object, contains a field twice, or contains a field that another option sets.
+        UsageError: The value is not an object, contains a field twice, cannot be sent as JSON, or contains a field that
+            another option sets.
     """
+    import json
+
     fields = _parse_fields(value)
+    try:
+        json.dumps(fields, allow_nan=False)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise UsageError(
+            f"`extra_body` is not valid JSON: {error}. Use None, strings, numbers, booleans, lists and dictionaries."
+        ) from None
     for name, instead in _OWN_FIELDS.items():
         if name in fields:
             raise UsageError(f"`extra_body` must not contain {name!r}: {instead}.")
@@ -175,7 +184,7 @@ def read_headers(value: object) -> dict[str, str]:
     """Parse headers of the form `Name: value`.
 
     Raises:
-        UsageError: A header is malformed, contains a line break or is set by the HTTP client.
+        UsageError: A header is malformed, contains a line break, occurs twice or is set by the HTTP client.
     """
     headers: dict[str, str] = {}
     for text in [value] if isinstance(value, str) else value if isinstance(value, Iterable) else [value]:
@@ -190,6 +199,8 @@ def read_headers(value: object) -> dict[str, str]:
             raise UsageError(
                 f"`header`: {name.strip()} is set automatically and cannot be overridden. Remove this header."
             )
+        if name.strip().lower() in map(str.lower, headers):
+            raise UsageError(f"`header` contains {name.strip()} more than once. Remove one of them.")
         headers[name.strip()] = content.strip()
     return headers
 

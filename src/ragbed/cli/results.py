@@ -116,6 +116,14 @@ def tell_truncated(count: int, limit: str, highest: int | None = None) -> str:
     )
 
 
+def tell_empty(count: int, total: int) -> str:
+    """Return a message with the number of empty responses among all responses."""
+    return (
+        f"{count:,} of {counted(total, 'response')} {'is' if count == 1 else 'are'} empty and "
+        f"{'counts' if count == 1 else 'count'} as wrong. Check the model's chat template and stop sequences."
+    )
+
+
 def print_cells(cells: Sequence[ConditionCounts], folders: Sequence[Path], *, to_stderr: bool) -> None:
     """Print a table for each run, model, dataset and profile, with each testbed's headline score on all tracks."""
     from ragbed.reporting.numbers import FEW
@@ -139,6 +147,8 @@ def print_cells(cells: Sequence[ConditionCounts], folders: Sequence[Path], *, to
             for cell, one in zip(shown, conditions, strict=True)
         ]
         print_table(f"\n{title}" if number else title, columns, rows, to_stderr=to_stderr)
+    if empty := sum(cell.empty for cell in cells):
+        say(tell_empty(empty, sum(cell.ok + cell.truncated for cell in cells)))
     if unsure := sum(cell.rates["correct"].unsure for cell in cells if cell.asked):
         verdicts = "1 verdict is unsure and counts" if unsure == 1 else f"{unsure:,} verdicts are unsure and count"
         say(f"{verdicts} as wrong. Judge these responses with ragbed judge RUN -m MODEL --unsure.")
@@ -194,6 +204,8 @@ def print_forecasts(job: Job, *, to_json: bool) -> None:
     for row in forecasts:
         if row.truncated:
             say(f"{names[row.model]}: {tell_truncated(row.truncated, job.settings['max_tokens'])}")
+        if row.empty:
+            say(f"{names[row.model]}: {tell_empty(row.empty, row.answered)}")
     if to_json:
         print_json({"forecasts": forecasts})
 

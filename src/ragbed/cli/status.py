@@ -95,8 +95,8 @@ def _lines(found: Status) -> list[str]:
 
 
 def _notes(found: Status) -> Iterator[str]:
-    """Yield notes on unusual events: a server switched models, requests were adjusted, or responses were truncated."""
-    from ragbed.cli.results import read_truncated, tell_context_full
+    """Yield notes on unusual events: a server switched models, requests were adjusted, or responses are incomplete."""
+    from ragbed.cli.results import read_truncated, tell_context_full, tell_empty
     from ragbed.runs.display_names import describe_served
 
     for model in found.models:
@@ -113,3 +113,5 @@ def _notes(found: Status) -> Iterator[str]:
         yield tell_context_full(full)
     if truncated > full:
         yield "Truncated responses count as wrong on the robust track. To avoid them, use a larger --max-tokens."
+    if empty := sum(model.empty for model in found.models):
+        yield tell_empty(empty, sum(model.ok + model.truncated for model in found.models))

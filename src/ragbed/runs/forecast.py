@@ -36,6 +36,8 @@ class Forecast:
     dollars_low: float | None = None  # lower bound of the 95% confidence interval for the cost
     dollars_high: float | None = None
     truncated: int = 0  # number of probe cases whose responses were truncated
+    empty: int = 0  # number of probe cases whose responses are empty
+    answered: int = 0  # number of probe cases with a response
 
 
 async def forecast(
@@ -105,6 +107,8 @@ async def forecast(
         dollars_low=low,
         dollars_high=high,
         truncated=sum(reply.outcome == "truncated" for reply in replies),
+        empty=sum(reply.outcome == "ok" and not (reply.reply or "").strip() for reply in replies),
+        answered=sum(reply.outcome in ("ok", "truncated") for reply in replies),
     )
 
 

@@ -26,9 +26,9 @@ _TOKENS = """CASE WHEN json_type(content, '$.steps') IS NULL THEN json_extract(c
 class ModelStatus:
     """The status of one model: `asked` is the total number of outcomes, and `planned` is `asked` plus `pending`.
 
-    `name` is its display name. Token counts do not include cached responses. `served` lists the models that the server
-    reported, and `sent` contains the parameters of the requests and the changes negotiated with the server. `errors`
-    counts the kinds of errors, most frequent first.
+    `name` is its display name, and `empty` is the number of `ok` responses without text. Token counts do not include
+    cached responses. `served` lists the models that the server reported, and `sent` contains the parameters of the
+    requests and the changes negotiated with the server. `errors` counts the kinds of errors, most frequent first.
     """
 
     model: str
@@ -40,6 +40,7 @@ class ModelStatus:
     truncated: int = 0
     filtered: int = 0
     error: int = 0
+    empty: int = 0
     pending: int = 0
     cached: int = 0
     tokens_in: int = 0
@@ -157,6 +158,11 @@ def _read_model(store: RunStore, number: int, status: ModelStatus) -> ModelStatu
     if store.is_imported():  # files of one model may contain cases that those of another model do not
         status.planned = status.asked
     status.pending = status.planned - status.asked
+    ((status.empty,),) = store.read(
+        """SELECT COUNT(*) FROM results WHERE model = ? AND outcome = 'ok'
+        AND trim(json_extract(CAST(completion AS TEXT), '$.reply'), char(9, 10, 11, 12, 13, 32, 160, 12288)) = ''""",
+        (number,),
+    )
     kinds = store.read(
         """SELECT substr(content, 1, instr(content, ':') - 1) AS kind, COUNT(*) FROM (
         SELECT json_extract(CAST(completion AS TEXT), '$.error') || ':' AS content FROM results

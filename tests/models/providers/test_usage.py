@@ -167,6 +167,20 @@ def test_documented_usage_costs_what_a_hand_calculation_says(
 def test_reasoning_tokens_have_several_names() -> None:
     usage = {"input_tokens": 4, "output_tokens": 9, "output_tokens_details": {"reasoning_tokens": 7}}
     assert read_usage(usage) == {"in": 4, "out": 9, "reasoning": 7}
+    usage = {"prompt_tokens": 4, "completion_tokens": 9, "completion_tokens_details": {"thinking_tokens": 7}}
+    assert read_usage(usage) == {"in": 4, "out": 9, "reasoning": 7}
+
+
+def test_cached_tokens_of_the_responses_api_are_part_of_the_input() -> None:
+    # https://docs.rs/openai-client-base/latest (ResponseUsage)
+    usage = {"input_tokens": 100, "output_tokens": 9, "input_tokens_details": {"cached_tokens": 40}}
+    assert read_usage(usage) == {"in": 100, "out": 9, "cached": 40}
+
+
+@pytest.mark.parametrize(("count", "total"), [(7.0, 16.0), ("7", "16"), (" 7.0", "16.0")])
+def test_counts_may_be_floats_or_strings(count: object, total: object) -> None:
+    usage = {"prompt_tokens": count, "completion_tokens": 2, "total_tokens": total}
+    assert read_usage(usage) == {"in": 7, "out": 9, "reasoning": 7}
 
 
 def test_a_reported_cost_is_exact() -> None:
@@ -196,6 +210,8 @@ def test_the_price_of_a_call_with_the_users_own_key_is_added_to_the_fee() -> Non
         {},
         {"prompt_tokens": True, "completion_tokens": -1},
         {"prompt_tokens": 1.5, "cost": "free"},
+        {"prompt_tokens": "many", "completion_tokens": "-1", "total_tokens": "1" * 5_000},
+        {"prompt_tokens": "nan", "completion_tokens": float("inf"), "input_tokens": "1e999"},
         {"cost": float("nan")},
         {"cost": -1, "prompt_tokens_details": 7},
     ],

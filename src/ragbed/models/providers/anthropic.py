@@ -98,7 +98,7 @@ class AnthropicModel(HttpModel):
         """Whether the model can use tools (see `ToolCalling`); it cannot if thinking is enabled."""
         return self._service.sampling.thinking in (None, False)
 
-    def _parser(self, case: Case) -> Callable[[bytes], Completion]:
+    def _parser(self, case: Case, max_tokens: int | None = None) -> Callable[[bytes], Completion]:  # noqa: ARG002
         return partial(parse_message, with_tools=True) if case.tools else parse_message
 
 

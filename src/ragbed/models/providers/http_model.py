@@ -145,7 +145,7 @@ class HttpModel(ABC):
             return sent if sent != before and sent not in rejected else None
 
         try:
-            done = await self._transport.post(sent, self._parser(case), renew)
+            done = await self._transport.post(sent, self._parser(case, max_tokens), renew)
         finally:
             if leads:
                 self._settled.set()
@@ -256,7 +256,8 @@ class HttpModel(ABC):
         return {} if key is None else {"Authorization": f"Bearer {key.reveal()}"}
 
     @abstractmethod
-    def _parser(self, case: Case) -> Callable[[bytes], Completion]: ...
+    def _parser(self, case: Case, max_tokens: int | None = None) -> Callable[[bytes], Completion]:
+        """Return the function that parses a response; `max_tokens` is the token limit of the request, if known."""
 
 
 def _header_secrets(headers: Mapping[str, str]) -> list[ApiKey]:

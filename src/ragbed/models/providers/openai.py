@@ -24,6 +24,7 @@ from ragbed.models.providers.http_model import HttpModel, ServiceConfig, below
 from ragbed.models.providers.streaming import is_stream, join_events
 from ragbed.models.providers.usage import read_usage
 from ragbed.models.server_errors import read_minimax_status
+from ragbed.models.token_limit import has_reasoned
 from ragbed.schema import Case, Completion, Lang, Message, Served, ToolCall
 from ragbed.testbeds.search.protocol import TOOL, read_texts, tool_parameters
 from ragbed.text import storable
@@ -32,12 +33,21 @@ if TYPE_CHECKING:
     from ragbed.models.providers.batches import OpenAIBatches
 
 _HINT = "check that the base URL belongs to an OpenAI-compatible API, e.g. http://host:8000/v1"
-# Values of finish_reason for a response that was blocked by a content filter.
+# Values of finish_reason, in lower case and without spaces, hyphens and underscores.
+# The response was blocked by a content filter.
 _FILTERED = frozenset({
-    "content_filter", "sensitive", "safety", "recitation", "prohibited_content", "blocklist", "spii",
+    "contentfilter", "contentfiltered", "guardrailintervened", "errortoxic", "refusal",
+    "sensitive", "safety", "recitation", "prohibitedcontent", "blocklist", "spii",
 })  # fmt: skip
-# Values of finish_reason for a response that the server did not complete: DeepSeek, Zhipu, vLLM and SGLang.
-_INTERRUPTED = frozenset({"insufficient_system_resource", "network_error", "abort", "aborted"})
+# The server did not complete the response: DeepSeek, Zhipu, vLLM, SGLang, Cohere and watsonx.
+_INTERRUPTED = frozenset({
+    "insufficientsystemresource", "networkerror", "abort", "aborted", "cancelled", "canceled", "usercancel",
+    "timelimit",
+})  # fmt: skip
+# The response reached the token limit; OpenAI uses `length`.
+_LENGTH = frozenset({"length", "maxtokens", "maxlength", "maxoutputtokens", "tokenlimit", "incomplete"})
+# The response filled the context window: Mistral, Zhipu and Cohere.
+_CONTEXT = frozenset({"modellength", "modelcontextwindowexceeded", "contextlength", "errorlimit"})
 
 _STATUS = re.compile("[45][0-9]{2}")
 _MAX_EXCERPT = 200  # maximum number of bytes of a response to show in an error message
@@ -75,13 +85,12 @@ class _ChatCompletion(msgspec.Struct):
     system_fingerprint: Any = None
     id: Any = None
     base_resp: Any = None
+    prompt_feedback: Any = None
+    native_feedback: Any = msgspec.field(default=None, name="promptFeedback")
+    guardrail: Any = msgspec.field(default=None, name="amazon-bedrock-guardrailAction")
 
 
 _DECODER = msgspec.json.Decoder(_ChatCompletion)
-# Values of finish_reason for a response that reached the token limit; OpenAI uses `length`.
-_LENGTH = frozenset({"length", "max_tokens", "max_length"})
-# Values of finish_reason for a response that filled the context window: Mistral and Zhipu.
-_CONTEXT = frozenset({"model_length", CONTEXT_FULL})
 # Types of content parts that contain reasoning.
 _THOUGHTS = frozenset({"thinking", "reasoning", "reasoning_content", "thought"})
 # Fields in a server's model list that change only if the model changes: weights and context length in vLLM, model sizes
@@ -179,8 +188,10 @@ class OpenAIModel(HttpModel):
         """Whether the model can use tools, which must be sent with chat messages; see `ToolCalling`."""
         return self._preset is None
 
-    def _parser(self, case: Case) -> Callable[[bytes], Completion]:
-        return partial(parse_chat, logprobs=self._service.sampling.logprobs, with_tools=case.tools)
+    def _parser(self, case: Case, max_tokens: int | None = None) -> Callable[[bytes], Completion]:
+        return partial(
+            parse_chat, logprobs=self._service.sampling.logprobs, with_tools=case.tools, max_tokens=max_tokens
+        )
 
 
 def _tool(lang: Lang) -> dict[str, object]:
@@ -244,13 +255,17 @@ def _find(page: bytes | None, field: str, key: str, values: tuple[str, ...]) -> 
         return {}
 
 
-def parse_chat(content: bytes, *, logprobs: bool = False, with_tools: bool = False) -> Completion:
+def parse_chat(
+    content: bytes, *, logprobs: bool = False, with_tools: bool = False, max_tokens: int | None = None
+) -> Completion:
     """Return the outcome for a chat completion.
 
     Args:
         content: The response body.
         logprobs: Whether log-probabilities were requested; the confidence is computed from them.
         with_tools: Whether the request offers a tool, which the response may call.
+        max_tokens: The token limit of the request, if known. A response of this length is truncated unless it has a
+            finish reason.
 
     Raises:
         Failure: The body is not a chat completion, or the completion has no text or was filtered.
@@ -259,42 +274,55 @@ def parse_chat(content: bytes, *, logprobs: bool = False, with_tools: bool = Fal
         content = join_events(content)
     completion = decode_json(content, _DECODER, "a chat completion", f"; {_HINT}")
     try:
-        return _read_chat(completion, content, logprobs=logprobs, with_tools=with_tools)
+        return _read_chat(completion, content, logprobs=logprobs, with_tools=with_tools, max_tokens=max_tokens)
     except Failure as failure:  # a response without an answer, e.g. a filtered one, may still name its model
         failure.response = failure.response or Completion(outcome="error", served=_served(completion))
         raise
 
 
-def _read_chat(completion: _ChatCompletion, content: bytes, *, logprobs: bool, with_tools: bool) -> Completion:
+def _read_chat(
+    completion: _ChatCompletion, content: bytes, *, logprobs: bool, with_tools: bool, max_tokens: int | None
+) -> Completion:
     usage = read_usage(completion.usage)
     if read_minimax_status(completion.base_resp) is not None:
         raise _from_body(200, {"base_resp": completion.base_resp}, usage)
+    if blocked := _read_block(completion):
+        raise Failure("filter", blocked, usage=usage)
     if not completion.choices:
         raise _without_choices(completion, usage, content)
     choice = completion.choices[0]
     finish = _text(choice.finish_reason)
+    # Gemini adds details: `content_filter: RECITATION`.
+    reason = re.sub(r"[\s_-]", "", (finish or "").partition(":")[0]).lower()
     # A stream may end with an error after a part of the text, without a finish reason.
-    if choice.error or finish == "error" or (completion.error and finish is None):
+    if choice.error or reason == "error" or (completion.error and finish is None):
         raise _from_error(choice.error or completion.error, usage)
     message = choice.message or _Message(choice.text)
-    reason = (finish or "").partition(":")[0].strip().lower()  # Gemini adds details: `content_filter: RECITATION`
     _check_finish(message, finish, reason, usage)
     if choice.message is None and choice.text is None:
         raise Failure("protocol", "the response contains neither a message nor text", again=True, usage=usage)
-    finish = "length" if reason in _LENGTH else CONTEXT_FULL if reason in _CONTEXT else finish
+    is_full = finish is None and max_tokens is not None and usage is not None and usage.get("out", 0) >= max_tokens
+    finish = "length" if reason in _LENGTH or is_full else CONTEXT_FULL if reason in _CONTEXT else finish
     text, thought = _answer_of(message)
     done = completed(text or "", finish, usage, thought, _served(completion))
     if with_tools and message.tool_calls and finish not in ENDED_EARLY:
         return msgspec.structs.replace(done, outcome="ok", calls=_read_calls(message))
-    if not text and not (finish in ENDED_EARLY or (text == "" and not thought)):
-        problem = _why_empty(message, thought, finish)
+    # An empty text is the model's own answer, unless the model has reasoned or the text consists of tags.
+    has_thought = has_reasoned(done)
+    if done.outcome == "ok" and not (done.reply or "").strip() and (has_thought or text != done.reply):
+        problem = _why_empty(message, finish, has_thought=has_thought)
         raise Failure("empty", problem, again=not message.tool_calls, usage=usage, response=done)
-    if done.outcome == "ok" and not done.reply and (text or thought):
-        problem = _why_empty(message, done.reasoning or "", finish)
-        raise Failure("empty", problem, again=True, usage=usage, response=done)
     if logprobs:
         return structs.replace(done, confidence=read_confidence(choice.logprobs, done.reply or ""))
     return done
+
+
+def _read_block(completion: _ChatCompletion) -> str | None:
+    """Return why Gemini blocked the prompt or a guardrail of Bedrock the response, or None if neither did."""
+    for feedback in (completion.prompt_feedback, completion.native_feedback):
+        if isinstance(feedback, dict) and (reason := feedback.get("block_reason") or feedback.get("blockReason")):
+            return f"the prompt was blocked ({reason})"
+    return "a guardrail intervened" if completion.guardrail == "INTERVENED" else None
 
 
 def _check_finish(message: _Message, finish: str | None, reason: str, usage: dict[str, int] | None) -> None:
@@ -329,10 +357,10 @@ def _read_details(details: object) -> str | None:
     return "".join(_text(part.get("text")) or _text(part.get("summary")) or "" for part in parts) or None
 
 
-def _why_empty(message: _Message, thought: str | None, finish: str | None) -> str:
+def _why_empty(message: _Message, finish: str | None, *, has_thought: bool) -> str:
     if message.tool_calls:
         return "the response contains tool calls"
-    return f"the response contains {'a thought, but ' if thought else ''}no text (finish_reason {finish})"
+    return f"the response contains {'a thought, but ' if has_thought else ''}no text (finish_reason {finish})"
 
 
 def _served(completion: _ChatCompletion) -> Served | None:
@@ -344,7 +372,7 @@ def _without_choices(completion: _ChatCompletion, usage: dict[str, int] | None, 
     if completion.error:
         return _from_error(completion.error, usage)
     is_chat = completion.choices is not None or str(completion.object).startswith("chat.completion")
-    if usage and is_chat:  # Gemini sends no choices if it blocks a prompt
+    if usage and is_chat:
         return Failure("empty", "the response contains no choices", again=True, usage=usage)
     start = content[:_MAX_EXCERPT].decode("utf-8", "ignore")  # may contain an error in a provider's own format
     return Failure("protocol", f"the response contains no choices: {start!r}; {_HINT}", again=True, usage=usage)

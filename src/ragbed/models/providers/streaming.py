@@ -14,7 +14,10 @@ from ragbed.models.server_errors import read_minimax_status
 from ragbed.schema import Completion
 
 _TEXTS = ("content", "reasoning_content", "reasoning", "thinking", "thinking_blocks", "reasoning_details", "refusal")
-_KEPT = ("id", "object", "model", "provider", "system_fingerprint", "usage", "error", "base_resp")
+_KEPT = (
+    "id", "object", "model", "provider", "system_fingerprint", "usage", "error", "base_resp", "prompt_feedback",
+    "promptFeedback", "amazon-bedrock-guardrailAction",
+)  # fmt: skip
 
 
 class _ToolCall(msgspec.Struct):

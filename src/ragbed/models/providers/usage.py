@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Any, TypeAlias, TypeGuard
+from typing import Any, TypeAlias
 
 _COST_UNITS = 10**12  # cost units per dollar
 _MAX_DOLLARS = 1_000_000
@@ -14,12 +14,14 @@ _FIELDS: dict[str, tuple[_Path, ...]] = {
     "out": (("completion_tokens", None), ("output_tokens", None)),
     "reasoning": (
         ("completion_tokens_details", "reasoning_tokens"),
+        ("completion_tokens_details", "thinking_tokens"),
         ("output_tokens_details", "thinking_tokens"),
         ("output_tokens_details", "reasoning_tokens"),
         ("reasoning_tokens", None),
     ),
     "cached": (
         ("prompt_tokens_details", "cached_tokens"),
+        ("input_tokens_details", "cached_tokens"),
         ("prompt_cache_hit_tokens", None),
         ("cache_read_input_tokens", None),
         ("cached_tokens", None),
@@ -47,10 +49,10 @@ def read_usage(usage: object) -> dict[str, int] | None:
         count = _first_count(usage, paths)
         if count or (count == 0 and name in ("in", "out")):
             counts[name] = count
-    if _is_count(usage.get("input_tokens")) and "in" in counts and not _is_count(usage.get("prompt_tokens")):
+    if "in" in counts and _read_count(usage.get("prompt_tokens")) is None and "input_tokens_details" not in usage:
         counts["in"] += counts.get("cached", 0) + counts.get("written", 0)
-    total = usage.get("total_tokens")
-    if "in" in counts and "out" in counts and _is_count(total) and total > counts["in"] + counts["out"]:
+    total = _read_count(usage.get("total_tokens"))
+    if "in" in counts and "out" in counts and total is not None and total > counts["in"] + counts["out"]:
         counts["reasoning"] = max(counts.get("reasoning", 0), total - counts["in"] - counts["out"])
         counts["out"] = total - counts["in"]
     if usage.get("cost") is not None and (cost := _read_total_cost(usage)) is not None:
@@ -65,14 +67,20 @@ def _first_count(usage: dict[str, Any], paths: tuple[_Path, ...]) -> int | None:
         if value is not None:
             if inner is not None:
                 value = value.get(inner) if isinstance(value, dict) else None
-            if _is_count(value):
-                return value
+            if (count := _read_count(value)) is not None:
+                return count
     return None
 
 
-def _is_count(value: object) -> TypeGuard[int]:
-    """Return whether a value is a count; booleans are excluded, although they are ints in Python."""
-    return type(value) is int and 0 <= value < 1 << 40
+def _read_count(value: object) -> int | None:
+    """Return a count, which some proxies send as a float or a string, or None if the value is not a count."""
+    if type(value) in (float, str):
+        try:
+            value = int(number) if (number := float(value)).is_integer() else None  # type: ignore[arg-type]
+        except ValueError:
+            return None
+    # Booleans are ints in Python.
+    return value if type(value) is int and 0 <= value < 1 << 40 else None
 
 
 def _read_total_cost(usage: dict[str, Any]) -> int | None:
