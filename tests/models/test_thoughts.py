@@ -85,6 +85,19 @@ PAIRED = {
     "K2 Horizon": "<ifm|think>{0}</ifm|think>{1}",
     "K2 Horizon, low": "{0}</ifm|think_faster>{1}",
     "Hy4": "<think:opensource>{0}</think:opensource>{1}",
+    # Tokens and characters that some servers put before the response.
+    "after a start token": "<s><think>{0}</think>{1}",
+    "after the start tokens of GLM": "[gMASK]<sop>\n<think>{0}</think>{1}",
+    "after a start token of Llama": "<|begin_of_text|><think>{0}</think>{1}",
+    "after a start token of DeepSeek": "<｜begin▁of▁sentence｜><think>{0}</think>{1}",
+    "after a byte order mark": "\ufeff<think>{0}</think>{1}",
+    "after a zero-width space": "\u200b<think>{0}</think>{1}",
+    "a chain of thought": "<chain_of_thought>{0}</chain_of_thought>{1}",
+    "s1 with an end": "<|im_start|>think\n{0}\n<|im_start|>answer\n{1}<|im_end|>",
+    "Apriel with an end": (
+        "Here are my reasoning steps:\n{0}\n  [BEGIN FINAL RESPONSE]\n{1}\n[END FINAL RESPONSE]\n<|end|>"
+    ),
+    "harmony as plain text, commentary first": "commentary{0}assistantfinal{1}",
 }
 TEXTS = {
     "en": ("The question is where.\nDocument 2 says Paris.", "It is Paris, 75000 (France)."),
@@ -155,7 +168,11 @@ def test_a_thought_without_tags_and_end_needs_a_truncated_response(head: str, th
 
 
 @pytest.mark.parametrize(
-    "head", ["[unused16]", "<|content_thinking|>", " to=self<|message|>", "<|open|>think<|sep|>", "<|im_start|>think\n"]
+    "head",
+    [
+        *("[unused16]", "<|content_thinking|>", " to=self<|message|>", "<|start|>assistant to=self<|message|>"),
+        *("<|open|>think<|sep|>", "<|im_start|>think\n"),
+    ],
 )
 def test_a_truncated_response_after_a_special_token_is_a_thought(head: str) -> None:
     assert split_response(head + "Hm", has_ended=False) == ("Hm", "", False)
@@ -200,6 +217,12 @@ def test_an_opening_tag_at_the_end_is_an_incomplete_response(tag: str) -> None:
         "Kimi K3 writes `<|close|>think<|sep|><|open|>response<|sep|>` in between, and it is Paris.",
         "BERT has the tokens [unused16] and [unused17], and it is Paris.",
         "The token `<|think:end|>` ends a thought. It is Paris.",
+        "<fast|thinking> are the values, and it is Paris.",
+        "<no|think>Paris",
+        "The log says [reasoning:end] and Paris.",
+        "<s>Lyon</s> Paris",
+        "\ufeffParis",
+        "commentary on document 2: it is Paris",
         "标签“</think:opensource>”表示结束。答案是巴黎。",
     ],
 )
@@ -214,6 +237,11 @@ def test_an_empty_thought_is_none() -> None:
 def test_several_thoughts_are_all_kept_apart() -> None:
     found = split_response("<think>a</think>One.\n<think>b</think>\nTwo.")
     assert found == ("a\n\nb", "One.\n\nTwo.", True)
+
+
+def test_a_tag_in_a_thought_without_tags_belongs_to_it() -> None:
+    text = "Here are my reasoning steps:\nDocument 1 shows </think> in HTML.\n[BEGIN FINAL RESPONSE]\nParis"
+    assert split_response(text) == ("Document 1 shows </think> in HTML.", "Paris", True)
 
 
 def test_a_thought_inside_a_thought_belongs_to_it() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -18,13 +19,13 @@ from tests.runs.harness import make_case
     ("error", "again", "is_lowered"),
     [
         ("too-long: HTTP 400: the prompt and max_tokens exceed the context length", [THINKING_LIMIT, 2_048], False),
-        ("request: HTTP 400: Bad request", [THINKING_LIMIT, 2_048], True),
+        ("request: HTTP 400: Bad request", [THINKING_LIMIT], False),
         ("request: HTTP 400: max_tokens is too large: 4096", [THINKING_LIMIT, 2_048], True),
         ("settings: HTTP 400: 'max_completion_tokens' must be at most 1024", [THINKING_LIMIT, 1_024], True),
         ("request: HTTP 400: the reasoning did not fit; increase max_tokens", [THINKING_LIMIT], False),
     ],
 )
-def test_a_rejection_of_only_the_raised_limits_lowers_the_limit_for_later_cases(
+def test_a_rejection_of_the_raised_limits_lowers_the_limit_for_later_cases(
     error: str, again: list[int], is_lowered: bool
 ) -> None:
     limit = TokenLimit(Sampling(max_tokens=256, raises_limit=True))
@@ -235,3 +236,40 @@ def test_another_repeat_of_a_case_does_not_undo_a_lower_limit() -> None:
     limit.settle(Completion(outcome="ok", reply="Paris"), THINKING_LIMIT, case)
     limit.settle(Completion(outcome="ok", reply="Paris"), 8_192, case)
     assert limit.raised == (2_048, THINKING_LIMIT, 8_192)
+
+
+def test_a_long_prompt_does_not_lower_the_limit_for_shorter_ones() -> None:
+    limit = TokenLimit(Sampling(max_tokens=256, raises_limit=True))
+    limit.thinks = True
+
+    def answer(prompt: int) -> Callable[[int], Awaitable[Completion]]:
+        async def call(max_tokens: int) -> Completion:
+            if prompt + max_tokens > 8_192:
+                error = (
+                    f"Number of prompt tokens: {prompt} + max tokens value: {max_tokens} exceeds model max length: 8192"
+                )
+                return Completion(outcome="error", error=f"request: HTTP 400: {error}", attempts=1)
+            return Completion(outcome="truncated", reply="Par", finish="length", attempts=1)
+
+        return call
+
+    long, short = make_case(0, filler="x" * 9_000), make_case(1)
+    assert asyncio.run(limit.complete(long, answer(7_000))).max_tokens is None
+    assert asyncio.run(limit.complete(short, answer(100))).max_tokens == THINKING_LIMIT
+
+
+def test_only_one_number_of_a_message_is_tried() -> None:
+    limit, asked = TokenLimit(Sampling(max_tokens=256, raises_limit=True)), list[int]()
+    limit.thinks = True
+
+    async def call(max_tokens: int) -> Completion:
+        asked.append(max_tokens)
+        if max_tokens > 4_096:
+            error = f"max_tokens {max_tokens} > 4096 for model at http://gw:8000, trace 9001 12000 5123"
+            return Completion(outcome="error", error=f"request: HTTP 400: {error}", attempts=1)
+        return Completion(outcome="truncated", reply="Par", finish="length", attempts=1)
+
+    asyncio.run(limit.complete(make_case(0), call))
+    assert asked == [THINKING_LIMIT, 16_384, 12_000, 8_192]
+    asyncio.run(limit.complete(make_case(1), call))
+    assert asked[4:] == [THINKING_LIMIT]

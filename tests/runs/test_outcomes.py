@@ -234,6 +234,23 @@ def test_failed_and_filtered_calls_count_for_the_model_that_their_response_names
     assert _EXCLUDED not in type_command("report", out).err.replace("\n", " ")
 
 
+def test_a_filtered_response_with_an_alias_does_not_split_the_tables(tmp_path: Path) -> None:
+    received: list[ModelRequest] = []
+
+    def respond(request: ModelRequest) -> tuple[int, object]:
+        received.append(request)
+        if len(received) % 5 == 0:
+            return 200, {"model": "m", "choices": [{"message": {"content": None}, "finish_reason": "content_filter"}]}
+        return 200, {"model": "m-2026", "choices": [{"message": {"content": "Paris"}, "finish_reason": "stop"}]}
+
+    out = tmp_path / "run"
+    with function_model(respond) as url:
+        words = ("--limit", "10", "--max-connections", "1", "--out", str(out))
+        done = type_command(*_RUN, *words, env={"T_BASE_URL": url})
+    assert (done.code, "now serves" in done.err) == (0, False)
+    assert {(row.condition.model, row.asked, row.filtered) for row in tabulate_run(out)} == {("openai-api/t/m", 10, 2)}
+
+
 def test_judge_says_that_a_server_served_several_models(tmp_path: Path) -> None:
     _change_and_filter(tmp_path / "changed")
     run(make_job(tmp_path / "other", 2, TalkingModel(_served_by(9))), ask_nobody)

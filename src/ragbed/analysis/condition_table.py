@@ -21,7 +21,7 @@ from msgspec import Struct, structs
 from ragbed.analysis.statistics.rates import ALPHA, Interval, clustered_wilson
 from ragbed.runs.condition import Condition, condition_of, largest_cluster
 from ragbed.runs.decided import DecidedInterval, decided_by_score, narrow, read_decided
-from ragbed.runs.display_names import changed_models, split_by_served
+from ragbed.runs.display_names import ServedModels, changed_models, split_by_served
 from ragbed.runs.engines import Engine
 from ragbed.runs.engines.local import LocalEngine
 from ragbed.runs.scoring import open_scored, spread_results
@@ -216,7 +216,7 @@ class _Tally:
         self._shared: dict[_Sums, _Sums] = {}
         self._sums_of: dict[tuple[Value, ...], _Sums] = {}
 
-    def add(self, result: StoredResult, split: Mapping[str, str]) -> None:
+    def add(self, result: StoredResult, split: Mapping[str, ServedModels]) -> None:
         """Score a result and add it to the sums. For models in `split`, count each served model separately."""
         case, completion, sums = result.case, result.completion, _FAILED
         model = split_by_served(result, split)
@@ -310,7 +310,7 @@ def rate_interval(hits: Sequence[float], trials: Sequence[float], counts: Sequen
     return rate_sequence(hits, trials, counts, largest=largest)
 
 
-def _tally(split: Mapping[str, str], results: Iterable[StoredResult]) -> _Tally:
+def _tally(split: Mapping[str, ServedModels], results: Iterable[StoredResult]) -> _Tally:
     tally = _Tally()
     for result in results:
         tally.add(result, split)

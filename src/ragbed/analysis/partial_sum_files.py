@@ -37,7 +37,7 @@ from ragbed.io.jsonl import read_lines, write_whole
 from ragbed.io.locations import Place, local_copy
 from ragbed.runs.condition import largest_cluster
 from ragbed.runs.decided import COMPARISON, DecidedInterval, read_conditions
-from ragbed.runs.display_names import changed_models, name_models
+from ragbed.runs.display_names import ServedModels, changed_models, name_models
 from ragbed.runs.engines import Engine
 from ragbed.runs.rows import StoredResult
 from ragbed.runs.scoring import open_scored, spread_results
@@ -309,7 +309,7 @@ def _with_notes(run: Summed, decided: Sequence[DecidedInterval], served: Sequenc
     return msgspec.structs.replace(run, decided=tuple(own), served=tuple(served), name=name)
 
 
-def _score(split: dict[str, str], results: Iterable[StoredResult]) -> list[tuple[str, Scored]]:
+def _score(split: dict[str, ServedModels], results: Iterable[StoredResult]) -> list[tuple[str, Scored]]:
     """Return each result's model and its trial, which names the served model if the model is in `split`."""
     score = open_tracks(TRACKS)
     return [(stored.model, to_trial(stored, score, split)) for stored in results]

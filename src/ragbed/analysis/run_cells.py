@@ -16,7 +16,7 @@ from ragbed.analysis.statistics.rates import ALPHA
 from ragbed.errors import UsageError
 from ragbed.runs.condition import largest_cluster
 from ragbed.runs.decided import DecidedInterval, read_conditions, read_decided
-from ragbed.runs.display_names import changed_models, read_served, served_name, split_by_served
+from ragbed.runs.display_names import ServedModels, changed_models, read_served, served_name, split_by_served
 from ragbed.runs.scoring import open_scored
 from ragbed.runs.store import RunStore, StoredResult
 from ragbed.schema import Case, Completion
@@ -113,7 +113,7 @@ def _with_agreement(results: Iterable[StoredResult]) -> Iterator[StoredResult]:
             yield structs.replace(stored, completion=completion)
 
 
-def to_trial(stored: StoredResult, score: Track, split: Mapping[str, str], *, costs: bool = False) -> Scored:
+def to_trial(stored: StoredResult, score: Track, split: Mapping[str, ServedModels], *, costs: bool = False) -> Scored:
     """Score a stored result; if `costs` is set, include its costs as scores.
 
     For models in `split`, the trial names the served model. Calls without a response for which it is unknown are
@@ -133,7 +133,7 @@ def to_trial(stored: StoredResult, score: Track, split: Mapping[str, str], *, co
     return to_scored(stored.case, model, stored.repeat, outcome, scores)
 
 
-def read_infeasible(store: RunStore, split: Mapping[str, str]) -> Iterator[Scored]:
+def read_infeasible(store: RunStore, split: Mapping[str, ServedModels]) -> Iterator[Scored]:
     """Yield the infeasible cases of a run, once per model; for models in `split`, under the first served model."""
     return (trial for _, trial in _infeasible(store, split))
 
@@ -181,7 +181,7 @@ def _distinct_trials(
         seen |= here
 
 
-def _infeasible(store: RunStore, split: Mapping[str, str]) -> Iterator[tuple[Case, Scored]]:
+def _infeasible(store: RunStore, split: Mapping[str, ServedModels]) -> Iterator[tuple[Case, Scored]]:
     first = {model: served_name(model, names[0]) for model, names in store.served().items() if model in split}
     models = [first.get(name, name) for name, _ in store.models().values()]
     for case in store.cases():

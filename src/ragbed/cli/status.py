@@ -112,6 +112,7 @@ def _notes(found: Status) -> Iterator[str]:
     if full:
         yield tell_context_full(full)
     if truncated > full:
-        yield "Truncated responses count as wrong on the robust track. To avoid them, use a larger --max-tokens."
+        responses = "The other truncated responses" if full else "Truncated responses"
+        yield f"{responses} count as wrong on the robust track. To avoid them, use a larger --max-tokens."
     if empty := sum(model.empty for model in found.models):
         yield tell_empty(empty, sum(model.ok + model.truncated for model in found.models))

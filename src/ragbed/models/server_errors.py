@@ -92,10 +92,15 @@ def read_error(body: str) -> ServerError:
     )
 
 
-def read_minimax_status(base_resp: object) -> int | None:
-    """Return the HTTP status that corresponds to the code in MiniMax's field `base_resp`, or None if it is unknown."""
+def read_minimax_status(base_resp: object, unknown: int | None = None) -> int | None:
+    """Return the HTTP status that corresponds to the code in MiniMax's field `base_resp`.
+
+    Args:
+        base_resp: The field, in which the code 0 means success.
+        unknown: The status for other codes.
+    """
     code = base_resp.get("status_code") if isinstance(base_resp, dict) else None
-    return _MINIMAX.get(str(code))
+    return None if code in (None, 0, "0") else _MINIMAX.get(str(code), unknown)
 
 
 def _is_daily(text: str) -> bool:

@@ -46,21 +46,21 @@ class SplitResponse(NamedTuple):
 
 
 _WORD = (
-    r"think(?:ing|_fast(?:er)?)?|thoughts?|reason(?:ing)?|reflection|reflect|scratchpad|inner_monologue"
+    r"think(?:ing|_fast(?:er)?)?|(?:chain_of_)?thoughts?|reason(?:ing)?|reflection|reflect|scratchpad|inner_monologue"
     r"|thought_process|analysis"
 )
 _WORD_ZH = r"思考|思考过程|思考過程|推理|推理过程|推理過程|思维链|思維鏈|想法"
-_NAME = rf"(?:(?!no[:_-])[a-z]+[:_|-])?(?:{_WORD})(?::opensource)?|{_WORD_ZH}"
+_NAME = rf"(?:(?!no[:_-])[a-z]+[:_-]|ifm\|)?(?:{_WORD})(?::opensource)?|{_WORD_ZH}"
 _LEFT, _RIGHT = r"[<\[【＜◁〈]\|?", r"\|?[>\]】＞▷〉]"
 _PAIR = rf"(?P<left>{_LEFT})(?P<name>{_NAME})(?:\s[^<>\[\]\n]{{0,80}}(?<!/))?(?P<right>{_RIGHT})"
 _BEGIN = rf"[<\[]\|?(?:plamo:)?(?:begin|start)[_ ](?:of[_ ])?(?:{_WORD}|working_out)(?::plamo)?\|?[>\]]"
-_AFTER = rf"[<\[]\|?(?P<name2>{_WORD})[_ :](?:begin|start)\|?[>\]]"
+_AFTER = rf"[<\[]\|?(?P<name2>{_WORD})(?:[_ ]|:(?=\w+\|))(?:begin|start)\|?[>\]]"
 _OTHER = r"<unused94>(?:thought\n)?|<\|channel>thought\b|<\|inner_prefix\|>"
 _OPEN = f"{_PAIR}|{_BEGIN}|{_AFTER}|{_OTHER}"
 _CLOSE = (
     rf"{_LEFT}[/／](?:{_NAME})\s{{0,9}}{_RIGHT}"
     rf"|[<\[]\|?(?:plamo:)?end[_ ](?:of[_ ])?(?:{_WORD}|working_out)(?::plamo)?\|?[>\]]"
-    rf"|[<\[]\|?(?:{_WORD})[_ :]end\|?[>\]]|<unused95>|<channel\|>|<\|inner_suffix\|>"
+    rf"|[<\[]\|?(?:{_WORD})(?:[_ ]|:(?=\w+\|))end\|?[>\]]|<unused95>|<channel\|>|<\|inner_suffix\|>"
     r"|<\|end\|><\|begin\|>assistant<\|content\|>"
 )
 # Tags around the answer. They are removed only after a reasoning block, because otherwise they may be part of
@@ -85,8 +85,13 @@ _CHANNEL_END = r"<\|(?:end|return|call)\|>"
 # Fixed texts before a thought, before the answer and after it. Many servers remove the special tokens among them.
 _FRAMES = (
     (r"Here(?: is|'s) my thought process:", r"Here(?: is|'s) my response:", ""),  # Granite
-    (r"analysis(?=\S)", r"assistantfinal|assistant\s*final\s*message", ""),  # harmony without special tokens
-    (r"<\|im_start\|>think\n", r"\n<\|im_start\|>answer\n", ""),  # s1
+    (
+        r"Here are my reasoning steps:",  # Apriel
+        r"\[BEGIN FINAL RESPONSE\]",
+        r"\[END FINAL RESPONSE\](?:\s*<\|end\|>)?",
+    ),
+    (r"(?:analysis|commentary)(?=\S)", r"assistantfinal|assistant\s*final\s*message", ""),  # harmony as plain text
+    (r"<\|im_start\|>think\n", r"\n<\|im_start\|>answer\n", r"<\|im_end\|>"),  # s1
     (r"think\n", r"\nanswer\n", ""),  # s1 without special tokens
     (r"/think\n", r"<\|im_end\|>\n<\|im_start\|>assistant\n", r"<\|im_end\|>(?:<\|\w+\|>)?"),  # HyperCLOVA X
     (r"/think\n", r"\nassistant\n", ""),  # HyperCLOVA X without special tokens
@@ -107,16 +112,19 @@ _FRAMES = (
         r"<\|close\|>response<\|sep\|>(?:<\|close\|>message<\|sep\|>)?(?:<\|end_of_msg\|>)?",
     ),
 )
-# The frame of Apriel, whose older models put the thought in tags.
-_FINAL_FRAMES = ((r"(?:Here are my reasoning steps:)?", r"\n\[BEGIN FINAL RESPONSE\]", r"\[END FINAL RESPONSE\]"),)
+# Apriel without the text before the thought, which may contain tags, so tags are searched first.
+_FINAL_FRAMES = ((r"", r"\n\[BEGIN FINAL RESPONSE\]", r"\[END FINAL RESPONSE\](?:\s*<\|end\|>)?"),)
 # Matches these formats if the response was truncated while the model was thinking.
 _UNFINISHED = (
     r"(?s)(\s*(?:(?:Here is|Here's) my thought process:|Here are my reasoning steps:|analysis(?=[A-Z])"
-    r"|/?think\n|<\|im_start\|>think\n|\[unused16\]|<\|content_thinking\|>|to=self<\|message\|>"
-    r"|<\|open\|>think<\|sep\|>))(.*)"
+    r"|/?think\n|<\|im_start\|>think\n|\[unused16\]|<\|content_thinking\|>|<\|open\|>think<\|sep\|>"
+    r"|(?:<\|start\|>assistant )?to=self<\|message\|>))(.*)"
 )
-_HEADS = re.compile(r"\s*(?:analysis|Here(?: is|'s| are) my|/?think\n)")  # matches the start of reasoning without tags
-_SPACE = re.compile(r"\s*")
+_SPACE = r"[\s\ufeff\u200b-\u200d\u2060]*+"  # whitespace, byte order marks and zero-width characters
+_HEADS = re.compile(rf"{_SPACE}(?:analysis|commentary|Here(?: is|'s| are) my|/?think\n)")  # reasoning without tags
+# Tokens at the start of a sequence that some servers do not remove.
+_BOS = r"<s>|<bos>|<[|｜](?:begin|start)[_▁]?of[_▁]?(?:text|sentence)[|｜]>|\[gMASK\]|<sop>"
+_START = re.compile(rf"{_SPACE}(?:(?:{_BOS}){_SPACE})*+")
 _MARK = re.compile(r"[<\[【＜◁〈]")  # a response without these characters need not be searched for tags
 _FENCE = "\n```"  # starts or ends a code block; at the start of a response, it encloses the entire response
 _QUOTES = {"`": "`", '"': '"', "'": "'", "“": "”", "‘": "’", "「": "」", "『": "』", "(": ")", "（": "）"}
@@ -133,7 +141,8 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 def _skip_space(text: str, at: int) -> int:
-    found = _SPACE.match(text, at)
+    """Return the position after whitespace, invisible characters and tokens at the start of a sequence."""
+    found = _START.match(text, at)
     return at if found is None else found.end()
 
 
@@ -282,7 +291,7 @@ def _find_opening(text: str, at: int, *, has_thought: bool) -> re.Match[str] | N
     first = _compiled(_OPEN).match(text, _skip_space(text, at))
     if first is not None:
         return first
-    last = max((found.start() for found in _compiled(_CLOSE).finditer(text, at)), default=-1)
+    last = -1 if has_thought else max((tag.start() for tag in _compiled(_CLOSE).finditer(text, at)), default=-1)
     fences, counted = 0, at
     for found in _compiled(_OPEN).finditer(text, at):
         fences, counted = fences + text.count(_FENCE, counted, found.start()), found.start()
@@ -373,7 +382,7 @@ def _unwrap(text: str, *, has_thought: bool) -> Iterator[Segment]:
     """Yield an answer's segments. If the answer follows a thought, tags around it become markers."""
     opening = _compiled(_ANSWER_OPEN).match(text) if has_thought else None
     if opening is None:
-        yield Segment("answer", text)
+        yield Segment("marker" if _skip_space(text, 0) == len(text) else "answer", text)
         return
     closing = _compiled(rf"{_ANSWER_CLOSE}\s*\Z").search(text, opening.end())
     closing = closing or _compiled(_ANSWER_CLOSE).search(text, opening.end())

@@ -17,9 +17,11 @@ MAX_LIMIT = 16_384  # the highest value, in tokens, to which the limit is raised
 _LIMITS = (2_048, THINKING_LIMIT, 8_192, MAX_LIMIT)
 # Error kinds for a request whose token limit is higher than the server or the context allows.
 _NOT_ALLOWED = ("settings", "request", "too-long")
-_ABOUT_LIMIT = r"(?i)token|num_predict|length"
-# Numbers in an error message, e.g. 8192 or 8,192, except in names, codes and other JSON fields.
-_NUMBER = re.compile(r'(?<![\w."-])(?<!":)(?<!": )(?<!HTTP )(?:\d{1,3}(?:,\d{3})+|\d+)(?!\w|[.-]\d)', re.ASCII)
+_LIMIT_PARAMETER = r"(?i)max_?(?:completion_|new_|output_)?tokens|num_predict"
+_TOKENS = r"(?i)token|length"  # matches errors about a limit that the message does not name
+_PROMPT = r"(?i)prompt|input|context|model max length|sequence"  # matches errors that depend on the prompt's length
+# Numbers in an error message, e.g. 8192 or 8,192, except in names, URLs, codes and other JSON fields.
+_NUMBER = re.compile(r'(?<![\w."/:-])(?<!":)(?<!": )(?<!HTTP )(?:\d{1,3}(?:,\d{3})+|\d+)(?!\w|[.-]\d)', re.ASCII)
 _TOO_LOW = r"(?i)higher max|increase|too (?:low|small)"  # matches errors that ask for a higher limit
 
 
@@ -89,23 +91,26 @@ class TokenLimit:
         """Return the lower limit with which to repeat a call that failed because of its limit, otherwise None.
 
         If the prompt is too long for the limit, the limit is not used for longer prompts in the same language either.
-        After any other rejection, the lower limit is the one that the server's message names, or the next lower one.
+        After a rejection of the limit itself, the lower limit is the one that the message names, or the next lower one.
         """
         if limit <= self.first or done.outcome != "error":
             return None
         kind, _, detail = (done.error or "").partition(":")
         if kind not in _NOT_ALLOWED:
             return None
-        lower = self._below(limit)
-        if kind == "too-long":
+        lower, is_named = self._below(limit), re.search(_LIMIT_PARAMETER, detail) is not None
+        is_about_tokens = is_named or re.search(_TOKENS, detail) is not None
+        if kind == "too-long" or (is_about_tokens and not is_named and re.search(_PROMPT, detail)):
             key, size = (case.lang, limit), _size(case)
             self._too_long[key] = min(size, self._too_long.get(key, size))
             return lower
-        is_named = re.search(_ABOUT_LIMIT, detail) is not None
-        if re.search(_TOO_LOW, detail) or (limit <= self._accepted and not is_named):
+        if not is_about_tokens or re.search(_TOO_LOW, detail):
             return self.first  # the limit is not too high
-        numbers = [int(number.replace(",", "")) for number in _NUMBER.findall(detail)] if is_named else []
-        lower = max((number for number in numbers if self.first < number < limit), default=lower)
+        if limit <= self._accepted:
+            return lower  # the limit is too high only for this case
+        if case.case not in self._lowered:  # after a second rejection, the number in the message is not the limit
+            numbers = [int(number.replace(",", "")) for number in _NUMBER.findall(detail)]
+            lower = max((number for number in numbers if self.first < number < limit), default=lower)
         self._lowered[case.case] = lower
         return lower
 
@@ -120,7 +125,7 @@ class TokenLimit:
         if lowered is not None and (done.outcome == "error" or lowered <= limit):
             del self._lowered[case.case]
             if done.outcome != "error":
-                self._highest = min(self._highest, limit)
+                self._highest = min(self._highest, self._accepted)
         return done if limit == self.first else replace(done, max_tokens=limit)
 
     def _allowed(self, limit: int, case: Case) -> int:
@@ -138,7 +143,7 @@ class TokenLimit:
 
 
 def cached_limit(limit: int) -> int:
-    """Return the value of `TokenLimit.raised` under which a response is cached; its own limit may be the server's."""
+    """Return the limit under which to cache a response whose own limit may be one that a server's message named."""
     return min((value for value in _LIMITS if value >= limit), default=limit)
 
 

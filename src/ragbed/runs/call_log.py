@@ -38,7 +38,9 @@ class CallLog:
 
     def add(self, completion: Completion, *, cached: bool = False) -> None:
         """Record new parameters and model names from a response; a cached response was sent in another run."""
-        served = None if completion.served is None else completion.served.model
+        # Failed responses may name the model differently, e.g. by its alias.
+        has_response = completion.outcome in ("ok", "truncated")
+        served = completion.served.model if has_response and completion.served is not None else None
         if served is not None and served not in self._served and len(self._served) < _MAX_SERVED:
             self._served = [*self._served, served]
             self._writer.put(NOTE, (f"served.{self._model.name}", msgspec.json.encode(self._served).decode()))

@@ -108,7 +108,7 @@ class CircuitBreaker:
         # Prompts may cause rejections, so a response to any prompt counts.
         answered = self.has_responses if kind in REJECTED else self._answered
         fix = "Add credit or wait until the quota is renewed." if kind == "quota" else self._advice
-        self._fatal_fix = "" if answered else fix
+        self._fatal_fix = "" if answered or (kind == "protocol" and self.has_responses) else fix
         max_fatal = _MAX_FATAL if answered else _MAX_FATAL_BEFORE_RESPONSE
         is_over = self._fatal_in_a_row >= max_fatal
         if kind == "request" and not self.has_responses:

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from ragbed.runs.rows import StoredResult
 from ragbed.runs.store import RunStore, open_store
@@ -101,24 +102,39 @@ def describe_served(model: str, served: Sequence[str]) -> str:
     return f"The server for {model} served several models: {', '.join(served)}."
 
 
-def split_by_served(result: StoredResult, split: Mapping[str, str]) -> str:
+class ServedModels(NamedTuple):
+    """The models that a server served under the same name.
+
+    Attributes:
+        names: The names in responses.
+        rest: The name under which to count results that name none of these models, e.g. most failed calls.
+    """
+
+    names: frozenset[str]
+    rest: str
+
+
+def split_by_served(result: StoredResult, split: Mapping[str, ServedModels]) -> str:
     """Return the name under which to count a result. For models in `split`, the name includes the served model."""
-    served = result.completion.served
-    if result.model not in split or served is None or served.model is None:
-        return split.get(result.model, result.model)
-    return served_name(result.model, served.model)
+    if result.model not in split:
+        return result.model
+    served, known = result.completion.served, split[result.model]
+    return known.rest if served is None or served.model not in known.names else served_name(result.model, served.model)
 
 
-def changed_models(store: RunStore, served: Mapping[str, Sequence[str]] | None = None) -> dict[str, str]:
+def changed_models(store: RunStore, served: Mapping[str, Sequence[str]] | None = None) -> dict[str, ServedModels]:
     """Return the models for which the server reported more than one model.
 
-    Each model string is mapped to the name under which results without a served model, e.g. failed calls, are counted:
-    the only model served during the run, or the model string if there are several.
+    Results without a served model are counted for the only model served during the run, or for the model string if
+    there are several.
 
     Args:
         store: The run.
         served: The models served during this run and others with which it is shown; by default, those of the run.
     """
-    own = store.served()
-    changed = [model for model, several in (own if served is None else served).items() if len(several) > 1]
-    return {model: served_name(model, own[model][0]) if len(own.get(model, ())) == 1 else model for model in changed}
+    own, changed = store.served(), {}
+    for model, several in (own if served is None else served).items():
+        if len(several) > 1:
+            rest = served_name(model, own[model][0]) if len(own.get(model, ())) == 1 else model
+            changed[model] = ServedModels(frozenset(several), rest)
+    return changed

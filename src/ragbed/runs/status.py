@@ -17,6 +17,10 @@ from ragbed.schema import Outcome
 _COUNTED = ("in", "out", "reasoning", "cached")
 _MAX_SHOWN = 5  # maximum number of calls to list after the total count
 # For a result with several calls, cached calls are not counted.
+# The characters that `str.strip` removes.
+_WHITESPACE = "".join(
+    map(chr, [*range(9, 14), *range(28, 33), 133, 160, 5760, *range(8192, 8203), 8232, 8233, 8239, 8287, 12288])
+)
 _TOKENS = """CASE WHEN json_type(content, '$.steps') IS NULL THEN json_extract(content, '$.usage.{0}') ELSE (
   SELECT TOTAL(json_extract(value, '$.usage.{0}')) FROM json_each(content, '$.steps')
   WHERE json_extract(value, '$.cached') IS NOT TRUE) END"""
@@ -160,8 +164,8 @@ def _read_model(store: RunStore, number: int, status: ModelStatus) -> ModelStatu
     status.pending = status.planned - status.asked
     ((status.empty,),) = store.read(
         """SELECT COUNT(*) FROM results WHERE model = ? AND outcome = 'ok'
-        AND trim(json_extract(CAST(completion AS TEXT), '$.reply'), char(9, 10, 11, 12, 13, 32, 160, 12288)) = ''""",
-        (number,),
+        AND trim(COALESCE(json_extract(CAST(completion AS TEXT), '$.reply'), ''), ?) = ''""",
+        (number, _WHITESPACE),
     )
     kinds = store.read(
         """SELECT substr(content, 1, instr(content, ':') - 1) AS kind, COUNT(*) FROM (

@@ -662,10 +662,14 @@ class RunStore:
         return next((str(error) for (error,) in self.read(query)), None)
 
     def truncated(self) -> tuple[int, int | None]:
-        """Return how many responses filled the context window, and the highest raised token limit of the others."""
+        """Return how many responses filled the context window, and the highest raised token limit of the others.
+
+        Episodes of the `search` testbed, which have their own limits, do not count.
+        """
         query = """SELECT TOTAL(finish = ?1), MAX(CASE WHEN finish IS NOT ?1 THEN max_tokens END) FROM (
         SELECT json_extract(content, '$.finish') AS finish, json_extract(content, '$.max_tokens') AS max_tokens FROM (
-        SELECT CAST(completion AS TEXT) AS content FROM results WHERE outcome = 'truncated'))"""
+        SELECT CAST(completion AS TEXT) AS content FROM results JOIN cases ON cases.id = item
+        WHERE outcome = 'truncated' AND name NOT GLOB '*/search@*'))"""
         ((full, highest),) = self.read(query, (CONTEXT_FULL,))
         return int(full), highest
 

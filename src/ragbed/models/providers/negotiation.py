@@ -28,11 +28,18 @@ _UNSUPPORTED = (
     r"|not (?:permitted|allowed|available)|extra (?:inputs|fields)|both|only one of|may only be set"
 )
 _THINKING = r"enable[ _]thinking"
-# Matches errors for requests that are not streamed; DashScope calls them "http call".
-_NOT_STREAMED = r"non[- ]?stream|stream\W{1,3}false|not support http call|非流式"
-_STREAMING = r"(?<!\w)stream(?:ing|ed)?(?!\w)|流式"
-_REQUIRED = r"requir|must|only|need|enable|true|仅|只|必须|需"
-_NO_STREAM = r"stream(?:ing)?(?: \w+)? (?:is|are) not|not support stream|不支持流式"
+# DashScope reports a missing `stream` as "http call".
+_STREAM_ONLY = r"only supports? stream|must have stream=true|not support (?:non-stream|http call)"
+# Further wordings, which may also occur in a quotation from the prompt.
+_NEEDS_STREAM = (
+    r"(?<![\w/-])stream(?:ing)?['\"`]?(?: \w+)? (?:is|are) (?:required|mandatory|the only)"
+    r"|(?<![\w/-])stream(?:ing)?['\"`]? must be (?:set to )?(?:true|enabled|on)"
+    r"|(?:only|must|requires?) (?:be |use |the |support )?['\"`]?stream(?:ing|ed)?(?![\w-])"
+    r"(?!\W{1,3}(?:false|disabled|off))"
+    r"|(?:set|use) ['\"`]?stream['\"`]?\W{1,3}(?:to )?true"
+    r"|stream['\"`]?\W{1,3}false (?:is |are )?(?:not|un)|non[- ]?stream\w*(?: \w+){0,3} (?:not|un)"
+    r"|(?:仅|只|必须|需要?)[^，。]{0,6}流式|不支持非流式|非流式[^，。]{0,8}不"
+)
 _UNKNOWN = r"un(?:known|recognized|expected) (?:request |keyword |input )?(?:argument|parameter|field|name)"
 _THINKING_FIELDS = ("thinking", "thinking_budget", "reasoning", "reasoning_effort", "chat_template_kwargs")
 _STREAM = {"stream": True, "stream_options": {"include_usage": True}}
@@ -83,7 +90,9 @@ class Negotiation:
         """Return a request body with the parameters that the server accepts."""
         return adjust(body, self.learned)
 
-    def learn(self, failure: Failure, sent: Mapping[str, Any], *, may_stream: bool = True) -> bool:
+    def learn(
+        self, failure: Failure, sent: Mapping[str, Any], *, may_stream: bool = True, has_responded: bool = False
+    ) -> bool:
         """Learn from a rejected request, and return whether to send a changed request.
 
         The caller makes sure that a body that was rejected before is not sent again.
@@ -92,6 +101,7 @@ class Negotiation:
             failure: The rejection.
             sent: The body of the request.
             may_stream: Whether the response may be streamed.
+            has_responded: Whether the server has responded to a request.
         """
         if failure.kind not in REJECTED or failure.error is None:
             return False
@@ -100,9 +110,13 @@ class Negotiation:
             return self._learn_budget()
         if re.search(_THINKING, message) or param == "enable_thinking":
             return self._learn_thinking(message, sent, may_stream=may_stream)
-        if may_stream and (param == "stream" or _requires_stream(message)) and self._learn_stream(sent):
+        is_named = param == "stream" and "not support" not in message
+        if may_stream and (is_named or re.search(_STREAM_ONLY, message)) and self._learn_stream(sent):
             return True
-        return self._learn_named(failure, sent)
+        if self._learn_named(failure, sent):
+            return True
+        needs_stream = may_stream and not has_responded and re.search(_NEEDS_STREAM, message) is not None
+        return needs_stream and self._learn_stream(sent)
 
     def describe(self) -> str:
         """Return a description of the parameter changes."""
@@ -153,13 +167,6 @@ class Negotiation:
 
 def _names(message: str, name: str) -> bool:
     return re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", message, re.ASCII) is not None
-
-
-def _requires_stream(message: str) -> bool:
-    if re.search(_NOT_STREAMED, message):
-        return True
-    has_all = all(re.search(pattern, message, re.ASCII) for pattern in (_STREAMING, _REQUIRED))
-    return has_all and not re.search(_NO_STREAM, message)
 
 
 def _turns_on(value: object) -> bool:

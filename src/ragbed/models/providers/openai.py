@@ -284,8 +284,8 @@ def _read_chat(
     completion: _ChatCompletion, content: bytes, *, logprobs: bool, with_tools: bool, max_tokens: int | None
 ) -> Completion:
     usage = read_usage(completion.usage)
-    if read_minimax_status(completion.base_resp) is not None:
-        raise _from_body(200, {"base_resp": completion.base_resp}, usage)
+    if status := read_minimax_status(completion.base_resp, None if completion.choices else 500):
+        raise _from_body(status, {"base_resp": completion.base_resp}, usage)
     if blocked := _read_block(completion):
         raise Failure("filter", blocked, usage=usage)
     if not completion.choices:
@@ -301,7 +301,7 @@ def _read_chat(
     _check_finish(message, finish, reason, usage)
     if choice.message is None and choice.text is None:
         raise Failure("protocol", "the response contains neither a message nor text", again=True, usage=usage)
-    is_full = finish is None and max_tokens is not None and usage is not None and usage.get("out", 0) >= max_tokens
+    is_full = finish is None and max_tokens is not None and usage is not None and usage.get("out") == max_tokens
     finish = "length" if reason in _LENGTH or is_full else CONTEXT_FULL if reason in _CONTEXT else finish
     text, thought = _answer_of(message)
     done = completed(text or "", finish, usage, thought, _served(completion))

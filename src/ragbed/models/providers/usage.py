@@ -49,7 +49,8 @@ def read_usage(usage: object) -> dict[str, int] | None:
         count = _first_count(usage, paths)
         if count or (count == 0 and name in ("in", "out")):
             counts[name] = count
-    if "in" in counts and _read_count(usage.get("prompt_tokens")) is None and "input_tokens_details" not in usage:
+    has_details = isinstance(usage.get("input_tokens_details"), dict)  # then cached tokens are part of the input
+    if "in" in counts and _read_count(usage.get("prompt_tokens")) is None and not has_details:
         counts["in"] += counts.get("cached", 0) + counts.get("written", 0)
     total = _read_count(usage.get("total_tokens"))
     if "in" in counts and "out" in counts and total is not None and total > counts["in"] + counts["out"]:
