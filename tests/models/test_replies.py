@@ -496,6 +496,14 @@ def test_a_rate_limit_of_minimax_is_retried_and_a_filter_is_not() -> None:
     assert (done.outcome, done.attempts) == ("filtered", 1)
 
 
+def test_an_unknown_code_of_minimax_after_a_part_of_a_stream_is_a_failure() -> None:
+    events = (
+        b'data: {"choices":[{"delta":{"content":"Par"}}]}\n\ndata: {"choices":[],"base_resp":{"status_code":1033}}\n\n'
+    )
+    with pytest.raises(Failure, match="network"):
+        parse_chat(events)
+
+
 @pytest.mark.parametrize("code", [0, False, True, 200, "0", None, [], 9999])
 def test_a_response_with_an_unknown_code_of_minimax_is_kept(code: object) -> None:
     done, _ = ask(reply(chat().replace(b"{", b'{"base_resp": {"status_code": %s}, ' % json.dumps(code).encode(), 1)))

@@ -223,6 +223,7 @@ def test_an_opening_tag_at_the_end_is_an_incomplete_response(tag: str) -> None:
         "<s>Lyon</s> Paris",
         "\ufeffParis",
         "commentary on document 2: it is Paris",
+        "commentary: it is Paris. assistantfinal is in document 2",
         "标签“</think:opensource>”表示结束。答案是巴黎。",
     ],
 )
@@ -242,6 +243,8 @@ def test_several_thoughts_are_all_kept_apart() -> None:
 def test_a_tag_in_a_thought_without_tags_belongs_to_it() -> None:
     text = "Here are my reasoning steps:\nDocument 1 shows </think> in HTML.\n[BEGIN FINAL RESPONSE]\nParis"
     assert split_response(text) == ("Document 1 shows </think> in HTML.", "Paris", True)
+    named = text.replace("</think> in HTML", "[BEGIN FINAL RESPONSE] in quotes")
+    assert split_response(named).answer == "Paris"
 
 
 def test_a_thought_inside_a_thought_belongs_to_it() -> None:

@@ -273,3 +273,21 @@ def test_only_one_number_of_a_message_is_tried() -> None:
     assert asked == [THINKING_LIMIT, 16_384, 12_000, 8_192]
     asyncio.run(limit.complete(make_case(1), call))
     assert asked[4:] == [THINKING_LIMIT]
+
+
+@pytest.mark.parametrize("cap", ["must be <= 2000", "limit:2000", "maxTokenCount is not less or equal to 2000"])
+def test_concurrent_repeats_of_a_case_use_the_limit_that_the_message_names(cap: str) -> None:
+    limit = TokenLimit(Sampling(max_tokens=256, raises_limit=True))
+    limit.thinks = True
+
+    async def call(max_tokens: int) -> Completion:
+        await asyncio.sleep(0)
+        if max_tokens > 2_000:
+            return Completion(outcome="error", error=f"request: HTTP 400: invalid_input: token {cap}", attempts=1)
+        return Completion(outcome="ok", reply="Paris", finish="stop", attempts=1)
+
+    async def repeat() -> list[Completion]:
+        return await asyncio.gather(*(limit.complete(make_case(0), call) for _ in range(3)))
+
+    assert [done.max_tokens for done in asyncio.run(repeat())] == [2_000] * 3
+    assert limit.start == 2_000

@@ -85,9 +85,9 @@ def merge_settings(stored: Mapping[str, str], options: Mapping[str, Any]) -> dic
     merged = {**stored, **given}
     added = [name for name in ("extra_body", *_THINKING_OPTIONS) if name in given]
     if added and (conflict := _find_conflict(merged, _parse_fields(merged.get("extra_body")))):
-        is_own = _find_conflict(given, _parse_fields(given.get("extra_body"))) is not None
-        fix = ". Remove one of them." if is_own else f", and one of them is set by the run. Omit `{added[0]}`."
-        raise UsageError(f"{conflict}{fix}")
+        if own := _find_conflict(given, _parse_fields(given.get("extra_body"))):
+            raise UsageError(f"{own}. Remove one of them.")
+        raise UsageError(f"{conflict}, and one of them is set by the run. Omit `{added[0]}`.")
     return merged
 
 

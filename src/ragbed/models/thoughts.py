@@ -87,10 +87,14 @@ _FRAMES = (
     (r"Here(?: is|'s) my thought process:", r"Here(?: is|'s) my response:", ""),  # Granite
     (
         r"Here are my reasoning steps:",  # Apriel
-        r"\[BEGIN FINAL RESPONSE\]",
+        r"\n[ \t]*\[BEGIN FINAL RESPONSE\]",
         r"\[END FINAL RESPONSE\](?:\s*<\|end\|>)?",
     ),
-    (r"(?:analysis|commentary)(?=\S)", r"assistantfinal|assistant\s*final\s*message", ""),  # harmony as plain text
+    (
+        r"(?:analysis(?=\S)|commentary(?=[A-Z一-鿿]))",
+        r"assistantfinal|assistant\s*final\s*message",
+        "",
+    ),  # harmony as plain text
     (r"<\|im_start\|>think\n", r"\n<\|im_start\|>answer\n", r"<\|im_end\|>"),  # s1
     (r"think\n", r"\nanswer\n", ""),  # s1 without special tokens
     (r"/think\n", r"<\|im_end\|>\n<\|im_start\|>assistant\n", r"<\|im_end\|>(?:<\|\w+\|>)?"),  # HyperCLOVA X

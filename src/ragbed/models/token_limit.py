@@ -17,11 +17,13 @@ MAX_LIMIT = 16_384  # the highest value, in tokens, to which the limit is raised
 _LIMITS = (2_048, THINKING_LIMIT, 8_192, MAX_LIMIT)
 # Error kinds for a request whose token limit is higher than the server or the context allows.
 _NOT_ALLOWED = ("settings", "request", "too-long")
-_LIMIT_PARAMETER = r"(?i)max_?(?:completion_|new_|output_)?tokens|num_predict"
+_LIMIT_PARAMETER = r"(?i)max_?(?:completion_?|new_?|output_?)?tokens|num_predict"
 _TOKENS = r"(?i)token|length"  # matches errors about a limit that the message does not name
-_PROMPT = r"(?i)prompt|input|context|model max length|sequence"  # matches errors that depend on the prompt's length
-# Numbers in an error message, e.g. 8192 or 8,192, except in names, URLs, codes and other JSON fields.
-_NUMBER = re.compile(r'(?<![\w."/:-])(?<!":)(?<!": )(?<!HTTP )(?:\d{1,3}(?:,\d{3})+|\d+)(?!\w|[.-]\d)', re.ASCII)
+# Matches errors that depend on the length of the prompt.
+_PROMPT = r"(?i)(?:prompt|input|context|sequence)s?[ _-](?:tokens?|length|size|window)|model max length"
+# Numbers in an error message, e.g. 8192 or 8,192, except in names, codes and other JSON fields.
+_NUMBER = re.compile(r'(?<![\w."-])(?<!":)(?<!": )(?<!HTTP )(?:\d{1,3}(?:,\d{3})+|\d+)(?!\w|[.-]\d)', re.ASCII)
+_URL = r"\w+://\S+"
 _TOO_LOW = r"(?i)higher max|increase|too (?:low|small)"  # matches errors that ask for a higher limit
 
 
@@ -108,8 +110,8 @@ class TokenLimit:
             return self.first  # the limit is not too high
         if limit <= self._accepted:
             return lower  # the limit is too high only for this case
-        if case.case not in self._lowered:  # after a second rejection, the number in the message is not the limit
-            numbers = [int(number.replace(",", "")) for number in _NUMBER.findall(detail)]
+        if limit != self._lowered.get(case.case):  # otherwise, the number in the message was not the limit
+            numbers = [int(number.replace(",", "")) for number in _NUMBER.findall(re.sub(_URL, "", detail))]
             lower = max((number for number in numbers if self.first < number < limit), default=lower)
         self._lowered[case.case] = lower
         return lower

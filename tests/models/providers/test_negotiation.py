@@ -7,6 +7,7 @@ import logging
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 import ragbed
@@ -151,6 +152,7 @@ def test_changes_are_described_in_json() -> None:
         (400, '{"error":{"message":"Streaming is not supported for this model"}}'),
         (400, '{"error":{"message":"This model does not support streaming. Only the batch API is available."}}'),
         (400, '{"error":{"message":"该模型不支持流式调用"}}'),
+        (400, '{"error":{"message":"stream=true is not supported"}}'),
         (400, '{"error":{"message":"The upstream only accepts UTF-8"}}'),
         (400, '{"error":{"message":"Input rejected near: its streaming service needs only 2 million users"}}'),
         (400, '{"error":{"message":"response_format json_schema requires stream=false"}}'),
@@ -165,6 +167,40 @@ def test_other_failures_change_nothing(status: int, message: str) -> None:
     negotiation = Negotiation()
     assert not negotiation.learn(from_status(status, message), BODY)
     assert negotiation.apply(BODY) == BODY
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "stream=true is required",
+        "This model must be called with stream=true",
+        "You must set the `stream` parameter to true",
+        "stream: Input should be true",
+        "The model is only available in streaming mode",
+        "Only SSE streaming is supported",
+        "Please enable streaming",
+        "This model does not support stream=false",
+        "Non-streaming output is forbidden",
+        "stream must be true if temperature is 0",
+        "stream 参数必须为 true",
+        "仅支持stream=true",
+    ],
+)
+def test_a_server_that_requires_streaming_is_recognised_until_it_responds(message: str) -> None:
+    failure = from_status(400, msgspec.json.encode({"error": {"message": message}}).decode())
+    negotiation = Negotiation()
+    assert negotiation.learn(failure, BODY)
+    assert negotiation.apply(BODY) == _STREAMED
+    responding = Negotiation()
+    responding.learn(failure, BODY, has_responded=True)
+    assert "stream" not in responding.apply(BODY)
+
+
+def test_a_raised_token_limit_may_require_streaming() -> None:
+    failure = from_status(400, '{"error":{"message":"Streaming is required when max_tokens > 4096"}}')
+    negotiation = Negotiation()
+    assert negotiation.learn(failure, BODY, has_responded=True)
+    assert negotiation.apply(BODY)["stream"] is True
 
 
 def test_a_parameter_that_the_user_set_is_never_changed() -> None:

@@ -32,13 +32,17 @@ _THINKING = r"enable[ _]thinking"
 _STREAM_ONLY = r"only supports? stream|must have stream=true|not support (?:non-stream|http call)"
 # Further wordings, which may also occur in a quotation from the prompt.
 _NEEDS_STREAM = (
-    r"(?<![\w/-])stream(?:ing)?['\"`]?(?: \w+)? (?:is|are) (?:required|mandatory|the only)"
-    r"|(?<![\w/-])stream(?:ing)?['\"`]? must be (?:set to )?(?:true|enabled|on)"
-    r"|(?:only|must|requires?) (?:be |use |the |support )?['\"`]?stream(?:ing|ed)?(?![\w-])"
-    r"(?!\W{1,3}(?:false|disabled|off))"
-    r"|(?:set|use) ['\"`]?stream['\"`]?\W{1,3}(?:to )?true"
-    r"|stream['\"`]?\W{1,3}false (?:is |are )?(?:not|un)|non[- ]?stream\w*(?: \w+){0,3} (?:not|un)"
+    r"(?<![a-z0-9/_-])stream(?:ing)?['\"`]?(?: \w+){0,3} (?:required|mandatory)"
+    r"|(?<![a-z0-9/_-])stream(?:ing)?['\"`:]{0,2}(?:\W{1,3}|(?: \w+){1,4} )(?:true|enabled)\b"
+    r"|(?:only|must|requires?|enable) (?:\w+ ){0,3}['\"`]?stream(?:ing|ed)?(?![\w-])"
+    r"(?!\W{1,3}(?:is )?(?:false|disabled|off))"
+    r"|stream['\"`]?\W{1,3}false (?:is |are )?(?:not|un)|not support stream\W{1,3}false"
+    r"|non[- ]?stream\w*(?: \w+){0,3} (?:not|un\w+|disabled|forbidden|must)"
     r"|(?:仅|只|必须|需要?)[^，。]{0,6}流式|不支持非流式|非流式[^，。]{0,8}不"
+)
+_NO_STREAM = (
+    r"(?<!non[- ])(?<!non)stream(?:ing)?(?:\W{1,3}true)?(?: \w+)? (?:is|are) not"
+    r"|not support stream(?!\W{1,3}false)|不支持流式"
 )
 _UNKNOWN = r"un(?:known|recognized|expected) (?:request |keyword |input )?(?:argument|parameter|field|name)"
 _THINKING_FIELDS = ("thinking", "thinking_budget", "reasoning", "reasoning_effort", "chat_template_kwargs")
@@ -113,10 +117,11 @@ class Negotiation:
         is_named = param == "stream" and "not support" not in message
         if may_stream and (is_named or re.search(_STREAM_ONLY, message)) and self._learn_stream(sent):
             return True
-        if self._learn_named(failure, sent):
+        # A raised token limit may require streaming even if the server has responded.
+        may_need_stream = may_stream and (not has_responded or any(_names(message, limit) for limit in _LIMITS))
+        if may_need_stream and _needs_stream(message) and self._learn_stream(sent):
             return True
-        needs_stream = may_stream and not has_responded and re.search(_NEEDS_STREAM, message) is not None
-        return needs_stream and self._learn_stream(sent)
+        return self._learn_named(failure, sent)
 
     def describe(self) -> str:
         """Return a description of the parameter changes."""
@@ -167,6 +172,10 @@ class Negotiation:
 
 def _names(message: str, name: str) -> bool:
     return re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", message, re.ASCII) is not None
+
+
+def _needs_stream(message: str) -> bool:
+    return re.search(_NEEDS_STREAM, message) is not None and not re.search(_NO_STREAM, message)
 
 
 def _turns_on(value: object) -> bool:

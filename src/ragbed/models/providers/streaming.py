@@ -121,7 +121,8 @@ def join_events(content: bytes) -> bytes:
         if isinstance(first.get("delta"), dict):
             message.add(first["delta"])
     is_over = is_done or "finish_reason" in choice
-    has_error = whole.get("error") or choice.get("error") or read_minimax_status(whole.get("base_resp"), 500)
+    unknown = None if choice or message.texts else 500
+    has_error = whole.get("error") or choice.get("error") or read_minimax_status(whole.get("base_resp"), unknown)
     if (is_damaged or not is_over) and not has_error:
         problem = "contains a malformed event" if is_damaged else "ended without finish_reason and [DONE]"
         usage, served = read_usage(whole.get("usage")), read_served(model=whole.get("model"), id=whole.get("id"))
