@@ -57,7 +57,6 @@ if __name__ == "__main__":
     try:
         main()
     finally:
-        # After `python -m`, CPython replaces the exit code by a death from SIGINT if Ctrl-C interrupted an `exec` of a
-        # string, e.g. while a module with dataclasses was imported, even if the exception was handled. Another `exec`
-        # clears this state.
+        # If Ctrl-C interrupts an `exec` of a string, e.g. while a module with dataclasses is imported, `python -m` ends
+        # with SIGINT instead of the exit code, even if the exception was handled. Another `exec` clears this state.
         exec("")  # noqa: S102

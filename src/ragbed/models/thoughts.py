@@ -91,10 +91,10 @@ _FRAMES = (
         r"\[END FINAL RESPONSE\](?:\s*<\|end\|>)?",
     ),
     (
-        r"(?:analysis(?=\S)|commentary(?=[A-Z一-鿿]))",
+        r"(?:analysis(?=\S)|commentary(?=[A-Z\u4e00-\u9fff]))",  # harmony without special tokens
         r"assistantfinal|assistant\s*final\s*message",
         "",
-    ),  # harmony as plain text
+    ),
     (r"<\|im_start\|>think\n", r"\n<\|im_start\|>answer\n", r"<\|im_end\|>"),  # s1
     (r"think\n", r"\nanswer\n", ""),  # s1 without special tokens
     (r"/think\n", r"<\|im_end\|>\n<\|im_start\|>assistant\n", r"<\|im_end\|>(?:<\|\w+\|>)?"),  # HyperCLOVA X
