@@ -17,7 +17,7 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gen
   --upgrade --no-emit-index-url --no-emit-find-links
 LOCKS := pyproject.toml requirements/runtime.txt requirements/dev.txt scripts/select_requirements.py scripts/bootstrap
 
-.PHONY: demo test test-portable test-hf test-examples test-ports test-slow check fmt lock docs reference results bench torture clean
+.PHONY: demo test test-portable test-hf test-examples test-ports test-slow check fmt lock docs reference record results bench torture clean
 
 demo:  ## evaluate a small model on this machine; installs only what that needs
 	@[ -e $(DEMO_STAMP) ] || echo "This demo evaluates a small language model on this machine, without an API key." \
@@ -52,14 +52,15 @@ test-slow: $(STAMP)  ## the slow tests, not in CI: tests with the marker slow; k
 	@$(BIN)/python -m study results --check
 	@$(BIN)/python -m study score --check
 	@$(BIN)/python -m benches torture kills disks damaged --count 20
-	@$(BIN)/python -m benches torture batches search --count 10
+	@$(BIN)/python -m benches torture batches turns --count 10
 	@$(BIN)/python -m benches torture_ray --kills 3 --cases 2000 --pages 500
 	@$(BIN)/python -m benches notebooks
 
-check: $(STAMP)  ## the quick part: format, lint, vocabulary, types, import contract
+check: $(STAMP)  ## the quick part: format, lint, vocabulary, size budgets, types, import contract
 	@$(BIN)/ruff format --check --quiet . || { echo "run 'make fmt'"; exit 1; }
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/python -m scripts.check_vocabulary
+	@$(BIN)/python -m benches structure >/dev/null || $(BIN)/python -m benches structure
 	@$(BIN)/mypy --no-error-summary
 	@$(BIN)/lint-imports --no-logo >/dev/null || $(BIN)/lint-imports --no-logo
 
@@ -72,6 +73,9 @@ docs: $(STAMP)  ## the site, into site/; a broken link fails
 
 reference: $(STAMP)  ## the pages and drawings of the docs that are generated from the code
 	@$(BIN)/python -m scripts.write_reference
+
+record: $(STAMP)  ## the recorded results of tests/test_recordings.py, with the differences
+	@$(BIN)/python -m scripts.record
 
 results: $(STAMP)  ## the study's tables, figures and numbers, from its recordings
 	@$(BIN)/python -m study results

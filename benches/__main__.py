@@ -19,31 +19,18 @@ from benches import ROOT
 
 # Each module has a `main` function, and the first line of its docstring describes what it measures.
 MEMBERS = {
-    "aggregates": "benches.aggregates",
-    "before_after": "benches.before_after",
-    "api_overhead": "benches.api_overhead",
-    "cassette": "benches.cassette",
     "core": "benches.core",
     "diagnose": "benches.diagnose",
-    "encoders": "benches.encoders",
-    "export_readers": "benches.export_readers",
     "full_build": "benches.full_build",
     "gpu": "benches.gpu",
     "harness_parity": "benches.harness_parity",
-    "http_clients": "benches.http_clients",
     "install": "benches.install",
     "judge": "benches.judge",
     "labels": "benches.labels",
-    "language_detection": "benches.language_detection",
-    "libraries": "benches.libraries",
     "llamacpp": "benches.llamacpp",
-    "long_contexts": "benches.long_contexts",
     "pacing": "benches.pacing",
     "planted_defects": "benches.planted_defects",
-    "build_promise": "benches.build_promise",
     "notebooks": "benches.notebooks",
-    "page_reading": "benches.page_reading",
-    "ranking": "benches.ranking",
     "ray_engine": "benches.ray_engine",
     "release": "benches.release",
     "report": "benches.report",
@@ -55,18 +42,16 @@ MEMBERS = {
     "search": "benches.search",
     "sequential": "benches.sequential",
     "stats_coverage": "benches.stats_coverage",
-    "stats_speed": "benches.stats_speed",
     "structure": "benches.structure",
     "synth_perturbations": "benches.synth_perturbations",
     "synth_quality": "benches.synth_quality",
-    "time_estimates": "benches.time_estimates",
     "torture": "benches.torture.__main__",
     "torture_ray": "benches.torture_ray",
     "viewer": "benches.viewer",
 }
 RECORDS = ROOT / "docs" / "project" / "data"
 # Their CPU time must not depend on the number of cores.
-SINGLE_THREADED = ("encoders", "full_build", "libraries", "ranking")
+SINGLE_THREADED = ("full_build",)
 
 
 def main() -> int | None:

@@ -1,294 +1,368 @@
-"""Scenarios for `python -m benches stats_coverage`: clustered rates, paired differences, curves and gates.
+"""Scenarios for `python -m benches stats_coverage`: simulated designs, each with its true values.
 
-Questions differ in difficulty. A question can have several trials (positions), and an event can have several questions,
-whose verdicts are correlated. Every scenario gives the share of simulated runs in which the interval contains the true
-value.
+Questions differ in difficulty. A question can have several trials (positions, noise ratios), and an event can have
+several questions, whose verdicts are correlated. The scenarios of a family differ by whether they are held out: the
+constants in `ragbed.analysis.statistics` were chosen with scenarios that are not, and the held-out ones have other
+numbers of questions, rates, cluster sizes and distributions of the difficulty.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import product
-from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
+from scipy.special import expit, logit, ndtr, ndtri
 
-from ragbed.analysis.comparison import ComparedCondition, ComparedQuestion, Comparison, Side, compare
-from ragbed.analysis.gates import check_declines, check_floors, parse_floor
-from ragbed.analysis.metrics.cells import Cell
-from ragbed.analysis.metrics.trial_columns import TrialGroup
+from ragbed.analysis.metrics import METRICS
+from ragbed.analysis.metrics.cells import CellBuilder, interval_of
+from ragbed.analysis.metrics.trial import Scored, ScoreValue
+from ragbed.analysis.metrics.trial_columns import group_trials
+from ragbed.analysis.statistics.agreement import agreement
 from ragbed.analysis.statistics.binomial import Floats, probabilities
 from ragbed.analysis.statistics.paired import paired_difference
-from ragbed.analysis.statistics.rates import ALPHA, LEVEL, Interval, clustered_wilson
+from ragbed.analysis.statistics.ppi import prediction_powered
+from ragbed.analysis.statistics.rates import Interval, clustered_wilson
 from ragbed.analysis.statistics.simultaneous import clustered_bands
-from ragbed.schema import Estimate
 
-SIZES = (20, 30, 50, 100, 300)
-SHARES = (0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 0.9, 0.95)
-CORRELATIONS = (0.0, 0.3, 1.0)
-FLIPS = ((0.02, 0.02), (0.1, 0.1), (0.3, 0.3), (0.02, 0.08), (0.0, 0.1), (0.1, 0.4))
-# Events of very different sizes: numbers of events and their numbers of questions.
-UNEVEN = (
-    ((19, 1), (1, 10)),
-    ((27, 1), (3, 10)),
-    ((36, 1), (4, 20)),
-    ((58, 1), (2, 20)),
-    ((95, 1), (5, 10)),
-    ((280, 1), (20, 15)),
+SIZES = ((20, 30, 50, 100, 300), (25, 40, 80, 150, 400))
+SHARES = ((0.05, 0.2, 0.5, 0.7, 0.9, 0.95), (0.03, 0.15, 0.4, 0.85, 0.98))
+FLIPS = (
+    ((0.02, 0.02), (0.1, 0.1), (0.3, 0.3), (0.02, 0.08), (0.0, 0.1), (0.1, 0.4)),
+    ((0.05, 0.05), (0.0, 0.04), (0.25, 0.1)),
 )
-_NEAR = 0.02  # share of false alarms above which a scenario is simulated again with more runs
-_LOW = 0.935  # coverage below which a scenario is simulated again with more runs
+_ENOUGH = 5  # number of successes and failures that must be expected for the mean coverage to count
+_MANY = 400_000  # number of questions from which true values without a formula are computed
 _RATIOS = np.linspace(0, 0.8, 5)
-_HERE = ComparedCondition("d", "en", "noise", 0.4, 0.0, 5, "related")
+_LENGTHS = np.array([1, 5, 10, 20])
+
+Rng: TypeAlias = np.random.Generator
+Sizes: TypeAlias = NDArray[np.int64]
+Values: TypeAlias = dict[str, Interval | list[Interval]]
 
 
 class Scenario(NamedTuple):
-    """A simulated design, and the share of runs in which its interval contains the true value or its gate fails."""
+    """A design of which runs can be simulated.
+
+    Attributes:
+        name: The design.
+        n: Number of questions or events.
+        truth: The true values, by name of the value. A curve has several.
+        draw: Simulates a run and returns the estimates of these values.
+        has_room: Whether at least five successes and five failures are expected among independent trials.
+    """
 
     name: str
     n: int
-    share: float
+    truth: Mapping[str, float | list[float]]
+    draw: Callable[[Rng], Values]
+    has_room: bool = True
 
 
-def single_trials() -> Iterator[Scenario]:
-    """Yield rates with one trial per question, computed exactly from the interval for every outcome."""
-    for n in SIZES:
-        found = [clustered_wilson([1] * hits + [0] * (n - hits), [1] * n) for hits in range(n + 1)]
+def one_trial(held_out: bool) -> Iterator[tuple[str, int, float, bool]]:
+    """Yield the exact coverage of rates with one trial per question, from the interval for every number of hits."""
+    for n in SIZES[held_out]:
+        found = [clustered_wilson([1, 0], [1, 1], counts=[hits, n - hits]) for hits in range(n + 1)]
         low, high = np.array([one.low for one in found]), np.array([one.high for one in found])
-        for share in SHARES:
+        for share in SHARES[held_out]:
             covered = probabilities(n, share)[(low <= share) & (share <= high)].sum()
-            yield Scenario(f"one trial per question, rate {share}", n, float(covered))
+            yield f"rate {share}", n, float(covered), _has_room(share, n)
 
 
-def clustered_rates(rng: np.random.Generator, runs: int) -> Iterator[Scenario]:
-    """Yield rates for questions at five positions, and for events with similar or very different sizes."""
-    designs = [
-        (name, np.resize(pattern, n))
-        for name, pattern in (("5 positions", [5]), ("events of 1 to 5 questions", [1, 1, 2, 3, 5]))
-        for n in SIZES
-    ]
-    for (name, sizes), correlation, share in product([*designs, *_uneven()], CORRELATIONS, SHARES):
-        hits = rng.binomial(sizes, _difficulties(rng, (runs, len(sizes)), share, correlation))
-        found = [(clustered_wilson(*row), times) for row, times in _distinct(hits, sizes)]
-        covered = sum(times for one, times in found if one.low <= share <= one.high) / runs
-        yield Scenario(f"{name}, correlation {correlation}, rate {share}", len(sizes), covered)
+def clustered_rates(held_out: bool) -> Iterator[Scenario]:
+    """Yield rates for questions at several positions, and for events of similar or very different sizes."""
+    patterns = (([5], [1, 1, 2, 3, 5]), ([3], [1, 2, 8]))[held_out]
+    designs = [np.resize(pattern, n) for pattern in patterns for n in SIZES[held_out]] + _uneven(held_out)
+    for sizes, rho, share in product(designs, ((0.0, 0.3, 1.0), (0.1, 0.6))[held_out], SHARES[held_out]):
+        name, room = f"{_describe(sizes, rho)}, rate {share}", _has_room(share, _independent(sizes, rho))
+        yield Scenario(name, len(sizes), {"rate": share}, partial(_draw_rate, sizes, rho, share, held_out), room)
 
 
-def _uneven() -> Iterator[tuple[str, NDArray[np.int64]]]:
-    for design in UNEVEN:
-        name = " and ".join(f"{events} events of {size}" for events, size in design)
-        yield name, np.repeat([size for _, size in design], [events for events, _ in design])
+def _draw_rate(sizes: Sizes, rho: float, share: float, held_out: bool, rng: Rng) -> Values:
+    hits = rng.binomial(sizes, _difficulties(rng, len(sizes), share, rho, held_out))
+    return {"rate": clustered_wilson(hits.tolist(), sizes.tolist())}
 
 
-def _distinct(
-    hits: NDArray[np.int64], sizes: NDArray[np.int64]
-) -> Iterator[tuple[tuple[list[int], list[int], float, list[int]], int]]:
-    """Yield the arguments of `clustered_wilson` for each distinct run, and how often the run occurs."""
-    levels = [(size, hit) for size in np.unique(sizes).tolist() for hit in range(size + 1)]
-    counts = np.stack([(hits[:, sizes == size] == hit).sum(axis=1) for size, hit in levels], axis=1)
-    rows, times = np.unique(counts, axis=0, return_counts=True)
-    for row, number in zip(rows.tolist(), times.tolist(), strict=True):
-        present = [(size, hit, count) for (size, hit), count in zip(levels, row, strict=True) if count]
-        trials, hit, count = (list(column) for column in zip(*present, strict=True))
-        yield (hit, trials, LEVEL, count), number
-
-
-def _difficulties(rng: np.random.Generator, shape: tuple[int, int], share: float, correlation: float) -> Floats:
-    if correlation == 0:
-        return np.full(shape, share)
-    if correlation == 1:
-        return (rng.random(shape) < share).astype(np.float64)
-    spread = (1 - correlation) / correlation
-    return rng.beta(spread * share, spread * (1 - share), shape)
-
-
-def differences(rng: np.random.Generator, runs: int) -> Iterator[Scenario]:
-    """Yield paired differences of verdicts, and of means over positions or over an event's questions.
-
-    Scenarios near the limit are simulated again with ten times as many runs, and only these runs are counted.
-    """
-    for name, n, truth, draw in _difference_designs():
-        covered = _covers(draw(rng, runs), truth)
-        if covered < _LOW:
-            covered = _covers(draw(rng, 10 * runs), truth)
-        yield Scenario(name, n, covered)
-
-
-def _difference_designs() -> Iterator[tuple[str, int, float, Callable[[np.random.Generator, int], Floats]]]:
-    """Yield the name of a design, its number of questions or events, the true difference, and a function that draws."""
-    for n, (up, down) in product(SIZES, FLIPS):
-        draw = partial(_draw_events, np.ones(n, np.int64), 0.0, (up, down))
-        yield f"verdicts, {up} rise and {down} fall", n, up - down, draw
-    for n, m, spread, base, effect in product(SIZES, (2, 5), (0.0, 2.0, 8.0), (0.0, 2.0), (0.0, -1.0)):
-        name = f"means of {m}, spread {spread}, base {base}, effect {effect}"
-        yield name, n, _mean_change(base, effect, spread), partial(_draw_means, (n, m), spread, base, effect)
-    even = [("events of 10", np.full(n, 10)) for n in SIZES]
-    for (name, sizes), correlation, (up, down) in product([*even, *_uneven()], CORRELATIONS, FLIPS):
-        draw = partial(_draw_events, sizes, correlation, (up, down))
-        yield f"{name}, correlation {correlation}, {up} rise and {down} fall", len(sizes), up - down, draw
-
-
-def _draw_means(
-    shape: tuple[int, int], spread: float, base: float, effect: float, rng: np.random.Generator, runs: int
-) -> Floats:
-    """Return the changes in the mean over m trials, for each of n questions (`shape`)."""
-    n, m = shape
-    before, after = base + spread * rng.standard_normal((2, runs, n))
-    after = before + effect + (after - base) / 2
-    return np.asarray((rng.binomial(m, _logistic(after)) - rng.binomial(m, _logistic(before))) / m)
-
-
-def _draw_events(
-    sizes: NDArray[np.int64], correlation: float, flips: tuple[float, float], rng: np.random.Generator, runs: int
-) -> Floats:
-    """Return the mean change of each event."""
-    parts = [
-        _changes(rng, (runs, int((sizes == size).sum()), size), flips, correlation)
-        for size in np.unique(sizes).tolist()
-    ]
-    return np.concatenate(parts, axis=1)
-
-
-def _changes(
-    rng: np.random.Generator, shape: tuple[int, int, int], flips: tuple[float, float], correlation: float
-) -> Floats:
-    """Return the mean change of events (runs, events, questions); in some events, all questions change together."""
-    up, down = flips
-    together = rng.random((*shape[:2], 1)) < correlation
-    drawn = np.where(together, rng.random((*shape[:2], 1)), rng.random(shape))
-    return np.asarray(((drawn < up).astype(float) - ((drawn >= up) & (drawn < up + down))).mean(axis=2))
-
-
-def _covers(moved: Floats, truth: float) -> float:
-    ordered, times = np.unique(np.sort(np.round(moved, 9), axis=1), axis=0, return_counts=True)
-    found = [paired_difference(row) for row in ordered]
-    return float(sum(n for one, n in zip(found, times.tolist(), strict=True) if one.low <= truth <= one.high)) / len(
-        moved
-    )
-
-
-def _mean_change(base: float, effect: float, spread: float) -> float:
-    first, second = spread * np.random.default_rng(1).standard_normal((2, 400_000))
-    return float((_logistic(base + first + effect + second / 2) - _logistic(base + first)).mean())
-
-
-def _logistic(values: Floats) -> Floats:
-    return np.asarray(1 / (1 + np.exp(-values)))
-
-
-def curve_bands(rng: np.random.Generator, runs: int) -> Iterator[Scenario]:
-    """Yield curves of five noise ratios, with the share of runs in which all five rates are inside their bands.
-
-    Scenarios near the limit are simulated again with ten times as many runs, and only these runs are counted.
-    """
-    for n, m, spread, (base, fall) in product((20, 50, 150), (1, 3), (0.0, 1.5, 4.0), ((0.0, 1.0), (3.0, 3.0))):
-        level = base - fall * _RATIOS
-        extra = spread * np.random.default_rng(1).standard_normal((400_000, 1))
-        truth = np.array([_logistic(one + extra).mean() for one in level])
-        curve = _Curve(n, m, spread, level, truth)
-        covered = curve.count_covered(rng, runs) / runs
-        if covered < _LOW:
-            covered = curve.count_covered(rng, 10 * runs) / (10 * runs)
-        yield Scenario(f"{m} trials, spread {spread}, from {base} by {fall}", n, covered)
-
-
-class _Curve(NamedTuple):
-    """A curve: n questions with m trials at each ratio, whose abilities vary, and the true rates."""
-
-    n: int
-    m: int
-    spread: float
-    level: Floats
-    truth: Floats
-
-    def count_covered(self, rng: np.random.Generator, runs: int) -> int:
-        """Return the number of simulated runs in which all rates are inside their bands."""
-        ability = self.spread * rng.standard_normal((runs, self.n, 1)) + self.level
-        covered = 0
-        for hits in rng.binomial(self.m, _logistic(ability)):
-            bands = clustered_bands(np.column_stack([hits, np.full_like(hits, self.m)]), [1] * self.n)
-            covered += all(band.low <= rate <= band.high for band, rate in zip(bands, self.truth, strict=True))
-        return covered
-
-
-def floor_alarms(rng: np.random.Generator, runs: int) -> Iterator[Scenario]:
-    """Yield how often `--fail-under` fails even though the true rate equals the minimum.
-
-    Scenarios near the limit are simulated again with ten times as many runs, and only these runs are counted.
-    """
-    alike = [(f"{size} trials", np.full(n, size)) for n in (20, 50, 150) for size in (1, 5)]
-    for (name, sizes), correlation, share in product([*alike, *_uneven()], CORRELATIONS, (0.5, 0.7, 0.8, 0.95)):
-        if sizes.max() == 1 and correlation:
-            continue
-        alarms = _count_alarms(rng, runs, sizes, correlation, share) / runs
-        if alarms > _NEAR:
-            alarms = _count_alarms(rng, 10 * runs, sizes, correlation, share) / (10 * runs)
-        yield Scenario(f"floor {share}, {name}, correlation {correlation}", len(sizes), alarms)
-
-
-def _count_alarms(
-    rng: np.random.Generator, runs: int, sizes: NDArray[np.int64], correlation: float, share: float
-) -> int:
-    gate, n = [parse_floor(f"noise.accuracy={share}")], int(sizes.sum())
-    hits = rng.binomial(sizes, _difficulties(rng, (runs, len(sizes)), share, correlation))
-    return sum(
-        times
-        for row, times in _distinct(hits[hits.sum(axis=1) < share * n], sizes)
-        if check_floors(gate, [_cell(clustered_wilson(*row), n)])[0].state == "failed"
-    )
-
-
-def _cell(interval: Interval, n: int) -> Cell:
-    value, low, high = interval
-    estimate = Estimate(
-        metric="accuracy", value=value, low=low, high=high, n=n, questions=n, asked=n, errors=0, infeasible=0
-    )
-    return Cell("noise", TrialGroup("m", "d", "en", "robust"), "robust", "all", estimate, {"noise": 0.8, "k": 5})
-
-
-class PairedScenario(NamedTuple):
-    """The results of `compare` on minimal pairs: coverage, test size, and false alarms of `--fail-if-worse`."""
-
-    name: str
-    n: int
-    covered: float
-    size: float
-    alarms: float
-
-
-def minimal_pairs(rng: np.random.Generator, runs: int) -> Iterator[PairedScenario]:
-    """Yield comparisons of runs with three correlated questions per event."""
-    for n, flips in product((20, 60), (0.1, 0.3)):
-        loss = 0.16 * 0.8 * flips  # for side B, whose events change with probability `flips`
-        changed = [_compare(*_sides(rng, n, (0.0, flips)), loss) for _ in range(runs)]
-        same = [_compare(*_sides(rng, n, (flips, flips)), loss) for _ in range(runs)]
-        covered = sum(row.difference.low <= -loss <= row.difference.high for row in changed)
-        size = sum(row.p < ALPHA for row in same)
-        alarms = sum(check_declines([row], loss)[0].state == "failed" for row in changed)
-        yield PairedScenario(
-            f"three questions per event, {flips} change", n, covered / runs, size / runs, alarms / runs
+def differences(held_out: bool) -> Iterator[Scenario]:
+    """Yield paired changes of verdicts, of events whose questions can change together, and of means over trials."""
+    alike = (((1, 0.0), (10, 0.3)), ((1, 0.0), (4, 0.7)))[held_out]
+    designs = [(np.full(n, size), rho) for n in SIZES[held_out] for size, rho in alike]
+    designs += [(sizes, rho) for sizes in _uneven(held_out) for rho in (0.0, 1.0)]
+    for (sizes, rho), (up, down) in product(designs, FLIPS[held_out]):
+        name, room = (
+            f"{_describe(sizes, rho)}, {up} rise, {down} fall",
+            _has_room(min(up, down), _independent(sizes, rho)),
         )
+        yield Scenario(name, len(sizes), {"change": up - down}, partial(_draw_change, sizes, rho, up, down), room)
+    means = (((2, 0, 0, -1), (5, 2, 2, 0), (5, 8, 0, -1)), ((3, 1, 1, -0.5), (7, 4, 0, 0)))[held_out]
+    for n, (m, *design) in product(SIZES[held_out], means):
+        before, after = _abilities(np.random.default_rng(1), _MANY, *design)
+        truth = {"change": float((expit(after) - expit(before)).mean())}
+        yield Scenario(f"means of {m}, {design}", n, truth, partial(_draw_mean_change, n, m, design))
 
 
-def _sides(rng: np.random.Generator, n: int, flips: tuple[float, float]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return both sides' verdicts on three questions for each of n events, with an error in every tenth verdict."""
-    ability = rng.random((n, 1)) < 0.6
-    moved = [(rng.random((n, 1)) < share) & (rng.random((n, 3)) < 0.8) for share in flips]
-    first, second = (ability ^ flip ^ (rng.random((n, 3)) < 0.1) for flip in moved)
-    return first, second
+def _draw_change(sizes: Sizes, rho: float, up: float, down: float, rng: Rng) -> Values:
+    events = np.repeat(np.arange(len(sizes)), sizes)
+    together = (rng.random(len(sizes)) < rho)[events]
+    drawn = np.where(together, rng.random(len(sizes))[events], rng.random(len(events)))
+    moved = (drawn < up).astype(float) - ((drawn >= up) & (drawn < up + down))
+    return {"change": paired_difference(moved, clusters=events)}
 
 
-def _compare(before: NDArray[np.bool_], after: NDArray[np.bool_], least: float) -> Comparison:
-    sides = []
-    for verdicts in (before, after):
-        scores = {
-            ComparedQuestion(f"{event}-{number}", f"{event}-{number}?", (("a",),), str(event)): float(verdict)
-            for event, row in enumerate(verdicts.tolist())
-            for number, verdict in enumerate(row)
+def _draw_mean_change(n: int, m: int, design: Sequence[float], rng: Rng) -> Values:
+    before, after = _abilities(rng, n, *design)
+    return {"change": paired_difference((rng.binomial(m, expit(after)) - rng.binomial(m, expit(before))) / m)}
+
+
+def _abilities(rng: Rng, n: int, spread: float, base: float, effect: float) -> tuple[Floats, Floats]:
+    """Return the log odds of a right answer before and after a change that affects the questions differently."""
+    before = base + spread * rng.standard_normal(n)
+    return before, before + effect + spread * rng.standard_normal(n) / 2
+
+
+def curves(held_out: bool) -> Iterator[Scenario]:
+    """Yield the bands of an accuracy curve, its area and the change from its first to its last point."""
+    shapes = (((0.0, 1.0), (3.0, 3.0)), ((1.0, 4.0), (5.0, 1.0)))[held_out]
+    for n, spread, (base, fall) in product(SIZES[held_out][::2], (0.0, 1.5, 4.0), shapes):
+        levels = base - fall * _RATIOS
+        extra = spread * np.random.default_rng(1).standard_normal(_MANY)
+        rates = [float(expit(level + extra).mean()) for level in levels]
+        area = float(np.trapezoid(rates, _RATIOS) / (_RATIOS[-1] - _RATIOS[0]))
+        truth: dict[str, float | list[float]] = {
+            "bands of a curve": rates,
+            "area under a curve": area,
+            "change along a curve": rates[-1] - rates[0],
         }
-        sides.append(Side(Path(), "m", {_HERE: scores}))
-    first, second = sides
-    return compare(first, second, least)[0]
+        name = f"spread {spread}, from {base} by {fall}"
+        room = min(n * min(rate, 1 - rate) for rate in rates) >= _ENOUGH
+        yield Scenario(name, n, truth, partial(_draw_curve, n, spread, levels), room)
+
+
+def _draw_curve(n: int, spread: float, levels: Floats, rng: Rng) -> Values:
+    right = rng.random((n, len(levels))) < expit(spread * rng.standard_normal((n, 1)) + levels)
+    trials = [
+        _trial(item, "noise", ratio, {"correct": bool(verdict)})
+        for item, row in enumerate(right)
+        for ratio, verdict in zip(_RATIOS.tolist(), row, strict=True)
+    ]
+    found = _measure("noise", trials)
+    bands = clustered_bands(np.column_stack([right, np.ones_like(right)]))
+    return {"bands of a curve": bands, "area under a curve": found["auc"], "change along a curve": found["change"]}
+
+
+def refusals(held_out: bool) -> Iterator[Scenario]:
+    """Yield F1 and balanced accuracy of refusals, and the precision of error flags, for the same questions twice."""
+    rates = (((0.97, 0.03), (0.9, 0.3), (0.8, 0.05), (1.0, 0.05)), ((0.3, 0.05), (0.6, 0.6), (0.95, 0.1)))[held_out]
+    for n, (due, undue), alike in product(SIZES[held_out][1::2], rates, (False, True)):
+        truth = {
+            "F1": 2 * due / (1 + due + undue),
+            "balanced accuracy": (due + 1 - undue) / 2,
+            "precision": due / (due + undue),
+        }
+        name = f"{due} and {undue}" + (", correlated" if alike else "")
+        room = _has_room(due, n) and _has_room(undue, n)
+        yield Scenario(name, n, truth, partial(_draw_refusals, n, due, undue, alike), room)
+
+
+def _draw_refusals(n: int, due: float, undue: float, alike: bool, rng: Rng) -> Values:
+    first = rng.random(n)
+    second = first if alike else rng.random(n)
+    trials = [_trial(item, "rejection", 1.0, {"refused": bool(one < due)}) for item, one in enumerate(first)]
+    trials += [_trial(item, "noise", 0.0, {"refused": bool(one < undue)}) for item, one in enumerate(second)]
+    trials += [_trial(item, "counterfactual", 0.0, {"flagged": bool(one < due)}) for item, one in enumerate(first)]
+    trials += [
+        _trial(item, "counterfactual", 0.0, {"flagged": bool(one < undue)}, correct=1.0)
+        for item, one in enumerate(second)
+    ]
+    found, flags = _measure("rejection", trials), _measure("counterfactual", trials)
+    names = {"F1": found["refusal_f1"], "balanced accuracy": found["balanced_accuracy"]}
+    return {**names, "precision": flags["detection_precision"]}
+
+
+def lengths(held_out: bool) -> Iterator[Scenario]:
+    """Yield the slope per doubling of the number of documents, and the loss in the middle of the prompt."""
+    for n, decline, dip in product(SIZES[held_out][2:], ((0.0, 0.6), (0.3,))[held_out], ((0.0, 1.5), (3.0,))[held_out]):
+        hits, part = _draw_by_length(np.random.default_rng(1), _MANY, decline, dip)
+        doublings = np.log2(_LENGTHS) - np.log2(_LENGTHS).mean()
+        last = [float(hits[part[:, -1] == at, -1].mean()) for at in range(5)]
+        truth = {
+            "slope": float(hits.mean(axis=0) @ doublings / (doublings @ doublings)),
+            "loss in the middle": (last[0] + last[4]) / 2 - last[2],
+        }
+        room = _has_room(last[2], n / 5)
+        yield Scenario(f"decline {decline}, dip {dip}", n, truth, partial(_draw_lengths, n, decline, dip), room)
+
+
+def _draw_by_length(rng: Rng, n: int, decline: float, dip: float) -> tuple[Floats, Sizes]:
+    """Return verdicts by question and number of documents, and the fifth of the prompt with the answer."""
+    part = (np.arange(n)[:, None] + rng.integers(5, size=(1, len(_LENGTHS)))) % 5
+    level = 1.5 - decline * np.log2(_LENGTHS) - dip * (1 - np.abs(part - 2) / 2) + rng.standard_normal((n, 1))
+    return (rng.random(level.shape) < expit(level)).astype(np.float64), part
+
+
+def _draw_lengths(n: int, decline: float, dip: float, rng: Rng) -> Values:
+    hits, part = _draw_by_length(rng, n, decline, dip)
+    trials = [
+        _trial(item, "length", 1 - 1 / k, {"correct": bool(hit)}, k=k, slots=(int(at) * k // 5,))
+        for item, (row, parts) in enumerate(zip(hits, part, strict=True))
+        for k, hit, at in zip(_LENGTHS.tolist(), row, parts, strict=True)
+    ]
+    found = _measure("length", trials)
+    return {"slope": found["slope_per_doubling"], "loss in the middle": found["middle_loss"]}
+
+
+def selective_answers(held_out: bool) -> Iterator[Scenario]:
+    """Yield risk, coverage and Brier score of calibrated answers, with one or three cases per question."""
+    kinds = (((0.8, 2.0), (0.95, 1.0)), ((0.7, 1.0), (0.9, 2.0)))[held_out]
+    for (n, each), (accuracy, sharpness) in product(
+        ((SIZES[held_out][-2], 1), (100, 3), (SIZES[held_out][-1], 1)), kinds
+    ):
+        shares = np.sort(_draw_confidence(np.random.default_rng(1), _MANY, 1, accuracy, sharpness).ravel())[::-1]
+        risk = np.cumsum(1 - shares) / np.arange(1, len(shares) + 1)
+        truth = {
+            "AURC": float(risk.mean()),
+            "Brier score": float((shares * (1 - shares)).mean()),
+            "coverage at 5% risk": float(np.count_nonzero(risk <= 0.05) / len(risk)),
+        }
+        name, room = f"accuracy {accuracy}, {each} per question", _has_room(accuracy, n)
+        yield Scenario(name, n, truth, partial(_draw_selective, n, each, accuracy, sharpness), room)
+
+
+def _draw_confidence(rng: Rng, n: int, each: int, accuracy: float, sharpness: float) -> Floats:
+    difficulty = (rng.standard_normal((n, 1)) + rng.standard_normal((n, each))) / np.sqrt(2)
+    return np.asarray(expit(logit(accuracy) + sharpness * difficulty))
+
+
+def _draw_selective(n: int, each: int, accuracy: float, sharpness: float, rng: Rng) -> Values:
+    confidence = _draw_confidence(rng, n, each, accuracy, sharpness)
+    right = rng.random(confidence.shape) < confidence
+    trials = [
+        _trial(
+            item,
+            "noise",
+            0.0,
+            {"correct": bool(verdict), "confidence": float(one), "no_confidence": 0.0},
+            repeat=at,
+        )
+        for item, row in enumerate(zip(confidence, right, strict=True))
+        for at, (one, verdict) in enumerate(zip(*row, strict=True))
+    ]
+    found = _measure("selective", trials)
+    names = {"AURC": "aurc", "Brier score": "brier", "coverage at 5% risk": "coverage_at_5"}
+    return {name: found[metric] for name, metric in names.items()}
+
+
+def quantities(held_out: bool) -> Iterator[Scenario]:
+    """Yield a mean per case, such as tokens, and a ratio to the number of right answers."""
+    for n, share, spread in product(
+        SIZES[held_out][1:], ((0.3, 0.8), (0.5,))[held_out], ((0.3, 1.0), (0.6,))[held_out]
+    ):
+        mean = float(np.exp(spread**2 / 2))
+        truth = {"mean of a quantity": mean, "quantity per right answer": mean / share}
+        name = f"spread {spread}, {share} right"
+        yield Scenario(name, n, truth, partial(_draw_quantities, n, share, spread), _has_room(share, n))
+
+
+def _draw_quantities(n: int, share: float, spread: float, rng: Rng) -> Values:
+    spent, right = np.exp(spread * rng.standard_normal(n)), rng.random(n) < share
+    trials = [
+        _trial(
+            item,
+            "search",
+            None,
+            {"correct": bool(verdict), "search_calls": float(one), "search_tokens": float(one)},
+            arm="complete",
+        )
+        for item, (one, verdict) in enumerate(zip(spent, right, strict=True))
+    ]
+    found = _measure("search", trials)
+    return {"mean of a quantity": found["searches"], "quantity per right answer": found["tokens_per_correct"]}
+
+
+def judges(held_out: bool) -> Iterator[Scenario]:
+    """Yield a judge's agreement with labels, and a rate that is corrected with labels for n of 1,000 responses."""
+    kinds = (((0.9, 0.95), (0.99, 0.99), (0.7, 0.8)), ((0.85, 0.85), (0.97, 0.9)))[held_out]
+    for n, share, (hit, reject) in product(
+        ((100, 300), (80, 200))[held_out], ((0.1, 0.5), (0.3, 0.8))[held_out], kinds
+    ):
+        observed, judged = share * hit + (1 - share) * reject, share * hit + (1 - share) * (1 - reject)
+        by_chance, prevalence = share * judged + (1 - share) * (1 - judged), (share + judged) / 2
+        gwet = 2 * prevalence * (1 - prevalence)
+        truth = {
+            "kappa": (observed - by_chance) / (1 - by_chance),
+            "AC1": (observed - gwet) / (1 - gwet),
+            "corrected rate": share,
+        }
+        name, room = (
+            f"rate {share}, sensitivity {hit}, specificity {reject}",
+            _has_room(share, n) and _has_room(observed, n),
+        )
+        yield Scenario(name, n, truth, partial(_draw_judge, n, share, hit, reject), room)
+
+
+def _draw_judge(n: int, share: float, hit: float, reject: float, rng: Rng) -> Values:
+    labels = rng.random(1_000) < share
+    judged = np.where(labels, rng.random(1_000) < hit, rng.random(1_000) >= reject)
+    found = agreement(judged[:n], labels[:n], range(n))
+    known = np.where(np.arange(1_000) < n, labels, np.nan)
+    return {
+        "kappa": found.kappa,
+        "AC1": found.ac1,
+        "corrected rate": prediction_powered(judged, known, range(1_000)).rate,
+    }
+
+
+def _uneven(held_out: bool) -> list[Sizes]:
+    """Return the sizes of events of which a few have many more questions than the others."""
+    designs = (
+        (((19, 1), (1, 10)), ((36, 1), (4, 20)), ((95, 1), (5, 10)), ((280, 1), (20, 15))),
+        (((50, 1), (3, 12)), ((60, 2), (10, 9), (2, 30)), ((200, 1), (15, 6))),
+    )
+    return [np.repeat([size for _, size in design], [events for events, _ in design]) for design in designs[held_out]]
+
+
+def _describe(sizes: Sizes, rho: float) -> str:
+    found = [f"{events} of {size}" for size, events in zip(*np.unique(sizes, return_counts=True), strict=True)]
+    return f"{', '.join(found)}, correlation {rho}"
+
+
+def _independent(sizes: Sizes, rho: float) -> float:
+    """Return the number of independent trials that give a rate the same variance."""
+    return float(sizes.sum() / (1 + ((sizes**2).sum() / sizes.sum() - 1) * rho))
+
+
+def _has_room(share: float, n: float) -> bool:
+    return min(share, 1 - share) * n >= _ENOUGH - 1e-9
+
+
+def _difficulties(rng: Rng, n: int, share: float, rho: float, held_out: bool) -> Floats:
+    """Return the chance of a hit for each cluster, with a beta or (held out) a probit-normal distribution."""
+    if rho == 0:
+        return np.full(n, share)
+    if held_out:
+        return np.asarray(ndtr((ndtri(share) + np.sqrt(rho) * rng.standard_normal(n)) / np.sqrt(1 - rho)))
+    if rho == 1:
+        return (rng.random(n) < share).astype(np.float64)
+    return rng.beta(share * (1 - rho) / rho, (1 - share) * (1 - rho) / rho, n)
+
+
+def _trial(item: int, testbed: str, noise: float | None, scores: dict[str, ScoreValue], **place: object) -> Scored:
+    values = {"correct": False, "refused": False, "flagged": False} | scores
+    trial = Scored(
+        model="m", data="d", item=str(item), lang="en", testbed=testbed, profile="robust", noise=noise, k=5,
+        scores=values,
+    )  # fmt: skip
+    return replace(trial, **place)
+
+
+def _measure(table: str, trials: Sequence[Scored]) -> dict[str, Interval]:
+    """Return the estimates of a table; the last if a metric has several."""
+    (columns,) = group_trials(trials)
+    return {
+        cell.estimate.metric: interval_of(cell.estimate)
+        for cell in METRICS[table](CellBuilder(table, columns, "robust"))
+    }

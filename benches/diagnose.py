@@ -55,7 +55,7 @@ def main() -> None:
     measure_parts()
     lines = [line for part in ("dev", "held") for line in read_labelled(part)]
     print(f"\ntwo passes over {len(lines)} errors: kappa")
-    for name in [f"E{number}" for number in range(1, 14)]:
+    for name in [f"E{number}" for number in range(1, 13)]:
         if (value := kappa(lines, name)) is not None:
             labelled = sum(name in line["types"] for line in lines)
             print(f"  {name:4}{labelled:4} labelled  {value:.2f}")

@@ -28,7 +28,7 @@ def make_case(number: int) -> Case:
     """Return a case with a prompt as long as RGB's."""
     return Case(
         case=f"bench/{number}", data="bench", item=str(number), lang="en", testbed="noise", question="?", noise=0.0,
-        noise_real=0.0, k=5, correct=0.0, arm="related", profile="robust", seed=0, feasible=True, documents=(),
+        noise_real=0.0, k=5, true_ratio=0.0, arm="related", profile="robust", seed=0, feasible=True, documents=(),
         slots=(), messages=(Message(role="user", content=f"{number} " + "of documents " * 240),),
         answer=(("42",),), fake=None, expect="answer",
     )  # fmt: skip

@@ -66,7 +66,7 @@ def _evaluate(folder: Path, data: list[str]) -> int:
     if not named:
         _run("synth", "--items", "284", "--lang", "en,zh", "-o", str(folder / "world"))
         named = [str(path) for path in sorted((folder / "world").glob("*.jsonl"))]
-    words = ["run", "--no-cache", "--out", str(folder / "run")]
+    words = ["run", "--cache", "off", "--out", str(folder / "run")]
     for model in MODELS:
         words += ["-m", model]
     for one in named:

@@ -24,20 +24,26 @@ MEASURED = ROOT / "docs/project/measured"
 def coverage_table(found: dict[str, Any]) -> Iterator[str]:
     """Yield the table of interval coverage and test errors."""
     figures = found["figures"]
-    yield "| Interval | Scenarios | Runs each | Mean coverage | Lowest coverage, with its scenario |"
-    yield "|---|---|---|---|---|"
-    for name, figure in figures.items():
-        if "least" in figure:
-            worst = f"{100 * figure['least']:.1f}% ({figure['worst']})"
-            runs = f"{figure['runs']:,}" if figure["runs"] else "exact"
-            yield f"| {name} | {figure['scenarios']} | {runs} | {100 * figure['mean']:.1f}% | {worst} |"
-    yield ""
+    measured = {name: figure for name, figure in figures.items() if "held out" in figure}
+    if measured:
+        yield "| Interval | Used: scenarios, mean, lowest | Held out: scenarios, mean, lowest, with its scenario |"
+        yield "|---|---|---|"
+    for name, figure in measured.items():
+        used, held_out = (_coverage(figure[label]) if label in figure else "–" for label in ("used", "held out"))
+        yield f"| {name} | {used} | {held_out} ({figure['held out']['worst']}) |"
+    if measured:
+        yield ""
     yield "| Test or gate | Scenarios | Runs each | Mean error | Largest error |"
     yield "|---|---|---|---|---|"
     for name, figure in figures.items():
         if "largest" in figure:
             shares = f"{100 * figure['mean']:.1f}% | {100 * figure['largest']:.1f}%"
             yield f"| {name} | {figure['scenarios']} | {figure['runs']:,} | {shares} |"
+
+
+def _coverage(figure: dict[str, Any]) -> str:
+    mean = "–" if not figure["room"] else f"{100 * figure['mean']:.1f}%"
+    return f"{figure['scenarios']}, {mean}, {100 * figure['least']:.1f}%"
 
 
 def perturbation_table(found: dict[str, Any]) -> Iterator[str]:

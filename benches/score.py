@@ -1,7 +1,7 @@
 """Measure how fast a million stored trials are scored on all tracks.
 
 Writes a run of a million trials with responses of 200 characters in both languages (answers, wrong answers, refusals,
-error flags), scores it with `ragbed score`, and prints the time and the peak memory of all processes. Exit code 1 if it
+error flags), scores and tabulates it, and prints the time and the peak memory of all processes. Exit code 1 if it
 takes more than 180 s on two cores or 400 MB. `--trials N` measures fewer trials without these limits.
 """
 
@@ -40,8 +40,9 @@ def main() -> None:
         run = Path(folder) / "run"
         write_run(run, trials)
         started = time.perf_counter()
-        command = [sys.executable, "-m", "ragbed", "score", str(run)]
-        done = subprocess.run(command, check=True, capture_output=True, text=True)
+        program = "import sys; from pathlib import Path; from ragbed.analysis.condition_table import tabulate_run"
+        program += "; print(*tabulate_run(Path(sys.argv[1])), sep='\\n')"
+        done = subprocess.run([sys.executable, "-c", program, str(run)], check=True, capture_output=True, text=True)
         seconds = time.perf_counter() - started
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     cores, cpu = os.cpu_count() or 1, used.ru_utime + used.ru_stime
@@ -78,9 +79,7 @@ def _rows(
         at, repeat = number % len(cases), number // len(cases)
         reply = _reply(cases[at], random_)
         request = CallRequest(model, at + 1, repeat, cases[at])
-        yield store.row(
-            request, session, f"{number:x}", Completion(outcome="ok", reply=reply, finish="stop"), cached=False
-        )
+        yield store.row(request, session, f"{number:x}", Completion(outcome="ok", reply=reply, finish="stop"))
 
 
 def _reply(case: Case, random_: random.Random) -> str:

@@ -1,10 +1,9 @@
 """Validate the robust scorer on labelled responses, with substring matching and the original code as baselines.
 
     python -m benches scorer [--folder FOLDER] [--set 3] [--held-out]
-    python -m benches scorer --sample RESPONSES.jsonl … --per-language 1000 --folder FOLDER
 
-The second form draws the rows to label (`benches/scorer_sample.py`). The format of all files is described in
-`tests/scoring/validation/README.md`. Rows that are held out are neither read nor scored without `--held-out`.
+`tests/scoring/validation/README.md` describes all files. Rows that are held out are neither read nor scored without
+`--held-out`.
 """
 
 from __future__ import annotations
@@ -17,15 +16,13 @@ from typing import NamedTuple, cast
 import numpy as np
 
 from benches import ROOT
-from benches.scorer_sample import (
+from benches.scorer_rows import (
     ORDINARY,
     Part,
     ValidationRow,
-    draw_sample,
     read_final_labels,
     read_labels,
     read_rows,
-    write_rows,
 )
 from ragbed.analysis.statistics.agreement import agreement
 from ragbed.analysis.statistics.rates import wilson
@@ -49,18 +46,12 @@ class Judged(NamedTuple):
 
 
 def main() -> int:
-    """Draw a sample, or score the labelled rows; return 1 if a row has no label."""
+    """Score the labelled rows; return 1 if a row has no label."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--folder", type=Path, default=FOLDER, help="folder of the validation set")
     parser.add_argument("--set", type=int, choices=(1, 2, 3, 4), default=1, help="validation set to score")
     parser.add_argument("--held-out", action="store_true", help="score the held-out rows instead of the rest")
-    parser.add_argument("--sample", type=Path, nargs="+", default=[], help="responses from which to draw the rows")
-    parser.add_argument("--per-language", type=int, default=1000, help="rows to draw per language")
     options = parser.parse_args()
-    if options.sample:
-        counts = write_rows(options.folder, draw_sample(options.sample, options.per_language))
-        print("\n".join(f"{lang} {part} {stratum}: {count}" for (lang, part, stratum), count in sorted(counts.items())))
-        return 0
     part = cast("Part", ("held-out" if options.held_out else "dev") + (f"-{options.set}" if options.set > 1 else ""))
     rows, final = read_rows(options.folder, part), read_final_labels(options.folder, part)
     missing = [row.id for row in rows if row.id not in final]

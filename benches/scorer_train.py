@@ -24,7 +24,7 @@ from scipy.sparse import csr_matrix
 
 from benches import ROOT
 from benches.scorer import FOLDER, LABELS
-from benches.scorer_sample import Part, read_final_labels, read_rows
+from benches.scorer_rows import Part, read_final_labels, read_rows
 from ragbed.schema import Case, Lang
 from ragbed.scoring.robust import model
 from ragbed.scoring.robust.features import by_sentence, mention_features, response_features, sentence_features

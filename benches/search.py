@@ -65,7 +65,7 @@ def _measure_agents() -> list[bool]:
             started, cpu = time.perf_counter(), time.process_time()
             run = ragbed.run(
                 f"scripted/{agent}", "ragbed-mini-en_base", out=Path(folder) / agent, testbeds="search",
-                search="sizes=1000+2000+5000", no_cache=True, progress=False,
+                search="sizes=1000+2000+5000", cache="off", progress=False,
             )  # fmt: skip
             assert sum(run.outcomes.values()) == _CONDITIONS * _ITEMS
             elapsed, cpu = time.perf_counter() - started, time.process_time() - cpu

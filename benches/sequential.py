@@ -1,14 +1,14 @@
 """Simulate the errors and savings of monitored runs (`ragbed run --until`); with --demo, evaluate two local models.
 
 Each scenario simulates runs that are examined after every question. An error is an interval that excludes the true
-value at any time up to 1.3 × the fixed plan of `ragbed power`, or a wrong decision. Calls saved are relative to that
+value at any time up to 1.3 × the fixed plan of `ragbed.power`, or a wrong decision. Calls saved are relative to that
 plan. The exit code is 1 if an error rate exceeds 5 %, or if the median of the calls saved is below 50 % for a true drop
 of 2 × the drop of the plan, or below 80 % for 4 ×.
 
 `--demo` compares a model with a baseline on synthetic data, twice: with the fixed plan, and with `--until`. Besides
 model strings, it takes `noisy/P`, a model that gives the correct answer with probability P and refuses otherwise, which
 needs no CPU time; `--model noisy/0.65 --base noisy/0.85` takes seconds. With `--data FILE`, it uses all questions of a
-file in all positions, so that `cassette/FILE` can replay the runs of study/record.sh.
+file in all positions, so that `replay/FILE` can replay the runs of study/record.sh.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from benches import check_figure
 from ragbed.analysis.statistics.power import paired_size
 from ragbed.analysis.statistics.rates import ALPHA
 from ragbed.analysis.statistics.sequential import STAKES, difference_sequence, log_growth, rate_sequence
-from ragbed.models import ModelConfig, open_model
+from ragbed.interop.replay import ReplayModel
 from ragbed.models.base import StatelessModel
 from ragbed.models.scripted import ScriptedModel
 from ragbed.schema import Case, Completion
@@ -244,9 +244,9 @@ def _open_model(name: str) -> Any:  # noqa: ANN401 - a model object or a model s
     """Return a model that makes one call at a time, so that no calls are in flight when a run is decided."""
     if name.startswith("noisy/"):
         return NoisyModel(name)
-    if not name.startswith("cassette/"):
+    if not name.startswith("replay/"):
         return name
-    model = open_model(name, lambda text: ModelConfig(text, {}))
+    model = ReplayModel(name.removeprefix("replay/"))
     model.concurrency = 1
     return model
 
@@ -264,7 +264,7 @@ def demonstrate(model_name: str, base_name: str, file: Path | None, noise: float
     model_name, base_name = (Path(name).name.partition(".synthetic")[0] for name in (model_name, base_name))
     print(f"{model_name} minus {base_name}; the plan for a drop of {100 * drop:g} points has {plan} questions")
     options: dict[str, Any] = {
-        "testbeds": "noise", "noise": noise, "no_cache": True, "max_connections": 1, "progress": False,
+        "testbeds": "noise", "noise": noise, "cache": "off", "max_connections": 1, "progress": False,
     }  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)

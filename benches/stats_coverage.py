@@ -1,7 +1,7 @@
 """Measure how often intervals contain the true value, how often tests err, and whether sample sizes suffice.
 
-Figures are exact if the outcomes can be enumerated (one rate, McNemar's size and power), and simulated otherwise.
-The exit code is 1 if a figure is out of its bounds. `--write FILE` stores the figures as JSON.
+Figures are exact if the outcomes can be enumerated (one trial per question, McNemar's size and power), and simulated
+otherwise. The exit code is 1 if a figure is out of its bounds. `--write FILE` stores the figures as JSON.
 """
 
 from __future__ import annotations
@@ -9,46 +9,69 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from itertools import product
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from benches.ability_scenarios import flip_points, long_contexts, selective_answers
 from benches.coverage_scenarios import (
+    Rng,
     Scenario,
     clustered_rates,
-    curve_bands,
+    curves,
     differences,
-    floor_alarms,
-    minimal_pairs,
-    single_trials,
+    judges,
+    lengths,
+    one_trial,
+    quantities,
+    refusals,
+    selective_answers,
 )
-from ragbed.analysis.statistics.binomial import Floats, clopper_pearson, probabilities, sign_test
-from ragbed.analysis.statistics.bootstrap import bootstrap
+from ragbed.analysis.comparison import ComparedCondition, ComparedQuestion, Comparison, Side, compare
+from ragbed.analysis.gates import check_declines, check_floors, parse_floor
+from ragbed.analysis.metrics.cells import Cell
+from ragbed.analysis.metrics.trial_columns import TrialGroup
+from ragbed.analysis.statistics.binomial import Floats, probabilities, sign_test
 from ragbed.analysis.statistics.power import paired_power, unpaired_power
-from ragbed.analysis.statistics.ppi import prediction_powered
-from ragbed.analysis.statistics.rates import Interval, wilson
+from ragbed.analysis.statistics.rates import ALPHA, Interval
+from ragbed.schema import Estimate
 
 SHARES = np.arange(1, 100) / 100
-PPI_SHARES = np.array([1, 2, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 98, 99]) / 100
-JUDGES = {"good": (0.90, 0.95), "excellent": (0.99, 0.99), "poor": (0.70, 0.80)}
-PPI_RUNS, JUDGED = 1_000, 2_000
+# The families of scenarios, and how many times as many runs as asked are simulated of each; those of metrics are slow.
+_FAMILIES: dict[str, tuple[Callable[[bool], Iterator[Scenario]], int]] = {
+    "rates": (clustered_rates, 5),
+    "differences": (differences, 5),
+    "judges": (judges, 4),
+    "quantities": (quantities, 2),
+    "refusals": (refusals, 1),
+    "lengths": (lengths, 1),
+    "curves": (curves, 1),
+    "selective": (selective_answers, 1),
+}
+_NAMES = {"rate": "rates, positions and events", "change": "paired changes"}
+_LEAST, _MEAN = 0.93, (0.94, 0.97)
+_NEAR, _MORE = 0.945, 6  # scenarios with a lower coverage are simulated again, with this many times as many runs
+_NEAR_ALARMS = 0.02  # the same for false alarms
+_HERE = ComparedCondition("d", "en", "noise", 0.4, 0.0, 5, "related")
 failures: list[str] = []
-figures: dict[str, dict[str, float | str]] = {}
+
+
+class Coverage(NamedTuple):
+    """The coverage of an interval in one scenario; `runs` is 0 if it is exact."""
+
+    name: str
+    share: float
+    runs: int
+    has_room: bool
 
 
 def check(name: str, value: str, holds: bool) -> None:
     """Print a figure, and record it if it is out of bounds."""
-    print(f"{'ok  ' if holds else 'FAIL'}  {name:<58} {value}")
+    print(f"{'ok  ' if holds else 'FAIL'}  {name:<58} {value}", flush=True)
     if not holds:
         failures.append(name)
-
-
-def has_room(shares: Floats, n: int) -> NDArray[np.bool_]:
-    """Return a mask of the shares for which at least five hits and five misses are expected."""
-    return np.asarray(np.minimum(n * shares, n * (1 - shares)) >= 5 - 1e-9)
 
 
 def exact_coverage(interval: Callable[[int, int], Interval], n: int) -> Floats:
@@ -58,154 +81,118 @@ def exact_coverage(interval: Callable[[int, int], Interval], n: int) -> Floats:
     return np.array([probabilities(n, share)[(low <= share) & (share <= high)].sum() for share in SHARES])
 
 
-def bootstrapped(hits: int, n: int) -> Interval:
-    """Return the BCa interval, or Wilson's if there are only hits or only misses."""
-    if hits in (0, n):
-        return wilson(hits, n)
-    return bootstrap([[1, 1]] * hits + [[0, 1]] * (n - hits), lambda totals: totals[..., :1] / totals[..., 1:])[0]
+def simulate(scenarios: Iterable[Scenario], rng: Rng, runs: int) -> dict[str, list[Coverage]]:
+    """Return the coverage of every value in every scenario."""
+    found: dict[str, list[Coverage]] = {}
+    for scenario in scenarios:
+        shares = _count_covered(scenario, rng, runs)
+        least = min(shares.values())
+        count = runs if least >= _NEAR else _MORE * runs
+        shares = shares if least >= _NEAR else _count_covered(scenario, rng, count)
+        for name, share in shares.items():
+            coverage = Coverage(f"{scenario.name}, n = {scenario.n}", share, count, scenario.has_room)
+            found.setdefault(_NAMES.get(name, name), []).append(coverage)
+    return found
 
 
-def ppi_coverage(n: int, judge: tuple[float, float], rng: np.random.Generator) -> Floats:
-    """Return the coverage of the corrected rate for 2,000 judged responses with n labels."""
-    covered = np.zeros(len(PPI_SHARES))
-    sensitivity, specificity = judge
-    for place, share in enumerate(PPI_SHARES):
-        for _ in range(PPI_RUNS):
-            truth = rng.random(JUDGED) < share
-            judged = np.where(truth, rng.random(JUDGED) < sensitivity, rng.random(JUDGED) >= specificity)
-            labels = np.where(np.arange(JUDGED) < n, truth, np.nan)
-            rate = prediction_powered(judged, labels, np.arange(JUDGED)).rate
-            covered[place] += rate.low <= share <= rate.high
-    return covered / PPI_RUNS
+def _count_covered(scenario: Scenario, rng: Rng, runs: int) -> dict[str, float]:
+    """Return the share of runs in which each interval contains the true value. Undefined values do not count."""
+    covered, defined = dict.fromkeys(scenario.truth, 0), dict.fromkeys(scenario.truth, 0)
+    for _ in range(runs):
+        for name, found in scenario.draw(rng).items():
+            truth, intervals = scenario.truth[name], found if isinstance(found, list) else [found]
+            truths = truth if isinstance(truth, list) else [truth]
+            defined[name] += all(np.isfinite(one.low) for one in intervals)
+            covered[name] += all(one.low <= true <= one.high for one, true in zip(intervals, truths, strict=True))
+    return {name: covered[name] / max(1, count) for name, count in defined.items()}
 
 
-def rates() -> None:
-    """Check a single rate with one trial per question."""
-    for n in (100, 300):
-        room = has_room(SHARES, n)
-        for name, interval in (("Wilson", wilson), ("bootstrap (BCa)", bootstrapped)):
-            covered = exact_coverage(interval, n)
-            value = f"mean {covered.mean():.3f}, least where np ≥ 5 {covered[room].min():.3f}"
-            check(f"{name}, n = {n}: mean 0.93–0.97, least ≥ 0.90", value, within(covered, room))
-        covered = exact_coverage(clopper_pearson, n)
-        check(f"Clopper–Pearson, n = {n}: least ≥ 0.95", f"least {covered.min():.3f}", covered.min() >= 0.95)
-
-
-def check_rates(rng: np.random.Generator, runs: int) -> None:
-    """Check rates with 20 or more questions."""
-    _check_coverage("rates, one trial per question", single_trials(), 0)
-    _check_coverage("rates, positions and events", clustered_rates(rng, runs), runs)
-
-
-def check_differences(rng: np.random.Generator, runs: int) -> None:
-    """Check paired differences with 20 or more questions."""
-    _check_coverage("paired differences", differences(rng, runs), runs)
-
-
-def check_curves(rng: np.random.Generator, runs: int) -> None:
-    """Check the confidence bands of curves."""
-    _check_coverage("curves, all points together", curve_bands(rng, runs), runs)
-
-
-def check_gates(rng: np.random.Generator, runs: int) -> None:
-    """Check comparisons with minimal pairs, and the false alarms of `--fail-if-worse`."""
-    pairs = list(minimal_pairs(rng, runs))
-    _check_coverage("compare, minimal pairs", [Scenario(one.name, one.n, one.covered) for one in pairs], runs)
-    _check_alarms("compare, minimal pairs: size", [one.size for one in pairs], 0.05, runs)
-    _check_alarms("--fail-if-worse, minimal pairs: false alarms", [one.alarms for one in pairs], 0.025, runs)
-
-
-def check_floor_gates(rng: np.random.Generator, runs: int) -> None:
-    """Check the false alarms of `--fail-under`."""
-    found = list(floor_alarms(rng, runs))
-    print(f"      --fail-under: most false alarms: {max(found, key=lambda one: one.share)}")
-    _check_alarms("--fail-under: false alarms", [one.share for one in found], 0.025, runs)
-
-
-def check_abilities(rng: np.random.Generator, runs: int) -> None:
-    """Check flip points of the conflict testbed and selective prediction, with 100 or more questions."""
-    _check_coverage("conflict, flip point", flip_points(rng, runs), runs)
-    _check_coverage("selective prediction", selective_answers(rng, runs // 5), runs // 5)
-
-
-def check_length(rng: np.random.Generator, runs: int) -> None:
-    """Check the trend and the loss in the middle of the testbed `length`, with 100 or more questions."""
-    _check_coverage("long contexts", long_contexts(rng, runs), runs)
-
-
-PARTS = {
-    "rates": check_rates,
-    "differences": check_differences,
-    "curves": check_curves,
-    "gates": check_gates,
-    "floors": check_floor_gates,
-    "abilities": check_abilities,
-    "length": check_length,
-}
-
-
-def _check_coverage(name: str, found: Iterable[Scenario], runs: int) -> None:
-    rows = list(found)
-    shares = np.array([row.share for row in rows])
+def summarise(name: str, rows: list[Coverage]) -> dict[str, float | str]:
+    """Print and check the coverage of an interval over its scenarios, and return the figures."""
     worst = min(rows, key=lambda row: row.share)
-    mean, least = float(shares.mean()), float(shares.min())
-    figures[name] = {
-        "runs": runs,  # number of runs per scenario; 0 if the coverage is exact
+    room = [row.share for row in rows if row.has_room]
+    mean = float(np.mean(room)) if room else float("nan")
+    error = 2 * (_LEAST * (1 - _LEAST) / worst.runs) ** 0.5 if worst.runs else 0.0
+    value = f"{len(rows)} scenarios, {len(room)} with room: mean {mean:.3f}, least {worst.share:.3f} ({worst.name})"
+    holds = worst.share >= _LEAST - error and (not room or _MEAN[0] <= round(mean, 3) <= _MEAN[1])
+    check(f"{name}: mean {_MEAN[0]}–{_MEAN[1]}, least ≥ {_LEAST}", value, holds)
+    return {
         "scenarios": len(rows),
+        "room": len(room),
         "mean": round(mean, 3),
-        "least": round(least, 3),
-        "worst": f"{worst.name}, n = {worst.n}",
+        "least": round(worst.share, 3),
+        "worst": worst.name,
+        "runs": min(row.runs for row in rows),
     }
-    value = f"{len(rows)} scenarios: mean {mean:.3f}, least {least:.3f} ({worst.name}, n = {worst.n})"
-    error = 2 * (0.95 * 0.05 / runs) ** 0.5 if runs else 0.0  # error of a simulated share
-    holds = 0.94 <= mean <= 0.97 and least >= 0.93 - error
-    check(f"{name}: mean 0.94–0.97, least ≥ 0.93", value, holds)
 
 
-def _check_alarms(name: str, shares: list[float], most: float, runs: int) -> None:
+def floor_alarms(rng: Rng, runs: int) -> Iterator[tuple[str, float]]:
+    """Yield how often `--fail-under` fails although the true rate equals the minimum."""
+    for scenario in (*clustered_rates(False), *clustered_rates(True)):
+        share = float(np.asarray(scenario.truth["rate"]))
+        if share >= 0.5:
+            alarms = _count_alarms(scenario, share, rng, runs) / runs
+            if alarms > _NEAR_ALARMS:
+                alarms = _count_alarms(scenario, share, rng, _MORE * runs) / (_MORE * runs)
+            yield scenario.name, alarms
+
+
+def _count_alarms(scenario: Scenario, share: float, rng: Rng, runs: int) -> int:
+    gate, failed, key = [parse_floor(f"noise.accuracy={share}")], 0, TrialGroup("m", "d", "en", "robust")
+    for _ in range(runs):
+        value, low, high = np.ravel(scenario.draw(rng)["rate"]).tolist()
+        counts = dict.fromkeys(("n", "questions", "asked"), 10 * scenario.n)
+        if value < share:
+            estimate = Estimate(metric="accuracy", value=value, low=low, high=high, errors=0, infeasible=0, **counts)
+            cell = Cell("noise", key, "robust", "all", estimate, {"noise": 0.8, "k": 5})
+            failed += check_floors(gate, [cell])[0].state == "failed"
+    return failed
+
+
+def minimal_pairs(rng: Rng, runs: int) -> Iterator[tuple[str, float, float, float]]:
+    """Yield the coverage, test size and false alarms of `compare` for events with three correlated questions."""
+    for n in (20, 60):
+        for flips in (0.1, 0.3):
+            loss = 0.16 * 0.8 * flips  # for side B, whose events change with probability `flips`
+            changed = [_compare(rng, n, (0.0, flips), loss) for _ in range(runs)]
+            same = [_compare(rng, n, (flips, flips), loss) for _ in range(runs)]
+            covered = sum(row.difference.low <= -loss <= row.difference.high for row in changed)
+            size = sum(row.p < ALPHA for row in same)
+            alarms = sum(check_declines([row], loss)[0].state == "failed" for row in changed)
+            yield f"{flips} change, n = {n}", covered / runs, size / runs, alarms / runs
+
+
+def _compare(rng: Rng, n: int, flips: tuple[float, float], least: float) -> Comparison:
+    """Compare verdicts on three questions for each of n events, with an error in every tenth verdict."""
+    ability, sides = rng.random((n, 1)) < 0.6, []
+    for share in flips:
+        moved = (rng.random((n, 1)) < share) & (rng.random((n, 3)) < 0.8)
+        scores = {
+            ComparedQuestion(f"{event}-{number}", f"{event}-{number}?", (("a",),), str(event)): float(verdict)
+            for event, row in enumerate((ability ^ moved ^ (rng.random((n, 3)) < 0.1)).tolist())
+            for number, verdict in enumerate(row)
+        }
+        sides.append(Side(Path(), "m", {_HERE: scores}))
+    first, second = sides
+    return compare(first, second, least)[0]
+
+
+def check_alarms(name: str, shares: list[float], most: float, runs: int) -> dict[str, float | str]:
+    """Print and check how often a test errs, and return the figures."""
     error = 2 * (most * (1 - most) / runs) ** 0.5
     largest, mean = max(shares), float(np.mean(shares))
-    figures[name] = {"runs": runs, "scenarios": len(shares), "mean": round(mean, 4), "largest": round(largest, 4)}
-    value = f"{len(shares)} scenarios: mean {mean:.4f}, largest {largest:.4f} (simulation error {error:.4f})"
-    check(f"{name} ≤ {most}", value, largest <= most + error)
+    check(
+        f"{name} ≤ {most}", f"{len(shares)} scenarios: mean {mean:.4f}, largest {largest:.4f}", largest <= most + error
+    )
+    return {"runs": runs, "scenarios": len(shares), "mean": round(mean, 4), "largest": round(largest, 4)}
 
 
-def ppi(rng: np.random.Generator) -> None:
-    """Check corrected rates."""
-    for n in (100, 300):
-        for name, judge in JUDGES.items():
-            covered = ppi_coverage(n, judge, rng)
-            room = has_room(PPI_SHARES, n)
-            # The mean over the shares 0.01 … 0.99, interpolated between the simulated values.
-            mean = float(np.interp(SHARES, PPI_SHARES, covered).mean())
-            value = f"mean {mean:.3f}, least where np ≥ 5 {covered[room].min():.3f}"
-            holds = 0.93 <= mean <= 0.97 and covered[room].min() >= 0.90
-            check(f"PPI, {n} labels, {name} judge: mean 0.93–0.97, least ≥ 0.90", value, holds)
-
-
-def within(covered: Floats, room: NDArray[np.bool_]) -> bool:
-    """Return whether the coverage is within its bounds."""
-    return bool(0.93 <= covered.mean() <= 0.97 and covered[room].min() >= 0.90)
-
-
-def tests() -> None:
-    """Check the size of McNemar's test."""
-    size = 0.0
-    for n in (100, 300):
-        for discordance in (0.02, 0.05, 0.1, 0.2, 0.4, 0.8):
-            size = max(size, paired_power(n, 0.0, discordance))
+def check_power(rng: Rng) -> None:
+    """Check the size of McNemar's test, and compare the computed power with simulations."""
+    runs, designs = 200_000, product((100, 300), (0.02, 0.05, 0.1, 0.2, 0.4, 0.8))
+    size = max(paired_power(n, 0.0, discordance) for n, discordance in designs)
     check("McNemar, 12 designs without a difference: size ≤ 0.05", f"largest {size:.4f}", size <= 0.05)
-
-
-def plans(rng: np.random.Generator, runs: int = 200_000) -> None:
-    """Compare the computed power with simulations."""
-    for n, drop, discordance in (
-        (696, 0.03, 0.08),
-        (312, 0.05, 0.1),
-        (469, 0.05, 0.15),
-        (155, 0.1, 0.2),
-        (234, 0.1, 0.3),
-    ):
+    for n, drop, discordance in ((696, 0.03, 0.08), (312, 0.05, 0.1), (155, 0.1, 0.2), (234, 0.1, 0.3)):
         drawn = rng.multinomial(n, [(discordance + drop) / 2, (discordance - drop) / 2, 1 - discordance], size=runs)
         seen, computed = float((sign_test(drawn[:, 0], drawn[:, 1]) < 0.05).mean()), paired_power(n, drop, discordance)
         name = f"power, paired, n = {n}, drop {drop}: within 0.02"
@@ -222,21 +209,35 @@ def plans(rng: np.random.Generator, runs: int = 200_000) -> None:
 def main() -> None:
     """Print all figures; exit with code 1 if one is out of bounds."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", type=int, default=2_000, help="simulated runs per scenario")
-    parser.add_argument("--parts", default=",".join((*PARTS, "methods")), help="parts to measure")
+    parser.add_argument("--runs", type=int, default=200, help="simulated runs per scenario")
+    parser.add_argument("--parts", default=",".join((*_FAMILIES, "gates", "power")), help="parts to measure")
     parser.add_argument("--write", type=Path, help="file whose figures are replaced by the new ones")
     asked = parser.parse_args()
-    generator = np.random.default_rng(0)
-    parts = asked.parts.split(",")
-    for name, measure in PARTS.items():
-        if name in parts:
-            measure(generator, asked.runs)
+    rng, parts = np.random.default_rng(0), asked.parts.split(",")
+    figures: dict[str, dict[str, object]] = {}
+    for held_out, label in ((False, "used"), (True, "held out")):
+        if "rates" in parts:
+            rows = [Coverage(f"{name}, n = {n}", share, 0, room) for name, n, share, room in one_trial(held_out)]
+            name = "rates, one trial per question"
+            figures.setdefault(name, {})[label] = summarise(f"{name} ({label})", rows)
+        for family in parts:
+            if family in _FAMILIES:
+                scenarios, times = _FAMILIES[family]
+                for name, rows in simulate(scenarios(held_out), rng, times * asked.runs).items():
+                    figures.setdefault(name, {})[label] = summarise(f"{name} ({label})", rows)
+    if "gates" in parts:
+        found = list(minimal_pairs(rng, 2 * asked.runs))
+        rows = [Coverage(name, covered, 2 * asked.runs, True) for name, covered, _, _ in found]
+        figures["compare, minimal pairs"] = {"held out": summarise("compare, minimal pairs", rows)}
+        for name, at, most in (("compare, minimal pairs: size", 2, 0.05), ("--fail-if-worse: false alarms", 3, 0.025)):
+            figures[name] = {**check_alarms(name, [float(row[at]) for row in found], most, 2 * asked.runs)}
+        alarms = dict(floor_alarms(rng, asked.runs))
+        print("      --fail-under: most false alarms:", max(alarms.items(), key=lambda one: one[1]))
+        name = "--fail-under: false alarms"
+        figures[name] = {**check_alarms(name, [*alarms.values()], 0.025, asked.runs)}
+    if "power" in parts:
+        check_power(rng)
     if asked.write:
         before = json.loads(asked.write.read_text("utf-8"))["figures"] if asked.write.is_file() else {}
         asked.write.write_text(json.dumps({"figures": before | figures}, indent=1) + "\n", "utf-8")
-    if "methods" in parts:
-        rates()
-        ppi(generator)
-        tests()
-        plans(generator)
     sys.exit(bool(failures))

@@ -51,7 +51,7 @@ class Torture:
             "--testbeds",
             "noise",
         ]
-        words += ["--max-connections", str(AT_ONCE), "--no-cache", "--out", str(run), *more]
+        words += ["--max-connections", str(AT_ONCE), "--cache", "off", "--out", str(run), *more]
         with open(run.with_suffix(".log"), "ab") as log:
             return subprocess.Popen(
                 words, env=os.environ | {"TEST_BASE_URL": self.endpoint.url}, stdout=log, stderr=log

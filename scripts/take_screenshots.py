@@ -1,4 +1,4 @@
-"""Take the screenshots for the docs: the viewer and the review page.
+"""Take screenshots of the report, the viewer and the review page, for the docs and to look through.
 
     python -m scripts.take_screenshots
 
@@ -24,7 +24,7 @@ from tests.browser import find_chromium
 from tests.served import serve
 from tests.ui.review.data import planted, world, write_data
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[1]
 IMAGES = ROOT / "docs" / "images"
 MODELS = ("baseline/lexical", "scripted/last-doc", "scripted/oracle")
 DATA = tuple(f"ragbed-mini-{lang}_{kind}" for lang in ("en", "zh") for kind in ("base", "int", "fact"))
@@ -40,11 +40,21 @@ def main() -> None:
         options = [word for model in MODELS for word in ("-m", model)] + [
             word for data in DATA for word in ("-d", data)
         ]
-        _type("run", *options, "--out", str(run), "--no-cache")
+        _type("run", *options, "--out", str(run), "--cache", "off")
         _type("diagnose", str(run))
+        take_report(browser, run)
         take_viewer(browser, run)
         take_review(browser, folder)
         browser.close()
+
+
+def take_report(browser: Browser, run: Path) -> None:
+    """Capture the report in English, and in Chinese in dark mode."""
+    _type("report", str(run), "-f", "html", "-o", str(run / "report.html"))
+    for name, dark, locale in (("report", False, "en-GB"), ("report-dark-zh", True, "zh-CN")):
+        with _page(browser, dark=dark, locale=locale, size=(WIDTH, 2 * HEIGHT)) as page:
+            _enter(page, (run / "report.html").as_uri(), "h1:visible")
+            page.screenshot(path=IMAGES / f"{name}.png")
 
 
 def take_viewer(browser: Browser, run: Path) -> None:

@@ -98,17 +98,14 @@ _GROUPS = {
         "rank",
         "diagnose",
         "judge",
-        "score",
         "report",
-        "leaderboard",
         "view",
         "power",
-        "paper_tables",
     ),
     "Data": ("download", "datasets", "data_path", "cases", "lint", "synthesize"),
     "Build": ("build_init", "build", "build_quality", "build_relabel", "review"),
     "Share": ("export", "import_results", "merge"),
-    "Set up": ("demo", "doctor", "cache", "cache_prune"),
+    "Set up": ("demo", "doctor"),
     "Errors": ("RagbedError", "UsageError"),
 }
 _INTRODUCTION = """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 
-STEPS = ("slim", "score", "results", "parity", "check", "leaderboard")
+STEPS = ("score", "results", "parity")
 
 
 def main() -> None:

@@ -10,7 +10,7 @@ from statistics import fmean
 from ragbed.analysis.metrics.cells import Cell
 from ragbed.analysis.metrics.trial import Scored
 from ragbed.analysis.statistics.multiple import holm
-from ragbed.analysis.statistics.paired import paired_difference, sign_flips
+from ragbed.analysis.statistics.paired import changes, paired_difference, sign_flips
 from ragbed.analysis.statistics.rates import Interval
 from study import MODELS
 
@@ -96,7 +96,7 @@ def compare(named: tuple[str, str, str], first: Scores, second: Scores, scale: f
         scale: Largest possible difference of two scores.
     """
     shared = sorted(first.keys() & second.keys())
-    moved = [(second[unit] - first[unit]) / scale for unit in shared]
+    moved = changes(*([scores[unit] / scale for unit in shared] for scores in (first, second)))
     interval = Interval(*(scale * bound for bound in paired_difference(moved)))
     before, after = (fmean(scores[unit] for unit in shared) for scores in (first, second))
     return Row(*named, before, after, interval, len(moved), sign_flips(moved))
@@ -167,9 +167,17 @@ def _evidence(trials: Trials) -> Iterable[Row]:
 
 
 def _matching(trials: Trials, track: str) -> Iterable[Row]:
+    """Yield the effect of substring matching on complete responses.
+
+    A truncated response is scored by the original code, but is wrong on the robust track whatever it contains.
+    """
     for data in DATASETS:
         for model in MODELS:
-            chosen = at_noise(model, data, None)
+            condition = at_noise(model, data, None)
+
+            def chosen(trial: Scored, condition: Callable[[Scored], bool] = condition) -> bool:
+                return condition(trial) and trial.outcome == "ok"
+
             run = trials.main_run(data)
             sides = [trials.scores(run, chosen, score) for score in ("correct", f"{track}.correct")]
             yield compare(("3b", data, model), sides[0], sides[1])

@@ -7,6 +7,7 @@ finish reasons are still available.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -14,7 +15,7 @@ from pathlib import Path
 
 from msgspec import structs
 
-from study.cases import find_data
+from ragbed.errors import UsageError
 from study.recordings import Recording, Segment, StoredReply
 
 # The minimum number of copied characters that are replaced, by language.
@@ -85,6 +86,26 @@ def _strings(value: object) -> Iterator[str]:
     elif isinstance(value, list | dict):
         for entry in value.values() if isinstance(value, dict) else value:
             yield from _strings(entry)
+
+
+def find_data(settings: Mapping[str, str], folder: Path) -> list[Path]:
+    """Return the data files of a run, in the order of the run, after checking their hashes.
+
+    Raises:
+        UsageError: A file is missing or differs from the recorded one.
+    """
+    found = []
+    for name, expected in settings.items():
+        if name.startswith("data "):
+            data = name.removeprefix("data ")
+            path = next((path for path in sorted(folder.glob(f"{data}.json*"))), folder / data)
+            if not path.is_file():
+                raise UsageError(f"{folder} does not contain the file {data}, which the run used.")
+            actual = hashlib.sha256(path.read_bytes()).hexdigest()
+            if actual != expected:
+                raise UsageError(f"{path} has the SHA-256 {actual}, but the run used {expected}.")
+            found.append(path)
+    return found
 
 
 def remove_copies(recording: Recording, folder: Path) -> Recording:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import combinations
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from ragbed.analysis.metrics import measure
 from ragbed.analysis.metrics.cells import Cell
@@ -122,20 +125,11 @@ class Match(NamedTuple):
     rgb: list[Estimate]
 
     @property
-    def agreement(self) -> float:
-        """Kendall's tau-a between the two orders of the models."""
-        values = [(own.value or 0.0, other.value or 0.0) for own, other in zip(self.synthetic, self.rgb, strict=True)]
-        return kendall(values)
-
-
-def kendall(values: Sequence[tuple[float, float]]) -> float:
-    """Return Kendall's tau-a of pairs of values; ties count as 0."""
-    signs = [_sign(a[0] - b[0]) * _sign(a[1] - b[1]) for a, b in combinations(values, 2)]
-    return sum(signs) / len(signs)
-
-
-def _sign(value: float) -> int:
-    return (value > 0) - (value < 0)
+    def is_same_order(self) -> bool:
+        """Whether the models have the same order on both sides, without ties."""
+        own, other = ([estimate.value or 0.0 for estimate in side] for side in (self.synthetic, self.rgb))
+        pairs = combinations(zip(own, other, strict=True), 2)
+        return all((first[0] - second[0]) * (first[1] - second[1]) > 0 for first, second in pairs)
 
 
 _MATCHED = (
@@ -166,11 +160,20 @@ def is_sent(trial: RecordedTrial) -> bool:
     return trial.outcome != "infeasible" and not (trial.error or "").startswith("too-long")
 
 
-def count_failed(outcomes: Outcomes) -> tuple[int, int]:
-    """Return the number of failed calls in the main study, and the number of all its calls."""
-    main = (recording for recording in outcomes.recordings if recording.run.run not in ABILITY_RUNS)
-    called = [trial.outcome for recording in main for trial in recording.trials if is_sent(trial)]
-    return sum(outcome not in ("ok", "truncated") for outcome in called), len(called)
+class Outcome(NamedTuple):
+    """The numbers of feasible cases of the study by outcome."""
+
+    responses: int
+    too_long: int
+    failed: int
+
+
+def count_outcomes(recordings: Iterable[Recording]) -> Outcome:
+    """Count the responses, the cases that were too long to be sent, and the other cases without a response."""
+    feasible = [trial for one in recordings for trial in one.trials if trial.outcome != "infeasible"]
+    sent = [trial for trial in feasible if is_sent(trial)]
+    responses = sum(trial.outcome in ("ok", "truncated") for trial in sent)
+    return Outcome(responses, len(feasible) - len(sent), len(sent) - responses)
 
 
 def predictions(outcomes: Outcomes) -> list[Prediction]:
@@ -191,8 +194,8 @@ def predictions(outcomes: Outcomes) -> list[Prediction]:
     substring = outcomes.rows("3b")
     higher = [row for row in substring if row.difference.value >= 0.01]
     lower = [row for row in substring if row.is_significant and row.difference.value < 0]
-    failed, calls = count_failed(outcomes)
-    order = next(match for match in matches(outcomes) if match.name == "accuracy, noise 0.4").agreement
+    counts = count_outcomes(one for one in outcomes.recordings if one.run.run not in ABILITY_RUNS)
+    is_same_order = next(match for match in matches(outcomes) if match.name == "accuracy, noise 0.4").is_same_order
     biases = [
         outcomes.find("synthetic-conflict", ("conflict", model, data), "context_bias").value or 0.0
         for model in QWEN
@@ -207,10 +210,10 @@ def predictions(outcomes: Outcomes) -> list[Prediction]:
         Prediction(
             6,
             2 * len(higher) > len(substring),
-            f"{len(higher)} of {len(substring)} rows by a point or more, but {len(lower)} significantly lower",
+            f"{len(higher)} of {len(substring)} rows by a point or more; {len(lower)} significantly lower",
         ),
-        Prediction(7, failed == 0, f"{failed} of {calls:,} calls failed"),
-        Prediction(8, order == 1, "the order is the same" if order == 1 else "the order differs"),
+        Prediction(7, counts.failed == 0, f"{counts.responses:,} responses, {counts.failed} failures"),
+        Prediction(8, is_same_order, "the order is the same" if is_same_order else "the order differs"),
         Prediction(9, min(biases) > 0.5, f"lowest bias {100 * min(biases):.1f}%"),
     ]
 
@@ -238,3 +241,88 @@ def parity_counts(rows: Iterable[dict[str, Any]]) -> dict[str, int]:
     if all(row["part"] == "parity-live" for row in found):
         counts["requests"] = sum(equal)
     return counts
+
+
+_LENGTHS = (1, 5, 10, 20)
+_TOO_LONG = 100  # the number of documents that does not fit in the smallest context
+_TOKENS, _CONTEXT = 32, 8192  # the limit on a response, and the context of the smallest model
+_METHODS = ("logprobs", "agreement", "stated")
+_SMALL, _MIDDLE, _LARGE = MODELS
+_CONFIDENT = (
+    (_SMALL, "en_base"),
+    *((model, data) for data in ("en_base", "zh_base") for model in (_MIDDLE, _LARGE)),
+)
+
+
+def ability_predictions(outcomes: Outcomes) -> Iterator[Prediction]:
+    """Yield the outcome of each prediction."""
+    slope = _slope(outcomes, _SMALL)
+    accuracy, middle = _accuracy(outcomes, _SMALL), _accuracy(outcomes, _MIDDLE)
+    yield Prediction(1, (slope.high or 0.0) < 0, f"{100 * (slope.value or 0.0):.1f} points per doubling")
+    ends = accuracy[0], accuracy[-1]
+    yield Prediction(2, ends[0] >= 0.5 and ends[1] <= 0.3, " and ".join(f"{100 * rate:.1f}%" for rate in ends))
+    errors, cases, longest = _count_too_long(outcomes)
+    is_right = 2 * errors > cases and longest + _TOKENS <= _CONTEXT
+    yield Prediction(3, is_right, f"{errors} of {cases} cases too long; longest prompt sent {longest:,} tokens")
+    higher = sum(second > first for first, second in zip(accuracy, middle, strict=True))
+    yield Prediction(4, higher == len(_LENGTHS), f"higher at {higher} of {len(_LENGTHS)} lengths")
+    over = sum(_is_overconfident(outcomes, model, data) for model, data in _CONFIDENT)
+    yield Prediction(5, over == len(_CONFIDENT), f"{over} of {len(_CONFIDENT)} rows")
+    coverage = [_value(outcomes, method, row, "coverage_at_5") or 0.0 for method in _METHODS for row in _CONFIDENT]
+    yield Prediction(6, max(coverage) < 0.2, f"highest coverage {100 * max(coverage):.1f}%")
+    lower = [_is_better(outcomes, method, data) for method in _METHODS for data in ("en_base", "zh_base")]
+    yield Prediction(7, all(lower), f"lower in {sum(lower)} of {len(lower)} rows")
+    missing = _value(outcomes, "stated", (_SMALL, "en_base"), "no_confidence") or 0.0
+    yield Prediction(8, missing > 0.5, f"{100 * missing:.1f}% without a usable value")
+
+
+def _accuracy(outcomes: Outcomes, model: str) -> list[float]:
+    find = partial(outcomes.find, "long-32", ("length", model, "en_base"), "accuracy")
+    return [find(k=k).value or 0.0 for k in _LENGTHS]
+
+
+def _slope(outcomes: Outcomes, model: str) -> Estimate:
+    """Return the change in accuracy per doubling of the number of documents, up to 20."""
+    own = (trial for trial in outcomes.trials.by_run["long-32"] if trial.model == model)
+    cells = measure([trial for trial in own if trial.k <= _LENGTHS[-1]], ["robust"])
+    (slope,) = (cell.estimate for cell in cells if cell.estimate.metric == "slope_per_doubling")
+    return slope
+
+
+def _count_too_long(outcomes: Outcomes) -> tuple[int, int, int]:
+    """Return the smallest model's number of cases that were too long, its number of cases, and its longest prompt."""
+    trials = [
+        trial
+        for recording in outcomes.recordings
+        if recording.name == f"{_SMALL}.long-32"
+        for trial in recording.trials
+        if recording.conditions[trial.condition].k == _TOO_LONG
+    ]
+    sent = [trial for trial in trials if is_sent(trial)]
+    return len(trials) - len(sent), len(trials), max(trial.usage[0] for trial in sent if trial.usage)
+
+
+def _value(outcomes: Outcomes, method: str, row: tuple[str, str], metric: str) -> float | None:
+    """Return a metric of a model's confidence, or None if no answer has a usable confidence."""
+    model, data = row
+    profile = "robust+stated" if method == "stated" else "robust"
+    with suppress(KeyError):
+        return outcomes.find(f"synthetic-{method}", ("selective", model, data), metric, profile).value
+    return None
+
+
+def _is_better(outcomes: Outcomes, method: str, data: str) -> bool:
+    """Return whether AURC is lower for the largest model; False if it is undefined for a model."""
+    large, middle = (_value(outcomes, method, (model, data), "aurc") for model in (_LARGE, _MIDDLE))
+    return large is not None and middle is not None and large < middle
+
+
+def _is_overconfident(outcomes: Outcomes, model: str, data: str) -> bool:
+    """Return whether a model's mean confidence, based on log-probabilities, exceeds its accuracy."""
+    answers = [
+        (trial.scores["confidence"], trial.scores["correct"])
+        for trial in outcomes.trials.by_run["synthetic-logprobs"]
+        if (trial.model, trial.data) == (model, data) and trial.scores and "confidence" in trial.scores
+    ]
+    confidence, correct = np.array(answers, dtype=float).mean(axis=0)
+    return bool(confidence > correct)

@@ -1,33 +1,37 @@
 """Run the unmodified original code and ragbed on the same responses, and compare prompts and labels case by case.
 
     python -m study parity --code DIR --python FILE --rgb DIR --weights FILE.gguf [--limit 100]
-    python -m study parity --code DIR --python FILE --rgb DIR --cassettes DIR
+    python -m study parity --code DIR --python FILE --rgb DIR
 
 `--code` is a checkout of RGB's code (commit 65ec39e), and `--python` an interpreter with numpy, PyYAML, requests and
 tqdm. The original code also imports torch and transformers; empty modules replace them, because a server needs neither.
 With `--weights`, both sides call one llama.cpp server through a proxy that returns the same response to equal requests,
-and complete requests are compared. With `--cassettes`, the original code receives the responses that `study/record.sh`
-recorded for `code-2024`. Those runs sent no HTTP requests, so only prompts are compared.
+and complete requests are compared. Without it, the original code receives the recorded responses to `code-2024`. Those
+runs sent no HTTP requests, so only prompts are compared.
 """
 
 from __future__ import annotations
 
 import argparse
 import gzip
+import hashlib
 import json
 import os
 import subprocess
 import tempfile
-from collections.abc import Iterator
+import urllib.request
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Lock, Thread
 from typing import Any
 
 from ragbed.schema import Case
 from ragbed.scoring.code import flagged, label
 from study import MODELS, RECORDINGS
-from study.cassettes import read_recorded
-from study.parity_proxy import COMPARED, ParityProxy, request_hash
+from study.cases import match_cases, to_completion
+from study.recordings import read_recording
 
 _REMOTE = "gpt-3.5-turbo"  # the name that the original code sends
 _NAMES = {"zh_refine": "zh"}  # the original code accepts only certain dataset names
@@ -111,7 +115,7 @@ def _run_ragbed(original: Original, condition: tuple[str, str, float], url: str)
     with tempfile.TemporaryDirectory() as folder:
         run = ragbed.run(
             f"openai-api/parity/{_REMOTE}", original.rgb / f"{data}.json", profile="code-2024", testbeds=testbed,
-            noise=noise, limit=original.limit, temperature=0, max_tokens=_MAX_TOKENS, no_cache=True, timeout=3600,
+            noise=noise, limit=original.limit, temperature=0, max_tokens=_MAX_TOKENS, cache="off", timeout=3600,
             max_connections=1, progress=False, out=Path(folder) / "run",
         )  # fmt: skip
         with open_store(run.folder, create=False) as store:
@@ -120,18 +124,18 @@ def _run_ragbed(original: Original, condition: tuple[str, str, float], url: str)
             }
 
 
-def compare_recorded(original: Original, cassettes: Path, cache: Path) -> Iterator[dict[str, Any]]:
+def compare_recorded(original: Original, cache: Path) -> Iterator[dict[str, Any]]:
     """Yield one row per case and model, with the recorded responses."""
     for model in MODELS:
-        recorded = list(read_recorded(cassettes / f"{model}.rgb-code.cassette").trials())
+        recording = read_recording(RECORDINGS / f"{model}.rgb-code.recording")
         proxy = ParityProxy(None, cache, _MAX_TOKENS)
         conditions: dict[tuple[str, float], dict[str, OurSide]] = {}
-        for case, result in recorded:
-            if case.noise is not None:
-                body = _body(case)
-                message = {"role": "assistant", "content": result.completion.reply}
+        for case, trial in match_cases(recording, original.rgb):
+            if case.noise is not None and trial.outcome != "infeasible":
+                body, reply = _body(case), to_completion(case, trial).reply
+                message = {"role": "assistant", "content": reply}
                 proxy.known[request_hash(body)] = {"choices": [{"index": 0, "message": message}]}
-                ours = OurSide(case, result.completion.reply or "", request_hash(body))
+                ours = OurSide(case, reply or "", request_hash(body))
                 conditions.setdefault((case.data, case.noise), {})[case.item] = ours
         for (data, noise), cases in conditions.items():
             records = original.run(data, noise, proxy.url("original"))
@@ -181,7 +185,6 @@ def main(arguments: list[str]) -> None:
     for name in ("code", "python", "rgb"):
         parser.add_argument(f"--{name}", type=Path, required=True)
     parser.add_argument("--weights", type=Path)
-    parser.add_argument("--cassettes", type=Path)
     parser.add_argument("--limit", type=int)
     parser.add_argument("--cache", type=Path, default=Path(tempfile.gettempdir()) / "study-parity.jsonl")
     parser.add_argument("-o", "--out", type=Path)
@@ -190,10 +193,101 @@ def main(arguments: list[str]) -> None:
     if given.weights:
         rows, name = compare_live(original, given.weights, given.cache), "live"
     else:
-        rows, name = compare_recorded(original, given.cassettes, Path(os.devnull)), "recorded"
+        rows, name = compare_recorded(original, Path(os.devnull)), "recorded"
     found = list(rows)
     path = given.out or RECORDINGS / f"parity-{name}.jsonl.gz"
     text = "".join(json.dumps(row, sort_keys=True) + "\n" for row in found)
     path.write_bytes(gzip.compress(text.encode(), mtime=0))
     equal = [row.get("label_original") == row.get("label_ragbed") for row in found]
     print(f"{len(found)} cases, {sum(equal)} with equal labels")
+
+
+# The fields that determine the response. The other fields that a side sends are reported, not compared.
+COMPARED = ("model", "messages", "temperature", "top_p")
+
+
+def request_hash(body: Mapping[str, Any]) -> str:
+    """Return the hash of the fields of a request that determine the response; 1 and 1.0 are equal."""
+    compared = {name: body.get(name) for name in COMPARED}
+    compared |= {name: float(body[name]) for name in ("temperature", "top_p")}
+    return hashlib.sha256(json.dumps(compared, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+
+
+class ParityProxy:
+    """A server for both sides, whose URL is `url(SIDE)`.
+
+    Args:
+        upstream: URL of a llama.cpp server, and its key. Without it, only known responses are returned.
+        cache: File with the responses so far, by hash of the request.
+        max_tokens: Maximum number of tokens in a response, for both sides.
+    """
+
+    def __init__(self, upstream: tuple[str, str] | None, cache: Path, max_tokens: int) -> None:
+        self.requests: list[tuple[str, dict[str, Any]]] = []
+        self.known: dict[str, dict[str, Any]] = {}
+        self._upstream, self._cache, self._max_tokens, self._lock = upstream, cache, max_tokens, Lock()
+        if cache.exists():
+            for line in cache.read_text(encoding="utf-8").splitlines():
+                key, response = json.loads(line)
+                self.known[key] = response
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._make_handler())
+        Thread(target=self._server.serve_forever, daemon=True).start()
+
+    def url(self, side: str) -> str:
+        """Return the base URL for a side."""
+        return f"http://127.0.0.1:{self._server.server_port}/{side}/v1"
+
+    def close(self) -> None:
+        """Stop the server."""
+        self._server.shutdown()
+        self._server.server_close()
+
+    def respond(self, side: str, body: dict[str, Any]) -> dict[str, Any] | None:
+        """Return the response to a request, or None if it is unknown and there is no model."""
+        key = request_hash(body)
+        with self._lock:
+            self.requests.append((side, body))
+            if key not in self.known and self._upstream is not None:
+                self.known[key] = self._call(self._upstream, body)
+                with self._cache.open("a", encoding="utf-8") as sink:
+                    sink.write(json.dumps([key, self.known[key]], ensure_ascii=False) + "\n")
+            return self.known.get(key)
+
+    def _call(self, upstream: tuple[str, str], body: dict[str, Any]) -> dict[str, Any]:
+        url, key = upstream
+        content = json.dumps({name: body[name] for name in COMPARED} | {"max_tokens": self._max_tokens}).encode()
+        headers = {"Content-Type": "application/json", "Authorization": f"Bearer {key}"}
+        request = urllib.request.Request(f"{url}/v1/chat/completions", content, headers)
+        with urllib.request.urlopen(request, timeout=1800) as answer:
+            found: dict[str, Any] = json.load(answer)
+        return {name: found[name] for name in ("object", "created", "choices", "usage")}
+
+    def _make_handler(self) -> type[BaseHTTPRequestHandler]:
+        proxy = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self) -> None:
+                self._send(404, {"error": {"message": "not found"}})
+
+            def do_POST(self) -> None:
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                response = proxy.respond(self.path.split("/")[1], body)
+                if response is None:
+                    self._send(404, {"error": {"message": "this request was not recorded"}})
+                else:
+                    self._send(200, response | {"id": "parity", "model": body["model"]})
+
+            def _send(self, status: int, content: dict[str, Any]) -> None:
+                encoded = json.dumps(content).encode()
+                self.send_response(status)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(encoded)))
+                self.end_headers()
+                self.wfile.write(encoded)
+
+            def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name in the base class
+                """Print nothing."""
+
+        return Handler

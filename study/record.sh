@@ -1,10 +1,10 @@
 #!/bin/sh
-# Record the study's runs of one model, as cassettes: sh study/record.sh NAME MODEL DATA RGB OUT
+# Record the study's runs of one model, as archives: sh study/record.sh NAME MODEL DATA RGB OUT
 #   NAME   name of the model in the tables, e.g. Qwen2.5-Coder-1.5B-Instruct
 #   MODEL  model to evaluate, e.g. hf/./models/qwen or llamacpp/model.gguf
 #   DATA   folder for the synthetic data; it is generated if it does not exist
 #   RGB    folder with RGB's zh_refine.json, zh_int.json and en_fact.json
-#   OUT    folder for the cassettes
+#   OUT    folder for the archives
 # The commands are fixed in study/PROTOCOL.md and study/ABILITIES.md.
 set -eu
 name=$1 model=$2 data=$3 rgb=$4 out=$5 tokens=128
@@ -18,7 +18,7 @@ record() {  # record RUN OPTIONS...
   shift
   started=$(date +%s)
   ragbed run -m "$name=$model" --max-tokens "$tokens" "$@" --out "$work/$run" >"$work/$run.log" 2>&1 || [ $? -eq 3 ] || { tail -20 "$work/$run.log"; exit 1; }
-  ragbed export "$work/$run" --to cassette -o "$out/$name.$run.cassette" >/dev/null
+  ragbed export "$work/$run" --to archive -o "$out/$name.$run.zip" >/dev/null
   echo "$run: $(($(date +%s) - started)) s"
 }
 
@@ -31,7 +31,6 @@ strategies=quote,numbered,unwarned,decompose,isolate,cite
   record synthetic-main $base $int $fact --positions all --noise 0,0.4,0.8,1
   record synthetic-fixed $base --testbeds noise --distractors fixed
   record synthetic-strategies $base $int $fact --limit 100 --testbeds noise,rejection,integration,counterfactual --noise 0,0.4,1 --strategies $strategies
-  record synthetic-parts $int --testbeds no-documents,parts
   record synthetic-conflict $fact --testbeds conflict --true-ratio 0,0.2,0.4,0.6,0.8,1 --repeats 3 --temperature 0.7
   record rgb-main -d "$rgb/zh_refine.json" -d "$rgb/zh_int.json" -d "$rgb/en_fact.json" --positions all --noise 0,0.4,0.8,1
   record rgb-fixed -d "$rgb/zh_refine.json" --testbeds noise --distractors fixed

@@ -2,12 +2,16 @@
 
 Responses to RGB's data refer to its files where they copy them; see `study/copies.py`.
 
-A recording is compressed and checksummed like a cassette. Its lines are the head, the description of the run, the
-conditions, the distinct sets of scores, and one line per trial, which refers to a condition and scores by number.
+A recording is a compressed text file. Its lines are the head, the description of the run, the conditions, the distinct
+sets of scores, and one line per trial, which refers to a condition and scores by number. Each line starts with eight
+digits of the SHA-256 of all lines so far; the last line has the complete hash.
 """
 
 from __future__ import annotations
 
+import gzip
+import hashlib
+import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +22,6 @@ from msgspec import Struct
 
 from ragbed.analysis.metrics.trial import Scored, ScoreValue
 from ragbed.errors import DataError
-from ragbed.io.cassette import CassetteWriter, read_cassette
 from ragbed.schema import Case, Completion
 from ragbed.scoring import score_outcome
 from ragbed.scoring.untracked import score_untracked
@@ -26,6 +29,7 @@ from study import RECORDINGS
 
 VERSION = 3  # version 1 has no references to data files; version 2 has no confidence and no errors
 ENDING = ".recording"
+_DIGITS, _END = 8, b"end "
 
 # A text, or the start and length of a passage in the data file.
 Segment = str | tuple[int, int]
@@ -75,7 +79,7 @@ class Condition(Struct, frozen=True, array_like=True):
     testbed: str
     profile: str
     noise: float | None
-    correct: float
+    true_ratio: float
     k: int
     arm: str
     seed: int
@@ -142,6 +146,7 @@ class Recording:
         """Yield the trials for the analysis."""
         for trial in self.trials:
             condition = self.conditions[trial.condition]
+            fields = msgspec.structs.asdict(condition)
             yield Scored(
                 model=self.run.model.name,
                 item=trial.item,
@@ -151,7 +156,8 @@ class Recording:
                 outcome=trial.outcome,  # type: ignore[arg-type]  # the values are those of a case
                 cluster=trial.event,
                 scores=None if trial.scores is None else self.scores[trial.scores],
-                **{name: getattr(condition, name) for name in Condition.__struct_fields__},
+                correct=fields.pop("true_ratio"),
+                **fields,
             )
 
 
@@ -225,12 +231,30 @@ def write_recording(recording: Recording, version: str, folder: Path = RECORDING
         recording.scores,
         *recording.trials,
     )
-    with path.open("wb") as sink:
-        writer = CassetteWriter(sink)
+    digest = hashlib.sha256()
+    with path.open("wb") as sink, gzip.GzipFile("", "wb", 6, sink, mtime=0) as packed:
         for line in lines:
-            writer.write(encoder.encode(line))
-        writer.close()
+            content = encoder.encode(line) + b"\n"
+            digest.update(content)
+            packed.write(digest.hexdigest()[:_DIGITS].encode() + b" " + content)
+        packed.write(_END + digest.hexdigest().encode() + b"\n")
     return path
+
+
+def _read_lines(path: Path) -> Iterator[bytes]:
+    """Yield the lines of a recording, and check the hash at its end."""
+    digest = hashlib.sha256()
+    try:
+        with gzip.open(path) as source:
+            for line in source:
+                if line == _END + digest.hexdigest().encode() + b"\n":
+                    return
+                content = line[_DIGITS + 1 :]
+                digest.update(content)
+                yield content
+    except (EOFError, OSError, zlib.error) as error:
+        raise DataError(path, f"is truncated or damaged ({error})") from error
+    raise DataError(path, "is truncated or damaged (its hash is wrong)")
 
 
 def read_recording(path: Path) -> Recording:
@@ -239,7 +263,7 @@ def read_recording(path: Path) -> Recording:
     Raises:
         DataError: The file was modified, or another version of the format is required.
     """
-    lines = read_cassette(path)
+    lines = _read_lines(path)
     try:
         head = msgspec.json.decode(next(lines, b""), type=RecordingHead)
         if not 1 <= head.recording <= VERSION:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from ragbed.analysis.statistics.rates import Interval
-from ragbed.analysis.statistics.unpaired import combine_rates
+from ragbed.analysis.statistics.rates import Interval, combine_rates
 from ragbed.schema import Estimate
 from study import MODELS
-from study.abilities import ability_predictions
 from study.comparisons import DATASETS, Row
 from study.outcomes import (
     PARITY_COUNTS,
     Outcomes,
     Prediction,
-    count_failed,
+    ability_predictions,
+    count_outcomes,
     is_sent,
     matches,
     parity_counts,
@@ -51,19 +50,20 @@ def _pair(models: str) -> str:
 
 
 def runs_table(outcomes: Outcomes) -> Iterator[str]:
-    """Yield the table of models: file, calls, tokens, truncated and failed responses, and wall time."""
-    yield "| Model | Weights (SHA-256) | Responses | Truncated | Failed | Tokens in, out | Minutes |"
-    yield "|---|---|---|---|---|---|---|"
+    """Yield the table of models: file, responses, cases that were too long or failed, tokens, and wall time."""
+    yield "| Model | Weights (SHA-256) | Responses | Truncated | Too long | Failed | Tokens in, out | Minutes |"
+    yield "|---|---|---|---|---|---|---|---|"
     for model in MODELS:
         own = [recording for recording in outcomes.recordings if recording.run.model.name == model]
         trials = [trial for recording in own for trial in recording.trials if is_sent(trial)]
         tokens = [sum(trial.usage[side] for trial in trials if trial.usage) / 1e6 for side in (0, 1)]
         truncated = sum(trial.outcome == "truncated" for trial in trials)
-        failed = sum(trial.outcome not in ("ok", "truncated") for trial in trials)
+        counts = count_outcomes(own)
         described, minutes = own[0].run.model, sum(recording.run.wall_s for recording in own) / 60
         yield (
-            f"| {short(model)} | `{described.file}` (`{described.sha256[:12]}…`) | {len(trials):,} | {truncated:,} | "
-            f"{failed} | {tokens[0]:.1f} M, {tokens[1]:.2f} M | {minutes:.0f} |"
+            f"| {short(model)} | `{described.file}` (`{described.sha256[:12]}…`) | "
+            f"{counts.responses:,} | {truncated:,} | {counts.too_long} | {counts.failed} | "
+            f"{tokens[0]:.1f} M, {tokens[1]:.2f} M | {minutes:.0f} |"
         )
 
 
@@ -150,16 +150,16 @@ def _gain(estimate: Estimate) -> str:
 
 
 def synthetic_table(outcomes: Outcomes) -> Iterator[str]:
-    """Yield each shared metric on synthetic data and RGB's, with the rank correlation of the models."""
+    """Yield each shared metric on synthetic data and RGB's, and whether the models have the same order."""
     names = ", ".join(short(model).split("-")[-1] for model in MODELS)
-    yield f"| Metric ({names}) | Synthetic | RGB | Kendall's tau |"
+    yield f"| Metric ({names}) | Synthetic | RGB | Same order |"
     yield "|---|---|---|---|"
     for match in matches(outcomes):
         sides = [
             ", ".join(f"{100 * (estimate.value or 0.0):.1f}" for estimate in side)
             for side in (match.synthetic, match.rgb)
         ]
-        yield f"| {match.name} | {sides[0]} | {sides[1]} | {match.agreement:.2f}".replace("-", "−") + " |"
+        yield f"| {match.name} | {sides[0]} | {sides[1]} | {'yes' if match.is_same_order else 'no'} |"
 
 
 def spacing_table(outcomes: Outcomes) -> Iterator[str]:
@@ -221,40 +221,36 @@ def _prediction_rows(found: Iterable[Prediction]) -> Iterator[str]:
 
 
 def findings(outcomes: Outcomes) -> Iterator[str]:
-    """Yield the main findings as a list."""
-    falls = [row for row in outcomes.rows("1a") if row.is_significant]
-    synthetic = [-row.difference.value for row in falls if row.data != "zh_refine"]
-    rgb = [-row.difference.value for row in falls if row.data == "zh_refine"]
-    evidence = {
-        (row.data, row.model): row.difference.value / -outcomes.row("1a", row.data, row.model).difference.value
-        for row in outcomes.rows("3a")
-        if row.is_significant
-    }
-    on_rgb = sum(data == "zh_refine" for data, _ in evidence)
-    outcome = predictions(outcomes)
-    right = sum(prediction.is_right for prediction in outcome)
-    substring = [row.difference.value for row in outcomes.rows("3b")]
-    failed, calls = count_failed(outcomes)
+    """Yield the main results as a list; each range covers all rows, whether they are significant or not."""
+    noise, evidence, substring = (outcomes.rows(family) for family in ("1a", "3a", "3b"))
+    synthetic = [row for row in noise if row.data != "zh_refine"]
+    rgb = [row for row in noise if row.data == "zh_refine"]
+    counts, found = count_outcomes(outcomes.recordings), predictions(outcomes)
+    right = sum(prediction.is_right for prediction in found)
     yield (
-        f"* Where the difference is significant, accuracy at 80% noise is {_range(rgb)} points lower than without "
-        f"noise on RGB's Chinese questions, and {_range(synthetic)} points lower on synthetic data."
+        f"* Accuracy at 80% noise minus accuracy without noise: {_range(rgb)} on RGB's Chinese questions, and "
+        f"{_range(synthetic)} on synthetic data."
     )
     yield (
-        f"* In {len(evidence)} of {len(outcomes.rows('3a'))} rows, accuracy falls significantly less if the amount "
-        f"of evidence is fixed: {_range(list(evidence.values()))}% of the drop is due to fewer supporting documents. "
-        f"On RGB's data, this effect is significant in {on_rgb} of {len(MODELS)} rows."
+        f"* With one supporting document in every condition, this difference changes by {_range(evidence)}. The prompt "
+        "without distractors is then shorter (one document instead of five), so the change may be due to its length."
     )
     yield (
-        f"* Substring matching changes accuracy by {points(min(substring))} to {points(max(substring))} points "
-        "compared with the robust track."
+        f"* Substring matching changes accuracy on complete responses by {_range(substring)} compared with the robust "
+        "track. It also gives credit to truncated responses, which the robust track counts as wrong."
     )
-    yield f"* {failed or 'None'} of the {calls:,} calls failed, so excluding failed calls would not change the results."
-    yield f"* {right} of {len(outcome)} predictions were right."
+    yield (
+        f"* There are {counts.responses:,} responses. {counts.too_long} cases were too long for the model and were not "
+        f"sent; {counts.failed or 'no'} other cases failed."
+    )
+    yield f"* {right} of {len(found)} predictions were right."
 
 
-def _range(shares: list[float]) -> str:
-    low, high = f"{100 * min(shares):.0f}", f"{100 * max(shares):.0f}"
-    return low if low == high else f"{low} to {high}"
+def _range(rows: list[Row]) -> str:
+    """Return the lowest and the highest difference of all rows, and in how many of them it is significant."""
+    values = [row.difference.value for row in rows]
+    significant = sum(row.is_significant for row in rows)
+    return f"{points(min(values))} to {points(max(values))} points (significant in {significant} of {len(rows)} rows)"
 
 
 BLOCKS: dict[str, Callable[[Outcomes], Iterator[str]]] = {

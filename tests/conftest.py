@@ -21,8 +21,8 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.pluginmanager.hasplugin("hypothesispytest"):
         from hypothesis import HealthCheck, settings  # noqa: PLC0415  # the smaller environments do not have it
 
-        # How long hypothesis takes to generate inputs depends on the load of the machine, not on the code.
-        settings.register_profile("ragbed", suppress_health_check=[HealthCheck.too_slow])
+        # How long hypothesis and a test take depends on the load of the machine, not only on the code.
+        settings.register_profile("ragbed", suppress_health_check=[HealthCheck.too_slow], deadline=None)
         settings.load_profile("ragbed")
     if os.environ.get("ISOLATED") and not hasattr(config, "workerinput"):
         found = [str(path) for name in ("HOME", "TMPDIR") for path in Path(os.environ[name]).iterdir()]

@@ -10,7 +10,6 @@ import pytest
 
 from ragbed.errors import DataError
 from ragbed.interop.exports.frozen import MANIFEST, read_frozen
-from ragbed.io.cassette import CassetteWriter, read_cassette
 from ragbed.runs.checksum import seal_of
 from tests.cli.typed import type_command
 from tests.interop.exports.runs import make_run
@@ -42,7 +41,7 @@ def test_a_case_of_a_run(run: Path, bad: bytes) -> None:
         connection.execute(
             "UPDATE cases SET line = ?, seal = ? WHERE id = 1", (spoilt, seal_of(spoilt, name, feasible))
         )
-    refused("score", str(run))
+    refused("report", str(run))
 
 
 def test_a_result_of_a_run(run: Path, bad: bytes) -> None:
@@ -54,33 +53,18 @@ def test_a_result_of_a_run(run: Path, bad: bytes) -> None:
         connection.execute(
             "UPDATE results SET completion = ?, seal = ? WHERE item = 1", (spoilt, seal_of(spoilt, *fields))
         )
-    refused("score", str(run))
+    refused("report", str(run))
 
 
 def test_labels(run: Path, tmp_path: Path, bad: bytes) -> None:
     (tmp_path / "labels.jsonl").write_bytes(b'{"criterion":"correct","model":' + bad + b"}\n")
-    refused("judge", str(run), "-m", "scripted/refuser", "--no-cache", "--labels", str(tmp_path / "labels.jsonl"))
+    refused("judge", str(run), "-m", "scripted/refuser", "--cache", "off", "--labels", str(tmp_path / "labels.jsonl"))
 
 
 def test_a_diagnosis(run: Path, bad: bytes) -> None:
     (run / "diagnose").mkdir()
     (run / "diagnose" / "diagnosis.jsonl").write_bytes(b'{"case":' + bad + b"}\n")
     refused("report", str(run), "-f", "html", "-o", str(run / "report.html"))
-
-
-@pytest.mark.parametrize("place", [0, 1, 2, -1], ids=["head", "run", "case", "result"])
-def test_a_cassette(run: Path, tmp_path: Path, bad: bytes, place: int) -> None:
-    path = tmp_path / "run.cassette"
-    type_command("export", str(run), "--to", "cassette", "-o", str(path))
-    lines = list(read_cassette(path))
-    lines[place] = lines[place].partition(b":")[0] + b":" + bad
-    with open(path, "wb") as sink:
-        tape = CassetteWriter(sink)
-        for line in lines:
-            tape.write(line)
-        tape.close()
-    refused("import", str(path), "--from", "cassette", "--out", str(tmp_path / "again"))
-    refused("run", "-m", f"cassette/{path}", "-d", "figure1", "--num-docs", "2", "--out", str(tmp_path / "asked"))
 
 
 def test_a_frozen_testbed(tmp_path: Path, bad: bytes) -> None:

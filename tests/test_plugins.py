@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from ragbed import plugins
 from ragbed.builder.search import find_engine
 from ragbed.errors import PluginFailed, UnknownName, UsageError
 from ragbed.retrieval import open_encoder
@@ -31,6 +33,17 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     words = [*pip, "--no-build-isolation", "--target", str(made / "packages"), str(made / "template")]
     subprocess.run(words, check=True, capture_output=True)
     return made / "packages"
+
+
+@pytest.mark.parametrize(
+    "file",
+    ["examples/plugin-template/README.md", "examples/plugin-template/pyproject.toml", "docs/reference/plugins.md"],
+)
+def test_documents_name_the_entry_point_groups_that_are_read(file: str) -> None:
+    """The template's README named `ragbed.scoring` and `ragbed.retrieval`, which are not read."""
+    families = [value for value in vars(plugins).values() if isinstance(value, plugins.PluginFamily)]
+    named = re.findall(r"(?:\| `|points\.\")ragbed\.(\w+)", (ROOT / file).read_text("utf-8"))
+    assert set(named) == {family.name for family in families}
 
 
 def _in_its_own_process(packages: Path, *words: str, where: Path) -> subprocess.CompletedProcess[str]:
@@ -174,7 +187,7 @@ def test_a_model_that_raises_or_gives_something_else_has_errors_and_no_wrong_num
     site: Path, tmp_path: Path
 ) -> None:
     _write_package(site, "wild", "models", "wild", "wild", _MODEL)
-    words = ("-d", DATA, "--testbeds", "noise", "--noise", "0", "--limit", "12", "--no-cache", "--json")
+    words = ("-d", DATA, "--testbeds", "noise", "--noise", "0", "--limit", "12", "--cache", "off", "--json")
     done = type_command("run", "-m", "wild/x", *words, "--out", str(tmp_path / "run"))
     assert done.code == 3
     (cell,) = json.loads(done.out.splitlines()[-1])["cells"]
@@ -210,7 +223,7 @@ def test_an_invalid_outcome_is_an_error_of_its_case_and_does_not_damage_the_run(
 ) -> None:
     code = f"{_MODEL}\nclass Loose(Model):\n    name = 'loose/x'\n    {method}\ndef part(wish): return Loose()"
     _write_package(site, "loose", "models", "loose", f"loose_{len(method)}", code)
-    words = ("-d", DATA, "--testbeds", "noise", "--noise", "0", "--limit", "2", "--no-cache")
+    words = ("-d", DATA, "--testbeds", "noise", "--noise", "0", "--limit", "2", "--cache", "off")
     assert type_command("run", "-m", "loose/x", *words, "--out", str(tmp_path / "run")).code == 3
     lines = type_command("export", str(tmp_path / "run"), "--to", "jsonl", "-o", "-").out.splitlines()
     assert [json.loads(line)["error"] for line in lines] == [error, error]

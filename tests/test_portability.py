@@ -55,7 +55,8 @@ def test_ctrl_c_ends_a_run_that_can_be_resumed(tmp_path: Path) -> None:
             *DATA,
             "--out",
             "run",
-            "--no-cache",
+            "--cache",
+            "off",
             "--max-connections",
             "2",
         ]

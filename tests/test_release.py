@@ -147,12 +147,10 @@ def test_the_steps_of_the_action_run(tmp_path: Path) -> None:
     good = _evaluate(tmp_path, "scripted/oracle")
     assert good.returncode == 0, good.stderr
     (tmp_path / "ragbed-run").rename(tmp_path / "main")
-    exported = [sys.executable, "-m", "ragbed", "export", "main", "--to", "cassette", "-o", "main.cassette"]
+    exported = [sys.executable, "-m", "ragbed", "export", "main", "--to", "archive", "-o", "main.zip"]
     subprocess.run(exported, cwd=tmp_path, check=True, capture_output=True)
     assert _evaluate(tmp_path, "scripted/last-doc").returncode == 4
-    compared = _run_step(
-        "Compare with the baseline", tmp_path, ACTION_BASELINE="main.cassette", ACTION_FAIL_IF_WORSE="5%"
-    )
+    compared = _run_step("Compare with the baseline", tmp_path, ACTION_BASELINE="main.zip", ACTION_FAIL_IF_WORSE="5%")
     assert compared.returncode == 4, compared.stderr
     assert _run_step("Write the job summary", tmp_path).returncode == 0
     assert "|" in (tmp_path / "summary.md").read_text("utf-8")

@@ -20,12 +20,11 @@ from pathlib import Path
 PARTS = (
     "kills",
     "batches",
-    "search",
+    "turns",
     "disks",
     "faults",
     "damaged",
     "forged-runs",
-    "cassettes",
     "xss",
     "addresses",
     "documents",

@@ -31,7 +31,7 @@ class Disturbed:
     def start(self, run: Path, *before: str, log: Path | None = None) -> subprocess.Popen[bytes]:
         """Start the complete command as a user would, optionally wrapped in another program."""
         words = [*before, sys.executable, "-m", "ragbed", "run", "-m", "openai-api/test/m", "-d", str(self.data)]
-        words += ["--testbeds", "noise", "--noise", _NOISE, "--max-connections", str(SLOTS), "--no-cache"]
+        words += ["--testbeds", "noise", "--noise", _NOISE, "--max-connections", str(SLOTS), "--cache", "off"]
         with open(log or os.devnull, "wb") as sink:
             return subprocess.Popen([*words, "--out", str(run)], env=self.environ, stdout=sink, stderr=sink)
 

@@ -7,6 +7,8 @@ import gzip
 import io
 import json
 import random
+import subprocess
+import sys
 import time
 import zipfile
 import zlib
@@ -23,6 +25,19 @@ from ragbed.builder.web.extract import Extractor
 from tests.builder.web.test_extract import ARTICLE, CHINESE, GOOD, HOSTILE, NAMED, html, make_docx, make_pdf
 
 COUNT = 120
+BUILD_MB = 400.0
+"""Maximum memory of a build, most of which is for the weights of its encoder."""
+_BUILT = 15
+"""Number of hostile documents to build from."""
+_ENDINGS = {HTML: "html", PDF: "pdf", DOCX: "docx", MARKDOWN: "md", TEXT: "txt"}
+_MEASURED = """import re, sys
+from pathlib import Path
+from ragbed.__main__ import main
+try:
+    main()
+except SystemExit as end:
+    print(end.code or 0, re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1], file=sys.stderr)
+"""
 _MANY = 100_000
 _MOST_MB = 600.0
 """Maximum memory of the process that distributes the documents, which holds all of them."""
@@ -164,7 +179,26 @@ def torture(folder: Path, count: int, seed: int) -> bool:
             tally.add("documents", name, _problems(outcome, took_s, peak_mb))
         tally.add("processes", f"documents {first} to {first + 9}", process.problems(_MOST_MB))
     print(f"  {dict(ended)}")
+    tally.add("builds", f"a build of {_BUILT} documents", _build(folder))
     return tally.close()
+
+
+def _build(folder: Path) -> Iterator[str]:
+    """Build from hostile documents, and yield the problems."""
+    made = [(name, job) for name, job in fixed() if job.kind in _ENDINGS]
+    (folder / "docs").mkdir()
+    for number, (_, job) in enumerate(made[:: len(made) // _BUILT][:_BUILT]):
+        (folder / "docs" / f"{number}.{_ENDINGS[job.kind]}").write_bytes(job.body)
+    for words in (("init", "docs"), ("run", "docs.toml")):
+        command = [sys.executable, "-c", _MEASURED, "build", *words]
+        ended = subprocess.run(command, cwd=folder, capture_output=True, encoding="utf-8", check=False)
+        code, _, peak = ended.stderr.splitlines()[-1].partition(" ")
+        if code not in ("0", "3"):
+            yield f"crash: build {words[0]} exited with {code}"
+    peak_mb = int(peak) / 1024
+    print(f"  a build of {number + 1} documents took {peak_mb:.0f} MB")
+    if peak_mb > BUILD_MB:
+        yield f"memory: {peak_mb:.0f} MB"
 
 
 def _problems(outcome: str, took_s: float, peak_mb: float) -> Iterator[str]:

@@ -22,7 +22,7 @@ from tests.servers.faulty_model import Exchange, Fault, FaultServer, chat, raw, 
 COUNT = 320
 WORDS = (
     *("run", "-m", "openai-api/test/m", "-d", "ragbed-mini-en_base", "--limit", "1", "--testbeds", "noise"),
-    *("--noise", "0", "--timeout", "4", "--no-cache", "--out", "run"),
+    *("--noise", "0", "--timeout", "4", "--cache", "off", "--out", "run"),
 )
 _FLOOD = 600 << 20
 """Maximum number of bytes that an endless server sends; a client that stores them exceeds the memory limit."""

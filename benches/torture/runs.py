@@ -23,16 +23,15 @@ RUN = "runs/run"
 """Path of the run in a trial's folder."""
 READING: dict[str, tuple[str, ...]] = {
     "status": ("status", RUN, "--json"),
-    "score": ("score", RUN, "--json"),
     "report": ("report", RUN, "-f", "md"),
     "report-html": ("report", RUN, "-f", "html", "-o", "report.html"),
     "export": ("export", RUN, "--to", "jsonl", "-o", "trials.jsonl", "--canonical"),
-    "export-tape": ("export", RUN, "--to", "cassette", "-o", "run.cassette"),
+    "export-archive": ("export", RUN, "--to", "archive", "-o", "run.zip"),
     "compare": ("compare", f"{RUN}:scripted/majority", "../sound/runs/run:scripted/gullible", "--json"),
     "diagnose": ("diagnose", RUN, "--json"),
     "merge": ("merge", RUN, "-o", "merged"),
     "judge": ("judge", RUN, "-m", "scripted/refuser", "--sample", "6", "-o", "labels.jsonl"),
-    "leaderboard": ("leaderboard", "runs", "-o", "site"),
+    "site": ("report", "runs", "-f", "site", "-o", "site"),
 }
 """Commands that read a run, by name; `view` is tested by `try_views`."""
 _ENDED_BY_US = frozenset({0, 130, 143, -15})
@@ -41,10 +40,10 @@ _ENDED_BY_US = frozenset({0, 130, 143, -15})
 def make_sound(folder: Path) -> Path:
     """Create a complete run of two models with judgements, labels and a diagnosis; return the trial's folder."""
     run = folder / "sound" / RUN
-    data = ("-d", "ragbed-mini-en_fact", "-d", "ragbed-mini-zh_base", "--limit", "3", "--no-cache")
+    data = ("-d", "ragbed-mini-en_fact", "-d", "ragbed-mini-zh_base", "--limit", "3", "--cache", "off")
     models = ("-m", "scripted/majority", "-m", "scripted/gullible")
     assert type_command("run", *models, *data, "--out", str(run)).code == 0
-    assert type_command("judge", str(run), "-m", "scripted/refuser", "--no-cache").code == 0
+    assert type_command("judge", str(run), "-m", "scripted/refuser", "--cache", "off").code == 0
     assert type_command("diagnose", str(run)).code == 0
     with chdir(folder / "sound"):
         for name, words in READING.items():  # this loads everything that the commands need into this process

@@ -92,9 +92,7 @@ def _write_run(folder: Path, drawn: list[str]) -> list[Case]:
             for number, (payload, case) in enumerate(zip(drawn, cases, strict=True)):
                 failed = Completion(outcome="error", error=f"kind {payload}: {payload}")
                 completion = failed if number % 2 else said(f"R {payload}", reasoning=f"T {payload}")
-                row = store.row(
-                    CallRequest(models[number], number + 1, 0, case), session, str(number), completion, cached=False
-                )
+                row = store.row(CallRequest(models[number], number + 1, 0, case), session, str(number), completion)
                 connection.execute(RECORD, row)
     return cases
 
@@ -130,7 +128,7 @@ def _open_files(browser: Browser, folder: Path, tally: Tally) -> None:
     """Open the report and the leaderboard as files."""
     run, report, site = folder / "runs" / "evil", folder / "report.html", folder / "site"
     assert type_command("report", str(run), "-f", "html", "-o", str(report)).code == 0
-    assert type_command("leaderboard", str(run.parent), "-o", str(site)).code == 0
+    assert type_command("report", str(run.parent), "-f", "site", "-o", str(site)).code == 0
     for path in (report, *sorted(site.rglob("*.html"))):
         with open_page(browser, "file://") as opened:
             opened.page.goto(path.as_uri())

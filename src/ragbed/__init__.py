@@ -19,7 +19,7 @@ if sys.version_info < (3, 11):  # noqa: UP036 - pip checks this, but a copy of t
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from ragbed.api.analysis import compare, diagnose, judge, paper_tables, power, score
+    from ragbed.api.analysis import compare, diagnose, judge, power
     from ragbed.api.building import build, build_init, build_quality, build_relabel
     from ragbed.api.datasets import cases, lint, synthesize
     from ragbed.api.demo import demo
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from ragbed.api.planning import plan_run
     from ragbed.api.progress import Progress
     from ragbed.api.ranking import rank
-    from ragbed.api.reports import leaderboard, report
+    from ragbed.api.reports import report
     from ragbed.api.results import Figure, Records, Run
     from ragbed.api.runs import arun, forecast, open_run, run
     from ragbed.api.serving import review, view
-    from ragbed.api.setup import cache, cache_prune, doctor
+    from ragbed.api.setup import doctor
     from ragbed.api.sharing import export, import_results, merge
     from ragbed.api.spec import RunOptions, RunSpec
     from ragbed.errors import RagbedError, UsageError
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from ragbed.schema import Case, Completion
 else:  # Hidden from type checkers, because `__getattr__` would make them accept any attribute name.
     _MODULES = {
-        "api.analysis": ("compare", "diagnose", "judge", "paper_tables", "power", "score"),
+        "api.analysis": ("compare", "diagnose", "judge", "power"),
         "api.building": ("build", "build_init", "build_quality", "build_relabel"),
         "api.datasets": ("cases", "lint", "synthesize"),
         "api.demo": ("demo",),
@@ -49,11 +49,11 @@ else:  # Hidden from type checkers, because `__getattr__` would make them accept
         "api.planning": ("plan_run",),
         "api.progress": ("Progress",),
         "api.ranking": ("rank",),
-        "api.reports": ("leaderboard", "report"),
+        "api.reports": ("report",),
         "api.results": ("Figure", "Records", "Run"),
         "api.runs": ("arun", "forecast", "open_run", "run"),
         "api.serving": ("review", "view"),
-        "api.setup": ("cache", "cache_prune", "doctor"),
+        "api.setup": ("doctor",),
         "api.sharing": ("export", "import_results", "merge"),
         "api.spec": ("RunOptions", "RunSpec"),
         "errors": ("RagbedError", "UsageError"),
@@ -93,8 +93,6 @@ __all__ = [
     "build_init",
     "build_quality",
     "build_relabel",
-    "cache",
-    "cache_prune",
     "cases",
     "compare",
     "data_path",
@@ -107,18 +105,15 @@ __all__ = [
     "forecast",
     "import_results",
     "judge",
-    "leaderboard",
     "lint",
     "merge",
     "open_run",
-    "paper_tables",
     "plan_run",
     "power",
     "rank",
     "report",
     "review",
     "run",
-    "score",
     "synthesize",
     "system",
     "view",

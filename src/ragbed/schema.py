@@ -208,7 +208,7 @@ class Case(Record, frozen=True, kw_only=True):
     noise: Share | None  # requested fraction of distractors; None for a testbed without documents
     noise_real: Share | None  # actual fraction of distractors; for an infeasible case, the nearest possible fraction
     k: Count  # requested number of documents
-    correct: Share  # counterfactual: requested fraction of true documents
+    true_ratio: Share  # counterfactual: requested fraction of true documents
     arm: str  # distractor condition: related, random, fixed or control
     profile: str
     seed: int
@@ -259,7 +259,7 @@ class Step(Record, frozen=True, kw_only=True):
     reply: str | None = None
     usage: dict[str, int] | None = None
     latency_s: float | None = None
-    cached: bool = False  # whether the response came from the cache
+    cached: int = 0  # if the response came from the cache: when it was received, in seconds since 1970
     calls: tuple[ToolCall, ...] = ()  # search: the tool calls in the response
     searches: tuple[Search, ...] = ()  # search: the searches that the response requested
     protocol: Literal["tools", "text", "function"] | None = None  # search: how the model calls the tool
@@ -310,10 +310,12 @@ class Estimate(Record, frozen=True, kw_only=True):
     low: float | None
     high: float | None
     n: int
-    questions: int  # number of distinct questions; less than n if a question has several trials
+    questions: int  # number of independent questions; those about the same event count as one
     asked: int
     errors: int
     infeasible: int
     truncated: int = 0
     filtered: int = 0
-    unsure: int = 0  # number of responses that the rules or the judge cannot classify; rates count them as wrong
+    # Number of responses that the rules or the judge cannot classify; rates count them as wrong. In the cost table:
+    # number of cases without token usage.
+    unsure: int = 0

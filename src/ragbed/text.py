@@ -9,6 +9,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from functools import cache, lru_cache
+from itertools import pairwise
 
 from ragbed.schema import Answer, Lang
 
@@ -164,10 +165,17 @@ def _is_end(text: str, found: re.Match[str]) -> bool:
 _LATIN = "a-zß-öø-ÿ"
 
 
-@lru_cache(maxsize=4096)
-def bounded(alias: str) -> re.Pattern[str]:
-    """Return a pattern that matches a lower-case alias unless it is part of a longer number or word."""
-    alias = alias.lower()
+# Characters that Chinese texts use or omit within a term, e.g. in 骁龙 8 and 安·李.
+_OPTIONAL_ZH = r"[\s·・•‧∙⋅]"
+
+
+@lru_cache(maxsize=4_096)
+def term_pattern(alias: str, lang: Lang) -> re.Pattern[str]:
+    """Return a pattern that finds an alias as a whole term in a lower-case text: not inside a longer number or word.
+
+    In Chinese, white space and middle dots between two characters do not matter, unless both characters are digits.
+    """
+    alias = alias.strip().lower()
     before = after = ""
     if alias[0].isdigit():
         before = r"(?<!\d)(?<!\d[.,])"
@@ -177,17 +185,18 @@ def bounded(alias: str) -> re.Pattern[str]:
         after = r"(?![.,]?\d)"
     elif re.match(f"[{_LATIN}]", alias[-1]):
         after = f"(?![{_LATIN}])"
-    return re.compile(before + re.escape(alias) + after)
+    body = re.escape(alias)
+    if lang == "zh" and (bare := _compiled(_OPTIONAL_ZH).sub("", alias)):
+        body = re.escape(bare[0]) + "".join(
+            ("" if first.isdigit() and second.isdigit() else f"{_OPTIONAL_ZH}*") + re.escape(second)
+            for first, second in pairwise(bare)
+        )
+    return re.compile(before + body + after)
 
 
-def all_stand_alone(folded_text: str, answer: Answer) -> bool:
-    """Return whether `stands_alone` is true for the aliases of every part of the answer."""
-    return all(stands_alone(folded_text, aliases) for aliases in answer)
-
-
-def stands_alone(folded_text: str, aliases: tuple[str, ...]) -> bool:
-    """Return whether a folded text contains an alias that is not part of a longer number or word."""
-    return any(bounded(alias).search(folded_text) for alias in aliases)
+def contains_slot(lowered_text: str, aliases: tuple[str, ...], lang: Lang) -> bool:
+    """Return whether a lower-case text contains one of the aliases as a whole term."""
+    return any(term_pattern(alias, lang).search(lowered_text) for alias in aliases)
 
 
 _DIGITS = "零一二三四五六七八九"

@@ -69,7 +69,7 @@ def test_errors_of_given_documents_are_counted_once_if_search_is_compared_with_t
 
 def test_searching_is_compared_with_given_documents_in_another_run(tmp_path: Path) -> None:
     data = ["ragbed-mini-en_base", "ragbed-mini-en_int", "ragbed-mini-en_fact"]
-    options: dict[str, Any] = {"limit": 3, "no_cache": True, "progress": False}
+    options: dict[str, Any] = {"limit": 3, "cache": "off", "progress": False}
     given = ragbed.run(
         "scripted/oracle",
         data,

@@ -20,7 +20,7 @@ from tests.runs.harness import ask_nobody
 
 _DATA = [f"ragbed-mini-en_{kind}" for kind in ("base", "int", "fact")]
 _WIDE: RunOptions = {
-    "testbeds": "noise,rejection,integration,counterfactual,closed-book,no-documents,parts",
+    "testbeds": "noise,rejection,integration,counterfactual,closed-book,no-documents",
     "distractors": ["related", "random", "fixed"],
     "true_ratio": [0, 0.4, 1],
     "noise": [0, 0.4, 1],
@@ -40,7 +40,7 @@ def test_what_a_run_tells_was_foreseen_and_little_else(tmp_path: Path, options: 
         run(job, ask_nobody)
     cells = [cell for cell in read_report_cells([tmp_path], ["robust"]) if _is_for_gates(cell) and cell.estimate.asked]
     told = {_place(cell) for cell in cells if cell.estimate.value is not None}
-    assert len(told) > 100
+    assert len(told) > 80
     assert told <= foreseen
     assert {metric for _, _, metric, *_ in foreseen - {_place(cell) for cell in cells}} <= _HANG_ON_REPLIES
 

@@ -158,14 +158,17 @@ def test_a_floor_of_clustered_rates_counts_independent_questions() -> None:
     assert states == ["inconclusive", "failed"] * 2
 
 
-def test_a_value_without_an_interval_is_inconclusive() -> None:
-    for bound in (None, 0.4):
-        estimate = Estimate(
-            metric="accuracy", value=0.4, low=bound, high=bound, n=2, asked=2, questions=2, errors=0, infeasible=0
-        )
-        (checked,) = check_floors([parse_floor("noise.accuracy=0.9")], [replace(_cell(1, 2), estimate=estimate)])
-        assert checked.state == "inconclusive"
-        assert checked.message.endswith("of 2, required 90.0%; the value has no interval, so it cannot be tested")
+def test_a_metric_that_does_not_exist_says_so() -> None:
+    counts = {"n": 0, "asked": 60, "questions": 0, "errors": 0, "infeasible": 0}
+    estimate = Estimate(metric="accuracy", value=None, low=None, high=None, **counts)
+    (checked,) = check_floors([parse_floor("noise.accuracy=0.6")], [replace(_cell(9, 10), estimate=estimate)])
+    assert checked.state == "inconclusive"
+    assert checked.message == "no case counts for this metric (0 of 0), so it has no value"
+
+
+def test_a_quantity_that_is_not_a_share_has_no_minimum() -> None:
+    with pytest.raises(UsageError, match="searches is not a rate, so it cannot have a minimum"):
+        parse_floor("search.searches=0.5")
 
 
 def test_a_floor_of_a_difference_uses_its_interval() -> None:
@@ -299,6 +302,6 @@ def test_a_share_can_be_a_percentage() -> None:
     assert parse_floor("noise.accuracy@0.8:en=60%").minimum == parse_floor("noise.accuracy@0.8:en=0.6").minimum
 
 
-@pytest.mark.parametrize("metric", ["accuracy", "misled_unflagged", "right_wrong_right"])
+@pytest.mark.parametrize("metric", ["accuracy", "misled_unflagged"])
 def test_every_kind_of_metric_can_have_a_gate(metric: str) -> None:
     assert parse_floor(f"counterfactual.{metric}=0.5").metric == metric

@@ -39,7 +39,6 @@ def _results(folder: Path) -> dict[str, Any]:
         "lint": ragbed.lint(DATA, only="record").totals,
         "power": ragbed.power(drop=0.1),
         "report": ragbed.report(runs["oracle"], format="csv").records(),
-        "score": ragbed.score(runs["oracle"]).records(),
         "synthesize": ragbed.synthesize(folder / "news", items=2, lang="en", workers=1).manifest,
     }
 

@@ -17,9 +17,6 @@ FUNCTIONS = {
     "build quality": "build_quality",
     "build relabel": "build_relabel",
     "build run": "build",
-    "cache": "cache",
-    "cache prune": "cache_prune",
-    "cases": "cases",
     "compare": "compare",
     "data get": "download",
     "data list": "datasets",
@@ -29,15 +26,11 @@ FUNCTIONS = {
     "export": "export",
     "import": "import_results",
     "judge": "judge",
-    "leaderboard": "leaderboard",
     "lint": "lint",
     "merge": "merge",
-    "paper": "paper_tables",
-    "power": "power",
     "rank": "rank",
     "report": "report",
     "review": "review",
-    "score": "score",
     "synth": "synthesize",
     "view": "view",
 }
@@ -48,9 +41,10 @@ PRINTING = {
     "compare": {"flips"},
     "diagnose": {"show"},
     "rank": {"pairs"},
+    "report": {"disagreements"},
 }
 """Options that choose what the command line prints: `--flips` is `ComparisonResult.flips`, `--show` is
-`DiagnosisResult.of_type`, `--pairs` is `RankingResult.pairs`."""
+`DiagnosisResult.of_type`, `--pairs` is `RankingResult.pairs`, `--disagreements` is `Run.disagreements`."""
 ARGUMENTS = {"compare": {"a": "first", "b": "second"}}
 """Parameters whose positional argument has another name inside the command."""
 API_ONLY = {"progress"}
@@ -86,8 +80,7 @@ def _long_name(parameter: click.Parameter) -> str:
 
 
 def _options(name: str) -> set[str]:
-    current = [one for one in COMMANDS[name].params if not (isinstance(one, click.Option) and one.hidden)]
-    return {_long_name(one) for one in current} - PRINTING[""] - PRINTING.get(name, set())
+    return {_long_name(one) for one in COMMANDS[name].params} - PRINTING[""] - PRINTING.get(name, set())
 
 
 def test_every_command_has_a_function() -> None:

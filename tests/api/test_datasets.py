@@ -7,8 +7,10 @@ import json
 import pickle
 from copy import copy as shallow_copy
 from pathlib import Path
+from typing import Any
 
 import pytest
+from msgspec import structs
 
 import ragbed
 from ragbed.api.downloads import IncompleteDownload
@@ -19,13 +21,17 @@ DATA = "ragbed-mini-en_base"
 
 def test_cases_are_counted_written_and_generated_on_demand(tmp_path: Path) -> None:
     out, sink = tmp_path / "cases.jsonl", io.BytesIO()
-    made = ragbed.cases([DATA], testbeds=["noise", "rejection"], noise=[0, 1], limit=6, out=out)
+    chosen: dict[str, Any] = {"testbeds": ["noise", "rejection"], "noise": [0, 1], "limit": 6}
+    made = ragbed.cases([DATA], **chosen)
+    exported = ragbed.export([DATA], "jsonl", out, **chosen)
+    assert [structs.asdict(row) for row in exported.conditions] == list(made.records())
+    assert ragbed.export([DATA], "jsonl", **chosen).conditions == exported.conditions
     assert {(row["testbed"], row["noise"], row["feasible"]) for row in made.records()} >= {("rejection", 1.0, 6)}
     assert len(list(made)) == len(list(made)) == len(out.read_text("utf-8").splitlines())
-    ragbed.cases(DATA, testbeds=["noise", "rejection"], noise=[0, 1], limit=6, out=sink)
+    ragbed.export(DATA, "jsonl", sink, **chosen)
     assert sink.getvalue() == out.read_bytes()
     with pytest.raises(ragbed.UsageError, match="is the input dataset itself"):
-        ragbed.cases("figure1", out=ragbed.data_path("figure1"), num_docs=2)
+        ragbed.export("figure1", "jsonl", ragbed.data_path("figure1"), num_docs=2)
 
 
 def test_cases_can_be_sent_to_other_processes() -> None:
@@ -48,10 +54,10 @@ def test_lint_keeps_the_first_findings_or_all(tmp_path: Path) -> None:
     bad = {"query": "Who won?", "answer": "Ann Lee", "positive": ["Ann Lee"], "negative": ["Ann Lee"]}
     path.write_text("".join(json.dumps({"id": number, **bad}) + "\n" for number in range(8)))
     few, every = ragbed.lint(path), ragbed.lint(path, all_=True, only="gold-in-negative")
-    assert not few.ok
-    assert few.totals["error"] >= 8
+    assert few.ok
+    assert few.totals["warning"] >= 8
     (row,) = every.records()
-    assert (row["data"], row["rule"], row["severity"], row["items"]) == ("mine", "gold-in-negative", "error", 8)
+    assert (row["data"], row["rule"], row["severity"], row["items"]) == ("mine", "gold-in-negative", "warning", 8)
     assert len([found for found in few.findings() if found.rule == "gold-in-negative"]) == 3
     assert len(list(every.findings())) == 8
     assert ragbed.lint("ragbed-mini-zh_base", only="record").ok
@@ -61,7 +67,7 @@ def test_lint_results_can_be_sent_to_other_processes(tmp_path: Path) -> None:
     path = tmp_path / "mine.json"
     bad = {"query": "Who won?", "answer": "Ann Lee", "positive": ["Ann Lee"], "negative": ["Ann Lee 1"]}
     path.write_text("".join(json.dumps({"id": number, **bad}) + "\n" for number in range(8)) + "no JSON\n")
-    result = ragbed.lint([str(path), DATA], only="all", all_=True)
+    result = ragbed.lint([str(path), DATA], all_=True)
     copy = pickle.loads(pickle.dumps(result))
     assert len(list(copy.findings())) > 8
     assert list(copy.findings()) == list(result.findings())

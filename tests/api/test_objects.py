@@ -322,7 +322,7 @@ class Echo:
 def test_an_object_with_the_model_protocol_is_a_model(tmp_path: Path) -> None:
     model: ragbed.Model = Echo()
     for folder in ("a", "b"):
-        run = _evaluate(model, tmp_path, out=tmp_path / folder, no_cache=True)
+        run = _evaluate(model, tmp_path, out=tmp_path / folder, cache="off")
         assert run.outcomes == {"ok": 4, "error": 1}
     assert _trial(run)["model"] == "mine/echo"
 
@@ -364,7 +364,7 @@ def test_a_run_is_complete_even_if_the_model_cannot_be_closed(close: Any, tmp_pa
 
 def test_the_methods_of_a_model_object_share_its_state(tmp_path: Path) -> None:
     model = Slotted()
-    run = _evaluate(model, tmp_path, no_cache=True)
+    run = _evaluate(model, tmp_path, cache="off")
     assert {trial["reply"] for trial in run.trials()} == {"open"}
     assert model.client == "closed"
     assert type(model.complete).__name__ == "method"  # the object itself is not changed

@@ -12,7 +12,6 @@ import click
 import pytest
 
 import ragbed
-from ragbed.cli.renames import BUILD_OPTIONS, OPTIONS
 
 _PRINTING = {"json", "config"}
 """How the command line reads and prints: the API takes parameters and returns values."""
@@ -48,8 +47,7 @@ def _command(name: str) -> click.Command:
 
 
 def _options(command: click.Command) -> set[str]:
-    former = {name.removeprefix("--").replace("-", "_") for name in (*OPTIONS, *BUILD_OPTIONS)}
-    return {str(option.name) for option in command.params} - _PRINTING - former
+    return {str(option.name) for option in command.params} - _PRINTING
 
 
 def _parameters(function: Callable[..., Any]) -> set[str]:

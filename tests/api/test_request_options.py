@@ -118,7 +118,7 @@ def test_options_become_the_parameters_of_the_provider(provider: str, monkeypatc
             f"{provider}/m",
             "ragbed-mini-en_base",
             progress=False,
-            no_cache=True,
+            cache="off",
             header="X-Team: rag",
             **chosen,
             **options,
@@ -138,7 +138,7 @@ def test_only_headers_named_like_secrets_are_hidden_in_responses(
     with function_model(lambda _: "It is Barcelona.") as url:
         monkeypatch.setenv("T_BASE_URL", url)
         run = ragbed.run(
-            "openai-api/t/m", "ragbed-mini-en_base", limit=1, testbeds="noise", noise=0, progress=False, no_cache=True,
+            "openai-api/t/m", "ragbed-mini-en_base", limit=1, testbeds="noise", noise=0, progress=False, cache="off",
             header=f"{name}: Barcelona", out=tmp_path / "run",
         )  # fmt: skip
     assert [trial["reply"] for trial in run.trials()] == [f"It is {expected}."]
@@ -159,7 +159,7 @@ def test_headers_count_for_the_cache_and_their_names_are_recorded(
         for number, header in enumerate(((), "X-Tenant: acme", "X-Tenant: globex", "X-Tenant: acme", ())):
             run = ragbed.run(
                 "openai-api/t/m", "ragbed-mini-en_base", limit=1, testbeds="noise", noise=0, progress=False,
-                header=header, out=tmp_path / f"run-{number}",
+                header=header, cache="reuse", out=tmp_path / f"run-{number}",
             )  # fmt: skip
             (status,) = run.status().models
             if number < 3:

@@ -15,10 +15,14 @@ from typing import Any
 import pytest
 
 import ragbed
+from ragbed.analysis.condition_table import tabulate_run
 from ragbed.errors import RagbedError, UsageError
 from ragbed.runs.engines import ENGINES
 from ragbed.runs.engines.local import LocalEngine
+from ragbed.runs.execution import run as execute
+from ragbed.schema import Case, Completion
 from tests.cli.typed import type_command
+from tests.runs.harness import TalkingModel, ask_nobody, make_job
 
 DATA = "ragbed-mini-en_base"
 
@@ -367,7 +371,7 @@ def test_a_run_that_cannot_go_on_names_its_folder(tmp_path: Path, monkeypatch: p
         ({"temperature": float("nan")}, "temperature=nan is not a finite number"),
         ({"top_p": 2}, "top_p=2 is out of range. Use a number of at least 0 and at most 1"),
         ({"timeout": 0}, "timeout=0 is out of range. Use a number greater than 0"),
-        ({"no_cache": "yes"}, "no_cache='yes' is not valid. Use True or False"),
+        ({"cache": "yes"}, "unknown cache 'yes'. .*Known: auto, reuse, off"),
         ({"out": 3}, "out=3 is not a path"),
         ({"out": "s3://bucket/run"}, "is a URL. Use a local path"),
         ({"cluster": "auto"}, "Add engine=ray, or remove `cluster`"),
@@ -428,10 +432,30 @@ def test_a_type_checker_reports_a_misspelt_option(tmp_path: Path) -> None:
 
 _TYPED = """
 import ragbed
-run = ragbed.run(model="scripted/oracle", data="figure1", testbeds=["noise"], limit=8, no_cache=True)
+run = ragbed.run(model="scripted/oracle", data="figure1", testbeds=["noise"], limit=8, cache="off")
 rows: list[str] = [str(row["model"]) for row in run.table("noise")]
 again: ragbed.Run = ragbed.open_run(run.folder)
 ragbed.run(model="scripted/oracle", data="figure1", testbed="noise")
 ragbed.run(model="scripted/oracle", data="figure1", repeats="five")
 ragbed.runn
 """.lstrip("\n")
+
+
+def test_means_over_trials_are_the_rates_of_the_table(tmp_path: Path) -> None:
+    """The trials of failed and filtered calls had no scores, so means were too high: 48.1 % instead of 41.7 %."""
+    outcomes = ["ok", "ok", "error", "filtered", "truncated", "ok"]
+
+    def say(case: Case) -> Completion:
+        outcome = outcomes[int(case.item)]
+        reply = f"It is gold-{case.item}." if outcome in ("ok", "truncated") else None
+        return Completion(outcome=outcome, reply=reply, error="timeout: no" if outcome == "error" else None)  # type: ignore[arg-type]
+
+    execute(make_job(tmp_path, len(outcomes), TalkingModel(say)), ask_nobody)
+    (row,) = tabulate_run(tmp_path)
+    records = ragbed.open_run(tmp_path).records()
+    for score in ("correct", "code.correct", "paper.correct"):
+        values = [record[f"score.{score}"] for record in records]
+        assert all(isinstance(value, bool) for value in values)
+        assert sum(values) / len(values) == row.rate(score)
+    assert row.rate("correct") == 3 / 6
+    assert [record["outcome"] for record in records if "score.unsure" not in record] == ["error", "filtered"]

@@ -34,19 +34,16 @@ def test_a_report_is_text_files_and_cells(run: ragbed.Run, tmp_path: Path) -> No
     assert all(path.read_text("utf-8").startswith("<svg") for path in figures.paths)
 
 
-def test_a_leaderboard_names_runs_that_cannot_be_read(run: ragbed.Run, tmp_path: Path) -> None:
-    broken = run.folder.parent / "broken"
-    broken.mkdir()
-    (broken / "run.sqlite").write_bytes(b"not a database")
-    board = ragbed.leaderboard(run.folder.parent, tmp_path / "site")
-    assert {row["run"]: row["problem"] is None for row in board.records()} == {"a": True, "broken": False}
-    assert "scripted/oracle" in board.path.read_text("utf-8")
+def test_a_site_has_a_leaderboard_and_a_report_on_each_run(run: ragbed.Run, tmp_path: Path) -> None:
+    result = ragbed.report(run.folder.parent, format="site", out=tmp_path / "site")
+    assert [path.name for path in result.paths] == ["index.html", "run-a.html"]
+    assert "scripted/oracle" in result.paths[0].read_text("utf-8")
 
 
-def test_a_run_survives_a_cassette(run: ragbed.Run, tmp_path: Path) -> None:
-    exported = ragbed.export(run, "cassette", tmp_path / "a.cassette")
+def test_a_run_survives_an_archive(run: ragbed.Run, tmp_path: Path) -> None:
+    exported = ragbed.export(run, "archive", tmp_path / "a.zip")
     assert (exported.unit, exported.count, exported.complete) == ("trials", 10, True)
-    imported = ragbed.import_results(tmp_path / "a.cassette", "cassette", tmp_path / "again")
+    imported = ragbed.import_results(tmp_path / "a.zip", "archive", tmp_path / "again")
     assert imported.complete
     assert imported.run.metrics() == run.metrics()
 
@@ -66,12 +63,7 @@ def test_shards_are_merged(tmp_path: Path) -> None:
     options: dict[str, Any] = {"model": "scripted/oracle", "data": DATA, "testbeds": "noise", "noise": 0, "limit": 6}
     parts = [ragbed.run(**options, shard=f"{n}/2", out=tmp_path / str(n)) for n in (1, 2)]
     merged = ragbed.merge(parts, tmp_path / "merged")
-    assert merged.run is not None
     assert (merged.counts["results"], merged.run.outcomes) == (6, {"ok": 6})
-    aggregates = [tmp_path / f"{n}.jsonl" for n in (1, 2)]
-    for part, path in zip(parts, aggregates, strict=True):
-        ragbed.score(part, aggregates=path)
-    assert ragbed.merge(aggregates, tmp_path / "aggregates.jsonl").counts["trials"] == 6
 
 
 def test_items_in_memory_are_exported(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from benches import ROOT
 from benches.__main__ import MEMBERS, describe
 
-_HELPERS = {"__init__", "__main__", "ability_scenarios", "bare_loop", "coverage_scenarios", "scorer_sample"}
+_HELPERS = {"__init__", "__main__", "ability_scenarios", "bare_loop", "coverage_scenarios", "scorer_rows", "trace"}
 _PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("src/**/*.py"), *ROOT.glob("tests/**/*.py")]
 
 
@@ -31,7 +31,7 @@ def test_a_member_gets_its_options() -> None:
     done = _type("structure", "--help")
     assert (done.returncode, done.stdout.splitlines()[0]) == (
         0,
-        "usage: python -m benches structure [-h] [--source SOURCE] [--list]",
+        "usage: python -m benches structure [-h] [--lower] [--trace]",
     )
 
 

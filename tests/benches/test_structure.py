@@ -1,65 +1,76 @@
-"""Figures of the code structure and their limits."""
+"""Counts of the code structure, their budgets, and the trace of one case."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
-import pytest
-
 from benches import ROOT
-from benches.structure import COMMAND_MOST, LONG_LINES, Figure, measure_structure
+from benches.structure import count_structure, find_excesses, find_shared_classes, lower, read_budgets
 
 _FILES = {
-    "__init__.py": "",
-    "main.py": "from ragbed.one import helper\nclass Report: ...\n",
-    "one/__init__.py": "",
-    "one/helper.py": "class Report: ...\nclass _Hidden: ...\n",
-    "one/shared.py": "X = 1\n",
-    "one/first.py": "from ragbed.one.shared import X\nclass Only: ...\n",
-    "two/__init__.py": "from ragbed.one import shared\n",
-    "two/long.py": "def long():\n" + "    x = 1\n" * LONG_LINES,
+    "src/ragbed/__init__.py": '"""Docstring."""\n',
+    "src/ragbed/cli/main.py": "import os\n\n\ndef main():\n    return os\n",
+    "src/ragbed/api/runs.py": "class Report: ...\n",
+    "src/ragbed/runs/store.py": "class Report: ...\nclass _Hidden: ...\n",
+    "src/ragbed/ui/page.js": "1\n2\n",
+    "src/ragbed/analysis/en.toml": "a = 1\n",
+    "tests/test_x.py": "x = 1\n",
+    "scripts/a.py": "x = 1\n",
+    "study/b.py": "x = 1\ny = 2\n",
 }
 
 
-@pytest.fixture
-def source(tmp_path: Path) -> Path:
+def _write(root: Path) -> Path:
     for name, text in _FILES.items():
-        path = tmp_path / "ragbed" / name
+        path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    return tmp_path
+    return root
 
 
-def test_packages_shared_names_tiny_files_statements_and_long_functions_are_counted(source: Path) -> None:
-    packages, shared, small, entries, statements, long, *_ = measure_structure(source)
-    assert (packages.value, packages.names) == (2, ("one", "two"))
-    assert (shared.value, shared.names) == (66.7, ("ragbed.main.Report", "ragbed.one.helper.Report"))
-    assert (small.value, small.names) == (1, ("ragbed.one.helper",))
-    assert (entries.value, entries.names) == (0, ())
-    assert statements.value == 13 + LONG_LINES
-    assert (long.value, long.names) == (1, ("ragbed.two.long.long",))
-    assert [figure.passed for figure in (packages, shared)] == [True, False]
+def test_lines_statements_and_files_are_counted_by_package(tmp_path: Path) -> None:
+    counts = count_structure(_write(tmp_path))
+    assert counts["api + cli"] == {"lines": 6, "statements": 5, "files": 2}
+    assert counts["data + io + retrieval + top-level modules"] == {"lines": 1, "statements": 1, "files": 1}
+    assert counts["src"] == {"lines": 9, "statements": 10, "files": 4, "shared_class_names": 1}
+    assert {name: counts[name]["lines"] for name in ("tests", "benches + scripts + study", "src, js", "src, toml")} == {
+        "tests": 1,
+        "benches + scripts + study": 3,
+        "src, js": 2,
+        "src, toml": 1,
+    }
+    assert list(find_shared_classes(tmp_path)) == ["Report"]
 
 
-def test_command_modules_are_measured(tmp_path: Path) -> None:
-    folder = tmp_path / "ragbed/cli"
-    folder.mkdir(parents=True)
-    command = "import click\n@click.command()\ndef short(): ...\n"
-    (folder / "short.py").write_text(command)
-    (folder / "long.py").write_text(command + "x = 1\n" * COMMAND_MOST)
-    (folder / "helper.py").write_text("x = 1\n" * 1_000)
-    *_, middle, long = measure_structure(tmp_path)
-    assert (middle.value, middle.passed) == (3 + COMMAND_MOST / 2, True)
-    assert (long.value, long.names) == (1, (f"ragbed.cli.long ({COMMAND_MOST + 3})",))
+def test_a_count_above_its_budget_or_without_one_is_reported() -> None:
+    counts = {"runs": {"lines": 11, "files": 2}, "new": {"lines": 1}}
+    assert find_excesses(counts, {"runs": {"lines": 10, "files": 2}}) == [
+        "runs has 11 lines, but its budget is 10.",
+        "new has no budget for lines; add it to benches/budgets.toml.",
+    ]
 
 
-def test_the_code_keeps_its_limits() -> None:
-    packages, shared, *_, middle, long = measure_structure(ROOT / "src")
-    assert (middle.limit, middle.passed) == (150, True)
-    assert (long.limit, long.passed) == (0, True), long.names
-    assert (packages.limit, packages.passed) == (15, True), packages.names
-    assert (shared.limit, shared.passed) == (3, True), shared.names
+def test_budgets_are_lowered_and_never_raised() -> None:
+    counts = {"runs": {"lines": 11, "files": 1}, "new": {"lines": 1}}
+    assert lower(counts, {"runs": {"lines": 10, "files": 2}}) == {
+        "runs": {"lines": 10, "files": 1},
+        "new": {"lines": 1},
+    }
 
 
-def test_a_figure_without_a_limit_always_passes() -> None:
-    assert [Figure("x", 3, limit).passed for limit in (None, 3, 2)] == [True, True, False]
+def test_the_code_is_within_its_budgets() -> None:
+    assert find_excesses(count_structure(ROOT), read_budgets()) == []
+
+
+def test_the_trace_leads_from_the_command_to_the_socket_and_from_the_response_to_the_table() -> None:
+    command = [sys.executable, "-m", "benches", "structure", "--trace"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
+    request, response = done.stdout.split("From the response to the printed table: ")
+    steps = [line.split()[-1] for line in request.splitlines()[1:]]
+    assert steps[0] == "main"
+    assert "run" in steps
+    assert any(step.endswith("_work") for step in steps)
+    assert "parse_chat" in response
+    assert "clustered_wilson" in response

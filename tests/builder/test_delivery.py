@@ -39,8 +39,8 @@ def names(folder: Path) -> set[str]:
 
 
 def test_a_changed_setting_is_named_with_both_values(build: Build, tmp_path: Path) -> None:
-    with pytest.raises(RagbedError, match=r"recipe: precision was not set and is now 0\.95\. "):
-        check_recipe(tmp_path, read_lock(tmp_path), replace(RECIPE, precision=0.95))
+    with pytest.raises(RagbedError, match=r"recipe: since was not set and is now 2026-11-01\. "):
+        check_recipe(tmp_path, read_lock(tmp_path), replace(RECIPE, since="2026-11-01"))
 
 
 def test_only_what_the_earlier_build_made_goes(build: Build) -> None:

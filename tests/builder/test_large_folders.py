@@ -75,5 +75,4 @@ def test_a_complete_build_from_the_example_documents(tmp_path: Path) -> None:
         assert len(items) == 100
         assert {item.lang for item in items} == {lang}
         assert len(list(Dataset(f"{lang}_int", result.folder / f"{lang}_int.jsonl").items())) == 5
-    assert (result.folder / "precision.json").is_file()
     assert (result.folder / "quality.html").is_file()

@@ -32,7 +32,7 @@ from tests.builder.world_site import World, make_world, running_generator
 from tests.servers.faulty_site import Fault, FaultServer, cut_after, page, redirect, running_server, status
 
 TODAY = date(2026, 11, 15)
-CHOSEN = RunSpec(data=(), max_connections=8, timeout=30.0, no_cache=True)
+CHOSEN = RunSpec(data=(), max_connections=8, timeout=30.0, cache="off")
 GENERATOR = "openai-api/world/generator"
 RECIPE = f"""
 name = "site"
@@ -281,17 +281,6 @@ def test_an_edited_document_of_a_local_source_is_read_again(make_build: Make, tm
     (tmp_path / "docs" / "a.md").write_text("The harbour was closed in 1932 and the town shrank. " * 9, "utf-8")
     assert _run_again(build)[0] == "articles"
     assert "closed in 1932" in build.file_of("articles").read_text("utf-8")
-
-
-def test_a_corpus_that_has_changed_makes_the_probes_again(make_build: Make, tmp_path: Path) -> None:
-    corpus = tmp_path / "crawl"
-    corpus.mkdir()
-    (corpus / "a.txt").write_text("Nothing of this.", "utf-8")
-    build = make_build('[gate]\ncorpora = ["crawl"]\n')
-    _run_again(build)
-    assert "probes" not in _run_again(build)
-    (corpus / "b.txt").write_text("More that a model may have read.", "utf-8")
-    assert _run_again(build)[0] == "probes"
 
 
 def test_an_unknown_step_is_named_with_those_that_there_are(make_build: Make) -> None:

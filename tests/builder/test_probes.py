@@ -98,12 +98,3 @@ def test_an_event_must_be_later_than_the_last_cut_off_and_its_margin(tmp_path: P
     assert [one.outcome if isinstance(one, Reject) else one.question for one in found] == [
         "cut-off", "undated", "Late",
     ]  # fmt: skip
-
-
-def test_a_question_whose_article_stands_in_a_corpus_goes(tmp_path: Path) -> None:
-    (tmp_path / "crawl.txt").write_text(f"{TEXTS['Orsa']}\nAda Lund won the Lund Cup.", "utf-8")
-    gate = RecipeGate(models=("m/a",), corpora=(str(tmp_path / "crawl.txt"),))
-    gone, kept = probe(tmp_path, gate, [draft("Orsa"), draft("Lund")], {"m/a": ["I do not know."]})
-    assert isinstance(gone, Reject)
-    assert (gone.outcome, gone.reason) == ("seen", "100% of the article appears verbatim in a corpus")
-    assert isinstance(kept, Probe)

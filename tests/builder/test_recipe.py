@@ -26,12 +26,11 @@ def write(tmp_path: Path, text: str) -> Path:
 
 def test_places_are_looked_for_from_the_folder_of_the_recipe(tmp_path: Path) -> None:
     text = GOOD + '[[sources]]\nkind = "feed"\nplace = "https://a.example/rss"\n[search]\nrecorded = "hits.jsonl"\n'
-    recipe = read_recipe(write(tmp_path, text + '[gate]\ncorpora = ["books", "/crawl.txt"]\n'))
+    recipe = read_recipe(write(tmp_path, text))
     build = Build(tmp_path / "out", recipe, date(2026, 11, 15), lambda _: {}, home=tmp_path)
     assert [one.place for one in recipe.sources] == ["docs", "https://a.example/rss"]  # as it is written
     assert [build.locate(one.place) for one in recipe.sources] == [str(tmp_path / "docs"), "https://a.example/rss"]
     assert build.recorded == tmp_path / "hits.jsonl"
-    assert build.corpora == [tmp_path / "books", Path("/crawl.txt")]
 
 
 @pytest.mark.parametrize(

@@ -481,7 +481,7 @@ def test_truncated_questions_are_explained_with_the_options_that_help(
     monkeypatch.chdir(shared[1])
     choice = {"index": 0, "message": {"role": "assistant", "content": "Q"}, "finish_reason": "length"}
     with function_model(lambda _: (200, {"choices": [choice]})) as url:
-        words = ("build", "run", "world.toml", "-m", "openai-api/t/m", "--no-cache", "-o", str(tmp_path / "out"))
+        words = ("build", "run", "world.toml", "-m", "openai-api/t/m", "--cache", "off", "-o", str(tmp_path / "out"))
         done = type_command(*words, env={"T_BASE_URL": url})
     assert done.code == 3, done.err
     assert "responses were truncated at the highest token limit" in done.err
@@ -545,7 +545,6 @@ MEANS = [
     ("scripted/oracle", '[pools]\njudge = "anthropic/x"', "ANTHROPIC_API_KEY is not set"),
     ("scripted/oracle", '[search]\nengine = "brave"', "BRAVE_API_KEY is not set"),
     ("scripted/oracle", '[search]\nengine = "replay"', "requires a file of recorded hits"),
-    ("scripted/oracle", '[gate]\ncorpora = ["none.txt"]', "none.txt does not exist"),
 ]
 
 
@@ -575,42 +574,11 @@ def test_a_build_that_has_spent_its_budget_is_resumed_with_a_larger_one(
 ) -> None:
     monkeypatch.setattr("ragbed.runs.prices.find_price", lambda *_: lambda _: Decimal(1))
     shutil.rmtree(place / "out")
-    done = build("--budget", "1", "--max-connections", "1", "--no-cache")
+    done = build("--budget", "1", "--max-connections", "1", "--cache", "off")
     assert (done.code, "rerun the same command to resume" in done.err) == (1, False), done.err
     assert done.err.endswith(
         "all results are stored. To resume, rerun the same command with a larger --budget; for a run, set --out to its "
         "folder.\n"
-    )
-
-
-_RUN_INSTEAD = "`ragbed build RECIPE` was replaced by `ragbed build run RECIPE`."
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["world.toml"], _RUN_INSTEAD),
-        (["world.toml", "-o", "out", "--locked"], _RUN_INSTEAD),
-        (["--from", "ranking", "world.toml"], _RUN_INSTEAD),
-        (["--brief", "20 questions", "docs", "-o", "made.toml"], "--brief was replaced by `ragbed build init`."),
-        (["--relabel", "x"], "--relabel was replaced by `ragbed build relabel`."),
-        (["--quality", "out", "--json"], "--quality was replaced by `ragbed build quality`."),
-    ],
-)
-def test_a_former_form_is_refused_with_the_new_one(words: list[str], said: str) -> None:
-    done = type_command("build", *words)
-    assert (done.code, done.err) == (2, f"ragbed: {said}\n")
-
-
-def test_a_former_variable_and_key_are_refused_with_the_new_command(tmp_path: Path) -> None:
-    done = type_command("build", "quality", "figure1", env={"RAGBED_QUALITY": "figure1"})
-    assert (done.code, done.err) == (2, "ragbed: RAGBED_QUALITY was replaced by `ragbed build quality`.\n")
-    config = tmp_path / "build.toml"
-    config.write_text("brief = '20 questions'\n")
-    done = type_command("build", "run", "world.toml", "--config", str(config))
-    assert (done.code, done.err) == (
-        2,
-        f"ragbed: --config {config}: 'brief' was replaced by `ragbed build init`. Update the file.\n",
     )
 
 

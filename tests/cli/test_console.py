@@ -16,7 +16,7 @@ from tests.cli.typed import type_command
 _SOURCE = Path(ragbed.__file__).parent
 _OPTION = re.compile(r"(?<![\w-])--[a-z]")
 # Commands that a user can run, and CSS.
-_SHELL = re.compile(r"ragbed |pip (?:install|download)|ray (?:start|status)|var\(|gcs-address|--aggregates FILE")
+_SHELL = re.compile(r"ragbed |pip (?:install|download)|ray (?:start|status)|var\(|gcs-address")
 
 
 @click.command()

@@ -66,7 +66,7 @@ def test_get_shows_the_licence_first_and_says_where_the_files_are(root: Path, mi
         "",
         "Downloaded and verified: one.json, two.json",
         f"2 of 2 files in {root / 'tiny' / 'v1'}",
-        "Use a dataset by its name: ragbed cases one",
+        "Use a dataset by its name: ragbed lint one",
     ]
     assert done.err == ""
     assert {path.name: path.read_bytes() for path in (root / "tiny" / "v1").glob("*.json")} == CONTENTS

@@ -14,7 +14,9 @@ import pytest
 
 from ragbed.data.catalog import CATALOG, folder_of
 from ragbed.models.checks import EXTRAS
+from ragbed.runs.execution import run
 from tests.cli.typed import type_command
+from tests.runs.harness import TalkingModel, agree, ask_nobody, make_job
 
 
 def test_it_says_what_is_missing_and_how_to_fix_it() -> None:
@@ -120,3 +122,21 @@ def models(**env: str) -> dict[str, dict[str, object]]:
         "models"
     ]
     return told
+
+
+def test_the_size_of_the_cache_is_shown_and_old_responses_are_removed(tmp_path: Path) -> None:
+    run(make_job(tmp_path / "run", 30, TalkingModel(agree), cache=tmp_path / "replies.sqlite"), ask_nobody)
+    env = {"RAGBED_CACHE_DIR": str(tmp_path)}
+    assert "Response cache: 30 responses" in type_command("doctor", env=env).out
+    for age, removed in (("1d", 0), ("0h", 30)):
+        cache = json.loads(type_command("doctor", "--prune-cache", age, "--json", env=env).out.splitlines()[-1])[
+            "cache"
+        ]
+        assert (cache["removed"], cache["entries"]) == (removed, 30 - removed)
+
+
+def test_a_damaged_cache_does_not_hide_the_other_checks(tmp_path: Path) -> None:
+    (tmp_path / "replies.sqlite").write_text("junk" * 1_000)
+    done = type_command("doctor", env={"RAGBED_CACHE_DIR": str(tmp_path)})
+    assert (done.code, "scripted/" in done.out) == (0, True)
+    assert "file is not a database" in done.out

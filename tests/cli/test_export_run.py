@@ -33,7 +33,7 @@ def test_a_trial_is_a_case_line_and_what_came_of_it(tmp_path: Path) -> None:
     assert right["scores"]["code.label"] == [1]
     assert not {"rotation", "event"} & right.keys()
     assert (failed["outcome"], failed["error"], failed["attempts"]) == ("error", "timeout: no reply within 3 s", 6)
-    assert failed["scores"] is None
+    assert (failed["scores"]["correct"], "unsure" in failed["scores"]) == (False, False)
 
 
 def test_canonical_leaves_out_what_differs_between_equal_runs(tmp_path: Path) -> None:

@@ -64,8 +64,8 @@ def test_a_gate_that_no_case_tells_of_is_said_before_anything_is_asked(tmp_path:
 @pytest.mark.parametrize(
     ("floor", "those"),
     [
-        ("noise.refusal_recall", "The available metrics of noise are accuracy, false_refusal, false_alarm."),
-        ("noise.noise_effect", "The available metrics of noise are accuracy, false_refusal, false_alarm."),
+        ("noise.refusal_recall", "The available metrics of noise are accuracy, gain_by_documents,"),
+        ("noise.noise_effect", "The available metrics of noise are accuracy, gain_by_documents,"),
         ("rejection.accuracy", "The available metrics of rejection are refusal_recall, format_adherence,"),
     ],
 )
@@ -162,7 +162,7 @@ def _run_on_server(out: Path, ends: tuple[str, ...], gate: str) -> Done:
         choice = {"message": {"role": "assistant", "content": "I like tea."}, "finish_reason": end}
         return _TOO_LONG if end == "error" else (200, {"choices": [choice]})
 
-    words = ("--no-cache", "--max-tokens", "5", "--out", str(out / "run"), "--junit", str(out / "gates.xml"))
+    words = ("--cache", "off", "--max-tokens", "5", "--out", str(out / "run"), "--junit", str(out / "gates.xml"))
     with function_model(respond) as url:
         gated = (*words, "--fail-under", gate)
         return type_command(*_RUN, "-m", "openai-api/test/m", *gated, env={"TEST_BASE_URL": url, "TEST_API_KEY": "x"})
@@ -191,29 +191,21 @@ def test_gates_are_checked_although_cases_failed_or_were_truncated(
     assert ("truncated at the limit of 5 tokens" in done.err) == ("length" in ends)
 
 
-@pytest.mark.parametrize("is_named", [True, False])
-def test_a_gate_counts_all_calls_to_a_server_that_changed_its_model(tmp_path: Path, is_named: bool) -> None:
+def test_a_gate_refuses_a_run_whose_server_changed_its_model(tmp_path: Path) -> None:
     received: list[ModelRequest] = []
 
     def respond(request: ModelRequest) -> tuple[int, object]:
         received.append(request)
-        if len(received) % 3 and not is_named:
-            return 400, {"error": {"message": "The prompt was filtered", "code": "content_filter"}}
-        end = "content_filter" if len(received) % 3 else "stop"
-        choice = {"message": {"content": "The documents do not contain the answer."}, "finish_reason": end}
-        return 200, {"model": "m-1" if len(received) <= 21 else "m-2", "choices": [choice]}
+        choice = {"message": {"content": "The documents do not contain the answer."}, "finish_reason": "stop"}
+        return 200, {"model": "m-1" if len(received) <= 3 else "m-2", "choices": [choice]}
 
     words = ("run", "-m", "openai-api/t/m", "-d", "ragbed-mini-en_base", "--testbeds", "rejection")
-    options = ("--limit", "42", "--max-connections", "1", "--no-cache", "--out", str(tmp_path / "run"))
-    gate = ("--fail-under", "rejection.refusal_recall=0.9", "--junit", str(tmp_path / "gates.xml"))
+    options = ("--limit", "6", "--max-connections", "1", "--cache", "off", "--out", str(tmp_path / "run"))
     with function_model(respond) as url:
-        done = type_command(*words, *options, *gate, env={"T_BASE_URL": url})
-    assert "m (m-1)" in done.out
-    assert "m (m-2)" in done.out
-    assert done.code == 4, done.err
-    assert "gate failed: rejection.refusal_recall of openai-api/t/m on ragbed-mini-en_base, en" in done.err
-    assert done.err.rstrip().endswith("ragbed: 1 of 1 gate failed.")
-    assert (tmp_path / "gates.xml").read_bytes().count(b"<testcase") == 1
+        done = type_command(*words, *options, "--fail-under", "rejection.refusal_recall=0.1", env={"T_BASE_URL": url})
+    assert "m (m-1, m-2) on ragbed-mini-en_base" in done.out
+    assert done.code == 2, done.err
+    assert "The server for openai-api/t/m served several models: m-1, m-2." in done.err
 
 
 def test_a_gate_that_has_no_value_because_every_case_failed_is_no_usage_error(
@@ -239,7 +231,7 @@ def test_a_gate_that_has_no_value_because_every_case_failed_is_no_usage_error(
 
 def test_a_run_that_stops_early_says_that_gates_were_not_checked(tmp_path: Path) -> None:
     with function_model(lambda _: (401, {"error": {"message": "wrong key"}})) as url:
-        words = (*_RUN, "-m", "openai-api/test/m", "--no-cache", "--out", str(tmp_path / "run"))
+        words = (*_RUN, "-m", "openai-api/test/m", "--cache", "off", "--out", str(tmp_path / "run"))
         gated = (*words, "--fail-under", "noise.accuracy@0.8=0.5")
         done = type_command(*gated, env={"TEST_BASE_URL": url, "TEST_API_KEY": "x"})
     assert done.code == 1, done.err

@@ -16,7 +16,7 @@ _SECTIONS = {
     "What to evaluate": {"--model", "--data", "--out", "--testbeds", "--lang", "--limit", "--profile", "--preset"},
     "Context": {"--num-docs", "--noise", "--distractors", "--true-ratio", "--positions", "--seed"},
     "Prompting and sampling": {"--prompt", "--strategies", "--repeats", "--temperature", "--top-p", "--max-tokens"},
-    "Requests and cost": {"--max-connections", "--rpm", "--tpm", "--timeout", "--budget", "--no-cache", "--dry-run"},
+    "Requests and cost": {"--max-connections", "--rpm", "--tpm", "--timeout", "--budget", "--cache", "--dry-run"},
     "Distributed": {"--engine", "--cluster", "--replicas", "--gpus-per-replica", "--cpus-per-replica", "--shard"},
     "CI and output": {"--fail-under", "--junit", "--json", "--config", "--trust-remote-code", "--help"},
 }
@@ -56,7 +56,7 @@ def test_every_option_of_run_names_its_group() -> None:
         assert option.hidden or (isinstance(option, GroupedOption) and option.group in _SECTIONS), option.name
 
 
-@pytest.mark.parametrize("command", ["judge", "diagnose", "cases", "export", "import", "build run"])
+@pytest.mark.parametrize("command", ["judge", "diagnose", "export", "import", "build run"])
 def test_options_of_other_commands_precede_the_shared_groups(command: str) -> None:
     sections = list(_sections(type_command(*command.split(), "--help").out))
     assert sections[0] == "Options"
@@ -71,7 +71,7 @@ def test_a_default_in_words_and_a_range_are_shown() -> None:
 
 @pytest.mark.parametrize(
     "words",
-    ["report", "compare runs/a", "run -d", "cases", "export runs/a --to jsonl -o", "status", "score r --aggregates"],
+    ["report", "compare runs/a", "run -d", "lint", "export runs/a --to jsonl -o", "status"],
 )
 def test_the_shell_completes_paths(words: str) -> None:
     assert [item.type for item in _complete(words, "ru")] == ["file"]

@@ -9,6 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 import ragbed
+from ragbed.analysis.condition_table import tabulate_run
 from ragbed.data import Dataset
 from ragbed.data.rgb import to_line
 from ragbed.interop.exports.frozen import read_frozen, read_part
@@ -16,6 +17,7 @@ from ragbed.runs import execution
 from ragbed.runs.status import read_status
 from ragbed.runs.store import open_store
 from ragbed.schema import Case, Completion
+from ragbed.scoring.code import label
 from ragbed.testbeds import TESTBEDS
 from ragbed.testbeds.prompts import prompt_hash
 from ragbed.testbeds.settings import Settings
@@ -73,6 +75,24 @@ def test_a_result_file_becomes_a_run_under_the_original_profile(data: Path) -> N
     assert {(result.model, result.case.profile, result.case.noise) for result in results} == {
         ("rgb/gpt_4", "code-2024", 0.6)
     }
+
+
+def test_reasoning_in_a_prediction_is_scored_as_the_original_code_does_and_that_of_a_model_is_not(data: Path) -> None:
+    """The documentation promised exact scores without naming this exception."""
+    path, lines = _predict(data)
+    thought = "<think>There is insufficient information.</think>"
+    lines = [line | {"prediction": f"{thought}{line['prediction']}", "label": [-1]} for line in lines]
+    done, _ = _import(path, lines, data, "--from", "rgb")
+    told = json.loads(done.out)
+    assert (told["labels"], told["other_labels"]) == (6, 0)
+    replies_only = [{"item": line["id"], "noise": 0.6, "reply": line["prediction"]} for line in lines]
+    answers, out = data.with_name("answers.jsonl"), data.with_name("answers")
+    answers.write_text("".join(json.dumps(line) + "\n" for line in replies_only), "utf-8")
+    words = ("--from", "jsonl", "--model", "m", "--noise", "0.6", "--testbeds", "noise", "--profile", "code-2024")
+    done = type_command("import", str(answers), "-d", str(data), "--out", str(out), *words)
+    assert done.code == 0, done.err
+    with open_store(out, create=False) as store:
+        assert {label(result.case, result.completion.reply or "") for result in store.results()} == {(1,)}
 
 
 def test_a_ratio_that_has_no_short_decimal_is_read_from_the_file_name(data: Path) -> None:
@@ -243,8 +263,7 @@ def test_exported_trials_keep_their_outcomes(trials: Path, tmp_path: Path) -> No
     told = json.loads(done.out)
     assert [told[name] for name in ("matched", "failed", "truncated", "filtered", "missing")] == [15, 3, 6, 3, 0]
     assert told["problems"] == []
-    scores = [type_command("score", str(tmp_path / name), "--json").out for name in ("run", "copy")]
-    assert scores[0] == scores[1]
+    assert tabulate_run(tmp_path / "run") == tabulate_run(tmp_path / "copy")
 
 
 def test_exported_trials_of_several_models_are_not_mixed(trials: Path, tmp_path: Path) -> None:

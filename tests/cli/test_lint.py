@@ -13,6 +13,7 @@ from ragbed.api.progress import Progress
 from tests.cli.typed import type_command
 
 BAD = {"id": 1, "query": "Who won?", "answer": "Ann Lee", "positive": ["Ann Lee"], "negative": ["Ann Lee"]}
+BROKEN = {"id": 3, "query": "Who won?", "answer": 5, "positive": [], "negative": []}
 CLEAN = {
     "id": 2,
     "query": "Who lost?",
@@ -27,13 +28,14 @@ def _write(path: Path, *records: object) -> str:
     return str(path)
 
 
-def test_errors_are_listed_with_place_and_fix_and_exit_1(tmp_path: Path) -> None:
-    done = type_command("lint", _write(tmp_path / "made.json", BAD, CLEAN))
+def test_findings_are_listed_with_place_and_fix_and_errors_exit_1(tmp_path: Path) -> None:
+    done = type_command("lint", _write(tmp_path / "made.json", BAD, CLEAN, BROKEN))
     assert done.code == 1
     assert "made: 2 items, 12 documents" in done.out
-    assert "item 1, line 1, negative[0]: contains the complete answer: ‘ann lee’ (plain, boundary)" in done.out
+    assert "item 1, line 1, negative[0]: contains the complete answer: ‘ann lee’" in done.out
+    assert "line 3, answer: " in done.out
     assert RULES["gold-in-negative"].fix in done.out
-    assert "Fix the errors first" in done.out.splitlines()[-1]
+    assert "Fix the errors first: `ragbed run` refuses the dataset." in done.out.splitlines()[-1]
 
 
 def test_a_clean_dataset_exits_0(tmp_path: Path) -> None:
@@ -45,50 +47,47 @@ def test_a_clean_dataset_exits_0(tmp_path: Path) -> None:
 def test_warnings_alone_exit_0(tmp_path: Path) -> None:
     done = type_command("lint", _write(tmp_path / "made.json", CLEAN | {"negative": []}))
     assert done.code == 0
-    assert "empty-pool" in done.out
+    assert "mix" in done.out
+    assert "Check the warnings" in done.out.splitlines()[-1]
 
 
 def test_only_the_first_few_of_a_rule_are_shown_unless_all_are_asked_for(tmp_path: Path) -> None:
     path = _write(tmp_path / "made.json", *(BAD | {"id": number} for number in range(20)))
-    few = type_command("lint", path, "--only", "both-labels")
-    every = type_command("lint", path, "--only", "both-labels", "--all")
-    assert few.out.count("is identical to positive[0]") == 3
+    few = type_command("lint", path, "--only", "cross-label-duplicate")
+    every = type_command("lint", path, "--only", "cross-label-duplicate", "--all")
+    assert few.out.count("is almost the same as positive[0]") == 3
     assert "… and 17 more" in few.out
-    assert every.out.count("is identical to positive[0]") == 20
+    assert every.out.count("is almost the same as positive[0]") == 20
     assert "more" not in every.out
     assert few.out.splitlines()[-1].endswith("List all findings of a rule with --only RULE --all.")
-    assert every.out.splitlines()[-1].endswith("Fix the errors first: they make scores wrong.")
+    assert every.out.splitlines()[-1].endswith("Check the warnings: they may make scores wrong.")
 
 
 def test_json_is_the_last_line_and_alone_on_stdout(tmp_path: Path) -> None:
     done = type_command("lint", _write(tmp_path / "made.json", BAD, CLEAN), "--json")
-    assert done.code == 1
+    assert done.code == 0
     assert len(done.out.splitlines()) == 1
     summary = json.loads(done.out)
-    assert summary["ok"] is False
-    assert summary["findings"]["error"] == 2
+    assert summary["ok"] is True
+    assert summary["findings"]["error"] == 0
     (report,) = summary["data"]
     assert (report["data"], report["items"], report["documents"]) == ("made", 2, 12)
-    counts = {(count["rule"], count["definition"]): count for count in report["counts"]}
-    assert counts["gold-in-negative", "plain"] == {
+    assert report["counts"][0] == {
         "rule": "gold-in-negative",
-        "severity": "error",
-        "definition": "plain",
+        "severity": "warning",
         "items": 1,
         "documents": 1,
         "findings": 1,
     }
-    assert report["statistics"]["records"] == 2
     assert report["findings"][0] == {
         "data": "made",
         "item": "1",
         "line": 1,
         "rule": "gold-in-negative",
-        "severity": "error",
+        "severity": "warning",
         "where": "negative[0]",
         "message": "contains the complete answer: ‘ann lee’",
         "fix": RULES["gold-in-negative"].fix,
-        "definitions": ["plain", "boundary"],
         "document": True,
     }
     assert "made: 2 items" in done.err
@@ -107,7 +106,7 @@ def test_several_datasets_are_reported_one_by_one(tmp_path: Path) -> None:
     paths = [_write(tmp_path / f"{name}.json", CLEAN) for name in ("one", "two")]
     done = type_command("lint", *paths)
     assert done.out.index("one: 1 item, 10 documents") < done.out.index("two: 1 item, 10 documents")
-    assert "item 2, line 1, query: is also the question of one, item 2 (other dataset)" in done.out
+    assert "item 2, line 1, query: is also the question of one, item 2" in done.out
 
 
 def test_mixes_are_asked_for_as_in_cases(tmp_path: Path) -> None:
@@ -154,7 +153,6 @@ def test_nothing_from_the_data_reaches_the_terminal_raw(tmp_path: Path) -> None:
         _write(tmp_path / "wrong.json", record),
     ):
         done = type_command("lint", path, "--all")
-        assert done.code == 1
         assert not {"\x1b", "\x07", "\u202e"} & set(done.out + done.err)
         assert "[red]" in done.out
 

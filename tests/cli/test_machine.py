@@ -85,7 +85,9 @@ def test_a_read_only_home(tmp_path: Path) -> None:
         words = ("run", "-m", "openai-api/test/m", "-d", "figure1", "--num-docs", "2", "--out", str(tmp_path / "run"))
         done = type_command(*words, env=home | {"TEST_BASE_URL": url, "TEST_API_KEY": "k"})
     assert done.code == 0
-    assert "Set RAGBED_CACHE_DIR to another folder, or use --no-cache. The run continues without the cache." in done.err
+    assert (
+        "Set RAGBED_CACHE_DIR to another folder, or use --cache off. The run continues without the cache." in done.err
+    )
     downloaded = type_command("data", "get", "rgb", "--from", str(tmp_path), env=home)
     assert downloaded.code == 1
     assert "Set RAGBED_DATA_DIR to another folder." in downloaded.err

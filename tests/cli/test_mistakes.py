@@ -137,10 +137,12 @@ MODELS = [
         "run -d DATA -m llamacpp/text",
         "text is not a GGUF file. Choose a .gguf file; llama.cpp does not read other formats.",
     ),
-    Mistake("run -d DATA -m cassette/none", "none: no such file. Check the path."),
     Mistake(
-        "run -d DATA -m cassette/text",
-        "text is not a cassette (create one with `ragbed export RUN --to cassette`)",
+        "run -d DATA -m replay/none", "none does not exist. Choose the folder of a run (`ragbed run … --out RUN`)."
+    ),
+    Mistake(
+        "run -d DATA -m replay/text",
+        "text is not the archive of a run; create one with `ragbed export RUN --to archive`",
         code=1,
     ),
     Mistake(
@@ -277,7 +279,7 @@ DATASETS = [
     ),
     Mistake(
         "run -m scripted/oracle -d files",
-        "files is a folder, but not a sharded dataset (it contains no shards.json). Choose a file: files/a.jsonl.",
+        "files is a folder. Choose a file: files/a.jsonl.",
     ),
     Mistake(
         "run -m scripted/oracle -d =bad.jsonl", "'=bad.jsonl': the name before '=' must not be empty or contain '/'."
@@ -286,7 +288,7 @@ DATASETS = [
         "run -m scripted/oracle -d DATA -d DATA",
         "2 datasets are named 'ragbed-mini-en_base'. Rename one with NAME=PATH.",
     ),
-    Mistake("cases mmlu", "there is no file or dataset named mmlu. Check the path, or choose a dataset: <datasets>."),
+    Mistake("lint mmlu", "there is no file or dataset named mmlu. Check the path, or choose a dataset: <datasets>."),
     Mistake("lint mmlu", "there is no file or dataset named mmlu. Check the path, or choose a dataset: <datasets>."),
     Mistake(
         "export mmlu --to native -o x.jsonl",
@@ -306,19 +308,19 @@ NO_CASES = [
         "RUN --noise 0.5",
         "No case can be built. Most frequent reason (3 of 3 cases): a noise ratio of 0.5 would require 2.5 "
         "distractors among 5 documents; use 0.4 or 0.6. Choose other values for --noise, --num-docs, "
-        "--true-ratio or --distractors, or another dataset; `ragbed cases` counts the feasible cases.",
+        "--true-ratio or --distractors, or another dataset; `ragbed export DATA --to jsonl` counts the feasible cases.",
     ),
     Mistake(
         "RUN --noise 0.5 --testbeds noise",
         "No case can be built. Most frequent reason (3 of 3 cases): a noise ratio of 0.5 would require 2.5 "
         "distractors among 5 documents; use 0.4 or 0.6. Choose other values for --noise, --num-docs, "
-        "--true-ratio or --distractors, or another dataset; `ragbed cases` counts the feasible cases.",
+        "--true-ratio or --distractors, or another dataset; `ragbed export DATA --to jsonl` counts the feasible cases.",
     ),
     Mistake(
         "RUN --num-docs 50",
         "No case can be built. Most frequent reason (3 of 18 cases): the case requires 50 supporting documents, but "
         "the item has only 6. Choose other values for --noise, --num-docs, --true-ratio or --distractors, or "
-        "another dataset; `ragbed cases` counts the feasible cases.",
+        "another dataset; `ragbed export DATA --to jsonl` counts the feasible cases.",
     ),
     Mistake(
         "RUN --testbeds counterfactual",
@@ -338,10 +340,11 @@ NO_CASES = [
         "run -m scripted/oracle -d ragbed-mini-en_fact --true-ratio 0.3 --testbeds counterfactual",
         "No case can be built. Most frequent reason (20 of 20 cases): with a true-document ratio of 0.3, the number "
         "of true documents (1.5 of 5) would not be a whole number. Choose other values for --noise, "
-        "--num-docs, --true-ratio or --distractors, or another dataset; `ragbed cases` counts the feasible cases.",
+        "--num-docs, --true-ratio or --distractors, or another dataset; `ragbed export DATA --to jsonl` counts the "
+        "feasible cases.",
     ),
     Mistake(
-        "cases DATA --limit 3 --noise 0.5 --testbeds noise",
+        "export DATA --limit 3 --noise 0.5 --testbeds noise --to jsonl",
         "No case can be built; the reasons are listed above. Choose other values for --noise, --num-docs, "
         "--true-ratio or --distractors, or another dataset.",
     ),
@@ -349,7 +352,7 @@ NO_CASES = [
         "export DATA --limit 3 --noise 0.5 --testbeds noise --to jsonl -o x.jsonl",
         "No case can be built. Most frequent reason (3 of 3 cases): a noise ratio of 0.5 would require 2.5 "
         "distractors among 5 documents; use 0.4 or 0.6. Choose other values for --noise, --num-docs, "
-        "--true-ratio or --distractors, or another dataset; `ragbed cases` counts the feasible cases.",
+        "--true-ratio or --distractors, or another dataset; `ragbed export DATA --to jsonl` counts the feasible cases.",
     ),
 ]
 OPTIONS = [
@@ -419,7 +422,10 @@ OPTIONS = [
     Mistake(
         "RUN --budget -1", "Error: Invalid value for '--budget': '-1' is not allowed. Use a number greater than 0."
     ),
-    Mistake("RUN --budget 1", "--budget: the price of scripted/oracle is unknown, <any> Omit --budget; <any>"),
+    Mistake(
+        "RUN --budget 1",
+        "--budget: the price of scripted/oracle is unknown, <any> Set its price <any> --price 0.15,0.6 <any>",
+    ),
     Mistake(
         "RUN --preset vicuna",
         "unknown preset 'vicuna'. Did you mean 'vicuna-7b-v1.3'? Known: chatgpt, chatglm-6b, chatglm2-6b, "
@@ -445,7 +451,6 @@ OPTIONS = [
         "RUN --fail-under noise.accuracy=2",
         "--fail-under noise.accuracy=2: the threshold must be between 0 and 1, or between 0% and 100%.",
     ),
-    Mistake("RUN --docs 5", "--docs was replaced by --num-docs."),
     Mistake(
         "RUN --out ''",
         "Error: Invalid value for '--out' / '-o': the path is empty; give a file or folder.",
@@ -455,7 +460,7 @@ OPTIONS = [
     Mistake(
         "RUN -o https://host/run",
         "Error: Invalid value for '--out' / '-o': https://host/run is a URL, but this option needs a local file or "
-        "folder; `ragbed export` and `ragbed score --aggregates` can write to URLs.",
+        "folder; `ragbed export` can write to URLs.",
     ),
     Mistake("RUN -o text", "text is a file, but a run must be a folder. Choose another path for --out."),
     Mistake(
@@ -478,7 +483,7 @@ OPTIONS = [
     Mistake(
         "report good -f docx",
         "Error: Invalid value for '--format' / '-f': 'docx' is not one of 'text', 'md', 'html', 'latex', 'csv', "
-        "'json', 'svg', 'png', 'pdf'.",
+        "'json', 'site', 'svg', 'png', 'pdf'.",
     ),
     Mistake("report good --track robst", "unknown track 'robst'. Did you mean 'robust'? Known: code, paper, robust."),
     Mistake("compare good", "Error: Missing argument 'B'."),
@@ -495,7 +500,7 @@ OPTIONS = [
     Mistake(
         "diagnose good --show E99",
         "unknown error type 'E99'. Did you mean 'E9'? Known: E1, E2, E3, E4, E5, E6, E7, E8, E9, E10, E11, E12, "
-        "E13, E14, E15, E16, E17, unclassified.",
+        "unclassified.",
     ),
     Mistake("judge good", "Error: Missing option '--model' / '-m'."),
     Mistake(
@@ -505,7 +510,7 @@ OPTIONS = [
     ),
     Mistake("judge good -m scripted/oracle --sample 20", "--sample N and --out FILE must be given together."),
     Mistake(
-        "score good --disagreements robust",
+        "report good --disagreements robust",
         "Error: Invalid value for '--disagreements': 'robust' is not one of 'code', 'paper'.",
     ),
     Mistake("lint DATA --only recrd", "unknown rule 'recrd'. Did you mean 'record'? Known: record, <any>"),
@@ -525,32 +530,25 @@ OPTIONS = [
     Mistake(
         "export DATA --to nativ -o x.jsonl",
         "unknown format 'nativ'. Did you mean 'native'? Known: native, rgb, corpus, withheld-corpus, parquet, "
-        "records, jsonl, ragas, ragchecker, inspect, lm-eval, hf.",
+        "jsonl, inspect, lm-eval, hf.",
     ),
     Mistake(
         "export good --to native -o x.jsonl",
-        "unknown run format 'native'. Known: jsonl, parquet, ragas, ragchecker, mlflow, cassette, rgb.",
+        "unknown run format 'native'. Did you mean 'archive'? Known: jsonl, parquet, archive, rgb.",
     ),
     Mistake(
         "import text --from rbg -d DATA -o new",
-        "unknown format 'rbg'. Did you mean 'rgb'? Known: rgb, jsonl, inspect, lm-eval, cassette.",
+        "unknown format 'rbg'. Did you mean 'rgb'? Known: rgb, jsonl, inspect, lm-eval, archive.",
     ),
     Mistake(
         "import text --from jsonl -d DATA -o new",
         "--from jsonl requires the name of the model that produced the answers. Add --model NAME.",
     ),
-    Mistake("cache prune", "Set either --older-than AGE or --all, but not both."),
     Mistake(
-        "cache prune --older-than month",
-        "--older-than 'month' is not valid. Use a number followed by h, d or w, e.g. 30d.",
-    ),
-    Mistake("power --drop lots", "--drop 'lots' is not a ratio. Use a number from 0 to 1, e.g. 0.4, 40% or 2/5."),
-    Mistake(
-        "power --items 1",
-        "Error: Invalid value for '--items': '1' is not allowed. Use an integer of at least 2 and at most 100,000.",
+        "doctor --prune-cache month",
+        "--prune-cache 'month' is not valid. Use a number followed by h, d or w, e.g. 30d.",
     ),
     Mistake("build ini", "Error: No such command 'ini'. Did you mean 'init'?"),
-    Mistake("board runs", "`ragbed board` was replaced by `ragbed leaderboard`."),
 ]
 FILES = [
     Mistake("status none", "none does not exist. Choose the folder of a run (`ragbed run … --out RUN`)."),
@@ -565,12 +563,13 @@ FILES = [
     ),
     Mistake(
         "status text",
-        "text is a file, but a run must be a folder; only `ragbed report` and `ragbed merge` read aggregate files.",
+        "text is a file, but a run must be a folder. Choose the folder of a run (`ragbed run … --out RUN`).",
     ),
     Mistake("report none", "none does not exist. Choose the folder of a run (`ragbed run … --out RUN`)."),
     Mistake("compare good none", "none does not exist. Choose the folder of a run (`ragbed run … --out RUN`)."),
     Mistake(
-        "leaderboard none -o site", "none is not a folder; choose a run (`ragbed run … --out RUN`) or a folder of runs."
+        "report none -f site -o site",
+        "none is not a folder; choose a run (`ragbed run … --out RUN`) or a folder of runs.",
     ),
     Mistake("view none", "none is not a folder; choose a run (`ragbed run … --out RUN`) or a folder of runs."),
     Mistake("judge good -m scripted/oracle --labels none.jsonl", "none.jsonl: no such file. Check the path."),
@@ -595,8 +594,8 @@ FILES = [
         "prediction_<data>_<model>_temp<t>_noise<r>_passage<k>_correct<c>.json.",
     ),
     Mistake(
-        "import text --from cassette -o new",
-        "text is not a cassette (create one with `ragbed export RUN --to cassette`)",
+        "import text --from archive -o new",
+        "text is not the archive of a run; create one with `ragbed export RUN --to archive`",
         code=1,
     ),
     Mistake("import none --from jsonl -m mine/rag -d DATA -o new", "none: no such file. Check the path."),
@@ -604,8 +603,7 @@ FILES = [
     Mistake("merge good -o good", "good already contains a run. Choose a new folder for --out."),
     Mistake(
         "merge good text -o new",
-        "text is an aggregate file, but good is a run. Use only aggregate files or only runs. To write the "
-        "aggregates of a run, use: ragbed score good --aggregates FILE",
+        "text is a file, but a run must be a folder. Choose the folder of a run (`ragbed run … --out RUN`).",
     ),
 ]
 

@@ -12,7 +12,7 @@ from tests.cli.typed import type_command
 from tests.runs.harness import make_case
 from tests.ui.viewer.runs import said, write_run
 
-_RUN = ("--limit", "2", "--testbeds", "noise", "--noise", "0,0.8", "--no-cache")
+_RUN = ("--limit", "2", "--testbeds", "noise", "--noise", "0,0.8", "--cache", "off")
 _GGUF = "llamacpp//data/models/{}/qwen2.5-7b-instruct-q4_k_m.gguf"
 
 

@@ -29,7 +29,8 @@ _RUN = (
     "noise",
     "--limit",
     "1",
-    "--no-cache",
+    "--cache",
+    "off",
     "--json",
 )
 
@@ -52,10 +53,9 @@ def test_summaries_for_machines_show_the_name(here: Path) -> None:
     assert (here / GBK / "run.sqlite").is_file()
     commands: list[tuple[str, ...]] = [
         ("status", GBK),
-        ("score", GBK, "--aggregates", f"{GBK}.aggregates"),
         ("export", GBK, "--to", "jsonl", "-o", f"{GBK}.jsonl"),
-        ("export", GBK, "--to", "cassette", "-o", f"{GBK}.cassette"),
-        ("import", f"{GBK}.cassette", "--from", "cassette", "--out", f"{GBK}-2"),
+        ("export", GBK, "--to", "archive", "-o", f"{GBK}.zip"),
+        ("import", f"{GBK}.zip", "--from", "archive", "--out", f"{GBK}-2"),
         ("merge", GBK, "-o", f"{GBK}-3"),
         ("synth", "--items", "1", "--lang", "en", "-o", f"{GBK}-4"),
     ]
@@ -65,7 +65,9 @@ def test_summaries_for_machines_show_the_name(here: Path) -> None:
 
 def test_a_dataset_is_called_by_its_shown_name(here: Path) -> None:
     assert type_command("export", "figure1", "--to", "native", "-o", f"{GBK}.jsonl").code == 0
-    assert f'"data": {json.dumps(SHOWN)}' in told_in_json("cases", f"{GBK}.jsonl", "--num-docs", "2", "--json")
+    assert f'"data": {json.dumps(SHOWN)}' in told_in_json(
+        "export", f"{GBK}.jsonl", "--to", "jsonl", "--num-docs", "2", "--json"
+    )
 
 
 def test_a_dataset_is_reviewed(here: Path) -> None:
@@ -76,11 +78,11 @@ def test_a_dataset_is_reviewed(here: Path) -> None:
 
 def test_a_model_is_opened_by_its_real_name_and_stored_by_its_shown_name(here: Path) -> None:
     assert type_command(*_RUN, "-m", "scripted/oracle", "--out", "r").code == 0
-    assert type_command("export", "r", "--to", "cassette", "-o", f"{GBK}.cassette").code == 0
-    done = type_command(*_RUN, "-m", f"cassette/{GBK}.cassette", "--out", "replayed")
+    assert type_command("export", "r", "--to", "archive", "-o", f"{GBK}.zip").code == 0
+    done = type_command(*_RUN, "-m", f"replay/{GBK}.zip", "--out", "replayed")
     assert done.code == 0, done.err
     with open_store(here / "replayed", create=False) as store:
-        assert [name for name, _ in store.models().values()] == [f"cassette/{SHOWN}.cassette"]
+        assert [name for name, _ in store.models().values()] == [f"replay/{SHOWN}.zip"]
 
 
 @pytest.mark.parametrize(

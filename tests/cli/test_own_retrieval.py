@@ -123,7 +123,18 @@ def test_a_corpus_goes_to_a_file_of_its_own_and_has_no_canonical_form() -> None:
 
 
 def test_episodes_at_a_limit_are_counted_and_the_run_is_complete(tmp_path: Path) -> None:
-    words = ("-d", "ragbed-mini-zh_base", "--testbeds", "search", "--limit", "2", "--no-cache", "--out", str(tmp_path))
+    words = (
+        "-d",
+        "ragbed-mini-zh_base",
+        "--testbeds",
+        "search",
+        "--limit",
+        "2",
+        "--cache",
+        "off",
+        "--out",
+        str(tmp_path),
+    )
     done = type_command("run", "-m", "scripted/search-endless", *words, "--search", "turns=2")
     assert done.code == 0
     assert "4 search episodes ended without an answer, at a limit or after invalid calls" in done.err + done.out
@@ -132,6 +143,24 @@ def test_episodes_at_a_limit_are_counted_and_the_run_is_complete(tmp_path: Path)
 
 def test_infeasible_conditions_of_search_are_listed_with_their_reason(tmp_path: Path) -> None:
     made = as_dataset(tmp_path, fact_item(0, pairs=1), fact_item(1, pairs=4))
-    done = type_command("cases", str(made.path), "--testbeds", "search")
+    done = type_command("export", str(made.path), "--to", "jsonl", "--testbeds", "search")
     assert done.code == 0
-    assert "correct=0.5 k=5 arm=false=0.5: needs 2 pairs of true and edited passages, has 1" in done.out
+    assert "true_ratio=0.5 k=5 arm=false=0.5: needs 2 pairs of true and edited passages, has 1" in done.out
+
+
+def test_an_empty_corpus_is_an_error(tmp_path: Path) -> None:
+    """The export wrote an empty file, and own-rejection and search:withheld then scored 100 % for any system."""
+    data = str(as_dataset(tmp_path, base_item(0, distracts=0), base_item(1, distracts=0)).path)
+    message = (
+        "ragbed: the withheld-corpus of made is empty, because each of its passages supports or contradicts an answer. "
+        "Use a dataset with distractors.\n"
+    )
+    for words in (
+        ("export", data, "--to", "withheld-corpus", "-o", str(tmp_path / "corpus.jsonl")),
+        ("export", data, "--to", "jsonl", "--testbeds", "own-rejection"),
+    ):
+        done = type_command(*words)
+        assert (done.code, done.err) == (2, message)
+    assert not (tmp_path / "corpus.jsonl").exists()
+    done = type_command("export", data, "--to", "jsonl", "--testbeds", "search")
+    assert "arm=withheld: the corpus contains no passage (×2)" in done.out

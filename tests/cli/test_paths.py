@@ -28,7 +28,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("synth", "-o", ADDRESS),
         ("report", "r", "-f", "html", "-o", ADDRESS),
         ("import", "answers.jsonl", "-d", "figure1", "--out", ADDRESS),
-        ("leaderboard", ".", "-o", ADDRESS),
+        ("report", ".", "-f", "site", "-o", ADDRESS),
         ("build", "quality", "figure1", "-o", ADDRESS),
         ("status", ADDRESS),
         ("compare", "r", "r", "--fail-if-worse", "3%", "--junit", ADDRESS),
@@ -46,19 +46,13 @@ def test_what_an_address_holds_of_keys_is_not_shown(here: Path) -> None:
     assert (done.code, "secret" in done.err, [path.name for path in here.iterdir()]) == (2, False, ["r"])
 
 
-def test_a_run_named_as_an_address_of_this_machine_is_no_aggregate_file(here: Path) -> None:
-    done = type_command("report", f"file://{here}/r")
-    said = f"ragbed: file://{here}/r: a run must be given as a local path. Use the folder's path without file://.\n"
-    assert (done.code, done.err) == (2, said)
-
-
 def test_a_folder_of_datasets_names_its_files(here: Path) -> None:
     (here / "w").mkdir()
     for name in ("b.jsonl", "a.jsonl", "notes.txt"):
         (here / "w" / name).touch()
-    for command in ("run", "cases"):
-        done = type_command(command, *(["-d"] if command == "run" else []), "w")
-        problem = "w is a folder, but not a sharded dataset (it contains no shards.json)."
+    for words in (("run", "-d"), ("lint",)):
+        done = type_command(*words, "w")
+        problem = "w is a folder."
         said = f"{problem} Choose a file: w/a.jsonl, w/b.jsonl."
         assert (done.code, done.err) == (2, f"ragbed: {said}\n")
 
@@ -78,11 +72,10 @@ def test_data_that_may_not_be_read_is_named_by_run_too(here: Path, monkeypatch: 
 @pytest.mark.parametrize(
     "words",
     [
-        ("score", "r", "--aggregates", "new/deep/out"),
         ("export", "figure1", "--to", "native", "-o", "new/deep/out"),
         ("export", "r", "--to", "jsonl", "-o", "new/deep/out"),
         ("report", "r", "-f", "md", "-o", "new/deep/out"),
-        ("cases", "figure1", "--num-docs", "2", "-o", "new/deep/out"),
+        ("export", "figure1", "--to", "jsonl", "--num-docs", "2", "-o", "new/deep/out"),
         ("compare", "r", "r", "--fail-if-worse", "3%", "--junit", "new/deep/out"),
         ("merge", "r", "-o", "new/deep/out"),
     ],
@@ -101,14 +94,6 @@ def test_a_run_that_is_not_there_is_said_not_to_be(here: Path, words: tuple[str,
         "ragbed: nope does not exist. Choose the folder of a run (`ragbed run … --out RUN`).\n",
     )
     assert not (here / "nope").exists()
-
-
-def test_sums_are_no_run_to_be_compared(here: Path) -> None:
-    assert type_command("score", "r", "--aggregates", "aggregates.jsonl").code == 0
-    done = type_command("compare", "aggregates.jsonl", "r")
-    problem = "aggregates.jsonl is a file, but a run must be a folder"
-    said = f"{problem}; only `ragbed report` and `ragbed merge` read aggregate files."
-    assert (done.code, done.err) == (2, f"ragbed: {said}\n")
 
 
 def test_a_shard_without_questions_says_so(here: Path) -> None:

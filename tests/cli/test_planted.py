@@ -31,26 +31,21 @@ _LINES = {
     "demo": "demo -m scripted/oracle --lang en --out demo",
     "run": "run -m bundled/smollm2 -d figure1 --num-docs 2 --limit 1 --testbeds closed-book --out small",
     "status": "status r",
-    "score": "score r",
     "judge": "judge r -m scripted/oracle",
     "report": "report r -f html -o report.html",
-    "leaderboard": "leaderboard runs -o site",
+    "site": "report runs -f site -o site",
     "compare": "compare r r",
     "rank": "rank r runs/r",
     "view": "view r",
     "diagnose": "diagnose r",
     "data": "data list",
     "lint": "lint figure1",
-    "cases": "cases figure1 --num-docs 2",
-    "import": "import r.cassette --from cassette --out imported",
+    "import": "import r.zip --from archive --out imported",
     "export": "export r --to jsonl -o r.jsonl",
     "merge": "merge r -o merged",
-    "cache": "cache",
     "synth": "synth --items 2 --lang en -o world",
     "build": "build run made.toml -o built",
     "review": "review figure1.jsonl",
-    "power": "power",
-    "paper": "paper",
     "doctor": "doctor",
 }
 _SERVERS = ("view", "review")
@@ -78,7 +73,7 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         assert type_command(*_RUN).code == 0
-        assert type_command("export", "r", "--to", "cassette", "-o", "r.cassette").code == 0
+        assert type_command("export", "r", "--to", "archive", "-o", "r.zip").code == 0
         assert type_command("export", "figure1", "--to", "native", "-o", "figure1.jsonl").code == 0
     (folder / "made.toml").write_text(_RECIPE)
     (folder / "docs").mkdir()

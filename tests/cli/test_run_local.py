@@ -25,7 +25,7 @@ from tests.cli.typed import type_command
 from tests.models.weights import SOUND, write_gguf
 
 _WORDS = (
-    "run", "-d", "figure1", "--lang", "en", "--testbeds", "closed-book", "--max-tokens", "6", "--no-cache",
+    "run", "-d", "figure1", "--lang", "en", "--testbeds", "closed-book", "--max-tokens", "6", "--cache", "off",
     "--repeats", "2",
 )  # fmt: skip
 """No model is named: the bundled one is the default."""

@@ -14,7 +14,7 @@ import pytest
 from tests.cli.typed import type_command
 
 _RECIPE = 'name = "made"\ngenerator = "scripted/echo"\n[[sources]]\nkind = "{kind}"\nplace = "{place}"\n'
-_RUN = ("run", "-m", "scripted/oracle", "-d", "figure1", "--num-docs", "2", "--no-cache", "--out", "r")
+_RUN = ("run", "-m", "scripted/oracle", "-d", "figure1", "--num-docs", "2", "--cache", "off", "--out", "r")
 
 
 class _Hung(Exception):
@@ -41,12 +41,12 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     "words",
     [
         "run -m scripted/oracle -d SPECIAL",
-        "cases SPECIAL",
+        "export SPECIAL --to jsonl",
         "lint SPECIAL",
         "run -m scripted/oracle -d figure1 --config SPECIAL",
         "run -m scripted/oracle -d figure1 --prompt prompts",
-        "run -m cassette/SPECIAL -d figure1",
-        "import SPECIAL --from cassette --out imported",
+        "run -m replay/SPECIAL -d figure1",
+        "import SPECIAL --from archive --out imported",
         "import SPECIAL --from jsonl -m mine/rag -d figure1 --out imported",
         "import prediction_figure1_m_temp0_noise0_passage2_correct0.json --from rgb -d figure1 --out imported",
         "build run SPECIAL",

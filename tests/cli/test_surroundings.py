@@ -33,14 +33,18 @@ def _run(*words: object, **env: str) -> subprocess.CompletedProcess[bytes]:
 
 
 def test_a_terminal_without_utf_8_shows_escapes(data: Path) -> None:
-    for words in (("demo", "--lang", "zh"), ("cases", data), ("cases", data, "--json")):
+    for words in (
+        ("demo", "--lang", "zh"),
+        ("export", data, "--to", "jsonl"),
+        ("export", data, "--to", "jsonl", "--json"),
+    ):
         done = _run(*words, PYTHONIOENCODING="ascii")
         assert (done.returncode, b"Traceback" in done.stderr) == (0, False)
 
 
 def test_a_reader_that_goes_away_ends_it_quietly(data: Path) -> None:
     with subprocess.Popen(
-        [*_RAGBED, "cases", str(data), "-o", "-"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [*_RAGBED, "export", str(data), "--to", "jsonl", "-o", "-"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as one:
         assert one.stdout is not None
         assert one.stderr is not None
@@ -52,7 +56,10 @@ def test_a_reader_that_goes_away_ends_it_quietly(data: Path) -> None:
 def test_a_full_disk_behind_standard_output_is_said(data: Path) -> None:
     with open("/dev/full", "wb") as full:
         done = subprocess.run(
-            [*_RAGBED, "cases", str(data), "-o", "-"], stdout=full, stderr=subprocess.PIPE, check=False
+            [*_RAGBED, "export", str(data), "--to", "jsonl", "-o", "-"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
         )
     assert done.returncode == 1
     assert b"No space left on device" in done.stderr
@@ -63,7 +70,18 @@ def test_a_full_disk_behind_standard_output_is_said(data: Path) -> None:
 def test_a_signal_leaves_nothing_half_written(data: Path, number: int, code: int) -> None:
     out = data.parent / "out.jsonl"
     data.write_bytes(b"".join(native.to_line(base_item(number)) for number in range(1500)))  # seconds of work
-    words = ("cases", str(data), "--positions", "all", "--distractors", "related,random,fixed", "-o", str(out))
+    words = (
+        "export",
+        str(data),
+        "--to",
+        "jsonl",
+        "--positions",
+        "all",
+        "--distractors",
+        "related,random,fixed",
+        "-o",
+        str(out),
+    )
     with subprocess.Popen([*_RAGBED, *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as one:
         deadline = time.monotonic() + 20
         while not list(data.parent.glob(".out.jsonl.*")) and time.monotonic() < deadline:
@@ -76,7 +94,9 @@ def test_a_signal_leaves_nothing_half_written(data: Path, number: int, code: int
 def test_a_file_name_that_is_not_utf_8_is_shown_escaped(data: Path) -> None:
     odd = os.fsencode(data.parent) + b"/bad\xff.jsonl"
     data.rename(os.fsdecode(odd))
-    done = subprocess.run([*map(os.fsencode, _RAGBED), b"cases", odd, b"--json"], capture_output=True, check=False)
+    done = subprocess.run(
+        [*map(os.fsencode, _RAGBED), b"export", odd, b"--to", b"jsonl", b"--json"], capture_output=True, check=False
+    )
     assert done.returncode == 0
     assert {row["data"] for row in json.loads(done.stdout)["conditions"]} == {r"bad\udcff"}
 
@@ -96,12 +116,12 @@ def test_a_file_name_that_is_not_utf_8_is_shown_escaped(data: Path) -> None:
 def test_a_configuration_is_checked_as_what_is_typed(data: Path, line: str, problem: str) -> None:
     config = data.parent / "c.toml"
     config.write_text(line)
-    done = type_command("cases", str(data), "--config", str(config))
+    done = type_command("export", str(data), "--to", "jsonl", "--config", str(config))
     assert done.code == 2
     assert problem in done.err
 
 
-@pytest.mark.parametrize("words", [("cases", "DATA"), ("export", "DATA", "--to", "rgb")])
+@pytest.mark.parametrize("words", [("export", "DATA", "--to", "jsonl"), ("export", "DATA", "--to", "rgb")])
 def test_the_data_itself_is_no_output(data: Path, words: tuple[str, ...]) -> None:
     before = data.read_bytes()
     done = type_command(*(str(data) if word == "DATA" else word for word in words), "-o", str(data))
@@ -115,11 +135,11 @@ def test_export_writes_to_standard_output_too(data: Path) -> None:
 
 def test_no_number_is_lost_in_a_narrow_terminal_or_a_pipe(data: Path) -> None:
     name = "n" * 64
-    piped = _run("cases", f"{name}={data}", "--testbeds", "noise").stdout.decode()
+    piped = _run("export", f"{name}={data}", "--to", "jsonl", "--testbeds", "noise").stdout.decode()
     assert name in piped
     rows = [line.split()[-5:] for line in piped.splitlines() if line.startswith("n")]
     assert rows == [[noise, noise, "5", "300", "0"] for noise in ("0", "0.2", "0.4", "0.6", "0.8")]
-    narrow = type_command("cases", f"{name}={data}", "--testbeds", "noise", env={"COLUMNS": "60"}).out
+    narrow = type_command("export", f"{name}={data}", "--to", "jsonl", "--testbeds", "noise", env={"COLUMNS": "60"}).out
     above, _, below = narrow.partition("───")
     assert name in "".join(above.split())  # The name, which is the same in all rows, is above the table.
     shown = [line.split() for line in below.splitlines()[1:6]]
@@ -127,7 +147,7 @@ def test_no_number_is_lost_in_a_narrow_terminal_or_a_pipe(data: Path) -> None:
 
 
 def test_names_are_broken_in_a_narrow_terminal_and_numbers_are_not(data: Path) -> None:
-    words = ("cases", f"{'a' * 30}={data}", f"{'b' * 30}={data}", "--testbeds", "noise,closed-book")
+    words = ("export", "--to", "jsonl", f"{'a' * 30}={data}", f"{'b' * 30}={data}", "--testbeds", "noise,closed-book")
     lines = type_command(*words, env={"COLUMNS": "50"}).out.splitlines()
     assert max(map(len, lines)) <= 50
     assert "".join(line.split()[0] for line in lines if line.startswith("a")) == "a" * 30 * 6
@@ -151,17 +171,19 @@ def test_ctrl_c_while_modules_are_loaded_ends_in_one_line(tmp_path: Path) -> Non
 def test_ctrl_c_while_a_dataclass_is_defined_has_the_usual_exit_code(tmp_path: Path) -> None:
     (tmp_path / "rich.py").write_text("exec('raise KeyboardInterrupt')\n")  # dataclasses exec their methods
     surroundings = os.environ | {"PYTHONPATH": str(tmp_path)}
-    done = subprocess.run([*_RAGBED, "cases", "figure1"], capture_output=True, env=surroundings, check=False)
+    done = subprocess.run(
+        [*_RAGBED, "export", "figure1", "--to", "jsonl"], capture_output=True, env=surroundings, check=False
+    )
     assert (done.returncode, done.stderr.splitlines()[-1]) == (130, b"ragbed: interrupted.")
 
 
 @pytest.mark.parametrize(
     ("words", "closed", "code"),
     [
-        ("power", ">&-", 0),
+        ("doctor", ">&-", 0),
         ("run -m scripted/oracle -d ragbed-mini-en_base --limit 1 --testbeds noise --json --out r", ">&-", 0),
         ("run -m scripted/oracle -d ragbed-mini-en_base --limit 1 --testbeds noise --json --out r", "<&- >&- 2>&-", 0),
-        ("cases no-such-data", "2>&-", 2),
+        ("lint no-such-data", "2>&-", 2),
     ],
 )
 def test_a_closed_stream_is_no_error(words: str, closed: str, code: int, tmp_path: Path) -> None:
@@ -187,7 +209,7 @@ def test_a_number_without_bounds_is_refused(name: str, value: str, tmp_path: Pat
         assert value != "nan" or re.search("'?nan'? is not a finite number", done.err)
 
 
-@pytest.mark.parametrize("words", [("run", "--repeats"), ("run", "--seed"), ("power", "--power"), ("synth", "--items")])
+@pytest.mark.parametrize("words", [("run", "--repeats"), ("run", "--seed"), ("synth", "--items")])
 @pytest.mark.parametrize("value", ["9" * 30, "nan", f"-{2**63}"])
 def test_a_count_without_bounds_is_refused(words: tuple[str, str], value: str) -> None:
     done = type_command(*(_RUN if words[0] == "run" else words[:1]), f"{words[1]}={value}")

@@ -109,7 +109,7 @@ def test_a_file_that_may_not_be_read_is_named(tmp_path: Path, monkeypatch: pytes
 
 
 def test_an_address_that_changes_while_it_is_read_is_refused() -> None:
-    dataset = Dataset("d", in_memory() / "d.jsonl")
+    dataset = Dataset("d", in_memory("d.jsonl"))
     with jsonl.write_whole(dataset.path) as sink:
         sink.write(native.to_line(base_item(1)))
     told = dataset.sha256()
@@ -141,7 +141,7 @@ def test_no_mutated_line_escapes_as_anything_but_a_data_error(data: st.DataObjec
             return
     problem = None
     try:
-        rgb.read_item(Path("f"), 1, bytes(line))
+        rgb.read_item(Path("f"), 1, bytes(line), "en")
     except DataError as error:
         problem = str(error)
     assert problem is None or problem.startswith("f:1: ")

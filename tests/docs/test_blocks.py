@@ -89,10 +89,10 @@ def test_the_blocks_of_a_slow_page_can_be_read(name: str, place: Place) -> None:
 
 
 _WRONG = {
-    "an option that does not exist": "```\nragbed cases figure1 --docks 2\n```",
+    "an option that does not exist": "```\nragbed export figure1 --to jsonl --docks 2\n```",
     "one in a block that is not run": "<!-- not run: it costs money -->\n```sh\nragbed run -d en --modell x\n```",
-    "a command that fails": "```sh\nragbed cases figure1 --noise 7\n```",
-    "output that is not printed": "```\n$ ragbed cases figure1 --num-docs 2\nno such line\n```",
+    "a command that fails": "```sh\nragbed export figure1 --to jsonl --noise 7\n```",
+    "output that is not printed": "```\n$ ragbed export figure1 --to jsonl --num-docs 2\nno such line\n```",
     "a program that no test runs": "```sh\nsbatch job.sh\n```",
     "an extra that does not exist": "```sh\npip install 'ragbed[everything]'\n```",
     "a target that does not exist": "```sh\nmake coffee\n```",

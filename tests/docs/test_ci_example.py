@@ -41,7 +41,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.setenv("RAGBED_CACHE_DIR", str(folder / "cache"))
         assert type_command(*synth).code == 0
         _run(run, "scripted/oracle", "runs/main")
-        assert type_command("export", "runs/main", "--to", "cassette", "-o", "main.cassette").code == 0
+        assert type_command("export", "runs/main", "--to", "archive", "-o", "main.zip").code == 0
         assert type_command(*restore).code == 0
         yield folder
 

@@ -105,11 +105,11 @@ def test_a_program_that_is_not_on_the_path_is_named_by_its_path(tmp_path: Path) 
     (tmp_path / ".venv").symlink_to(Path(sys.executable).parents[1], target_is_directory=True)
     words = [".venv/bin/ragbed", "data", "get", "figure1"]
     done = subprocess.run(words, cwd=tmp_path, env={"PATH": "/nowhere"}, capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == "Use a dataset by its name: .venv/bin/ragbed cases figure1"
+    assert done.stdout.splitlines()[-1] == "Use a dataset by its name: .venv/bin/ragbed lint figure1"
     doctor = subprocess.run(
         [words[0], "doctor"], cwd=tmp_path, env={"PATH": "/nowhere"}, capture_output=True, text=True, check=True
     )
     assert "Before you run a command from the fix column, run: . .venv/bin/activate" in doctor.stdout
     path = f"{tmp_path / '.venv' / 'bin'}:/usr/bin:/bin"
     done = subprocess.run(["ragbed", *words[1:]], env={"PATH": path}, capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == "Use a dataset by its name: ragbed cases figure1"
+    assert done.stdout.splitlines()[-1] == "Use a dataset by its name: ragbed lint figure1"

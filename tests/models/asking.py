@@ -23,7 +23,7 @@ T = TypeVar("T")
 def case(number: int = 0) -> Case:
     return Case(
         case=f"t/{number}", data="t", item=str(number), lang="en", testbed="noise", question="?", noise=0.0,
-        noise_real=0.0, k=5, correct=0.0, arm="related", profile="robust", seed=0, feasible=True, documents=(),
+        noise_real=0.0, k=5, true_ratio=0.0, arm="related", profile="robust", seed=0, feasible=True, documents=(),
         slots=(), messages=(Message(role="system", content="Be brief."), Message(role="user", content=f"{number}?")),
         answer=(("Paris",),), fake=None, expect="answer",
     )  # fmt: skip

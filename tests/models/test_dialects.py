@@ -73,7 +73,7 @@ def data(tmp_path: Path) -> Path:
 
 
 def _run(server: Server, data: Path, out: Path, *more: str) -> tuple[Done, list[StoredResult]]:
-    chosen = ("--testbeds", "noise", "--noise", "0", "--no-cache", "--json", "--out", str(out))
+    chosen = ("--testbeds", "noise", "--noise", "0", "--cache", "off", "--json", "--out", str(out))
     done = type_command("run", "-m", server.model, "-d", str(data), *chosen, *more, env=server.env)
     with open_store(out, create=False) as store:
         return done, list(store.results())
@@ -117,7 +117,7 @@ def test_a_judge_gets_json_output_where_the_server_accepts_it_and_run_never_asks
     with serving(Server("gemini")) as server:
         _run(server, data, tmp_path / "run", "--limit", "2")
         assert not any("response_format" in body for body in server.bodies)
-    words = ("judge", folder, "--criteria", "correct", "--no-cache", "--json")
+    words = ("judge", folder, "--criteria", "correct", "--cache", "off", "--json")
     answer = json.dumps({"reason": "It says Lyon, not Paris.\nVERDICT: yes", "verdict": "VERDICT: no"})
     with serving(Server("gemini", answer)) as server:
         done = type_command(*words, "-m", server.model, env=server.env)
@@ -240,7 +240,7 @@ def test_a_response_at_a_limit_of_the_server_is_found_in_the_cache(data: Path, t
         env = server.env | {"RAGBED_CACHE_DIR": str(tmp_path / "cache")}
         for out in ("first", "second"):
             received = len(server.bodies)
-            done = type_command(*words, "-m", server.model, "--out", str(tmp_path / out), env=env)
+            done = type_command(*words, "-m", server.model, "--out", str(tmp_path / out), "--cache", "reuse", env=env)
             assert done.code == 0, done.err
     assert received == len(server.bodies)
 
@@ -260,7 +260,7 @@ def test_a_full_context_window_is_reported_without_the_advice_to_raise_the_limit
     def respond(_: ModelRequest) -> tuple[int, object]:
         return 200, {"choices": [{"message": {"content": "Par"}, "finish_reason": "model_length"}]}
 
-    words = ("run", "-m", "openai-api/t/m", "-d", str(data), "--testbeds", "noise", "--noise", "0", "--no-cache")
+    words = ("run", "-m", "openai-api/t/m", "-d", str(data), "--testbeds", "noise", "--noise", "0", "--cache", "off")
     with function_model(respond) as url:
         more = ("--max-tokens", limit, "--limit", "4", "--out", str(tmp_path / "run"))
         done = type_command(*words, *more, env={"T_BASE_URL": url})
@@ -284,7 +284,7 @@ def test_the_recorded_request_is_the_last_one(data: Path, tmp_path: Path) -> Non
 def test_the_advice_for_a_rejected_parameter_names_the_token_limit(data: Path, tmp_path: Path) -> None:
     error = {"message": "Invalid 'max_tokens': expected a value >= 1024", "param": "max_tokens"}
     with function_model(lambda _: (400, {"error": error})) as url:
-        words = ("run", "-m", "openai-api/t/m", "-d", str(data), "--no-cache", "--out", str(tmp_path / "run"))
+        words = ("run", "-m", "openai-api/t/m", "-d", str(data), "--cache", "off", "--out", str(tmp_path / "run"))
         done = type_command(*words, env={"T_BASE_URL": url})
     assert "--max-tokens sets the token limit." in done.err
 
@@ -309,11 +309,11 @@ def test_an_error_inside_a_response_is_an_error(data: Path, tmp_path: Path, monk
 @pytest.mark.parametrize("name", [*WELL_BEHAVED, *THINKING])
 def test_a_judge_decides_all_cases(name: str, data: Path, tmp_path: Path) -> None:
     folder = str(tmp_path / "run")
-    words = ("run", "-m", "scripted/oracle", "-d", str(data), "--testbeds", "noise", "--noise", "0", "--no-cache")
+    words = ("run", "-m", "scripted/oracle", "-d", str(data), "--testbeds", "noise", "--noise", "0", "--cache", "off")
     assert type_command(*words, "--out", folder).code == 0
     with serving(Server(name, "VERDICT: no")) as server:
         done = type_command(
-            "judge", folder, "-m", server.model, "--criteria", "correct", "--no-cache", "--json", env=server.env
+            "judge", folder, "-m", server.model, "--criteria", "correct", "--cache", "off", "--json", env=server.env
         )
     assert done.code == 0, done.err
     cell = json.loads(done.out.splitlines()[-1])["cells"][0]
@@ -362,7 +362,7 @@ def _build(model: str, folder: Path, out: Path) -> tuple[dict[str, Any], list[An
     """Return the counts of all steps, and the items without their recipe."""
     recipe = folder / f"{out.name}.toml"
     recipe.write_text(_RECIPE.format(model=model))
-    result = ragbed.build(recipe, out=out, progress=False, no_cache=True)
+    result = ragbed.build(recipe, out=out, progress=False, cache="off")
     assert result.complete
     items = [json.loads(line) for line in (out / "en_base.jsonl").read_bytes().splitlines()]
     return {name: (step.made, step.rejected) for name, step in result.steps.items()}, [

@@ -12,13 +12,11 @@ from threading import Event, Thread
 import msgspec
 import pytest
 
-from ragbed.models import ModelConfig, open_model
-from ragbed.models.base import Model
 from ragbed.models.presets import PRESETS
 from ragbed.schema import Case, Document, Message
 from tests.cli.typed import type_command
-from tests.models.asking import case, with_model
-from tests.servers.faulty_model import Fault, FaultServer, reply, well
+from tests.models.asking import case
+from tests.servers.faulty_model import FaultServer, reply
 
 VICUNA = (
     "A chat between a curious user and an artificial intelligence assistant. "
@@ -73,24 +71,6 @@ def test_sampling_is_that_of_the_original_code() -> None:
     assert found == {name: (0.7, 1.0 if name == "chatgpt" else 0.8, 256) for name in PRESETS}
 
 
-def ask_server(name: str, answer: Fault, profile: str = "code-2023") -> tuple[str, dict[str, object], str | None]:
-    """Return the path and the body of a request, and the response."""
-    server = FaultServer([answer])
-    preset = PRESETS[name]
-
-    def make_config(model: str) -> ModelConfig:
-        return ModelConfig(model, {"T_BASE_URL": server.url}, preset.sampling, preset=preset)
-
-    async def talk() -> str | None:
-        async with server:
-            model: Model = open_model("openai-api/t/m", make_config)
-            return (await with_model(model, lambda one: one.complete(asked(profile)))).reply
-
-    said = asyncio.run(talk())
-    request = server.seen[0]
-    return request.path, json.loads(request.body), said
-
-
 @contextmanager
 def in_thread(server: FaultServer) -> Iterator[FaultServer]:
     """Run a server in a thread, because a command needs the main thread for its signals."""
@@ -109,28 +89,6 @@ def in_thread(server: FaultServer) -> Iterator[FaultServer]:
     finally:
         end.set()
         thread.join()
-
-
-def test_a_server_gets_the_complete_prompt_of_a_completions_preset() -> None:
-    body = json.dumps({"choices": [{"text": " Paris", "finish_reason": "stop"}]}).encode()
-    assert ask_server("belle-7b-2m", reply(body)) == (
-        "/v1/completions",
-        {"model": "m", "prompt": "Human:S\nU\n\nAssistant:", "stop": ["</s>"], "temperature": 0.7, "top_p": 0.8}
-        | {"max_tokens": 256},
-        " Paris",
-    )
-
-
-def test_a_server_gets_one_user_turn_of_a_chat_preset() -> None:
-    path, body, said = ask_server("chatglm2-6b", well)
-    assert (path, body["messages"], said) == ("/v1/chat/completions", [{"role": "user", "content": "S\n\nU"}], "Paris")
-
-
-def test_chatgpt_gets_the_messages_unchanged() -> None:
-    path, body, _ = ask_server("chatgpt", well)
-    assert path == "/v1/chat/completions"
-    assert body["messages"] == [{"role": "system", "content": "S"}, {"role": "user", "content": "U"}]
-    assert (body["temperature"], body["top_p"]) == (0.7, 1.0)
 
 
 def test_an_unknown_preset_is_named_with_the_nearest() -> None:
@@ -152,7 +110,7 @@ def test_a_run_uses_the_presets_sampling_unless_options_override_it(tmp_path: Pa
     body = json.dumps({"choices": [{"text": "gold"}]}).encode()
     with in_thread(FaultServer([reply(body)])) as server:
         words = ("run", "-m", "openai-api/t/m", "-d", "figure1", "--num-docs", "2", "--preset", "belle-7b-2m")
-        more = ("--temperature", "0.1", "--no-cache", "--out", str(tmp_path / "run"))
+        more = ("--temperature", "0.1", "--cache", "off", "--out", str(tmp_path / "run"))
         done = type_command(*words, *more, env={"T_BASE_URL": server.url})
     assert done.code == 0, done.err
     found = [json.loads(request.body) for request in server.seen]

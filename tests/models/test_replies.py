@@ -29,6 +29,11 @@ GOOD: dict[str, tuple[bytes, str, str | None]] = {
         chat([{"type": "reasoning", "summary": [{"type": "summary_text", "text": "Hm"}]}, {"text": "Paris"}]),
         "Paris", "Hm",
     ),
+    "a summary with a text": (chat([{"type": "reasoning_summary", "text": "Hm"}, {"text": "Paris"}]), "Paris", "Hm"),
+    "a summary": (chat([{"type": "reasoning_summary", "summary": "Hm"}, {"text": "Paris"}]), "Paris", "Hm"),
+    "redacted thinking with a text": (
+        chat([{"type": "redacted_thinking", "text": "Hm"}, {"type": "text", "text": "Paris"}]), "Paris", "Hm"
+    ),
     "a thought of Bedrock": (
         chat([{"reasoningContent": {"reasoningText": {"text": "Hm"}}}, {"text": "Paris"}]), "Paris", "Hm"
     ),
@@ -202,6 +207,23 @@ def test_a_stream_is_complete_with_either_sign_of_its_end(stream: bytes) -> None
     assert (done.outcome, done.reply, done.attempts) == ("ok", "Par", 1)
 
 
+def test_the_first_choice_has_the_index_0() -> None:
+    """Use the choice with index 0; before, the first in the list was used, here the reply Rome."""
+    choices = [{"index": 1, "message": {"content": "Rome"}}, {"index": 0, "message": {"content": "Paris"}}]
+    done, _ = ask(reply(json.dumps({"choices": [choice | {"finish_reason": "stop"} for choice in choices]}).encode()))
+    assert done.reply == "Paris"
+
+
+def test_a_stream_with_two_choices_has_the_text_of_the_first() -> None:
+    """Join the pieces of the choice with index 0; before, the reply was RomeParis."""
+    pieces = [(1, "Ro"), (0, "Pa"), (1, "me"), (0, "ris")]
+    choices: list[dict[str, object]] = [{"index": index, "delta": {"content": piece}} for index, piece in pieces]
+    choices += [{"index": index, "delta": {}, "finish_reason": "stop"} for index in (1, 0)]
+    stream = "".join(f"data: {json.dumps({'choices': [choice]})}\n\n" for choice in choices) + "data: [DONE]\n\n"
+    done, _ = ask(reply(stream.encode()))
+    assert (done.outcome, done.reply) == ("ok", "Paris")
+
+
 def _thinking(text: str) -> list[object]:
     return [{"type": "thinking", "thinking": [{"type": "text", "text": text}]}]
 
@@ -329,6 +351,7 @@ def test_a_stream_of_many_events_may_be_larger_than_another_response() -> None:
 
 @pytest.mark.parametrize("name", GOOD)
 def test_reasoning_is_separate_from_the_answer(name: str) -> None:
+    """Score only the answer; before, the answer with a summary or redacted thinking was HmParis."""
     body, text, thought = GOOD[name]
     done, _ = ask(reply(body))
     assert (done.outcome, done.reply, done.reasoning, done.attempts) == ("ok", text, thought, 1)

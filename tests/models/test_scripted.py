@@ -8,7 +8,6 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from msgspec import structs
 
 from ragbed.data import Dataset, native
 from ragbed.models.scripted import SCRIPTS, ScriptedModel
@@ -29,9 +28,6 @@ _ITEMS: dict[str, list[Item]] = {
     "conflict": [fact_item(number) for number in range(20)],
     "closed-book": [base_item(number) for number in range(20)],
     "no-documents": [base_item(number) for number in range(20)],
-    "parts": [
-        structs.replace(integration_item(number, (3, 2)), sub_questions=("Who?", "When?")) for number in range(20)
-    ],
 }
 
 

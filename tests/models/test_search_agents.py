@@ -1,4 +1,4 @@
-"""The scripted agents have known scores in both protocols, also from a cassette and as Python systems."""
+"""The scripted agents have known scores in both protocols, also replayed and as Python systems."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ragbed.testbeds.search.corpora import Index, SearchCorpus
 from tests.runs.harness import canonical, make_case
 
 _DATA = ("ragbed-mini-en_base", "ragbed-mini-zh_base", "ragbed-mini-en_int", "ragbed-mini-en_fact")
-_OPTIONS: dict[str, Any] = {"testbeds": "search", "limit": 2, "no_cache": True, "progress": False}
+_OPTIONS: dict[str, Any] = {"testbeds": "search", "limit": 2, "cache": "off", "progress": False}
 
 
 @cache
@@ -137,11 +137,11 @@ def test_the_text_protocol_gives_the_same_scores(agent: str, runs: dict[str, rag
 
 
 @pytest.mark.parametrize("protocol", ["tools", "text"])
-def test_a_cassette_replays_episodes(protocol: str, tmp_path: Path) -> None:
+def test_episodes_are_replayed(protocol: str, tmp_path: Path) -> None:
     options = _OPTIONS | {"search": f"turns=3,protocol={protocol}"}
     first = ragbed.run("scripted/search-endless", _DATA, out=tmp_path / "first", **options)
-    ragbed.export(first, "cassette", tmp_path / "it.cassette", progress=False)
-    name = f"cassette/{tmp_path / 'it.cassette'}"
+    ragbed.export(first, "archive", tmp_path / "it.zip", progress=False)
+    name = f"replay/{tmp_path / 'it.zip'}"
     again = ragbed.run(name, _DATA, out=tmp_path / "again", **options)
     assert again.outcomes == first.outcomes
     renamed = canonical(tmp_path / "again").replace(name.encode(), b"scripted/search-endless")

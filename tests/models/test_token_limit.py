@@ -40,7 +40,7 @@ def test_a_rejection_of_the_raised_limits_lowers_the_limit_for_later_cases(
     done = asyncio.run(limit.complete(make_case(0), reject))
     assert (done.outcome, done.reply, done.attempts) == ("truncated", "Par", len(asked))
     assert asked == [256, *again]
-    assert limit.raised == (() if is_lowered else (2_048, THINKING_LIMIT, 8_192, MAX_LIMIT))
+    assert limit.highest == (256 if is_lowered else MAX_LIMIT)
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_a_limit_is_not_lowered_for_later_cases_if_the_server_accepts_no_lower_o
     outcomes = [asyncio.run(limit.complete(make_case(number), reject_three)).outcome for number in range(2)]
     assert outcomes == ["error", "ok"]
     assert asked == [THINKING_LIMIT, 2_048, 256, THINKING_LIMIT]
-    assert limit.raised[-1] == MAX_LIMIT
+    assert limit.highest == MAX_LIMIT
 
 
 @pytest.mark.parametrize("kind", ["too-long", "request"])
@@ -235,7 +235,7 @@ def test_another_repeat_of_a_case_does_not_undo_a_lower_limit() -> None:
     assert limit.lower_for(rejected, MAX_LIMIT, case) == 8_192
     limit.settle(Completion(outcome="ok", reply="Paris"), THINKING_LIMIT, case)
     limit.settle(Completion(outcome="ok", reply="Paris"), 8_192, case)
-    assert limit.raised == (2_048, THINKING_LIMIT, 8_192)
+    assert limit.highest == 8_192
 
 
 def test_a_long_prompt_does_not_lower_the_limit_for_shorter_ones() -> None:

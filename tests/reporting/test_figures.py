@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 from msgspec.structs import replace
 
-from ragbed.analysis.diagnosis.causes import read_causes, share_types
+from ragbed.analysis.diagnosis.diagnosis_file import read_diagnoses
 from ragbed.analysis.locale import read_words
 from ragbed.analysis.metrics import measure
 from ragbed.analysis.metrics.trial import Asked, Scored, ScoreValue
 from ragbed.analysis.metrics.trial_columns import TRACKS
 from ragbed.analysis.run_cells import read_report_cells
 from ragbed.errors import DataError
-from ragbed.reporting.figures import draw_causes, make_figures
+from ragbed.reporting.figures import draw_error_types, make_figures
 from ragbed.schema import Completion
 from tests.cli.typed import type_command
 from tests.runs.harness import make_case
@@ -32,14 +31,14 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     words = ["run", "-m", "scripted/last-doc", "-m", "scripted/gullible", "--positions", "all", "--limit", "6"]
     for kind in ("base", "int", "fact"):
         words += ["-d", f"ragbed-mini-en_{kind}"]
-    assert type_command(*words, "--no-cache", "--out", str(folder)).code == 0
+    assert type_command(*words, "--cache", "off", "--out", str(folder)).code == 0
     return folder
 
 
 def test_every_figure_that_the_cells_allow_is_drawn(run: Path) -> None:
     charts = make_figures(read_report_cells([run], TRACKS), "robust", read_words("zh"))
     kinds = [chart.name.partition("-")[0] for chart in charts]
-    assert kinds == ["noise", "abstention", "integration", "counterfactual", "position", "transitions", "transitions"]
+    assert kinds == ["noise", "abstention", "integration", "counterfactual", "position"]
     assert len({chart.name for chart in charts}) == len(charts)
     for chart in charts:
         ElementTree.fromstring(chart.as_file(follows_theme=True))
@@ -54,8 +53,6 @@ def test_figures_have_known_values(run: Path) -> None:
     assert slots == ["0.0", "0.0", "0.0", "0.0", "100.0"], ratio
     believes = next(row for row in charts["counterfactual"].grid.rows if row[0] == "scripted/gullible")
     assert believes[charts["counterfactual"].grid.columns.index("misled")] == "100.0"
-    names = re.findall(r">([^<>]*)</text>", charts["transitions"].as_file(follows_theme=True))
-    assert {"scripted/last-doc", "scripted/gullible", "noise 0"} <= set(names)  # not cut: the noise is below the name
     for row in charts["abstention"].grid.rows:
         assert sum(map(float, row[1:-1])) == pytest.approx(100, abs=0.3)
 
@@ -69,7 +66,8 @@ def test_figures_of_one_dataset_in_two_languages_have_titles_of_their_own(tmp_pa
         "figure1",
         "--num-docs",
         "2",
-        "--no-cache",
+        "--cache",
+        "off",
         "--out",
         str(tmp_path / "run"),
     )
@@ -98,7 +96,7 @@ def test_a_curve_without_two_points_is_not_drawn(tmp_path: Path) -> None:
             "2",
             *more,
         ]
-        done = type_command(*words, "--no-cache", "--out", str(tmp_path / name))
+        done = type_command(*words, "--cache", "off", "--out", str(tmp_path / name))
         assert done.code == (0 if name == "one" else 2), done.err
     assert make_figures(read_report_cells([tmp_path / "one"], ("robust",)), "robust", read_words("en")) == []
 
@@ -106,8 +104,8 @@ def test_a_curve_without_two_points_is_not_drawn(tmp_path: Path) -> None:
 def test_figures_are_written_into_a_folder(run: Path, tmp_path: Path) -> None:
     done = type_command("report", str(run), "-f", "svg", "-o", str(tmp_path / "figures"), "--locale", "zh")
     assert done.code == 0
-    assert "7 figures" in done.err
-    assert len(list((tmp_path / "figures").glob("*.svg"))) == 7
+    assert "5 figures" in done.err
+    assert len(list((tmp_path / "figures").glob("*.svg"))) == 5
     assert "--locale" not in done.err
 
 
@@ -126,24 +124,20 @@ def _diagnose(folder: Path, *lines: str) -> None:
     (folder / "diagnose" / "diagnosis.jsonl").write_text("".join(line + "\n" for line in lines), "utf-8")
 
 
-def test_causes_are_read_beside_the_run_and_drawn_with_the_unclassified(tmp_path: Path) -> None:
-    line = f'{{"case": "{_CASE}", "model": "m", "repeat": 0, "types": %s, "evidence": []}}'
-    _diagnose(tmp_path, line % '["E2", "E3"]', line % '["E2"]', line % "[]", line % "[]")
-    with (tmp_path / "diagnose" / "diagnosis.jsonl").open("a") as file:
-        file.write(f'{{"case": "{_CASE}", "model": "m", "types": ["E8"], "wrong": false}}\n')
-    causes = read_causes([tmp_path])
-    assert share_types(causes) == {"E2": 2, "E3": 1, "none": 2}
-    (chart,) = draw_causes(causes, read_words("en"))
+_LINE = f'{{"case": "{_CASE}", "model": "m", "repeat": 0, "lang": "en", "types": %s, "evidence": [], "source": null}}'
+
+
+def test_diagnoses_are_read_beside_the_run_and_drawn_with_the_unclassified(tmp_path: Path) -> None:
+    _diagnose(tmp_path, *(_LINE % types for types in ('["E2", "E3"]', '["E2"]', "[]", "[]")))
+    (chart,) = draw_error_types(read_diagnoses([tmp_path]), read_words("en"))
     assert [row[0] for row in chart.grid.rows] == ["E2 Evidence uncertainty", "E3 Concept confusion", "Unclassified"]
     assert chart.grid.rows[0][1].startswith("50.0 [")
 
 
 def test_shares_of_a_monitored_run_are_drawn_without_intervals(tmp_path: Path) -> None:
-    line = f'{{"case": "{_CASE}", "model": "m", "types": ["E2"], "event": "e"}}'
-    _diagnose(tmp_path, line, line)
-    causes = [cause._replace(is_monitored=True) for cause in read_causes([tmp_path])]
-    assert {cause.event for cause in causes} == {"e"}
-    (chart,) = draw_causes(causes, read_words("en"))
+    _diagnose(tmp_path, _LINE % '["E2"]', _LINE % '["E2"]')
+    diagnoses = [one._replace(is_monitored=True) for one in read_diagnoses([tmp_path])]
+    (chart,) = draw_error_types(diagnoses, read_words("en"))
     assert chart.grid.rows[0][1] == "100.0 (n = 2)"
     assert "nan" not in chart.as_file(follows_theme=False)
 
@@ -152,7 +146,7 @@ def test_shares_of_a_monitored_run_are_drawn_without_intervals(tmp_path: Path) -
 def test_a_line_that_is_not_a_diagnosis_is_reported(tmp_path: Path, line: str) -> None:
     _diagnose(tmp_path, line)
     with pytest.raises(DataError, match=r"diagnosis\.jsonl:1: the line is not a valid diagnosis"):
-        read_causes([tmp_path])
+        read_diagnoses([tmp_path])
 
 
 def _trial(item: str, testbed: str, noise: float | None, outcome: Asked = "ok", *, correct: bool = False) -> Scored:
@@ -181,16 +175,7 @@ def test_conditions_without_results_are_not_drawn() -> None:
     trials += [_trial(item, "noise", 0.0, "infeasible") for item in "ab"]
     assert _rows([*trials, _trial("a", "closed-book", None)], "abstention") == []
     trials += [_trial(item, "noise", 0.2, correct=item == "a") for item in "ab"]
-    assert _rows(trials, "abstention") == [("m, answer in the documents", "0.0", "50.0", "50.0", "0.0", "2")]
-
-
-def test_transitions_of_two_testbeds_on_the_same_data_have_separate_rows() -> None:
-    trials = [_trial(item, "closed-book", None) for item in "ab"]
-    trials += [_trial("a", "noise", 0.0, correct=True), _trial("b", "integration", 0.0)]
-    assert _rows(trials, "transitions") == [
-        ("m, noise 0", "0.0", "100.0", "0.0", "0.0"),
-        ("m, integration, noise 0", "0.0", "0.0", "0.0", "100.0"),
-    ]
+    assert _rows(trials, "abstention") == [("m, answer in the documents, noise 0.2", "0.0", "50.0", "50.0", "0.0", "2")]
 
 
 def test_filtered_calls_are_drawn_as_cases_without_a_complete_response(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from ragbed.errors import DataError
+from ragbed.retrieval import open_encoder
 from ragbed.retrieval.base import Encoded
 from ragbed.retrieval.e5 import E5, E5Static, E5Tokens, E5Weights
 from ragbed.retrieval.e5_file import E5File
@@ -78,7 +79,7 @@ def test_a_long_text_is_read_to_its_end(weights: E5Weights) -> None:
     assert found.truncated == ()
     assert found.vectors[0] @ found.vectors[1] < 0.9999
     tokens = E5Tokens(weights).encode_tokens([ended], "passage").tokens[0]
-    assert len(tokens) == len(weights.vocabulary.encode(ended)) > 512
+    assert len(tokens) == len(weights.file.vocabulary.encode(ended)) > 512
 
 
 @pytest.mark.parametrize("make", [E5, E5Tokens, E5Static])
@@ -98,7 +99,7 @@ def test_the_passage_that_answers_comes_first(
 
 def test_token_vectors_have_length_one_and_exclude_prefix_and_special_tokens(weights: E5Weights) -> None:
     found = E5Tokens(weights).encode_tokens(TEXTS, "passage").tokens
-    assert [len(matrix) for matrix in found] == [len(weights.vocabulary.encode(text)) for text in TEXTS]
+    assert [len(matrix) for matrix in found] == [len(weights.file.vocabulary.encode(text)) for text in TEXTS]
     assert np.linalg.norm(np.concatenate(found), axis=1) == pytest.approx(1, abs=1e-5)
 
 
@@ -121,7 +122,7 @@ def test_a_truncated_file_is_named_with_a_fix(tmp_path: Path, size: int) -> None
     with open(packaged_file(), "rb") as whole, open(broken, "wb") as part:
         part.write(whole.read(size))
     with pytest.raises(DataError, match=r"e5-small-q4\.bin:? .*pip install --force-reinstall 'ragbed\[dense\]'"):
-        E5File(broken).bert()
+        _ = E5File(broken).bert
 
 
 def test_another_version_of_the_file_is_refused(tmp_path: Path) -> None:
@@ -131,3 +132,11 @@ def test_another_version_of_the_file_is_refused(tmp_path: Path) -> None:
         target.write(b"E5S2")
     with pytest.raises(DataError, match="starts with b'E5S2'"):
         E5File(other)
+
+
+def test_encoders_share_the_weights() -> None:
+    """A build opened the weights in three of its steps: 15 small documents took 520 MB instead of 326 MB."""
+    e5, static = open_encoder("e5"), open_encoder("e5-static")
+    assert isinstance(e5, E5)
+    assert isinstance(static, E5Static)
+    assert e5._weights is static._weights

@@ -38,7 +38,7 @@ def make_case(number: int, *, feasible: bool = True, filler: str = "") -> Case:
         noise=0.0,
         noise_real=0.0,
         k=1,
-        correct=0.0,
+        true_ratio=0.0,
         arm="related",
         profile="robust",
         seed=0,
@@ -143,7 +143,7 @@ def _fill(path: Path, worker: int, entries: int, gate: Barrier) -> None:
     told: list[str] = []
 
     async def fill() -> None:
-        cache = Cache(path, told.append)
+        cache = Cache(path, "run", told.append)
         for number in range(entries):
             cache.keep(f"{worker}-{number}", "test/m", Completion(outcome="ok", reply=str(number)))
             await asyncio.sleep(0)
@@ -153,13 +153,13 @@ def _fill(path: Path, worker: int, entries: int, gate: Barrier) -> None:
     sys.exit(len(told))
 
 
-_CONTEXT = multiprocessing.get_context("forkserver")
-_CONTEXT.set_forkserver_preload(["tests.runs.harness", "ragbed.models.providers.openai"])
+CONTEXT = multiprocessing.get_context("forkserver")
+CONTEXT.set_forkserver_preload(["tests.runs.killed_turns", "ragbed.models.providers.openai"])
 
 
 def start(folder: Path, cases: int, endpoint: Endpoint, largest: int | None = None) -> BaseProcess:
     """Start a run in another process, within a few milliseconds, with a limit on the size of files."""
-    process = _CONTEXT.Process(target=_run_in_child, args=(folder, cases, endpoint, largest))
+    process = CONTEXT.Process(target=_run_in_child, args=(folder, cases, endpoint, largest))
     process.start()
     return process
 
@@ -189,8 +189,8 @@ def replies(folder: Path) -> dict[str, str | None]:
 
 def fill_together(path: Path, processes: int, entries: int) -> list[int | None]:
     """Let several processes open and write one cache at the same time; return their exit codes."""
-    gate = _CONTEXT.Barrier(processes)
-    workers = [_CONTEXT.Process(target=_fill, args=(path, worker, entries, gate)) for worker in range(processes)]
+    gate = CONTEXT.Barrier(processes)
+    workers = [CONTEXT.Process(target=_fill, args=(path, worker, entries, gate)) for worker in range(processes)]
     for worker in workers:
         worker.start()
     for worker in workers:

@@ -33,7 +33,7 @@ from tests.servers.mock_batches import batches_in_thread as mock_batches
 
 DATA = "ragbed-mini-en_base"
 MODELS = ["openai/gpt-4o-mini", "anthropic/claude-sonnet-4-5"]
-_OPTIONS: dict[str, Any] = {"testbeds": "noise", "noise": [0, 0.4], "limit": 15, "no_cache": True, "progress": False}
+_OPTIONS: dict[str, Any] = {"testbeds": "noise", "noise": [0, 0.4], "limit": 15, "cache": "off", "progress": False}
 CASES = 30
 
 
@@ -155,7 +155,7 @@ def test_the_budget_holds_at_half_the_price(model: str, tmp_path: Path, monkeypa
         with open_store(tmp_path / "small", create=False) as store:
             paid = sum(((cost_of(result.completion, price) or Decimal(0)) for result in store.results()), Decimal(0))
         assert paid <= Decimal(str(limit))
-        with pytest.raises(RagbedError, match="the maximum cost of the next batch request"):
+        with pytest.raises(RagbedError, match="the highest cost of the next request"):
             _run(model, tmp_path / "none", batch=True, budget=1e-6)
 
 
@@ -171,8 +171,8 @@ def test_cached_responses_are_not_sent(tmp_path: Path, monkeypatch: pytest.Monke
     with mock_batches(BatchBehaviour(delay_s=0)) as url:
         _serve(monkeypatch, url)
         monkeypatch.setenv("RAGBED_CACHE_DIR", str(tmp_path / "cache"))
-        _run(MODELS[0], tmp_path / "one", batch=True, no_cache=False)
-        _run(MODELS[0], tmp_path / "two", batch=True, no_cache=False)
+        _run(MODELS[0], tmp_path / "one", batch=True, cache="reuse")
+        _run(MODELS[0], tmp_path / "two", batch=True, cache="reuse")
         assert _stats(url)["batches"] == 1
     assert canonical(tmp_path / "one") == canonical(tmp_path / "two")
 
@@ -193,7 +193,7 @@ def test_batches_in_progress_are_shown_and_must_be_collected(tmp_path: Path, mon
         _run(MODELS[0], tmp_path / "run", batch=True)
         with sqlite3.connect(tmp_path / "run" / "run.sqlite") as connection:
             ((key, value),) = connection.execute("SELECT key, value FROM meta WHERE key LIKE 'batch.%'").fetchall()
-            open_batch = {**json.loads(value), "state": "submitted", "calls": [[1, 0], [2, 0]]}
+            open_batch = {**json.loads(value), "state": "submitted", "calls": [[1, 0], [2, 0]], "limits": [256, 256]}
             connection.execute("UPDATE meta SET value = ? WHERE key = ?", (json.dumps(open_batch), key))
         connection.close()
         (batch,) = read_status(tmp_path / "run").batches
@@ -579,7 +579,7 @@ def test_calls_that_wait_to_be_sent_again_survive_the_loss_of_their_first_batch(
 def test_the_fix_is_named_only_if_every_request_in_a_batch_is_rejected(
     model: str, failed: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    words = ("run", "-m", model, "-d", DATA, "--testbeds", "noise", "--noise", "0", "--limit", "15", "--no-cache")
+    words = ("run", "-m", model, "-d", DATA, "--testbeds", "noise", "--noise", "0", "--limit", "15", "--cache", "off")
     with mock_batches(BatchBehaviour(delay_s=0, failed=failed)) as url:
         _serve(monkeypatch, url)
         done = type_command(*words, "--batch", "--out", str(tmp_path / "run"))
@@ -591,7 +591,21 @@ def test_the_fix_is_named_only_if_every_request_in_a_batch_is_rejected(
 def test_a_resumed_batch_run_with_responses_does_not_reject_every_request(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    words = ("run", "-m", MODELS[0], "-d", DATA, "--testbeds", "noise", "--noise", "0", "--limit", "15", "--no-cache")
+    words = (
+        "run",
+        "-m",
+        MODELS[0],
+        "-d",
+        DATA,
+        "--testbeds",
+        "noise",
+        "--noise",
+        "0",
+        "--limit",
+        "15",
+        "--cache",
+        "off",
+    )
     with mock_batches(BatchBehaviour(delay_s=0, failed=0.5)) as url:
         _serve(monkeypatch, url)
         for _ in range(2):  # the second command retries only the rejected requests

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import math
 import os
 import sqlite3
 from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -14,13 +14,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from ragbed.errors import RagbedError
-from ragbed.runs import cache as cache_module
 from ragbed.runs.cache import Cache, key_of, open_cache
 from ragbed.runs.cache_admin import look, prune
+from ragbed.runs.checksum import seal_of
 from ragbed.runs.execution import run
 from ragbed.runs.status import read_status
 from ragbed.schema import Case, Completion
+from tests.cli.typed import type_command
 from tests.runs.harness import TalkingModel, agree, ask_nobody, canonical, fill_together, make_case, make_job
+from tests.servers.function_model import ModelRequest, function_model
 
 _PARTS = some.tuples(some.text(max_size=3), some.text(max_size=3), some.binary(max_size=3), some.integers(0, 3))
 
@@ -28,16 +30,6 @@ _PARTS = some.tuples(some.text(max_size=3), some.text(max_size=3), some.binary(m
 def _ask(folder: Path, cache: Path, model: TalkingModel, told: list[str] | None = None) -> list[str]:
     run(make_job(folder, 100, model, cache=cache, tell=(told if told is not None else []).append), ask_nobody)
     return model.asked
-
-
-class PostingModel(TalkingModel):
-    """A model that sends the request's bytes, so the runner looks up several cached responses at once."""
-
-    def request(self, case: Case) -> bytes:
-        return str(int(case.item) % 50).encode()  # every response is needed twice
-
-    async def complete_request(self, request: bytes, case: Case) -> Completion:
-        return await self.complete(case)
 
 
 @settings(max_examples=50)
@@ -74,70 +66,26 @@ def test_a_run_can_be_resumed_on_another_server_with_the_same_model(tmp_path: Pa
     assert len(second.asked) == 10
 
 
-def test_responses_that_are_looked_up_together_are_requested_once(tmp_path: Path) -> None:
-    first, second = PostingModel(agree), PostingModel(agree)
-    first.concurrency = 1
-    assert len(_ask(tmp_path / "a", tmp_path / "cache", first)) == 50
-    assert not _ask(tmp_path / "b", tmp_path / "cache", second)
-    assert read_status(tmp_path / "a").models[0].cached == 50
-    assert read_status(tmp_path / "b").models[0].cached == 100
-
-
-def test_a_response_that_is_written_after_it_was_looked_up_is_found(tmp_path: Path) -> None:
+def test_a_response_is_found_before_and_after_it_is_written_also_by_another_process(tmp_path: Path) -> None:
     keys = [f"{number:03}" for number in range(200)]
 
-    async def use() -> list[bool]:
-        cache = Cache(tmp_path / "cache", pytest.fail)
-        cache.prefetch(keys)
-        for key in keys[:100]:  # more than are written at once
-            cache.keep(key, "test/talking", Completion(outcome="ok", reply=key, finish="stop"))
-        while cache._flushing is not None:
-            await asyncio.sleep(0.001)
-        found = [cache.find(key) for key in keys]
-        await cache.close()
-        return [each is not None and each[0].reply == each[1] == key for key, each in zip(keys, found, strict=True)]
-
-    assert asyncio.run(use()) == [True] * 100 + [False] * 100
-
-
-def test_a_response_that_another_process_writes_after_the_lookup_is_found(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
     async def use() -> list[str | None]:
-        first, second = Cache(tmp_path / "cache", pytest.fail), Cache(tmp_path / "cache", pytest.fail)
-        first.prefetch(["0", "1", "2", "2 with a raised limit", "3"])
-        for key in ("0", "1", "2 with a raised limit"):
-            second.keep(key, "test/talking", Completion(outcome="ok", reply=f"response to {key}", finish="stop"))
-        await second.close()
-        monkeypatch.setattr(cache_module, "_TRUST_S", math.inf)
-        found = [first.find("0")]
-        monkeypatch.setattr(cache_module, "_TRUST_S", 0)
-        found += [first.find("0"), first.find("1"), first.find("2", "2 with a raised limit"), first.find("3")]
+        first, second = (Cache(tmp_path / "cache", run, pytest.fail) for run in ("first", "second"))
+        assert second.find(keys[0]) is None
+        for key in keys[:100]:  # more than are written at once
+            first.keep(key, "test/talking", Completion(outcome="ok", reply=key, finish="stop"))
+        found = [first.find(key) for key in keys]
         await first.close()
-        return [None if each is None else each[0].reply for each in found]
+        found += [second.find(key) for key in keys]
+        await second.close()
+        assert {each.run for each in found if each is not None} == {"first"}
+        return [None if each is None else each.completion.reply for each in found]
 
-    assert asyncio.run(use()) == [None, "response to 0", "response to 1", "response to 2 with a raised limit", None]
-
-
-def test_responses_that_are_found_together_need_no_further_query(tmp_path: Path) -> None:
-    async def use() -> list[bool]:
-        cache = Cache(tmp_path / "cache", pytest.fail)
-        cache.keep("1", "test/talking", Completion(outcome="ok", reply="1", finish="stop"))
-        await cache.close()
-        cache = Cache(tmp_path / "cache", pytest.fail)
-        cache.prefetch(["1", "1 with a raised limit"])
-        with open_cache(tmp_path / "cache") as connection:
-            connection.execute("DELETE FROM replies")
-        connection.close()
-        found = [cache.find("1", "1 with a raised limit") is not None for _ in range(2)]
-        await cache.close()
-        return found
-
-    assert asyncio.run(use()) == [True, False]
+    assert asyncio.run(use()) == 2 * [*keys[:100], *[None] * 100]
 
 
 def test_a_request_that_cannot_be_created_does_not_affect_the_cases_before_it(tmp_path: Path) -> None:
-    class Picky(PostingModel):
+    class Picky(TalkingModel):
         concurrency = 1
 
         def request(self, case: Case) -> bytes:
@@ -151,6 +99,84 @@ def test_a_request_that_cannot_be_created_does_not_affect_the_cases_before_it(tm
     assert model.asked == [make_case(number).case for number in range(7)]
     assert read_status(tmp_path / "a").models[0].ok == 7
     assert look(tmp_path / "cache").entries == 7
+
+
+def test_responses_from_a_model_without_an_identity_are_reused_only_within_the_run(tmp_path: Path) -> None:
+    """Call a swapped model; before, all 100 responses of the earlier model were used, and nothing was said."""
+
+    def answer_wrong(case: Case) -> Completion:
+        return Completion(outcome="ok", reply="I do not know", finish="stop")
+
+    def call(folder: str, told: list[str], **changes: object) -> int:
+        model = TalkingModel(answer_wrong, identity="")
+        job = make_job(tmp_path / folder, 100, model, cache=tmp_path / "cache", tell=told.append, **changes)
+        run(job, ask_nobody)
+        return len(model.asked)
+
+    _ask(tmp_path / "a", tmp_path / "cache", TalkingModel(agree, identity=""))
+    told: list[str] = []
+    assert call("b", told) == 100
+    (message,) = told
+    assert message.endswith("cached responses from other runs are not reused. To reuse them, set cache=reuse.")
+    assert call("c", told, reuses_all=True) == 0
+    assert read_status(tmp_path / "c").models[0].cached == 100
+
+
+def test_run_status_and_report_say_how_many_responses_are_cached_and_how_old(tmp_path: Path) -> None:
+    """Call a swapped model behind the same URL; before, the result was 100 % again, and no request was sent."""
+    answers = iter(["Paris"] * 5 + ["I do not know"] * 5)
+    sent: list[ModelRequest] = []
+
+    def respond(request: ModelRequest) -> str:
+        sent.append(request)
+        return next(answers)
+
+    words = ("run", "-m", "openai-api/t/m", "-d", "ragbed-mini-en_base", "--testbeds", "closed-book", "--limit", "5")
+    with function_model(respond) as url:
+        env = {"T_BASE_URL": url, "RAGBED_CACHE_DIR": str(tmp_path / "cache")}
+        runs = [
+            type_command(*words, "--out", str(tmp_path / name), *cache, env=env)
+            for name, cache in (("a", ()), ("b", ()), ("c", ("--cache", "reuse")))
+        ]
+    assert len(sent) == 10
+    assert "cached responses from other runs are not reused. To reuse them, set --cache reuse." in runs[1].err
+    assert "from the cache" not in runs[0].err + runs[1].err
+    message = "5 responses come from the cache; the oldest is "
+    assert message in runs[2].err
+    assert message in type_command("status", str(tmp_path / "c")).out
+    today = datetime.now(UTC).date()
+    report = type_command("report", str(tmp_path / "c"))
+    assert f"5 responses come from the cache; the oldest was received on {today}." in report.out.replace("\n", " ")
+
+
+def test_a_run_reuses_its_own_responses_from_a_model_without_an_identity(tmp_path: Path) -> None:
+    def repeat(case: Case) -> bytes:
+        return str(int(case.item) % 50).encode()
+
+    model = TalkingModel(agree, identity="")
+    model.request, model.concurrency = repeat, 1  # type: ignore[method-assign]
+    told: list[str] = []
+    assert len(_ask(tmp_path / "a", tmp_path / "cache", model, told)) == 50
+    assert read_status(tmp_path / "a").models[0].cached == 50
+    assert not told
+
+
+def test_the_age_of_cached_responses_is_that_of_the_oldest(tmp_path: Path) -> None:
+    """Keep the time at which a response was received; before, a run did not say how old its responses are."""
+    _ask(tmp_path / "a", tmp_path / "cache", TalkingModel(agree))
+    connection = sqlite3.connect(tmp_path / "cache")
+    rows = connection.execute("SELECT key, model, run, at, completion FROM replies").fetchall()
+    for key, model, run_id, at, completion in rows[:1]:
+        fields = (key, model, run_id, at - 86_400.0)
+        connection.execute(
+            "UPDATE replies SET at = ?, seal = ? WHERE key = ?", (fields[-1], seal_of(completion, *fields), key)
+        )
+    connection.commit()
+    connection.close()
+    _ask(tmp_path / "b", tmp_path / "cache", TalkingModel(agree))
+    status = read_status(tmp_path / "b").models[0]
+    assert (status.cached, status.oldest_cached) == (100, int(rows[0][3] - 86_400.0))
+    assert read_status(tmp_path / "a").models[0].oldest_cached is None
 
 
 @pytest.mark.parametrize("other", [TalkingModel(agree, name="test/other"), TalkingModel(agree, identity="2")])
@@ -229,8 +255,7 @@ def test_another_file_is_no_cache_to_be_pruned(tmp_path: Path) -> None:
 def test_pruning_removes_the_old_or_all(tmp_path: Path) -> None:
     _ask(tmp_path / "a", tmp_path / "cache", TalkingModel(agree))
     assert prune(tmp_path / "cache", 3600) == 0
-    found = look(tmp_path / "cache")
-    assert [(part.model, part.entries) for part in found.parts] == [("test/talking", 100)]
+    assert look(tmp_path / "cache").entries == 100
     assert prune(tmp_path / "cache", 0) == 100
     assert look(tmp_path / "cache").entries == 0
     assert look(tmp_path / "none").entries == prune(tmp_path / "none", 0) == 0

@@ -19,12 +19,11 @@ from ragbed.api.spec import RunSpec
 from ragbed.errors import DataError
 from ragbed.models.search_agents import SearchAgent
 from ragbed.runs.budget import Budget, BudgetSpent
-from ragbed.runs.episodes import run_episode
 from ragbed.runs.execution import Job, run
 from ragbed.runs.merging import merge
-from ragbed.runs.multi_call import Called
 from ragbed.runs.status import read_status
-from ragbed.runs.store import open_store
+from ragbed.runs.store import Called, open_store
+from ragbed.runs.turns import episode_calls, make_calls
 from ragbed.schema import Case, Completion, ToolCall
 from ragbed.testbeds.search.episode import Episode
 from ragbed.testbeds.search.settings import SearchSettings
@@ -60,7 +59,7 @@ class _Agent(SearchAgent):
 def _job(folder: Path, agent: _Agent, shard: str | None = None, **changes: object) -> Job:
     spec = RunSpec(
         model="scripted/search-endless", data="ragbed-mini-en_base", testbeds="search", limit=2, out=folder,
-        no_cache=True, shard=shard,
+        cache="off", shard=shard,
     )  # fmt: skip
     job = plan_run(spec)
     return structs.replace(job, **{"models": [agent], **changes})
@@ -146,14 +145,14 @@ def test_the_tokens_of_a_turn_before_a_failed_call_count_only_once(tmp_path: Pat
 
 
 @pytest.mark.parametrize("ends_at", [0, 1])
-def test_discarded_turns_are_not_also_counted_as_replaced_calls(ends_at: int, tmp_path: Path) -> None:
+def test_the_calls_of_a_rejected_attempt_count_once_as_replaced(ends_at: int, tmp_path: Path) -> None:
     run(_job(tmp_path, _Agent(fails_at=3, error="request: HTTP 400")), ask_nobody)
     with pytest.raises(KeyboardInterrupt):
         run(_job(tmp_path, _Agent(ends_at=ends_at)), ask_nobody)
     run(_job(tmp_path, _Agent()), ask_nobody)
-    assert read_status(tmp_path).maybe_paid_twice == 3 + 1  # the discarded turns, and the call in flight
+    assert read_status(tmp_path).maybe_paid_twice == 1  # the call in flight
     with open_store(tmp_path, create=False) as store:
-        assert store.replaced_usage() == []
+        assert len(store.replaced_usage()) == 3  # the rejected call reported no usage
 
 
 @pytest.mark.parametrize("calls", [(), (ToolCall(id="c", name="search", arguments='{"query": "Rome"}'),)])
@@ -162,7 +161,7 @@ def test_an_episode_that_ends_at_a_limit_has_no_answer(calls: tuple[ToolCall, ..
         return Called(Completion(outcome="ok", reply='SEARCH: {"query": "Rome"}', calls=calls), "key")
 
     episode = Episode(case(), "tools" if calls else "text", SearchSettings(turns=2), lambda *_: ())
-    done = asyncio.run(run_episode(episode, search)).completion
+    done = asyncio.run(make_calls(episode_calls(episode), search)).completion
     assert (done.outcome, done.finish, done.reply) == ("truncated", "turn-limit", "")
 
 
@@ -185,7 +184,7 @@ def test_a_rejected_tool_is_an_error_that_names_the_fix(error: str, is_explained
     protocols: tuple[Literal["tools", "text"], ...] = ("tools", "text")
     for protocol in protocols:
         episode = Episode(case(), protocol, SearchSettings(), lambda *_: ())
-        done = asyncio.run(run_episode(episode, refuse)).completion
+        done = asyncio.run(make_calls(episode_calls(episode), refuse)).completion
         assert (done.outcome, fix in (done.error or "")) == ("error", is_explained and protocol == "tools")
 
 
@@ -219,8 +218,10 @@ def test_an_episode_whose_conversation_was_rejected_starts_over(error: str, whol
     run(_job(tmp_path, second := _Agent()), ask_nobody)
     assert len(second.sent) == _TURNS
     assert second.sent[:3] == first.sent[:3]
-    assert read_status(tmp_path).maybe_paid_twice == 3  # the discarded turns were billed
+    assert read_status(tmp_path).maybe_paid_twice == 0
     assert canonical(tmp_path) == canonical(whole)
+    with open_store(tmp_path, create=False) as store:
+        assert len(store.replaced_usage()) == 3  # these calls were billed
 
 
 @pytest.mark.parametrize("fails_at", [0, 3])
@@ -229,9 +230,7 @@ def test_an_interrupted_retry_of_a_rejected_episode_continues(fails_at: int, who
     run(_job(tmp_path, first := _Agent(fails_at=fails_at, error="request: HTTP 400")), ask_nobody)
     with pytest.raises(KeyboardInterrupt):
         run(_job(tmp_path, retry := _Agent(ends_at=5)), ask_nobody)
-    lost = fails_at + 1  # the discarded turns and the call in flight
-    assert read_status(tmp_path).maybe_paid_twice == lost
-    # The discarded turns count once, as part of the failed result, which also contains the rejected call.
+    assert read_status(tmp_path).maybe_paid_twice == 1  # the call in flight
     spent = len(first.sent) + 1 + len(retry.sent) + 1
     with pytest.raises(BudgetSpent):
         run(_job(tmp_path, none := _Agent(), budget=Budget(float(spent), price)), ask_nobody)
@@ -249,9 +248,9 @@ def test_a_retry_that_is_rejected_starts_over_again(whole: Path, tmp_path: Path)
         run(_job(tmp_path, _Agent(fails_at=fails_at, error="request: HTTP 400")), ask_nobody)
     run(_job(tmp_path, last := _Agent()), ask_nobody)
     assert len(last.sent) == _TURNS
-    assert read_status(tmp_path).maybe_paid_twice == 3 + 4
     assert canonical(tmp_path) == canonical(whole)
     with open_store(tmp_path, create=False) as store:
+        assert len(store.replaced_usage()) == 3 + 4
         assert list(store.read("SELECT key FROM meta WHERE key GLOB 'turn.*'")) == []
 
 

@@ -68,7 +68,7 @@ def test_a_query_that_takes_too_long_for_the_size_of_the_file_ends(made: Path) -
 
 
 @pytest.mark.parametrize("name", ["cases", "results", "one_result"])
-@pytest.mark.parametrize("command", ["status", "score", "report"])
+@pytest.mark.parametrize("command", ["status", "report"])
 def test_a_tree_whose_pages_lead_to_one_page_many_times_ends(
     made: Path, tmp_path: Path, name: str, command: str
 ) -> None:

@@ -23,7 +23,7 @@ def test_a_number_that_is_none_is_damage(tmp_path: Path, key: str, value: str) -
     assert "is damaged; restore the file from a backup" in done.err
 
 
-@pytest.mark.parametrize("words", [("score",), ("report", "-f", "html", "-o", "report.html")])
+@pytest.mark.parametrize("words", [("report",), ("report", "-f", "html", "-o", "report.html")])
 def test_tables_are_not_made_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]) -> None:
     monkeypatch.chdir(tmp_path)
     run = make_run(tmp_path / "run")

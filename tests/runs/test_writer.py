@@ -68,6 +68,20 @@ def _rows(connection: sqlite3.Connection) -> list[int]:
     return [row[0] for row in connection.execute("SELECT x FROM rows ORDER BY x")]
 
 
+def test_different_statements_of_one_commit_run_in_order(tmp_path: Path) -> None:
+    """Rows were grouped by statement, so a row that was added and then deleted in the same commit could remain."""
+
+    async def put() -> None:
+        writer = Writer(tmp_path, connection, CommitCounter(tmp_path, connection))
+        delete = "DELETE FROM rows WHERE x = ?"
+        await asyncio.gather(writer.put(delete, (1,)), writer.put(_PUT, (2,)), writer.put(delete, (2,)))
+        await writer.close()
+
+    connection = _open(tmp_path)
+    asyncio.run(put())
+    assert (_rows(connection), connection.count) == ([], 1)
+
+
 @pytest.mark.usefixtures("any_disk")
 def test_rows_that_come_together_share_a_commit(tmp_path: Path) -> None:
     async def put() -> None:

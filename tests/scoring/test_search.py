@@ -86,7 +86,7 @@ def test_a_refusal_is_fair_only_after_a_search() -> None:
 
 
 def test_recall_is_undefined_if_all_evidence_is_false() -> None:
-    asked = _case(expect="correct", correct=0.0)
+    asked = _case(expect="correct", true_ratio=0.0)
     assert "search_recall" not in _score(asked, _found(("contradicts", None)))
     assert _score(asked, _found(("contradicts", None)), misled=True)["trusted_false"] is True
 

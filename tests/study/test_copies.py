@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from study import MODELS
+from study.cases import to_completion
 from study.copies import LIMITS, DataText, remove_copies, restore_copies
 from study.recordings import Recording, StoredReply, read_recording, recording_paths, write_recording
-from study.replay import to_completion
 
 _RGB = [path for path in recording_paths() if ".rgb-" in path.name]
 

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -15,16 +16,17 @@ import pytest
 import ragbed
 from ragbed.analysis.metrics.trial import Scored
 from ragbed.errors import DataError, UsageError
+from ragbed.schema import Estimate
 from study import MODELS, RESULTS
-from study.cases import find_data
+from study.cases import open_data
 from study.comparisons import Trials, _matching, _models
-from study.outcomes import kendall, parity_counts, read_outcomes, read_parity
+from study.copies import find_data
+from study.outcomes import Match, count_outcomes, parity_counts, read_outcomes, read_parity
 from study.recordings import Recording, read_recording, recording_paths, write_recording
-from study.replay import open_data, write_cassette
 from study.results import render
-from study.score import count_differences, score_recording
+from study.score import count_differences, score_recording, slim_run
 
-_SMALL = next(path for path in recording_paths() if path.stem == f"{MODELS[2]}.synthetic-parts")
+_SMALL = next(path for path in recording_paths() if path.stem == f"{MODELS[2]}.synthetic-stated")
 # The names of cases, items and settings: letters, digits and separators, without spaces or Chinese characters.
 _NAME = re.compile(r"[A-Za-z0-9_.,;:@=+/\-]*")
 
@@ -49,7 +51,7 @@ def small() -> Recording:
 
 def test_every_model_has_every_run() -> None:
     runs = {path.stem.rsplit(".", 1)[1] for path in recording_paths()}
-    assert len(runs) == 13
+    assert len(runs) == 12
     assert [path.stem for path in recording_paths()] == sorted(f"{model}.{run}" for model in MODELS for run in runs)
 
 
@@ -89,10 +91,10 @@ def test_a_truncated_recording_is_refused(tmp_path: Path) -> None:
 
 
 def test_other_data_is_refused(small: Recording, tmp_path: Path) -> None:
-    (tmp_path / "en_int.jsonl").write_text("{}")
+    (tmp_path / "en_base.jsonl").write_text("{}")
     with pytest.raises(UsageError, match="but the run used"):
         find_data(small.run.settings, tmp_path)
-    with pytest.raises(UsageError, match="does not contain the file en_int"):
+    with pytest.raises(UsageError, match="does not contain the file en_base"):
         find_data(small.run.settings, tmp_path / "empty")
 
 
@@ -127,10 +129,20 @@ def test_prompts_that_changed_are_noticed(small: Recording, synthetic: Path) -> 
         score_recording(other, synthetic)
 
 
-def test_a_recording_becomes_a_run_again(small: Recording, synthetic: Path, tmp_path: Path) -> None:
-    write_cassette(small, synthetic, tmp_path / "small.cassette")
-    result = ragbed.import_results(tmp_path / "small.cassette", "cassette", tmp_path / "run")
-    assert result.counts["results"] == sum(trial.outcome != "infeasible" for trial in small.trials)
+def test_an_archived_run_becomes_a_recording(tmp_path: Path) -> None:
+    options: dict[str, Any] = {
+        "limit": 2,
+        "noise": "0,0.4",
+        "testbeds": "noise",
+        "confidence": "agreement",
+        "repeats": 2,
+    }
+    run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", out=tmp_path / "run", progress=False, **options)
+    path = tmp_path / f"{MODELS[2]}.test.zip"
+    ragbed.export(run, "archive", path, progress=False)
+    recording = slim_run(path, {(MODELS[2], "test"): 7})
+    assert (recording.name, recording.run.wall_s, len(recording.trials)) == (f"{MODELS[2]}.test", 7, 8)
+    assert {trial.confidence for trial in recording.trials} == {1.0}
 
 
 def test_rgb_scores_follow_from_the_responses(rgb_dir: Path) -> None:
@@ -163,10 +175,37 @@ def test_published_results_follow_from_the_recordings() -> None:
         assert path.read_bytes() == content, f"{path.name} is out of date; run `make results`"
 
 
-def test_the_rank_correlation_counts_pairs() -> None:
-    assert kendall([(1, 1), (2, 2), (3, 3)]) == 1
-    assert kendall([(1, 3), (2, 2), (3, 1)]) == -1
-    assert kendall([(1, 1), (2, 1), (3, 1)]) == 0
+def test_models_have_the_same_order_only_without_ties() -> None:
+    def same(synthetic: list[float], rgb: list[float]) -> bool:
+        return Match("", *([_estimate(value) for value in side] for side in (synthetic, rgb))).is_same_order
+
+    assert same([0.1, 0.2, 0.3], [0.5, 0.6, 0.9])
+    assert not same([0.1, 0.2, 0.3], [0.6, 0.5, 0.9])
+    assert not same([0.1, 0.1, 0.3], [0.5, 0.6, 0.9])
+
+
+def _estimate(value: float) -> Estimate:
+    return Estimate(
+        metric="accuracy", value=value, low=None, high=None, n=1, questions=1, asked=1, errors=0, infeasible=0
+    )
+
+
+def test_substring_matching_is_measured_on_complete_responses() -> None:
+    """With truncated responses, the page reported -3.4 to +19.5 points and prediction 6 as right."""
+    with (RESULTS / "comparisons.csv").open(encoding="utf-8") as source:
+        found = [float(row["difference"]) for row in csv.DictReader(source) if row["family"] == "3b"]
+    assert len(found) == 9
+    assert (round(min(found), 3), round(max(found), 3)) == (-0.034, 0.028)
+    page = (RESULTS.parent / "results.md").read_text("utf-8")
+    table = page.split("<!-- from study/predictions -->")[1].split("<!-- end -->")[0]
+    assert "|6|" in table
+    assert next(line for line in table.splitlines() if line.startswith("|6|")).endswith("|**wrong**|")
+
+
+def test_cases_that_were_too_long_are_counted() -> None:
+    """The page reported 0 failed calls and no other cases without a response."""
+    counts = count_outcomes(read_recording(path) for path in recording_paths())
+    assert (counts.too_long, counts.failed) == (73, 0)
 
 
 def test_all_prompts_and_labels_equal_those_of_the_original_code() -> None:

@@ -14,7 +14,7 @@ from tests.items import as_dataset, base_item, fact_item, integration_item
 def _run(folder: Path, *items: Item, words: tuple[str, ...] = ()) -> Done:
     data = as_dataset(folder, *items).path
     return type_command(
-        "run", "-m", "scripted/oracle", "-d", str(data), "--no-cache", "--out", str(folder / "r"), *words
+        "run", "-m", "scripted/oracle", "-d", str(data), "--cache", "off", "--out", str(folder / "r"), *words
     )
 
 
@@ -64,9 +64,9 @@ def test_what_the_user_chooses_is_not_replaced(tmp_path: Path) -> None:
 def test_the_command_that_shows_why_cases_are_infeasible_works_as_printed(tmp_path: Path) -> None:
     items = [base_item(number, supports=1, distracts=4) for number in range(2)]
     done = _run(tmp_path, *items, words=("--num-docs", "5", "--noise", "0,0.8", "--testbeds", "noise"))
-    (printed,) = (line for line in done.err.splitlines() if " cases " in line and line.startswith("  "))
+    (printed,) = (line for line in done.err.splitlines() if " export " in line and line.startswith("  "))
     words = shlex.split(printed)
-    shown = type_command(*words[words.index("cases") :])
+    shown = type_command(*words[words.index("export") :])
     assert shown.code == 0
     assert "requires 5 supporting documents, but the item has only 1 (×2)" in shown.out
     assert [line.split()[-2:] for line in shown.out.splitlines() if line.startswith("made ")] == [

@@ -1,1 +1,1 @@
-"""Compute metrics, comparisons, claims and diagnoses from scored trials."""
+"""Compute metrics, comparisons and diagnoses from scored trials."""

@@ -30,8 +30,6 @@ SELECTOR = r"(?P<table>[\w-]+)\.(?P<metric>\w+)(?:@(?P<noise>[\d.]+))?(?::(?P<la
 # Regular expressions for the names of metrics that share a definition, keyed by the name of the group.
 FAMILIES = {
     "outcomes": r"(?:correct|misled|both|refused|other)_(?:un)?flagged",
-    "by_false_share": r".*_by_false_share",
-    "paths": r"(?:right|wrong)(?:_(?:right|wrong)){2}",
 }
 _UNPREDICTABLE = frozenset({"own-retrieval"})  # tables whose cells depend on the documents that a system retrieves
 
@@ -79,7 +77,7 @@ class PlannedCells:
         """Add a planned case if the case is feasible and uses the plain prompt."""
         if not case.feasible or MARK in case.profile:
             return
-        condition = (case.data, case.lang, case.testbed, case.noise, case.noise_real, case.correct, case.k, case.arm)
+        condition = (case.data, case.lang, case.testbed, case.noise, case.noise_real, case.true_ratio, case.k, case.arm)
         if self._first.setdefault(condition, case.item) == case.item:
             trial = to_scored(case, "", 0, "ok", _SCORES)
             self._trials += [structs.replace(trial, item="", cluster=None, repeat=repeat) for repeat in self._repeats]
@@ -136,7 +134,7 @@ def select_cells(selector: CellSelector, cells: Iterable[Cell]) -> list[Cell]:
     if not any(cell.estimate.asked for cell in selected):  # a check of zero cases would always be inconclusive
         raise UsageError(
             f"{selector.text}: all cases for this value are infeasible, because no item has enough documents of "
-            "each kind. `ragbed cases DATA` counts the infeasible cases."
+            "each kind. `ragbed export DATA --to jsonl` counts the infeasible cases."
         )
     return selected
 

@@ -16,13 +16,12 @@ import msgspec
 from ragbed.analysis.metrics.trial import Scored
 from ragbed.analysis.run_cells import decided_in, is_monitored, read_trials
 from ragbed.analysis.statistics.multiple import holm
-from ragbed.analysis.statistics.paired import decline_test, flip_odds, paired_difference, sign_flips
+from ragbed.analysis.statistics.paired import changes, decline_test, paired_difference, sign_flips
 from ragbed.analysis.statistics.rates import ALPHA, Interval
 from ragbed.analysis.statistics.sequential import decline_p, difference_p, difference_sequence
 from ragbed.errors import UnknownName, UsageError
-from ragbed.runs.database import NAME
 from ragbed.runs.decided import COMPARISON, DecidedInterval, narrow
-from ragbed.runs.display_names import pooled_name, read_names, read_served
+from ragbed.runs.display_names import read_names, require_one_served, split_run
 from ragbed.schema import Answer, Case
 from ragbed.scoring import open_tracks
 from ragbed.testbeds import right_score
@@ -124,19 +123,15 @@ class Comparison:
     items: int  # number of items common to both sides; greater than n if items share a question or an event
     incomplete: tuple[IncompleteCounts, IncompleteCounts] = (IncompleteCounts(), IncompleteCounts())  # of each side
 
-    @property
-    def odds(self) -> Interval | None:
-        """Return the ratio of questions won to questions lost with its confidence interval, or None if both are 0."""
-        return flip_odds(self.won, self.lost) if self.won + self.lost else None
-
 
 def open_side(named: str, track: str) -> Side:
     """Read the scores of a model in a run.
 
     Raises:
-        UsageError: The run does not have the named model, or has several models and none is named.
+        UsageError: The run does not have the named model, has several models and none is named, or the model's server
+            served several models.
     """
-    folder, model = _split(named)
+    folder, model = split_run(named)
     trials = _read(folder, track)
     models = list(dict.fromkeys(trial.model for _, trial in trials))
     names = read_names([folder])
@@ -149,6 +144,7 @@ def open_side(named: str, track: str) -> Side:
             f"all of them with `ragbed rank {folder}`."
         )
     chosen = model or models[0]
+    require_one_served(folder, [chosen])
     return _make_side(folder, names[chosen], [pair for pair in trials if pair[1].model == chosen], track)
 
 
@@ -166,14 +162,6 @@ def _read(folder: Path, track: str) -> list[tuple[Case, Scored]]:
     if not trials:
         raise UsageError(f"{folder} contains no results. To complete the run, rerun the command that created it.")
     return trials
-
-
-def _split(named: str) -> tuple[Path, str]:
-    # RUN and MODEL may both contain colons, so RUN ends at the first colon that follows the path of an existing run.
-    for at, character in enumerate(named):
-        if character == ":" and (Path(named[:at]) / NAME).is_file():
-            return Path(named[:at]), named[at + 1 :]
-    return Path(named), ""
 
 
 def pair_with_given(first: Side, second: Side) -> tuple[Side, Side]:
@@ -288,12 +276,14 @@ def count_unpaired(first: Side, second: Side) -> int:
 
 def flips(first: Side, second: Side) -> list[Flip]:
     """Return the items whose scores differ between the sides, sorted by condition."""
-    return [
+    pairs = [
         Flip(condition, question.item, question.text, score, second.scores[condition][question])
         for condition, scores in first.scores.items()
         for question, score in scores.items()
-        if second.scores.get(condition, {}).get(question, score) != score
+        if question in second.scores.get(condition, {})
     ]
+    moved = changes([pair.first for pair in pairs], [pair.second for pair in pairs])
+    return [pair for pair, change in zip(pairs, moved.tolist(), strict=True) if change]
 
 
 def compare_questions(
@@ -310,7 +300,7 @@ def compare_questions(
     one question with their mean score.
     """
     before, after = pair_scores(first, second)
-    moved = [score - earlier for earlier, score in zip(before, after, strict=True)]
+    moved = changes(before, after)
     return Comparison(
         condition=condition,
         n=len(moved),
@@ -318,8 +308,8 @@ def compare_questions(
         first=fmean(before),
         second=fmean(after),
         difference=difference_sequence(moved) if is_monitored else paired_difference(moved),
-        won=sum(change > 0 for change in moved),
-        lost=sum(change < 0 for change in moved),
+        won=int((moved > 0).sum()),
+        lost=int((moved < 0).sum()),
         p=difference_p(moved) if is_monitored else sign_flips(moved),
         adjusted=1.0,
         decline_p=decline_p(moved, min_drop) if is_monitored else decline_test(moved, min_drop),
@@ -352,8 +342,6 @@ def _make_side(folder: Path, name: str, trials: Sequence[tuple[Case, Scored]], t
         counts = incomplete.setdefault(compared_condition(case), Counter())
         if trial.outcome not in ("ok", "infeasible"):
             counts[_question(case, trial), trial.outcome] += 1
-    # Paired tests need the same questions on both sides, so the models that the server served are counted as one.
-    name = pooled_name(name, read_served([folder]).get(model, ()))
     return Side(folder, name, mean_scores(trials, track), incomplete, is_monitored(folder), decided)
 
 
@@ -379,7 +367,7 @@ def _question(case: Case, trial: Scored) -> ComparedQuestion:
 def compared_condition(case: Case) -> ComparedCondition:
     """Return the condition of a case."""
     remedy = case.profile.partition(MARK)[2]
-    return ComparedCondition(case.data, case.lang, case.testbed, case.noise, case.correct, case.k, case.arm, remedy)
+    return ComparedCondition(case.data, case.lang, case.testbed, case.noise, case.true_ratio, case.k, case.arm, remedy)
 
 
 def _value(case: Case, trial: Scored, track: str) -> float | None:

@@ -1,4 +1,4 @@
-"""Tabulate a run by condition for the overview that `ragbed run`, `score` and `demo` print.
+"""Tabulate a run by condition for the overview that `ragbed run` and `ragbed demo` print.
 
 The rates have the same values and intervals as the cells of a report (`metrics/`). They are computed here from small
 counts, without numpy, because loading it takes longer than scoring a small run.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import cache, partial
+from functools import cache
 from importlib import import_module
 from operator import add, itemgetter
 from pathlib import Path
@@ -21,7 +21,6 @@ from msgspec import Struct, structs
 from ragbed.analysis.statistics.rates import ALPHA, Interval, clustered_wilson
 from ragbed.runs.condition import Condition, condition_of, largest_cluster
 from ragbed.runs.decided import DecidedInterval, decided_by_score, narrow, read_decided
-from ragbed.runs.display_names import ServedModels, changed_models, split_by_served
 from ragbed.runs.engines import Engine
 from ragbed.runs.engines.local import LocalEngine
 from ragbed.runs.scoring import open_scored, spread_results
@@ -43,8 +42,6 @@ _STEP = 2  # Number of results to score in one step between responses; a step ta
 class Rate(NamedTuple):
     """The mean of a score with its confidence interval. `n` includes failed calls, which count as 0.
 
-    If the server served several models, failed calls are excluded, because it is unknown which of them failed.
-
     `unsure` is set only for the robust accuracy: the number of responses that the rules cannot classify.
     """
 
@@ -60,7 +57,7 @@ class ConditionCounts(Struct):
 
     `planned` exceeds `asked` while a run is unfinished. `empty` is the number of `ok` responses without text.
     `unscored` is the number of responses whose gold answer cannot be matched; they are excluded from the robust
-    accuracy. `run` is the folder of the run if several runs are scored.
+    accuracy.
     """
 
     condition: Condition
@@ -73,7 +70,6 @@ class ConditionCounts(Struct):
     empty: int = 0
     unscored: int = 0
     rates: dict[str, Rate] = {}
-    run: str = ""
 
     def rate(self, name: str) -> float:
         """Return the rate of a score, e.g. `code.correct`; failed cases count as 0."""
@@ -88,8 +84,7 @@ class ConditionCounts(Struct):
         values = {name: self.rates[name].value if name in self.rates else None for name in _NAMES}
         rates = {name: None if value is None else round(value, 6) for name, value in values.items()}
         intervals = {name: [one.low, one.high] for name, one in self.rates.items()}
-        run = {"run": self.run} if self.run else {}
-        return run | structs.asdict(self.condition) | counts | {"hits": hits, "rates": rates, "intervals": intervals}
+        return structs.asdict(self.condition) | counts | {"hits": hits, "rates": rates, "intervals": intervals}
 
 
 def tabulate_run(folder: Path, engine: Engine | None = None) -> list[ConditionCounts]:
@@ -102,13 +97,13 @@ def tabulate_run(folder: Path, engine: Engine | None = None) -> list[ConditionCo
     used = engine or LocalEngine()
     try:
         with open_scored(folder) as store:
-            tally, rows, seals, split = _Tally(), 0, 0, changed_models(store)
-            for part in spread_results(store, folder, used, partial(_tally, split)):
+            tally, rows, seals = _Tally(), 0, 0
+            for part in spread_results(store, folder, used, _tally):
                 rows, seals = rows + part.rows, seals + part.seals
                 tally.merge(part.found)
             # If results arrived during this loop, the counts are inconsistent, so read everything again in one pass.
             is_complete = store.is_whole(rows, seals)
-            return _add_planned(tally if is_complete else _tally(split, store.results()), store)
+            return _add_planned(tally if is_complete else _tally(store.results()), store)
     finally:
         if engine is None:
             used.close()
@@ -158,7 +153,7 @@ class EarlyTable:
             source = self._queue or self._earlier or self._read_earlier()
             batch = [source.popleft() for _ in range(min(_STEP, len(source)))]
             for result, seal in batch:
-                self._tally.add(result, {})
+                self._tally.add(result)
                 self._rows, self._seals = self._rows + 1, self._seals + seal
         except Exception:  # Responses that cost money must still be stored. `finish` scores again and raises the error.
             self._tally = None
@@ -171,8 +166,7 @@ class EarlyTable:
             pass
         if self._tally is not None:
             with open_store(self._folder, create=False) as store:
-                # If the server changed its model during the run, count all results again, separately for each model.
-                if store.is_whole(self._rows, self._seals) and not changed_models(store):
+                if store.is_whole(self._rows, self._seals):
                     return _add_planned(self._tally, store)
         return tabulate_run(self._folder, engine)
 
@@ -188,7 +182,6 @@ class EarlyTable:
 # For each question: the sum of each score, the number of responses with each score, and the number of failed calls.
 _Sums: TypeAlias = tuple[float, ...]
 _FAILED: _Sums = (*[0] * 2 * len(_NAMES), 1)
-_UNATTRIBUTED: _Sums = (*[0] * 2 * len(_NAMES), 0)
 _HAS_CORRECT = len(_NAMES) + _NAMES.index("correct")
 _OUTCOMES: tuple[str, ...] = get_args(Outcome)
 
@@ -216,18 +209,15 @@ class _Tally:
         self._shared: dict[_Sums, _Sums] = {}
         self._sums_of: dict[tuple[Value, ...], _Sums] = {}
 
-    def add(self, result: StoredResult, split: Mapping[str, ServedModels]) -> None:
-        """Score a result and add it to the sums. For models in `split`, count each served model separately."""
+    def add(self, result: StoredResult) -> None:
+        """Score a result and add it to the sums."""
         case, completion, sums = result.case, result.completion, _FAILED
-        model = split_by_served(result, split)
         values = _scoring().score_outcome(case, completion)
         if values is not None:
             marks = _marks_of(values)
             known = self._sums_of.get(marks)  # cached, because few combinations of scores occur
             sums = self._sums_of.setdefault(marks, _sums_of(marks)) if known is None else known
-        elif model in split:
-            sums = _UNATTRIBUTED
-        condition = condition_of(model, case)
+        condition = condition_of(result.model, case)
         self._outcomes[condition][completion.outcome] += 1
         if completion.outcome == "ok" and not (completion.reply or "").strip():
             self._outcomes[condition]["empty"] += 1
@@ -262,7 +252,7 @@ class _Tally:
             scored = sum(sums[_HAS_CORRECT] * count for sums, count in counts.items())
             unscored = int(outcomes["ok"] + outcomes["truncated"] - scored)
             counted |= {"asked": sum(counted.values()), "empty": outcomes["empty"], "unscored": unscored}
-            yield ConditionCounts(condition, **counted, rates=rates, run="")
+            yield ConditionCounts(condition, **counted, rates=rates)
 
     def _scored_names(self) -> dict[tuple[str, ...], set[str]]:
         """Return the score names for each model and dataset; failed calls count as 0 only for these scores."""
@@ -310,10 +300,10 @@ def rate_interval(hits: Sequence[float], trials: Sequence[float], counts: Sequen
     return rate_sequence(hits, trials, counts, largest=largest)
 
 
-def _tally(split: Mapping[str, ServedModels], results: Iterable[StoredResult]) -> _Tally:
+def _tally(results: Iterable[StoredResult]) -> _Tally:
     tally = _Tally()
     for result in results:
-        tally.add(result, split)
+        tally.add(result)
     return tally
 
 
@@ -332,11 +322,6 @@ def _add_planned(tally: _Tally, store: RunStore) -> list[ConditionCounts]:
         for model in models if case.feasible else ():
             condition = condition_of(model, case)
             rows.setdefault(condition, ConditionCounts(condition)).planned += repeats
-    for row in [] if is_complete else [*rows.values()]:
-        whole = structs.replace(row.condition, model=_base_model(row.condition.model, models))
-        if whole != row.condition:  # this row covers only one of the models that the server reported
-            row.planned = row.asked
-            rows[whole].planned -= row.asked
     return sorted(rows.values(), key=_order)
 
 
@@ -347,11 +332,6 @@ def _narrow(rows: Mapping[Condition, ConditionCounts], decided: Sequence[Decided
         if rate is not None and rate.value is not None and rate.low is not None and rate.high is not None:
             low, high = narrow((rate.value, rate.low, rate.high), found, ALPHA)
             rows[condition].rates[name] = rate._replace(low=low, high=high)
-
-
-def _base_model(model: str, models: Sequence[str]) -> str:
-    """Return the model string for a row's model name, to which `split_by_served` may have added the served model."""
-    return model if model in models else next((name for name in models if model.startswith(f"{name} (")), model)
 
 
 _TESTBED_ORDER = {name: position for position, name in enumerate(TESTBEDS)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cache
@@ -26,6 +26,7 @@ class _GroupCost:
     cases: int = 0
     errors: int = 0
     filtered: int = 0
+    unreported: int = 0  # number of cases with a response that does not report its token usage
     # Number of correct answers among the cases with a known cost, by track.
     correct: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
 
@@ -36,14 +37,17 @@ class CostTally:
 
     _groups: dict[TrialGroup, _GroupCost] = field(default_factory=dict)
 
-    def add(self, stored: StoredResult, trial: Scored) -> None:
-        """Add a result with its scores."""
+    def add(self, stored: StoredResult, trial: Scored, own_prices: Mapping[str, Price] | None = None) -> None:
+        """Add a result with its scores; the user's own prices precede those of the price list."""
         key = TrialGroup(trial.model, trial.data, trial.lang, trial.profile)
         group = self._groups.setdefault(key, _GroupCost())
         group.cases += 1
         group.errors += stored.completion.outcome == "error"
         group.filtered += stored.completion.outcome == "filtered"
-        cost = full_cost(stored.completion, _price(stored.model)) if stored.completion.usage else None
+        calls = stored.completion.steps or [stored.completion]
+        if stored.completion.outcome in ("ok", "truncated") and not all(call.usage for call in calls):
+            group.unreported += 1
+        cost = _cost(stored, own_prices)
         if cost is not None:
             group.dollars += cost
             group.priced += 1
@@ -66,10 +70,15 @@ class CostTally:
                         yield Cell(TABLE, key, track, "all", _estimate(metric, value, group), {})
 
 
-def cost_of_result(stored: StoredResult) -> float | None:
+def cost_of_result(stored: StoredResult, own_prices: Mapping[str, Price] | None = None) -> float | None:
     """Return the cost in dollars of all calls for a result, including cached calls, or None if the cost is unknown."""
-    cost = full_cost(stored.completion, _price(stored.model)) if stored.completion.usage else None
+    cost = _cost(stored, own_prices)
     return None if cost is None else float(cost)
+
+
+def _cost(stored: StoredResult, own_prices: Mapping[str, Price] | None) -> Decimal | None:
+    price = (own_prices or {}).get(stored.model) or _price(stored.model)
+    return full_cost(stored.completion, price) if stored.completion.usage else None
 
 
 def _estimate(metric: str, value: Decimal | None, group: _GroupCost) -> Estimate:
@@ -84,6 +93,7 @@ def _estimate(metric: str, value: Decimal | None, group: _GroupCost) -> Estimate
         errors=group.errors,
         infeasible=0,
         filtered=group.filtered,
+        unsure=group.unreported,
     )
 
 

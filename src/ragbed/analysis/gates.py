@@ -27,15 +27,26 @@ from ragbed.analysis.cell_selection import (
     select_cells,
 )
 from ragbed.analysis.comparison import Comparison, format_p, name_condition
+from ragbed.analysis.metrics import NOT_SHARES
 from ragbed.analysis.metrics.cells import Cell, decided_for, interval_of
 from ragbed.analysis.run_cells import decided_in, is_monitored, read_report_cells
 from ragbed.analysis.statistics.binomial import lower_tail
 from ragbed.analysis.statistics.multiple import holm
 from ragbed.analysis.statistics.power import POWER
-from ragbed.analysis.statistics.rates import ALPHA, LEVEL, quantile, student, trials_behind, two_sided
+from ragbed.analysis.statistics.rates import (
+    ALPHA,
+    LEVEL,
+    Interval,
+    quantile,
+    share_interval,
+    student,
+    trials_behind,
+    two_sided,
+)
 from ragbed.analysis.statistics.sequential import minimum_size
 from ragbed.errors import UsageError
 from ragbed.runs.decided import DecidedInterval
+from ragbed.runs.display_names import require_one_served
 from ragbed.schema import Case, Estimate
 
 State: TypeAlias = Literal["passed", "failed", "inconclusive"]
@@ -74,6 +85,8 @@ def parse_floor(text: str) -> Floor:
         selector, minimum = parse_selector(f"fail_under={text}", match), float(match["minimum"])
     except ValueError:
         raise UsageError(f"fail_under={text}: {_FORM}.") from None
+    if selector.metric in NOT_SHARES:
+        raise UsageError(f"fail_under={text}: {selector.metric} is not a rate, so it cannot have a minimum.")
     minimum /= 100 if match["per_cent"] else 1
     if not 0 <= minimum <= 1:
         raise UsageError(f"fail_under={text}: the threshold must be between 0 and 1, or between 0% and 100%.")
@@ -98,17 +111,16 @@ def check_plan(floors: Sequence[Floor], cases: Iterable[Case], repeats: int) -> 
 def check_run(floors: Sequence[Floor], folder: Path) -> list[GateResult]:
     """Check the results of a run against minimum rates.
 
-    All cases of a model count, including failed ones, even if its server served several models.
-
     Raises:
-        UsageError: A gate selects no cell.
+        UsageError: A gate selects no cell, or a model's server served several models.
     """
-    cells = read_report_cells([folder], ["robust"], split=False)
+    cells = read_report_cells([folder], ["robust"])
+    require_one_served(folder, {cell.key.model for floor in floors for cell in select_cells(floor, cells)})
     if not is_monitored(folder):
         return check_floors(floors, cells)
     alpha = ALPHA / max(1, sum(len(select_cells(floor, cells)) for floor in floors))
     decided = [interval for interval in decided_in(folder) if interval.alpha <= alpha]
-    return check_floors(floors, read_report_cells([folder], ["robust"], alpha, split=False), decided)
+    return check_floors(floors, read_report_cells([folder], ["robust"], alpha), decided)
 
 
 def check_floors(
@@ -154,28 +166,28 @@ def _p_value(estimate: Estimate, minimum: float) -> float:
     """Return the one-sided p-value for a rate, under the hypothesis that the true rate equals the minimum.
 
     The test is exact for a rate over independent questions: p is below 0.025 if Clopper and Pearson's 95% interval
-    lies below the minimum. For clustered questions, it uses the number of independent questions that the interval
-    implies. For values that are not rates, e.g. differences, the
-    interval is scaled. Without an interval, p is 1.
+    lies below the minimum. Otherwise, it uses the number of independent questions that the interval implies. For a
+    negative difference, the interval is scaled.
     """
-    if estimate.n == 0 or estimate.value is None or estimate.value >= minimum or not _has_interval(estimate):
+    if estimate.value is None or estimate.value >= minimum:
         return 1.0
-    if (trials := _independent_trials(estimate)) is not None:
-        return lower_tail(estimate.value * trials, trials, minimum)
-    return NormalDist().cdf(-two_sided(LEVEL) * (minimum - estimate.value) / _reach(estimate, minimum))
+    if estimate.value < 0:
+        return NormalDist().cdf(-two_sided(LEVEL) * (minimum - estimate.value) / _reach(estimate, minimum))
+    trials = _independent_trials(estimate)
+    return lower_tail(estimate.value * trials, trials, minimum)
 
 
-def _independent_trials(estimate: Estimate) -> float | None:
-    """Return the number of independent trials behind a rate, or None if the value is not a rate.
+def _independent_trials(estimate: Estimate) -> float:
+    """Return the number of independent trials behind a rate.
 
-    If the questions are independent, the interval has one degree of freedom per trial (see `clustered_wilson`), and the
-    number is n. For clustered trials, the number also accounts for the uncertainty of the design effect.
+    Unless it is n, the number is reduced because the design effect is uncertain.
     """
-    trials = trials_behind(interval_of(estimate))
-    if trials is None:
-        return None
-    widening = (student(LEVEL, estimate.n) / two_sided(LEVEL)) ** 2
-    return float(estimate.n) if math.isclose(trials * widening, estimate.n, rel_tol=1e-6) else trials
+    value, low, high = interval_of(estimate)
+    behind = Interval(value, low, high) if value < 1 else Interval(0.0, 0.0, 1 - low)  # no misses are like no hits
+    trials = trials_behind(behind, estimate.questions)
+    if math.isclose(trials, estimate.n, rel_tol=1e-6):
+        return float(estimate.n)
+    return trials / (student(LEVEL, estimate.questions) / two_sided(LEVEL)) ** 2
 
 
 def _reach(estimate: Estimate, minimum: float) -> float:
@@ -184,25 +196,19 @@ def _reach(estimate: Estimate, minimum: float) -> float:
     return high - value if value < minimum else value - low
 
 
-def _has_interval(estimate: Estimate) -> bool:
-    # If the data do not vary, resampling gives no upper confidence bound.
-    return None not in (estimate.value, estimate.high) and estimate.high != estimate.value
-
-
 def _check(floor: Floor, cell: Cell, p: float, among: int) -> GateResult:
     """Check one cell. `p` must already be adjusted for the number of cells that are checked together."""
     estimate = cell.estimate
     name = f"{floor.table}.{floor.metric} of {describe_cell(cell)}"
-    if estimate.value is None or estimate.n == 0:
-        return GateResult(name, "inconclusive", "no cases were evaluated")
-    low = estimate.value if estimate.low is None else estimate.low
+    if estimate.value is None:
+        return GateResult(name, "inconclusive", "no case counts for this metric (0 of 0), so it has no value")
     message = _describe(estimate, floor.minimum)
     if p < _FALSE_ALARM:
         return GateResult(name, "failed", message)
-    if low >= floor.minimum:
+    if estimate.low is None:
+        return GateResult(name, "inconclusive", f"{message}; runs with a stopping condition cannot test this metric")
+    if estimate.low >= floor.minimum:
         return GateResult(name, "passed", message)
-    if estimate.value < floor.minimum and not _has_interval(estimate):
-        return GateResult(name, "inconclusive", f"{message}; the value has no interval, so it cannot be tested")
     needed = _needed(partial(_decides, estimate, floor.minimum, _FALSE_ALARM / among), estimate.questions)
     if estimate.value >= floor.minimum:
         return GateResult(name, "passed", f"{message}; {needed} would be needed to confirm this")
@@ -253,29 +259,28 @@ def _decides(estimate: Estimate, minimum: float, alpha: float, n: int) -> bool:
         n: The number of questions.
     """
     value = estimate.value or 0.0
-    independent = _independent_trials(estimate)
-    if independent is None:  # assume that the width of the confidence interval is proportional to 1/√n
+    if value < 0:  # assume that the width of the confidence interval is proportional to 1/√n
         reach = _reach(estimate, minimum) / two_sided(LEVEL) * math.sqrt(estimate.questions / n)
         level = 1 - alpha if value < minimum else 1 - _FALSE_ALARM
         return abs(minimum - value) >= (quantile(level) + quantile(POWER)) * reach
-    trials = n * independent / estimate.questions
+    trials = n * _independent_trials(estimate) / estimate.questions
     if value < minimum:
         # The tail probability increases with the number of hits, so the gate fails for every number of hits below the
         # first one that passes.
         hits = bisect_left(range(math.floor(trials) + 1), alpha, key=lambda hits: lower_tail(hits, trials, minimum)) - 1
         return hits >= 0 and lower_tail(hits, trials, value) >= POWER
-    # The smallest number of hits for which Wilson's lower bound is above the minimum.
-    hits = math.ceil(trials * minimum + student(LEVEL, trials) * math.sqrt(trials * minimum * (1 - minimum)))
+    # The smallest number of hits for which the lower bound is not below the minimum.
+    counts = range(math.floor(trials) + 1)
+    hits = bisect_left(counts, minimum, key=lambda hits: share_interval(hits / trials, trials, n).low)
     return hits <= trials and 1 - lower_tail(hits - 1, trials, value) >= POWER
 
 
 def _decides_decline(row: Comparison, min_drop: float, alpha: float, n: int) -> bool:
     """Return whether n questions would probably decide a comparison, if the true difference equals the observed one."""
-    reach = (row.difference.high - row.difference.low) / 2
-    spread = reach / two_sided(LEVEL) * math.sqrt(row.n + 2)
-    level = LEVEL if row.difference.value >= -min_drop else 1 - 2 * alpha
-    distance = abs(row.difference.value * n / (n + 2) + min_drop)
-    return distance * math.sqrt(n + 2) >= (student(level, n) + quantile(POWER)) * spread
+    value, low, high = row.difference
+    level, reach = (LEVEL, value - low) if value >= -min_drop else (1 - 2 * alpha, high - value)
+    spread = reach / student(LEVEL, row.n) * math.sqrt(row.n)
+    return abs(value + min_drop) * math.sqrt(n) >= (student(level, n) + quantile(POWER)) * spread
 
 
 def _needed(is_enough: Callable[[int], bool], asked: int) -> str:

@@ -12,6 +12,7 @@ from ragbed.analysis.comparison import ComparedCondition, ComparedQuestion, Comp
 from ragbed.analysis.statistics.rates import ALPHA, Interval, clustered_wilson
 from ragbed.analysis.statistics.sequential import rate_sequence
 from ragbed.errors import UsageError
+from ragbed.runs.display_names import name_by_run
 
 _Pooled = dict[ComparedQuestion, float]
 
@@ -112,7 +113,8 @@ def rank_models(sides: Sequence[Side]) -> list[Ranking]:
     if len(sides) < 2:
         only = f"{sides[0].run} contains only the model {sides[0].model}" if sides else "the runs contain no trials"
         raise UsageError(f"{only}, but a ranking requires at least two models. Add more runs.")
-    groups = [group for group in _group(_name(sides)) if group.conditions]
+    names = name_by_run([(side.run, side.model) for side in sides])
+    groups = [group for group in _group(dict(zip(names, sides, strict=True))) if group.conditions]
     if not groups:
         raise UsageError(
             "the models have no questions in common. Rank runs with the same data, testbeds and noise ratios."
@@ -124,12 +126,6 @@ def rank_models(sides: Sequence[Side]) -> list[Ranking]:
         _rank(group, scores, [replace(pair, comparison=next(adjusted)) for pair in found])
         for group, scores, found in zip(groups, pooled, pairs, strict=True)
     ]
-
-
-def _name(sides: Sequence[Side]) -> dict[str, Side]:
-    """Key each side by its model, or by `RUN:model` if several runs have that model."""
-    models = Counter(side.model for side in sides)
-    return {side.model if models[side.model] == 1 else f"{side.run}:{side.model}": side for side in sides}
 
 
 def _group(sides: dict[str, Side]) -> list[_Group]:

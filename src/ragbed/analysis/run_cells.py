@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, islice
 from pathlib import Path
+from typing import TypeAlias
 
 from msgspec import structs
 
 from ragbed.analysis.costs import CostTally, cost_of_result
 from ragbed.analysis.metrics import measure
 from ragbed.analysis.metrics.cells import Cell, narrow_cells
-from ragbed.analysis.metrics.trial import Asked, Scored, to_scored
+from ragbed.analysis.metrics.trial import Scored, to_scored
 from ragbed.analysis.statistics.rates import ALPHA
 from ragbed.errors import UsageError
 from ragbed.runs.condition import largest_cluster
 from ragbed.runs.decided import DecidedInterval, read_conditions, read_decided
-from ragbed.runs.display_names import ServedModels, changed_models, read_served, served_name, split_by_served
+from ragbed.runs.display_names import RowNames, read_row_names
+from ragbed.runs.prices import Price
 from ragbed.runs.scoring import open_scored
 from ragbed.runs.store import RunStore, StoredResult
 from ragbed.schema import Case, Completion
@@ -24,9 +26,11 @@ from ragbed.scoring import Track, open_tracks, score_outcome
 from ragbed.scoring.confidence import add_agreement
 from ragbed.scoring.untracked import score_untracked
 
+Labels: TypeAlias = Mapping[tuple[Path, str], str]
+
 
 def read_report_cells(
-    folders: Sequence[Path], tracks: Sequence[str], alpha: float = ALPHA, *, split: bool = True
+    folders: Sequence[Path], tracks: Sequence[str], alpha: float = ALPHA, names: RowNames | None = None
 ) -> list[Cell]:
     """Return the report cells for all runs combined. Trials are streamed; only their scores are kept in memory.
 
@@ -34,7 +38,7 @@ def read_report_cells(
         folders: Folders of the runs.
         tracks: The tracks whose scores are used.
         alpha: Error probability of the intervals if any of the runs was monitored (`--until`).
-        split: Whether models that a server has served under the same name are counted separately.
+        names: The names of the models, if they must be unique across more runs than these.
 
     Raises:
         UsageError: Two runs contain the same call or different data with the same name, or a track does not exist.
@@ -43,10 +47,31 @@ def read_report_cells(
     _check_data(folders)
     monitored, costs = any(map(is_monitored, folders)), CostTally()
     largest = max(map(_largest_cluster, folders)) if monitored else 0
-    trials = _distinct_trials(folders, score, costs, read_served(folders) if split else {})
+    labels = (names or read_row_names(folders)).labels
+    trials = _distinct_trials(folders, score, costs, labels)
     cells = list(measure(trials, tracks, alpha if monitored else None, largest))
-    decided = [interval for folder in folders for interval in decided_in(folder)] if monitored else []
+    decided = [
+        structs.replace(interval, model=labels[folder, interval.model])
+        for folder in folders
+        for interval in decided_in(folder)
+    ]
     return [*narrow_cells(cells, decided, alpha), *costs.cells(tracks)]
+
+
+def read_published(folders: Sequence[Path], labels: Labels) -> dict[tuple[str, str], str]:
+    """Return the names of RGB's files, by label and dataset, for datasets that are identical to them.
+
+    Runs with own instructions are omitted, because the paper's numbers are based on the original ones.
+    """
+    published: dict[tuple[str, str], str] = {}
+    for folder in folders:
+        with open_scored(folder) as store:
+            settings = store.settings()
+            for name, file in settings.items():
+                if name.startswith("published ") and settings.get("prompt", "shipped") == "shipped":
+                    data = name.removeprefix("published ")
+                    published |= {(labels[folder, model], data): file for model, _ in store.models().values()}
+    return published
 
 
 def is_monitored(folder: Path) -> bool:
@@ -82,7 +107,7 @@ def _largest_cluster(folder: Path) -> int:
 
 
 def read_trials(
-    folder: Path, score: Track, costs: CostTally | None = None, served: Mapping[str, Sequence[str]] | None = None
+    folder: Path, score: Track, costs: CostTally | None = None, labels: Labels | None = None
 ) -> Iterator[tuple[Case, Scored]]:
     """Yield a run's infeasible cases once per model, then every trial with its case, and add up the costs.
 
@@ -90,17 +115,18 @@ def read_trials(
         folder: Folder of the run.
         score: Function that scores a response.
         costs: Tally to which the costs are added.
-        served: The models that the servers reported, by model string. If there are several for a model, its results
-            are counted separately for each of them. By default, they are counted together.
+        labels: The labels under which results are counted (see `RowNames`); by default, the model strings.
     """
     with open_scored(folder) as store:
-        with_costs, split = "remedies" in store.settings(), changed_models(store, served or {})
-        yield from _infeasible(store, split)
+        with_costs = "remedies" in store.settings()
+        named = {name: name if labels is None else labels[folder, name] for name, _ in store.models().values()}
+        yield from _infeasible(store, named.values())
+        prices = store.prices()
         results = store.results()
         for stored in _with_agreement(results) if store.settings().get("confidence") == "agreement" else results:
-            trial = to_trial(stored, score, split, costs=with_costs)
+            trial = to_trial(stored, score, named[stored.model], costs=with_costs, own_prices=prices)
             if costs is not None:
-                costs.add(stored, trial)
+                costs.add(stored, trial, prices)
             yield stored.case, trial
 
 
@@ -113,29 +139,23 @@ def _with_agreement(results: Iterable[StoredResult]) -> Iterator[StoredResult]:
             yield structs.replace(stored, completion=completion)
 
 
-def to_trial(stored: StoredResult, score: Track, split: Mapping[str, ServedModels], *, costs: bool = False) -> Scored:
-    """Score a stored result; if `costs` is set, include its costs as scores.
-
-    For models in `split`, the trial names the served model. Calls without a response for which it is unknown are
-    `unattributed` or, if a content filter blocked them, `unattributed-filtered`.
-    """
+def to_trial(
+    stored: StoredResult,
+    score: Track,
+    label: str,
+    *,
+    costs: bool = False,
+    own_prices: Mapping[str, Price] | None = None,
+) -> Scored:
+    """Score a stored result, which is counted under a label; if `costs` is set, include its costs as scores."""
     completion = stored.completion
     scores = score_outcome(stored.case, completion, score)
     if scores is not None:
         scores |= score_untracked(stored.case, completion, scores)
-        if stored.case.testbed == "search" and (dollars := cost_of_result(stored)) is not None:
+        if stored.case.testbed == "search" and (dollars := cost_of_result(stored, own_prices)) is not None:
             scores["search_cost"] = dollars
         scores |= _costs_of(completion) if costs else {}
-    model = split_by_served(stored, split)
-    outcome: Asked = completion.outcome
-    if scores is None and model in split:
-        outcome = "unattributed-filtered" if outcome == "filtered" else "unattributed"
-    return to_scored(stored.case, model, stored.repeat, outcome, scores)
-
-
-def read_infeasible(store: RunStore, split: Mapping[str, ServedModels]) -> Iterator[Scored]:
-    """Yield the infeasible cases of a run, once per model; for models in `split`, under the first served model."""
-    return (trial for _, trial in _infeasible(store, split))
+    return to_scored(stored.case, label, stored.repeat, completion.outcome, scores)
 
 
 def _costs_of(completion: Completion) -> dict[str, float]:
@@ -162,13 +182,11 @@ def _check_data(folders: Sequence[Path]) -> None:
                     )
 
 
-def _distinct_trials(
-    folders: Sequence[Path], score: Track, costs: CostTally, served: Mapping[str, Sequence[str]]
-) -> Iterator[Scored]:
+def _distinct_trials(folders: Sequence[Path], score: Track, costs: CostTally, labels: Labels) -> Iterator[Scored]:
     seen: set[int] = set()  # hashes, because the names of a million cases would need too much memory
     for folder in folders:
         here: set[int] = set()
-        for case, trial in read_trials(folder, score, costs, served):
+        for case, trial in read_trials(folder, score, costs, labels):
             if len(folders) > 1 and trial.outcome != "infeasible":
                 call = hash((trial.model, case.case, case.rotation, trial.repeat))
                 if call in seen:
@@ -181,9 +199,7 @@ def _distinct_trials(
         seen |= here
 
 
-def _infeasible(store: RunStore, split: Mapping[str, ServedModels]) -> Iterator[tuple[Case, Scored]]:
-    first = {model: served_name(model, names[0]) for model, names in store.served().items() if model in split}
-    models = [first.get(name, name) for name, _ in store.models().values()]
+def _infeasible(store: RunStore, models: Collection[str]) -> Iterator[tuple[Case, Scored]]:
     for case in store.cases():
         if not case.feasible:
             for model in models:

@@ -17,7 +17,7 @@ from ragbed.runs.decided import DecidedInterval, DecisionState, LastInterval
 from ragbed.runs.store import RunStore, StoredResult
 from ragbed.schema import Case
 from ragbed.scoring import open_tracks
-from ragbed.scoring.version import scorer_hash
+from ragbed.scoring.version import SCORER_VERSION
 
 _FIRST_LOOK = 5  # minimum number of questions before the first check; fewer questions cannot decide any condition
 _STEP = 1.02  # minimum factor by which the number of questions grows between two checks
@@ -78,7 +78,7 @@ class MonitoringRule:
     def take(self, result: StoredResult) -> None:
         """Process a stored result, and check the conditions whenever a question is complete (see `StoppingRule`)."""
         if result.model in self._models and result.completion.outcome != "error":
-            self._models[result.model].add(result.case, to_trial(result, self._score, {}))
+            self._models[result.model].add(result.case, to_trial(result, self._score, result.model))
 
     def is_over(self, model: str) -> bool:
         """Return whether every condition is either decided for a model or inconclusive (see `StoppingRule`)."""
@@ -171,7 +171,7 @@ class _ModelMonitor:
                 state="inconclusive" if ended is None else ended.state,
                 questions=look.questions,
                 last=last.get(key),
-                scorer=scorer_hash(),
+                scorer=SCORER_VERSION,
             )
 
     def _last_intervals(self) -> dict[tuple[int, object], LastInterval]:

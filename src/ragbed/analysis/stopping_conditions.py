@@ -37,6 +37,7 @@ from ragbed.analysis.metrics import measure_table
 from ragbed.analysis.metrics.cells import Cell, full_place, interval_of
 from ragbed.analysis.metrics.trial import Scored
 from ragbed.analysis.metrics.trial_columns import TrialColumns
+from ragbed.analysis.statistics.paired import changes
 from ragbed.analysis.statistics.power import POWER, paired_size, unpaired_size
 from ragbed.analysis.statistics.rates import ALPHA, Interval, quantile, two_sided
 from ragbed.analysis.statistics.sequential import difference_sequence, minimum_size
@@ -49,7 +50,7 @@ from ragbed.testbeds.prompts.strategies import MARK
 
 # A condition is inconclusive if it is still undecided after EXCESS times as many questions as a fixed plan needs.
 EXCESS = 1.3
-_BASE = 0.6  # accuracy that `ragbed power` assumes for unpaired designs
+_BASE = 0.6  # accuracy that `ragbed.power` assumes for unpaired designs
 _DISTANCE = 0.05  # difference from a gate's minimum that a fixed plan is designed to detect
 _WIDTH = re.compile(SELECTOR + r"\s*(?:±|\+-|\+/-)\s*(?P<points>\d+(?:\.\d+)?)\s*%?")
 _DROP = re.compile(r"compare:(?P<run>.+):\s*drop\s+(?P<points>\d+(?:\.\d+)?)\s*%?")
@@ -217,10 +218,10 @@ class Drop(Condition):
             before, after = pair_scores(self.base.scores.get(condition, {}), scores)
             if not before:
                 continue
-            moved = [score - earlier for earlier, score in zip(before, after, strict=True)]
+            moved = changes(before, after)
             interval = difference_sequence(moved, alpha=self._alpha)
             conclusion, code = self._conclude(interval)
-            discordance = min(1.0, max(2 * self.min_drop, sum(map(abs, moved)) / len(moved)))
+            discordance = min(1.0, max(2 * self.min_drop, float(abs(moved).mean())))
             limit = EXCESS * paired_size(min(self.min_drop, discordance), discordance)
             name = f"difference in {name_condition(condition)}"
             decided = DecidedInterval(

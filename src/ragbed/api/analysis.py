@@ -1,47 +1,37 @@
-"""Compare, score, judge and diagnose runs; plan sample sizes; read the paper's tables."""
+"""Compare, judge and diagnose runs; plan sample sizes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import closing, suppress
+from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Unpack
-
-from msgspec import structs
+from typing import TYPE_CHECKING, Unpack
 
 from ragbed.api.analysis_results import (
     ComparisonResult,
     DiagnosisResult,
     JudgeResult,
-    PaperResult,
-    ScoreResult,
-    WrittenAggregates,
 )
-from ragbed.api.calling import given_request_options, open_engine, with_request_options
+from ragbed.api.calling import open_engine, with_request_options
 from ragbed.api.layout import Values, split
-from ragbed.api.options import RunLike, RunsLike, local_path, run_folder, several, to_place, with_defaults
+from ragbed.api.options import RunLike, local_path, run_folder, with_defaults
 from ragbed.api.parameters import check_range, checked, read_share
 from ragbed.api.progress import Progress, open_progress
-from ragbed.api.request_options import REQUEST_SETTINGS, check_max_tokens, merge_settings, stored_sampling, with_limit
+from ragbed.api.request_options import check_max_tokens, with_limit
 from ragbed.api.results import Records
 from ragbed.api.spec import CallKeywords, EngineKeywords
-from ragbed.errors import RagbedError, UnknownName, UnusedOption, UsageError
+from ragbed.errors import UnknownName, UnusedOption, UsageError
 from ragbed.io.jsonl import write_file
 from ragbed.testbeds import find_testbed
-from ragbed.testbeds.settings import parse_ratio, show_setting
-from ragbed.text import counted
+from ragbed.testbeds.settings import parse_ratio
 
 if TYPE_CHECKING:
-    from ragbed.analysis.diagnosis.classify import Found
     from ragbed.analysis.judging.criteria import Criterion
     from ragbed.analysis.judging.judge_run import Scope
     from ragbed.analysis.statistics.planning import Design
-    from ragbed.api.model_calls import ModelCaller
     from ragbed.api.objects import ModelLike
     from ragbed.models.base import Sampling
-    from ragbed.models.presets import Preset
-    from ragbed.scoring.disagreements import TrackDisagreement
 else:
     # Do not import the real `ModelLike` at run time: this would take longer than scoring a small run, and `read_models`
     # checks the models anyway.
@@ -101,67 +91,6 @@ def compare(
         comparison.count_unpaired(first, second),
         gates,
     )
-
-
-@checked
-def score(
-    runs: RunsLike,
-    *,
-    disagreements: Literal["code", "paper"] | None = None,
-    aggregates: str | Path | None = None,
-    progress: bool | Progress = True,
-    **engine: Unpack[EngineKeywords],
-) -> ScoreResult:
-    """Rescore stored responses. No model is called.
-
-    Args:
-        runs: One or more runs.
-        disagreements: Also list the responses that `track` and the robust track score differently.
-        aggregates: Instead of returning scores, write the runs' aggregates to this file or URL, for `report` and
-            `merge`.
-        progress: Show progress, or an object that receives it.
-        engine: Engine options, as in `run`.
-
-    Example:
-        >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", limit=5, testbeds="noise", out="runs/scored")
-        >>> ragbed.score(run).records()[0]["correct"]
-        1.0
-    """
-    from ragbed.analysis.condition_table import tabulate_run
-
-    folders = list(dict.fromkeys(map(run_folder, several(runs, "runs"))))
-    if aggregates is not None and disagreements is not None:
-        raise UsageError(
-            "`disagreements` lists responses, which aggregates do not contain. Use `disagreements` and "
-            "`aggregates` in separate calls."
-        )
-    with open_progress(progress) as shown, closing(open_engine(with_defaults(engine), shown.message)) as workers:
-        if aggregates is not None:
-            from ragbed.analysis.partial_sum_files import Sums, sum_run, write_sums
-
-            total, place = Sums(), to_place(aggregates)
-            for folder in folders:
-                total.add(sum_run(folder, workers))
-            description = write_sums(total, place)
-            written = WrittenAggregates(str(place), total.trials, total.questions, description)
-            return ScoreResult(folders, aggregates=written)
-        names = {folder: str(folder) if len(folders) > 1 else "" for folder in folders}
-        conditions = [
-            structs.replace(cell, run=names[folder]) for folder in folders for cell in tabulate_run(folder, workers)
-        ]
-        found = None
-        if disagreements is not None:
-            found = [difference for folder in folders for difference in _disagreements(folder, disagreements)]
-        return ScoreResult(folders, conditions, found)
-
-
-def _disagreements(folder: Path, track: str) -> list[TrackDisagreement]:
-    from ragbed.runs.store import open_store
-    from ragbed.scoring.disagreements import find_disagreements
-
-    with open_store(folder, create=False) as store:
-        trials = ((result.model, result.case, result.completion) for result in store.results())
-        return list(find_disagreements(trials, track))
 
 
 @checked
@@ -240,7 +169,6 @@ def judge(
             judged.append(part)
             if any(cell.failed for cell in part.cells):
                 _tell_error(plan.folder, names, shown)
-        _tell_served(folder, shown)
     if people is not None:
         people.keep({unit for part in judged for unit in part.units}, {part.scope.criterion.name for part in judged})
     return JudgeResult(
@@ -248,21 +176,12 @@ def judge(
         Records((row for part in judged for row in part.rates()), f"Judged rates of {folder}"),
         Records((row for part in judged for row in part.judge_pairs()), "Agreement between judges"),
         {part.scope.criterion.name: part.scope.criterion.asks for part in judged},
-        Records(row for part in judged for row in part.validations()) if people is not None else None,
+        None if people is None else Records(row for part in judged for row in part.validations()),
+        None if people is None else Records(row for part in judged for row in part.corrected_rates()),
         None if people is None else {"used": len(people.agreed), "left_out": dict(people.left_out)},
         None if sample is None or out is None else write_sample(judged, sample, local_path(out)),
         sum(cell.failed for part in judged for cell in part.cells),
     )
-
-
-def _tell_served(folder: Path, shown: Progress) -> None:
-    """Show which models a run's server served if there are several, because judged rates do not distinguish them."""
-    from ragbed.runs.display_names import describe_served, read_names, read_served
-
-    names = read_names([folder])
-    for model, served in read_served([folder]).items():
-        if len(served) > 1:
-            shown.message(f"{describe_served(names.get(model, model), served)} The judged rates combine them.")
 
 
 def _tell_error(folder: Path, models: Sequence[str], shown: Progress) -> None:
@@ -305,19 +224,17 @@ def _judge_sampling(criterion: Criterion, votes: int, max_tokens: int | str) -> 
 def diagnose(
     run: RunLike,
     *,
-    intervene: bool = False,
-    knock_out: bool = False,
     progress: bool | Progress = True,
-    **calls: Unpack[CallKeywords],
+    **engine: Unpack[EngineKeywords],
 ) -> DiagnosisResult:
     """Classify the errors in a run and record the evidence. All diagnoses are written to RUN/diagnose/diagnosis.jsonl.
 
+    No model is called.
+
     Args:
         run: The run to diagnose.
-        intervene: Call the run's models again with the suspected cause removed, to confirm error types.
-        knock_out: Call the run's models again, leaving out one document at a time, to find the misleading one.
         progress: Show progress, or an object that receives it.
-        calls: Options for model calls, as in `run`.
+        engine: Engine options, as in `run`.
 
     Example:
         >>> run = ragbed.run("scripted/refuser", "ragbed-mini-en_base", limit=5, testbeds="noise", out="runs/refused")
@@ -325,104 +242,15 @@ def diagnose(
         >>> result.records()[0]["meaning"]
         'false refusal'
     """
-    from ragbed.analysis.diagnosis.classify import diagnose_run, write_diagnoses
-    from ragbed.analysis.diagnosis.rerun_results import add_reruns
+    from ragbed.analysis.diagnosis.classify import diagnose_run
+    from ragbed.analysis.diagnosis.diagnosis_file import write_diagnoses
     from ragbed.analysis.run_cells import is_monitored
-    from ragbed.api.model_calls import open_caller
 
-    folder, options = run_folder(run), with_defaults(calls)
-    if not (intervene or knock_out) and (given := given_request_options(options)):
-        raise UnusedOption(given[0], "models are called only with `intervene` or `knock_out`")
-    with open_progress(progress) as shown, open_caller(options, shown) as caller:
-        found = diagnose_run(folder, caller.engine)
-        kinds = [kind for kind, wanted in (("intervene", intervene), ("knock-out", knock_out)) if wanted]
-        failed = _rerun(folder, found, kinds, caller) if kinds else 0
-    diagnoses = add_reruns(folder, found.diagnoses, found.cases)
-    path = write_diagnoses(folder, diagnoses)
-    return DiagnosisResult(folder, path, found.tally, diagnoses, found.cases, failed, is_monitored(folder))
-
-
-def _rerun(run: Path, found: Found, kinds: Sequence[str], caller: ModelCaller) -> int:
-    """Rerun each model on edited versions of the cases it got wrong, and return the number of failed calls."""
-    from ragbed.analysis.diagnosis.reruns import count_failed, folder_of, interventions, knock_outs, sampling_of
-    from ragbed.api.model_calls import CallPlan
-    from ragbed.models.presets import PRESETS
-    from ragbed.runs.display_names import read_names
-    from ragbed.runs.scoring import open_scored
-
-    with open_scored(run) as store:
-        stored = sampling_of(store)
-        models = [name for name, _ in store.models().values()]
-    if objects := [name for name in models if name.startswith(("function/", "system/"))]:
-        raise UsageError(
-            f"{objects[0]} is a Python function, which is not stored with the run and cannot be called again. Omit "
-            "`intervene` and `knock_out`, or evaluate the function as a model string: python/MODULE:FUNCTION."
-        )
-    stored = merge_settings(stored, vars(caller.options))
-    sampling, preset = stored_sampling(stored), PRESETS.get(stored.get("preset", ""))
-    fixed = _set_by_user(sampling, preset)
-    budget, names = caller.budget(models), read_names([run])  # the budget is shared by all models
-    folders = [folder_of(run, kind, model) for kind in kinds for model in models]
-    _check_settings(folders, stored)
-    caller.pay_earlier_calls(folders, budget)
-    failed = 0
-    for kind in kinds:
-        edit = interventions if kind == "intervene" else knock_outs
-        for model in models:
-            cases = list(edit([one for one in found.diagnoses if one.model == model], found.cases))
-            caller.progress.message(
-                f"{kind}: rerunning {counted(len(cases), 'case')} with {names[model]}; finished cases are not repeated."
-            )
-            if cases:
-                settings = {"asked again": kind} | stored
-                plan = CallPlan(
-                    folder_of(run, kind, model),
-                    settings,
-                    cases.copy,
-                    [model],
-                    sampling,
-                    budget=budget,
-                    reads_prompt=False,
-                    preset=preset,
-                    fixed=fixed,
-                )
-                caller.run(plan)
-                if errors := count_failed(plan.folder):
-                    failed += errors
-                    _tell_error(plan.folder, [model], caller.progress)
-    return failed
-
-
-def _set_by_user(sampling: Sampling, preset: Preset | None) -> frozenset[str]:
-    """Return the sampling parameters of a run that differ from the preset's or the default values."""
-    from ragbed.models.base import Sampling
-
-    usual = Sampling() if preset is None else preset.sampling
-    used = {name: getattr(sampling, name) for name in ("temperature", "top_p")}
-    return frozenset(name for name, value in used.items() if value not in (None, getattr(usual, name)))
-
-
-def _check_settings(folders: Sequence[Path], settings: Mapping[str, str]) -> None:
-    """Check that earlier reruns, to which the results are added, used the same request settings.
-
-    Raises:
-        UsageError: Another setting was used.
-    """
-    from ragbed.runs.database import NAME
-    from ragbed.runs.store import open_store
-
-    for folder in folders:
-        earlier = settings
-        if (folder / NAME).is_file():
-            with suppress(RagbedError), open_store(folder, create=False) as store:  # the rerun reports a damaged store
-                earlier = store.settings() or settings
-        if stored_sampling(earlier) != stored_sampling(settings):
-            names = [name for name in REQUEST_SETTINGS if earlier.get(name) != settings.get(name)]
-            old, new = (", ".join(show_setting(name, some.get(name)) for name in names) for some in (earlier, settings))
-            raise UsageError(
-                f"{folder} was created with {old}, but this call uses {new}. Use the same settings, or delete the "
-                "folder."
-            )
+    folder = run_folder(run)
+    with open_progress(progress) as shown, closing(open_engine(with_defaults(engine), shown.message)) as workers:
+        found = diagnose_run(folder, workers)
+    path = write_diagnoses(folder, found.diagnoses)
+    return DiagnosisResult(folder, path, found.tally, found.diagnoses, found.cases, is_monitored(folder))
 
 
 @checked
@@ -485,17 +313,3 @@ def _shares(values: Values, parameter: str) -> list[float]:
     if 0 in shares:
         raise UsageError(f"{parameter}=0 is out of range. Use a fraction greater than 0, e.g. 0.05 or 5%.")
     return shares
-
-
-@checked
-def paper_tables() -> PaperResult:
-    """Return the paper's tables (arXiv 2309.01431) as printed, and the conclusions that follow from them.
-
-    Example:
-        >>> ragbed.paper_tables().records()[0]["value"]
-        96.33
-    """
-    from ragbed.analysis.paper.findings import find
-    from ragbed.analysis.paper.tables import read_tables
-
-    return PaperResult(read_tables(), find())

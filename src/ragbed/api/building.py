@@ -12,7 +12,7 @@ import msgspec
 
 from ragbed.api.calling import check_reader, with_request_options
 from ragbed.api.model_calls import CallPlan, ModelCaller, open_caller
-from ragbed.api.options import RunsLike, local_path, run_folder, several, with_defaults
+from ragbed.api.options import local_path, with_defaults
 from ragbed.api.parameters import checked
 from ragbed.api.progress import Progress, open_progress
 from ragbed.api.results import Records
@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     from ragbed.builder.model_client import BuildModelClient
     from ragbed.builder.model_requests import Request
     from ragbed.builder.pipeline import Done
-    from ragbed.builder.quality import MeasureFamily, Quality
-    from ragbed.builder.quality.drift import Drift
+    from ragbed.builder.quality import Quality
     from ragbed.builder.relabel import LabelDisagreement, Relabelling
     from ragbed.builder.run_build import BuildPlan
     from ragbed.builder.survey import Forecast, Survey
@@ -67,7 +66,7 @@ class BuildResult(TableResult):
 
     @property
     def complete(self) -> bool:
-        """Whether all steps are finished and no items are missing, except items dropped to reach `precision`."""
+        """Whether all steps are finished and no items are missing."""
         return not self.unfinished and not any(file.is_short for file in self.files)
 
     def samples(self, most: int = 3) -> tuple[list[Sample], list[Sample]]:
@@ -93,7 +92,6 @@ def build(
     model: str | None = None,
     from_: str | None = None,
     since: str | None = None,
-    precision: float | None = None,
     locked: bool = False,
     progress: bool | Progress = True,
     **calls: Unpack[CallKeywords],
@@ -106,8 +104,6 @@ def build(
         model: Model to use instead of the recipe's generator.
         from_: Step to rerun, along with all later steps.
         since: Use only articles published on or after this date, e.g. "2026-11-01".
-        precision: Minimum share of correct items to guarantee, e.g. 0.95. Items are dropped until the lower confidence
-            bound on precision reaches this value.
         locked: Rebuild byte-identical files offline from stored pages and responses.
         progress: Show progress, or an object that receives it.
         calls: Options for model calls, as in `run`.
@@ -128,14 +124,7 @@ def build(
     path = local_path(recipe)
     read = read_recipe(path)
     check_day(since, "since:")
-    if precision is not None and not 0 < precision < 1:
-        raise UsageError(f"precision={precision:g} is not a fraction between 0 and 1. Use a value such as 0.95.")
-    read = msgspec.structs.replace(
-        read,
-        generator=model or read.generator,
-        since=since or read.since,
-        precision=precision or read.precision,
-    )
+    read = msgspec.structs.replace(read, generator=model or read.generator, since=since or read.since)
     folder = Path("builds") / read.name if out is None else local_path(out)
     plan = BuildPlan(read, folder, path.parent, from_, locked)
     with open_progress(progress) as shown, open_caller(with_defaults(calls), shown) as caller:
@@ -173,11 +162,10 @@ def open_client(folder: Path, caller: ModelCaller, *, locked: bool) -> BuildMode
 
 
 def _check_models(plan: BuildPlan, caller: ModelCaller) -> None:
-    """Check API keys, prices and corpora before the build starts, because a build may take hours.
+    """Check API keys and prices before the build starts, because a build may take hours.
 
     A resumed build may already have stored every response, in which case it needs no key.
     """
-    from ragbed.builder.contamination import mark_corpora
     from ragbed.builder.recipe import models_of
 
     models = sorted(models_of(plan.recipe))
@@ -186,7 +174,6 @@ def _check_models(plan: BuildPlan, caller: ModelCaller) -> None:
         parse_model(model) if has_responses else check_reader(model)
     if models:
         caller.budget(models)
-    mark_corpora(plan.home / place for place in plan.recipe.gate.corpora)
 
 
 @dataclass(frozen=True)
@@ -247,11 +234,9 @@ class QualityResult(TableResult):
 
     Attributes:
         quality: All quality measures, grouped by family.
-        drift: Changes since an earlier edition, if one was given.
     """
 
     quality: Quality
-    drift: Drift | None = None
 
     @property
     def ok(self) -> bool:
@@ -270,24 +255,12 @@ class QualityResult(TableResult):
 
 
 @checked
-def build_quality(
-    data: str | Path,
-    *,
-    out: str | Path | None = None,
-    against: str | Path | None = None,
-    runs: RunsLike = (),
-    cutoff: Mapping[str, str] | str | Sequence[str] = (),
-    corpus: str | Path | Sequence[str | Path] = (),
-) -> QualityResult:
+def build_quality(data: str | Path, *, out: str | Path | None = None) -> QualityResult:
     """Measure the quality of a dataset or build folder, and show RGB's values for comparison.
 
     Args:
         data: A dataset, or a build's output folder.
         out: File for the report, .html or .json.
-        against: Earlier edition of the dataset to compare with.
-        runs: Runs on this dataset, to measure how well its items discriminate between models.
-        cutoff: Knowledge cutoffs of the models in `runs`, e.g. {"openai/gpt-4o": "2024-06-01"}.
-        corpus: Training texts to search for the dataset's items.
 
     Example:
         >>> ragbed.build_quality("ragbed-mini-en_base").quality.items
@@ -298,45 +271,10 @@ def build_quality(
     target = None if out is None else local_path(out)
     if target is not None:
         reports.check_report_path(target)
-    folders, corpora = [run_folder(run) for run in several(runs)], [local_path(path) for path in several(corpus)]
-    quality = reports.measure(str(data), _extra_measures(folders, _read_cutoffs(cutoff), corpora))
-    drift = None if against is None else reports.measure_drift(str(against), str(data), quality)
+    quality = reports.measure(str(data))
     if target is not None:
-        reports.write_quality(target, quality, drift)
-    return QualityResult(quality, drift)
-
-
-def _extra_measures(
-    runs: Sequence[Path], cutoffs: Mapping[str, str], corpora: Sequence[Path]
-) -> dict[str, MeasureFamily]:
-    """Return the quality measures that need either runs on the dataset or texts that models were trained on."""
-    from ragbed.builder.quality.models import ModelMeasures
-    from ragbed.builder.quality.overlap import ContaminationMeasures
-    from ragbed.builder.quality.reports import read_answers
-    from ragbed.builder.recipe import check_day
-
-    for model, day in cutoffs.items():
-        check_day(day, f"cutoff={model}:")
-    if cutoffs and not runs:
-        raise UsageError("`cutoff` requires `runs`, because the runs contain the model's responses.")
-    more: dict[str, MeasureFamily] = {}
-    if runs:
-        more["models"] = ModelMeasures(read_answers(runs), cutoffs)
-    if corpora:
-        more["overlap"] = ContaminationMeasures(corpora)
-    return more
-
-
-def _read_cutoffs(cutoff: Mapping[str, str] | str | Sequence[str]) -> dict[str, str]:
-    if isinstance(cutoff, Mapping):
-        return {str(model): str(day) for model, day in cutoff.items()}
-    cutoffs = {}
-    for text in several(cutoff):
-        model, equals, day = text.rpartition("=")
-        if not equals or not model:
-            raise UsageError(f"cutoff={text!r} does not have the form MODEL=DATE, e.g. openai/gpt-4o=2024-06-01.")
-        cutoffs[model] = day
-    return cutoffs
+        reports.write_quality(target, quality)
+    return QualityResult(quality)
 
 
 @dataclass(frozen=True, repr=False)

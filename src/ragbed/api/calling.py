@@ -62,12 +62,12 @@ def open_model(
     *,
     trusts_code: bool = False,
     corpora: Corpora | None = None,
-    fixed: frozenset[str] = frozenset(),
 ) -> Model:
     """Open the model named by a model string; a RAG system may also search the given corpora.
 
-    The sampling parameters in the spec and those in `fixed` are not omitted if a server rejects them.
+    The sampling parameters in the spec are not omitted if a server rejects them.
     """
+    from ragbed.interop.replay import ReplayModel
     from ragbed.models import ModelConfig
     from ragbed.models.retry_policy import RetryPolicy
 
@@ -86,7 +86,8 @@ def open_model(
         corpora=corpora or {},
         headers=read_headers(spec.header),
         context_length=spec.context_length,
-        fixed=fixed | {name for name in ("temperature", "top_p") if isinstance(getattr(spec, name), float)},
+        fixed=frozenset(name for name in ("temperature", "top_p") if isinstance(getattr(spec, name), float)),
+        open_replay=ReplayModel,
     )
     return engine.open_model(name, config)
 
@@ -109,13 +110,6 @@ def given_request_options(spec: RunSpec) -> list[str]:
     return [name for name in _REQUEST_OPTIONS if getattr(spec, name) or getattr(spec, name) == 0]
 
 
-def open_object(source: ModelSource, spec: RunSpec, corpora: Corpora) -> Model:
-    """Wrap a Python object as a model, and convert its exceptions to case outcomes."""
-    from ragbed.api import function_models
-
-    return function_models.open_object(source, spec.max_connections, spec.timeout, corpora)
-
-
 def check_models(models: Sequence[Model], *, searching: bool, reading: bool, prompted: bool) -> None:
     """Check that the models support the features that a run needs, before any request is sent.
 
@@ -128,7 +122,7 @@ def check_models(models: Sequence[Model], *, searching: bool, reading: bool, pro
     Raises:
         UsageError: A model is given twice, cannot search, or does not accept documents or prompts.
     """
-    from ragbed.models.base import AnsweringAfresh
+    from ragbed.models.base import is_system
 
     for model in models:
         if [other.name for other in models].count(model.name) > 1:
@@ -136,15 +130,16 @@ def check_models(models: Sequence[Model], *, searching: bool, reading: bool, pro
                 f"{model.name} is given twice, with different credentials or query parameters. These are not "
                 "stored, so the two sets of responses would be indistinguishable. Use separate runs."
             )
-        is_system = isinstance(model, AnsweringAfresh) and not getattr(model, "takes_prompts", False)
-        if searching and not is_system:
+        if getattr(model, "replays", False):
+            continue
+        if searching and not is_system(model):
             raise UsageError(
                 f"{model.name} is not a RAG system. The own-retrieval and own-rejection testbeds require one: use a "
                 "python/… or http/… system, or ragbed.system."
             )
-        if reading and is_system and hasattr(model, "check_documents"):
+        if reading and is_system(model) and hasattr(model, "check_documents"):
             model.check_documents()
-        if prompted and is_system:
+        if prompted and is_system(model):
             raise UsageError(
                 f"{model.name} is a RAG system, which builds its own prompts; `strategies` works only with "
                 "language models. Remove `strategies`, or choose a language model."
@@ -200,12 +195,23 @@ def warn_of_languages(cases: Iterable[Case], models: Sequence[Model], message: C
         yield case
 
 
-def read_budget(models: Iterable[str], limit: float | None) -> Budget | None:
-    """Return a run's budget, or None if no dollar limit is set. With a limit, every model needs a known price."""
+def read_prices(models: Iterable[str], spec: RunSpec) -> dict[str, str]:
+    """Return the user's own prices of the models, by model string, as `IN,OUT` in dollars per million tokens."""
+    from ragbed.models.secrets import without_credentials
+    from ragbed.runs.prices import read_own_prices
+
+    return read_own_prices(spec.own_prices, map(without_credentials, models))
+
+
+def read_budget(models: Iterable[str], spec: RunSpec) -> Budget | None:
+    """Return a run's budget, or None without a limit. With a limit in dollars, every model needs a known price."""
     from ragbed.models.secrets import without_credentials
     from ragbed.runs.budget import Budget
     from ragbed.runs.prices import need_price
 
-    return (
-        None if limit is None else Budget(limit, {name: need_price(name) for name in map(without_credentials, models)})
-    )
+    if spec.budget is None and spec.max_calls is None:
+        return None
+    names = [without_credentials(model) for model in models]
+    own = read_prices(names, spec)
+    prices = {} if spec.budget is None else {name: need_price(name, own.get(name)) for name in names}
+    return Budget(spec.budget, prices, spec.max_calls)

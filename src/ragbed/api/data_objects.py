@@ -9,13 +9,14 @@ import weakref
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias, cast, get_args
 
 import msgspec
 
 from ragbed.api.objects import brief, labelled
 from ragbed.data import Dataset, Line
-from ragbed.errors import DataError, UsageError
+from ragbed.errors import DataError, UnknownName, UsageError
+from ragbed.schema import Lang
 
 
 class DataFrame(Protocol):
@@ -31,11 +32,15 @@ _FIELDS = "docs/reference/file-formats.md lists the fields of an item."
 DataLike: TypeAlias = DataObject | Sequence[DataObject] | Mapping[str, DataObject]
 
 
-def read_data(data: DataLike) -> list[Dataset]:
+def read_data(data: DataLike, lang: str | None = None) -> list[Dataset]:
     """Return the datasets given by the `data` parameter.
 
+    Args:
+        data: The datasets.
+        lang: The language of items without a language of their own; None to detect it.
+
     Raises:
-        UsageError: A name is unknown, a file does not exist, or an object is not a dataset.
+        UsageError: A name or language is unknown, a file does not exist, or an object is not a dataset.
     """
     from ragbed.data.catalog import open_data
 
@@ -59,7 +64,11 @@ def read_data(data: DataLike) -> list[Dataset]:
         if any(isinstance(dataset, _GivenItems) for dataset in datasets):
             rename = "Give each its own name: data={'NAME': …, 'OTHER': …}"
         raise UsageError(f"{names.count(twice[0])} datasets are named {twice[0]!r}. {rename}.")
-    return datasets
+    if lang is None:
+        return datasets
+    if lang not in get_args(Lang):
+        raise UnknownName("language", lang, get_args(Lang))
+    return [dataset.in_language(cast("Lang", lang)) for dataset in datasets]
 
 
 class _GivenItems(Dataset):

@@ -4,26 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 from weakref import finalize
 
-import msgspec
 from msgspec import structs
 
 from ragbed.api.data_objects import DataLike, read_data
 from ragbed.api.layout import Values, read_langs, read_layout, read_mix, split
-from ragbed.api.options import local_path, to_place, with_defaults
+from ragbed.api.options import local_path, with_defaults
 from ragbed.api.parameters import check_range, checked
 from ragbed.api.progress import Progress, open_progress
 from ragbed.api.results import Records
 from ragbed.api.spec import LayoutKeywords, MixKeywords
 from ragbed.api.tables import TableResult
-from ragbed.data.output import BinarySink, open_output
-from ragbed.io.locations import Url
-from ragbed.testbeds import DEFAULT_TESTBEDS, TESTBEDS
 
 if TYPE_CHECKING:
     from ragbed.analysis.linting.checker import DatasetCheck
@@ -32,7 +28,6 @@ if TYPE_CHECKING:
     from ragbed.data import Dataset
     from ragbed.schema import Case
     from ragbed.synth.generate import SynthManifest
-    from ragbed.testbeds.feasibility import FeasibilityCounts
 
 _FINDINGS_PER_RULE = 3
 
@@ -43,11 +38,9 @@ class CaseSet(TableResult):
 
     Attributes:
         datasets: The datasets that the cases come from.
-        counts: Numbers of feasible and infeasible cases by condition, with the reasons for infeasibility.
     """
 
     datasets: Sequence[Dataset]
-    counts: FeasibilityCounts
     _make: Callable[[], Iterator[Case]] = field(repr=False)
 
     def __iter__(self) -> Iterator[Case]:
@@ -55,23 +48,20 @@ class CaseSet(TableResult):
 
     def records(self) -> Records:
         """Return one row per condition with the number of feasible and infeasible cases."""
-        return Records(map(structs.asdict, self.counts.rows), "Cases")
+        from ragbed.testbeds.feasibility import FeasibilityCounts
+
+        counts = FeasibilityCounts()
+        for case in self:
+            counts.add(case)
+        return Records(map(structs.asdict, counts.rows), "Cases")
 
 
 @checked
-def cases(
-    data: DataLike,
-    *,
-    out: str | Path | Url | BinarySink | None = None,
-    progress: bool | Progress = True,
-    **layout: Unpack[LayoutKeywords],
-) -> CaseSet:
-    """Generate the test cases of one or more datasets, and count the infeasible ones. No model is called.
+def cases(data: DataLike, **layout: Unpack[LayoutKeywords]) -> CaseSet:
+    """Generate the test cases of one or more datasets. No model is called. To write them to a file, use `export`.
 
     Args:
         data: Datasets, as in `run`.
-        out: File, URL or open binary file for the cases, one JSON object per line.
-        progress: Show progress, or an object that receives it.
         layout: Options that choose the test cases, as in `run`.
 
     Example:
@@ -81,38 +71,12 @@ def cases(
         >>> len(next(iter(cases)).documents)
         5
     """
-    from ragbed.testbeds.feasibility import FeasibilityCounts
     from ragbed.testbeds.selection import choose_testbeds, generate_cases
 
     names, settings = read_layout(with_defaults(layout))
     testbeds = choose_testbeds(names, settings)
-    datasets, counts = read_data(data), FeasibilityCounts()
-    made = CaseSet(datasets, counts, partial(generate_cases, datasets, testbeds, settings, named=names is not None))
-    with open_progress(progress) as shown:
-        for name in DEFAULT_TESTBEDS if names is None else ():
-            if TESTBEDS[name] not in testbeds:
-                shown.message(f"Skipped {name}, which has no cases for these noise ratios and distractor conditions.")
-        left_out: list[str] = []  # messages about testbeds without cases, shown after the cases are written
-        cases = generate_cases(datasets, testbeds, settings, named=names is not None, tell=left_out.append)
-        _write_cases(cases, made, out, shown)
-        for line in left_out:
-            shown.message(line)
-    return made
-
-
-def _write_cases(
-    cases: Iterator[Case], made: CaseSet, out: str | Path | Url | BinarySink | None, shown: Progress
-) -> None:
-    """Count the cases, and write them if an output file is given."""
-    encoder = msgspec.json.Encoder()
-    with ExitStack() as stack:
-        target = to_place(out) if isinstance(out, str | Path) else out
-        sink = None if target is None else stack.enter_context(open_output(target, made.datasets))
-        for number, case in enumerate(cases, 1):
-            shown.count("cases", number)
-            made.counts.add(case)
-            if sink is not None:
-                sink.write(encoder.encode(case) + b"\n")
+    datasets = read_data(data, layout.get("data_lang"))
+    return CaseSet(datasets, partial(generate_cases, datasets, testbeds, settings, named=names is not None))
 
 
 @dataclass(frozen=True, repr=False)
@@ -140,8 +104,8 @@ class LintResult(TableResult):
         """The number of findings by severity: error, warning and note."""
         from ragbed.analysis.linting.report import SEVERITIES
 
-        by_data = [report.check.tally.by_severity() for report in self.reports]
-        return {name: sum(counts[name] for counts in by_data) for name in SEVERITIES}
+        counts = [count for report in self.reports for count in report.counts]
+        return {name: sum(one.findings for one in counts if one.severity == name) for name in SEVERITIES}
 
     @property
     def ok(self) -> bool:
@@ -152,18 +116,12 @@ class LintResult(TableResult):
         """Yield the stored findings, grouped by dataset and rule."""
         for report in self.reports:
             for count in report.counts:
-                if count.definition is None:
-                    yield from report.samples.of(count.rule)
+                yield from report.samples.of(count.rule)
 
     def records(self) -> Records:
         """Return one row per dataset and rule with its severity and the number of findings."""
-        rows = [
-            {"data": report.name} | asdict(count)
-            for report in self.reports
-            for count in report.counts
-            if count.definition is None
-        ]
-        return Records([{name: row[name] for name in row if name != "definition"} for row in rows], "Findings")
+        rows = [{"data": report.name} | count.values() for report in self.reports for count in report.counts]
+        return Records(rows, "Findings")
 
 
 def _restore_lint(reports: Sequence[DatasetReport]) -> LintResult:
@@ -187,7 +145,7 @@ def lint(
 
     Args:
         data: Datasets, as in `run`.
-        only: Run only these rules. "all" includes the slow rules; "record" only validates the records.
+        only: Run only these rules. "record" only validates the records.
         skip: Do not run these rules.
         all_: Keep all findings, not just the first few for each rule.
         progress: Show progress, or an object that receives it.

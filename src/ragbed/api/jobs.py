@@ -57,7 +57,8 @@ def forecast_job(job: Job) -> list[Forecast]:
     cases, forecasts = [case for case in job.cases() if case.feasible], []
     for model in job.models:
         try:
-            work = forecast_model(model, cases, job.repeats, batch=job.batch, episodes=job.episodes)
+            own = job.prices.get(model.name)
+            work = forecast_model(model, cases, job.repeats, batch=job.batch, episodes=job.episodes, own=own)
             forecasts.append(_finish(work))
         finally:
             if negotiated := getattr(model, "negotiated", ""):

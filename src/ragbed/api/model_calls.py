@@ -1,4 +1,4 @@
-"""Plan and run the model calls for a judgement, a diagnosis or a build."""
+"""Plan and run the model calls for a judgement or a build."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragbed.api.calling import open_engine, open_model, open_object, open_reader, read_budget
+from ragbed.api.calling import open_engine, open_reader, read_budget, read_prices
 from ragbed.api.jobs import execute
 from ragbed.api.objects import ModelLike, ModelSource, System, read_models
 from ragbed.api.progress import Progress
@@ -18,7 +18,6 @@ from ragbed.errors import RagbedError, UsageError
 
 if TYPE_CHECKING:
     from ragbed.models.base import Model, Sampling
-    from ragbed.models.presets import Preset
     from ragbed.models.providers.negotiation import Learned
     from ragbed.runs.budget import Budget
     from ragbed.runs.engines import Engine
@@ -38,9 +37,6 @@ class CallPlan:
         sampling: Sampling parameters.
         repeats: Number of calls per case.
         budget: Budget shared with other calls.
-        reads_prompt: Whether the models must accept a prompt, e.g. a judge's. If so, RAG systems are rejected.
-        preset: The prompt format of the run whose models are called again, if it has one.
-        fixed: The sampling parameters that were set for this run, which are not omitted if a server rejects them.
     """
 
     folder: Path
@@ -50,9 +46,6 @@ class CallPlan:
     sampling: Sampling
     repeats: int = 1
     budget: Budget | None = None
-    reads_prompt: bool = True
-    preset: Preset | None = None
-    fixed: frozenset[str] = frozenset()
 
 
 class ModelCaller:
@@ -64,8 +57,8 @@ class ModelCaller:
         self._learned: dict[str, Learned] = {}
 
     def budget(self, models: ModelLike) -> Budget | None:
-        """Return a new budget, or None if no limit is set. With a limit, every model needs a known price."""
-        return read_budget((source.name for source in read_models(models)), self.options.budget)
+        """Return a new budget, or None without a limit (see `read_budget`)."""
+        return read_budget((source.name for source in read_models(models)), self.options)
 
     def pay_earlier_calls(self, folders: Iterable[Path], budget: Budget | None) -> None:
         """Charge the earlier calls of all runs that share a budget before the first of these runs makes a call."""
@@ -90,26 +83,26 @@ class ModelCaller:
             models=[self._open(source, plan) for source in read_models(plan.models)],
             repeats=plan.repeats,
             grows=True,
-            cache=None if self.options.no_cache else cache_file(),
+            cache=None if self.options.cache == "off" else cache_file(),
+            reuses_all=self.options.cache == "reuse",
             budget=plan.budget,
+            prices=read_prices((source.name for source in read_models(plan.models)), self.options),
             tell=self.progress.message,
         )
 
     def _open(self, source: ModelSource, plan: CallPlan) -> Model:
         if source.value is None:
-            if plan.reads_prompt:
-                model = open_reader(source.name, plan.sampling, self.options, self.engine)
-            else:
-                options, engine = self.options, self.engine
-                model = open_model(source.name, plan.sampling, options, engine, plan.preset, fixed=plan.fixed)
+            model = open_reader(source.name, plan.sampling, self.options, self.engine)
             if (negotiation := getattr(model, "negotiation", None)) is not None:
                 negotiation.learned = self._learned.setdefault(model.name, negotiation.learned)
             return model
-        if plan.reads_prompt and isinstance(source.value, System):
+        if isinstance(source.value, System):
             raise UsageError(
                 f"{source.name} is a RAG system and does not accept prompts. Use a language model instead."
             )
-        return open_object(source, self.options, {})
+        from ragbed.api.function_models import open_object
+
+        return open_object(source, self.options.max_connections, self.options.timeout, {})
 
     def run(self, plan: CallPlan, label: Callable[[str], str] = str) -> Job:
         """Make the planned calls that have no stored response yet; `label` maps a model's name to a progress title."""

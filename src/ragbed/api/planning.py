@@ -17,8 +17,8 @@ from ragbed.api.calling import (
     check_request_options,
     open_engine,
     open_model,
-    open_object,
     read_budget,
+    read_prices,
     warn_of_languages,
     with_request_options,
 )
@@ -73,10 +73,10 @@ def plan_run(spec: RunSpec, message: Callable[[str], None] = _LOGGER.warning) ->
         True
     """
     from ragbed.runs.circuit_breaker import CHANGE_OPTION
-    from ragbed.runs.episodes import EpisodeFactory
     from ragbed.runs.execution import Job
     from ragbed.runs.lock import check_run_folder
     from ragbed.runs.sharding import parse_shard
+    from ragbed.runs.turns import EpisodeFactory
     from ragbed.testbeds.feasibility import require_feasible
     from ragbed.testbeds.selection import choose_testbeds, generate_cases, stored_options
 
@@ -93,7 +93,7 @@ def plan_run(spec: RunSpec, message: Callable[[str], None] = _LOGGER.warning) ->
     strategies = [*read_strategies(spec.strategies), *read_confidence(spec)]
     testbeds = choose_testbeds(names, settings)
     shard = None if spec.shard is None else parse_shard(spec.shard)
-    datasets, preset = read_data(spec.data), _preset(spec.preset)
+    datasets, preset = read_data(spec.data, spec.data_lang), _preset(spec.preset)
     sampling, corpora = _sampling(preset, spec), open_corpora(datasets, testbeds)
     searched = open_search_corpora(datasets, settings) if "search" in (names or ()) else {}
     stored = (
@@ -106,14 +106,14 @@ def plan_run(spec: RunSpec, message: Callable[[str], None] = _LOGGER.warning) ->
     rule = _open_rule(conditions, spec.repeats, len(sources), stored)
     engine = open_engine(spec, message)
     try:
-        models = _open_models(sources, spec, sampling, engine, {**corpora, **searched})
+        models = [_open_model(source, spec, sampling, engine, preset, {**corpora, **searched}) for source in sources]
         reading = any(testbed.name not in WITHOUT_DOCUMENTS for testbed in testbeds)
         check_models(models, searching=bool(corpora), reading=reading, prompted=bool(strategies))
         _check_batch(spec, models)
         if searched:
             check_search_models(models, spec, settings)
         _check_logprobs(spec, sources)
-        budget = read_budget([source.name for source in sources], spec.budget)
+        budget = read_budget([source.name for source in sources], spec)
     except BaseException:
         engine.close()
         raise
@@ -133,8 +133,10 @@ def plan_run(spec: RunSpec, message: Callable[[str], None] = _LOGGER.warning) ->
         models=models,
         repeats=spec.repeats,
         names={source.name: source.label for source in sources if source.label},
-        cache=None if spec.no_cache else cache_file(),
+        cache=None if spec.cache == "off" else cache_file(),
+        reuses_all=spec.cache == "reuse",
         budget=budget,
+        prices=read_prices([source.name for source in sources], spec),
         batch=spec.batch,
         rule=rule,
         episodes=EpisodeFactory(searched, settings.search) if searched else None,
@@ -176,25 +178,26 @@ def _stored_settings(
     spec: RunSpec, datasets: Sequence[Dataset], layout: dict[str, str], names: list[str] | None, shard: Shard | None
 ) -> dict[str, str]:
     """Return the settings that must not change when a run is resumed."""
+    from ragbed.data.catalog import published_settings
     from ragbed.runs.sharding import SETTING
 
     stored = {f"data {dataset.name}": dataset.sha256() for dataset in datasets} | layout
+    stored |= published_settings(datasets)
     stored |= {"testbeds": ",".join(names or ["all"]), "repeats": str(spec.repeats)}
     stored |= {} if shard is None else {SETTING: str(shard)}
     stored |= {"until": "; ".join(spec.conditions)} if spec.until else {}
     return stored | ({} if spec.preset is None else {"preset": spec.preset})
 
 
-def _open_models(
-    sources: Sequence[ModelSource], spec: RunSpec, sampling: Sampling, engine: Engine, corpora: Corpora
-) -> list[Model]:
-    preset, trusts_code = _preset(spec.preset), spec.trust_remote_code
-    return [
-        open_model(source.name, sampling, spec, engine, preset, trusts_code=trusts_code, corpora=corpora)
-        if source.value is None
-        else open_object(source, spec, corpora)
-        for source in sources
-    ]
+def _open_model(
+    source: ModelSource, spec: RunSpec, sampling: Sampling, engine: Engine, preset: Preset | None, corpora: Corpora
+) -> Model:
+    if source.value is None:
+        trusts_code = spec.trust_remote_code
+        return open_model(source.name, sampling, spec, engine, preset, trusts_code=trusts_code, corpora=corpora)
+    from ragbed.api.function_models import open_object
+
+    return open_object(source, spec.max_connections, spec.timeout, corpora)
 
 
 def read_floors(gates: Sequence[str]) -> list[Floor]:
@@ -259,7 +262,7 @@ def _sampling(preset: Preset | None, spec: RunSpec) -> Sampling:
 
 
 def _stored_sampling(sampling: Sampling, spec: RunSpec) -> dict[str, str]:
-    """Return the request settings. Unset settings are omitted, as in runs from earlier versions."""
+    """Return the request settings that are set."""
     limit = AUTO if sampling.raises_limit else str(sampling.max_tokens)
     temperature = NONE if sampling.temperature is None else str(sampling.temperature)
     stored = {"temperature": temperature, "top_p": str(sampling.top_p), "max_tokens": limit}

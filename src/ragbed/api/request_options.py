@@ -64,33 +64,6 @@ def read_request_options(options: Mapping[str, Any]) -> dict[str, Any]:
     return given | {"temperature": None} if given.get("temperature") == NONE else given
 
 
-def stored_sampling(settings: Mapping[str, str]) -> Sampling:
-    """Return the sampling parameters of a run; its `extra_body` may have fields that are refused now."""
-    from ragbed.models.base import Sampling
-
-    limit, extra = settings["max_tokens"], _parse_fields(settings.get("extra_body")) or None
-    given: dict[str, Any] = {name: settings.get(name) for name in REQUEST_SETTINGS} | {"header": (), "extra_body": None}
-    given["seed_model"] = None if given["seed_model"] is None else int(given["seed_model"])
-    sampling = Sampling(top_p=float(settings["top_p"]), extra_body=extra, **read_request_options(given))
-    return with_limit(sampling, None if limit == AUTO else int(limit))
-
-
-def merge_settings(stored: Mapping[str, str], options: Mapping[str, Any]) -> dict[str, str]:
-    """Return the settings of a run with the request options that replace some of them.
-
-    Raises:
-        UsageError: One of these options conflicts with an option of the run.
-    """
-    given = settings_of(options)
-    merged = {**stored, **given}
-    added = [name for name in ("extra_body", *_THINKING_OPTIONS) if name in given]
-    if added and (conflict := _find_conflict(merged, _parse_fields(merged.get("extra_body")))):
-        if own := _find_conflict(given, _parse_fields(given.get("extra_body"))):
-            raise UsageError(f"{own}. Remove one of them.")
-        raise UsageError(f"{conflict}, and one of them is set by the run. Omit `{added[0]}`.")
-    return merged
-
-
 def _find_conflict(options: Mapping[str, Any], extra: Mapping[str, Any]) -> str | None:
     """Describe two options that contradict each other or set the same parameter; return None if there are none."""
     thinking, effort = read_thinking(options.get("thinking")), _read_effort(options.get("reasoning_effort"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args, overload
+from typing import TYPE_CHECKING, Any, Literal, get_args, overload
 
 from msgspec import to_builtins
 
@@ -24,6 +24,7 @@ _CELL = "text-align: left; white-space: nowrap; padding: 2px 12px 2px 0"
 _CAPTION = "caption-side: top; text-align: left; font-weight: bold; padding: 12px 0 2px 0"
 _FAINT = "opacity: 0.65; font-size: 90%"
 _ERROR_COLUMNS = ("model", "case", "repeat", "kind", "message", "traceback")
+_DISAGREEMENT_COLUMNS = ("model", "case", "score", "credit", "verdict", "reply", "evidence")
 
 
 class Records(Sequence[dict[str, Any]]):
@@ -220,12 +221,13 @@ class Run:
             >>> list(run.tables())[:2]
             ['noise', 'noise curve']
         """
-        from ragbed.analysis.run_cells import read_report_cells
+        from ragbed.analysis.run_cells import read_published, read_report_cells
         from ragbed.reporting.tables import make_report
-        from ragbed.runs.display_names import read_names
+        from ragbed.runs.display_names import read_row_names
 
-        cells = read_report_cells([self.folder], [track])
-        report = make_report([str(self.folder)], cells, track, names=read_names([self.folder]))
+        names = read_row_names([self.folder])
+        cells, published = read_report_cells([self.folder], [track]), read_published([self.folder], names.labels)
+        report = make_report([str(self.folder)], cells, track, names=names.shown, published=published)
         return {table.name: _to_records(table) for table in report.tables}
 
     def table(self, name: str, track: str = "robust") -> Records:
@@ -275,6 +277,25 @@ class Run:
         with open_scored(self.folder) as store:
             for result in store.results():
                 yield to_builtins(to_trial(result, canonical=False))
+
+    def disagreements(self, track: Literal["code", "paper"] = "code") -> Records:
+        """Return the responses that a track scores differently from the robust track, with the deciding rule and text.
+
+        `credit` is `false` if only the track gives credit, and `missed` if only the robust track does.
+
+        Example:
+            >>> run = ragbed.run("scripted/echo", "ragbed-mini-en_base", testbeds="noise", noise=0.4, limit=5)
+            >>> {row["credit"] for row in run.disagreements("code")}
+            {'false'}
+        """
+        from ragbed.runs.scoring import open_scored
+        from ragbed.scoring.disagreements import find_disagreements
+
+        with open_scored(self.folder) as store:
+            trials = ((result.model, result.case, result.completion) for result in store.results())
+            found = [to_builtins(one) for one in find_disagreements(trials, track)]
+        title = f"Responses of {self.folder} that the tracks {track} and robust score differently"
+        return Records(found, title, columns=_DISAGREEMENT_COLUMNS)
 
     def records(self) -> Records:
         """Return a flat row per trial, with scores, `tokens_in`, `tokens_out`, `tokens_reasoning` and `tokens_cached`.

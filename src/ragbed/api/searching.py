@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _SEED = 20_231_218
 _ITEMS = 1_000
 # The encoder for dense indexes. `e5` retrieves a larger share of the relevant passages, but would take an
-# hour to encode 10,000 passages (docs/project/encoders.md).
+# hour to encode 10,000 passages (docs/project/design/dependencies.md).
 _ENCODER = "e5-static"
 
 
@@ -56,14 +56,15 @@ def check_search_models(models: Sequence[Model], spec: RunSpec, settings: Settin
     Raises:
         UsageError: A model cannot be evaluated with the testbed.
     """
-    from ragbed.models.base import ToolCalling
-    from ragbed.runs.episodes import is_system
+    from ragbed.models.base import ToolCalling, is_system
 
     if spec.batch:
         raise UsageError(
             "`batch` cannot be combined with testbeds=search, which takes several turns per case. Remove one of them."
         )
     for model in models:
+        if getattr(model, "replays", False):
+            continue
         script = model.name.removeprefix("scripted/")
         if model.name.startswith(("http/", "baseline/")) or (script != model.name and not script.startswith("search-")):
             raise UsageError(

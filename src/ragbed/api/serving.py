@@ -211,7 +211,7 @@ def review(
             return _export(log, local_path(export))
         if import_ is not None:
             return ReviewResult(local_path(import_), session.take_in(local_path(import_)))
-        return _apply(session, local_path(str(apply)), local_path(path))
+        return _apply(session, local_path(str(apply)))
 
 
 def open_review(
@@ -273,11 +273,9 @@ def _export(log: Log, path: Path) -> ReviewResult:
     return ReviewResult(path, len(lines))
 
 
-def _apply(session: ReviewSession, folder: Path, source: Path) -> ReviewResult:
-    from ragbed.builder.run_build import correct_promises, describe_quality
+def _apply(session: ReviewSession, folder: Path) -> ReviewResult:
+    from ragbed.builder.run_build import describe_quality
     from ragbed.ui.review.apply import apply_review
 
     applied = apply_review(session.state, folder)
-    promises = correct_promises(source, folder) if applied.written and source.is_dir() else []
-    lines = [*promises, describe_quality(folder) or ""] if applied.written else []
-    return ReviewResult(folder, applied=applied, quality="\n".join(filter(None, lines)) or None)
+    return ReviewResult(folder, applied=applied, quality=describe_quality(folder) if applied.written else None)

@@ -1,11 +1,11 @@
-"""Inspect the installation and the response cache."""
+"""Inspect the installation, and prune the response cache."""
 
 from __future__ import annotations
 
 import platform
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ragbed import __version__, plugins
@@ -13,13 +13,12 @@ from ragbed.api.parameters import checked
 from ragbed.api.results import Records
 from ragbed.api.tables import TableResult
 from ragbed.environment import cache_file, variables
-from ragbed.errors import UsageError
+from ragbed.errors import RagbedError, UsageError
+from ragbed.runs.cache_admin import CacheSize, look, prune
 from ragbed.testbeds import TESTBEDS
-from ragbed.text import counted
 
 if TYPE_CHECKING:
     from ragbed.models.checks import BackendCheck
-    from ragbed.runs.cache_admin import Contents
 
 _UNIT_S = {"h": 3600, "d": 86_400, "w": 604_800}
 
@@ -34,6 +33,9 @@ class DoctorResult(TableResult):
         extras: Check results for optional extras.
         presets: Presets for the systems in the paper.
         plugins: Plug-ins from other packages.
+        cache: The path of the response cache, and the number and size of its responses.
+        cache_problem: The reason why the cache cannot be used; empty if it can.
+        removed: Number of cached responses that this call removed.
     """
 
     versions: Mapping[str, str]
@@ -41,6 +43,9 @@ class DoctorResult(TableResult):
     extras: Mapping[str, BackendCheck]
     presets: Mapping[str, Mapping[str, str]]
     plugins: Sequence[Mapping[str, str]]
+    cache: CacheSize
+    cache_problem: str = ""
+    removed: int = 0
 
     def records(self) -> Records:
         """Return one row per provider and extra: whether it works, what was detected, and how to fix any problem."""
@@ -53,8 +58,13 @@ class DoctorResult(TableResult):
 
 
 @checked
-def doctor() -> DoctorResult:
-    """Check which models, extras and plug-ins work on this machine. No model is called and nothing is downloaded.
+def doctor(*, prune_cache: str | None = None) -> DoctorResult:
+    """Check which models, extras and plug-ins work on this machine, and measure the response cache.
+
+    No model is called and nothing is downloaded.
+
+    Args:
+        prune_cache: Remove cached responses that are older than this age first, e.g. 12h, 30d or 8w; 0d removes all.
 
     Example:
         >>> ragbed.doctor().models["scripted"].works
@@ -63,6 +73,8 @@ def doctor() -> DoctorResult:
     from ragbed.models.checks import CHECKS, EXTRAS, check_extra
     from ragbed.models.presets import PRESETS, TESTED
 
+    removed = 0 if prune_cache is None else prune(cache_file(), _read_age(prune_cache))
+    cache, problem = _look_at_cache()
     return DoctorResult(
         {"ragbed": __version__, "python": platform.python_version()},
         {name: check(variables()) for name, check in CHECKS.items()},
@@ -72,7 +84,26 @@ def doctor() -> DoctorResult:
             for name, preset in PRESETS.items()
         },
         _check_plugins(),
+        cache,
+        problem,
+        removed,
     )
+
+
+def _read_age(prune_cache: str) -> float:
+    """Return an age in seconds."""
+    age = re.fullmatch(r"([0-9]+)([hdw])", prune_cache.strip())
+    if age is None:
+        raise UsageError(f"prune_cache={prune_cache!r} is not valid. Use a number followed by h, d or w, e.g. 30d.")
+    return float(int(age[1]) * _UNIT_S[age[2]])
+
+
+def _look_at_cache() -> tuple[CacheSize, str]:
+    """Measure the cache; a damaged cache must not prevent the other checks."""
+    try:
+        return look(cache_file()), ""
+    except RagbedError as error:
+        return CacheSize(str(cache_file())), str(error)
 
 
 def _check_plugins() -> list[dict[str, str]]:
@@ -94,54 +125,3 @@ def _check_plugins() -> list[dict[str, str]]:
         | {"state": problem or "works"}
         for found, problem in plugins.check_plugins(included)
     ]
-
-
-@dataclass(frozen=True, repr=False)
-class CacheContents(TableResult):
-    """The contents of the response cache.
-
-    Attributes:
-        contents: The cache's path, and the size and number of responses in total and by model.
-    """
-
-    contents: Contents
-
-    def records(self) -> Records:
-        """Return one row per model: number of responses, size in MB, and dates of the oldest and newest response."""
-        shown = f"{self.contents.path}: {counted(self.contents.entries, 'response')}"
-        return Records(map(asdict, self.contents.parts), shown)
-
-
-@checked
-def cache() -> CacheContents:
-    """Return the number of cached responses per model.
-
-    Example:
-        >>> ragbed.cache().contents.entries >= 0
-        True
-    """
-    from ragbed.runs.cache_admin import look
-
-    return CacheContents(look(cache_file()))
-
-
-@checked
-def cache_prune(*, older_than: str | None = None, all_: bool = False) -> int:
-    """Remove responses from the cache, and return how many were removed.
-
-    Args:
-        older_than: Remove cached responses older than this age, e.g. 12h, 30d or 8w.
-        all_: Remove all cached responses.
-
-    Example:
-        >>> ragbed.cache_prune(older_than="52w")
-        0
-    """
-    from ragbed.runs.cache_admin import prune
-
-    if (older_than is None) is not all_:
-        raise UsageError("Set either older_than=AGE or `all_`, but not both.")
-    age = re.fullmatch(r"([0-9]+)([hdw])", ("0h" if older_than is None else older_than).strip())
-    if age is None:
-        raise UsageError(f"older_than={older_than!r} is not valid. Use a number followed by h, d or w, e.g. 30d.")
-    return prune(cache_file(), float(int(age[1]) * _UNIT_S[age[2]]))

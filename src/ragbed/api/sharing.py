@@ -9,22 +9,24 @@ from typing import TYPE_CHECKING, Unpack
 
 from ragbed.api.data_objects import DataLike, read_data
 from ragbed.api.layout import read_layout
-from ragbed.api.options import local_path, only_path, several, to_place, with_defaults
-from ragbed.api.parameters import check_range, checked
+from ragbed.api.options import RunsLike, local_path, only_path, run_folder, several, to_place, with_defaults
+from ragbed.api.parameters import checked
 from ragbed.api.progress import Progress, open_progress
-from ragbed.api.reports import split_runs
 from ragbed.api.results import Run
 from ragbed.api.spec import LayoutKeywords
 from ragbed.data.output import BinarySink
 from ragbed.errors import NoSuchFile, UnknownName, UnusedOption, UsageError
-from ragbed.io.locations import Url
+from ragbed.io.locations import Place, Url
 from ragbed.text import counted
 
 if TYPE_CHECKING:
+    from ragbed.data import Dataset
     from ragbed.interop.exporting import ExportTarget
+    from ragbed.interop.exports.frozen import Layout
     from ragbed.interop.exports.records_base import Written
     from ragbed.interop.importing import AnswerFiles
     from ragbed.runs.importing import AnswerSource
+    from ragbed.testbeds.feasibility import FeasibilityRow
 
 
 @dataclass(frozen=True)
@@ -32,11 +34,12 @@ class ExportResult:
     """The result of an export.
 
     Attributes:
-        out: Path or URL of the export.
+        out: Path or URL of the export; empty if the cases were only counted.
         to: Format of the export, e.g. jsonl.
         unit: The unit of `count`: items, passages, cases or trials.
         count: Number of exported records.
-        infeasible: Number of cases that could not be generated, by reason.
+        infeasible: Number of infeasible cases by reason.
+        conditions: For cases as jsonl, which include infeasible ones: the numbers of both by condition, with reasons.
         failed: Trials without a response.
         leaves_out: True if the format omits trials without a response.
         notes: Additional messages about the export.
@@ -47,6 +50,7 @@ class ExportResult:
     unit: str
     count: int
     infeasible: Mapping[str, int] = field(default_factory=dict)
+    conditions: Sequence[FeasibilityRow] = ()
     failed: Sequence[str] = ()
     leaves_out: bool = False
     notes: Sequence[str] = ()
@@ -61,9 +65,8 @@ class ExportResult:
 def export(
     sources: Run | DataLike,
     to: str,
-    out: str | Path | Url | BinarySink,
+    out: str | Path | Url | BinarySink | None = None,
     *,
-    shards: int | None = None,
     canonical: bool = False,
     model: str | None = None,
     progress: bool | Progress = True,
@@ -73,11 +76,9 @@ def export(
 
     Args:
         sources: A run or its folder, or datasets as in `run`.
-        to: Export format: native, rgb, parquet, corpus, withheld-corpus or records for items; jsonl, inspect, lm-eval,
-            hf, ragas or ragchecker for test cases; jsonl, parquet, ragas, ragchecker, mlflow, cassette or rgb for runs.
-        out: File, new folder, URL or open binary file.
-        shards: Number of parts to split the output into (native, parquet, jsonl and records only). Checksums are
-            also written.
+        to: Export format: native, rgb, parquet, corpus or withheld-corpus for items; jsonl, inspect, lm-eval
+            or hf for test cases; jsonl, parquet, archive or rgb for runs.
+        out: File, new folder, URL or open binary file. Without it, `to="jsonl"` only counts the test cases of datasets.
         canonical: For runs, sort the trials and omit timings and attempts, so that identical runs produce identical
             files.
         model: For runs, export only this model's trials.
@@ -88,40 +89,65 @@ def export(
         >>> ragbed.export("ragbed-mini-en_base", "jsonl", "cases.jsonl", testbeds="noise", noise=0, limit=5).count
         5
     """
-    from ragbed.interop.exporting import ExportTarget, export_run
+    from ragbed.interop.exporting import ExportTarget, count_cases, export_run
 
-    check_range("shards", shards, 1, 512)
-    place = out if isinstance(out, BinarySink) else to_place(out)
-    target = ExportTarget(to, place, shards)
     folder = sources.folder if isinstance(sources, Run) else only_path(sources)
     if isinstance(sources, Run) or (folder is not None and (folder / "run.sqlite").is_file()):
         if layout:
             raise UnusedOption(next(iter(layout)), "a run is always exported with its original settings")
-        written = export_run(folder or Path(), target, model, canonical=canonical)
-    else:
-        for name, value in (("canonical", canonical), ("model", model)):
-            if value:
-                raise UnusedOption(name, f"{folder or 'this'} is not a run (it has no run.sqlite)")
-        with open_progress(progress) as shown:
-            written = _export_data(sources, target, layout, shown)
+        target = ExportTarget(to, _need_place(out, to))
+        return _result(target, export_run(folder or Path(), target, model, canonical=canonical))
+    for name, value in (("canonical", canonical), ("model", model)):
+        if value:
+            raise UnusedOption(name, f"{folder or 'this'} is not a run (it has no run.sqlite)")
+    with open_progress(progress) as shown:
+        if out is None and to == "jsonl":
+            return _result(None, count_cases(_read_cases(read_data(sources, layout.get("data_lang")), layout, shown)))
+        target = ExportTarget(to, _need_place(out, to))
+        return _result(target, _export_data(sources, target, layout, shown))
+
+
+def _need_place(out: str | Path | Url | BinarySink | None, to: str) -> Place | BinarySink:
+    if out is None:
+        raise UsageError(f"to={to} requires an output file or folder. Add out=PATH.")
+    return to_place(out) if isinstance(out, str | Path | Url) else out
+
+
+def _result(target: ExportTarget | None, written: Written) -> ExportResult:
     return ExportResult(
-        str(place), to, written.what, written.count, dict(written.infeasible), written.failed, written.leaves_out,
+        "" if target is None else str(target.place),
+        "jsonl" if target is None else target.to,
+        written.what,
+        written.count,
+        dict(written.infeasible),
+        written.conditions.rows,
+        written.failed,
+        written.leaves_out,
         written.notes,
-    )  # fmt: skip
+    )
 
 
 def _export_data(sources: DataLike, target: ExportTarget, layout: LayoutKeywords, shown: Progress) -> Written:
     from ragbed.interop.exporting import export_cases, export_items, is_item_format
-    from ragbed.interop.exports.frozen import Layout
-    from ragbed.testbeds.selection import choose_testbeds
 
     has_items = is_item_format(target.to)
-    datasets = read_data(sources)
+    datasets = read_data(sources, layout.get("data_lang"))
     if has_items:
         return export_items(datasets, target, list(layout))
+    return export_cases(_read_cases(datasets, layout, shown), target)
+
+
+def _read_cases(datasets: Sequence[Dataset], layout: LayoutKeywords, shown: Progress) -> Layout:
+    from ragbed.interop.exports.frozen import Layout
+    from ragbed.testbeds import DEFAULT_TESTBEDS, TESTBEDS
+    from ragbed.testbeds.selection import choose_testbeds
+
     names, settings = read_layout(with_defaults(layout))
     testbeds = choose_testbeds(names, settings)
-    return export_cases(Layout(datasets, testbeds, settings, named=names is not None, tell=shown.message), target)
+    for name in DEFAULT_TESTBEDS if names is None else ():
+        if TESTBEDS[name] not in testbeds:
+            shown.message(f"Skipped {name}, which has no cases for these noise ratios and distractor conditions.")
+    return Layout(datasets, testbeds, settings, named=names is not None, tell=shown.message)
 
 
 @dataclass(frozen=True)
@@ -154,21 +180,21 @@ def import_results(
     model: str | None = None,
     **layout: Unpack[LayoutKeywords],
 ) -> ImportResult:
-    """Import a cassette, external answers, or results from the original code or another harness as a run.
+    """Import an archive, external answers, or results from the original code or another harness as a run.
 
     Args:
         files: The files to import.
-        from_: Format: rgb (the original code), jsonl, inspect, lm-eval or cassette.
+        from_: Format: rgb (the original code), jsonl, inspect, lm-eval or archive.
         out: New folder for the run.
-        data: Datasets as in `run`, or the folder of an exported testbed; not used for a cassette.
+        data: Datasets as in `run`, or the folder of an exported testbed; not used for an archive.
         model: Name of the model that generated the answers (jsonl and lm-eval), or a name that replaces the logged one
             (inspect).
         layout: Options that select the test cases, as in `run`. The default profile for rgb is code-2024.
 
     Example:
         >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", limit=2, testbeds="noise", out="runs/original")
-        >>> cassette = ragbed.export(run, "cassette", "oracle.cassette")
-        >>> ragbed.import_results("oracle.cassette", "cassette", "runs/copy").complete
+        >>> archive = ragbed.export(run, "archive", "oracle.zip")
+        >>> ragbed.import_results("oracle.zip", "archive", "runs/copy").complete
         True
     """
     from ragbed.interop.importing import IMPORT_FORMATS, AnswerFiles
@@ -178,8 +204,8 @@ def import_results(
         raise UnknownName("format", from_, IMPORT_FORMATS)
     paths, folder = [local_path(path) for path in several(files, "files")], local_path(out)
     is_given = data is not None and not (isinstance(data, Sequence) and not data)
-    if from_ == "cassette":
-        return _import_cassette(paths, folder, {"data": is_given, "model": model, **layout})
+    if from_ == "archive":
+        return _import_archive(paths, folder, {"data": is_given, "model": model, **layout})
     if data is None or not is_given:
         raise UsageError(f"from_={from_} requires the dataset that the answers belong to. Add data=DATA.")
     for path in paths:
@@ -192,15 +218,15 @@ def import_results(
     return ImportResult(Run(folder), counts, problems)
 
 
-def _import_cassette(paths: list[Path], folder: Path, options: Mapping[str, object]) -> ImportResult:
-    from ragbed.interop.exports.cassette import replay
+def _import_archive(paths: list[Path], folder: Path, options: Mapping[str, object]) -> ImportResult:
+    from ragbed.interop.exports.archive import restore_archive
 
     for name, value in options.items():
         if value:
-            raise UnusedOption(name, "the cassette already specifies the dataset and the model")
+            raise UnusedOption(name, "the archive already contains the cases and the models")
     if len(paths) > 1:
-        raise UsageError("from_=cassette accepts exactly one file. Import each cassette into its own folder.")
-    return ImportResult(Run(folder), asdict(replay(paths[0], folder)))
+        raise UsageError("from_=archive accepts exactly one file. Import each archive into its own folder.")
+    return ImportResult(Run(folder), restore_archive(paths[0], folder))
 
 
 def _match(
@@ -216,33 +242,31 @@ def _match(
     folder = only_path(data)
     if folder is not None and is_frozen(folder):
         return match_frozen(answers, folder, names, settings.langs, list(layout))
-    return match_datasets(answers, read_data(data), names, settings)
+    return match_datasets(answers, read_data(data, options.data_lang), names, settings)
 
 
 @dataclass(frozen=True)
 class MergeResult:
-    """The result of combining runs or aggregate files.
+    """The result of combining runs.
 
     Attributes:
-        out: Path or URL of the merged run or file.
-        run: The combined run; None for aggregate files.
-        counts: Numbers of cases, results and duplicates, or trials and questions for aggregate files.
+        run: The combined run.
+        counts: Numbers of cases, results and duplicates.
         description: The counts as readable text.
     """
 
-    out: str
-    run: Run | None
+    run: Run
     counts: Mapping[str, int]
     description: str
 
 
 @checked
-def merge(runs: Sequence[Run | str | Path | Url], out: str | Path | Url) -> MergeResult:
-    """Combine shards or runs into one run, or several aggregate files into one file.
+def merge(runs: RunsLike, out: str | Path) -> MergeResult:
+    """Combine shards or runs into one run.
 
     Args:
-        runs: Runs with the same settings apart from `shard`, or aggregate files.
-        out: New folder for the merged run, or a file or URL for merged aggregates.
+        runs: Runs with the same settings apart from `shard`.
+        out: New folder for the merged run.
 
     Example:
         >>> options = {"model": "scripted/oracle", "data": "ragbed-mini-en_base", "limit": 4, "testbeds": "noise"}
@@ -252,21 +276,9 @@ def merge(runs: Sequence[Run | str | Path | Url], out: str | Path | Url) -> Merg
     """
     from ragbed.analysis.diagnosis.records import FOLDER as DIAGNOSES
     from ragbed.analysis.judging import FOLDER as JUDGES
-    from ragbed.analysis.partial_sum_files import read_sums, write_sums
     from ragbed.runs.merging import merge as merge_runs
 
-    places = dict.fromkeys(run.folder if isinstance(run, Run) else to_place(run) for run in several(runs, "runs"))
-    folders, files = split_runs(list(places))
-    target = to_place(out)
-    if files:
-        aggregates = read_sums(files)
-        text = f"{write_sums(aggregates, target)} from {len(files)} files"
-        return MergeResult(str(target), None, {"trials": aggregates.trials, "questions": aggregates.questions}, text)
-    if not isinstance(target, Path):
-        raise UsageError(
-            f"out={target}: a run must be written to a local folder. To publish it at a URL, export the run "
-            "or its aggregates."
-        )
+    folders, target = list(dict.fromkeys(map(run_folder, several(runs, "runs")))), local_path(out)
     merged = merge_runs(folders, target)
     has_more = any((folder / name).exists() for folder in folders for name in (JUDGES, DIAGNOSES, "labels.jsonl"))
     text = (
@@ -274,4 +286,4 @@ def merge(runs: Sequence[Run | str | Path | Url], out: str | Path | Url) -> Merg
         f"{' (without judgements, diagnoses and labels)' if has_more else ''} from {counted(len(folders), 'run')}"
     )
     counts = {"cases": merged.cases, "results": merged.results, "twice": merged.twice}
-    return MergeResult(str(target), Run(target), counts, text)
+    return MergeResult(Run(target), counts, text)

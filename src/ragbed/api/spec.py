@@ -13,13 +13,15 @@ from msgspec import Struct
 
 from ragbed.api.layout import Values
 from ragbed.api.request_options import check_max_tokens, check_temperature, read_request_options
-from ragbed.errors import UnusedOption, UsageError, did_you_mean
+from ragbed.errors import UnknownName, UnusedOption, UsageError, did_you_mean
+from ragbed.runs.prices import read_own_prices
 
 if TYPE_CHECKING:
     from ragbed.api.data_objects import DataLike
     from ragbed.api.objects import ModelLike
 
 DEFAULT_MODEL = "bundled/smollm2"
+CACHE_MODES = ("auto", "reuse", "off")
 LocalFile: TypeAlias = str | Path | None
 _LARGEST = 2**53 - 1  # Maximum integer; larger integers cannot be represented exactly in JSON.
 
@@ -41,6 +43,7 @@ class LayoutKeywords(MixKeywords, total=False):
     positions: str
     profile: str
     lang: Values
+    data_lang: str | None
     limit: str | float | None
     seed: int
     prompt: LocalFile
@@ -64,7 +67,9 @@ class CallKeywords(EngineKeywords, total=False):
     tpm: int | None
     timeout: float
     budget: float | None
-    no_cache: bool
+    price: str | Sequence[str | float]
+    max_calls: int | None
+    cache: str
     temperature: float | str | None
     reasoning_effort: str | None
     thinking: str | None
@@ -114,6 +119,7 @@ class RunSpec:
         positions: Positions of the supporting documents: balanced across the items, or every position for every item.
         profile: Benchmark profile: robust, paper, code-2023 or code-2024.
         lang: Languages to include: en, zh.
+        data_lang: Language of items that do not state theirs: en or zh; by default, it is detected for each file.
         limit: Evaluate only the first N items, or this fraction, of each dataset.
         seed: Seed for document selection and order.
         prompt: Folder with your own instructions (`en/system.md`, …).
@@ -140,8 +146,12 @@ class RunSpec:
         rpm: Maximum requests per minute.
         tpm: Maximum tokens per minute.
         timeout: Timeout per request, in seconds.
-        budget: Stop once this amount, in dollars, has been spent.
-        no_cache: Ignore cached responses.
+        budget: Maximum cost in dollars; no request is sent that could exceed it.
+        price: Prices in dollars per million input and output tokens, as `IN,OUT` for all models or `MODEL=IN,OUT`;
+            default: the price list.
+        max_calls: Maximum number of requests to send, including repeated ones.
+        cache: Whether to reuse cached responses: auto (not those that other runs received from models without an
+            identity, which may have changed), reuse (all) or off.
         engine: Where the work runs: local, or ray for a Ray cluster.
         cluster: Ray cluster to join: HOST:PORT of its head node, or `auto`; default: a new local cluster.
         replicas: Number of replicas of each model on the cluster; default: 1.
@@ -177,6 +187,7 @@ class RunSpec:
     positions: str = "balanced"
     profile: str = "robust"
     lang: Values = "en,zh"
+    data_lang: str | None = None
     limit: str | float | None = None
     seed: int = 0
     prompt: LocalFile = None
@@ -200,7 +211,9 @@ class RunSpec:
     tpm: int | None = None
     timeout: float = 120.0
     budget: float | None = None
-    no_cache: bool = False
+    price: str | Sequence[str | float] = ()
+    max_calls: int | None = None
+    cache: str = "auto"
     engine: str = "local"
     cluster: str | None = None
     replicas: int | None = None
@@ -220,6 +233,8 @@ class RunSpec:
         for name in ("fail_under", "until"):
             _refuse_number(name, getattr(self, name))
         object.__setattr__(self, "header", _materialize(self.header))
+        object.__setattr__(self, "price", _check_values("price", self.price, optional=False))
+        read_own_prices(self.own_prices, ())
         for name in ("positions", "profile", "engine"):
             _check_text(name, getattr(self, name))
         for name in ("preset", "cluster", "shard", "confidence", "search"):
@@ -229,7 +244,9 @@ class RunSpec:
         object.__setattr__(self, "max_tokens", check_max_tokens(self.max_tokens))
         object.__setattr__(self, "temperature", check_temperature(self.temperature))
         read_request_options(vars(self))
-        for name in ("trust_remote_code", "no_cache", "batch"):
+        if self.cache not in CACHE_MODES:
+            raise UnknownName("cache", str(self.cache), CACHE_MODES)
+        for name in ("trust_remote_code", "batch"):
             if not isinstance(getattr(self, name), bool):
                 raise UsageError(f"{name}={getattr(self, name)!r} is not valid. Use True or False.")
         if isinstance(self.limit, bool) or not isinstance(self.limit, str | Real | None):
@@ -245,6 +262,12 @@ class RunSpec:
             raise UnusedOption("junit", "no gate is set. Set one, e.g. fail_under=noise.accuracy@0.8=0.6")
 
     @property
+    def own_prices(self) -> tuple[str, ...]:
+        """Return the prices that `price` sets; a pair of numbers is one price."""
+        values = (self.price,) if isinstance(self.price, str) else tuple(self.price)
+        return tuple(map(str, values)) if any(isinstance(value, str) for value in values) else _join_pair(values)
+
+    @property
     def gates(self) -> tuple[str, ...]:
         """Return the gates that `fail_under` defines."""
         return (self.fail_under,) if isinstance(self.fail_under, str) else tuple(self.fail_under)
@@ -253,6 +276,10 @@ class RunSpec:
     def conditions(self) -> tuple[str, ...]:
         """Return the stopping conditions that `until` defines."""
         return (self.until,) if isinstance(self.until, str) else tuple(self.until)
+
+
+def _join_pair(values: Sequence[object]) -> tuple[str, ...]:
+    return (",".join(map(str, values)),) if values else ()
 
 
 class _Bounds(Struct, frozen=True):
@@ -278,6 +305,7 @@ _NUMBERS = {
     "tpm": _Bounds(low=1),
     "timeout": _Bounds(whole=False, optional=False, low=0, above_low=True),
     "budget": _Bounds(whole=False, low=0, above_low=True),
+    "max_calls": _Bounds(low=1),
     "replicas": _Bounds(low=1),
     "gpus_per_replica": _Bounds(whole=False, low=0),
     "cpus_per_replica": _Bounds(whole=False, low=0),

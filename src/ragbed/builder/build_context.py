@@ -81,11 +81,6 @@ class Build:
         return place if place.startswith(("http://", "https://")) else str(self.home / place)
 
     @property
-    def corpora(self) -> list[Path]:
-        """The resolved paths of the corpora on which models may have been trained."""
-        return [self.home / place for place in self.recipe.gate.corpora]
-
-    @property
     def recorded(self) -> Path | None:
         """The path of the recorded search results to replay, or None if the recipe does not specify any."""
         return None if self.recipe.search.recorded is None else self.home / self.recipe.search.recorded

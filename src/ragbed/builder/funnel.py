@@ -12,10 +12,9 @@ from msgspec import Struct
 from ragbed.builder.build_context import Build, Thing, decode_line
 from ragbed.builder.items import KINDS
 from ragbed.builder.pipeline import Done, State
-from ragbed.builder.precision import Promise, make_promise, read_labels
 from ragbed.builder.questions import drafts_wanted
 from ragbed.builder.recipe import wanted_of
-from ragbed.builder.records import Draft, Probe, ScoredItem, Verified
+from ragbed.builder.records import Draft, Probe, Verified
 from ragbed.io.jsonl import read_lines
 from ragbed.schema import Article, Item, Lang, Reject
 
@@ -43,32 +42,23 @@ class Delivery(Struct, frozen=True, kw_only=True):
     wanted: int
     made: int
     reason: str = ""  # why there are fewer items than requested, and how to get more
-    promise: Promise | None = None  # expected share of correct items
 
     @property
     def is_short(self) -> bool:
-        """Whether items are missing for a reason other than the requested precision."""
-        dropped = self.promise.dropped if self.promise else 0
-        return self.made + dropped < self.wanted
+        """Whether items are missing."""
+        return self.made < self.wanted
 
 
 def compare_delivery(build: Build, state: State) -> list[Delivery]:
     """Compare the numbers of requested and delivered items in each file."""
     made = Counter(item.id.rsplit("-", 1)[0] for item in build.read("items", Item))
-    scored = list(build.read("checks", ScoredItem))
-    labels = read_labels(build.recipe.generator, build.recipe.questions.prompt)
     found = []
     for lang in build.recipe.langs:
         for kind, name in KINDS.items():
             wanted, count = wanted_of(build.recipe, name, lang), made[f"{lang}-{kind}"]
             if wanted and (kind != "fluent" or build.recipe.pools.rewriter):
                 reason = _explain(build, state, lang, kind) if count < wanted else ""
-                scores = [record.score for record in scored if (record.item.lang, record.kind) == (lang, kind)]
-                promise = make_promise(labels, scores, build.recipe.precision, count)
-                if count < wanted and promise.dropped:
-                    reason = f"{promise.dropped:,} items were dropped because of the requested precision. {reason}"
-                file = f"{lang}_{kind}.jsonl"
-                found.append(Delivery(file=file, wanted=wanted, made=count, reason=reason, promise=promise))
+                found.append(Delivery(file=f"{lang}_{kind}.jsonl", wanted=wanted, made=count, reason=reason))
     return found
 
 

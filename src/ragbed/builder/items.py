@@ -13,7 +13,6 @@ from ragbed.builder.build_context import Build, reject
 from ragbed.builder.combinations import merge_pools
 from ragbed.builder.drafting import is_given_away
 from ragbed.builder.mentions import WEAK, find_answer
-from ragbed.builder.precision import make_promise, read_labels
 from ragbed.builder.recipe import wanted_of
 from ragbed.builder.records import Combination, Draft, Falsehood, ScoredItem
 from ragbed.schema import Answer, Item, Lang, Passage, Question, Reject
@@ -96,20 +95,13 @@ def make_candidates(build: Build) -> Iterator[tuple[str, Item]]:
 
 
 def make_items(build: Build) -> Iterator[Item | Reject]:
-    """Yield the requested number of items per language and kind from the items that reach the score threshold."""
+    """Yield the requested number of items per language and kind from the items that passed every check."""
     recipe = build.recipe
     scored = list(build.read("checks", ScoredItem))
-    labels = read_labels(recipe.generator, recipe.questions.prompt)
     for lang in recipe.langs:
         for kind, name in KINDS.items():
-            own = [record for record in scored if record.item.lang == lang and record.kind == kind]
-            promise = make_promise(labels, [record.score for record in own], recipe.precision)
-            for record in own:
-                if record.score < promise.threshold:
-                    reason = f"the score {record.score:.2f} is below {promise.threshold:.2f}"
-                    yield reject(STEP, record.item.question, "precision", reason)
-            kept = [record.item for record in own if record.score >= promise.threshold]
-            yield from _pick(kept, f"{lang}-{kind}", wanted_of(recipe, name, lang))
+            own = [record.item for record in scored if record.item.lang == lang and record.kind == kind]
+            yield from _pick(own, f"{lang}-{kind}", wanted_of(recipe, name, lang))
 
 
 def file_of(item: Item) -> str:

@@ -18,7 +18,7 @@ from ragbed.scoring.robust.assertion import judge_mention
 from ragbed.scoring.robust.gold import Gold, GoldSlot, prepare
 from ragbed.scoring.robust.match import FoldedResponse, Mention, find_mentions
 from ragbed.scoring.robust.normalise import fold, origins
-from ragbed.text import bounded, plain
+from ragbed.text import plain, term_pattern
 
 # Search engines put a page's date before its snippet. That date says nothing about the event.
 _DATELINE = re.compile(
@@ -63,7 +63,7 @@ def find_answer(question: Question, text: str) -> list[list[AnswerMention]]:
     for slot, aliases in zip(gold.slots, question.answer, strict=True):
         mentions = list(_typed(slot, gold, reading, text, question)) if slot.forms else []
         others = (_vague(slot, reading, text, question), _figures(aliases, reading, text, question))
-        for new in chain(_contained(aliases, text), *others):
+        for new in chain(_contained(aliases, text, question.lang), *others):
             if not any(new.start < mention.end and mention.start < new.end for mention in mentions):
                 mentions.append(new)
         found.append(sorted(mentions))
@@ -126,11 +126,11 @@ def _rule(mention: Mention, same: list[Mention], reading: FoldedResponse, is_dat
     return "denied" if status in {"denied", "wrong"} else mention.rule
 
 
-def _contained(aliases: tuple[str, ...], text: str) -> Iterator[AnswerMention]:
+def _contained(aliases: tuple[str, ...], text: str, lang: Lang) -> Iterator[AnswerMention]:
     lowered = plain(text)
     if len(lowered) != len(text):  # lower-casing İ produces two characters, which would shift the offsets
         lowered = "".join(letter if len(letter.lower()) > 1 else letter.lower() for letter in text)
     for alias in aliases:
         for found in re.finditer(re.escape(alias.lower()), lowered):
-            alone = bounded(alias).match(lowered, found.start()) is not None
+            alone = term_pattern(alias, lang).match(lowered, found.start()) is not None
             yield AnswerMention(found.start(), found.end(), "plain" if alone else "inside")

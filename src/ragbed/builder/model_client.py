@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from decimal import Decimal
 from pathlib import Path
 from typing import TypeAlias
 
@@ -43,7 +42,7 @@ class BuildModelClient:
     ) -> None:
         self._adapt = adapt
         self._folder, self._call, self._make_budget, self._locked = folder, call, make_budget, locked
-        self._spending: dict[Path, dict[str, tuple[Decimal, int]]] = {}
+        self._spending: dict[Path, Budget] = {}
 
     def __call__(self, request: Request) -> Mapping[str, Sequence[Completion]]:
         """Return the completions for all cases, calling the model for cases that are new or have failed before."""
@@ -88,18 +87,17 @@ class BuildModelClient:
                     if other not in self._spending:  # read each task's results from earlier sessions only once
                         for _ in self._counted(other):
                             pass
-                    for name, (dollars, calls) in self._spending[other].items():
-                        budget.charge(name, dollars, calls)
+                    budget.include(self._spending[other])
         return budget
 
     def _counted(self, folder: Path) -> Iterator[StoredResult]:
         """Yield a run's results and add up their cost."""
-        ledger = Budget(float("inf"), {})
+        with suppress(EmptyRun), open_store(folder, create=False) as store:
+            ledger = self._spending[folder] = Budget(None, store.prices())
         for result in _results(folder):
             if not result.cached:
                 ledger.pay(result.model, result.completion)
             yield result
-        self._spending[folder] = ledger.spending()
 
 
 def _results(folder: Path) -> Iterator[StoredResult]:

@@ -23,7 +23,6 @@ from ragbed.builder.answers import make_answers
 from ragbed.builder.articles import make_articles, make_pages, mark_sources
 from ragbed.builder.build_context import Build, hash_file
 from ragbed.builder.combinations import make_combinations
-from ragbed.builder.contamination import mark_corpora
 from ragbed.builder.counterfactuals import make_falsehoods, make_rewrites
 from ragbed.builder.items import make_items
 from ragbed.builder.model_requests import closed_book_hash, prompt_hash
@@ -80,7 +79,6 @@ STEPS: dict[str, BuildStep] = {
         make_probes,
         ("questions", "articles"),
         lambda recipe: (recipe.gate, recipe.generator, closed_book_hash()),
-        files=lambda build: mark_corpora(build.corpora),
     ),
     "hits": BuildStep(
         make_hits, ("probes", "questions", "articles"), lambda recipe: recipe.search, files=mark_recorded
@@ -121,7 +119,7 @@ STEPS: dict[str, BuildStep] = {
         ("rephrase", "reader", "fence"),
     ),
     "items": BuildStep(
-        make_items, ("checks",), lambda recipe: (recipe.wanted, recipe.langs, recipe.generator, recipe.precision)
+        make_items, ("checks",), lambda recipe: (recipe.wanted, recipe.langs)
     ),
 }  # fmt: skip
 

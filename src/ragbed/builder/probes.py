@@ -6,11 +6,10 @@ from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
 
 from ragbed.builder.build_context import Build, Problem, reject
-from ragbed.builder.contamination import SEEN, find_seen
 from ragbed.builder.model_requests import Request, closed_book
 from ragbed.builder.recipe import reference_models
 from ragbed.builder.records import Draft, Probe
-from ragbed.schema import Article, Case, Completion, Reject
+from ragbed.schema import Case, Completion, Reject
 from ragbed.scoring.robust import score
 from ragbed.testbeds.prompts.requests import case_of
 
@@ -22,13 +21,10 @@ def make_probes(build: Build) -> Iterator[Probe | Reject]:
     """Yield the models that know each answer. Reject questions that models may have seen or for which a call failed."""
     gate = build.recipe.gate
     models = reference_models(build.recipe)
-    first_day, seen, cases = _first_day(build), _find_seen(build), {}
+    first_day, cases = _first_day(build), {}
     for draft in build.read("questions", Draft):
-        share = seen.get(draft.article or "", 0.0)
         if draft.origin == "article" and (problem := _find_age_problem(draft, first_day)):
             yield reject(STEP, draft.question, *problem)
-        elif draft.origin == "article" and share >= SEEN:
-            yield reject(STEP, draft.question, "seen", f"{share:.0%} of the article appears verbatim in a corpus")
         else:
             cases[draft.id] = draft, _case(draft)
     temperature = _TEMPERATURE if gate.samples > 1 else 0.0
@@ -72,12 +68,3 @@ def _find_age_problem(draft: Draft, first_day: str) -> Problem | None:
     if first_day and draft.date is not None and draft.date <= first_day:
         return "cut-off", f"the article is dated {draft.date}; models may know events up to {first_day}"
     return None
-
-
-def _find_seen(build: Build) -> dict[str, float]:
-    """Return the share of each question's article that occurs in the recipe's corpora, keyed by article ID."""
-    if not build.corpora:
-        return {}
-    used = {draft.article for draft in build.read("questions", Draft)}
-    articles = (article for article in build.read("articles", Article) if article.id in used)
-    return find_seen({article.id: (article.lang, article.text) for article in articles}, build.corpora)

@@ -64,8 +64,6 @@ class RecipeGate(_Part, frozen=True, kw_only=True):
     samples: int = 1  # number of responses per model and question; the majority decides
     cutoffs: dict[str, str] = {}  # knowledge cut-off date per model; events must be later than the latest cut-off
     margin_days: int = 30  # number of days to add to a cut-off, because announced events are known before they happen
-    # Files or folders with training data; no questions are written about articles found in them.
-    corpora: tuple[str, ...] = ()
 
 
 class RecipeSearch(_Part, frozen=True, kw_only=True):
@@ -116,8 +114,6 @@ class Recipe(_Part, frozen=True, kw_only=True):
     about: str = ""  # topic of the questions
     since: str | None = None  # ISO date; older and undated articles are excluded
     seed: int = 0
-    # Share of correct items to guarantee; items are dropped until the lower confidence bound reaches this share.
-    precision: float | None = None
     wanted: RecipeCounts = RecipeCounts()
     questions: RecipeModels = RecipeModels()
     gate: RecipeGate = RecipeGate()
@@ -212,9 +208,6 @@ def _check(path: Path, recipe: Recipe) -> None:
 
 def _check_numbers(path: Path, recipe: Recipe) -> None:
     """Raise an error if a value is too small, too large or not a number, or if the recipe requests no items."""
-    if recipe.precision is not None and not 0 < recipe.precision < 1:
-        problem = f"{recipe.precision} is not a fraction between 0 and 1; use a value such as 0.95"
-        raise DataError(path, problem, field="precision")
     if abs(recipe.seed) > _MAX_NUMBER:
         raise DataError(path, f"{recipe.seed} is too large; the maximum is {_MAX_NUMBER:,}", field="seed")
     for table in ("wanted", "questions", "gate", "search", "ranking", "pools"):

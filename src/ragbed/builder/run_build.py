@@ -24,9 +24,7 @@ from ragbed.builder.delivery import (
 from ragbed.builder.funnel import Delivery, compare_delivery, main_reasons
 from ragbed.builder.model_client import BuildModelClient
 from ragbed.builder.pipeline import Done, State, run_steps
-from ragbed.builder.precision import correct_promise, describe_promise, read_promises, write_promises
 from ragbed.builder.quality.reports import write_build_quality
-from ragbed.builder.quality.review_results import read_reviewed
 from ragbed.builder.recipe import Recipe, models_of
 from ragbed.builder.search_hits import check_engine
 from ragbed.runs.engines import Engine
@@ -80,8 +78,6 @@ def run_build(plan: BuildPlan, tools: BuildTools) -> tuple[State, list[Delivery]
         )
         deliveries = compare_delivery(build, state)
         _deliver(build, plan, state, lock, tools)
-        if not plan.locked and any(file.made for file in deliveries):
-            write_promises(plan.folder, {file.file: file.promise for file in deliveries if file.promise})
         return state, deliveries
 
 
@@ -99,20 +95,6 @@ def describe_quality(folder: Path) -> str | None:
         return None
     failed = ", ".join(measure.name for measure in quality.failed)
     return f"{folder / 'quality.html'}: " + (f"failed gates: {failed}." if failed else "all measured gates passed.")
-
-
-def correct_promises(build: Path, reviewed: Path) -> list[str]:
-    """Update a build's precision estimates after its review, write them to the reviewed folder and summarise them."""
-    results, promises = read_reviewed(reviewed), read_promises(build)
-    if results is None or not promises:
-        return []
-    corrected = {
-        f"{name}.jsonl": correct_promise(promises[f"{name}.jsonl"], sample.wrong, sample.sampled)
-        for name, sample in results.datasets.items()
-        if f"{name}.jsonl" in promises and sample.sampled
-    }
-    write_promises(reviewed, corrected)
-    return [f"{name}: after the review, {describe_promise(promise)}" for name, promise in corrected.items()]
 
 
 @contextmanager

@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from sys import UnraisableHookArgs
 
 GROUPS = {
-    "Evaluate": ("run", "report", "status", "compare", "rank", "leaderboard"),
-    "Understand": ("view", "diagnose", "judge", "score"),
-    "Data": ("data", "cases", "lint", "synth", "build", "review"),
+    "Evaluate": ("run", "report", "status", "compare", "rank"),
+    "Understand": ("view", "diagnose", "judge"),
+    "Data": ("data", "lint", "synth", "build", "review"),
     "Share": ("export", "import", "merge"),
-    "Setup": ("demo", "doctor", "cache", "power", "paper"),
+    "Setup": ("demo", "doctor"),
 }
 """The commands in the groups and the order of the help."""
 COMMANDS = tuple(name for names in GROUPS.values() for name in names)
@@ -61,8 +61,8 @@ class _Group(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args[0] in renames.COMMANDS:
-            raise UsageError(renames.describe_command(args[0]))
+        if successor := renames.REMOVED_COMMANDS.get(args[0]):
+            raise UsageError(f"`ragbed {args[0]}` was replaced by {successor}.")
         if guessed := renames.GUESSED_COMMANDS.get(args[0]):
             ctx.fail(f"No such command {args[0]!r}. Did you mean {guessed!r}?")
         return super().resolve_command(ctx, args)
@@ -112,7 +112,7 @@ def main() -> None:
         say(f"ragbed: {error}")
         sys.exit(error.exit_code)
     except click.ClickException as error:
-        _suggest_current(error).show()
+        _suggest_closest(error).show()
         sys.exit(error.exit_code)
     except (KeyboardInterrupt, click.Abort):
         say("ragbed: interrupted.")
@@ -130,15 +130,14 @@ def main() -> None:
         sys.exit(1)
 
 
-def _suggest_current(error: click.ClickException) -> click.ClickException:
-    """Return an error that suggests only the closest current option, and never a former option name."""
+def _suggest_closest(error: click.ClickException) -> click.ClickException:
+    """Return an error that suggests only the closest option."""
     if not isinstance(error, click.NoSuchOption):
         return error
     guessed = renames.GUESSED_OPTIONS.get(error.option_name, "")
     if error.ctx and any(guessed.split(" ")[0] in param.opts for param in error.ctx.command.params):
         return click.NoSuchOption(error.option_name, possibilities=[guessed], ctx=error.ctx)
-    current = [name for name in error.possibilities or () if name not in renames.OPTIONS]
-    return click.NoSuchOption(error.option_name, possibilities=current[:1], ctx=error.ctx)
+    return click.NoSuchOption(error.option_name, possibilities=list(error.possibilities or ())[:1], ctx=error.ctx)
 
 
 def _handle_termination() -> None:

@@ -31,9 +31,25 @@ asking_options: Decorator = together(
         type=click.FloatRange(0, min_open=True),
         metavar="DOLLARS",
         group=REQUESTS,
-        help="Maximum cost in US dollars; the run stops when this cost is reached.",
+        help="Maximum cost in US dollars; no request is sent that could exceed it.",
     ),
-    option("--no-cache", is_flag=True, group=REQUESTS, help="Ignore cached responses."),
+    option(
+        "--price",
+        multiple=True,
+        metavar="[MODEL=]IN,OUT",
+        group=REQUESTS,
+        help="Price in US dollars per million input and output tokens, e.g. 0.15,0.6. Repeatable.",
+    ),
+    option(
+        "--max-calls", type=click.IntRange(1), metavar="N", group=REQUESTS, help="Maximum number of requests to send."
+    ),
+    option(
+        "--cache",
+        type=click.Choice(["auto", "reuse", "off"]),
+        default="auto",
+        group=REQUESTS,
+        help="Reuse cached responses; auto excludes other runs' responses from models without an identity.",
+    ),
     option(
         "--temperature",
         metavar="N|none",

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Unpack
 
 import click
 
-from ragbed.cli import help_groups, options, renames
+from ragbed.cli import help_groups, options
 from ragbed.cli.asking import asking_options
-from ragbed.cli.build_output import group_promises, print_funnel, show_forecast, show_survey, show_wanted
+from ragbed.cli.build_output import print_funnel, show_forecast, show_survey, show_wanted
 from ragbed.cli.console import print_json, quoted, say
 from ragbed.cli.keywords import call_keywords
 from ragbed.cli.quality import quality
@@ -23,31 +23,7 @@ if TYPE_CHECKING:
     from ragbed.api.spec import CallKeywords
 
 
-class _Group(click.Group):
-    """The subcommands of `build`. The error message for the former `build RECIPE` command shows the new syntax."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        return list(self.commands)
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        try:
-            return super().parse_args(ctx, list(args))
-        except click.NoSuchOption:
-            for old, new in renames.BUILD_OPTIONS.items():
-                if old in args:
-                    raise UsageError(f"{old} was replaced by {new}.") from None
-            raise UsageError(renames.describe_command("build RECIPE")) from None
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args[0].endswith(".toml") or Path(args[0]).exists():
-            raise UsageError(renames.describe_command("build RECIPE"))
-        return super().resolve_command(ctx, args)
-
-
-@click.group(cls=_Group)
-@options.together(*map(options.former_option, renames.BUILD_OPTIONS))
+@click.group()
 def build() -> None:
     """Build a benchmark from feeds, web pages or documents.
 
@@ -56,7 +32,7 @@ def build() -> None:
     \b
     Examples:
       ragbed build init docs/ -o handbook.toml
-      ragbed build run handbook.toml --precision 0.95
+      ragbed build run handbook.toml
       ragbed build quality builds/handbook
     """
 
@@ -126,16 +102,7 @@ def init(documents: Path, brief: str, out: Path | None, model: str) -> None:
 @options.option(
     "--since",
     metavar="DATE",
-    help="Use only articles published on or after this date, e.g. to build the next edition of a dataset.",
-)
-@options.option(
-    "--precision",
-    type=float,
-    metavar="SHARE",
-    help=(
-        "Target share of correct items, e.g. 0.95. Items are dropped until the lower confidence bound on the share "
-        "reaches this value."
-    ),
+    help="Use only articles published on or after this date.",
 )
 @options.option(
     "--locked", is_flag=True, help="Rebuild the benchmark offline, byte for byte, from the stored pages and responses."
@@ -149,7 +116,6 @@ def run(
     model: str | None,
     from_: str | None,
     since: str | None,
-    precision: float | None,
     locked: bool,
     json: bool,
     **chosen: Unpack[CallKeywords],
@@ -180,7 +146,6 @@ def run(
             model=model,
             from_=from_,
             since=since,
-            precision=precision,
             locked=locked,
             progress=progress,
             **call_keywords(chosen),
@@ -222,8 +187,6 @@ def _finish(result: BuildResult, *, locked: bool) -> None:
     for file in result.files:
         if file.reason:
             say(f"{file.file}: {file.made} of {file.wanted}. {file.reason}")
-    for text, names in group_promises(result).items():
-        say(f"{', '.join(names)}{' (each)' if len(names) > 1 else ''}: {text}")
     say(f"The build is in {result.folder}. steps/*.rejects.jsonl list the rejected records with reasons.")
     if first := next((file.file for file in result.files if file.made), None):
         say(f"Next: ragbed review {quoted(result.folder)}, then ragbed run -m MODEL -d {quoted(result.folder / first)}")

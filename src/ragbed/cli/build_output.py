@@ -59,14 +59,3 @@ def print_funnel(result: BuildResult, *, to_stderr: bool) -> None:
     samples = [("accepted", sample.question, sample.answer) for sample in accepted]
     samples += [(sample.check, sample.question, sample.reason) for sample in rejected]
     print_table("Samples", ("check", "question or source", "answer or reason"), samples, to_stderr=to_stderr)
-
-
-def group_promises(result: BuildResult) -> dict[str, list[str]]:
-    """Group the item files by their precision estimate, omitting files without scored items."""
-    from ragbed.builder.precision import describe_promise
-
-    found: dict[str, list[str]] = {}
-    for file in result.files:
-        if file.promise is not None and (file.promise.items or file.promise.dropped):
-            found.setdefault(describe_promise(file.promise), []).append(file.file)
-    return found

@@ -154,7 +154,7 @@ def _summarise(entry: CatalogEntry, result: DownloadResult, *, is_copy: bool) ->
     good = [arrival.file for arrival in result.files if arrival.state in ("present", "downloaded")]
     lines.append(f"{len(good)} of {len(result.files)} files in {result.folder}")
     if good and entry.kind == "dataset":
-        lines.append(f"Use a dataset by its name: {program()} cases {Path(good[0]).stem}")
+        lines.append(f"Use a dataset by its name: {program()} lint {Path(good[0]).stem}")
     if good and entry.kind == "model":
         command = f"run -m bundled/{entry.name} -d ragbed-mini-en_base --limit 5"
         lines.append(f"Try a first run (about two minutes on two cores): {program()} {command}")

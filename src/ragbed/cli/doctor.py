@@ -3,35 +3,44 @@
 from __future__ import annotations
 
 import platform
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
 
 from ragbed.cli import options
 from ragbed.cli.console import activation, console, print_json, print_table
+from ragbed.text import counted
 
 if TYPE_CHECKING:
+    from ragbed.api.setup import DoctorResult
     from ragbed.models.checks import BackendCheck
 
 
 @click.command()
+@options.option(
+    "--prune-cache",
+    metavar="AGE",
+    help="Remove cached responses that are older than this age first, e.g. 12h, 30d or 8w; 0d removes all.",
+)
 @options.json_option
-def doctor(json: bool) -> None:
-    """Check which models and extras work, and suggest fixes.
+def doctor(prune_cache: str | None, json: bool) -> None:
+    """Check which models and extras work, and measure the cache.
 
     No model is called and nothing is downloaded; for API keys, ragbed only checks whether they are set. The presets
     reproduce systems from the paper. Their prompts are tested against the original code, but not with the original
-    weights.
+    weights. RAGBED_CACHE_DIR sets the cache folder.
 
     \b
     Examples:
       ragbed doctor
       ragbed doctor --json
+      ragbed doctor --prune-cache 30d
     """
     from ragbed.api import setup
     from ragbed.models.checks import EXTRAS
 
-    found = setup.doctor()
+    found = setup.doctor(prune_cache=prune_cache)
     versions = f"ragbed {found.versions['ragbed']}, Python {found.versions['python']}"
     console(to_stderr=json).print(f"{versions}, {platform.platform()}")
     if command := activation():
@@ -45,9 +54,21 @@ def doctor(json: bool) -> None:
     if found.plugins:
         columns = ("family", "name", "package", "version", "state")
         print_table("Plug-ins", columns, [tuple(plugin.values()) for plugin in found.plugins], to_stderr=json)
+    console(to_stderr=json).print(_describe_cache(found), soft_wrap=True)
     if json:
         checks = {"models": found.models, "extras": found.extras, "presets": found.presets, "plugins": found.plugins}
-        print_json({**found.versions, **checks})
+        cache = asdict(found.cache) | {"problem": found.cache_problem, "removed": found.removed}
+        print_json({**found.versions, **checks, "cache": cache})
+
+
+def _describe_cache(found: DoctorResult) -> str:
+    cache = found.cache
+    if found.cache_problem:
+        return f"\nResponse cache: {found.cache_problem}"
+    removed = f"; {counted(found.removed, 'older response')} removed" if found.removed else ""
+    return (
+        f"\nResponse cache: {counted(cache.entries, 'response')}, {cache.megabytes:.1f} MB, in {cache.path}{removed}."
+    )
 
 
 def _row(check: BackendCheck) -> tuple[str, ...]:

@@ -28,7 +28,7 @@ _SHOWN = 20  # Maximum number of problems to print; --json contains all of them.
     metavar="FORMAT",
     help=(
         "Input format: rgb (result files of the original RGB code), jsonl, inspect (logs), lm-eval (samples) or "
-        "cassette."
+        "archive."
     ),
 )
 @options.option(
@@ -58,13 +58,13 @@ def import_(
     json: bool,
     **layout: Unpack[LayoutKeywords],
 ) -> None:
-    """Import a cassette or results from other tools as a run.
+    """Import an archive or results from other tools as a run.
 
     A result file of the original code states its settings in its name. Its cases are generated with --profile code-2024
     unless you choose code-2023, and matched by id, question and answer. JSON lines ({"case", "reply"} or {"item",
     "noise", "reply"}) and logs from Inspect AI and lm-evaluation-harness, which must have used the same prompts, are
     matched to the cases that the options select, or to those of an exported testbed. Entries that match no case are
-    listed, and cases without an entry count as errors. A cassette contains its cases and needs no -d.
+    listed, and cases without an entry count as errors. An archive contains its cases and needs no -d.
 
     \b
     Examples:
@@ -72,22 +72,22 @@ def import_(
       ragbed import answers.jsonl --from jsonl -m mine/rag -d zh_refine --testbeds noise -o runs/mine
       ragbed import logs/*.eval --from inspect -d my_testbed -o runs/inspect
       ragbed import results/samples_*.jsonl --from lm-eval -m hf/qwen -d my_testbed -o runs/lm-eval
-      ragbed import qwen.cassette --from cassette -o runs/qwen
+      ragbed import qwen.zip --from archive -o runs/qwen
     """
     from ragbed.api import sharing
 
     imported = call_with_given(sharing.import_results, files, from_, out, data=data, model=model, **given(layout))
-    lines = _describe_cassette(imported, out) if from_ == "cassette" else _describe(imported, out)
+    lines = _describe_archive(imported, out) if from_ == "archive" else _describe(imported, out)
     for line in lines:
         say(line)
     if json:
-        problems = {} if from_ == "cassette" else {"problems": imported.problems}
+        problems = {} if from_ == "archive" else {"problems": imported.problems}
         print_json({**imported.counts, **problems, "output": str(out)})
     if not imported.complete:
         raise click.exceptions.Exit(3)
 
 
-def _describe_cassette(imported: ImportResult, out: Path) -> list[str]:
+def _describe_archive(imported: ImportResult, out: Path) -> list[str]:
     counts = imported.counts
     also = f" and {counted(counts['runs'] - 1, 'run')} of judges or interventions" if counts["runs"] > 1 else ""
     return [f"{counted(counts['results'], 'response')} to {counted(counts['cases'], 'case')}{also} written to {out}."]

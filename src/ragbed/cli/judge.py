@@ -84,7 +84,7 @@ def judge(
 
     To validate a judge, measure its agreement with human labels. --sample draws responses to label (fill in
     "label" and "rater"), and --labels reads the labels, reports the agreement by language and corrects the rates.
-    Without labels, rates are marked as uncorrected.
+    Without labels, no rate is corrected.
 
     \b
     Criteria:
@@ -143,6 +143,7 @@ def _summary(result: JudgeResult) -> dict[str, object]:
     summary: dict[str, object] = {"run": str(result.run), "cells": list(result.cells)}
     if result.validations is not None:
         summary |= {"passports": list(result.validations), "labels": result.labels}
+        summary |= {"corrected": list(result.corrected or ())}
     return summary | {"judges": list(result.judge_pairs)}
 
 
@@ -158,7 +159,7 @@ def _print(result: JudgeResult, *, to_stderr: bool) -> None:
             cells = [cell for cell in judged if cell["judge"] == judge]
             name = judges[judge]
             outcomes = ["errors", *(one for one in ("truncated", "filtered") if any(cell[one] for cell in cells))]
-            columns = (*_CONDITION, "n", *outcomes, "undecided", "yes %", "CR %", "corrected %")
+            columns = (*_CONDITION, "n", *outcomes, "undecided", "yes %", "CR %")
             rows = [_rate_row(cell, models, outcomes) for cell in cells]
             print_table(f"{criterion} ({asks}), judged by {name}", columns, rows, to_stderr=to_stderr)
             if unparsed := sum(cell["unparsed"] for cell in cells):
@@ -175,6 +176,7 @@ def _print(result: JudgeResult, *, to_stderr: bool) -> None:
         )
         if rows := [_validation_row(row, judges) for row in result.validations]:
             print_table(title, _VALIDATION_COLUMNS, rows, to_stderr=to_stderr)
+        _print_corrected(result, models, judges, to_stderr=to_stderr)
         for reason, count in result.labels["left_out"].items():
             say(f"Excluded {counted(count, 'label')}: {reason}.")
     if result.judge_pairs:
@@ -184,6 +186,24 @@ def _print(result: JudgeResult, *, to_stderr: bool) -> None:
         ]
         columns = ("criterion", "judges", "judged by both", "decided", "agreed")
         print_table("Agreement between judges", columns, rows, to_stderr=to_stderr)
+
+
+def _print_corrected(
+    result: JudgeResult, models: Mapping[str, str], judges: Mapping[str, str], *, to_stderr: bool
+) -> None:
+    from ragbed.analysis.judging.validation import MIN_QUESTIONS
+
+    rows = []
+    for row in result.corrected or ():
+        bounds = [row["corrected"], row["low"], row["high"]]
+        corrected = f"at least {MIN_QUESTIONS} labelled questions are required"
+        if row["corrected"] is not None:
+            corrected = _interval(bounds, 100)
+        place = (judges[row["judge"]], row["criterion"], models[row["model"]], row["data"], row["testbed"], row["lang"])
+        rows.append((*place, row["n"], f"{100 * row['rate']:.1f}", row["questions"], corrected))
+    columns = ("judge", "criterion", "model", "data", "testbed", "lang", "n", "yes %", "labelled", "corrected %")
+    if rows:
+        print_table("Rates corrected by labels, all conditions together", columns, rows, to_stderr=to_stderr)
 
 
 _CONDITION = ("model", "data", "testbed", "lang", "noise")
@@ -207,7 +227,6 @@ def _rate_row(cell: Mapping[str, Any], models: Mapping[str, str], outcomes: Sequ
         sum(cell[name] for name in ("unparsed", "failed", "too_long", "pending")),
         "–" if cell["rate"] is None else f"{100 * cell['rate']:.1f}",
         f"{100 * cell['then'] / cell['yes']:.1f}" if has_then else "–",
-        "uncorrected" if cell["corrected"] is None else _interval(cell["corrected"]["rate"], 100),
     )
 
 

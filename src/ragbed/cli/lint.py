@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Unpack
 
 import click
@@ -15,7 +13,7 @@ from ragbed.text import counted, printable
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ragbed.analysis.linting.counts import RuleCount
+    from ragbed.analysis.linting.checker import RuleCount
     from ragbed.analysis.linting.report import DatasetReport
     from ragbed.analysis.linting.samples import Samples
     from ragbed.api.datasets import LintResult
@@ -29,10 +27,7 @@ _COLOURS = {"error": "bold red", "warning": "yellow", "note": "cyan"}
 @options.option(
     "--only",
     metavar="RULES",
-    help=(
-        "Comma-separated list of the rules to run; 'all' also runs the slow rules, and 'record' only validates the "
-        "records."
-    ),
+    help="Comma-separated list of the rules to run; 'record' only validates the records.",
 )
 @options.option("--skip", metavar="RULES", help="Comma-separated list of rules to skip.")
 @options.option("--all", "all_", is_flag=True, help="Print all findings, not only the first few per rule.")
@@ -44,7 +39,7 @@ def lint(
 ) -> None:
     """Check datasets item by item, and suggest fixes.
 
-    The exit code is 1 if there are errors. As in `ragbed cases`, --num-docs, --noise and --true-ratio set
+    The exit code is 1 if there are errors. As in `ragbed export`, --num-docs, --noise and --true-ratio set
     the mix of documents that each item must be able to provide.
 
     \b
@@ -52,7 +47,7 @@ def lint(
       ragbed lint zh_refine.json
       ragbed lint mine.jsonl --only record
       ragbed lint en_fact.json --num-docs 10 --noise 0,0.2,0.4 --only mix --all
-      ragbed lint zh_int.json --skip markup,braces --json
+      ragbed lint zh_int.json --skip markup,single-form --json
     """
     from ragbed.api import datasets
     from ragbed.cli.console_progress import ConsoleProgress
@@ -80,8 +75,7 @@ def _print_report(report: DatasetReport, *, to_stderr: bool) -> None:
     if found and clean and check.items:
         out.print(f"{counted(clean, 'other rule')} found nothing.", style="dim")
     for count in counts:
-        if count.definition is None:
-            _print_findings(out, count, report.samples)
+        _print_findings(out, count, report.samples)
     out.print()
 
 
@@ -95,20 +89,10 @@ def _print_counts(out: Console, counts: list[RuleCount]) -> None:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for name in ("severity", "rule", "items", "docs", "meaning"):
         table.add_column(name, justify="right" if name in ("items", "docs") else "left", overflow="fold")
-    for count in filter(_is_informative(counts), counts):
+    for count in counts:
         numbers = f"{count.items:,}", f"{count.documents:,}" if count.documents else "–"
-        if count.definition is None:
-            severity = Text(count.severity, _COLOURS[count.severity])
-            table.add_row(severity, count.rule, *numbers, RULES[count.rule].meaning)
-        else:
-            table.add_row("", f"  {count.definition}", *numbers, "", style="dim")
+        table.add_row(Text(count.severity, _COLOURS[count.severity]), count.rule, *numbers, RULES[count.rule].meaning)
     out.print(table)
-
-
-def _is_informative(counts: list[RuleCount]) -> Callable[[RuleCount], bool]:
-    """Return a row filter that omits the per-definition row for each rule that has only one definition."""
-    definitions = Counter(count.rule for count in counts if count.definition is not None)
-    return lambda count: count.definition is None or definitions[count.rule] > 1
 
 
 def _print_findings(out: Console, count: RuleCount, samples: Samples) -> None:
@@ -124,9 +108,7 @@ def _print_findings(out: Console, count: RuleCount, samples: Samples) -> None:
         shown += 1
         item = None if finding.item is None else f"item {finding.item}"
         place = ", ".join(part for part in (item, f"line {finding.line}", finding.where) if part)
-        repeats_place = finding.definitions == (finding.where,)  # the `mix` rule sets both fields to the condition
-        names = f" ({', '.join(finding.definitions)})" if finding.definitions and not repeats_place else ""
-        line = Text.assemble((f"  {printable(place)}: ", "dim"), printable(finding.message), (names, "dim"))
+        line = Text.assemble((f"  {printable(place)}: ", "dim"), printable(finding.message))
         out.print(line, soft_wrap=True)
     if shown < count.findings:
         out.print(f"  … and {count.findings - shown:,} more", style="dim")
@@ -135,11 +117,11 @@ def _print_findings(out: Console, count: RuleCount, samples: Samples) -> None:
 def _print_verdict(result: LintResult, *, all_shown: bool, to_stderr: bool) -> None:
     from rich.text import Text
 
-    totals, has_rules = result.totals, any(report.check.statistics() for report in result.reports)
+    totals, has_rules = result.totals, any(len(report.rules) > 1 for report in result.reports)
     summary = ", ".join(counted(count, name) for name, count in totals.items())
     gravest = next((name for name, count in totals.items() if count), None)
     advice = {
-        "error": "Fix the errors first: they make scores wrong.",
+        "error": "Fix the errors first: `ragbed run` refuses the dataset.",
         "warning": "Check the warnings: they may make scores wrong.",
         "note": "Nothing needs fixing.",
         None: "No problems found." if has_rules else "All records are valid.",

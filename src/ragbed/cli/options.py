@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
-from ragbed.cli import help_groups, renames
+from ragbed.cli import help_groups
 from ragbed.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def _bounded(kind: object) -> object:
 
 
 def option(*names: str, **settings: Any) -> Decorator:  # noqa: ANN401 - the arguments of click.option
-    """Return an option with an environment variable (RAGBED_ plus its long name); former names are rejected.
+    """Return an option with an environment variable (RAGBED_ plus its long name).
 
     Takes the parameters of `click.option`, and `group`, the section of the help that lists the option.
     `show_default` can describe a default that is not a constant.
@@ -81,28 +81,8 @@ def option(*names: str, **settings: Any) -> Decorator:  # noqa: ANN401 - the arg
             settings.setdefault("metavar", "N")
     long = next(name for name in names if name.startswith("--"))
     settings.setdefault("show_default", settings.get("default") is not None and not settings.get("is_flag"))
-    settings.setdefault("envvar", _variable(long))
-    current = click.option(*names, cls=help_groups.GroupedOption, **settings)
-    return together(current, *(former_option(old) for old in renames.former_options(long)))
-
-
-def _variable(long: str) -> str:
-    """Return the environment variable for an option."""
-    return "RAGBED_" + long.removeprefix("--").upper().replace("-", "_")
-
-
-def former_option(old: str) -> Decorator:
-    """Return a hidden option that rejects a former option name or environment variable and names its replacement."""
-
-    def refuse(context: click.Context, param: click.Parameter, value: str | None) -> None:
-        if value is None:
-            return
-        new = renames.BUILD_OPTIONS.get(old) or renames.OPTIONS[old]
-        if context.get_parameter_source(str(param.name)) is click.core.ParameterSource.ENVIRONMENT:
-            raise UsageError(f"{_variable(old)} was replaced by {_variable(new) if new.startswith('--') else new}.")
-        raise UsageError(f"{old} was replaced by {new}.")
-
-    return click.option(old, hidden=True, is_eager=True, expose_value=False, envvar=_variable(old), callback=refuse)
+    settings.setdefault("envvar", "RAGBED_" + long.removeprefix("--").upper().replace("-", "_"))
+    return click.option(*names, cls=help_groups.GroupedOption, **settings)
 
 
 class LocalPath(click.Path):
@@ -120,7 +100,7 @@ class LocalPath(click.Path):
         if "://" in str(value):
             self.fail(
                 f"{to_place(str(value))} is a URL, but this option needs a local file or folder; `ragbed export` "
-                "and `ragbed score --aggregates` can write to URLs.",
+                "can write to URLs.",
                 param,
                 ctx,
             )
@@ -175,7 +155,7 @@ def together(*decorators: Decorator) -> Decorator:
 
 
 data_argument: Decorator = click.argument("data", nargs=-1, required=True, type=DataName(), metavar="DATA...")
-"Files, folders of parts, URLs, NAME=FILE, or names from `ragbed data list`."
+"Files, URLs, NAME=FILE, or names from `ragbed data list`."
 
 json_option: Decorator = option(
     "--json",
@@ -212,12 +192,6 @@ def read_config(context: click.Context, _: click.Parameter, path: Path | None) -
             if isinstance(param, click.Option) and name.startswith("--") and param.expose_value
         }
         for name in options:
-            new = renames.OPTIONS.get(f"--{name}", "").removeprefix("--")
-            if new in known:
-                raise UsageError(f"--config {path}: {name!r} was replaced by {new!r}. Update the file.")
-            command = renames.BUILD_OPTIONS.get(f"--{name}")
-            if command and "build" in context.command_path.split():
-                raise UsageError(f"--config {path}: {name!r} was replaced by {command}. Update the file.")
             if name not in known:
                 raise UsageError(
                     f"--config {path}: {name!r} is not an option of this command.{did_you_mean(name, known)} "
@@ -302,11 +276,18 @@ _selection_options: Decorator = together(
         show_default="the first five, if the dataset supports them",
         help=(
             "Testbeds to run: noise, rejection, integration, counterfactual, closed-book, conflict, length, "
-            "no-documents, parts, search (the model calls a search tool), own-retrieval and own-rejection (for systems "
+            "no-documents, search (the model calls a search tool), own-retrieval and own-rejection (for systems "
             "with their own retriever), or a testbed from a plug-in."
         ),
     ),
     option("--lang", metavar="LANGS", default="en,zh", group=help_groups.WHAT, help="Languages to include."),
+    option(
+        "--data-lang",
+        metavar="LANG",
+        show_default="detected for each file",
+        group=help_groups.WHAT,
+        help="Language of items that do not state theirs: en or zh.",
+    ),
     option(
         "--limit",
         metavar="N|0.x",

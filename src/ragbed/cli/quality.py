@@ -1,4 +1,4 @@
-"""`ragbed build quality`: compare a dataset's quality with RGB's, check quality gates, and compare editions."""
+"""`ragbed build quality`: compare a dataset's quality with RGB's, and check quality gates."""
 
 from __future__ import annotations
 
@@ -13,42 +13,16 @@ from ragbed.text import counted
 
 if TYPE_CHECKING:
     from ragbed.builder.quality import Quality
-    from ragbed.builder.quality.drift import Drift
 
 
 @click.command()
 @click.argument("data", type=DataName())
 @option("--out", "-o", type=LocalPath(), metavar="FILE", help="Report file to write (.html or .json).")
-@option("--against", metavar="DATA", help="Earlier edition of the dataset, for comparison.")
-@option(
-    "--runs",
-    metavar="RUN",
-    type=LocalPath(),
-    multiple=True,
-    help="Folder of a run on this dataset, used to measure how well the items discriminate between models. Repeatable.",
-)
-@option(
-    "--cutoff",
-    metavar="MODEL=DATE",
-    multiple=True,
-    help="Knowledge cutoff of a model in --runs, to report accuracy on items dated before and after it. Repeatable.",
-)
-@option(
-    "--corpus",
-    metavar="PATH",
-    type=LocalPath(),
-    multiple=True,
-    help="Training corpus to search for the dataset's items (contamination check). Repeatable.",
-)
 @json_option
 @config_option
 def quality(
     data: str,
     out: Path | None,
-    against: str | None,
-    runs: tuple[Path, ...],
-    cutoff: tuple[str, ...],
-    corpus: tuple[Path, ...],
     json: bool,
 ) -> None:
     """Measure the quality of a dataset or a build folder.
@@ -58,24 +32,23 @@ def quality(
     \b
     Examples:
       ragbed build quality en_fact -o quality.html
-      ragbed build quality builds/news --against builds/news-october -o quality.html
-      ragbed build quality builds/news --runs runs/news --cutoff openai/gpt-4o=2024-06-01
+      ragbed build quality builds/news
     """
     from ragbed.api import building
     from ragbed.builder.quality.reports import quality_values
 
-    result = building.build_quality(data, out=out, against=against, runs=runs, cutoff=cutoff, corpus=corpus)
-    _print(result.quality, result.drift, to_stderr=json)
+    result = building.build_quality(data, out=out)
+    _print(result.quality, to_stderr=json)
     if out is not None:
         say(f"{out} written.")
     if json:
-        print_json(quality_values(result.quality, result.drift))
+        print_json(quality_values(result.quality))
     if not result.ok:
         say(f"Failed gates: {', '.join(measure.name for measure in result.quality.failed)}.")
         raise click.exceptions.Exit(4)
 
 
-def _print(quality: Quality, drift: Drift | None, *, to_stderr: bool) -> None:
+def _print(quality: Quality, *, to_stderr: bool) -> None:
     from ragbed.builder.quality.page import show_value
 
     names = ", ".join(quality.data)
@@ -94,19 +67,3 @@ def _print(quality: Quality, drift: Drift | None, *, to_stderr: bool) -> None:
     ]
     title = f"{names}: {counted(quality.items, 'item')}, {counted(quality.passages, 'passage')}"
     print_table(title, ["figure", "value", "of", "gate", "", "note", "RGB"], rows, to_stderr=to_stderr)
-    if drift is not None:
-        shifts = [
-            [
-                shift.now.title,
-                show_value(shift.before),
-                show_value(shift.now),
-                "" if shift.p is None else f"{shift.p:.2g}",
-                "changed" if shift.is_changed else "",
-            ]
-            for shift in drift.shifts
-        ]
-        title = (
-            f"Since {', '.join(drift.before)}: {drift.added:,} questions added, {drift.removed:,} removed, and "
-            f"{len(drift.changed):,} of {drift.shared:,} shared questions have a different answer"
-        )
-        print_table(title, ["figure", "before", "now", "p", ""], shifts, to_stderr=to_stderr)

@@ -1,46 +1,18 @@
-"""Former names of commands and options, and names that users may guess, each with the current name."""
+"""Removed commands with what replaced them, and names that users may guess."""
 
 from __future__ import annotations
 
-COMMANDS = {
-    "board": "leaderboard",
-    "world": "synth",
-    "plan": "power",
-    "build RECIPE": "build run RECIPE",
+REMOVED_COMMANDS = {
+    "cache": "`ragbed doctor`, which shows the size of the cache, and `ragbed doctor --prune-cache AGE`",
+    "cases": "`ragbed export DATA --to jsonl`",
+    "leaderboard": "`ragbed report -f site`",
+    "power": "the Python function `ragbed.power`",
+    "paper": 'the page "The paper\'s tables" in the documentation',
+    "score": "`ragbed report`, which scores the stored responses again, and `ragbed report --disagreements TRACK`",
 }
-"""Former command: the command that replaced it."""
-OPTIONS = {
-    "--docs": "--num-docs",
-    "--arms": "--distractors",
-    "--correct": "--true-ratio",
-    "--rotations": "--positions",
-    "--remedies": "--strategies",
-    "--output": "--out",
-    "--dials": "--perturbations",
-    "--sums": "--aggregates",
-    "--words": "--locale",
-    "--least": "--min-drop",
-}
-"""Former option: the option that replaced it, with the same values unless its help says otherwise."""
-
-BUILD_OPTIONS = {
-    "--brief": "`ragbed build init`",
-    "--relabel": "`ragbed build relabel`",
-    "--quality": "`ragbed build quality`",
-}
-"""Former option of `ragbed build`: the command that replaced it."""
+"""Removed command: what replaced it."""
 
 GUESSED_COMMANDS = {"evaluate": "run", "eval": "run"}
 """Name that a user may guess: the command to suggest."""
 GUESSED_OPTIONS = {"--noise-ratio": "--noise", **{f"--{name}": f"-f {name}" for name in ("html", "md", "latex", "csv")}}
 """Name that a user may guess: the option to suggest, if the command has it."""
-
-
-def describe_command(old: str) -> str:
-    """Return the error message for a former command."""
-    return f"`ragbed {old}` was replaced by `ragbed {COMMANDS[old]}`."
-
-
-def former_options(new: str) -> list[str]:
-    """Return the former names of an option."""
-    return [old for old, current in OPTIONS.items() if current == new]

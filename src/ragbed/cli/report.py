@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import click
 
 from ragbed.cli import options
-from ragbed.cli.console import console, print_table, say
+from ragbed.cli.console import console, print_json, print_table, say
+from ragbed.errors import UsageError
 from ragbed.text import counted, printable
 
 if TYPE_CHECKING:
@@ -19,16 +20,17 @@ if TYPE_CHECKING:
     from ragbed.runs.decided import DecidedInterval
     from ragbed.schema import Lang
 
-_MOST_EVIDENCE = 2  # Maximum number of rows to print per claim.
+_MOST_DISAGREEMENTS = 20  # Maximum number of disagreements of each kind to print; -f json lists all of them.
+_LONGEST_REPLY = 80  # Maximum number of characters of a response to print.
 
 
 @click.command()
-@click.argument("runs", nargs=-1, required=True, type=options.FileName(), metavar="RUN...|AGGREGATES...")
+@click.argument("runs", nargs=-1, required=True, type=options.LocalPath(), metavar="RUN...")
 @options.option(
     "--format",
     "-f",
     "format_",
-    type=click.Choice(["text", "md", "html", "latex", "csv", "json", "svg", "png", "pdf"]),
+    type=click.Choice(["text", "md", "html", "latex", "csv", "json", "site", "svg", "png", "pdf"]),
     default="text",
     help="Report format.",
 )
@@ -37,28 +39,41 @@ _MOST_EVIDENCE = 2  # Maximum number of rows to print per claim.
     "--out",
     "-o",
     type=options.LocalPath(),
-    metavar="FILE",
+    metavar="PATH",
     show_default="stdout, or report.html for html",
-    help="File to write to, or folder for figures. Text reports are written as Markdown.",
+    help="File to write to, or folder for figures or a site. Text reports are written as Markdown.",
+)
+@options.option(
+    "--disagreements",
+    type=click.Choice(["code", "paper"]),
+    metavar="TRACK",
+    help="Instead of the tables, list the responses that this track (code or paper) scores differently from the "
+    "robust track. Formats: text and json.",
 )
 @options.option(
     "--locale",
     type=click.Choice(["en", "zh"]),
     show_default="en for figures, the browser's language for html",
-    help="Language of headings and labels in the figures and the HTML page.",
+    help="Language of headings and labels in the figures and the HTML pages.",
 )
-def report(runs: tuple[str, ...], format_: ReportFormat, track: str, out: Path | None, locale: Lang | None) -> None:
+def report(
+    runs: tuple[Path, ...],
+    format_: ReportFormat,
+    track: str,
+    out: Path | None,
+    disagreements: Literal["code", "paper"] | None,
+    locale: Lang | None,
+) -> None:
     """Write tables, figures and a summary for one or more runs.
 
-    A folder stands for all runs in it.
+    A folder stands for all runs in it. Stored responses are scored again. No model is called.
 
     Every rate is a share of all attempted cases, including errors, with n and a 95% interval clustered by question; *
     marks n below 30.
-    LaTeX tables show the paper's rows above yours. † marks rows that are comparable with the paper (same files,
-    documents and scoring). CSV and JSON contain every cell, one per line. The paper's claims C1 to C10 are checked
-    against the runs: supported, contradicted, inconclusive, or not enough data. The formats svg,
-    png and pdf write only the figures; html writes everything, including the cases, to one file. Aggregate files
-    (`ragbed score --aggregates`) can be used instead of runs; they contain neither cases nor individual questions.
+    † marks rows that are comparable with the paper (all questions of the same files, same documents and scoring); the
+    paper's rows are shown beside them. CSV and JSON contain every cell, one per line. The formats svg, png and pdf
+    write only the figures; html writes everything, including the cases, to one file; site writes a leaderboard of all
+    models, with an HTML report on each run, to a folder. The pages work offline and on any web server.
 
     \b
     Examples:
@@ -68,31 +83,66 @@ def report(runs: tuple[str, ...], format_: ReportFormat, track: str, out: Path |
       ragbed report runs/* -f csv -o cells.csv
       ragbed report runs/qwen -f html -o report.html
       ragbed report runs/qwen -f pdf -o figures --locale zh
-      ragbed report s3://bucket/aggregates-1.jsonl s3://bucket/aggregates-2.jsonl -f md
+      ragbed report runs -f site -o site
+      ragbed report runs/qwen --disagreements code
     """
     from ragbed.api import reports
 
+    if disagreements is not None:
+        _list_disagreements(runs, disagreements, format_, out)
+        return
     result = reports.report(runs, format=format_, track=track, out=out, locale=locale)
-    if not result.has_cases:
-        say(
-            "Aggregate files contain only counts of equal results, so paired comparisons, judgements, error types, "
-            "confidences, prompt lengths and costs are not included."
-        )
     if locale not in (None, "en") and result.text is not None:
         say("--locale applies only to HTML reports and figures. All other reports are in English.")
     if format_ == "html":
         (page,) = result.paths
         say(f"Report written to {page} ({page.stat().st_size / 1e6:.1f} MB). Open it in a browser.")
+    elif format_ == "site":
+        say(f"Leaderboard of {counted(len(result.paths) - 1, 'run')} written to {result.paths[0]}.")
     elif result.text is None:
         say(f"{counted(len(result.paths), 'figure')} written to {out}.")
     elif result.paths:
         say(f"Report written to {out}.")
     elif format_ == "text":
-        _print(result.report)
-        if result.report.findings and result.has_cases:
-            say("For all evidence, use -f html.")
+        _print(result.reports[0])
     else:
         click.echo(result.text, nl=False)
+
+
+def _list_disagreements(runs: Sequence[Path], track: Literal["code", "paper"], format_: str, out: Path | None) -> None:
+    """List the responses that a track scores differently from the robust track.
+
+    False credit means that only the track gives credit; missed credit means that only the robust track does.
+    """
+    from ragbed.api.results import Run
+    from ragbed.ui.viewer.find_runs import runs_in
+
+    if format_ not in ("text", "json") or out is not None:
+        raise UsageError(
+            "--disagreements writes text or JSON to standard output. Use -f text or -f json, without --out."
+        )
+    found = [{"run": str(folder), **row} for folder in runs_in(runs) for row in Run(folder).disagreements(track)]
+    if format_ == "json":
+        print_json(found)
+        return
+    for credit in ("false", "missed"):
+        some = [row for row in found if row["credit"] == credit]
+        title = f"{credit.capitalize()} credit of the {track} track: {len(some):,}"
+        rows = [
+            (row["case"], row["model"], row["score"], row["verdict"], _brief(row["reply"]))
+            for row in some[:_MOST_DISAGREEMENTS]
+        ]
+        if rows:
+            print_table(title, ("case", "model", "score", "robust verdict", "reply"), rows)
+        else:
+            click.echo(f"{title}.")
+        if len(some) > _MOST_DISAGREEMENTS:
+            click.echo(f"… and {len(some) - _MOST_DISAGREEMENTS:,} more (-f json lists all of them)")
+
+
+def _brief(reply: str) -> str:
+    line = " ".join(reply.split())
+    return line if len(line) <= _LONGEST_REPLY else line[: _LONGEST_REPLY - 1] + "…"
 
 
 def _print(report: Report) -> None:
@@ -103,12 +153,11 @@ def _print(report: Report) -> None:
         click.echo(printable(note) + "\n")
     if report.is_monitored:
         say(words("page.monitored"))
-        print_conditions(report.conditions, report.names, report.scorer)
+        print_conditions(report.conditions, report.names)
     _print_summary(report, words)
     print_tables(report.tables)
     say_notes(report)
     _print_errors(report, words)
-    _print_claims(report, words)
 
 
 def say_notes(report: Report) -> None:
@@ -122,11 +171,7 @@ def say_notes(report: Report) -> None:
 
 
 def print_conditions(
-    conditions: Sequence[DecidedInterval],
-    names: Mapping[str, str],
-    scorer: str | None = None,
-    *,
-    to_stderr: bool = False,
+    conditions: Sequence[DecidedInterval], names: Mapping[str, str], *, to_stderr: bool = False
 ) -> None:
     """Print the outcomes of the stopping conditions, if any were set (see `tell_decisions`)."""
     if not conditions:
@@ -135,7 +180,7 @@ def print_conditions(
     from ragbed.reporting.decision_texts import decision_columns, tell_decisions
 
     words = read_words("en")
-    rows = tell_decisions(conditions, names, words, scorer)
+    rows = tell_decisions(conditions, names, words)
     print_table(words("decisions.heading"), decision_columns(words), rows, to_stderr=to_stderr)
 
 
@@ -176,29 +221,3 @@ def print_tables(tables: Sequence[ReportTable], *, to_stderr: bool = False) -> N
             for row in table.rows
         ]
         print_table(f"\n{table.title}" if number else table.title, columns, rows, to_stderr=to_stderr)
-
-
-def _print_claims(report: Report, words: Locale) -> None:
-    from ragbed.reporting.claim_texts import (
-        evidence_columns,
-        most_telling,
-        split_findings,
-        tell_claims,
-        tell_evidence,
-        tell_finding,
-    )
-
-    decided, unclear, missing = split_findings(report.findings)
-    verdicts = [
-        (f"{claim} {text}", verdict) for claim, text, verdict, _ in (tell_finding(one, words) for one in decided)
-    ]
-    if verdicts:
-        print_table(f"\n{words('claims.heading')}", ("claim", "verdict"), verdicts)
-    rows = [
-        tell_evidence(finding.claim, one, words) for finding in decided for one in most_telling(finding, _MOST_EVIDENCE)
-    ]
-    if rows:
-        print_table("\nEvidence, strongest first", evidence_columns(words), rows)
-    for line in (tell_claims("unclear", unclear, words), tell_claims("missing", missing, words)):
-        if line:
-            say(line)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,19 +23,28 @@ if TYPE_CHECKING:
 _SCORE_TITLES = {"correct": "accuracy", "refused": "rejection"}
 
 
-def read_rest(folder: Path) -> tuple[int, str | None]:
-    """Return the number of a run's infeasible cases and the message of its first error."""
+def read_rest(folder: Path) -> tuple[int, str | None, tuple[int, int | None]]:
+    """Return a run's infeasible cases, its first error, and its cached responses (see `RunStore.cached`)."""
     from ragbed.runs.store import open_store
 
     with open_store(folder, create=False) as store:
-        return store.infeasible(), store.an_error()
+        return store.infeasible(), store.an_error(), store.cached()
 
 
-def say_cases_command(data: Sequence[str]) -> None:
+def tell_cached(count: int, oldest: int) -> str:
+    """Return a message with the number of responses from the cache and the age of the oldest, which is a Unix time."""
+    from ragbed.api.progress import format_duration
+
+    responses = "response comes" if count == 1 else "responses come"
+    received, age = datetime.fromtimestamp(oldest, UTC), format_duration(max(0, time.time() - oldest))
+    return f"{count:,} {responses} from the cache; the oldest is {age} old ({received:%Y-%m-%d %H:%M} UTC)."
+
+
+def say_count_command(data: Sequence[str]) -> None:
     """Print the command that shows which cases are infeasible."""
-    from ragbed.cli.cases import cases_command
+    from ragbed.cli.export import count_command
 
-    say(f"  {cases_command(data)}")
+    say(f"  {count_command(data)}")
 
 
 def exit_if_pending(folder: Path, cells: Sequence[ConditionCounts], gates: Sequence[str]) -> None:
@@ -116,25 +127,33 @@ def tell_truncated(count: int, limit: str, highest: int | None = None) -> str:
     )
 
 
-def tell_empty(count: int, total: int) -> str:
-    """Return a message with the number of empty responses among all responses."""
+# Models that have no chat template: baselines, scripted models, functions and RAG systems.
+_WITHOUT_TEMPLATE = ("baseline/", "scripted/", "function/", "system/", "python/", "factory/", "http/")
+
+
+def tell_empty(count: int, total: int, models: Iterable[str]) -> str:
+    """Return a message with the number of empty responses among all responses of some models.
+
+    If the empty responses are from a model that has a chat template, the message says to check it.
+    """
+    advice = " Check the model's chat template and stop sequences."
+    has_template = any(not model.startswith(_WITHOUT_TEMPLATE) for model in models)
     return (
         f"{count:,} of {counted(total, 'response')} {'is' if count == 1 else 'are'} empty and "
-        f"{'counts' if count == 1 else 'count'} as wrong. Check the model's chat template and stop sequences."
+        f"{'counts' if count == 1 else 'count'} as wrong.{advice if has_template else ''}"
     )
 
 
-def print_cells(cells: Sequence[ConditionCounts], folders: Sequence[Path], *, to_stderr: bool) -> None:
-    """Print a table for each run, model, dataset and profile, with each testbed's headline score on all tracks."""
+def print_cells(cells: Sequence[ConditionCounts], folder: Path, *, to_stderr: bool) -> None:
+    """Print a table for each model, dataset and profile, with each testbed's headline score on all tracks."""
     from ragbed.reporting.numbers import FEW
     from ragbed.runs.display_names import read_names
 
-    names = read_names(folders)
+    names = read_names([folder])
     tables: dict[str, list[ConditionCounts]] = {}
     for cell in cells:
         at = cell.condition
-        title = f"{names[at.model]} on {at.data}, profile {at.profile}"
-        tables.setdefault(f"{title}, run {cell.run}" if cell.run else title, []).append(cell)
+        tables.setdefault(f"{names[at.model]} on {at.data}, profile {at.profile}", []).append(cell)
     for number, (title, shown) in enumerate(tables.items()):
         conditions = [_condition(cell) for cell in shown]
         varied = [
@@ -148,7 +167,8 @@ def print_cells(cells: Sequence[ConditionCounts], folders: Sequence[Path], *, to
         ]
         print_table(f"\n{title}" if number else title, columns, rows, to_stderr=to_stderr)
     if empty := sum(cell.empty for cell in cells):
-        say(tell_empty(empty, sum(cell.ok + cell.truncated for cell in cells)))
+        models = {cell.condition.model for cell in cells if cell.empty}
+        say(tell_empty(empty, sum(cell.ok + cell.truncated for cell in cells), models))
     if unsure := sum(cell.rates["correct"].unsure for cell in cells if cell.asked):
         verdicts = "1 verdict is unsure and counts" if unsure == 1 else f"{unsure:,} verdicts are unsure and count"
         say(f"{verdicts} as wrong. Judge these responses with ragbed judge RUN -m MODEL --unsure.")
@@ -205,7 +225,7 @@ def print_forecasts(job: Job, *, to_json: bool) -> None:
         if row.truncated:
             say(f"{names[row.model]}: {tell_truncated(row.truncated, job.settings['max_tokens'])}")
         if row.empty:
-            say(f"{names[row.model]}: {tell_empty(row.empty, row.answered)}")
+            say(f"{names[row.model]}: {tell_empty(row.empty, row.answered, [row.model])}")
     if to_json:
         print_json({"forecasts": forecasts})
 

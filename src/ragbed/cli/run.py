@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     required=True,
     metavar="DATA",
     group=help_groups.WHAT,
-    help="Dataset: a file, a folder with a sharded dataset, a URL, or a name from `ragbed data list`. Repeatable.",
+    help="Dataset: a file, a URL, or a name from `ragbed data list`. Repeatable.",
 )
 @options.option(
     "--out",
@@ -234,14 +234,17 @@ def _evaluate(job: Job, gates: Sequence[str]) -> list[ConditionCounts]:
 
 def _print_results(job: Job, cells: Sequence[ConditionCounts], data: Sequence[str], *, to_json: bool) -> None:
     from ragbed.api.jobs import read_decisions
-    from ragbed.cli.results import print_cells, print_other_tables, read_rest, say_cases_command
+    from ragbed.cli.results import print_cells, print_other_tables, read_rest, say_count_command, tell_cached
 
-    print_cells(cells, [job.folder], to_stderr=to_json)
+    print_cells(cells, job.folder, to_stderr=to_json)
     print_other_tables(job.folder, job.settings, to_stderr=to_json)
     say(f"The run is stored in {job.folder}")
-    if infeasible := read_rest(job.folder)[0]:
+    infeasible, _, (cached, oldest) = read_rest(job.folder)
+    if oldest is not None:
+        say(tell_cached(cached, oldest))
+    if infeasible:
         say(f"{infeasible:,} infeasible {'case was' if infeasible == 1 else 'cases were'} not run. To see why, run:")
-        say_cases_command(data)
+        say_count_command(data)
     if to_json:
         until = {} if job.rule is None else {"until": [decision._asdict() for decision in read_decisions(job)]}
         print_json({"run": str(job.folder), "cells": [cell.as_json() for cell in cells], **until})

@@ -96,12 +96,19 @@ def _lines(found: Status) -> list[str]:
 
 def _notes(found: Status) -> Iterator[str]:
     """Yield notes on unusual events: a server switched models, requests were adjusted, or responses are incomplete."""
-    from ragbed.cli.results import read_truncated, tell_context_full, tell_empty
+    from ragbed.cli.results import read_truncated, tell_cached, tell_context_full, tell_empty
     from ragbed.runs.display_names import describe_served
 
     for model in found.models:
+        if model.oldest_cached is not None:
+            yield f"{model.name}: {tell_cached(model.cached, model.oldest_cached)}"
         if len(model.served) > 1:
             yield describe_served(model.name, model.served)
+        if len(model.fingerprints) > 1:
+            yield (
+                f"The server for {model.name} reported several values of system_fingerprint: "
+                f"{', '.join(model.fingerprints)}. Its weights or settings may have changed during the run."
+            )
         if model.sent is not None and model.sent.get("negotiated"):
             yield (
                 f"The server for {model.name} does not accept the default parameters. In requests to it, "
@@ -115,4 +122,5 @@ def _notes(found: Status) -> Iterator[str]:
         responses = "The other truncated responses" if full else "Truncated responses"
         yield f"{responses} count as wrong on the robust track. To avoid them, use a larger --max-tokens."
     if empty := sum(model.empty for model in found.models):
-        yield tell_empty(empty, sum(model.ok + model.truncated for model in found.models))
+        models = [model.name for model in found.models if model.empty]
+        yield tell_empty(empty, sum(model.ok + model.truncated for model in found.models), models)

@@ -8,21 +8,25 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from itertools import islice
 from math import ceil
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, cast, get_args
 
 import msgspec
 
 from ragbed.data import native, rgb
 from ragbed.data.decode import decode_line
+from ragbed.data.language import SAMPLE, detect_language
 from ragbed.data.parquet import ENDING, read_rows
 from ragbed.errors import DataError
 from ragbed.io.jsonl import read_lines
 from ragbed.io.locations import Place, Url, local_copy
-from ragbed.schema import Item, Kind
+from ragbed.io.pins import pin_of
+from ragbed.schema import Answer, Item, Kind, Lang
+from ragbed.text import squeezed
 
 
 class Format(Protocol):
@@ -30,8 +34,8 @@ class Format(Protocol):
 
     SIGN: str
 
-    def read_item(self, path: Place, number: int, line: bytes) -> Item:
-        """Parse one line of a file as an item."""
+    def read_item(self, path: Place, number: int, line: bytes, lang: Lang, /) -> Item:
+        """Parse one line of a file as an item; `lang` is its language if the line does not give one."""
 
     def to_line(self, item: Item) -> bytes:
         """Encode an item as one line of a file."""
@@ -42,6 +46,13 @@ FORMATS: dict[str, Format] = {
     "rgb": rgb,
 }
 _OBJECT = msgspec.json.Decoder(dict[str, msgspec.Raw])
+
+
+class _Question(msgspec.Struct):
+    query: str | None = None
+
+
+_QUESTION = msgspec.json.Decoder(_Question)
 
 
 class Line(NamedTuple):
@@ -59,6 +70,8 @@ class Dataset:
 
     name: str
     path: Place
+    # The language of items without a language of their own; None to detect it.
+    lang: Lang | None = field(default=None, kw_only=True)
     # The hash of the first download from a URL, stored in a list because the dataclass is frozen.
     _first: list[str] = field(default_factory=list, init=False, repr=False, compare=False)
 
@@ -72,7 +85,14 @@ class Dataset:
     def lines(self) -> Iterator[Line]:
         """Yield every line as an item or an error. Stop early only if the remaining lines cannot be read."""
         with self._fetched() as here:
-            yield from read_file(here, self.path)
+            yield from read_file(here, self.path, self.lang)
+
+    def in_language(self, lang: Lang) -> Dataset:
+        """Return the dataset with a given language for its items; its name says if the language seems to be another."""
+        with self._fetched() as here:
+            detected = _detected(here, self.path)
+        mark = "" if detected in (None, lang) else f" ({detected}, scorer not validated for this language)"
+        return replace(self, name=f"{self.name}{mark}", lang=lang)
 
     def resolve_limit(self, limit: int | Fraction | None) -> int | None:
         """Convert a limit to a number of items, rounding up if the limit is a fraction; None means all items."""
@@ -90,6 +110,11 @@ class Dataset:
         """Return the hash of the file's bytes."""
         with self._fetched() as here:
             return hash_file(here)
+
+    def pin(self, like: str) -> str:
+        """Return the file's pin in the same scheme as the given pin (see `ragbed.io.pins`)."""
+        with self._fetched() as here:
+            return pin_of(here, like)
 
     @contextmanager
     def _fetched(self) -> Iterator[Path]:
@@ -110,24 +135,32 @@ def hash_file(path: Path) -> str:
         return hashlib.file_digest(source, "sha256").hexdigest()
 
 
-def read_file(path: Path, shown: Place) -> Iterator[Line]:
+def read_file(path: Path, shown: Place, lang: Lang | None = None) -> Iterator[Line]:
     """Yield every line of a local file as an item or an error.
 
     Args:
         path: The file.
         shown: The file name to show in errors.
+        lang: The language of items without a language of their own; None to detect it.
     """
     spelling = ""
     seen: set[str] = set()
     number = 0
     try:
-        for number, line in read_rows(path, shown) if shown.name.endswith(ENDING) else read_lines(path, shown):
+        for number, line in _read_records(path, shown):
             try:
                 spelling = spelling or _detect_format(shown, number, line)
-                item = FORMATS[spelling].read_item(shown, number, line)
+                lang = lang or _need_language(path, shown, number)
+                item = FORMATS[spelling].read_item(shown, number, line, lang)
                 if item.id in seen:
                     problem = f"{item.id!r} already appears on an earlier line; IDs must be unique"
                     raise DataError(shown, problem, line=number, field="id")
+                if item.fake is not None and is_same_answer(item.fake, item.answer):
+                    problem = (
+                        f"is also the true answer of item {item.id!r}, so that responses misled by it would count as "
+                        "right; choose another false answer (`ragbed lint` lists all such items)"
+                    )
+                    raise DataError(shown, problem, line=number, field="fakeanswer" if spelling == "rgb" else "fake")
             except DataError as error:
                 yield Line(number, error, len(line), spelling)
             else:
@@ -138,6 +171,39 @@ def read_file(path: Path, shown: Place) -> Iterator[Line]:
     else:
         if not number:
             yield Line(1, DataError(shown, "is empty; expected one JSON object per line"), 0, spelling)
+
+
+def _read_records(path: Path, shown: Place) -> Iterator[tuple[int, bytes]]:
+    return read_rows(path, shown) if shown.name.endswith(ENDING) else read_lines(path, shown)
+
+
+def _detected(path: Path, shown: Place) -> str | None:
+    """Return the language of a file's questions, or None if its items have languages of their own or are invalid."""
+    questions = []
+    try:
+        for _, line in islice(_read_records(path, shown), SAMPLE):
+            if question := _QUESTION.decode(line).query:
+                questions.append(question)
+    except (DataError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None  # the error is reported when the items are read
+    return detect_language(questions) if questions else None
+
+
+def _need_language(path: Path, shown: Place, number: int) -> Lang:
+    """Return the language of a file's questions.
+
+    Raises:
+        DataError: There are no prompts and no validated scoring for the language.
+    """
+    detected = _detected(path, shown) or "en"
+    if detected in get_args(Lang):
+        return cast("Lang", detected)
+    raise DataError(
+        shown,
+        f"the questions are in {detected}, for which there are no prompts and no validated scoring (only for en and "
+        "zh). To use those of en or zh anyway, set `data_lang`",
+        line=number,
+    )
 
 
 def _detect_format(shown: Place, number: int, line: bytes) -> str:
@@ -152,6 +218,12 @@ def _detect_format(shown: Place, number: int, line: bytes) -> str:
         f"unknown record format; expected the field {signs}, but found {found}; see docs/reference/file-formats.md",
         line=number,
     )
+
+
+def is_same_answer(fake: Answer, gold: Answer) -> bool:
+    """Return whether a false answer has an alias of every part of the true one, ignoring case and white space."""
+    given = {squeezed(alias) for aliases in fake for alias in aliases}
+    return all(any(squeezed(alias) in given for alias in aliases) for aliases in gold)
 
 
 def kind_of(item: Item) -> Kind:

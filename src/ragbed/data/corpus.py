@@ -14,6 +14,7 @@ from typing import Literal, NamedTuple, TypeAlias
 import msgspec
 
 from ragbed.data import Dataset
+from ragbed.errors import UsageError
 from ragbed.schema import Answer, Case, Item, Lang, Passage, Retrieved, Stance
 from ragbed.text import bears_answer, squeezed
 
@@ -62,6 +63,7 @@ class Corpus:
     def __init__(
         self, dataset: Dataset, edition: Edition = "corpus", choose: Callable[[Item], Iterable[Passage]] | None = None
     ) -> None:
+        self._dataset, self._edition = dataset.name, edition
         self._pooled: dict[str, _Pooled] = {}
         for item in dataset.items():
             for passage in item.passages if choose is None else choose(item):
@@ -73,6 +75,25 @@ class Corpus:
                 for name, pooled in self._pooled.items()
                 if all(use.stance == "distracts" for use in pooled.uses)
             }
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the corpus contains no passage."""
+        return not self._pooled
+
+    def require_passages(self) -> None:
+        """Reject an empty corpus, in which every system finds nothing and seems to decline correctly.
+
+        Raises:
+            UsageError: The corpus is empty.
+        """
+        if self.is_empty:
+            cause = "its items have no passages"
+            if self._edition == "withheld-corpus":
+                cause = "each of its passages supports or contradicts an answer"
+            raise UsageError(
+                f"the {self._edition} of {self._dataset} is empty, because {cause}. Use a dataset with distractors."
+            )
 
     @cached_property
     def id(self) -> str:

@@ -10,7 +10,7 @@ import msgspec
 from ragbed.data.decode import decode_line
 from ragbed.errors import DataError
 from ragbed.io.locations import Place
-from ragbed.schema import Item
+from ragbed.schema import Item, Lang
 
 SIGN = "question"  # records in this format are recognised by this field
 
@@ -23,8 +23,8 @@ def _decoder() -> msgspec.json.Decoder[Item]:
     return msgspec.json.Decoder(Item)
 
 
-def read_item(path: Place, number: int, line: bytes) -> Item:
-    """Parse one line of a file as an item."""
+def read_item(path: Place, number: int, line: bytes, _lang: Lang | None = None) -> Item:
+    """Parse one line of a file as an item, which has a language of its own."""
     item = decode_line(_decoder(), path, number, line)
     for field, problem in _find_problems(item):
         raise DataError(path, problem, line=number, field=field)

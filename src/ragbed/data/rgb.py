@@ -16,8 +16,7 @@ from msgspec import UNSET, Struct, UnsetType
 from ragbed.data.decode import decode_line
 from ragbed.errors import DataError, RagbedError
 from ragbed.io.locations import Place
-from ragbed.schema import MAX_ALIASES, MAX_SLOTS, Answer, Item, Passage, RawAnswer
-from ragbed.text import guess_lang
+from ragbed.schema import MAX_ALIASES, MAX_SLOTS, Answer, Item, Lang, Passage, RawAnswer
 
 SIGN = "query"  # records in this format are recognised by this field
 
@@ -40,8 +39,8 @@ _SUB_ANSWERS = ("asnwer1", "answer1", "answer2")
 _SPELLED = ("id", "answer", "fakeanswer", *_SUB_ANSWERS)
 
 
-def read_item(path: Place, number: int, line: bytes) -> Item:
-    """Parse one line of a file as an item."""
+def read_item(path: Place, number: int, line: bytes, lang: Lang) -> Item:
+    """Parse one line of a file as an item in the given language."""
     record = decode_line(_DECODER, path, number, line)
     place = _Location(path, number)
     if not record.query.strip():
@@ -50,7 +49,7 @@ def read_item(path: Place, number: int, line: bytes) -> Item:
     return Item(
         id=str(record.id),
         question=record.query,
-        lang=guess_lang(record.query),
+        lang=lang,
         answer=place.slots("answer", record.answer),
         fake=fake,
         passages=tuple(place.passages(record)),

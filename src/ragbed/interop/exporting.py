@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -10,14 +10,11 @@ from typing import IO
 from ragbed.data import FORMATS, Dataset
 from ragbed.data.corpus import EDITIONS, Corpus
 from ragbed.data.output import BinarySink, open_output
-from ragbed.data.parquet import need_parquet
 from ragbed.errors import UnknownName, UnusedOption, UsageError
 from ragbed.interop.exports import DATA_FILES, DATA_FOLDERS, RUN_FILES, RUN_FOLDERS
 from ragbed.interop.exports.frozen import Layout
 from ragbed.interop.exports.parquet import write_items
-from ragbed.interop.exports.records import CASES, ITEMS, TRIALS, InParts
 from ragbed.interop.exports.records_base import ExportedRun, Written
-from ragbed.interop.exports.shards import write_shards
 from ragbed.io.jsonl import write_whole_folder
 from ragbed.io.locations import Place
 from ragbed.runs.store import open_store
@@ -25,11 +22,10 @@ from ragbed.runs.store import open_store
 
 @dataclass(frozen=True)
 class ExportTarget:
-    """The format and location of an export; `shards` is the number of parts if the export is split."""
+    """The format and location of an export."""
 
     to: str
     place: Place | BinarySink
-    shards: int | None = None
 
     def folder(self) -> Path:
         """Return the location as a local folder, for formats that write several files."""
@@ -39,19 +35,6 @@ class ExportTarget:
                 "folder, then copy the folder."
             )
         return self.place
-
-    def write_shards(self, formats: Mapping[str, InParts], source: object) -> Written:
-        """Write the export to a folder, as several parts with checksums."""
-        if self.to not in formats:
-            raise UsageError(f"`shards`: the format {self.to} cannot be split into parts. Use {' or '.join(formats)}.")
-        if isinstance(self.place, BinarySink):
-            raise UsageError("`shards` requires `out` to be a folder.")
-        if self.to == "parquet":
-            need_parquet()
-        chosen = formats[self.to]
-        written = Written(chosen.what)
-        write_shards(self.place, chosen.what, self.shards or 1, chosen.records(source, written), chosen.kind())
-        return written
 
     def write_file(self, datasets: Sequence[Dataset], write: Callable[[IO[bytes]], Written]) -> Written:
         """Write the export to a single file, which must not be one of the input datasets."""
@@ -66,8 +49,6 @@ def export_run(folder: Path, target: ExportTarget, model: str | None, *, canonic
         raise UnknownName("run format", to, [*RUN_FILES, *RUN_FOLDERS])
     with open_store(folder, create=False) as store:
         run = ExportedRun(folder, store, model, canonical)
-        if target.shards is not None:
-            return target.write_shards(TRIALS, run)
         if to in RUN_FOLDERS:
             with write_whole_folder(target.folder()) as into:
                 return RUN_FOLDERS[to](run, into)
@@ -80,7 +61,7 @@ def is_item_format(to: str) -> bool:
     Raises:
         UnknownName: There is no such format for datasets.
     """
-    items = dict.fromkeys([*FORMATS, *EDITIONS, *ITEMS])
+    items = [*FORMATS, *EDITIONS, "parquet"]
     if to not in (known := [*items, *DATA_FILES, *DATA_FOLDERS]):
         raise UnknownName("format", to, known)
     return to in items
@@ -102,14 +83,11 @@ def export_items(datasets: Sequence[Dataset], target: ExportTarget, layout_optio
             f"to={to} exports one dataset at a time, but {len(datasets)} datasets were given. Export them separately."
         )
     dataset = datasets[0]
-    if target.shards is not None:
-        return target.write_shards(ITEMS, dataset)
-    if to == "records":
-        raise UsageError("to=records requires the number of parts to write. Add shards=N.")
     if to == "parquet":
         return target.write_file(datasets, lambda sink: write_items(dataset, sink))
     if to in EDITIONS:
         corpus = Corpus(dataset, EDITIONS[to])
+        corpus.require_passages()
         written, lines = Written("passages", notes=[f"Cases refer to this corpus as {corpus.id}."]), corpus.lines()
     else:
         written, lines = Written("items"), (FORMATS[to].to_line(item) for item in dataset.items())
@@ -123,13 +101,19 @@ def export_items(datasets: Sequence[Dataset], target: ExportTarget, layout_optio
     return target.write_file(datasets, write)
 
 
+def count_cases(layout: Layout) -> Written:
+    """Count test cases without writing them."""
+    written = Written("cases")
+    written.count = sum(1 for _ in written.conditions.count(layout.all_cases()))
+    written.infeasible = written.conditions.infeasible
+    return written
+
+
 def export_cases(layout: Layout, target: ExportTarget) -> Written:
     """Export test cases."""
     to = target.to
     if to != "jsonl":
         layout.need_documents(to)
-    if target.shards is not None:
-        return target.write_shards(CASES, layout)
     if to in DATA_FOLDERS:
         with write_whole_folder(target.folder()) as folder:
             return DATA_FOLDERS[to](layout, folder, target.folder())

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ragbed.data import Dataset
+from ragbed.data.catalog import published_settings
 from ragbed.errors import UnusedOption, UsageError
 from ragbed.interop.exports.frozen import read_frozen, read_part
 from ragbed.runs.answer_files import PlainFiles, open_rgb, without_totals
@@ -16,7 +17,7 @@ from ragbed.schema import Case
 from ragbed.testbeds.selection import choose_testbeds, generate_cases, stored_options
 from ragbed.testbeds.settings import Settings
 
-IMPORT_FORMATS = ("rgb", "jsonl", "inspect", "lm-eval", "cassette")
+IMPORT_FORMATS = ("rgb", "jsonl", "inspect", "lm-eval", "archive")
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,7 @@ def match_datasets(
 ) -> tuple[Sequence[AnswerSource], dict[str, str]]:
     """Return the answers to the cases of datasets, and the run's settings."""
     stored = _settings(answers) | {f"data {dataset.name}": dataset.sha256() for dataset in datasets}
+    stored |= published_settings(datasets)
     if answers.form == "rgb":
         if settings.original is None:
             raise UsageError(

@@ -47,10 +47,6 @@ class Url(Struct, frozen=True):
     def __repr__(self) -> str:
         return f"Url({str(self)!r})"
 
-    def __truediv__(self, name: str) -> Url:
-        path, mark, query = self.text.partition("?")
-        return Url(f"{path.rstrip('/')}/{name}{mark}{query}")
-
     @property
     def name(self) -> str:
         """The last part of the path."""
@@ -171,12 +167,6 @@ def _refuse_kind(path: Path, mode: int) -> None:
         raise UsageError(f"{path} is a {kind}, not a regular file.")
 
 
-def is_there(url: Url) -> bool:
-    """Return whether a remote file exists."""
-    with _filesystem(url, "read") as (system, path):
-        return bool(system.exists(path))
-
-
 @contextmanager
 def uploading(url: Url) -> Iterator[IO[bytes]]:
     """Open a temporary file that is uploaded if the block succeeds."""
@@ -186,23 +176,6 @@ def uploading(url: Url) -> Iterator[IO[bytes]]:
             yield file
         with _filesystem(url, "written") as (system, path):
             system.put_file(str(copy), path)
-
-
-def open_sink(place: Place) -> IO[bytes]:
-    """Open a file for writing without a local copy, for data larger than the disk; the caller reports write errors."""
-    if isinstance(place, Path):
-        with report_errors(place, "written"):
-            return open(place, "wb")
-    with _filesystem(place, "written") as (system, path):
-        sink: IO[bytes] = system.open(path, "wb")
-        return sink
-
-
-def remove(url: Url) -> None:
-    """Delete a remote file if it exists."""
-    with _filesystem(url, "deleted") as (system, path):
-        if system.exists(path):
-            system.rm_file(path)
 
 
 @contextmanager

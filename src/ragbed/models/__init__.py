@@ -60,6 +60,7 @@ class ModelConfig(Struct, frozen=True):
         headers: Additional request headers set by the user.
         context_length: The context length of the model, if the user set it.
         fixed: The sampling parameters that the user set, which are not omitted if a server rejects them.
+        open_replay: Opens a `replay/…` model. Runs are stored by a higher layer, which provides this function.
     """
 
     model: str
@@ -77,6 +78,7 @@ class ModelConfig(Struct, frozen=True):
     headers: Mapping[str, str] = {}
     context_length: int | None = None
     fixed: frozenset[str] = frozenset()
+    open_replay: Callable[[str], Model] | None = None
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.model!r})"  # the environment and the headers may contain keys
@@ -244,10 +246,10 @@ def _python(config: ModelConfig) -> Model:
     return PythonSystem(config.model, calls, limit_s, config.corpora)
 
 
-def _cassette(config: ModelConfig) -> Model:
-    from ragbed.models.cassette import CassetteModel
-
-    return CassetteModel(Path(config.model))
+def _replay(config: ModelConfig) -> Model:
+    if config.open_replay is None:
+        raise UsageError(f"replay/{config.model}: only `ragbed run` can replay a run. Choose another model.")
+    return config.open_replay(config.model)
 
 
 # The provider names in `dialects.py`, repeated here because that module is imported only when a model is opened.
@@ -264,7 +266,7 @@ PROVIDERS: dict[str, Callable[[ModelConfig], Model]] = {
     "hf": _hf,
     "http": _http,
     "python": _python,
-    "cassette": _cassette,
+    "replay": _replay,
     "baseline": _baseline,
     "scripted": _scripted,
 }
@@ -311,7 +313,7 @@ def parse_model(spec: str) -> tuple[str, str, Callable[[ModelConfig], Model]]:
     if not slash or not model:
         raise UsageError(f"model={spec}: the model name is missing after the provider. Use {provider}/<model>.")
     # llama.cpp and transformers can open only files with UTF-8 names, and servers accept only UTF-8 text.
-    if provider != "cassette" and storable_name(spec) != spec:
+    if provider != "replay" and storable_name(spec) != spec:
         raise UsageError(f"model={spec}: the model name is not valid UTF-8. Check its spelling, or rename the file.")
     return provider, model, open_provider
 
@@ -335,7 +337,7 @@ _OPTIONS = {
 _SUPPORTED: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("llamacpp", "bundled"), ("thinking", "seed")),
     "hf": ("seed",),
-    **dict.fromkeys(("http", "python", "cassette", "baseline", "scripted"), ()),
+    **dict.fromkeys(("http", "python", "replay", "baseline", "scripted"), ()),
 }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 import msgspec
@@ -155,6 +156,19 @@ class Parking(Protocol):
         """The number of parked cases, which do not count as running."""
 
 
+class RequestMeter:
+    """Reserves the highest cost of every request before it is sent, also of repeated ones; by default, does nothing."""
+
+    async def reserve(self, body: bytes) -> None:
+        """Wait until the budget covers a request; an exception means that the request must not be sent."""
+
+    def settle(self, completion: Completion) -> None:
+        """Pay for the response to the request, or for its failure."""
+
+
+METER = ContextVar("meter", default=RequestMeter())  # noqa: B039 - the meter of the current call; this one has no state
+
+
 @runtime_checkable
 class RateLimited(Protocol):
     """A model whose calls may be slower because of rate limits that the user has set."""
@@ -234,6 +248,11 @@ def lacks_language(model: Model, lang: Lang) -> bool:
     listed = model.languages if isinstance(model, ForLanguages) else ()
     codes = {re.split("[-_]", code.lower())[0] for code in listed}
     return bool(codes) and codes.isdisjoint(_CODES[lang])
+
+
+def is_system(model: Model) -> bool:
+    """Return whether a model is a RAG system, which builds its own prompts."""
+    return isinstance(model, AnsweringAfresh) and not getattr(model, "takes_prompts", False)
 
 
 def canonical(body: object) -> bytes:

@@ -146,7 +146,7 @@ CHECKS: dict[str, Callable[[Environ], BackendCheck]] = {
     "bundled": _bundled,
     "http": _always,
     "python": _always,
-    "cassette": _always,
+    "replay": _always,
     "baseline": _always,
     "scripted": _scripted,
 }

@@ -180,26 +180,22 @@ class PythonSystem(StatelessModel):
         tool = await open_tool(case, self._corpora)
         started = time.monotonic()
         arguments = to_arguments(case) | ({} if tool is None else {"search": tool})
-        completion = await self._answer(case, arguments)
-        if tool is not None:
-            completion = tool.add_to(completion)
-        if completion.outcome == "error":
-            return completion
-        return msgspec.structs.replace(completion, latency_s=round(time.monotonic() - started, 4))
-
-    async def _answer(self, case: Case, arguments: dict[str, Any]) -> Completion:
         # In a separate thread, the function's event loop, timeouts, cancellations and exits do not affect the run.
         answer = in_daemon_thread(lambda: _await_result(self._function(**arguments)))
         done, _ = await asyncio.wait([answer], timeout=self._limit_s)
-        if not done:
-            answer.cancel()
-            return failed(Failure("timeout", f"no answer within {self._limit_s:,.6g} s"))
         try:
-            return read_answer(answer.result(), case, self._corpora)
+            if not done:
+                answer.cancel()
+                raise Failure("timeout", f"no answer within {self._limit_s:,.6g} s")
+            completion = read_answer(answer.result(), case, self._corpora)
         except Failure as failure:
-            return failed(failure)
+            completion = failed(failure)
         except Exception as error:  # a system may raise anything
-            return failed(Failure("server", f"{type(error).__name__}: {error}"))
+            completion = failed(Failure("server", f"{type(error).__name__}: {error}"))
+        completion = completion if tool is None else tool.add_to(completion)
+        if completion.outcome == "error":
+            return completion
+        return msgspec.structs.replace(completion, latency_s=round(time.monotonic() - started, 4))
 
     def request(self, case: Case) -> bytes:
         """Return the arguments with which the function is called for a case."""

@@ -40,12 +40,15 @@ class TokenLimit:
             that never ends would take minutes.
 
     Attributes:
+        highest: The highest limit.
         thinks: Whether a response has contained reasoning.
+        scope: A part of the cache key, because complete responses can be longer if the limit may be raised.
     """
 
     def __init__(self, sampling: Sampling, *, only_thoughts: bool = False) -> None:
         self.first = sampling.max_tokens
-        self._highest = max(self.first, MAX_LIMIT) if sampling.raises_limit else self.first
+        self.scope = "auto" if sampling.raises_limit else ""
+        self.highest = max(self.first, MAX_LIMIT) if sampling.raises_limit else self.first
         self._accepted = 0  # the highest limit that the server has accepted
         # Limits, and the size of the shortest prompt in a language that they did not allow.
         self._too_long: dict[tuple[Lang, int], int] = {}
@@ -54,14 +57,9 @@ class TokenLimit:
         self._only_thoughts, self.thinks = only_thoughts, False
 
     @property
-    def raised(self) -> tuple[int, ...]:
-        """The values to which the initial token limit may be raised."""
-        return tuple(limit for limit in _LIMITS if self.first < limit <= self._highest)
-
-    @property
     def start(self) -> int:
         """The token limit for a new call."""
-        return min(self._highest, max(self.first, THINKING_LIMIT)) if self.thinks else self.first
+        return min(self.highest, max(self.first, THINKING_LIMIT)) if self.thinks else self.first
 
     async def complete(self, case: Case, call: Callable[[int], Awaitable[Completion]]) -> Completion:
         """Make a call with the current limit, and repeat it with a higher limit if the response is truncated."""
@@ -86,7 +84,7 @@ class TokenLimit:
             return None
         if done.finish == CONTEXT_FULL:  # a higher limit leaves no more room in the context window
             return None
-        higher = self._allowed(min(self._highest, MAX_LIMIT if self.thinks else max(limit, THINKING_LIMIT)), case)
+        higher = self._allowed(min(self.highest, MAX_LIMIT if self.thinks else max(limit, THINKING_LIMIT)), case)
         return higher if higher > limit else None
 
     def lower_for(self, done: Completion, limit: int, case: Case) -> int | None:
@@ -127,7 +125,7 @@ class TokenLimit:
         if lowered is not None and (done.outcome == "error" or lowered <= limit):
             del self._lowered[case.case]
             if done.outcome != "error":
-                self._highest = min(self._highest, self._accepted)
+                self.highest = min(self.highest, self._accepted)
         return done if limit == self.first else replace(done, max_tokens=limit)
 
     def _allowed(self, limit: int, case: Case) -> int:
@@ -142,11 +140,6 @@ class TokenLimit:
 
     def _below(self, limit: int) -> int:
         return max([self.first, *(lower for lower in _LIMITS if lower < limit)])
-
-
-def cached_limit(limit: int) -> int:
-    """Return the limit under which to cache a response whose own limit may be one that a server's message named."""
-    return min((value for value in _LIMITS if value >= limit), default=limit)
 
 
 def _size(case: Case) -> int:

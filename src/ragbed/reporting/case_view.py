@@ -84,7 +84,7 @@ class ShownCase(Struct, frozen=True, omit_defaults=True, kw_only=True):
     noise: float | None
     noise_real: float | None
     k: int
-    correct: float
+    true_ratio: float
     arm: str
     profile: str
     seed: int
@@ -128,7 +128,7 @@ def show_trial(stored: StoredResult) -> ShownTrial:
         usage=completion.usage,
         latency_s=completion.latency_s,
         attempts=completion.attempts,
-        cached=stored.cached,
+        cached=stored.cached > 0,
         verdict=None if scores is None else str(scores["verdict"]),
         scores=scores,
         spans=[TextSpan(one.start, one.end, _kind_of(one.rule), one.rule) for one in findings],

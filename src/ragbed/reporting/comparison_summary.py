@@ -27,7 +27,6 @@ ABILITIES = {
     "length": "long contexts",
     "closed-book": "closed-book questions",
     "no-documents": "refusal without documents",
-    "parts": "sub-questions",
     "own-retrieval": "end-to-end RAG",
     "search": "search as a tool",
     "own-rejection": "end-to-end rejection",

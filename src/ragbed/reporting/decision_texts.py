@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from ragbed.analysis.locale import Locale
 from ragbed.reporting.numbers import show_number
 from ragbed.runs.decided import COMPARISON, DecidedInterval, narrow
-from ragbed.scoring.version import scorer_hash
+from ragbed.scoring.version import SCORER_VERSION
 
 _PLACE = ("data", "lang", "profile", "noise", "k", "arm", "correct", "slot")
 
@@ -19,12 +19,9 @@ def decision_columns(words: Locale) -> tuple[str, ...]:
 
 
 def tell_decisions(
-    conditions: Iterable[DecidedInterval], names: Mapping[str, str], words: Locale, scorer: str | None = None
+    conditions: Iterable[DecidedInterval], names: Mapping[str, str], words: Locale
 ) -> list[tuple[str, ...]]:
-    """Return one row per condition and cell, with the confidence intervals at decision time and over all responses.
-
-    `scorer` is the hash of the scorer whose values the tables show, by default this version's.
-    """
+    """Return one row per condition and cell, with the confidence intervals at decision time and over all responses."""
     rows: list[tuple[str, ...]] = []
     for one in conditions:
         is_decided = one.state == "decided"
@@ -37,8 +34,7 @@ def tell_decisions(
             else f"{show_number(last.value)} {_interval(last.low, last.high, last.questions, words)}"
         )
         model, condition = names.get(one.model, one.model), one.condition or "–"
-        note = _note(one, words, scorer_hash() if scorer is None else scorer)
-        rows.append((model, condition, _measured(one), outcome, decided, shown, note))
+        rows.append((model, condition, _measured(one), outcome, decided, shown, _note(one, words)))
     return rows
 
 
@@ -59,9 +55,9 @@ def _measured(one: DecidedInterval) -> str:
     return ", ".join([metric, *named])
 
 
-def _note(one: DecidedInterval, words: Locale, scorer: str) -> str:
+def _note(one: DecidedInterval, words: Locale) -> str:
     """Describe how the confidence interval over all responses differs from the one at the time of the decision."""
-    if one.scorer != scorer:
+    if one.scorer != SCORER_VERSION:
         return words("decisions.other_scorer")
     if one.state != "decided" or one.last is None:
         return "–"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ragbed.analysis.diagnosis.examples import ErrorRow
+from ragbed.analysis.diagnosis.summary import UNCLASSIFIED
 from ragbed.analysis.locale import Locale
 from ragbed.reporting.pages.charts.layout import format_share
 
@@ -23,10 +24,11 @@ def tell_errors(rows: Iterable[ErrorRow], words: Locale) -> list[tuple[str, ...]
     names = words.section("errors")
     shown: list[tuple[str, ...]] = []
     for row in rows:
-        share = format_share(row.share.value, *row.share.bounds)
-        kind = names[row.type] if row.type == "none" else f"{row.type} {names[row.type]}"
+        name, _, wrong, interval = row.type
+        kind = names[name] if name == UNCLASSIFIED else f"{name} {names[name]}"
+        share = format_share(interval.value, *interval.bounds)
         example = (_clip(row.question), _clip(row.answer), _clip(row.reply), _clip(row.why[words.lang] or "–"))
-        shown.append((str(row.table), row.model, row.data, kind, share, str(row.wrong), *example))
+        shown.append((str(row.table), row.model, row.data, kind, share, str(wrong), *example))
     return shown
 
 

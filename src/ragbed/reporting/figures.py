@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from ragbed.analysis.diagnosis.causes import NONE, Cause, share_types, type_share
+from ragbed.analysis.diagnosis.diagnosis_file import RunDiagnosis
+from ragbed.analysis.diagnosis.summary import UNCLASSIFIED, type_shares
 from ragbed.analysis.locale import Locale
-from ragbed.analysis.metrics.cells import INTEGRATION, Cell
+from ragbed.analysis.metrics.cells import Cell
 from ragbed.analysis.metrics.conflict import PRIORS
 from ragbed.analysis.metrics.length import PARTS
 from ragbed.reporting.pages.charts import (
@@ -59,34 +60,29 @@ def make_figures(cells: Sequence[Cell], track: str, words: Locale) -> list[Chart
         *_length(shown, words),
         *_position(shown, words),
         *_selective(shown, words),
-        *_transitions(shown, words),
     ]
 
 
-def draw_causes(causes: Sequence[Cause], words: Locale) -> Iterator[Chart]:
+def draw_error_types(diagnoses: Sequence[RunDiagnosis], words: Locale) -> Iterator[Chart]:
     """Yield one chart of error types per dataset, with a group for each type and a bar for each model."""
     names = words.section("errors")
-    for data in dict.fromkeys(cause.case.data for cause in causes):
-        here = [cause for cause in causes if cause.case.data == data]
-        models = dict.fromkeys(cause.model for cause in here)
-        wrong = {model: [cause for cause in here if cause.model == model] for model in models}
-        counts = {model: share_types(own) for model, own in wrong.items()}
+    datasets: dict[str, dict[str, list[RunDiagnosis]]] = {}
+    for one in diagnoses:
+        datasets.setdefault(one.case.data, {}).setdefault(one.label, []).append(one)
+    for data, models in datasets.items():
+        drawn: dict[str, list[Bar]] = {name: [] for name in names}
+        for model, found in models.items():
+            is_monitored = any(one.is_monitored for one in found)
+            for share in type_shares([one.diagnosis for one in found], is_monitored=is_monitored):
+                drawn[share.name].append(Bar(model, share.share.value, *share.share.bounds, share.n))
         groups = [
-            (
-                text if name == NONE else f"{name} {text}",
-                [_error_bar(model, own, name) for model, own in wrong.items()],
-            )
-            for name, text in names.items()
-            if any(name in own for own in counts.values())
+            (names[name] if name == UNCLASSIFIED else f"{name} {names[name]}", shares)
+            for name, shares in drawn.items()
+            if any(bar.value for bar in shares)
         ]
         title = words("figures.errors.title", data=data)
         texts = ChartTexts(title, words("figures.errors.desc"), words("figures.errors.type"))
         yield bars(f"errors-{safe_name(data)}", texts, groups)
-
-
-def _error_bar(model: str, causes: Sequence[Cause], name: str) -> Bar:
-    share = type_share(causes, name)
-    return Bar(model, share.value, *share.bounds, len(causes))
 
 
 def _panels(cells: Sequence[Cell], table: str) -> dict[Panel, dict[str, list[Cell]]]:
@@ -127,14 +123,15 @@ def _abstention(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:
     for panel, models in _panels(cells, "rejection").items():
         rows = []
         for model, own in models.items():
-            clean = next(iter(_by_noise(_known(noise.get(panel, {}).get(model, []))).values()), [])
+            ratio, lowest = next(iter(_by_noise(_known(noise.get(panel, {}).get(model, []))).items()), (0.0, []))
+            with_answer = words("figures.abstention.some", noise=f"{ratio:g}")
             for note, found, refusal, accuracy in (
-                ("none", _known(own), "refusal_recall", "correct_without_evidence"),
-                ("some", clean, "false_refusal", "accuracy"),
+                (words("figures.abstention.none"), _known(own), "refusal_recall", "correct_without_evidence"),
+                (with_answer, lowest, "false_refusal", "accuracy"),
             ):
                 refused, right = _first(found, refusal), _first(found, accuracy)
                 if refused is not None and right is not None:
-                    rows.append(_outcomes(model, words(f"figures.abstention.{note}"), refused, right))
+                    rows.append(_outcomes(model, note, refused, right))
         if rows:
             yield stacks(_name("abstention", panel), _texts(words, "abstention", panel), parts, rows)
 
@@ -249,27 +246,6 @@ def _selective(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:
             if series:
                 axes = {axis: words(f"figures.{figure}.{axis}") for axis in ("across", "up")}
                 yield curves(_name(figure, panel), _texts(words, figure, panel, **axes), series)
-
-
-def _transitions(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:
-    ends = ("right_right", "wrong_right", "right_wrong", "wrong_wrong")
-    for panel, models in _panels(cells, "transitions").items():
-        rows = []
-        for model, own in models.items():
-            for arm, note in ((None, "figures.at_noise"), (INTEGRATION, "figures.transitions.integration")):
-                for ratio, here in _by_noise(cell for cell in own if cell.place.get("arm") == arm).items():
-                    values = {cell.estimate.metric: cell.estimate.value for cell in here}
-                    shares = [_through(values, *end.split("_")) for end in ends]
-                    rows.append(HeatRow(model, words(note, noise=f"{ratio:.3g}"), shares))
-        if rows:
-            columns = [words(f"figures.transitions.{end}") for end in ends]
-            texts = _texts(words, "transitions", panel, across=words("figures.transitions.columns"))
-            yield heat(_name("transitions", panel), texts, columns, rows)
-
-
-def _through(values: dict[str, float | None], before: str, after: str) -> float:
-    """Return the share of questions whose verdict is `before` without documents and `after` with documents."""
-    return sum(values.get(f"{before}_{middle}_{after}") or 0.0 for middle in ("right", "wrong"))
 
 
 def _point(at: float | None, estimate: Estimate) -> CurvePoint:

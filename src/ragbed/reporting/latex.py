@@ -1,11 +1,11 @@
-"""Write a report as LaTeX: the paper's four tables with our rows below the paper's, followed by all our tables."""
+"""Write a report as LaTeX: the paper's four tables with our comparable rows, followed by all our tables."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from ragbed.reporting.latex_paper import FIT, SPACE, small, write_paper_tables
-from ragbed.reporting.numbers import FEW, show_bound, show_incomplete, show_number
+from ragbed.reporting.numbers import FEW, is_least, show_bound, show_incomplete, show_number
 from ragbed.reporting.tables import Report, ReportTable, TableColumn, TableRow
 from ragbed.schema import Estimate
 from ragbed.text import printable
@@ -45,7 +45,7 @@ def write(report: Report) -> str:
     head = f"% Created by ragbed from {runs}; track {report.track}. Requires \\usepackage{{booktabs,graphicx}}."
     note = " Intervals are valid at any stopping time." if report.is_monitored else ""
     ours = ("\n".join(_table(table, note)) for table in report.tables)
-    return "\n\n".join([head, *write_paper_tables(report.shown, _text), *ours]) + "\n"
+    return "\n\n".join([head, *write_paper_tables(report.shown, report.published, _text), *ours]) + "\n"
 
 
 def _table(table: ReportTable, note: str) -> Iterator[str]:
@@ -93,7 +93,8 @@ def _heading(heading: str) -> str:
 def _number(cell: Estimate | None, column: TableColumn) -> str:
     if cell is None or cell.value is None:
         return "--"
-    return show_number(cell.value, column).replace("-", "$-$") + ("$^*$" if cell.n < FEW else "")
+    least = " (at least)" if is_least(cell, column) else ""
+    return show_number(cell.value, column).replace("-", "$-$") + ("$^*$" if cell.n < FEW else "") + least
 
 
 def _interval(cell: Estimate | None, column: TableColumn) -> str:

@@ -1,19 +1,18 @@
-"""Write the paper's Tables 1, 3, 5 and 7 in LaTeX, with our rows below the paper's.
+"""Write the paper's Tables 1, 3, 5 and 7 in LaTeX, with our comparable rows below the paper's.
 
-Our values always use the `code` track, because only this track is comparable with the paper. Rej*, ED* and CR are
-a judge's verdicts. They require `ragbed judge`, preferably with the original instructions.
+Our values always use the `code` track, because only this track is comparable with the paper. Rej* and ED* are a judge's
+verdicts. They require `ragbed judge`, preferably with the original instructions.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
 from ragbed.analysis.metrics.cells import JUDGED, Cell
 from ragbed.analysis.paper.tables import PaperTable, inferred_rows, read_tables
 from ragbed.reporting.numbers import count_cases, show_incomplete
-from ragbed.reporting.tables import PAPER_DATA, PAPER_DOCS, PAPER_PROFILE, PAPER_TRACK
+from ragbed.reporting.tables import PAPER_TRACK, Published, is_complete, is_paper_setting
 from ragbed.schema import Estimate
 
 _LANGS = {"en": "English", "zh": "Chinese"}
@@ -55,7 +54,7 @@ def shapes() -> list[TableShape]:
             3,
             "rejection",
             "Negative rejection (\\%)",
-            {"Rej": ("rejection", "refusal_recall", 1.0)},
+            {"Rej": ("rejection", "all_rate", 1.0)},
             {"Rej*": ("code.rej_star", "refusal")},
         ),
         TableShape(
@@ -73,7 +72,7 @@ def shapes() -> list[TableShape]:
                 "Acc": ("closed-book", "accuracy", None),
                 "Acc_doc": ("counterfactual", "accuracy", 0.0),
                 "ED": ("counterfactual", "error_detection", 0.0),
-                "CR": ("counterfactual", "corrected_of_flagged", 0.0),
+                "CR": ("counterfactual", "correct_rate", 0.0),
             },
             {
                 "ED*": ("code.ed_star", "flag"),
@@ -83,34 +82,25 @@ def shapes() -> list[TableShape]:
     ]
 
 
-class _Ours(NamedTuple):
-    """A row for one model, dataset, profile and number of documents; both languages share the row."""
-
-    model: str
-    data: str
-    profile: str
-    k: int
+_Row: TypeAlias = dict[tuple[str, str], Estimate]  # A model's estimates by language and column.
 
 
-_Row: TypeAlias = dict[tuple[str, str], Estimate]  # Estimates by language and column.
-
-
-def write_paper_tables(cells: Sequence[Cell], text: Callable[[str], str]) -> Iterator[str]:
+def write_paper_tables(cells: Sequence[Cell], published: Published, text: Callable[[str], str]) -> Iterator[str]:
     """Yield the tables to which at least one of our rows can be added.
 
     Args:
         cells: Cells of all tracks.
+        published: Names of RGB's files, by model and dataset.
         text: Function that escapes a name for LaTeX.
     """
     usual = [
         cell for cell in cells if cell.scope == "all" and not cell.place.get("arm") and not cell.place.get("correct")
     ]
-    counted = [cell for cell in usual if cell.track == PAPER_TRACK]
-    judged = [cell for cell in usual if cell.track.startswith(JUDGED)]
     for shape in shapes():
-        rows = _rows(counted, shape)
+        same = [cell for cell in usual if is_paper_setting(cell.table, cell.key, cell.place.get("k"), published)]
+        rows = _rows([cell for cell in same if cell.track == PAPER_TRACK], shape)
         if rows:
-            judge = _add_judged(rows, judged, shape)
+            judge = _add_judged(rows, [cell for cell in same if cell.track.startswith(JUDGED)], shape)
             yield "\n".join(_write(shape, rows, judge, text))
 
 
@@ -119,79 +109,61 @@ def small(text: str) -> str:
     return rf"{{\tiny {text}}}"
 
 
-def _add_judged(rows: dict[_Ours, _Row], cells: Sequence[Cell], shape: TableShape) -> str:
+def _add_judged(rows: dict[str, _Row], cells: Sequence[Cell], shape: TableShape) -> str:
     """Add the judged values to the rows, and return the judges and their instructions.
 
     Each row uses only the first judge, with the original instructions if verdicts exist for both. If there is a judge,
     rule-based values are removed from the judged columns, so that each column has one definition.
     """
-    of_row: dict[_Ours, list[Cell]] = {}
-    for cell in cells:
-        if cell.table == shape.table:
-            of_row.setdefault(_ours_of(cell, cell.place.get("k") or 0), []).append(cell)
     judges: dict[str, None] = {}
-    filled: dict[_Ours, _Row] = {}
-    for ours in rows.keys() & of_row.keys():
+    filled: dict[str, _Row] = {}
+    for model in rows:
+        own = [cell for cell in cells if (cell.key.model, cell.table) == (model, shape.table)]
         for place, whose in enumerate(("the original", "our")):
             wanted = {metrics[place]: column for column, metrics in shape.judged.items()}
-            found = [cell for cell in of_row[ours] if cell.estimate.metric in wanted]
+            found = [cell for cell in own if cell.estimate.metric in wanted]
             if found:
                 judges[f"{found[0].track.removeprefix(JUDGED)} by {whose} instructions"] = None
-                filled[ours] = {
+                filled[model] = {
                     (cell.key.lang, wanted[cell.estimate.metric]): cell.estimate
                     for cell in found
                     if cell.track == found[0].track and cell.estimate.value is not None
                 }
                 break
-    for ours, row in rows.items() if judges else ():
+    for model, row in rows.items() if judges else ():
         for lang, column in [at for at in row if at[1] in shape.judged]:
             del row[lang, column]
-        row.update(filled.get(ours, {}))
+        row.update(filled.get(model, {}))
     return ", ".join(sorted(judges))
 
 
-def _ours_of(cell: Cell, k: int) -> _Ours:
-    return _Ours(cell.key.model, _stem(cell.key.data, cell.key.lang), cell.key.profile, k)
-
-
-def _rows(cells: Sequence[Cell], shape: TableShape) -> dict[_Ours, _Row]:
+def _rows(cells: Sequence[Cell], shape: TableShape) -> dict[str, _Row]:
+    """Return the rows by model, with the languages for which all questions of the paper's file have a result."""
     wanted = {place: column for column, place in shape.cells.items()}
-    asked = {cell.key for cell in cells if cell.table == shape.table}
-    rows: dict[_Ours, _Row] = {}
-    closed: list[tuple[Cell, str]] = []
+    found: dict[tuple[str, str, str], _Row] = {}
     for cell in cells:
         column = wanted.get((cell.table, cell.estimate.metric, cell.place.get("noise")))
-        if column is None or cell.key not in asked:
-            continue
-        k = cell.place.get("k")
-        if k is None:
-            closed.append((cell, column))
-        else:
-            rows.setdefault(_ours_of(cell, k), {})[cell.key.lang, column] = cell.estimate
-    for cell, column in closed:  # Closed-book values do not depend on the number of documents.
-        for ours, row in rows.items():
-            if ours == _ours_of(cell, ours.k):
-                row[cell.key.lang, column] = cell.estimate
+        if column is not None:
+            found.setdefault((cell.key.model, cell.key.lang, cell.table), {})[cell.key.lang, column] = cell.estimate
+    rows: dict[str, _Row] = {}
+    for (model, lang, table), row in found.items():
+        own = found.get((model, lang, shape.table), {})
+        if is_complete(shape.table, own.values()) and is_complete(table, row.values()):
+            rows.setdefault(model, {}).update(row)
     return rows
 
 
-def _stem(data: str, lang: str) -> str:
-    """Return a dataset's name without its language, so that both languages share a row."""
-    return re.sub(rf"(?<![A-Za-z]){lang}(?![A-Za-z])", "*", data)
-
-
-def _write(shape: TableShape, rows: dict[_Ours, _Row], judge: str, text: Callable[[str], str]) -> Iterator[str]:
+def _write(shape: TableShape, rows: dict[str, _Row], judge: str, text: Callable[[str], str]) -> Iterator[str]:
     printed: PaperTable = getattr(read_tables(), shape.table)
     langs = [lang for lang in _LANGS if getattr(printed, lang)]
     # The n of closed-book cells differs from the n of the other cells in the row.
     counting = [
         place for place, column in enumerate(printed.columns) if shape.cells.get(column, ("",))[0] == shape.table
     ]
-    comparable = {ours: _is_comparable(ours, shape) for ours in rows}
     if shape.judged and not judge:
         yield _HOW
     yield r"\begin{table*}\centering\small"
-    yield rf"\caption{{{shape.caption}. {_note(comparable, shape, text(judge))}}}"
+    yield rf"\caption{{{shape.caption}. {_note(shape, text(judge))}}}"
     yield rf"\label{{tab:rgb-{shape.number}}}\par\smallskip"
     yield FIT
     width = len(printed.columns) + 1
@@ -206,10 +178,9 @@ def _write(shape: TableShape, rows: dict[_Ours, _Row], judge: str, text: Callabl
     yield r"\midrule"
     yield from _printed(printed, langs, shape, text)
     yield r"\midrule"
-    for ours, row in rows.items():
-        mark = r"$^\dagger$" if comparable[ours] else ""
+    for model, row in rows.items():
         picked = [[row.get((lang, column)) for column in printed.columns] for lang in langs]
-        yield from _ours(ours, mark, picked, counting, text)
+        yield from _ours(model, picked, counting, text)
     yield r"\bottomrule"
     yield r"\end{tabular}}"
     yield r"\end{table*}"
@@ -229,10 +200,10 @@ def _printed(printed: PaperTable, langs: Sequence[str], shape: TableShape, text:
 
 
 def _ours(
-    ours: _Ours, mark: str, langs: list[list[Estimate | None]], counting: list[int], text: Callable[[str], str]
+    model: str, langs: list[list[Estimate | None]], counting: list[int], text: Callable[[str], str]
 ) -> Iterator[str]:
-    """Yield two lines: the values with n for each language and, below them, the dataset and confidence intervals."""
-    values, under = [f"{text(ours.model)}{mark}"], [small(text(_data(ours)))]
+    """Yield two lines: the values with n for each language and, below them, the confidence intervals."""
+    values, under = [text(model)], [""]
     for found in langs:
         counts = count_cases(found[place] for place in counting)
         values += ["--" if one is None or one.value is None else f"{100 * one.value:.2f}" for one in found]
@@ -250,39 +221,24 @@ def _bounds(one: Estimate | None) -> str:
     return small(f"{100 * one.low:.1f}--{100 * one.high:.1f}")
 
 
-def _data(ours: _Ours) -> str:
-    return f"{ours.data}, {ours.profile}" + ("" if ours.k == PAPER_DOCS else f", {ours.k} documents")
-
-
-def _is_comparable(ours: _Ours, shape: TableShape) -> bool:
-    stems = {_stem(data, data[:2]) for data in PAPER_DATA[shape.table]}
-    return ours.data in stems and ours.profile == PAPER_PROFILE and ours.k == PAPER_DOCS
-
-
-def _note(comparable: dict[_Ours, bool], shape: TableShape, judge: str) -> str:
+def _note(shape: TableShape, judge: str) -> str:
     note = (
-        r"Above: Chen et al. (2024), as printed. Below: ours, with the original code's verdicts, failures included in "
-        r"$n$ (the original code leaves them out), with 95\,\% intervals by question"
+        r"Above: Chen et al. (2024), as printed. Below: ours, with the same files, document order and scoring, and "
+        r"95\,\% intervals by question"
     )
     if shape.table == "rejection":
-        note += r"; Rej counts refusals only, while \texttt{all\_rate} of the original code adds correct answers"
+        note += r"; Rej is \texttt{all\_rate} of the original code, which adds correct answers to the refusals"
     if judge:
         note += f"; {' and '.join(shape.judged).replace('*', '{*}')} as judged: {judge}"
     elif shape.judged:
         note += "; the starred columns require a judge, and none was used"
-        note += (
-            r", so CR is the share of correct answers among the cases that ED counts, while \texttt{correct\_rate} of "
-            "the original code adds refusals"
-            if "CR" in shape.judged
-            else ""
-        )
+        if "CR" in shape.judged:
+            note += (
+                r", so CR is \texttt{correct\_rate} of the original code: the share of correct answers and refusals "
+                "among the cases that ED counts"
+            )
     if inferred_rows(shape.table):
         note += (
             r"; $^\ddagger$ one value is not a whole number out of this $n$; we infer that failed calls were left out"
         )
-    if any(comparable.values()):
-        note += r"; $^\dagger$ comparable with the paper: the same files, document layout and scoring"
-    if not all(comparable.values()):
-        note += r"; ours without $^\dagger$" if any(comparable.values()) else "; ours"
-        note += r" are \emph{not comparable} with the rows above: different files or document layout"
     return note + "."

@@ -5,16 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from ragbed.analysis.claims import MIN_QUESTIONS
 from ragbed.analysis.locale import Locale, read_words
-from ragbed.reporting.claim_texts import (
-    evidence_columns,
-    most_telling,
-    split_findings,
-    tell_claims,
-    tell_evidence,
-    tell_finding,
-)
 from ragbed.reporting.decision_texts import decision_columns, tell_decisions
 from ragbed.reporting.error_texts import error_columns, tell_errors
 from ragbed.reporting.numbers import show, show_asked
@@ -22,12 +13,11 @@ from ragbed.reporting.summary import summarise
 from ragbed.reporting.tables import Report, ReportTable
 from ragbed.text import printable
 
-_MOST_EVIDENCE = 6  # Maximum number of evidence rows per claim; the HTML report shows all rows.
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|#~])")
 
 
 def write(report: Report) -> str:
-    """Return a report's summary, tables and claims as Markdown."""
+    """Return a report's summary and tables as Markdown."""
     parts = ["# Report", "", f"Runs: {', '.join(map(_plain, report.runs))}. Track: {report.track}.", ""]
     words = read_words("en")
     for note in report.notes(words):
@@ -43,7 +33,6 @@ def write(report: Report) -> str:
         *(words(f"page.{note}") for note in report.table_notes),
         "",
         *_errors(report, words),
-        *_claims(report, words),
     ]
     return "\n".join(parts)
 
@@ -51,9 +40,7 @@ def write(report: Report) -> str:
 def _decisions(report: Report, words: Locale) -> Iterator[str]:
     if report.conditions:
         yield from (f"## {words('decisions.heading')}", "")
-        yield from _text_table(
-            decision_columns(words), tell_decisions(report.conditions, report.names, words, report.scorer)
-        )
+        yield from _text_table(decision_columns(words), tell_decisions(report.conditions, report.names, words))
         yield ""
 
 
@@ -62,27 +49,6 @@ def _errors(report: Report, words: Locale) -> Iterator[str]:
         yield from (f"## {words('error_table.heading')}", "", words("error_table.note"), "")
         yield from _text_table(error_columns(words), tell_errors(report.errors, words))
         yield ""
-
-
-def _claims(report: Report, words: Locale) -> Iterator[str]:
-    decided, unclear, missing = split_findings(report.findings)
-    yield from (f"## {words('claims.heading')}", "")
-    if decided or unclear:
-        yield from (words("claims.note", minimum=MIN_QUESTIONS), "")
-    for finding in decided:
-        claim, says, verdict, basis = tell_finding(finding, words)
-        yield f"* **{claim}** {says} *{verdict}*: {basis}"
-    for line in (tell_claims("unclear", unclear, words), tell_claims("missing", missing, words)):
-        if line:
-            yield f"* {line}"
-    rows = [
-        tell_evidence(finding.claim, one, words)
-        for finding in report.findings
-        for one in most_telling(finding, _MOST_EVIDENCE)
-    ]
-    if rows:
-        yield from ("", *_text_table(evidence_columns(words), rows))
-    yield ""
 
 
 def _table(table: ReportTable) -> Iterator[str]:

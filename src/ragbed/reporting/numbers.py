@@ -11,9 +11,11 @@ if TYPE_CHECKING:
     from ragbed.reporting.tables import TableColumn
     from ragbed.schema import Estimate
 
-PAIRED = ("_gap", "_gain", "_tax")  # Suffixes of metrics that compare two conditions question by question.
+# Suffixes of metrics that compare two conditions question by question.
+PAIRED = ("_gap", "_gain", "change", "gain_by_documents")
 # Metrics that combine several conditions; their n therefore differs from the n of the other rates in a row.
-_COMBINED = (*PAIRED, "auc", "first_decline", "refusal_f1", "balanced_accuracy")
+_COMBINED = (*PAIRED, "auc", "refusal_f1", "balanced_accuracy")
+_COSTS = ("cost", "cost_per_case", "cost_per_correct")
 _LARGE = 100  # Numbers from this value upwards, e.g. token counts, are shown without decimals.
 FEW = 30  # Rates based on fewer cases than this are marked, because their confidence intervals are wide.
 
@@ -31,14 +33,20 @@ def show(cell: Estimate | Rate | None, column: TableColumn | None = None, few: s
     value, low, high = (show_number(number, column) for number in (cell.value, cell.low, cell.high))
     interval = f" [{low}, {high}]" if low and high else ""
     bound = show_bound(cell, column)
-    return value + interval + (few if cell.n < FEW else "") + (f" (at most {bound})" if bound else "")
+    least = " (at least)" if is_least(cell, column) else ""
+    return value + interval + (few if cell.n < FEW else "") + (f" (at most {bound})" if bound else "") + least
 
 
 def show_bound(cell: Estimate | Rate, column: TableColumn | None = None) -> str:
     """Return the rate with all unsure responses counted as correct, or an empty string if no response is unsure."""
-    if not cell.unsure or not cell.n or cell.value is None:
+    if not cell.unsure or not cell.n or cell.value is None or is_least(cell, column):
         return ""
     return show_number(min(1, cell.value + cell.unsure / cell.n), column)
+
+
+def is_least(cell: Estimate | Rate | None, column: TableColumn | None) -> bool:
+    """Return whether a cell is a cost to which cases without token usage have not been added."""
+    return cell is not None and column is not None and column.metric in _COSTS and cell.unsure > 0
 
 
 def show_number(number: float | None, column: TableColumn | None = None) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from ragbed.analysis.claims import MIN_QUESTIONS
 from ragbed.analysis.locale import Locale
 from ragbed.analysis.metrics.cells import Cell
 from ragbed.reporting.leaderboard import LeaderboardRow, make_standings
+from ragbed.reporting.numbers import FEW
 from ragbed.schema import Estimate
 from ragbed.testbeds.prompts.strategies import MARK, STATED
 
@@ -78,8 +78,8 @@ def _sentences(row: LeaderboardRow, noise: Sequence[Cell], words: Locale) -> Ite
         worst = max(rates, key=lambda cell: getattr(cell, name) / cell.asked, default=None)
         if worst is not None and getattr(worst, name):
             yield words(f"summary.{name}", count=f"{getattr(worst, name):,}", n=f"{worst.asked:,}")
-    fewest = min((cell.questions for cell in row.cells.values() if cell.value is not None), default=MIN_QUESTIONS)
-    if fewest < MIN_QUESTIONS:
+    fewest = min((cell.questions for cell in row.cells.values() if cell.value is not None), default=FEW)
+    if fewest < FEW:
         yield words("summary.few" if fewest != 1 else "summary.one", n=fewest)
 
 

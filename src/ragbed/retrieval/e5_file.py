@@ -71,8 +71,9 @@ class E5File:
         """The probability of each piece, set to 0 for special tokens, whose log-probability in the file is 0."""
         return np.where(self._log_chances < 0, np.exp(self._log_chances), np.float32(0))
 
+    @cached_property
     def vocabulary(self) -> Unigram:
-        """Return the tokenizer, which never converts text to special tokens such as `<s>`."""
+        """The tokenizer, which never converts text to special tokens such as `<s>`."""
         special = set(np.flatnonzero(self.chances == 0).tolist())
         spelled = [self._spellings[start:end].decode() for start, end in pairwise(self._offsets.tolist())]
         scores = dict(zip(spelled, self._log_chances.tolist(), strict=True))
@@ -96,8 +97,9 @@ class E5File:
     def _words(self) -> _Bytes:
         return self._slice("emb.word", _QUANTISED).reshape(-1, self.width // _BLOCK * _BLOCK_BYTES)
 
+    @cached_property
     def bert(self) -> Bert:
-        """Return the model with 32-bit weights (85 MB), because it is several times slower with packed weights."""
+        """The model with 32-bit weights (85 MB), because it is several times slower with packed weights."""
         return Bert(self._norm("emb.ln"), tuple(map(self._layer, range(self._depth))), self.heads)
 
     def _layer(self, number: int) -> Layer:

@@ -11,8 +11,9 @@ import asyncio
 import secrets
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import cast
 
 import msgspec
@@ -20,13 +21,10 @@ import msgspec
 from ragbed.models.base import Batching
 from ragbed.models.failures import Failure, failed
 from ragbed.models.providers.batches import BatchLine, LineResult, RemoteBatch
-from ragbed.runs.batch_budget import BatchBudget
-from ragbed.runs.cache import key_of
 from ragbed.runs.call_loop import CallLoop
 from ragbed.runs.circuit_breaker import CircuitOpen
 from ragbed.runs.follow_ups import Call, FollowUps, SentCall
-from ragbed.runs.multi_call import Called
-from ragbed.runs.store import BATCH, FOLLOW_UP, FORGET, NOTE, CallRequest, StoredBatch
+from ragbed.runs.store import BATCH, FOLLOW_UP, FORGET, NOTE, Called, CallRequest, StoredBatch
 from ragbed.schema import Completion
 from ragbed.text import counted
 
@@ -53,11 +51,8 @@ class _OpenBatch:
     remote: RemoteBatch | None = None
 
 
-@dataclass
 class BatchLoop(CallLoop):
-    """A call loop that sends one model's requests in batches; `tell` is called with messages for the user."""
-
-    tell: Callable[[str], None] = print
+    """A call loop that sends one model's requests in batches."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -70,7 +65,8 @@ class BatchLoop(CallLoop):
         self._ended: set[tuple[int, int]] = set()
         self._refused: str | None = None
         self._is_full, self._full_pause_s = False, _FIRST_FULL_PAUSE_S
-        self._budget = BatchBudget(self.session.budget, self.model.name)
+        self._reserved: dict[str, list[Decimal]] = {}  # the highest cost of each request, by batch
+        self._waits_for_budget = False  # whether other models' batches have to release their reservations first
 
     async def run(self) -> None:
         """Collect batches from earlier sessions, then submit all pending cases and collect their results.
@@ -89,7 +85,7 @@ class BatchLoop(CallLoop):
                 await self._submit_all()
                 if self._open:
                     await self._collect(await self._wait_for_one())
-                elif self._budget.waits:
+                elif self._waits_for_budget:
                     await asyncio.sleep(_FIRST_POLL_S)
                 else:
                     break
@@ -100,7 +96,9 @@ class BatchLoop(CallLoop):
                 "folder to resume."
             ) from None
         finally:
-            self._budget.abandon()
+            if self.session.budget is not None:
+                for _ in (cost for costs in self._reserved.values() for cost in costs):
+                    self.session.budget.abandon()
         if self._refused is not None:
             raise CircuitOpen(
                 f"{self.model.name}: the provider rejected a batch: {self._refused}. {self.model.advice} If the "
@@ -154,7 +152,7 @@ class BatchLoop(CallLoop):
         requests: list[CallRequest] = []
         limits: list[int] = []
         key, learned, size = secrets.token_hex(8), dict(self._batching.negotiation.learned), 0
-        self._budget.waits = False
+        self._waits_for_budget = False
         for request in self._read_wanted():
             call = (request.number, request.repeat)
             if len(requests) >= self._most_lines():
@@ -167,7 +165,7 @@ class BatchLoop(CallLoop):
             body = self._batching.batch_request(request.case, limit, learned)
             size += len(body) + 1_000
             is_first = not requests and not self._open
-            if size > self._service.max_bytes or not self._budget.reserve(key, body, is_first=is_first):
+            if size > self._service.max_bytes or not self._reserve(key, body, is_first=is_first):
                 break
             requests.append(request)
             limits.append(limit)
@@ -176,6 +174,25 @@ class BatchLoop(CallLoop):
         calls = [(request.number, request.repeat) for request in requests]
         stored = StoredBatch(key, self.number, time.time(), len(calls), calls, limits=limits, learned=learned)
         return _OpenBatch(stored, requests)
+
+    def _reserve(self, key: str, body: bytes, *, is_first: bool = False, is_sent: bool = False) -> bool:
+        """Reserve the highest cost of a request, and return whether the budget covers it.
+
+        Args:
+            key: The key of the batch that contains the request.
+            body: The request.
+            is_first: Whether this is the first request of the next batch and the model has no batch in progress.
+            is_sent: Whether an earlier session has submitted the batch.
+        """
+        budget = self.session.budget
+        if budget is None:
+            return True
+        cost = budget.highest_cost(self.model.name, body, batch=True)
+        if not budget.reserve_now(cost, is_forced=is_sent):
+            self._waits_for_budget = is_first and not budget.deny_if_idle()
+            return False
+        self._reserved.setdefault(key, []).append(cost)
+        return True
 
     async def _fitting_limit(self, request: CallRequest) -> int | None:
         """Return the token limit for a call's next request; if the prompt is too long, end the call and return None."""
@@ -188,7 +205,7 @@ class BatchLoop(CallLoop):
                 last = failed(failure, 0)
                 completion = self._follow_ups.conclude(SentCall("", call, request.case, limit, b""), last)
                 if completion is not None:
-                    await self._end(request, completion, last)
+                    await self._end(request, completion)
                     return None
             else:
                 return limit
@@ -210,11 +227,10 @@ class BatchLoop(CallLoop):
         return min(self._max_lines, max(_FIRST_MONITORED, self.progress.done // 2))
 
     async def _use_cache(self, request: CallRequest) -> bool:
-        found, key = self._find_cached(self._prepare(request.case, request.repeat).keys)
-        if found is None:
+        cached = self._find_cached(self._key(request, self.model.request(request.case)))
+        if cached is None:
             return False
-        self._call_log.add(found, cached=True)
-        await self._finish(request, Called(found, key, cached=True))
+        await self._finish(request, cached)
         await self._forget((request.number, request.repeat))
         return True
 
@@ -244,9 +260,9 @@ class BatchLoop(CallLoop):
                 return
 
     def _sent(self, batch: _OpenBatch, place: int) -> SentCall:
-        """Return a call as it was sent. Batches stored by earlier versions of ragbed use the initial token limit."""
+        """Return a call as it was sent."""
         request, stored = batch.requests[place], batch.stored
-        limit = stored.limits[place] if stored.limits else self._batching.limit.first
+        limit = stored.limits[place]
         body = self._batching.batch_request(request.case, limit, stored.learned)
         return SentCall(stored.key, (request.number, request.repeat), request.case, limit, body)
 
@@ -254,7 +270,7 @@ class BatchLoop(CallLoop):
         batch.stored = msgspec.structs.replace(batch.stored, remote=remote)
         await self._save(batch, "submitted")
         self._open.append(batch)
-        self.tell(f"{self.model.name}: submitted {counted(len(batch.requests), 'request')} in batch {remote}.")
+        self.session.tell(f"{self.model.name}: submitted {counted(len(batch.requests), 'request')} in batch {remote}.")
 
     async def _find(self, stored: StoredBatch) -> str | None:
         known = [batch.stored.remote for batch in self._open if batch.stored.remote is not None]
@@ -279,7 +295,7 @@ class BatchLoop(CallLoop):
         for place, request in enumerate(batch.requests):
             sent = self._sent(batch, place)
             if sent.call not in self._ended and not self._follow_ups.is_read(sent):
-                await self._end(request, self._follow_ups.finish(sent.call, done), done)
+                await self._end(request, self._follow_ups.finish(sent.call, done))
         await self._close(batch)
 
     async def _resume(self, stored: StoredBatch) -> None:
@@ -293,11 +309,12 @@ class BatchLoop(CallLoop):
             if self.session.store.has_response(self.number, number, repeat):  # stored in an earlier session
                 self._ended.add((number, repeat))
         batch = _OpenBatch(stored, requests)
-        self._budget.restore(stored.key, [self._sent(batch, place).body for place in range(len(requests))])
+        for place in range(len(requests)):
+            self._reserve(stored.key, self._sent(batch, place).body, is_sent=True)
         if stored.remote is not None:
             self._open.append(batch)
             return
-        self.tell(
+        self.session.tell(
             f"{self.model.name}: looking for a batch of {counted(stored.count, 'request')} whose submission was not "
             "confirmed. A new batch may be listed up to two minutes late."
         )
@@ -326,7 +343,7 @@ class BatchLoop(CallLoop):
             done = sum(batch.remote.done for batch in self._open if batch.remote is not None)
             if done > shown:
                 total = sum(len(batch.requests) for batch in self._open)
-                self.tell(f"{self.model.name}: {done:,} of {total:,} batch requests are done.")
+                self.session.tell(f"{self.model.name}: {done:,} of {total:,} batch requests are done.")
                 shown = done
             await asyncio.sleep(pause)
             pause = min(_LONGEST_POLL_S, 1.5 * pause)
@@ -394,7 +411,7 @@ class BatchLoop(CallLoop):
             remote = await self._service.look(remote.id)
         foreign, double = len(found.keys() - expected), len(lines) - len(found)
         if foreign or double:
-            self.tell(
+            self.session.tell(
                 f"{self.model.name}: batch {remote.id} contains {foreign:,} results for unknown requests and "
                 f"{double:,} duplicate results, which are ignored."
             )
@@ -418,13 +435,14 @@ class BatchLoop(CallLoop):
             await self._note_follow_up(sent)
             return
         self._call_log.add(last)
-        completion = self._follow_ups.conclude(sent, last)
-        if completion is not None:
-            await self._end(request, completion, last)
-            return
+        self.progress.count_tokens(last)
         if self.session.budget is not None:
             self.session.budget.pay(self.model.name, last)
-        await self._note_follow_up(sent)
+        completion = self._follow_ups.conclude(sent, last)
+        if completion is not None:
+            await self._end(request, completion)
+        else:
+            await self._note_follow_up(sent)
 
     async def _note_follow_up(self, sent: SentCall) -> None:
         again = msgspec.json.encode(self._follow_ups.waiting[sent.call]).decode()
@@ -433,11 +451,10 @@ class BatchLoop(CallLoop):
     def _key_of(self, call: Call) -> str:
         return f"{FOLLOW_UP}{self.number}.{call[0]}.{call[1]}"
 
-    async def _end(self, request: CallRequest, completion: Completion, last: Completion) -> None:
-        """Store a call's outcome and charge its last response to the budget; earlier ones have already been charged."""
-        body = self.model.request(request.case)
-        key = key_of(self.model.name, self.cache_identity, body, request.repeat, completion.max_tokens)
-        await self._finish(request, Called(self._account(key, completion, last), key))
+    async def _end(self, request: CallRequest, completion: Completion) -> None:
+        """Store a call's outcome."""
+        key = self._key(request, self.model.request(request.case))
+        await self._finish(request, Called(self._keep(key, completion), key))
         await self._forget((request.number, request.repeat))
 
     async def _forget(self, call: Call) -> None:
@@ -447,10 +464,12 @@ class BatchLoop(CallLoop):
     async def _finish(self, request: CallRequest, called: Called) -> None:
         self._ended.add((request.number, request.repeat))
         self._breaker.count(called.completion)
-        await self._settle(self._store(request, called))
+        await self._settle([self._store(request, called)])
 
     async def _close(self, batch: _OpenBatch) -> None:
-        self._budget.release(batch.stored.key)
+        if self.session.budget is not None:
+            for cost in self._reserved.pop(batch.stored.key, ()):
+                self.session.budget.release(cost)
         learned, thinks = dict(self._batching.negotiation.learned), self._batching.limit.thinks
         batch.stored = msgspec.structs.replace(batch.stored, calls=[], limits=[], learned=learned, thinks=thinks)
         await self._save(batch, "collected")

@@ -10,8 +10,7 @@ import hashlib
 import math
 import sqlite3
 import time
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from contextlib import closing, suppress
 from functools import cache, cached_property
 from pathlib import Path
@@ -22,53 +21,47 @@ import msgspec
 from ragbed.errors import MALFORMED_JSON, RagbedError
 from ragbed.io.file_lock import lock_file
 from ragbed.models.base import ENDED_EARLY
-from ragbed.models.token_limit import cached_limit
 from ragbed.runs.checksum import seal_of
 from ragbed.schema import Completion
 
 # Finish reasons of incomplete responses, for model objects that do not report truncation as an outcome.
 _INCOMPLETE = frozenset({*ENDED_EARLY, "max_tokens", "content_filter"})
-_FLUSH_AT = 64  # number of unsaved responses that triggers a commit; a lost response costs only one call
-# Seconds for which a lookup without a result is trusted. Responses of other processes arrive later than that anyway,
-# because each process writes many at once.
-_TRUST_S = 0.1
-_VERSION = 1
-_FIX = "Set RAGBED_CACHE_DIR to another folder, or use `no_cache`."
-_TABLE = """CREATE TABLE replies (
-  key TEXT PRIMARY KEY, model TEXT NOT NULL, at REAL NOT NULL, seal INTEGER NOT NULL, completion BLOB NOT NULL)
-  WITHOUT ROWID"""
+_SAVE_AT = 64  # number of unsaved responses that triggers a commit; a lost response costs only one call
+_VERSION = 2
+_FIX = "Set RAGBED_CACHE_DIR to another folder, or use cache=off."
+_TABLE = """CREATE TABLE replies (key TEXT PRIMARY KEY, model TEXT NOT NULL, run TEXT NOT NULL, at REAL NOT NULL,
+  seal INTEGER NOT NULL, completion BLOB NOT NULL) WITHOUT ROWID"""
 
 
 class _Entry(NamedTuple):
     key: str
     model: str
+    run: str
     at: float
     seal: int
     completion: bytes
 
 
-def keys_of(model: str, identity: str, request: bytes, repeat: int, limits: Sequence[int]) -> list[str]:
-    """Return the cache keys for a request, first with its own token limit and then with each raised limit."""
+class CachedResponse(NamedTuple):
+    """A cached response: the run that received it, and when, in seconds since 1970."""
+
+    completion: Completion
+    run: str
+    at: int
+
+
+def key_of(model: str, identity: str, request: bytes, repeat: int) -> str:
+    """Return the cache key for a request."""
     hasher = hashlib.sha256(_framed(model) + _framed(identity) + len(request).to_bytes(8, "big"))
     hasher.update(request)
     hasher.update(_framed(str(repeat)))
-    keys = [hasher.hexdigest()]
-    for limit in limits:
-        raised = hasher.copy()
-        raised.update(_framed(f"max_tokens={limit}"))
-        keys.append(raised.hexdigest())
-    return keys
+    return hasher.hexdigest()
 
 
 @cache
 def _framed(part: str) -> bytes:
     encoded = part.encode()
     return len(encoded).to_bytes(8, "big") + encoded
-
-
-def key_of(model: str, identity: str, request: bytes, repeat: int, max_tokens: int | None = None) -> str:
-    """Return the cache key for a request; `max_tokens` is the raised limit that replaced the original one, if any."""
-    return keys_of(model, identity, request, repeat, () if max_tokens is None else (cached_limit(max_tokens),))[-1]
 
 
 def is_whole(completion: Completion) -> bool:
@@ -81,118 +74,81 @@ class Cache:
 
     Args:
         path: The file; it and its folder are created if necessary.
+        run: The ID of the run that uses the cache.
         tell: Called once if the file cannot be used.
     """
 
-    def __init__(self, path: Path, tell: Callable[[str], None]) -> None:
-        self._path, self._tell = path, tell
-        self._held: dict[str, _Entry] = {}
-        self._prefetched: dict[str, _Entry] = {}
-        self._absent: dict[str, float] = {}  # prefetched keys without an entry, and when they were looked up
-        self._thread = ThreadPoolExecutor(1, "ragbed-cache")
-        self._flushing: asyncio.Future[None] | None = None
-        self._connections: tuple[sqlite3.Connection, ...] = ()
-        self._reader: sqlite3.Connection | None = None
-        self._writer: sqlite3.Connection | None = None
+    def __init__(self, path: Path, run: str, tell: Callable[[str], None]) -> None:
+        self._path, self.run, self._tell = path, run, tell
+        self._unsaved: dict[str, _Entry] = {}
+        self._saving: asyncio.Task[None] | None = None
+        self._connections: tuple[sqlite3.Connection, ...] = ()  # for reading and for writing
+        self._is_usable = False
         try:
-            self._connections = self._reader, self._writer = open_cache(path), open_cache(path)
+            self._connections = open_cache(path), open_cache(path)
+            self._is_usable = True
         except RagbedError as error:
             tell(f"{error} The run continues without the cache.")
 
-    def find(self, *keys: str) -> tuple[Completion, str] | None:
-        """Return the first cached response found under the given keys, with its key, or None if there is none."""
-        prefetched = {key: self._prefetched.pop(key) for key in keys if key in self._prefetched}
-        looked_up = [self._absent.pop(key, -math.inf) for key in keys]
-        if (found := self._select(keys, prefetched)) or time.monotonic() - min(looked_up) < _TRUST_S:
-            return found
-        return self._select(keys, self._read(keys))
-
-    def prefetch(self, keys: Sequence[str]) -> None:
-        """Read the cache entries for the next calls in one query; `find` uses each entry once.
-
-        For keys without an entry, `find` runs another query after a while, since other processes may have written one.
-        """
-        now, found = time.monotonic(), self._read(keys)
-        self._prefetched |= found
-        self._absent |= dict.fromkeys(keys, now)
-        for key in found:
-            del self._absent[key]
-
-    def _select(self, keys: Sequence[str], entries: Mapping[str, _Entry]) -> tuple[Completion, str] | None:
-        if not entries and self._held.keys().isdisjoint(keys):  # most requests are new
-            return None
-        for key in keys:
-            entry = self._held.get(key) or entries.get(key)
-            if entry is not None and (found := self._decode(entry)) is not None:
-                return found, key
+    def find(self, key: str) -> CachedResponse | None:
+        """Return the response that is stored under a key, or None if there is none or it is damaged."""
+        if (entry := self._unsaved.get(key) or self._read(key)) is not None:
+            *fields, seal, encoded = entry
+            with suppress(*MALFORMED_JSON):
+                if seal_of(encoded, *fields) == seal:
+                    return CachedResponse(self._decoder.decode(encoded), entry.run, int(entry.at))
         return None
 
-    def _read(self, keys: Sequence[str]) -> dict[str, _Entry]:
-        if self._reader is None:
-            return {}
-        query = f"SELECT * FROM replies WHERE key IN ({','.join('?' * len(keys))})"  # noqa: S608 - placeholders only
+    def _read(self, key: str) -> _Entry | None:
+        if not self._is_usable:
+            return None
         try:
-            return {row[0]: _Entry(*row) for row in self._reader.execute(query, keys)}
+            row = self._connections[0].execute("SELECT * FROM replies WHERE key = ?", (key,)).fetchone()
         except sqlite3.Error as error:
-            self._reader = None
             self._abandon(error)
-            return {}
+            return None
+        return None if row is None else _Entry(*row)
 
     def keep(self, key: str, model: str, completion: Completion) -> None:
         """Store a response if it is complete."""
-        if self._writer is None or not is_whole(completion):
+        if not self._is_usable or not is_whole(completion):
             return
-        self._absent.pop(key, None)
-        encoded, now = msgspec.json.encode(completion), time.time()
-        self._held[key] = _Entry(key, model, now, seal_of(encoded, key, model, now), encoded)
-        if len(self._held) >= _FLUSH_AT and self._flushing is None:
-            self._flush()
+        encoded, fields = msgspec.json.encode(completion), (key, model, self.run, time.time())
+        self._unsaved[key] = _Entry(*fields, seal_of(encoded, *fields), encoded)
+        if len(self._unsaved) >= _SAVE_AT and (self._saving is None or self._saving.done()):
+            self._saving = asyncio.create_task(self._save())
 
     async def close(self) -> None:
         """Write the remaining responses and close the file."""
-        while self._flushing is not None:
-            await asyncio.wait([self._flushing])
-        if self._held and self._writer is not None:
-            await asyncio.wait([self._flush()])
-        self._thread.shutdown(wait=False)
+        if self._saving is not None:
+            await self._saving
+        if self._unsaved and self._is_usable:
+            await self._save()
         for connection in self._connections:
             connection.close()
 
-    def _flush(self) -> asyncio.Future[None]:
-        entries = list(self._held.values())
-        loop = asyncio.get_running_loop()
-        self._flushing = loop.run_in_executor(self._thread, self._write, entries)
-        self._flushing.add_done_callback(lambda done: self._flushed(entries, done))
-        return self._flushing
+    async def _save(self) -> None:
+        entries = list(self._unsaved.values())
+        try:
+            await asyncio.to_thread(self._write, entries)
+        except sqlite3.Error as error:
+            self._abandon(error)
+        for entry in entries:
+            if self._unsaved[entry.key] is entry:
+                del self._unsaved[entry.key]
 
     def _write(self, entries: list[_Entry]) -> None:
         with self._connections[1] as connection:
-            connection.executemany("INSERT OR REPLACE INTO replies VALUES (?, ?, ?, ?, ?)", entries)
-
-    def _flushed(self, entries: list[_Entry], done: asyncio.Future[None]) -> None:
-        self._flushing = None
-        for entry in entries:
-            self._held.pop(entry.key, None)
-        error = None if done.cancelled() else done.exception()
-        if error is not None:
-            self._abandon(error)
+            connection.executemany("INSERT OR REPLACE INTO replies VALUES (?, ?, ?, ?, ?, ?)", entries)
 
     @cached_property
     def _decoder(self) -> msgspec.json.Decoder[Completion]:
         return msgspec.json.Decoder(Completion)
 
-    def _decode(self, entry: _Entry) -> Completion | None:
-        """Decode an entry, or return None if it is damaged."""
-        with suppress(*MALFORMED_JSON):
-            if seal_of(entry.completion, entry.key, entry.model, entry.at) == entry.seal:
-                return self._decoder.decode(entry.completion)
-        return None
-
     def _abandon(self, error: BaseException) -> None:
-        if self._writer is not None:
-            problem = error if isinstance(error, RagbedError) else _unusable(self._path, error)
-            self._tell(f"{problem} The run continues without the cache.")
-            self._writer = None
+        if self._is_usable:
+            self._tell(f"{_unusable(self._path, error)} The run continues without the cache.")
+            self._is_usable = False
 
 
 def open_cache(path: Path, fix: str = _FIX) -> sqlite3.Connection:

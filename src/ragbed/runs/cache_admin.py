@@ -1,4 +1,4 @@
-"""Inspect and prune the response cache, even while runs are using it."""
+"""Measure and prune the response cache, even while runs are using it."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
-from datetime import datetime
+from dataclasses import dataclass
 from pathlib import Path
 
 from ragbed.errors import RagbedError
@@ -20,40 +19,23 @@ _FIX = (
 
 
 @dataclass(frozen=True)
-class CachedModel:
-    """The number, size and dates of one model's cached responses."""
-
-    model: str
-    entries: int
-    megabytes: float
-    oldest: str
-    newest: str
-
-
-@dataclass(frozen=True)
-class Contents:
-    """The contents of a cache; `megabytes` is its size on disk, including the write-ahead log."""
+class CacheSize:
+    """The number of responses in a cache, and its size on disk, including the write-ahead log."""
 
     path: str
     entries: int = 0
     megabytes: float = 0.0
-    parts: list[CachedModel] = field(default_factory=list)
 
 
-def look(path: Path) -> Contents:
-    """Count the responses in a cache by model; a missing cache counts as empty and is not created."""
+def look(path: Path) -> CacheSize:
+    """Measure a cache; a missing cache counts as empty and is not created."""
     if not path.is_file():
-        return Contents(str(path))
+        return CacheSize(str(path))
     with _open(path) as connection:
-        rows = connection.execute(
-            "SELECT model, COUNT(*), SUM(LENGTH(completion)), MIN(at), MAX(at) FROM replies GROUP BY model ORDER BY 1"
-        ).fetchall()
-    parts = [
-        CachedModel(model, count, size / 1e6, _day(oldest), _day(newest)) for model, count, size, oldest, newest in rows
-    ]
+        (entries,) = connection.execute("SELECT COUNT(*) FROM replies").fetchone()
     files = (path, path.with_name(f"{path.name}-wal"))
     size = sum(file.stat().st_size for file in files if file.exists())
-    return Contents(str(path), sum(part.entries for part in parts), size / 1e6, parts)
+    return CacheSize(str(path), entries, size / 1e6)
 
 
 def prune(path: Path, older_than_s: float) -> int:
@@ -76,7 +58,3 @@ def _open(path: Path) -> Iterator[sqlite3.Connection]:
             yield connection
     except sqlite3.Error as error:
         raise RagbedError(f"the response cache {path} cannot be used: {error}. {_FIX}") from error
-
-
-def _day(moment: float) -> str:
-    return f"{datetime.fromtimestamp(moment):%Y-%m-%d}"

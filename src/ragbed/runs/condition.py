@@ -26,7 +26,7 @@ class Condition(Struct, frozen=True):
 
 def condition_of(model: str, case: Case) -> Condition:
     """Return the condition for a model's trials on a case."""
-    mix = (case.noise, case.correct, case.k, case.arm, case.profile)
+    mix = (case.noise, case.true_ratio, case.k, case.arm, case.profile)
     return Condition(model, case.data, case.lang, case.testbed, *mix)
 
 

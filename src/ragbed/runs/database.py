@@ -8,27 +8,14 @@ from contextlib import closing, contextmanager, suppress
 from functools import cache
 from itertools import takewhile
 from pathlib import Path
-from typing import Any
 
 from ragbed.errors import DataError, RagbedError, UsageError
 from ragbed.io.locations import check_regular
-from ragbed.io.upgrades import is_truncated, upgrade_completion
-from ragbed.runs.checksum import seal_of
 
 NAME = "run.sqlite"
 _ENDINGS = ("", "-wal", "-shm", "-journal")  # suffixes of the files that SQLite opens for a database
 _APPLICATION = 0x52414742  # "RAGB"; the application ID prevents us from writing to another program's database
-SCHEMA_VERSION = 2
-# Migration scripts by schema version; each one upgrades a file to the next version in one transaction. A new file
-# starts at version 1 and is upgraded by all scripts in turn, so that files with the same version have the same schema.
-# A run that was planned with version 1 is marked, because the default of `max_tokens` was 256 then.
-MIGRATIONS: dict[int, str] = {
-    1: """INSERT OR IGNORE INTO meta SELECT 'first_schema', '1' FROM meta WHERE key = 'planned';
-      UPDATE results SET outcome = CASE outcome WHEN 'ok' THEN 'truncated' ELSE 'filtered' END,
-      seal = upgraded_seal(model, item, repeat, session, request, outcome, cached, seal, completion),
-      completion = upgraded(completion)
-      WHERE outcome = 'refused' OR outcome = 'ok' AND is_truncated(completion)"""
-}
+SCHEMA_VERSION = 4
 _DISTRUST = ("trusted_schema = OFF", "cell_size_check = ON")  # safety settings for files from untrusted sources
 _MAX_OBJECTS = 100  # maximum number of schema rows to compare; our schema has about 15
 _STEPS = 1_000_000  # SQLite virtual machine instructions between calls to the progress handler: about 10 ms
@@ -102,14 +89,14 @@ def open_for_writing(path: Path) -> sqlite3.Connection:
 
 
 def open_for_reading(path: Path) -> sqlite3.Connection:
-    """Open the file read-only, even while another process writes to it; a file with an old schema is copied first."""
+    """Open the file read-only, even while another process writes to it."""
     if not path.exists():
         raise UsageError(_why_no_run(path.parent))
     with naming(path, "opened"), _closed_on_error(_connect_reading(path)) as connection:
         version = _check_version(connection, path)
         if version == 0:
             raise EmptyRun(f"{path.parent} contains no run ({NAME} is empty). Choose the folder of a run.")
-        return connection if version == SCHEMA_VERSION else _migrated_copy(connection, path)
+        return connection
 
 
 @contextmanager
@@ -119,14 +106,6 @@ def _closed_on_error(connection: sqlite3.Connection) -> Iterator[sqlite3.Connect
     except BaseException:
         connection.close()
         raise
-
-
-def _migrated_copy(connection: sqlite3.Connection, path: Path) -> sqlite3.Connection:
-    copy = sqlite3.connect("")  # a temporary file, which SQLite deletes when the connection is closed
-    with closing(connection):
-        connection.backup(copy)
-    _prepare(copy, path)
-    return copy
 
 
 def close_written(connection: sqlite3.Connection) -> None:
@@ -186,10 +165,7 @@ class StepLimit:
 
 def _why_no_run(folder: Path) -> str:
     if folder.is_file():
-        return (
-            f"{folder} is a file, but a run must be a folder; only `ragbed report` and `ragbed merge` read aggregate "
-            "files."
-        )
+        return f"{folder} is a file, but a run must be a folder. Choose the folder of a run (`ragbed run … --out RUN`)."
     problem = f"contains no run ({NAME} is missing)" if folder.exists() else "does not exist"
     return f"{folder} {problem}. Choose the folder of a run (`ragbed run … --out RUN`)."
 
@@ -252,7 +228,7 @@ def _connect_reading(path: Path) -> sqlite3.Connection:
 
 
 def _connect_as(path: Path, mode: str) -> sqlite3.Connection:
-    connection = sqlite3.connect(f"{path.absolute().as_uri()}?{mode}", uri=True)
+    connection = sqlite3.connect(f"{path.absolute().as_uri()}?{mode}", uri=True, check_same_thread=False)
     _read_schema(connection, path, ("busy_timeout = 10000", "query_only = ON"))
     return connection
 
@@ -270,13 +246,13 @@ def _check_version(connection: sqlite3.Connection, path: Path) -> int:
         return 0
     if application != _APPLICATION:
         raise DataError(path, "is another program's database, not a run; choose another folder")
-    if version < 0:
-        raise DataError(path, f"is damaged (schema {version}); restore the file from a backup")
     if version > SCHEMA_VERSION:
         raise RagbedError(f"{path} was written by a newer version of ragbed (schema {version}). Upgrade ragbed.")
     if version < 1:
         raise DataError(path, f"has an invalid schema version ({version}); restore the file from a backup")
-    if strange := found ^ _objects_of(version):
+    if version < SCHEMA_VERSION:
+        raise RagbedError(f"{path} was written by ragbed before 0.2; evaluate again.")
+    if strange := found ^ _our_objects():
         kind, name = min((str(row[0]), str(row[1])) for row in strange)
         raise DataError(
             path,
@@ -292,47 +268,20 @@ def _objects(connection: sqlite3.Connection) -> frozenset[tuple[object, ...]]:
 
 
 @cache
-def _objects_of(version: int) -> frozenset[tuple[object, ...]]:
+def _our_objects() -> frozenset[tuple[object, ...]]:
     with closing(sqlite3.connect(":memory:")) as connection:
         connection.executescript(_TABLES)
-        _add_functions(connection)
-        for old in range(1, version):
-            connection.executescript(MIGRATIONS[old])
         return _objects(connection)
 
 
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
-    version = _check_version(connection, path)
-    if version == 0:
-        _change(connection, f"PRAGMA application_id = {_APPLICATION}; {_TABLES}", 1)
-        version = 1
-    for old in range(version, SCHEMA_VERSION):
-        _change(connection, MIGRATIONS[old], old + 1)
-
-
-def _change(connection: sqlite3.Connection, script: str, version: int) -> None:
-    _add_functions(connection)
-    try:
-        connection.executescript(f"BEGIN IMMEDIATE; {script}; PRAGMA user_version = {version}; COMMIT;")
-    except sqlite3.Error:
-        connection.rollback()
-        raise
-
-
-def _add_functions(connection: sqlite3.Connection) -> None:
-    """Define the SQL functions that migrations use."""
-    connection.create_function("upgraded", 1, upgrade_completion, deterministic=True)
-    connection.create_function("is_truncated", 1, is_truncated, deterministic=True)
-    connection.create_function("upgraded_seal", 9, _upgraded_seal, deterministic=True)
-
-
-def _upgraded_seal(*row: Any) -> int:  # noqa: ANN401 - the columns of a result
-    """Return the checksum of a migrated result; if the result was damaged, its checksum remains incorrect."""
-    *fields, outcome, cached, seal, completion = row
-    if seal_of(completion, *fields, outcome, cached) != seal:
-        return -1
-    outcome = "truncated" if outcome == "ok" else "filtered"
-    return seal_of(upgrade_completion(completion), *fields, outcome, cached)
+    if _check_version(connection, path) == 0:
+        settings = f"PRAGMA application_id = {_APPLICATION}; PRAGMA user_version = {SCHEMA_VERSION}"
+        try:
+            connection.executescript(f"BEGIN IMMEDIATE; {settings}; {_TABLES}; COMMIT;")
+        except sqlite3.Error:
+            connection.rollback()
+            raise
 
 
 def prompt_order_table(model: int) -> str:

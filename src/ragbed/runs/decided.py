@@ -54,7 +54,7 @@ class DecidedInterval(msgspec.Struct, frozen=True, omit_defaults=True):
         condition: The condition or gate, as the user wrote it; empty in runs from earlier versions.
         questions: Number of questions at the time of the decision.
         last: The interval at the end of the last session, without the intersection.
-        scorer: Hash of the scorer whose scores both intervals use; empty in runs from earlier versions.
+        scorer: Version of the scorer whose scores both intervals use.
     """
 
     table: str
@@ -70,7 +70,7 @@ class DecidedInterval(msgspec.Struct, frozen=True, omit_defaults=True):
     conclusion: Conclusion = ""
     questions: int = 0
     last: LastInterval | None = None
-    scorer: str = ""
+    scorer: int = 0
 
 
 def keep_decided(store: RunStore, decided: Iterable[DecidedInterval]) -> None:
@@ -104,9 +104,9 @@ def read_decided(store: RunStore) -> list[DecidedInterval]:
     decided = [one for one in read_conditions(store) if one.state == "decided"]
     if not decided:
         return []
-    from ragbed.scoring.version import scorer_hash  # noqa: PLC0415 - it loads the scorers, which most runs do not need
+    from ragbed.scoring.version import SCORER_VERSION  # noqa: PLC0415 - it loads the scorers, which most runs do not need
 
-    return [one for one in decided if one.scorer == scorer_hash()]
+    return [one for one in decided if one.scorer == SCORER_VERSION]
 
 
 def read_conditions(store: RunStore) -> list[DecidedInterval]:

@@ -8,12 +8,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from ragbed.runs.rows import StoredResult
-from ragbed.runs.store import RunStore, open_store
+from ragbed.errors import UsageError
+from ragbed.runs.database import NAME
+from ragbed.runs.sharding import SETTING
+from ragbed.runs.store import open_store
 
 _REVISION = re.compile(r"(?<=@)([0-9a-f]{7})[0-9a-f]{33}$")
 _PART = re.compile(r"[\w.@:+~ -]+")
 _WEIGHTS = ".gguf"
+# Settings that select cases or are part of a row's condition. Results with other values of all other settings, e.g. the
+# seed, the temperature or the token limit, are not combined.
+_CASE_SETTINGS = {"arms", "correct", "docs", "lang", "limit", "noise", "profile", "remedies", "repeats", "testbeds"}
+_CASE_SETTINGS |= {"until", SETTING}
 
 
 def short_names(models: Iterable[str], given: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -51,35 +57,68 @@ def _candidates(model: str) -> list[str]:
     return ["/".join(parts[-count:]).removesuffix(_WEIGHTS) for count in range(1, len(parts) + 1)] + [model]
 
 
-def read_names(folders: Sequence[Path]) -> dict[str, str]:
-    """Return unique display names for all models in the given runs."""
-    models: list[str] = []
-    given: dict[str, str] = {}
-    for folder in folders:
-        with open_store(folder, create=False) as store:
-            models += [name for name, _ in store.models().values()]
-            given = store.names() | given
-    return name_models(models, given, read_served(folders))
+class RowNames(NamedTuple):
+    """The names of the models in the tables on one or more runs.
 
-
-def name_models(models: Iterable[str], given: Mapping[str, str], served: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    """Return a unique display name for each model, and for each of the models that a server has served as one.
-
-    Args:
-        models: Model strings.
-        given: User-defined names by model string.
-        served: The models that the servers reported, by model string.
+    Attributes:
+        labels: The label under which a run's results of a model are counted, by run and model string. It is the model
+            string, or `RUN:MODEL` if the runs evaluated the model with different settings.
+        shown: Unique display names by label.
     """
-    names = short_names(models, given)
-    for model, several in served.items():
-        if model in names and len(several) > 1:
-            names |= {served_name(model, one): served_name(names[model], one) for one in several}
-    return names
+
+    labels: Mapping[tuple[Path, str], str]
+    shown: Mapping[str, str]
+
+    def of(self, folder: Path, model: str) -> str:
+        """Return the display name of a run's model."""
+        return self.shown[self.labels[folder, model]]
 
 
-def pooled_name(model: str, served: Sequence[str]) -> str:
-    """Return the display name for a row that counts all models that a server has served under the same name."""
-    return served_name(model, ", ".join(served)) if len(served) > 1 else model
+def read_row_names(folders: Sequence[Path]) -> RowNames:
+    """Return the names of all models in the given runs.
+
+    Results of several runs have the same label only if the model and its settings are the same. If the server of a
+    model reported several models, its display name lists them.
+    """
+    rows: dict[tuple[str, object], list[Path]] = {}
+    served: dict[tuple[Path, str], list[str]] = {}
+    given: dict[str, str] = {}
+    for folder in dict.fromkeys(folders):
+        with open_store(folder, create=False) as store:
+            given = store.names() | given
+            settings = {name: value for name, value in store.settings().items() if not _selects_cases(name)}
+            reported = store.served()
+            for model, identity in store.models().values():
+                served[folder, model] = reported.get(model, [])
+                key = (identity, tuple(sorted(settings.items())), tuple(sorted(served[folder, model])))
+                rows.setdefault((model, key), []).append(folder)
+    short = short_names((model for model, _ in rows), given)
+    places = [(found[0], model) for (model, _), found in rows.items()]
+    row_labels = name_by_run(places)
+    row_names = name_by_run([(run, short[model]) for run, model in places])
+    labels: dict[tuple[Path, str], str] = {}
+    shown: dict[str, str] = {}
+    for (model, _), found, label, name in zip(rows, rows.values(), row_labels, row_names, strict=True):
+        several = served[found[0], model]
+        shown[label] = f"{name} ({', '.join(several)})" if len(several) > 1 else name
+        labels |= {(folder, model): label for folder in found}
+    return RowNames(labels, shown)
+
+
+def name_by_run(models: Sequence[tuple[Path, str]]) -> list[str]:
+    """Return a unique name for each model of a run: the model, or `RUN:MODEL` if several runs have it."""
+    counts = Counter(model for _, model in models)
+    return [model if counts[model] == 1 else f"{run}:{model}" for run, model in models]
+
+
+def _selects_cases(setting: str) -> bool:
+    """Return whether a setting only selects the cases of a run, or is part of a table row's condition."""
+    return setting in _CASE_SETTINGS or setting.startswith(("data ", "file ", "published "))
+
+
+def read_names(folders: Sequence[Path]) -> Mapping[str, str]:
+    """Return the display names of all models in the given runs, by label (see `RowNames`)."""
+    return read_row_names(folders).shown
 
 
 def read_served(folders: Sequence[Path]) -> dict[str, list[str]]:
@@ -92,49 +131,32 @@ def read_served(folders: Sequence[Path]) -> dict[str, list[str]]:
     return served
 
 
-def served_name(model: str, served: str) -> str:
-    """Return the display name for one of several models that a server has served under the same name."""
-    return f"{model} ({served})"
-
-
 def describe_served(model: str, served: Sequence[str]) -> str:
     """Return a sentence that lists the models that a server has served under the same name."""
     return f"The server for {model} served several models: {', '.join(served)}."
 
 
-class ServedModels(NamedTuple):
-    """The models that a server served under the same name.
+def split_run(named: str) -> tuple[Path, str]:
+    """Split `RUN:MODEL` into the run, which is a folder or an archive, and the model, which may be empty.
 
-    Attributes:
-        names: The names in responses.
-        rest: The name under which to count results that name none of these models, e.g. most failed calls.
+    Both may contain colons, so the run ends at the first colon that follows an existing path.
     """
-
-    names: frozenset[str]
-    rest: str
-
-
-def split_by_served(result: StoredResult, split: Mapping[str, ServedModels]) -> str:
-    """Return the name under which to count a result. For models in `split`, the name includes the served model."""
-    if result.model not in split:
-        return result.model
-    served, known = result.completion.served, split[result.model]
-    return known.rest if served is None or served.model not in known.names else served_name(result.model, served.model)
+    for at, character in enumerate(named):
+        if character == ":" and ((run := Path(named[:at])).is_file() or (run / NAME).is_file()):
+            return run, named[at + 1 :]
+    return Path(named), ""
 
 
-def changed_models(store: RunStore, served: Mapping[str, Sequence[str]] | None = None) -> dict[str, ServedModels]:
-    """Return the models for which the server reported more than one model.
+def require_one_served(folder: Path, models: Iterable[str]) -> None:
+    """Check that the server of each model reported only one model during a run.
 
-    Results without a served model are counted for the only model served during the run, or for the model string if
-    there are several.
-
-    Args:
-        store: The run.
-        served: The models served during this run and others with which it is shown; by default, those of the run.
+    Raises:
+        UsageError: A server reported several models.
     """
-    own, changed = store.served(), {}
-    for model, several in (own if served is None else served).items():
-        if len(several) > 1:
-            rest = served_name(model, own[model][0]) if len(own.get(model, ())) == 1 else model
-            changed[model] = ServedModels(frozenset(several), rest)
-    return changed
+    served = read_served([folder])
+    for model in models:
+        if len(several := served.get(model, [])) > 1:
+            raise UsageError(
+                f"{describe_served(model, several)} {folder} cannot be compared or checked by a gate. Choose a "
+                "model version that does not change, and another `out`."
+            )

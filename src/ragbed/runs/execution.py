@@ -31,9 +31,9 @@ from ragbed.runs.commit_counter import CommitCounter, lost_commits, noted_commit
 from ragbed.runs.database import EmptyRun, connect, naming
 from ragbed.runs.decided import keep_decided
 from ragbed.runs.engines.base import Engine
-from ragbed.runs.episodes import EpisodeFactory
 from ragbed.runs.lock import RunLock, hold
 from ragbed.runs.store import RunStore, StoredResult, open_store
+from ragbed.runs.turns import EpisodeFactory, starts_over
 from ragbed.runs.writer import PlaceCheck, RunGone, WriteFailed, Writer
 from ragbed.schema import Case, Completion
 from ragbed.testbeds.settings import show_setting
@@ -68,7 +68,9 @@ class Job(Struct, frozen=True):
         settings: All settings that affect cases and calls; a run can be resumed only with the same settings.
         cases: A function that generates the cases; it is called only if the run is new or is being extended.
         names: Display names by model string.
+        prices: The user's own prices, by model string, as `IN,OUT` in dollars per million tokens.
         grows: Whether to add cases that are not in the plan, e.g. if the run that a judge evaluates has new cases.
+        reuses_all: Whether to reuse other runs' cached responses from models without an identity.
         tell: Called with messages for the user.
         parameter_fix: What the user should do if a server rejects a parameter.
     """
@@ -79,8 +81,10 @@ class Job(Struct, frozen=True):
     models: Sequence[Model]
     repeats: int = 1
     names: Mapping[str, str] = {}
+    prices: Mapping[str, str] = {}
     grows: bool = False
     cache: Path | None = None
+    reuses_all: bool = False
     budget: Budget | None = None
     follower: Follower | None = None
     batch: bool = False  # whether to call the models through the providers' batch APIs
@@ -163,6 +167,10 @@ def _opened(job: Job) -> Iterator[tuple[RunStore, RunLock]]:
         _plan(store, job)
         if job.names:
             store.name_models(job.names)
+        if job.prices:
+            with store.transaction() as connection:
+                rows = [(f"price.{model}", amounts) for model, amounts in job.prices.items()]
+                connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", rows)
         if job.budget is not None:
             pay_earlier_calls(store, job.budget, job.tell)
         try:
@@ -171,26 +179,15 @@ def _opened(job: Job) -> Iterator[tuple[RunStore, RunLock]]:
             raise _save_beside(store, gone) from gone
 
 
-# Name, old value and new value of settings that earlier versions stored differently. Both values are treated as equal,
-# so that runs from earlier versions can be resumed. This does not apply to `docs` with the `length` testbed, which has
-# a different default and did not exist in those versions.
-_SAME_SETTING = {("docs", "5", "default")} | {
-    (name, str(value), str(float(value))) for name in ("temperature", "top_p") for value in (0, 1, 2)
-}
-_OLD_LIMIT = ("max_tokens", "256", "auto")  # the default of runs for which `has_old_limit` is true, and the default now
-
-
 def _plan(store: RunStore, job: Job) -> None:
     if not store.is_planned():
         store.plan(job.settings, job.cases())
         return
     stored = store.settings()
-    same = _SAME_SETTING | {_OLD_LIMIT} if store.has_old_limit() else _SAME_SETTING
-    has_length = "length" in job.settings.get("testbeds", "").split(",")
     # A preset comes first, because it determines other settings.
     for name in sorted(stored.keys() | job.settings.keys(), key=lambda name: (name != "preset", name)):
         old, new = stored.get(name), job.settings.get(name)
-        if old != new and ((name, old, new) not in same or (name == "docs" and has_length)):
+        if old != new:
             first, now = show_setting(name, _brief(old)), show_setting(name, _brief(new))
             raise UsageError(
                 f"{job.folder} was created with {first}, but this command uses {now}. Use the same settings, or choose "
@@ -223,14 +220,12 @@ def pay_earlier_calls(store: RunStore, budget: Budget, tell: Callable[[str], Non
     for number, (model, _) in store.models().items():
         for (case, repeat), turns in store.turns(number).items():
             failed = store.error_of(number, case, repeat)
-            # The result of a failed episode includes the turns before the failed call, but not those of a later retry.
-            included = 0 if failed is None else max(0, len(failed.steps) - 1)
+            # A failed result includes the turns before the failed call, but not those of a later attempt.
+            included = 0 if failed is None or starts_over(failed) else max(0, len(failed.steps) - 1)
             priced = [budget.pay(model, turn.completion) for turn in turns[included:] if not turn.cached]
             paid[model] = paid.get(model, True) and all(priced)
     unanswered = Counter(model for model, _, _ in [*store.orphans(), *store.open_calls()])
-    for number, (model, _) in store.models().items():
-        unanswered[model] -= store.discarded_turns(number)  # the failed result includes the cost of these turns
-    for model, calls in (+unanswered).items():
+    for model, calls in unanswered.items():
         counted = "the average cost" if budget.suspect(model, calls) else "0, because no call has a known cost"
         tell(
             f"earlier calls to {model} that have no stored response but may have been billed: {calls:,}. In the "
@@ -274,7 +269,7 @@ async def _run_models(
         session_number, numbers = store.begin_session(list(zip(names, identities, strict=True)))
         session = _open_session(store, job, session_number, held, stack)
         total = store.size(job.repeats)
-        make = _loop_maker(job, store)
+        make = _loop_class(job, store)
         loops = [
             make(session, model, number, identity, CallProgress(total, store.done(number)), partial(watch, model.name))
             for model, number, identity in zip(job.models, numbers, identities, strict=True)
@@ -288,8 +283,8 @@ async def _run_models(
         job.budget.check()
 
 
-def _loop_maker(job: Job, store: RunStore) -> Callable[..., CallLoop]:
-    """Return the function that creates a model's call loop.
+def _loop_class(job: Job, store: RunStore) -> type[CallLoop]:
+    """Return the class of the models' call loops.
 
     Raises:
         UsageError: Batches from an earlier session are in progress, but single calls are requested.
@@ -297,7 +292,7 @@ def _loop_maker(job: Job, store: RunStore) -> Callable[..., CallLoop]:
     if job.batch:
         from ragbed.runs.batch_loop import BatchLoop  # noqa: PLC0415 - it loads the client of providers
 
-        return partial(BatchLoop, tell=job.tell)
+        return BatchLoop
     if cases := sum(batch.count for batch in store.batches()) + len(store.follow_ups()):
         raise UsageError(
             f"{job.folder} has batches in progress with {cases:,} cases. Sending these cases again would mean paying "
@@ -311,7 +306,7 @@ def _open_session(store: RunStore, job: Job, number: int, held: RunLock, stack: 
     # Writing uses a second connection, so that readers of pending cases never see a partial commit.
     with naming(store.path, "opened"):
         connection = stack.enter_context(closing(connect(store.path)))
-    cache = None if job.cache is None else Cache(job.cache, job.tell)
+    cache = None if job.cache is None else Cache(job.cache, str(store.planned_at()), job.tell)
     if cache is not None:
         stack.push_async_callback(cache.close)
     writer = Writer(store.path, connection, CommitCounter(job.folder, connection), PlaceCheck(store.path, held))
@@ -320,8 +315,9 @@ def _open_session(store: RunStore, job: Job, number: int, held: RunLock, stack: 
         stack.callback(asyncio.create_task(_follow(job.follower, store)).cancel)
     kept = None if job.follower is None else job.follower.take
     return Session(
-        store, writer, number, cache, job.budget, job.repeats, kept, job.rule, job.episodes, job.tell, job.parameter_fix
-    )
+        store, writer, number, cache, job.reuses_all, job.budget, job.repeats, kept, job.rule, job.episodes, job.tell,
+        job.parameter_fix,
+    )  # fmt: skip
 
 
 async def _close_models(models: Sequence[Model]) -> None:

@@ -13,11 +13,10 @@ from statistics import fmean, stdev
 from ragbed.errors import RagbedError
 from ragbed.models.base import Model, Posting, RateLimited
 from ragbed.runs.circuit_breaker import CircuitBreaker, CircuitOpen
-from ragbed.runs.episodes import EpisodeFactory, run_episode
-from ragbed.runs.multi_call import Called, make_calls, usages_made
-from ragbed.runs.prices import Price, cost_of, find_price
+from ragbed.runs.prices import Price, cost_of, find_price, own_price, usages_made
+from ragbed.runs.store import Called
+from ragbed.runs.turns import EpisodeFactory, make_calls, plan_calls
 from ragbed.schema import Case, Completion
-from ragbed.testbeds.prompts.strategies import flow_of
 
 PROBES = 5
 _T_QUANTILES = (12.706, 4.303, 3.182, 2.776)  # 97.5% quantiles of Student's t for 1 to 4 degrees of freedom
@@ -41,7 +40,13 @@ class Forecast:
 
 
 async def forecast(
-    model: Model, cases: Sequence[Case], repeats: int, *, batch: bool = False, episodes: EpisodeFactory | None = None
+    model: Model,
+    cases: Sequence[Case],
+    repeats: int,
+    *,
+    batch: bool = False,
+    episodes: EpisodeFactory | None = None,
+    own: str | None = None,
 ) -> Forecast:
     """Call the model with a few cases, and extrapolate to all cases by prompt length.
 
@@ -54,6 +59,7 @@ async def forecast(
         repeats: The number of responses per case.
         batch: Whether the run uses provider batches, which are priced differently.
         episodes: Starts the episodes of the `search` testbed.
+        own: The user's own price as `IN,OUT`, or None for that of the price list.
 
     Raises:
         RagbedError: The model did not respond to any of these cases.
@@ -67,9 +73,12 @@ async def forecast(
     # Models that are called over HTTP limit their connections themselves.
     free = asyncio.Semaphore(PROBES if isinstance(model, Posting) else model.concurrency)
 
+    async def call(request: Case) -> Called:
+        return Called(await model.complete(request), "")
+
     async def probe(case: Case) -> Completion:
         async with free:
-            return await _complete(model, case, episodes)
+            return (await make_calls(await plan_calls(case, model, episodes), call)).completion
 
     try:
         replies = await asyncio.gather(*map(probe, probes))
@@ -96,7 +105,7 @@ async def forecast(
     seconds = fmean(reply.latency_s or 0.0 for _, reply in pairs) * trials / model.concurrency
     if isinstance(model, RateLimited) and not batch:
         seconds = max(seconds, model.least_s(calls, tokens_in + tokens_out))
-    low, value, high = _forecast_cost(_find_price(model.name, batch=batch), pairs, chars, trials)
+    low, value, high = _forecast_cost(_find_price(model.name, own, batch=batch), pairs, chars, trials)
     return Forecast(
         model=model.name,
         calls=calls,
@@ -112,8 +121,8 @@ async def forecast(
     )
 
 
-def _find_price(model: str, *, batch: bool) -> Price | None:
-    price = find_price(model)
+def _find_price(model: str, own: str | None, *, batch: bool) -> Price | None:
+    price = find_price(model) if own is None else own_price(own)
     return (lambda usage: price({**usage, "batch": 1})) if batch and price is not None else price
 
 
@@ -151,17 +160,6 @@ def _parts(reply: Completion, price: Price | None) -> tuple[float, float] | None
 def _error(values: Sequence[float]) -> float:
     """Return the half-width of the 95% confidence interval for the mean of a few values."""
     return _T_QUANTILES[len(values) - 2] * stdev(values) / math.sqrt(len(values)) if len(values) > 1 else fmean(values)
-
-
-async def _complete(model: Model, case: Case, episodes: EpisodeFactory | None) -> Completion:
-    async def call(step: Case) -> Called:
-        return Called(await model.complete(step), "")
-
-    episode = None if episodes is None else await episodes.start(case, model)
-    if episode is not None:
-        return (await run_episode(episode, call)).completion
-    flow = flow_of(case)
-    return (await (call(case) if flow is None else make_calls(flow, case, call))).completion
 
 
 def _chars(case: Case) -> int:

@@ -137,7 +137,7 @@ def _import_source(store: RunStore, source: AnswerSource, numbers: dict[str, int
             imported.truncated += completion.outcome == "truncated"
             imported.filtered += completion.outcome == "filtered"
             _compare(answer, imported)
-        row = store.row(CallRequest(model, numbers[case.case], 0, case), 1, "", completion, cached=False)
+        row = store.row(CallRequest(model, numbers[case.case], 0, case), 1, "", completion)
         done = store.connection.execute("SELECT 1 FROM results WHERE model = ? AND item = ? AND repeat = 0", row[:2])
         if done.fetchone():
             raise UsageError(

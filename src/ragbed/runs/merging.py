@@ -18,7 +18,6 @@ from ragbed.runs.store import LOSE, NOTE, RECORD, REPLACED, CallKey, CallRequest
 from ragbed.schema import Case, Completion
 from ragbed.testbeds.settings import show_setting
 
-_DECIMALS = ("temperature", "top_p")
 _SESSION = 1  # session number of all results in a merged run, because the parts' session numbers are not comparable
 
 
@@ -61,7 +60,7 @@ def merge(parts: Sequence[Path], folder: Path) -> Merged:
 
 
 def _common_settings(parts: Sequence[Path], all_settings: Sequence[dict[str, str]]) -> dict[str, str]:
-    first, *others = map(_normalised, all_settings)
+    first, *others = map(_without_shard, all_settings)
     for part, other in zip(parts[1:], others, strict=True):
         for name in sorted(first.keys() | other.keys()):
             old, new = first.get(name), other.get(name)
@@ -82,10 +81,8 @@ def _check_shards(sources: Sequence[RunStore]) -> None:
         check_shards(shards, model if len(models) > 1 else "")
 
 
-def _normalised(settings: dict[str, str]) -> dict[str, str]:
-    """Return a part's settings without its shard; earlier versions also stored `0` instead of `0.0`."""
-    decimals = {name: f"{settings[name]}.0" for name in _DECIMALS if settings.get(name, "").isdecimal()}
-    return {name: value for name, value in (settings | decimals).items() if name != SETTING}
+def _without_shard(settings: dict[str, str]) -> dict[str, str]:
+    return {name: value for name, value in settings.items() if name != SETTING}
 
 
 def _copy(sources: Sequence[RunStore], target: RunStore, settings: dict[str, str], merged: Merged) -> None:
@@ -114,20 +111,17 @@ def _copy(sources: Sequence[RunStore], target: RunStore, settings: dict[str, str
 
 
 def _turns(target: RunStore, source: RunStore) -> Iterator[tuple[str, str]]:
-    """Yield the turns of a part's unfinished episodes, unless the merged run has a response or more turns."""
+    """Yield the turns of a part's unfinished cases, unless the merged run has a response or more turns."""
     models = {name: model for model, (name, _) in target.models().items()}
     for number, (name, _) in source.models().items():
-        model, known, discarded = models[name], target.turns(models[name]), source.discarded(number)
-        for case, repeat in (turns := source.turns(number)).keys() | discarded.keys():
+        model, known = models[name], target.turns(models[name])
+        for (case, repeat), turns in source.turns(number).items():
             ((case_name,),) = source.read("SELECT name FROM cases WHERE id = ?", (case,))
             call = CallKey(model, _number(target, case_name), repeat)
             if target.has_response(model, call.number, repeat):
                 continue
-            if source.error_of(number, case, repeat) is None and (case, repeat) in discarded:
-                yield call.discarded_key(), str(_SESSION)
-            own = turns.get((case, repeat), [])
-            if len(own) > len(known.get((call.number, repeat), [])):
-                yield from ((call.turn_key(at), msgspec.json.encode(turn).decode()) for at, turn in enumerate(own))
+            if len(turns) > len(known.get((call.number, repeat), [])):
+                yield from ((call.turn_key(at), msgspec.json.encode(turn).decode()) for at, turn in enumerate(turns))
 
 
 def _notes(sources: Sequence[RunStore]) -> Iterator[tuple[str, str]]:
@@ -135,6 +129,7 @@ def _notes(sources: Sequence[RunStore]) -> Iterator[tuple[str, str]]:
     served: dict[str, list[str]] = {}
     for source in reversed(sources):
         yield from ((f"name.{model}", name) for model, name in source.names().items())
+        yield from ((f"price.{model}", amounts) for model, amounts in source.own_prices().items())
         yield from ((f"sent.{model}", sent) for model, sent in source.sent().items())
     for source in sources:
         for model, reported in source.served().items():

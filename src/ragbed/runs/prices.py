@@ -8,14 +8,13 @@ call in a provider batch. All amounts are exact decimals.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from importlib.util import find_spec
 from typing import TypeAlias
 
 from ragbed.errors import UsageError
-from ragbed.runs.multi_call import usages_made
 from ragbed.schema import Completion
 
 TokenUsage: TypeAlias = Mapping[str, int]
@@ -103,17 +102,60 @@ def _consistent(usage: TokenUsage) -> dict[str, int]:
     return counts
 
 
-def need_price(model: str) -> Price:
-    """Return a model's price, or raise a UsageError if it is unknown."""
-    price = find_price(model)
+def need_price(model: str, own: str | None = None) -> Price:
+    """Return a model's price, which is the user's own price if one is given.
+
+    Raises:
+        UsageError: The price is unknown.
+    """
+    price = find_price(model) if own is None else own_price(own)
     if price is None:
         if _is_listed(_split_model(model)[0]) and find_spec("genai_prices") is None:
             raise UsageError("`budget` requires the price list, which is not installed: pip install 'ragbed[prices]'.")
         raise UsageError(
-            f"`budget`: the price of {model} is unknown, because the model is not on the price list. Omit `budget`; if "
-            "the model is billed, set a spending limit with its provider."
+            f"`budget`: the price of {model} is unknown, because the model is not on the price list. Set its price in "
+            "dollars per million input and output tokens, e.g. price=0.15,0.6 (or price=0,0 if it is free), or omit "
+            "`budget`."
         )
     return price
+
+
+def own_price(amounts: str) -> Price:
+    """Return the price for the user's own `IN,OUT` in dollars per million tokens; the details of usage do not matter.
+
+    Raises:
+        UsageError: The text does not have this form.
+    """
+    try:
+        dollars_in, dollars_out = map(Decimal, amounts.split(","))
+        is_valid = min(dollars_in, dollars_out) >= 0 and (dollars_in + dollars_out).is_finite()
+    except (ValueError, InvalidOperation):
+        is_valid = False
+    if not is_valid:
+        raise UsageError(
+            f"price={amounts!r} does not have the form IN,OUT, e.g. 0.15,0.6 for 0.15 dollars per million input tokens "
+            "and 0.6 dollars per million output tokens."
+        )
+    return lambda usage: (usage.get("in", 0) * dollars_in + usage.get("out", 0) * dollars_out) / 1_000_000
+
+
+def read_own_prices(given: Iterable[str], models: Iterable[str]) -> dict[str, str]:
+    """Return the user's own prices, given as `IN,OUT` for all models or `MODEL=IN,OUT`, by model string.
+
+    Raises:
+        UsageError: A price has another form.
+    """
+    prices = {model: amounts for model, _, amounts in (text.rpartition("=") for text in given)}
+    for amounts in prices.values():
+        own_price(amounts)
+    found = {model: prices.get(model, prices.get("")) for model in models}
+    return {model: amounts for model, amounts in found.items() if amounts is not None}
+
+
+def usages_made(completion: Completion) -> list[dict[str, int]]:
+    """Return the token usage of each call that was not cached, or an empty usage for a call that reports none."""
+    calls = [step for step in completion.steps if not step.cached] if completion.steps else [completion]
+    return [call.usage or {} for call in calls]
 
 
 def cost_of(completion: Completion, price: Price | None) -> Decimal | None:

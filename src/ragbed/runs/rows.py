@@ -21,7 +21,7 @@ class StoredResult(msgspec.Struct, frozen=True):
     repeat: int
     completion: Completion
     request: str = ""  # the request's key in the response cache
-    cached: bool = False
+    cached: int = 0  # when the response was received, in seconds since 1970, if it came from the cache
 
 
 class ResultRow(NamedTuple):
@@ -69,7 +69,7 @@ class Rows:
     def stored(self, model: str, row: tuple[Any, ...]) -> StoredResult:
         """Decode a result and its case."""
         _, _, repeat, _, request, _, cached, _, _, _, *case = row
-        return StoredResult(self.case(*case), model, repeat, self.completion(row), str(request), bool(cached))
+        return StoredResult(self.case(*case), model, repeat, self.completion(row), str(request), cached)
 
     def completion(self, row: tuple[Any, ...]) -> Completion:
         """Decode a result."""

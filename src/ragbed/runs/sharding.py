@@ -1,7 +1,6 @@
 """Split a run into shards for job arrays; a question's name determines its shard.
 
-All cases of a question, and all questions about an event, are in the same shard, so that the shards' aggregates can be
-added up.
+All cases of a question, and all questions about an event, are in the same shard.
 """
 
 from __future__ import annotations

@@ -30,9 +30,11 @@ _TOKENS = """CASE WHEN json_type(content, '$.steps') IS NULL THEN json_extract(c
 class ModelStatus:
     """The status of one model: `asked` is the total number of outcomes, and `planned` is `asked` plus `pending`.
 
-    `name` is its display name, and `empty` is the number of `ok` responses without text. Token counts do not include
-    cached responses. `served` lists the models that the server reported, and `sent` contains the parameters of the
-    requests and the changes negotiated with the server. `errors` counts the kinds of errors, most frequent first.
+    `name` is its display name, and `empty` is the number of `ok` responses without text. `cached` is the number of
+    responses from the cache, and `oldest_cached` the time at which the oldest of them was received, in seconds since
+    1970. Token counts do not include them. `served` lists the models that the server reported, `fingerprints` the
+    values of `system_fingerprint`, and `sent` contains the parameters of the requests and the changes negotiated with
+    the server. `errors` counts the kinds of errors, most frequent first.
     """
 
     model: str
@@ -47,11 +49,13 @@ class ModelStatus:
     empty: int = 0
     pending: int = 0
     cached: int = 0
+    oldest_cached: int | None = None
     tokens_in: int = 0
     tokens_out: int = 0
     tokens_reasoning: int = 0
     tokens_cached: int = 0
     served: list[str] = field(default_factory=list)
+    fingerprints: list[str] = field(default_factory=list)
     sent: dict[str, object] | None = None
     errors: dict[str, int] = field(default_factory=dict)
 
@@ -142,18 +146,17 @@ def _read(store: RunStore, folder: Path, process: str | None) -> Status:
 
 def _read_model(store: RunStore, number: int, status: ModelStatus) -> ModelStatus:
     rows = store.read(
-        f"""SELECT outcome, COUNT(*), TOTAL(cached),
+        f"""SELECT outcome, COUNT(*),
         {", ".join(f"TOTAL({_TOKENS.format(name)})" for name in _COUNTED)} FROM (
-        SELECT outcome, cached, CASE cached WHEN 0 THEN CAST(completion AS TEXT) END AS content
+        SELECT outcome, CASE cached WHEN 0 THEN CAST(completion AS TEXT) END AS content
         FROM results WHERE model = ?) GROUP BY outcome""",  # noqa: S608
         (number,),
     )
-    for outcome, count, cached, *tokens in rows:
+    for outcome, count, *tokens in rows:
         if outcome not in get_args(Outcome):
             raise store.damaged("the list of results")
         setattr(status, outcome, count)
         status.asked += count
-        status.cached += int(cached)
         for name, number_of_tokens in zip(_COUNTED, tokens, strict=True):
             setattr(status, f"tokens_{name}", getattr(status, f"tokens_{name}") + int(number_of_tokens))
     for model, usage in store.replaced_usage():
@@ -174,7 +177,9 @@ def _read_model(store: RunStore, number: int, status: ModelStatus) -> ModelStatu
         (number,),
     )
     status.errors = dict(kinds)
+    status.cached, status.oldest_cached = store.cached(number)
     status.served = store.served().get(status.model, [])
+    status.fingerprints = store.fingerprints(status.model)
     sent = store.sent().get(status.model)
     status.sent = None if sent is None else msgspec.json.decode(sent, type=dict[str, object])
     return status

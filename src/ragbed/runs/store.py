@@ -28,6 +28,7 @@ from ragbed.runs.database import (
     prompt_order_table,
     sort_by_prompt,
 )
+from ragbed.runs.prices import Price, own_price
 from ragbed.runs.question_order import question_order_table, sort_by_question
 from ragbed.runs.rows import ResultRow, Rows, StoredResult
 from ragbed.schema import Case, Completion
@@ -36,7 +37,6 @@ __all__ = [
     "ANSWERED",
     "BATCH",
     "COUNT_CASES",
-    "DISCARD",
     "FOLLOW_UP",
     "FORGET",
     "FORGET_TURNS",
@@ -47,11 +47,11 @@ __all__ = [
     "REPLACED",
     "CallKey",
     "CallRequest",
+    "Called",
     "FollowUp",
     "RunStore",
     "StoredBatch",
     "StoredResult",
-    "StoredTurn",
     "open_store",
 ]
 
@@ -105,18 +105,15 @@ _BY_NAME = _RESULTS.format(_CASES_FIRST, "r.model = ?", "c.name")
 _BETWEEN = _RESULTS.format(_RESULTS_FIRST, "r.model = ? AND r.item >= ? AND r.item < ?", "r.item")
 _AFTER = _RESULTS.format(_RESULTS_FIRST, "r.rowid > ?", "r.rowid").replace("SELECT", "SELECT r.rowid,") + " LIMIT ?"
 _OF_CASE = _RESULTS.format(_CASES_FIRST, "c.name = ? AND r.model = ?", "r.model")
+_OF_CALL = _RESULTS.format(_CASES_FIRST, "c.name = ? AND r.model = ? AND r.repeat = ?", "r.model")
 
 
 REPLACED = "replaced."  # prefix of the keys under which the usage of replaced failures is stored
-TURN = "turn."  # prefix of the keys under which the turns of unfinished episodes are stored
-# ANSWERED removes the intent of a call whose response is stored as a turn. FORGET_TURNS removes an episode's turns.
+TURN = "turn."  # prefix of the keys under which the turns of unfinished cases are stored
+# ANSWERED removes the intent of a call whose response is stored as a turn. FORGET_TURNS removes a case's turns.
 ANSWERED = """DELETE FROM intents WHERE rowid = (SELECT rowid FROM intents
   WHERE model = ? AND item = ? AND repeat = ? ORDER BY rowid DESC LIMIT 1)"""
 FORGET_TURNS = "DELETE FROM meta WHERE key > ? AND key < ?"
-# Suffix of the key that marks the turns of a failed episode as discarded. The value stored under this key is the
-# session number of the failed result, which identifies the attempt.
-_DISCARDED = "discarded"
-DISCARD = "INSERT OR REPLACE INTO meta SELECT ?, session FROM results WHERE model = ? AND item = ? AND repeat = ?"
 BATCH = "batch."  # prefix of the keys under which batches are stored
 FOLLOW_UP = "again."  # prefix of the keys for calls to send again; model, case and repeat follow the prefix
 FORGET = "DELETE FROM meta WHERE key = ?"
@@ -155,12 +152,18 @@ class FollowUp(msgspec.Struct, frozen=True, omit_defaults=True):
     learned: dict[str, dict[str, Any] | None] = {}
 
 
-class StoredTurn(msgspec.Struct, frozen=True):
-    """A turn of an unfinished episode: the response, the request's hash, and whether the response was cached."""
+class Called(msgspec.Struct, frozen=True):
+    """A finished call, or the calls for a case; the calls of an unfinished case are stored as its turns.
+
+    Attributes:
+        completion: The outcome.
+        key: The cache key of the request, or of the last request if there were several.
+        cached: When the oldest response was received, in seconds since 1970, if all are cached; otherwise 0.
+    """
 
     completion: Completion
-    request: str
-    cached: bool
+    key: str
+    cached: int = 0
 
 
 class CallKey(msgspec.Struct, frozen=True):
@@ -173,10 +176,6 @@ class CallKey(msgspec.Struct, frozen=True):
     def turn_key(self, turn: int) -> str:
         """Return the key under which a turn is stored; sorting the keys sorts the turns."""
         return f"{TURN}{self.model}.{self.number}.{self.repeat}.{turn:06}"
-
-    def discarded_key(self) -> str:
-        """Return the key that marks a failed attempt's turns as discarded. `turn_range` includes this key."""
-        return f"{TURN}{self.model}.{self.number}.{self.repeat}.{_DISCARDED}"
 
     def turn_range(self) -> tuple[str, str]:
         """Return exclusive lower and upper bounds for the keys of a call's turns."""
@@ -282,10 +281,6 @@ class RunStore:
             return float(self._meta("planned").get("", "0"))
         return 0.0
 
-    def has_old_limit(self) -> bool:
-        """Return whether the run was planned when the default of `max_tokens` was 256, with the first schema."""
-        return bool(list(self.read("SELECT 1 FROM meta WHERE key = 'first_schema'")))
-
     def _meta(self, prefix: str) -> dict[str, str]:
         rows = self.read("SELECT key, value FROM meta WHERE key GLOB ?", (f"{prefix}*",))
         return {str(key).removeprefix(prefix): str(value) for key, value in rows}
@@ -365,6 +360,14 @@ class RunStore:
             rows = [(f"name.{model}", name) for model, name in names.items()]
             connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", rows)
 
+    def prices(self) -> dict[str, Price]:
+        """Return the prices set by the user, by model string."""
+        return {model: own_price(amounts) for model, amounts in self.own_prices().items()}
+
+    def own_prices(self) -> dict[str, str]:
+        """Return the prices set by the user as `IN,OUT`, by model string."""
+        return self._meta("price.")
+
     def names(self) -> dict[str, str]:
         """Return the display names set by the user, by model string."""
         return self._meta("name.")
@@ -380,6 +383,16 @@ class RunStore:
         except MALFORMED_JSON:
             raise self.damaged("the list of served models") from None
 
+    def fingerprints(self, model: str, *, last: bool = False) -> list[str]:
+        """Return the values of `system_fingerprint` in the responses of a model, or only the last response's value."""
+        found = self.read(
+            """SELECT DISTINCT json_extract(completion, '$.served.fingerprint') FROM (
+            SELECT r.rowid AS place, CAST(completion AS TEXT) AS completion FROM models m
+            CROSS JOIN results r ON r.model = m.id WHERE m.name = ? ORDER BY place DESC LIMIT ?) ORDER BY place""",
+            (model, 1 if last else -1),
+        )
+        return [str(value) for (value,) in found if value is not None]
+
     def sent(self) -> dict[str, str]:
         """Return the parameters sent to each model, excluding prompts, as JSON keyed by model string."""
         return self._meta("sent.")
@@ -394,10 +407,10 @@ class RunStore:
             connection.execute("DELETE FROM intents")
         return session, numbers
 
-    def row(self, call: CallKey, session: int, request: str, completion: Completion, cached: bool) -> ResultRow:
+    def row(self, call: CallKey, session: int, request: str, completion: Completion, cached: int = 0) -> ResultRow:
         """Return a result's row for the `RECORD` statement, with its checksum."""
         encoded = self._encoder.encode(completion)
-        fields = (call.model, call.number, call.repeat, session, request, completion.outcome, int(cached))
+        fields = (call.model, call.number, call.repeat, session, request, completion.outcome, cached)
         return ResultRow(*fields, seal_of(encoded, *fields), encoded)
 
     # Methods that read from the store.
@@ -436,19 +449,17 @@ class RunStore:
                 raise self.damaged(f"call {key[:20]}") from None
         return found
 
-    def turns(self, model: int) -> dict[tuple[int, int], list[StoredTurn]]:
-        """Return the turns of a model's unfinished episodes, by case number and repeat.
+    def turns(self, model: int) -> dict[tuple[int, int], list[Called]]:
+        """Return the turns of a model's unfinished cases, by case number and repeat.
 
         Raises:
             DataError: The stored data of a turn are damaged.
         """
-        found: dict[tuple[int, int], list[StoredTurn]] = {}
+        found: dict[tuple[int, int], list[Called]] = {}
         for key, text in sorted(self._meta(f"{TURN}{model}.").items()):
-            if key.endswith(_DISCARDED):
-                continue
             try:
                 number, repeat, turn = map(int, key.split("."))
-                stored = msgspec.json.decode(text, type=StoredTurn)
+                stored = msgspec.json.decode(text, type=Called)
             except (ValueError, *MALFORMED_JSON):
                 raise self.damaged(f"turn {key[:40]}") from None
             turns = found.setdefault((number, repeat), [])
@@ -578,17 +589,23 @@ class RunStore:
                 self.rows.check(row)
                 yield self.rows.stored(name, row)
 
+    def result(self, model: int, case: str, repeat: int) -> StoredResult | None:
+        """Return a model's result for one case and repeat, or None if there is none."""
+        row = next(self.read(_OF_CALL, (case, model, repeat)), None)
+        if row is None:
+            return None
+        self.rows.check(row)
+        return self.rows.stored("", row)
+
     def has_response(self, model: int, number: int, repeat: int) -> bool:
         """Return whether a call has a result that is not an error."""
         query = "SELECT 1 FROM results WHERE model = ? AND item = ? AND repeat = ? AND outcome != 'error'"
         return bool(list(self.read(query, (model, number, repeat))))
 
     def error_of(self, model: int, number: int, repeat: int) -> Completion | None:
-        """Return a call's result if the call failed and its turns have not been discarded, otherwise None."""
-        key = CallKey(model, number, repeat).discarded_key()
-        discarded = [str(session) for (session,) in self.read("SELECT value FROM meta WHERE key = ?", (key,))]
+        """Return a call's result if the call failed, otherwise None."""
         for row in self.rows_between(model, number, number + 1):
-            if row[2] == repeat and row[5] == "error" and str(row[3]) not in discarded:
+            if row[2] == repeat and row[5] == "error":
                 self.rows.check(row)
                 return self.rows.stored("", row).completion
         return None
@@ -611,24 +628,6 @@ class RunStore:
             ]
         except (KeyError, ValueError) as error:
             raise self.damaged("the usage of replaced failures") from error
-
-    def discarded_turns(self, model: int) -> int:
-        """Return the number of billed turns that were discarded but are still part of a failed result.
-
-        They are among the orphans, because the result of the retry will replace the failed one.
-        """
-        count = 0
-        for (number, repeat), session in self.discarded(model).items():
-            rows = self.rows_between(model, number, number + 1)
-            for row in (row for row in rows if (row[2], str(row[3]), row[5]) == (repeat, session, "error")):
-                steps = self.rows.stored("", row).completion.steps
-                count += sum(not step.cached for step in steps[:-1])  # the last step is the rejected call
-        return count
-
-    def discarded(self, model: int) -> dict[tuple[int, int], str]:
-        """Return the sessions of the failed episodes whose turns were discarded, by case number and repeat."""
-        marks = {key: session for key, session in self._meta(f"{TURN}{model}.").items() if key.endswith(_DISCARDED)}
-        return {(int(key.split(".")[0]), int(key.split(".")[1])): session for key, session in marks.items()}
 
     def is_whole(self, rows: int, seals: int) -> bool:
         """Return whether the number of results and the sum of their checksums match the ledger."""
@@ -672,6 +671,19 @@ class RunStore:
         WHERE outcome = 'truncated' AND name NOT GLOB '*/search@*'))"""
         ((full, highest),) = self.read(query, (CONTEXT_FULL,))
         return int(full), highest
+
+    def cached(self, model: int | None = None) -> tuple[int, int | None]:
+        """Return how many responses came from the cache, and when the oldest was received, in seconds since 1970.
+
+        Args:
+            model: The model's number, or None for all models.
+        """
+        query = """SELECT COUNT(*), MIN(at) FROM (
+        SELECT COALESCE(json_extract(value, '$.cached'), 0) + (value IS NULL) * cached AS at
+        FROM models m CROSS JOIN results r ON r.model = m.id
+        LEFT JOIN json_each(CAST(completion AS TEXT), '$.steps') WHERE ?1 IS NULL OR m.id = ?1) WHERE at > 0"""
+        ((count, oldest),) = self.read(query, (model,))
+        return int(count), oldest
 
     def done(self, model: int) -> int:
         """Return how many of a model's results are not errors."""
@@ -717,6 +729,12 @@ class RunStore:
     def _number(self, query: str, values: Sequence[object] = ()) -> int:
         ((number,),) = self.read(query, values)
         return int(number)
+
+    def fingerprint(self) -> str:
+        """Return the numbers of cases and results with the sums of their checksums, which identify the content."""
+        return " ".join(
+            f"{rows}:{seals:x}" for rows, seals in self.read("SELECT rows, seals FROM ledger ORDER BY what")
+        )
 
     def _ledger_rows(self, what: str) -> int:
         found = list(self.read("SELECT rows FROM ledger WHERE what = ?", (what,)))

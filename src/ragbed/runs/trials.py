@@ -19,6 +19,10 @@ _OMITTED_DEFAULTS = {
     "tools": False,
     **dict.fromkeys(("event", "reason", "corpus", "relevant", "parts", "dial", "twin", "rgb_answer")),
 }
+# Scores of a case without a response. Every rate is a share of all attempted cases, so means over trials must equal it.
+_WITHOUT_RESPONSE: dict[str, Value] = {
+    f"{track}{name}": False for track in ("", "paper.", "code.") for name in ("correct", "refused", "flagged")
+}
 
 
 def trial_line(result: StoredResult, *, canonical: bool) -> bytes:
@@ -57,10 +61,10 @@ def to_trial(result: StoredResult, *, canonical: bool) -> dict[str, object]:
     return fields
 
 
-def _all_scores(case: Case, completion: Completion) -> dict[str, Value] | None:
-    """Return the scores on all tracks and the track-independent scores, or None if there is no response."""
+def _all_scores(case: Case, completion: Completion) -> dict[str, Value]:
+    """Return the scores on all tracks and the track-independent scores."""
     values = score_outcome(case, completion)
-    return None if values is None else values | score_untracked(case, completion, values)
+    return dict(_WITHOUT_RESPONSE) if values is None else values | score_untracked(case, completion, values)
 
 
 def _to_step(step: Step, *, canonical: bool) -> dict[str, object]:
@@ -70,7 +74,7 @@ def _to_step(step: Step, *, canonical: bool) -> dict[str, object]:
             fields[name] = getattr(step, name)
     if canonical:
         return fields | {"usage": without_billing(step.usage)}
-    return fields | {"usage": step.usage, "latency_s": step.latency_s, "cached": step.cached}
+    return fields | {"usage": step.usage, "latency_s": step.latency_s, "cached": step.cached > 0}
 
 
 def without_billing(usage: dict[str, int] | None) -> dict[str, int] | None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import time
-from collections import defaultdict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -137,11 +136,8 @@ class Writer:
         self._end(group, problem)
 
     def _execute(self, group: list[_Row]) -> None:
-        rows: dict[str, list[tuple[object, ...]]] = defaultdict(list)
-        for statement, values, _ in group:
-            rows[statement].append(values)
-        for statement, several in rows.items():
-            self._connection.executemany(statement, several)
+        for statement, values, _ in group:  # in order, because a case's rows may be added and deleted in one group
+            self._connection.execute(statement, values)
         self._mark.count()
 
     def _commit(self) -> None:

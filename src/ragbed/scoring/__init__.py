@@ -1,7 +1,7 @@
 """Score responses. Each track is a module or package that maps a case and its response to named scores.
 
 A track is a pure function that returns all its values for one response. Cases without a response are not scored. To add
-a track, write a function and add it to TRACKS. Other packages add tracks in the entry point group `ragbed.scoring`
+a track, write a function and add it to TRACKS. Other packages add tracks in the entry point group `ragbed.scorers`
 (docs/reference/plugins.md); these tracks are used only if the user names them.
 """
 

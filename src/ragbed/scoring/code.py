@@ -1,4 +1,4 @@
-"""Score responses as RGB's original code does, including its bugs.
+"""Score responses, without any reasoning in them, as RGB's original code does, including its bugs.
 
 All ASCII spaces are removed from Chinese responses but not from gold answers. An answer matches if the response
 contains it in any case, without regard to word boundaries. A short phrase anywhere in the response counts as a refusal,

@@ -28,7 +28,7 @@ class TrackDisagreement:
     credit: Literal["false", "missed"]
     reply: str
     verdict: str
-    findings: tuple[VerdictEvidence, ...]
+    evidence: tuple[VerdictEvidence, ...]
 
 
 def find_disagreements(
@@ -46,7 +46,7 @@ def find_disagreements(
             name for name in SCORES if values.get(name) is not None and values[name] != values[f"{track}.{name}"]
         ]
         if differing:
-            verdict, (_, findings) = str(values["verdict"]), explain(case, reply)
+            verdict, (_, evidence) = str(values["verdict"]), explain(case, reply)
             for name in differing:
                 credit: Literal["false", "missed"] = "missed" if values[name] else "false"
-                yield TrackDisagreement(case.case, model, name, track, credit, reply, verdict, tuple(findings))
+                yield TrackDisagreement(case.case, model, name, track, credit, reply, verdict, tuple(evidence))

@@ -93,7 +93,7 @@ def _shown(completion: Completion) -> list[Search]:
 
 def has_support(case: Case) -> bool:
     """Return whether the corpus contains a supporting passage that has not been edited."""
-    return case.expect != "correct" or case.correct > 0
+    return case.expect != "correct" or case.true_ratio > 0
 
 
 def _score_recall(case: Case, completion: Completion, searches: Sequence[Search]) -> dict[str, Value]:

@@ -18,7 +18,7 @@ from ragbed.testbeds.closed_book import CLOSED_BOOK, NO_DOCUMENTS
 from ragbed.testbeds.conflict import CONFLICT
 from ragbed.testbeds.counterfactual import COUNTERFACTUAL
 from ragbed.testbeds.end_to_end import OWN_REJECTION, OWN_RETRIEVAL
-from ragbed.testbeds.integration import INTEGRATION, PARTS
+from ragbed.testbeds.integration import INTEGRATION
 from ragbed.testbeds.length import LENGTH
 from ragbed.testbeds.noise import NOISE, REJECTION
 from ragbed.testbeds.search.testbed import SEARCH
@@ -57,7 +57,6 @@ TESTBEDS: dict[str, BuiltinTestbed] = {
     "length": LENGTH,
     "closed-book": CLOSED_BOOK,
     "no-documents": NO_DOCUMENTS,
-    "parts": PARTS,
     "own-retrieval": OWN_RETRIEVAL,
     "own-rejection": OWN_REJECTION,
     "search": SEARCH,

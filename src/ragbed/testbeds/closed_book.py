@@ -1,6 +1,6 @@
 """Closed-book testbeds, which ask the question without documents.
 
-`no-documents` uses the prompt for documents, which says how to decline, but with an empty document list (claim C9).
+`no-documents` uses the prompt for documents, which says how to decline, but with an empty document list.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def case_without_documents(  # noqa: PLR0913 - the differences between these tes
         noise=None,
         noise_real=None,
         k=k,
-        correct=0.0,
+        true_ratio=0.0,
         arm="related",
         profile=settings.full_profile,
         seed=settings.seed,

@@ -29,12 +29,13 @@ class EndToEnd(Struct, frozen=True):
 
     def cases(self, dataset: Dataset, settings: Settings) -> Iterator[Case]:
         """Yield one case per item of the kind that the testbed uses."""
-        corpus, (docs, *_) = Corpus(dataset, self.edition).id, settings.num_docs or (DEFAULT_DOCS,)
+        corpus, (docs, *_) = Corpus(dataset, self.edition), settings.num_docs or (DEFAULT_DOCS,)
         for item in selected_items(dataset, settings):
             if self.takes in (None, kind_of(item)):
+                corpus.require_passages()
                 messages = (Message(role="user", content=item.question),)
                 case = case_without_documents(
-                    dataset, item, settings, self.name, messages, expect=self.expect, k=docs, corpus=corpus
+                    dataset, item, settings, self.name, messages, expect=self.expect, k=docs, corpus=corpus.id
                 )
                 supporting = {passage_id(one.text) for one in item.passages if one.stance == "supports"}
                 yield structs.replace(case, relevant=len(supporting) if self.expect == "answer" else 0)

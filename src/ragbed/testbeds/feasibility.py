@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
-from msgspec.structs import asdict
 
 from ragbed.errors import UsageError
 from ragbed.schema import Case
@@ -19,7 +18,7 @@ class FeasibilityRow(Struct):
     testbed: str
     lang: str
     noise: float | None
-    correct: float
+    true_ratio: float
     k: int
     arm: str
     feasible: int = 0
@@ -35,9 +34,15 @@ class FeasibilityCounts:
         self._rows: dict[tuple[object, ...], FeasibilityRow] = {}
         self._noise: dict[tuple[object, ...], tuple[float, int]] = {}  # sum and count of the noise ratios per condition
 
+    def count(self, cases: Iterable[Case]) -> Iterator[Case]:
+        """Yield the cases and count them."""
+        for case in cases:
+            self.add(case)
+            yield case
+
     def add(self, case: Case) -> None:
         """Count a case under its condition."""
-        key = (case.data, case.testbed, case.lang, case.noise, case.correct, case.k, case.arm)
+        key = (case.data, case.testbed, case.lang, case.noise, case.true_ratio, case.k, case.arm)
         row = self._rows.get(key) or self._rows.setdefault(key, FeasibilityRow(*key))
         if not case.feasible:
             row.infeasible += 1
@@ -54,13 +59,10 @@ class FeasibilityCounts:
         """The counts for all conditions, in the order of their first case."""
         return list(self._rows.values())
 
-    def summary(self) -> dict[str, object]:
-        """Return the counts as plain values for JSON."""
-        return {
-            "feasible": sum(row.feasible for row in self.rows),
-            "infeasible": sum(row.infeasible for row in self.rows),
-            "conditions": [asdict(row) for row in self.rows],
-        }
+    @property
+    def infeasible(self) -> Counter[str]:
+        """The number of infeasible cases by reason."""
+        return sum((Counter(row.reasons) for row in self.rows), Counter())
 
 
 def require_feasible(cases: Iterable[Case]) -> Iterator[Case]:
@@ -81,5 +83,5 @@ def require_feasible(cases: Iterable[Case]) -> Iterator[Case]:
         raise UsageError(
             f"No case can be built. Most frequent reason ({count:,} of {reasons.total():,} cases): {reason}. "
             "Choose other values for `noise`, `num_docs`, `true_ratio` or `distractors`, or another dataset; "
-            "`ragbed cases` counts the feasible cases."
+            "`ragbed export DATA --to jsonl` counts the feasible cases."
         )

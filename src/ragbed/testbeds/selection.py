@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+
+from msgspec import structs
 
 from ragbed.data import Dataset, kind_of
 from ragbed.errors import UsageError
 from ragbed.schema import Case
 from ragbed.testbeds import DEFAULT_TESTBEDS, TESTBEDS, Testbed, find_testbed
 from ragbed.testbeds.ability import Ability, fit_defaults
+from ragbed.testbeds.closed_book import selected_items
 from ragbed.testbeds.conflict import CONFLICT
 from ragbed.testbeds.end_to_end import EndToEnd
-from ragbed.testbeds.integration import INTEGRATION, Parts
 from ragbed.testbeds.settings import DEFAULT_DOCS, Settings, show_ratio
+from ragbed.text import squeezed
 
 # Name suffixes of the bundled datasets, keyed by item kind.
 _MINI = {"base": "base", "integration": "int", "counterfactual": "fact"}
@@ -27,7 +30,7 @@ def choose_testbeds(names: Sequence[str] | None, settings: Settings) -> list[Tes
     """
     needed = ["closed-book"] if names and CONFLICT.name in names else []
     chosen = [find_testbed(name) for name in dict.fromkeys((*(names or DEFAULT_TESTBEDS), *needed))]
-    abilities = {testbed.name: ability for testbed in chosen if (ability := _ability_of(testbed)) is not None}
+    abilities = {testbed.name: testbed for testbed in chosen if isinstance(testbed, Ability)}
     if settings.noise and not abilities:
         shown = ",".join(testbed.name for testbed in chosen)
         raise UsageError(f"testbeds={shown} does not use `noise`. Remove `noise`, or choose another testbed.")
@@ -51,13 +54,6 @@ def choose_testbeds(names: Sequence[str] | None, settings: Settings) -> list[Tes
         option = "noise" if settings.supporting is None else "supporting"
         raise UsageError(f"testbeds={first}: {_allowed_noise(unused)}. Change `{option}` or `testbeds`.")
     return [testbed for testbed in chosen if testbed.name not in unused]
-
-
-def _ability_of(testbed: Testbed) -> Ability | None:
-    """Return the testbed that chooses a testbed's documents, or None for a testbed without documents."""
-    if isinstance(testbed, Parts):
-        return INTEGRATION
-    return testbed if isinstance(testbed, Ability) else None
 
 
 def stored_options(settings: Settings, testbeds: Sequence[Testbed]) -> dict[str, str]:
@@ -85,13 +81,19 @@ def generate_cases(
         UsageError: A dataset has no item for any testbed, or no dataset has an item for a named testbed.
     """
     unused: list[tuple[Dataset, list[Testbed]]] = []
-    abilities = list(dict.fromkeys(ability for testbed in testbeds if (ability := _ability_of(testbed)) is not None))
+    abilities = [testbed for testbed in testbeds if isinstance(testbed, Ability)]
     for dataset in datasets:
         fitted, without = fit_defaults(dataset, abilities, settings)
         if fitted.replaced:
             tell(_describe_replaced(dataset, fitted))
-        suited = [testbed for testbed in testbeds if _ability_of(testbed) not in without]
-        used = yield from _dataset_cases(dataset, suited, fitted, strategies)
+        suited = [testbed for testbed in testbeds if testbed not in without]
+        repeated = _find_repeated_questions(dataset, settings)
+        used: set[str] = set()
+        for case in _dataset_cases(dataset, suited, fitted, strategies):
+            used.add(case.testbed)
+            question = squeezed(case.question) if repeated and case.event is None else ""
+            # Items that ask the same question are not independent, so they are one cluster in all intervals.
+            yield structs.replace(case, event=f"question {question}") if question in repeated else case
         unused.append((dataset, [testbed for testbed in testbeds if testbed.name not in used]))
         if not used:
             raise UsageError(_describe_lack([dataset], testbeds if named else (), settings))
@@ -103,20 +105,29 @@ def generate_cases(
             tell(f"Skipped {testbed.name} for {dataset.name}, which has no {_item_kinds([testbed])}{_where(settings)}.")
 
 
+def _find_repeated_questions(dataset: Dataset, settings: Settings) -> set[str]:
+    """Return the questions that several items ask, ignoring case and white space."""
+    seen: set[int] = set()
+    repeated: set[str] = set()
+    for item in selected_items(dataset, settings):
+        question = squeezed(item.question)
+        key = hash(question)
+        if key in seen:
+            repeated.add(question)
+        seen.add(key)
+    return repeated
+
+
 def _dataset_cases(
     dataset: Dataset, testbeds: Sequence[Testbed], settings: Settings, strategies: Sequence[str]
-) -> Generator[Case, None, set[str]]:
-    """Yield the cases for one dataset; return the testbeds for which it has items."""
-    used: set[str] = set()
+) -> Iterator[Case]:
+    """Yield the cases for one dataset."""
     for testbed in testbeds:
-        for case in testbed.cases(dataset, settings):
-            used.add(testbed.name)
-            yield case
+        yield from testbed.cases(dataset, settings)
     for strategy in strategies:
         for testbed in testbeds:
-            if _ability_of(testbed) is not None:
+            if isinstance(testbed, Ability):
                 yield from testbed.cases(dataset, replace(settings, strategy=strategy))
-    return used
 
 
 def _describe_replaced(dataset: Dataset, settings: Settings) -> str:
@@ -163,8 +174,6 @@ def _item_kinds(testbeds: Sequence[Testbed]) -> str:
 
 
 def _item_kind(testbed: Testbed) -> str:
-    if isinstance(testbed, Parts):
-        return "integration item with `sub_questions`"
     kind = getattr(testbed, "takes", None)
     return "item" if kind is None else f"{kind} item"
 

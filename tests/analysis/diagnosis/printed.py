@@ -58,7 +58,7 @@ def make_case(
         noise=distracting / len(documents) if documents else None,
         noise_real=None,
         k=len(documents),
-        correct=0.0,
+        true_ratio=0.0,
         arm="related",
         profile="robust",
         seed=0,

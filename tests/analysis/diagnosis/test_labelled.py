@@ -26,7 +26,7 @@ FLOORS = {
     "E3": (0.9, 1.0),
     "E5": (1.0, 0.8),
     "E7": (1.0, 1.0),
-    "E13": (0.8, 0.8),
+    "E11": (0.8, 0.8),
 }
 """Precision and recall of types that occur at least three times among errors labelled after the rules were fixed."""
 RARE_FLOORS = {
@@ -34,9 +34,8 @@ RARE_FLOORS = {
     "E3": (1.0, 0.92),
     "E5": (0.88, 0.66),
     "E7": (1.0, 0.93),
+    "E8": (1.0, 1.0),
     "E9": (1.0, 1.0),
-    "E10": (1.0, 1.0),
-    "E11": (1.0, 1.0),
 }
 """The same for errors that were drawn to include rarer types."""
 PARTS_FLOORS = {"E4": (0.83, 0.71), "E6": (0.9, 0.9)}
@@ -53,7 +52,7 @@ PLANTED_FLOORS = {"smollm2-en": (1.0, 0.83), "qwen-en": (1.0, 0.77), "qwen-zh": 
 """E2 if the response has the planted value."""
 
 
-@pytest.mark.parametrize(("part", "least"), [("dev", 57), ("held", 49), ("test", 48), ("rare", 69)])
+@pytest.mark.parametrize(("part", "least"), [("dev", 57), ("held", 49), ("test", 48), ("rare", 53)])
 def test_most_errors_have_exactly_the_labelled_types(part: str, least: int) -> None:
     assert sum(true == found for true, found in compare(read_labelled(part))) >= least
 
@@ -72,14 +71,14 @@ def test_a_merged_part_is_reported_once() -> None:
 
 def test_merged_and_misaligned_answers_are_found_among_integration_errors() -> None:
     lines = [line for part in ("parts", "rare") for line in read_labelled(part) if line["testbed"] == "integration"]
-    assert len(lines) == 170
+    assert len(lines) == 167
     assert _below(count(compare(lines)), PARTS_FLOORS) == {}
 
 
 def test_the_two_passes_of_labelling_agree() -> None:
     lines = [line for part in ("dev", "held") for line in read_labelled(part)]
     assert len(lines) == 118
-    agreement = {name: kappa(lines, name) for name in ("E1", "E2", "E3", "E5", "E13")}
+    agreement = {name: kappa(lines, name) for name in ("E1", "E2", "E3", "E5", "E11")}
     assert all(value is not None and value >= 0.6 for value in agreement.values()), agreement
 
 

@@ -10,7 +10,7 @@ from ragbed.analysis.diagnosis.parsed_text import ParsedText
 from ragbed.analysis.diagnosis.records import Diagnosis
 from ragbed.runs.store import StoredResult
 from ragbed.schema import Answer, Case, Completion, Lang, Stance
-from ragbed.testbeds.prompts import FLAG, REFUSAL
+from ragbed.testbeds.prompts import REFUSAL
 from tests.analysis.diagnosis.printed import CHINESE, ENGLISH, make_case
 
 QUESTION, ANSWER = "Who won the Aster Cup in 2020?", (("Ada Merton",),)
@@ -43,6 +43,8 @@ def fact(reply: str, closed_book: str | None, *documents: tuple[Stance, str]) ->
 
 def test_a_right_reply_is_not_diagnosed() -> None:
     assert diagnose(make_case(QUESTION, ANSWER, (SUPPORT, OTHER_YEAR)), "Ada Merton") is None
+    refusing = make_case(QUESTION, ANSWER, (OTHER_YEAR,), expect="refuse")
+    assert diagnose(refusing, "The documents do not say who won in 2020.") is None  # wrong only by the paper's scoring
 
 
 def test_the_position_of_the_evidence_is_right() -> None:
@@ -113,7 +115,7 @@ def test_swapped_answers_are_misaligned_and_bound_to_the_other_part() -> None:
     case = make_case(question, (("Ada Merton",), ("Bo Karlin",)), (SUPPORT, ("supports", "Bo Karlin won in 2021.")))
     diagnosis = diagnose(case, "In 2020 Bo Karlin won, and in 2021 Ada Merton won.")
     assert diagnosis is not None  # every part is there, but each is given for the other sub-question
-    assert (diagnosis.types, diagnosis.wrong) == (("E6",), True)
+    assert diagnosis.types == ("E6",)
     assert [(one.part, one.bound_to) for one in diagnosis.evidence] == [(0, 1), (1, 0)]
     diagnosis = diagnose(case, "In 2021 Ada Merton won.")
     assert diagnosis is not None
@@ -157,56 +159,47 @@ def test_a_noise_type_in_integration_is_also_e7() -> None:
     assert types(case, "In 2020 Ada Merton won, and in 2021 Cy Dray won.") == ("E2", "E7")
 
 
-def test_a_refusal_in_other_words_is_wrong_only_by_the_papers_scoring() -> None:
-    case = make_case(QUESTION, ANSWER, (OTHER_YEAR,), expect="refuse")
-    diagnosis = diagnose(case, "The documents do not say who won in 2020.")
-    assert diagnosis is not None
-    assert (diagnosis.types, diagnosis.wrong, diagnosis.source) == (("E8",), False, None)
-    assert diagnose(case, REFUSAL["en"]) is None
-
-
-def test_a_warning_in_other_words_is_e8() -> None:
-    case = make_case(CAPITALS, CAPITAL, (FALSE,), expect="correct", fake=(("Arusha",),))
-    assert types(case, "The document is incorrect: the capital is Dodoma.") == ("E8",)
-    assert diagnose(case, f"{FLAG['en']} The capital is Dodoma.") is None
-
-
 def test_over_trust_needs_a_right_closed_book_answer() -> None:
-    assert fact("It is Arusha.", "Dodoma").types == ("E9",)
+    assert fact("It is Arusha.", "Dodoma").types == ("E8",)
     assert fact("It is Arusha.", "I think Nairobi.").types == ()
     assert fact("It is Arusha.", None).types == ()
     assert fact("It is Arusha.", None).source == "contradicts"
 
 
 def test_a_refusal_despite_a_supporting_document_is_over_refusal() -> None:
-    assert types(make_case(QUESTION, ANSWER, (SUPPORT,)), REFUSAL["en"]) == ("E10",)
+    assert types(make_case(QUESTION, ANSWER, (SUPPORT,)), REFUSAL["en"]) == ("E9",)
     assert types(make_case(QUESTION, ANSWER, (OTHER_YEAR,)), REFUSAL["en"]) == ()
-
-
-def test_a_differently_spelled_answer_is_a_metric_false_negative() -> None:
-    case = make_case("How many came?", (("44 billion",),), (("supports", "44 billion came."),))
-    diagnosis = diagnose(case, "44bn")
-    assert diagnosis is not None
-    assert (diagnosis.types, diagnosis.wrong) == (("E11",), False)
-    assert (diagnosis.evidence[0].asked, diagnosis.evidence[0].found) == ("44 billion", "44bn")
 
 
 def test_each_data_error_has_its_own_evidence() -> None:
     silent: tuple[Stance, str] = ("supports", "The Aster Cup is old.")
     leak: tuple[Stance, str] = ("distracts", "Ada Merton won the Aster Cup in 2020.")
-    assert "E12" in types(make_case(QUESTION, ANSWER, (silent,)), "Cy Dray won it.")
-    assert types(make_case(QUESTION, ANSWER, (leak,), expect="refuse"), "Ada Merton won it.") == ("E12",)
+    assert "E10" in types(make_case(QUESTION, ANSWER, (silent,)), "Cy Dray won it.")
+    assert types(make_case(QUESTION, ANSWER, (leak,), expect="refuse"), "Ada Merton won it.") == ("E10",)
     same = make_case(CAPITALS, CAPITAL, (FALSE,), expect="correct", fake=(("Dodoma",),))
-    assert "E12" in types(same, "It is Lagos.")
-    assert types(make_case(QUESTION, (("",),), (SUPPORT,)), "Cy Dray won it.") == ("E12",)
+    assert "E10" in types(same, "It is Lagos.")
+    assert types(make_case(QUESTION, (("",),), (SUPPORT,)), "Cy Dray won it.") == ("E10",)
+
+
+def test_a_document_that_contains_the_answer_as_a_whole_term_supports_it() -> None:
+    """E12 said "a supporting document contains no part of the answer" for the gold answer "58" and "58 employees"."""
+    question, answer = "How many people work there?", (("58",),)
+    assert "E10" not in types(make_case(question, answer, (("supports", "The firm has 58 employees."),)), "It is 60.")
+    assert "E10" in types(make_case(question, answer, (("supports", "The firm has 158 employees."),)), "It is 60.")
+
+
+def test_a_response_with_only_the_surname_is_right() -> None:
+    """`diagnose` ended with "RuntimeError: generator raised StopIteration"."""
+    assert diagnose(make_case(QUESTION, ANSWER, (SUPPORT, OTHER_YEAR)), "Merton") is None
+    assert diagnose(make_case(QUESTION, ANSWER, (SUPPORT, OTHER_YEAR)), "It was Merton.") is None
 
 
 def test_every_response_without_an_answer_is_a_generation_failure() -> None:
     case = make_case(QUESTION, ANSWER, (SUPPORT, OTHER_YEAR))
-    assert types(case, None, outcome="error", error="timeout: 30 s") == ("E13",)
-    assert types(case, None, outcome="error", error="missing-result: the file says nothing of it") == ("E13",)
-    assert types(case, None, outcome="filtered") == ("E13",)
-    assert types(case, "  ") == ("E13",)
+    assert types(case, None, outcome="error", error="timeout: 30 s") == ("E11",)
+    assert types(case, None, outcome="error", error="missing-result: the file says nothing of it") == ("E11",)
+    assert types(case, None, outcome="filtered") == ("E11",)
+    assert types(case, "  ") == ("E11",)
     cut = diagnose(case, "The winner of the Aster Cup in 2020 was the", outcome="truncated", finish="length")
     assert cut is not None
     assert cut.evidence[0].what == "the response was truncated at the token limit before an answer"

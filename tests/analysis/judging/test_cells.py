@@ -69,7 +69,7 @@ def judge(
             for number, stored in enumerate(replies, 1):
                 ask = CallRequest(model, number, 0, judge_case(asked, stored))
                 verdict = said(decide(stored.completion.reply or ""))
-                connection.execute(RECORD, store.row(ask, session, f"{model}-{number}", verdict, cached=False))
+                connection.execute(RECORD, store.row(ask, session, f"{model}-{number}", verdict))
 
 
 def test_a_rate_is_over_all_attempted_and_corrections_over_detected(run: Path) -> None:
@@ -157,13 +157,6 @@ def test_judgements_of_unsure_responses_are_reported_as_a_share_of_these(unsure_
     assert "judge made/judge, unsure responses only" in type_command("report", str(unsure_run), "-f", "md").out
 
 
-def test_judgements_of_unsure_responses_are_not_in_the_papers_table(unsure_run: Path) -> None:
-    judge(unsure_run, lambda _: "VERDICT: yes", only_unsure=True)
-    assert "as judged" not in type_command("report", str(unsure_run), "-f", "latex").out
-    judge(unsure_run, lambda _: "VERDICT: yes")
-    assert "as judged: made/judge" in type_command("report", str(unsure_run), "-f", "latex").out
-
-
 @pytest.mark.parametrize("first", ["all", "unsure"])
 def test_the_judgements_with_the_most_verdicts_are_reported(unsure_run: Path, first: str) -> None:
     for only_unsure in (first == "unsure", first == "all"):
@@ -210,7 +203,6 @@ def test_a_report_has_judged_cells_only_after_judging(run: Path) -> None:
     assert tracks() == {"robust", "code", "paper"}
     judge(run, lambda _: "Yes, it has identified them.", criterion="code.ed_star")
     assert tracks() == {"robust", "code", "paper", "judge made/judge"}
-    assert "ED{*} and CR as judged: made/judge by the original" in type_command("report", str(run), "-f", "latex").out
 
 
 def test_the_viewer_shows_judgements_outside_the_testbeds_that_a_criterion_applies_to(run: Path) -> None:

@@ -13,6 +13,7 @@ from msgspec import structs
 from ragbed.analysis.judging.labels import AgreedLabel
 from ragbed.analysis.judging.validation import JudgedResult, correct_rates, validate_judge
 from ragbed.analysis.judging.verdict import Verdict
+from ragbed.analysis.statistics.rates import Interval
 from ragbed.runs.condition import Condition
 
 CELL = Condition("m", "data", "en", "rejection", 1.0, 0.0, 5, "related", "robust")
@@ -34,26 +35,23 @@ def _world(seed: int, *, enriched: bool) -> tuple[list[JudgedResult], float]:
     return judged, fmean(truths)
 
 
+def _corrected(judged: list[JudgedResult]) -> Interval:
+    (rate,) = correct_rates(judged).values()
+    assert rate.corrected is not None
+    return rate.corrected.rate
+
+
 def test_a_corrected_rate_is_right_for_enriched_labels() -> None:
     errors, covered = [], 0
     for seed in range(60):
         judged, truth = _world(seed, enriched=True)
-        (rate,) = correct_rates(judged).values()
-        errors.append(rate.corrected.rate.value - truth)
-        covered += rate.corrected.rate.low <= truth <= rate.corrected.rate.high
+        rate = _corrected(judged)
+        errors.append(rate.value - truth)
+        covered += rate.low <= truth <= rate.high
     assert abs(fmean(errors)) < 0.015
     assert covered >= 54
     # The uncorrected judge is off by far, so the correction did something.
     assert fmean(one.as_number for one in judged) - truth > 0.04
-
-
-def test_the_check_agrees_for_uniformly_drawn_labels() -> None:
-    checks = []
-    for seed in range(30):
-        judged, truth = _world(seed, enriched=False)
-        (rate,) = correct_rates(judged).values()
-        checks.append(rate.check - truth)
-    assert abs(fmean(checks)) < 0.02
 
 
 def test_a_condition_without_labels_is_not_corrected() -> None:
@@ -62,10 +60,8 @@ def test_a_condition_without_labels_is_not_corrected() -> None:
 
 def test_a_missing_verdict_counts_as_no_and_labels_correct_it() -> None:
     said = AgreedLabel(value=True, probability=None)
-    judged = [JudgedResult(CELL, ("data", str(number)), "unparsed", said) for number in range(20)]
-    (rate,) = correct_rates(judged).values()
-    assert rate.corrected.rate.value == 1.0
-    assert math.isnan(rate.check)
+    judged = [JudgedResult(CELL, ("data", str(number)), "unparsed", said) for number in range(30)]
+    assert _corrected(judged).value == 1.0
 
 
 def test_a_validation_is_made_by_language_and_counts_undecided_responses() -> None:
@@ -113,26 +109,43 @@ def test_a_judge_is_trusted_by_the_lower_bound_of_kappa_and_enough_labels(
 def test_missing_responses_count_as_no() -> None:
     """Half of the calls failed, and all labels are yes: the rate over all attempted cases is one half."""
     said = AgreedLabel(value=True, probability=0.5)
-    judged = [JudgedResult(CELL, ("data", str(number)), True, said if number % 2 else None) for number in range(50)] + [
-        JudgedResult(CELL, ("data", str(number)), "error", None, is_settled=True) for number in range(50, 100)
-    ]
-    (rate,) = correct_rates(judged).values()
-    assert rate.corrected.rate.low < 0.5 < rate.corrected.rate.high < 0.65
-    assert abs(rate.corrected.rate.value - 0.5) < 0.02
-    assert rate.corrected.labelled == 25
+    judged = [
+        JudgedResult(CELL, ("data", str(number)), True, said if number % 2 else None) for number in range(100)
+    ] + [JudgedResult(CELL, ("data", str(number)), "error", None, is_settled=True) for number in range(100, 200)]
+    rate = _corrected(judged)
+    assert rate.low < 0.5 < rate.high < 0.65
+    assert abs(rate.value - 0.5) < 0.02
 
 
-@pytest.mark.parametrize("labelled", [20, 10, 4])
+@pytest.mark.parametrize("labelled", [80, 40, 30])
 def test_a_partly_labelled_sample_has_the_same_corrected_rate(labelled: int) -> None:
     """Half of the responses are empty. All others were drawn, but only some are labelled, half of them with yes."""
     judged = [
         JudgedResult(
             CELL, ("data", str(number)), True, AgreedLabel(number % 2 == 0, 1.0) if number < labelled else None
         )
-        for number in range(20)
-    ] + [JudgedResult(CELL, ("data", str(number)), False, None, is_settled=True) for number in range(20, 40)]
-    (rate,) = correct_rates(judged).values()
-    assert rate.corrected.rate.value == pytest.approx(0.25)
+        for number in range(80)
+    ] + [JudgedResult(CELL, ("data", str(number)), False, None, is_settled=True) for number in range(80, 160)]
+    assert _corrected(judged).value == pytest.approx(0.25)
+
+
+def test_conditions_are_pooled_and_few_labels_give_no_estimate() -> None:
+    """With ten labels, `judge` printed "corrected 100.0 [44.1, 100.0]" for a condition where the judge says 68.1."""
+
+    def judged(labels: int) -> list[JudgedResult]:
+        conditions = [structs.replace(CELL, noise=noise) for noise in (0.0, 0.4, 0.8)]
+        said = AgreedLabel(value=True, probability=None)
+        return [
+            JudgedResult(
+                conditions[number % 3], ("data", str(number)), number % 3 > 0, said if number < labels else None
+            )
+            for number in range(90)
+        ]
+
+    (few,) = correct_rates(judged(10)).values()
+    assert (few.n, few.labels, few.questions, few.corrected) == (90, 10, 10, None)
+    assert few.judged == pytest.approx(2 / 3)
+    assert _corrected(judged(30)).value == pytest.approx(1.0)
 
 
 def test_a_validation_weights_the_sample_to_all_responses() -> None:

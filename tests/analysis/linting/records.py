@@ -10,6 +10,7 @@ from ragbed.analysis.linting.rules import DatasetContext, Fault, View
 from ragbed.data import Dataset, rgb
 from ragbed.schema import Item, Passage
 from ragbed.testbeds.settings import Settings
+from ragbed.text import guess_lang
 
 
 def rgb_item(
@@ -21,7 +22,8 @@ def rgb_item(
 ) -> Item:
     """Return an item in RGB's format; its language is that of the question."""
     record = {"id": 0, "query": query, "answer": answer, "positive": positive, "negative": negative}
-    return rgb.read_item(Path("made.json"), 1, json.dumps(record | others).encode())
+    fields = record | others
+    return rgb.read_item(Path("made.json"), 1, json.dumps(fields).encode(), guess_lang(str(fields["query"])))
 
 
 def fact_item(answer: object, fake: object, true: str, wrong: str, **others: object) -> Item:

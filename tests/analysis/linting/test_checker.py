@@ -1,4 +1,4 @@
-"""Checks of files: invalid lines, counts, statistics, and agreement with `ragbed cases`."""
+"""Checks of files: invalid lines, counts, and agreement with the testbeds about infeasible mixes."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from ragbed.analysis.linting import RULES, DatasetCheck, choose_rules
 from ragbed.analysis.linting.rules import LintFinding
 from ragbed.analysis.linting.samples import Samples
-from ragbed.analysis.linting.statistics import summarise
-from ragbed.data import Dataset, native
+from ragbed.data import Dataset, is_same_answer, native
 from ragbed.errors import RagbedError, UnknownName, UsageError
 from ragbed.testbeds.selection import choose_testbeds, generate_cases
 from ragbed.testbeds.settings import Settings
@@ -50,7 +49,7 @@ def test_reading_continues_after_an_invalid_line(tmp_path: Path) -> None:
         *((1, ""), (3, "id"), (4, ""), (6, ""), (7, "answer"), (8, "")),
     ]
     assert {(finding.rule, finding.severity, finding.item) for finding in findings} == {("record", "error", None)}
-    assert (check.items, check.documents, check.tally.count("record").items) == (2, 4, 6)
+    assert (check.items, check.documents, check.counts["record"].items) == (2, 4, 6)
 
 
 @pytest.mark.parametrize(
@@ -71,10 +70,9 @@ def test_reading_continues_after_an_invalid_line(tmp_path: Path) -> None:
 def test_a_file_that_is_not_a_dataset_gives_one_finding(content: bytes, problem: str, tmp_path: Path) -> None:
     path = tmp_path / "data.json"
     path.write_bytes(content)
-    (finding,), check = check_file(path)
+    (finding,), _ = check_file(path)
     assert finding.line == 1
     assert problem in finding.message
-    assert check.statistics() is None
 
 
 def test_a_missing_file_is_an_error_not_a_finding(tmp_path: Path) -> None:
@@ -82,13 +80,13 @@ def test_a_missing_file_is_an_error_not_a_finding(tmp_path: Path) -> None:
         check_file(tmp_path / "none.json")
 
 
-def test_items_documents_and_definitions_are_counted_separately(tmp_path: Path) -> None:
+def test_items_and_documents_are_counted_separately(tmp_path: Path) -> None:
     zh = '{"id":%d,"query":"谁赢了？","answer":"安李","positive":["安李"],"negative":%s}'
     path = _write(tmp_path / "data.json", zh % (1, '["安李","安 李"]'), zh % (2, '["安 李"]'), zh % (3, '["无"]'))
     _, check = check_file(path, "gold-in-negative")
-    counts = {count.definition: (count.items, count.documents) for count in check.tally.counts}
-    assert counts == {None: (2, 3), "plain": (1, 1), "spaceless": (2, 3), "boundary": (2, 3)}
-    assert check.tally.by_severity() == Counter(error=3)
+    assert [count.values() for count in check.counts.values()] == [
+        {"rule": "gold-in-negative", "severity": "warning", "items": 2, "documents": 3, "findings": 3}
+    ]
 
 
 def test_places_use_the_field_names_of_the_file(tmp_path: Path) -> None:
@@ -101,29 +99,6 @@ def test_places_use_the_field_names_of_the_file(tmp_path: Path) -> None:
     assert spelled == ["negative[0]", "passages[1]"]
 
 
-def test_documents_of_other_questions_are_matched(tmp_path: Path) -> None:
-    line = '{"id":%d,"query":"Q%d?","answer":%s,"positive":["%s"],"negative":["the end"]}'
-    path = _write(
-        tmp_path / "data.json",
-        line % (1, 1, '"the"', "the one"),
-        line % (2, 2, '["one", "end"]', "one end"),
-        line % (3, 3, '"nobody"', "nobody"),
-        "broken",
-    )
-    findings, check = check_file(path, "accidental-match")
-    messages = [finding.message for finding in findings if finding.rule != "record"]
-    assert messages == ["the matches 2 of 4 documents from other questions (50.0%)"]
-    statistics = check.statistics()
-    assert statistics is not None
-    assert statistics["accidental_match"] == {
-        "mean": pytest.approx((2 / 4 + 0 + 0) / 3),
-        "items_above_0": 1,
-        "items_above_1_percent": 1,
-        "items_above_5_percent": 1,
-        "worst": 0.5,
-    }
-
-
 def test_questions_are_compared_across_datasets(tmp_path: Path) -> None:
     questions: dict[str, dict[int, str]] = {}
     found = []
@@ -131,9 +106,7 @@ def test_questions_are_compared_across_datasets(tmp_path: Path) -> None:
         path = _write(tmp_path / f"{name}.json", GOOD % 1)
         check = DatasetCheck(Dataset(name, path), [RULES["duplicate-question"]], questions=questions)
         found += list(check.findings())
-    assert [(finding.data, finding.message, finding.definitions) for finding in found] == [
-        ("b", "is also the question of a, item 1", ("other dataset",))
-    ]
+    assert [(finding.data, finding.message) for finding in found] == [("b", "is also the question of a, item 1")]
 
 
 @pytest.mark.parametrize("docs", [1, 3, 5, 10, 20])
@@ -180,6 +153,7 @@ def test_no_valid_item_makes_a_rule_fail(
         if stance != "contradicts" or fake is not None
     ]
     line = {"id": "1", "question": question, "lang": lang, "answer": answer, "passages": passages}
+    assume(fake is None or not is_same_answer(tuple(map(tuple, fake)), tuple(map(tuple, answer))))
     with NamedTemporaryFile(suffix=".jsonl") as file:
         file.write(json.dumps(line | ({} if fake is None else {"fake": fake})).encode() + b"\n")
         file.flush()
@@ -188,8 +162,7 @@ def test_no_valid_item_makes_a_rule_fail(
             for finding in check.findings():
                 assert finding.rule != "record", finding
                 samples.add(finding)
-            assert len(json.loads(bytes(samples.as_json()))) == check.tally.by_severity().total()
-        assert json.dumps(check.statistics())
+            assert len(json.loads(bytes(samples.as_json()))) == sum(count.findings for count in check.counts.values())
 
 
 def test_long_runs_of_spaces_are_fast(tmp_path: Path) -> None:
@@ -210,11 +183,9 @@ def test_progress_is_reported_after_every_line(tmp_path: Path) -> None:
 
 
 def test_rules_are_chosen_by_name() -> None:
-    usual = [rule.name for rule in choose_rules()]
-    assert "accidental-match" not in usual
-    assert len(choose_rules(["all"])) == len(RULES) == len(usual) + 1
+    assert choose_rules() == list(RULES.values())
     assert [rule.name for rule in choose_rules(["mix", "record"])] == ["record", "mix"]
-    assert len(choose_rules(None, ["mix", "markup"])) == len(usual) - 2
+    assert len(choose_rules(None, ["mix", "markup"])) == len(RULES) - 2
 
 
 def test_unknown_rules_are_refused_with_the_nearest_name() -> None:
@@ -231,21 +202,3 @@ def test_samples_keep_the_first_few_or_all(most: int | None, kept: int) -> None:
             samples.add(LintFinding("d", "i", line, "mix", "note", "w", "m" * 100, "f"))
         assert [finding.line for finding in samples.of("mix")] == list(range(kept))
         assert list(samples.of("record")) == []
-
-
-@pytest.mark.parametrize(
-    ("values", "expected"),
-    [
-        ([7], (7, 7, 7, 7, 7)),
-        ([4, 1, 3, 2], (1, 2.5, 3, 4, 10)),
-        (list(range(101)), (0, 50, 90, 100, 5050)),
-    ],
-)
-def test_a_histogram_summary_is_exact(values: list[int], expected: tuple[float, ...]) -> None:
-    summary = summarise(Counter(values))
-    assert summary is not None
-    assert tuple(summary[name] for name in ("min", "median", "p90", "max", "total")) == expected
-
-
-def test_an_empty_histogram_has_no_summary() -> None:
-    assert summarise(Counter()) is None

@@ -1,4 +1,4 @@
-"""Every rule on small items: some that trigger it, with place and definitions, and some that do not."""
+"""Every rule on small items: some that trigger it, with the place, and some that do not."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from tests.analysis.linting.records import fact_item, faults, native_item, rgb_i
 
 ZH = "谁获得了这个奖？"
 PARTS = {"answer": ["Ann Lee", "Bo Ray"], "positive": [["Ann Lee won."], ["Bo Ray lost."]]}
-PLAIN, BOTH, ALONE = ("plain",), ("plain", "spaceless"), ("plain", "boundary")
 
 
 def spelled(words: str) -> Passage:
@@ -20,134 +19,79 @@ def spelled(words: str) -> Passage:
 
 LONG = "The committee met in the old town hall and spoke for many hours."
 
-# rule, item, place and definitions of each fault
-FIRES: list[tuple[str, Item, list[tuple[str, tuple[str, ...]]]]] = [
-    ("gold-in-negative", rgb_item(negative=["x", "It was ANN LEE again."]), [("negative[1]", ALONE)]),
-    ("gold-in-negative", rgb_item(ZH, "4亿", ["得4亿"], ["共 4 亿"]), [("negative[0]", ("spaceless", "boundary"))]),
-    ("gold-in-negative", rgb_item(ZH, "Ann Lee", ["是AnnLee"], ["是Ann Lee"]), [("negative[0]", ALONE)]),
-    ("gold-in-negative", rgb_item(answer="US", positive=["The US"], negative=["because"]), [("negative[0]", PLAIN)]),
-    ("loose-gold-in-negative", rgb_item(ZH, "安·李", ["是安·李"], ["是安李"]), [("negative[0]", ())]),
-    ("gold-part-in-negative", rgb_item(negative=["Ann Lee spoke."], **PARTS), [("negative[0]", PLAIN)]),
-    ("negatives-hold-gold", rgb_item(negative=["Ann Lee.", "Bo Ray."], **PARTS), [("negative", PLAIN)]),
-    ("positive-without-gold", rgb_item(positive=["Ann Lee.", "Nobody."]), [("positive[1]", PLAIN)]),
-    ("positive-without-gold", rgb_item(ZH, "骁龙8", ["用骁龙 8 芯片"]), [("positive[0]", PLAIN)]),
-    ("positive-without-gold", rgb_item(**PARTS | {"positive": [["x"], ["Bo Ray"]]}), [("positive[0][0]", PLAIN)]),
-    ("slot-without-positive", rgb_item(**PARTS | {"positive": [["Ann Lee"], ["x"]]}), [("answer[1]", ())]),
-    ("gold-inside-longer", rgb_item(answer="70", positive=["It has 170 rooms."]), [("positive[0]", PLAIN)]),
-    ("gold-inside-longer", rgb_item(answer="2.3%", positive=["rose 12.3%"]), [("positive[0]", PLAIN)]),
-    ("gold-inside-longer", rgb_item(answer="800", positive=["paid 2,800"]), [("positive[0]", PLAIN)]),
-    ("gold-inside-longer", rgb_item(answer="Meta", positive=["the metaverse"]), [("positive[0]", PLAIN)]),
-    ("gold-inside-longer", rgb_item(ZH, "8强", ["第58. 8强"]), [("positive[0]", ("spaceless",))]),
-    ("question-holds-gold", rgb_item("Did Ann Lee win?"), [("query", PLAIN)]),
-    ("question-holds-gold", rgb_item("谁是第 8 名？", "第8名", ["第8名"]), [("query", ("spaceless",))]),
-    ("one-document-holds-all", rgb_item(**PARTS | {"positive": [["Bo Ray, Ann Lee"]]}), [("positive[0][0]", PLAIN)]),
-    # Errors like those of zh_fact (ids 0, 7, 82, 91, 84), in other words.
-    ("fake-holds-gold", fact_item("70", "170", "有70间", "有170间", query=ZH), [("fakeanswer", PLAIN)]),
-    ("fake-holds-gold", fact_item("2.3%", "12.3%", "升2.3%", "升12.3%", query=ZH), [("fakeanswer", PLAIN)]),
-    ("fake-holds-gold", fact_item("Paris", "Paris, Texas", "in Paris", "in Paris, Texas"), [("fakeanswer", ALONE)]),
-    ("fake-equals-gold", fact_item("安·李", " 安·李 ", "是安·李", "是安·李", query=ZH), [("fakeanswer", ())]),
-    ("gold-in-edit", fact_item("Meta", "Apple", "是Meta", "是Apple，做metaverse", query=ZH),
-     [("positive_wrong[0]", (*BOTH, "apart"))]),
-    ("gold-in-edit", fact_item("70", "170", "有70间", "有170间", query=ZH), [("positive_wrong[0]", BOTH)]),
-    ("gold-holds-fake", fact_item("12 men", "2 men", "12 men", "2 men"), [("fakeanswer", ())]),
-    ("edit-unchanged", fact_item("The Sea", "The Sky", "Best: THE SEA", "Best: THE SEA"), [("positive_wrong[0]", ())]),
-    ("edit-without-fake", fact_item("The Sea", "The Sky", "The Sea", "The Ski"), [("positive_wrong[0]", ())]),
-    ("both-labels", rgb_item(positive=["Ann Lee a", "Ann Lee b"], negative=["Ann Lee b"]), [("negative[0]", ())]),
-    ("exact-duplicate", rgb_item(negative=["a", "b", "a", "a"]),
-     [("negative[2]", ("distracts",)), ("negative[3]", ("distracts",))]),
-    ("exact-duplicate", rgb_item(positive=["Ann Lee", "Ann Lee"]), [("positive[1]", ("supports",))]),
-    ("near-duplicate", rgb_item(negative=[LONG, LONG + " So."]), [("negative[1]", ())]),
-    ("cross-label-duplicate", rgb_item(positive=[LONG + " Ann Lee"], negative=["x", LONG]), [("negative[1]", ())]),
-    ("short-gold", rgb_item(answer=[["Ann Lee", "AL"]]), [("answer[0]", ("≤2", "≤3"))]),
-    ("short-gold", rgb_item(answer="8"), [("answer[0]", ("≤1", "≤2", "≤3"))]),
-    ("short-gold", rgb_item(ZH, "三十人", ["三十人"]), [("answer[0]", ("≤3",))]),
-    ("short-gold", rgb_item(ZH, [["安景澄", "安李"]], ["安景澄"]), [("answer[0]", ("≤2", "≤3"))]),
-    ("single-form", native_item(spelled("A. Lee")), [("answer", ())]),
-    ("digits-only-gold", rgb_item(answer=["Ann Lee", ["12 men", "1,200"]]), [("answer[1]", ())]),
-    ("single-form", rgb_item(answer=["Ann Lee", "Bo Ray"]), [("answer", ())]),
-    ("single-form-number", rgb_item(answer=["Ann Lee", "12 men"]), [("answer", ())]),
-    ("flat-list", rgb_item(answer=["Ann Lee", "Bo Ray"]), [("answer", ())]),
-    ("space-in-alias", rgb_item(ZH, [["Ann Lee", "AnnLee"]]), [("answer[0]", ())]),
-    ("unwinnable-slot", rgb_item(ZH, ["安李", "Ann Lee"]), [("answer[1]", ())]),
-    ("edge-space", fact_item("Sea", "Sky ", "Sea", "Sky"), [("fakeanswer[0]", ())]),
-    ("edge-punctuation", rgb_item(ZH, "98元。"), [("answer[0]", ())]),
-    ("joined-alias", rgb_item(ZH, "安·李,安.李"), [("answer[0]", ())]),
-    ("joined-alias", rgb_item(ZH, "红队、蓝队"), [("answer[0]", ())]),
-    ("joined-alias", rgb_item(answer="A. Lee, A Lee"), [("answer[0]", ())]),
-    ("joined-alias", rgb_item(answer="Ann Lee; Bo Ray"), [("answer[0]", ())]),
-    ("repeated-alias", rgb_item(answer=[["May 5", "5 May", "may 5"]]), [("answer[0]", ())]),
+# rule, item and the place of each fault
+FIRES: list[tuple[str, Item, list[str]]] = [
+    ("gold-in-negative", rgb_item(negative=["x", "It was ANN LEE again."]), ["negative[1]"]),
+    ("gold-in-negative", rgb_item(ZH, "4亿", ["得4亿"], ["共 4 亿"]), ["negative[0]"]),
+    ("gold-in-negative", rgb_item(ZH, "Ann Lee", ["是AnnLee"], ["是Ann Lee"]), ["negative[0]"]),
+    ("gold-in-negative", rgb_item(ZH, "安·李", ["是安·李"], ["是安李"]), ["negative[0]"]),
+    ("gold-in-negative", native_item(Passage(text="ann lee", stance="distracts")), ["passages[0]"]),
+    ("gold-part-in-negative", rgb_item(negative=["Ann Lee spoke."], **PARTS), ["negative[0]"]),
+    ("positive-without-gold", rgb_item(positive=["Ann Lee.", "Nobody."]), ["positive[1]"]),
+    ("positive-without-gold", rgb_item(**PARTS | {"positive": [["x"], ["Bo Ray"]]}), ["positive[0][0]"]),
+    ("positive-without-gold", rgb_item(answer="70", positive=["It has 170 rooms."]), ["positive[0]"]),
+    ("positive-without-gold", rgb_item(answer="2.3%", positive=["rose 12.3%"]), ["positive[0]"]),
+    ("positive-without-gold", rgb_item(answer="800", positive=["paid 2,800"]), ["positive[0]"]),
+    ("positive-without-gold", rgb_item(answer="Meta", positive=["the metaverse"]), ["positive[0]"]),
+    ("gold-in-edit", fact_item("Meta", "Apple", "是Meta", "是Apple，做Meta", query=ZH), ["positive_wrong[0]"]),
+    ("edit-without-fake", fact_item("The Sea", "The Sky", "The Sea", "The Ski"), ["positive_wrong[0]"]),
+    ("edit-without-fake", fact_item("The Sea", "The Sky", "Best: THE SEA", "Best: THE SEA"), ["positive_wrong[0]"]),
+    ("near-duplicate", rgb_item(negative=[LONG, LONG + " So."]), ["negative[1]"]),
+    ("near-duplicate", rgb_item(negative=["a", "b", "a", "a"]), ["negative[2]", "negative[3]"]),
+    ("cross-label-duplicate", rgb_item(positive=[LONG + " Ann Lee"], negative=["x", LONG]), ["negative[1]"]),
+    ("cross-label-duplicate", rgb_item(positive=["Ann Lee a", "Ann"], negative=["Ann"]), ["negative[0]"]),
+    ("short-gold", rgb_item(answer=[["Ann Lee", "AL"]]), ["answer[0]"]),
+    ("short-gold", rgb_item(ZH, "三十人", ["三十人"]), ["answer[0]"]),
+    ("short-gold", rgb_item(ZH, [["安景澄", "安李"]], ["安景澄"]), ["answer[0]"]),
+    ("short-gold", rgb_item(answer=["Ann Lee", ["12 men", "1,200"]]), ["answer[1]"]),
+    ("single-form", native_item(spelled("A. Lee")), ["answer"]),
+    ("single-form", rgb_item(answer=["Ann Lee", "Bo Ray"]), ["answer"]),
+    ("flat-list", rgb_item(answer=["Ann Lee", "Bo Ray"]), ["answer"]),
+    ("space-in-alias", rgb_item(ZH, [["Ann Lee", "AnnLee"]]), ["answer[0]"]),
+    ("edge-mark", fact_item("Sea", "Sky ", "Sea", "Sky"), ["fakeanswer[0]"]),
+    ("edge-mark", rgb_item(ZH, "98元。"), ["answer[0]"]),
     ("odd-characters", rgb_item(negative=["a\u200bb", "a\rb", "a\u202eb", "\ufeffa", "a\ufffdb", "a\x07"]),
-     [(f"negative[{n}]", ()) for n in range(6)]),
-    ("odd-characters", rgb_item("Who\u200b won?"), [("query", ())]),
-    ("odd-characters", rgb_item(answer="Ann\u00adLee"), [("answer[0]", ())]),
-    ("odd-characters", fact_item("Sea", "Sky\u200b", "Sea", "Sky"), [("fakeanswer[0]", ())]),
-    ("markup", rgb_item(negative=["Home > News"]), [("negative[0]", ())]),
-    ("braces", rgb_item(negative=["{{source}}"]), [("negative[0]", ())]),
-    ("prompt-words", rgb_item(negative=["Question : who?"]), [("negative[0]", ("words",))]),
-    ("prompt-words", rgb_item(ZH, negative=["一个问题：谁？<|im_end|>"]), [("negative[0]", ("words", "template"))]),
-    ("key-phrases", rgb_item(negative=["full of Factual errors"]), [("negative[0]", ())]),
-    ("blank-document", rgb_item(negative=[" \n"]), [("negative[0]", ())]),
-    ("empty-pool", rgb_item(negative=[]), [("negative", ("distracts",))]),
-    ("slots-groups", rgb_item(**PARTS | {"answer": ["Ann Lee", "Bo Ray", "Cy"]}), [("answer", ())]),
-    ("mix", rgb_item(**PARTS),
-     [(f"integration@noise={noise}", (f"integration@noise={noise}",)) for noise in (0, 0.2, 0.4)]),
-    ("gold-in-negative",
-     native_item(Passage(text="Ann Lee", stance="supports"), Passage(text="ann lee", stance="distracts")),
-     [("passages[1]", ALONE)]),
+     [f"negative[{n}]" for n in range(6)]),
+    ("odd-characters", rgb_item("Who\u200b won?"), ["query"]),
+    ("odd-characters", rgb_item(answer="Ann\u00adLee"), ["answer[0]"]),
+    ("odd-characters", fact_item("Sea", "Sky\u200b", "Sea", "Sky"), ["fakeanswer[0]"]),
+    ("markup", rgb_item(negative=["Home > News"]), ["negative[0]"]),
+    ("prompt-words", rgb_item(negative=["Question : who?"]), ["negative[0]"]),
+    ("prompt-words", rgb_item(ZH, negative=["一个问题：谁？"]), ["negative[0]"]),
+    ("key-phrases", rgb_item(negative=["full of Factual errors"]), ["negative[0]"]),
+    ("slots-groups", rgb_item(**PARTS | {"answer": ["Ann Lee", "Bo Ray", "Cy"]}), ["answer"]),
+    ("mix", rgb_item(**PARTS), [f"integration@noise={noise}" for noise in (0, 0.2, 0.4)]),
 ]  # fmt: skip
 
 SILENT: list[tuple[str, Item]] = [
     ("gold-in-negative", rgb_item(negative=["Anne Lee, not Bo Ray"])),
     ("gold-in-negative", rgb_item(negative=["Ann Lee spoke."], **PARTS)),
-    ("loose-gold-in-negative", rgb_item(negative=["It was Ann Lee again."])),
     ("gold-part-in-negative", rgb_item(negative=["Ann Lee and Bo Ray."], **PARTS)),
-    ("negatives-hold-gold", rgb_item(negative=["Ann Lee and Bo Ray."], **PARTS)),
     ("positive-without-gold", rgb_item(**PARTS)),
-    ("slot-without-positive", rgb_item(**PARTS)),
-    ("gold-inside-longer", rgb_item(answer="70", positive=["170 rooms, of which 70 are new"])),
-    ("gold-inside-longer", rgb_item(answer=[["70", "seventy"]], positive=["170 rooms, seventy of them new"])),
-    ("gold-inside-longer", rgb_item(ZH, "3%", ["GDP3%的增速"])),
-    ("gold-inside-longer", rgb_item(answer="70", positive=["It has rooms."])),
-    ("question-holds-gold", rgb_item()),
-    ("one-document-holds-all", rgb_item(**PARTS)),
-    ("one-document-holds-all", rgb_item(answer=["Ann Lee", "Bo Ray"], positive=["Ann Lee and Bo Ray"])),
-    ("fake-holds-gold", fact_item("Sea", "Sea", "Sea", "Sea")),
-    ("fake-holds-gold", rgb_item()),
-    ("fake-equals-gold", fact_item(["Ann", "Bo"], ["Ann", "Cy"], "Ann, Bo", "Ann, Cy")),
+    ("positive-without-gold", rgb_item(ZH, "骁龙8", ["用骁龙 8 芯片"])),
+    ("positive-without-gold", rgb_item(answer="70", positive=["170 rooms, of which 70 are new"])),
+    ("positive-without-gold", rgb_item(answer=[["70", "seventy"]], positive=["170 rooms, seventy of them new"])),
+    ("positive-without-gold", rgb_item(ZH, "3%", ["GDP3%的增速"])),
     ("gold-in-edit", fact_item("The Sea", "The Sky", "The Sea", "The Sky")),
-    ("gold-holds-fake", fact_item("The Sea", "The Sky", "The Sea", "The Sky")),
-    ("edit-unchanged", fact_item("The Sea", "The Sky", "The Sea", "The Sky")),
+    ("gold-in-edit", fact_item("70", "170", "有70间", "有170间", query=ZH)),
+    ("gold-in-edit", fact_item("Paris", "Paris, Texas", "in Paris", "in Paris, Texas")),
     ("edit-without-fake", fact_item("The Sea", "The Sky ", "The Sea", "the sky.")),
-    ("both-labels", rgb_item()),
-    ("exact-duplicate", rgb_item(positive=["Ann Lee"], negative=["Ann Lee", "ann lee"])),
-    ("near-duplicate", rgb_item(negative=[LONG, "Quite another thing was said about the prize.", "ab", "ab"])),
+    ("near-duplicate", rgb_item(negative=[LONG, "Quite another thing was said about the prize.", "ab"])),
     ("near-duplicate", fact_item("old", "new", LONG, LONG.replace("old", "new"))),
     ("cross-label-duplicate", rgb_item(positive=[LONG + " Ann Lee", LONG])),
     ("duplicate-question", rgb_item()),
-    ("short-gold", rgb_item(answer="four")),
+    ("short-gold", rgb_item(answer=["four", "12 men"])),
     ("short-gold", rgb_item(ZH, "安景澄", ["安景澄"])),
     ("single-form", native_item(spelled("Ann Lee"))),
-    ("single-form-number", native_item(spelled("9 m"), answer=(("9 m",),))),
-    ("digits-only-gold", rgb_item(answer="12 men")),
     ("single-form", rgb_item(answer=["Ann Lee", ["Bo Ray", "B. Ray"]])),
-    ("single-form-number", rgb_item(answer=["Ann Lee", "Bo Ray"])),
     ("flat-list", rgb_item(answer=[["Ann Lee", "A. Lee"]])),
     ("flat-list", native_item(answer=(("Ann Lee",), ("Bo Ray",)))),
     ("space-in-alias", rgb_item(answer="Ann Lee")),
-    ("unwinnable-slot", rgb_item(ZH, [["Ann Lee", "AnnLee"]])),
-    ("edge-space", rgb_item()),
-    ("edge-punctuation", rgb_item(answer="U.S.")),
-    ("joined-alias", rgb_item(answer=[["May 15, 2012", "Tampa, Florida", "AC/DC", "1,313,851"]])),
-    ("joined-alias", rgb_item(ZH, ["1,313,851人", "你好，安李"])),
-    ("joined-alias", rgb_item(answer=[["11/11/2022", "200,200", "5/5"]])),
-    ("repeated-alias", rgb_item(answer=[["May 5", "5 May"]])),
+    ("edge-mark", rgb_item(answer="U.S.")),
     ("odd-characters", rgb_item(negative=["tab\t, line\n, wide\u3000space"])),
     ("markup", rgb_item()),
-    ("braces", rgb_item()),
     ("prompt-words", rgb_item(negative=["The question is: who?", "No documents here"])),
     ("key-phrases", rgb_item()),
-    ("blank-document", rgb_item()),
-    ("empty-pool", rgb_item()),
     ("slots-groups", rgb_item(**PARTS)),
     ("slots-groups", rgb_item(answer=["Ann Lee", "Bo Ray"])),
     ("mix", rgb_item(positive=["Ann Lee"] * 5, negative=["x"] * 5)),
@@ -155,9 +99,9 @@ SILENT: list[tuple[str, Item]] = [
 
 
 @pytest.mark.parametrize(("rule", "item", "expected"), FIRES)
-def test_a_rule_fires_where_it_should(rule: str, item: Item, expected: list[tuple[str, tuple[str, ...]]]) -> None:
+def test_a_rule_fires_where_it_should(rule: str, item: Item, expected: list[str]) -> None:
     found = faults(rule, item)
-    assert [(fault.where, fault.definitions) for fault in found] == expected
+    assert [fault.where for fault in found] == expected
     assert all(fault.message for fault in found)
 
 
@@ -166,20 +110,32 @@ def test_a_rule_is_silent_where_it_should(rule: str, item: Item) -> None:
     assert faults(rule, item) == []
 
 
+@pytest.mark.parametrize(
+    ("answer", "text"),
+    [
+        ("6 months", "a term of 36 months"),
+        ("2", "since 2019"),
+        ("2", "2.5 goals and 3,200 fans"),
+        ("US", "because"),
+        ("Ann", "Annette"),
+    ],
+)
+def test_an_answer_inside_a_longer_number_or_word_is_not_in_a_distractor(answer: str, text: str) -> None:
+    """`gold-in-negative` found "6 months" in "36 months" and "2" in "2019": 12 of 12 findings were false."""
+    assert faults("gold-in-negative", rgb_item(answer=answer, negative=[text])) == []
+    (fault,) = faults("positive-without-gold", rgb_item(answer=answer, positive=[text]))
+    assert f"{answer} appears only in" in fault.message
+
+
 def test_every_rule_has_a_positive_and_a_negative_case() -> None:
-    elsewhere = {"record", "accidental-match"}  # need a file: test_checker.py
-    assert {rule for rule, *_ in FIRES} | {"duplicate-question"} == set(RULES) - elsewhere
-    assert {rule for rule, _ in SILENT} == set(RULES) - elsewhere
+    assert {rule for rule, *_ in FIRES} | {"duplicate-question", "record"} == set(RULES)
+    assert {rule for rule, _ in SILENT} | {"record"} == set(RULES)
 
 
 def test_a_duplicate_question_names_the_first_item() -> None:
     again = rgb_item()
     (fault,) = faults("duplicate-question", rgb_item(), rgb_item("Who else?"), again)
-    assert (fault.where, fault.message, fault.definitions) == (
-        "query",
-        "is also the question of item 0",
-        ("same dataset",),
-    )
+    assert (fault.where, fault.message) == ("query", "is also the question of item 0")
 
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
@@ -192,7 +148,7 @@ def test_a_minimal_pair_may_share_its_question_but_not_a_third_item(order: tuple
 
 def test_a_false_answer_as_a_list_has_slots() -> None:
     item = fact_item("red", ["blue", "green"], "red", "blue and green", query=ZH)
-    assert [faults(rule, item) for rule in ("fake-holds-gold", "gold-in-edit", "edit-without-fake")] == [[], [], []]
+    assert [faults(rule, item) for rule in ("gold-in-edit", "edit-without-fake")] == [[], []]
 
 
 @pytest.mark.parametrize("name", RULES)
@@ -202,4 +158,3 @@ def test_a_rule_has_a_meaning_and_a_fix(name: str) -> None:
     assert rule.severity in ("error", "warning", "note")
     assert 15 < len(rule.meaning) < 80
     assert rule.fix.endswith((".", "]."))
-    assert len(set(rule.definitions)) == len(rule.definitions)

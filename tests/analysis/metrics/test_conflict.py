@@ -7,13 +7,11 @@ from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import ragbed
 from ragbed.analysis.locale import read_words
 from ragbed.analysis.metrics.cells import Cell
-from ragbed.analysis.metrics.conflict import flip_point
 from ragbed.analysis.run_cells import read_report_cells
 from ragbed.data.catalog import open_data
 from ragbed.errors import UsageError
@@ -97,7 +95,7 @@ def cells(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     ("model", "expected"),
     [
         ("policy/memory", {"prior_bias": 1, "context_bias": 0, "conflict_accuracy": 0.5}),
-        ("policy/context", {"prior_bias": 0, "context_bias": 1, "conflict_accuracy": 0.5, "flip_point": 0.5}),
+        ("policy/context", {"prior_bias": 0, "context_bias": 1, "conflict_accuracy": 0.5}),
     ],
 )
 def test_policies_reach_their_analytic_values(cells: list[Cell], model: str, expected: dict[str, float]) -> None:
@@ -114,8 +112,6 @@ def test_the_dose_response_has_a_curve_for_each_prior(cells: list[Cell]) -> None
         assert memory["accuracy_prior_right", share] == 1
         assert memory["accuracy_prior_wrong", share] == 0
         assert context["accuracy_prior_wrong", share] == context["accuracy_prior_right", share] == float(share > 0.5)
-    assert memory["flip_point_prior_right", None] is None
-    assert memory["slope_by_true_share", None] == pytest.approx(0)
 
 
 def test_models_are_compared_on_questions_with_the_same_prior(cells: list[Cell]) -> None:
@@ -144,11 +140,11 @@ def test_a_response_that_refuses_shows_neither_bias(tmp_path: Path) -> None:
 def test_the_testbed_always_has_only_true_and_only_false_documents() -> None:
     settings = Settings(correct=(Fraction(2, 5),), limit=2)
     cases = list(CONFLICT.cases(open_data(["ragbed-mini-en_fact"])[0], settings))
-    assert [case.correct for case in cases] == [0.0, 0.4, 1.0] * 2
+    assert [case.true_ratio for case in cases] == [0.0, 0.4, 1.0] * 2
     for case in cases:
-        assert sum(document.stance == "supports" for document in case.documents) == round(5 * case.correct)
+        assert sum(document.stance == "supports" for document in case.documents) == round(5 * case.true_ratio)
         kinds = {document.kind for document in case.documents if document.stance == "contradicts"}
-        assert len(kinds) == (case.correct < 1)
+        assert len(kinds) == (case.true_ratio < 1)
         assert kinds <= set(STRENGTHS)
 
 
@@ -158,11 +154,3 @@ def test_noise_is_refused_and_closed_book_runs_as_well() -> None:
         ragbed.plan_run(replace(spec, noise=0.2))
     names = {case.testbed for case in ragbed.plan_run(spec).cases()}
     assert names == {"conflict", "closed-book"}
-
-
-@pytest.mark.parametrize(
-    ("lead", "expected"),
-    [([-1, 1, 1], 0.25), ([-0.5, -0.5, 0.5], 0.75), ([-1, 0, 1], 0.5), ([0.5, -1, 1], -1), ([-1, -1, -0.1], 2)],
-)
-def test_the_flip_point_is_the_first_crossing(lead: list[float], expected: float) -> None:
-    assert flip_point(np.array([0, 0.5, 1]), np.array(lead, float)) == pytest.approx(expected)

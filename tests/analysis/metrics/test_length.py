@@ -13,8 +13,6 @@ from ragbed.analysis.metrics import measure
 from ragbed.analysis.metrics.cells import Cell
 from ragbed.analysis.metrics.trial import Scored
 from ragbed.analysis.run_cells import read_report_cells
-from ragbed.analysis.statistics.rates import Interval
-from ragbed.analysis.statistics.unpaired import combine_rates
 from ragbed.reporting.figures import make_figures
 from ragbed.reporting.tables import make_report
 from ragbed.schema import Completion
@@ -31,7 +29,7 @@ def cells(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     dataset = write_long(folder, request.param, items=20, num_docs=20)
     ragbed.run(
         ["scripted/oracle", "scripted/first-doc", "scripted/last-doc"], str(dataset.path), testbeds="length",
-        num_docs=NUMBERS, out=folder / "run", no_cache=True,
+        num_docs=NUMBERS, out=folder / "run", cache="off",
     )  # fmt: skip
     return read_report_cells([folder / "run"], ["robust"])
 
@@ -51,8 +49,7 @@ def test_the_oracle_does_not_depend_on_length_or_position(cells: list[Cell]) -> 
     for k in NUMBERS[1:]:
         assert found["change", k, None] == found["middle_loss", k, None] == 0
         assert [found["accuracy_by_part", k, part] for part in range(5)] == [1] * 5
-    assert (found["retention", None, None], found["slope_per_doubling", None, None]) == (1, 0)
-    assert found["docs10", None, None] is None
+    assert found["slope_per_doubling", None, None] == 0
 
 
 @pytest.mark.parametrize(("model", "part"), [("first-doc", 0), ("last-doc", 4)])
@@ -67,8 +64,6 @@ def test_reading_one_position_gives_one_over_the_number_of_documents(cells: list
         assert found["change", k, None] == pytest.approx(1 / k - 1)
     slope = np.polyfit(np.log2(NUMBERS), 1 / np.array(NUMBERS), 1)[0]
     assert found["slope_per_doubling", None, None] == pytest.approx(slope)
-    assert found["retention", None, None] == pytest.approx(1 / 20)
-    assert found["docs10", None, None] == pytest.approx(5 ** (0.1 / 0.8))
 
 
 def test_lengths_are_estimates_if_the_model_reports_none(cells: list[Cell]) -> None:
@@ -95,10 +90,10 @@ def test_conditions_are_separate_by_distractors_and_supporting_documents(tmp_pat
     for name, supporting in (("one", 1), ("two", 2)):
         ragbed.run(
             "scripted/oracle", "ragbed-mini-en_base", testbeds="length", num_docs=(4, 6), supporting=supporting,
-            distractors="related,random", limit=3, out=tmp_path / name, no_cache=True,
+            distractors="related,random", limit=3, out=tmp_path / name, cache="off",
         )  # fmt: skip
     cells = read_report_cells([tmp_path / "one", tmp_path / "two"], ["robust"])
-    found = [cell.place.get("arm") for cell in cells if cell.estimate.metric == "docs10"]
+    found = [cell.place.get("arm") for cell in cells if cell.estimate.metric == "slope_per_doubling"]
     assert sorted(map(str, found)) == ["None", "random", "random, 2 supporting", "related, 2 supporting"]
     assert not any(cell.estimate.metric == "middle_loss" and "2" in (cell.place.get("arm") or "") for cell in cells)
     (curves,) = [one for one in make_figures(cells, "robust", read_words("en")) if one.name.startswith("length")]
@@ -124,11 +119,9 @@ def test_the_curve_uses_only_questions_with_a_score_at_every_length() -> None:
     bands = [found["accuracy_band", k] for k in (1, 5, 20)]
     assert [band.n for band in bands] == [60] * 3
     assert [band.value for band in bands] == pytest.approx([0.9] * 3)
-    assert found["retention", None].value == 1
-    assert found["slope_per_doubling", None].value == pytest.approx(0)
-    assert found["docs10", None].value is None
-    for metric in ("retention", "slope_per_doubling", "docs10"):
-        assert (found[metric, None].n, found[metric, None].questions) == (180, 60)
+    slope = found["slope_per_doubling", None]
+    assert slope.value == pytest.approx(0)
+    assert (slope.n, slope.questions) == (180, 60)
 
 
 def test_the_models_own_count_of_tokens_is_used_if_the_call_was_not_repeated() -> None:
@@ -139,11 +132,3 @@ def test_the_models_own_count_of_tokens_is_used_if_the_call_was_not_repeated() -
     assert score_length(first, reported) == {"prompt_tokens": 123.0, "tokens_estimated": False}
     assert score_length(first, again)["tokens_estimated"] is True
     assert score_length(other, reported) == {}
-
-
-def test_the_interval_of_a_weighted_sum_is_that_of_newcombe_for_two_rates() -> None:
-    first, second = Interval(0.7, 0.6, 0.79), Interval(0.5, 0.4, 0.6)
-    value, low, high = combine_rates([first, second], [1.0, -1.0])
-    assert value == pytest.approx(0.2)
-    assert low == pytest.approx(0.2 - np.hypot(0.1, 0.1))
-    assert high == pytest.approx(0.2 + np.hypot(0.09, 0.1))

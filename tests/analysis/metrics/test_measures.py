@@ -10,7 +10,6 @@ from msgspec.structs import replace
 
 from ragbed.analysis.metrics import measure
 from ragbed.analysis.metrics.cells import Cell
-from ragbed.analysis.metrics.curve import area, ratio_of_loss
 from ragbed.analysis.metrics.trial import Asked, Scored, ScoreValue, to_scored
 from ragbed.analysis.metrics.trial_columns import group_trials
 from ragbed.analysis.statistics.binomial import sign_test
@@ -18,7 +17,6 @@ from ragbed.reporting.numbers import show
 from ragbed.schema import Estimate
 from tests.runs.harness import make_case
 
-_RATIOS = np.array([0, 0.2, 0.4, 0.6, 0.8])
 _FALLING = ((0.2, "z"), (0.7, "c"))  # all questions are right at ratio 0.2, and half of them at 0.7
 
 
@@ -48,31 +46,10 @@ def _estimates(trials: Iterable[Scored], table: str, scope: str = "all") -> dict
     return {cell.estimate.metric: cell.estimate for cell in cells}
 
 
-@pytest.mark.parametrize(
-    ("curve", "ratio"),
-    [
-        ([1, 0.95, 0.85, 0.5, 0.2], 0.3),  # half way between 0.2 and 0.4
-        ([0.9, 0.9, 0.81, 0.5, 0.2], 0.4),  # exactly at a measured ratio
-        ([0.8, 0.6, 0.9, 0.9, 0.9], 0.08),  # the first crossing counts
-        ([1, 1, 1, 1, 0.95], 1.8),  # never: past the last
-    ],
-)
-def test_rho10_is_interpolated_linearly(curve: list[float], ratio: float) -> None:
-    assert ratio_of_loss(_RATIOS, np.array(curve)) == pytest.approx(ratio)
-
-
-def test_zero_accuracy_has_no_rho10() -> None:
-    assert np.isnan(ratio_of_loss(_RATIOS, np.zeros(5)))
-
-
-def test_zero_accuracy_has_no_retention() -> None:
-    trials = [_trial(item, "noise", noise, correct=noise > 0) for noise in (0.0, 0.8) for item in "abc"]
-    cell = _estimates(trials, "noise")["retention"]
-    assert (cell.value, cell.low, cell.high, cell.n) == (None, None, None, 6)
-
-
 def test_the_area_is_the_mean_height_for_uneven_steps() -> None:
-    assert area(np.array([0, 0.2, 0.8]), np.array([1.0, 1.0, 0.0])) == pytest.approx((0.2 + 0.3) / 0.8)
+    heights = {0.0: 1.0, 0.2: 1.0, 0.8: 0.0}
+    trials = [_trial(item, "noise", noise, correct=bool(right)) for noise, right in heights.items() for item in "abcd"]
+    assert _estimates(trials, "noise")["auc"].value == pytest.approx((0.2 + 0.3) / 0.8)
 
 
 def test_failures_stay_in_the_denominator_and_infeasible_cases_do_not_enter_it() -> None:
@@ -155,53 +132,8 @@ def test_abstention_is_measured_on_paired_questions() -> None:
     cells = _estimates(trials, "rejection")
     assert cells["refusal_recall"].n == 6
     assert cells["false_refusal"].value == 0.25
-    assert cells["refusal_precision"].value == pytest.approx(2 / 3)
+    assert cells["refusal_f1"].value == pytest.approx(2 / (3 / 2 + 4 / 2))  # precision 2/3, recall 2/4
     assert cells["balanced_accuracy"].value == pytest.approx((0.5 + 0.75) / 2)
-    assert cells["youden_j"].value == pytest.approx(0.25)
-    # Of eight: three right, three refused, two wrong.
-    assert cells["crag_score"].value == pytest.approx((3 - 2) / 8)
-    assert cells["simpleqa_f"].value == pytest.approx(2 / (1 / (3 / 8) + 1 / (3 / 5)))
-
-
-def test_unscored_trials_are_left_out_of_penalised_scores() -> None:
-    trials = [_trial(item, "noise", 0.0, correct=None if item == "d" else item != "c") for item in "abcd"]
-    trials += [_trial(item, "rejection", 1.0, correct=None if item == "d" else False, refused=True) for item in "abcd"]
-    cells = _estimates(trials, "rejection")
-    # Of six: two right, one wrong, three refused; both trials of d have no verdict.
-    assert cells["crag_score"].value == pytest.approx((2 - 1) / 6)
-    assert cells["simpleqa_f"].value == pytest.approx(2 / (1 / (2 / 6) + 1 / (2 / 3)))
-    assert (cells["crag_score"].n, cells["crag_score"].asked) == (6, 8)
-
-
-def test_joint_loss_is_over_questions_with_both_scores() -> None:
-    trials = [
-        _trial("a", "integration", 0.0, correct=False, partial=0.5, aligned=0.5),
-        _trial("b", "integration", 0.0, correct=None, partial=1.0, aligned=1.0),
-    ]
-    cell = _estimates(trials, "integration")["joint_loss"]
-    assert (cell.value, cell.n, cell.asked) == (0.5, 1, 2)
-
-
-def test_integration_tax_compares_separate_and_joint_answers() -> None:
-    parts = {"a": (True, True), "b": (True, True), "c": (True, False), "d": (True, True)}
-    trials = [_trial(item, "parts", 0.0, correct=part) for item, both in parts.items() for part in both]
-    trials += [_trial(item, "integration", 0.0, correct=item == "a") for item in (*parts, "never asked in parts")]
-    cells = _estimates(trials, "integration")
-    assert (cells["part_accuracy"].value, cells["part_accuracy"].n) == (7 / 8, 8)
-    assert (cells["every_part_alone"].value, cells["every_part_alone"].n) == (0.75, 4)
-    assert (cells["integration_tax"].value, cells["integration_tax"].n) == (0.5, 4)
-
-
-def test_integration_tax_does_not_grow_with_the_number_of_repeats() -> None:
-    rng, trials = np.random.default_rng(0), []
-    for item in range(200):
-        for repeat in range(5):
-            parts = [_trial(str(item), "parts", 0.0, correct=bool(rng.random() < 0.9)) for _ in range(2)]
-            whole = _trial(str(item), "integration", 0.0, correct=bool(rng.random() < 0.6))
-            trials += [replace(one, repeat=repeat) for one in (*parts, whole)]
-    cells = _estimates(trials, "integration")
-    assert cells["every_part_alone"].value == pytest.approx(0.81, abs=0.03)
-    assert cells["integration_tax"].value == pytest.approx(0.21, abs=0.04)
 
 
 def test_refusals_are_reported_with_and_without_the_instruction() -> None:
@@ -266,7 +198,6 @@ def test_the_knowledge_gate_uses_separate_samples() -> None:
     assert cells["closed_book_of_known"].value == pytest.approx(0.5, abs=0.08)
     assert cells["override_of_known"].value == 1.0
     assert cells["override_of_known"].n == pytest.approx(200, abs=30)
-    assert cells["passes_paper_gate"].value == 0
 
 
 def test_models_are_compared_on_commonly_known_questions() -> None:
@@ -278,24 +209,6 @@ def test_models_are_compared_on_commonly_known_questions() -> None:
             trials += [replace(trial, model=model) for trial in asked]
     common = [cell for cell in measure(trials) if cell.scope == "common" and cell.estimate.metric == "accuracy"]
     assert {cell.key.model: (cell.estimate.value, cell.estimate.n) for cell in common} == {"x": (0.5, 2), "y": (0.5, 2)}
-
-
-def test_p_values_are_adjusted_over_ratios_and_models() -> None:
-    trials = []
-    for model, lost in (("x", (8, 20)), ("y", (0, 6))):
-        for noise, fell in ((0.0, 0), (0.4, lost[0]), (0.8, lost[1])):
-            asked = [_trial(str(item), "noise", noise, correct=item >= fell) for item in range(40)]
-            trials += [replace(trial, model=model) for trial in asked]
-    found = {
-        (cell.key.model, cell.estimate.metric, cell.place.get("noise")): cell.estimate.value for cell in measure(trials)
-    }
-    raw = {fell: 2 * 0.5**fell for fell in (6, 8, 20)}
-    assert found["x", "drop_p", 0.4] == pytest.approx(raw[8])
-    assert found["x", "drop_holm", 0.8] == pytest.approx(2 * raw[20])
-    assert found["y", "drop_holm", 0.4] == 1
-    assert [found["x", "drop_bh", ratio] for ratio in (0.8, 0.4)] == pytest.approx([4 * raw[20], 4 / 2 * raw[8]])
-    assert found["y", "drop_bh", 0.8] == pytest.approx(4 / 3 * raw[6])
-    assert found["x", "first_decline", None] == 0.4
 
 
 def test_known_and_unknown_questions_have_separate_cells() -> None:
@@ -328,7 +241,7 @@ def test_questions_of_one_event_are_paired_with_themselves() -> None:
         )
     ]
     found = _estimates(trials, "noise")
-    assert (found["change"].value, found["change"].n, found["drop_p"].value) == (0.0, 20, 1.0)
+    assert (found["change"].value, found["change"].n) == (0.0, 20)
 
 
 def test_the_event_of_a_case_is_its_cluster() -> None:
@@ -354,7 +267,6 @@ def test_sub_answers_count_separately_and_by_alignment() -> None:
     assert cells["sub_answer_recall"].value == pytest.approx(0.625)
     assert cells["aligned_recall"].value == pytest.approx(0.375)
     assert cells["aligned_accuracy"].value == 0.25
-    assert cells["joint_loss"].value == pytest.approx(0.125)
 
 
 def test_delivered_noise_is_reported_if_it_differs_from_the_request() -> None:
@@ -369,65 +281,20 @@ def test_delivered_noise_is_reported_if_it_differs_from_the_request() -> None:
     assert axis == {0.6: 1.0, 0.8: 0.0}
 
 
-def test_documents_can_harm_known_answers() -> None:
-    trials = [_trial(item, "closed-book", None, correct=item in "ab") for item in "abcd"]
-    trials += [_trial(item, "noise", 0.0, correct=item in "abc") for item in "abcd"]
-    trials += [_trial(item, "noise", 0.8, correct=item in "bc") for item in "abcd"]
-    cells = _estimates(trials, "transitions")
-    assert cells["no_degradation"].value == 0.75
-    assert cells["harmed_by_documents"].value == 0.25
-    assert cells["right_right_wrong"].value == 0.25
-    assert cells["wrong_right_right"].value == 0.25
-    assert cells["wrong_wrong_wrong"].value == 0.25
-
-
 @pytest.mark.parametrize("empty", [0.0, 1.0])
 def test_a_ratio_with_only_infeasible_cases_does_not_remove_the_curve(empty: float) -> None:
     trials = [_trial(item, "noise", noise, correct=item < limit) for noise, limit in _FALLING for item in "abcd"]
     trials += [_trial(item, "noise", empty, "infeasible") for item in "abcd"]
     cells = _estimates(trials, "noise")
-    values = {name: cells[name].value for name in ("auc", "retention", "rho10", "change")}
-    assert values == pytest.approx({"auc": 0.75, "retention": 0.5, "rho10": 0.3, "change": -0.5})
+    assert (cells["auc"].value, cells["change"].value) == (0.75, -0.5)
     assert (cells["auc"].n, cells["auc"].infeasible) == (8, 4)
-    assert {"decline_p", "first_decline"} <= cells.keys()
 
 
 def test_a_curve_uses_the_questions_with_results_at_every_ratio() -> None:
     trials = [_trial(item, "noise", noise, correct=item in "ab") for noise in (0.0, 0.4) for item in "abcd"]
     trials += [_trial(item, "noise", 0.8, "ok" if item in "ab" else "infeasible", correct=True) for item in "abcd"]
-    cells = _estimates(trials, "noise")
-    values = {name: cells[name].value for name in ("auc", "retention", "slope")}
-    assert values == {"auc": 1.0, "retention": 1.0, "slope": 0.0}
-    counts = {(cells[name].n, cells[name].questions, cells[name].infeasible) for name in (*values, "rho10")}
-    assert counts == {(6, 2, 2)}
-
-
-def test_slopes_over_the_share_of_true_documents_use_the_questions_with_results_at_every_share() -> None:
-    trials = [
-        replace(
-            _trial(
-                item, testbed, 0.0, "infeasible" if item in "cd" and share else "ok", correct=item in "ab", misled=False
-            ),
-            correct=share,
-        )
-        for testbed in ("counterfactual", "conflict")
-        for share in (0.0, 0.5, 1.0)
-        for item in "abcd"
-    ]
-    for table, metric in (("counterfactual", "correct_by_false_share"), ("conflict", "slope_by_true_share")):
-        cell = _estimates(trials, table)[metric]
-        assert (cell.value, cell.n, cell.questions, cell.infeasible) == (0.0, 6, 2, 4)
-
-
-def test_rho10_has_no_interval_if_it_differs_only_by_rounding_between_resamples() -> None:
-    trials = [
-        _trial(item, "noise", noise, correct=noise == 0 and item < "h")
-        for noise in (0.0, 0.4)
-        for item in "abcdefghijklmnopqrst"
-    ]
-    cell = _estimates(trials, "noise")["rho10"]
-    assert cell.value == pytest.approx(0.04)
-    assert (cell.low, cell.high) == (None, None)
+    cell = _estimates(trials, "noise")["auc"]
+    assert (cell.value, cell.n, cell.questions, cell.infeasible) == (1.0, 6, 2, 2)
 
 
 def test_a_ratio_without_shared_questions_does_not_remove_the_other_changes() -> None:
@@ -439,27 +306,23 @@ def test_a_ratio_without_shared_questions_does_not_remove_the_other_changes() ->
 
 def test_a_curve_needs_two_ratios_with_results() -> None:
     trials = [_trial("a", "noise", 0.2, correct=True), _trial("a", "noise", 0.7, "infeasible")]
-    assert not {"auc", "retention", "slope", "change"} & _estimates(trials, "noise").keys()
+    assert not {"auc", "change"} & _estimates(trials, "noise").keys()
 
 
-def test_refusals_and_transitions_use_the_lowest_ratio_with_results() -> None:
-    trials = [_trial(item, "closed-book", None, correct=True) for item in "abcd"]
-    trials += [_trial(item, "rejection", 1.0, refused=True) for item in "abcd"]
+def test_refusals_use_the_lowest_ratio_with_results() -> None:
+    trials = [_trial(item, "rejection", 1.0, refused=True) for item in "abcd"]
     trials += [_trial(item, "noise", 0.0, "infeasible") for item in "abcd"]
     trials += [_trial(item, "noise", 0.2, correct=True, refused=item == "a") for item in "abcd"]
     trials += [_trial(item, "noise", 0.7, correct=item == "a") for item in "abcd"]
     assert _estimates(trials, "rejection")["false_refusal"].value == 0.25
-    assert _estimates(trials, "transitions")["right_right_wrong"].value == 0.75
 
 
-def test_transitions_of_two_testbeds_on_the_same_data_are_separate() -> None:
-    trials = [_trial(item, "closed-book", None) for item in "abcd"]
-    trials += [_trial(item, "integration", 0.0) for item in "cd"]
-    alone = [cell.place for cell in measure(trials, ["robust"]) if cell.table == "transitions"]
-    trials += [_trial(item, "noise", 0.0, correct=True) for item in "ab"]
-    cells = [cell for cell in measure(trials, ["robust"]) if cell.estimate.metric == "gain_by_documents"]
-    assert all(place == {"noise": 0.0, "k": 5} for place in alone)
-    assert [(cell.place.get("arm"), cell.estimate.value) for cell in cells] == [(None, 1.0), ("integration", 0.0)]
+def test_the_gain_by_documents_is_the_net_change_on_shared_questions() -> None:
+    trials = [_trial(item, "closed-book", None, correct=item in "ab") for item in "abcd"]
+    trials += [_trial(item, "noise", 0.8, correct=item in "bcde") for item in "abcde"]
+    trials += [_trial(item, "integration", 0.0, correct=True) for item in "cd"]
+    found = {table: _estimates(trials, table)["gain_by_documents"] for table in ("noise", "integration")}
+    assert [(cell.value, cell.n) for cell in found.values()] == [(0.25, 4), (1.0, 2)]
 
 
 def test_a_cell_as_json_has_its_complete_key() -> None:
@@ -490,21 +353,6 @@ def test_a_cell_as_json_has_its_complete_key() -> None:
         "filtered": 0,
         "unsure": 0,
     }
-
-
-def test_slopes_of_a_monitored_run_have_no_bounds() -> None:
-    """They assume a fixed number of questions."""
-    trials = [
-        replace(_trial(str(item), "counterfactual", 0.0, correct=(item + share) % 3 > 0), correct=share / 2)
-        for item in range(12)
-        for share in range(3)
-    ]
-    found = [
-        {cell.estimate.metric: cell.estimate for cell in measure(trials, ["robust"], alpha)}["correct_by_false_share"]
-        for alpha in (None, 0.05)
-    ]
-    assert found[0].low is not None
-    assert (found[1].value, found[1].low, found[1].high) == (found[0].value, None, None)
 
 
 def test_the_largest_planned_cluster_of_a_cell_counts_all_its_conditions() -> None:

@@ -18,10 +18,6 @@ _EVERYWHERE: dict[tuple[str, float | None], tuple[float | None, ...]] = {
     **{("base.noise.false_refusal", ratio): (0, 1, 0, 0, 0, 0) for ratio in _NOISE},
     **{("base.noise.false_alarm", ratio): (0, 0, 0, 0, 0, 0) for ratio in _NOISE},
     ("base.noise.auc", None): (1, 0, 1, 1, 1, 1),
-    ("base.noise.retention", None): (1, None, 1, 1, 1, 1),
-    ("base.noise.rho10", None): (None, None, None, None, None, None),
-    ("base.noise.slope", None): (0, 0, 0, 0, 0, 0),
-    ("base.noise.first_decline", None): (None, None, None, None, None, None),
     **{("base.noise.change", ratio): (0, 0, 0, 0, 0, 0) for ratio in _NOISE[1:]},
     ("base.rejection.refusal_recall", 1): (1, 1, 1, 0, 0, 0),
     ("base.rejection.correct_without_evidence", 1): (0, 0, 0, 1, 1, 0),
@@ -29,38 +25,23 @@ _EVERYWHERE: dict[tuple[str, float | None], tuple[float | None, ...]] = {
     ("base.rejection.correct_by_leak", 1): (0, 0, 0, 0, 0, 0),
     ("base.rejection.wrong_without_evidence", 1): (0, 0, 0, 0, 0, 1),
     ("base.rejection.false_refusal", None): (0, 1, 0, 0, 0, 0),
-    ("base.rejection.refusal_precision", None): (1, 0.5, 1, None, None, None),
     ("base.rejection.refusal_f1", None): (1, 2 / 3, 1, 0, 0, 0),
     ("base.rejection.balanced_accuracy", None): (1, 0.5, 1, 0.5, 0.5, 0.5),
-    ("base.rejection.youden_j", None): (1, 0, 1, 0, 0, 0),
-    ("base.rejection.crag_score", None): (0.5, 0, 0.5, 1, 1, 0),
-    ("base.rejection.simpleqa_f", None): (2 / 3, 0, 2 / 3, 1, 1, 0.5),
     **{("int.integration.accuracy", ratio): (1, 0, 1, 1, 1, 1) for ratio in _NOISE[:3]},
     **{("int.integration.false_refusal", ratio): (0, 1, 0, 0, 0, 0) for ratio in _NOISE[:3]},
     ("int.integration.auc", None): (1, 0, 1, 1, 1, 1),
-    **{("base.transitions.no_degradation", ratio): (1, 1, 1, 1, 1, 1) for ratio in _NOISE},
-    **{("base.transitions.helped_by_documents", ratio): (1, 0, 1, 0, 0, 1) for ratio in _NOISE},
-    **{("base.transitions.wrong_right_right", ratio): (1, 0, 1, 0, 0, 1) for ratio in _NOISE},
-    **{("base.transitions.right_right_right", ratio): (0, 0, 0, 1, 1, 0) for ratio in _NOISE},
-    **{("base.transitions.wrong_wrong_wrong", ratio): (0, 1, 0, 0, 0, 0) for ratio in _NOISE},
+    **{("base.noise.gain_by_documents", ratio): (1, 0, 1, 0, 0, 1) for ratio in _NOISE},
 }
 
 # To copy all documents is no answer on the robust track, whatever they hold.
 _COPYING: dict[tuple[str, float | None], float | None] = {
     **{("base.noise.accuracy", ratio): 0 for ratio in _NOISE},
     ("base.noise.auc", None): 0,
-    ("base.noise.retention", None): None,
-    ("base.rejection.crag_score", None): -1,
-    ("base.rejection.simpleqa_f", None): 0,
     **{("int.integration.accuracy", ratio): 0 for ratio in _NOISE[:3]},
     ("int.integration.auc", None): 0,
-    **{("base.transitions.helped_by_documents", ratio): 0 for ratio in _NOISE},
-    **{("base.transitions.wrong_right_right", ratio): 0 for ratio in _NOISE},
-    **{("base.transitions.wrong_wrong_wrong", ratio): 1 for ratio in _NOISE},
+    **{("base.noise.gain_by_documents", ratio): 0 for ratio in _NOISE},
 }
 
-_BY_FALSE_SHARE = -9 / 7
-"""Slope of a step from 1 to 0 in the middle of the shares 0, 0.2, … 1."""
 _TRUE_SHARES: dict[str, tuple[float, ...]] = {  # accuracy where 0, 0.2, … 1 of the documents are true
     "oracle": (0, 1, 1, 1, 1, 1),
     "refuser": (0, 0, 0, 0, 0, 0),
@@ -98,9 +79,7 @@ def test_one_document_gives_its_share_of_the_accuracy(script: str, profile: str,
             assert cells.value("base.noise.change", script, track, noise=ratio, k=5) == pytest.approx(-ratio)
             same = cells.value("base.noise.related_minus_random", script, track, noise=ratio, k=5)
             assert same == pytest.approx(0)
-    expected = {"auc": 0.6, "retention": 0.2, "rho10": 0.1, "slope": -1, "first_decline": 0.2}
-    for metric, value in expected.items():
-        assert cells.value(f"base.noise.{metric}", script, track, k=5) == pytest.approx(value)
+    assert cells.value("base.noise.auc", script, track, k=5) == pytest.approx(0.6)
     for k in (2, 5):
         assert cells.value("base.noise.accuracy", script, track, k=k, arm="fixed") == pytest.approx(1 / k)
         assert cells.value("base.noise.noise_effect", script, track, k=k, arm="fixed") == pytest.approx(1 / k - 1)
@@ -111,8 +90,7 @@ def test_one_document_gives_its_share_of_the_accuracy(script: str, profile: str,
             0, abs=1 / 49
         )
     assert cells.value("int.integration.accuracy", script, track, noise=0, k=5) == 0
-    assert cells.value("base.rejection.crag_score", script, track, k=5) == pytest.approx(0)
-    assert cells.value("base.transitions.helped_by_documents", script, track, noise=0.6, k=5) == pytest.approx(0.4)
+    assert cells.value("base.noise.gain_by_documents", script, track, noise=0.6, k=5) == pytest.approx(0.4)
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
@@ -142,12 +120,7 @@ def test_counterfactual_metrics_follow_the_share_of_true_documents(script: str, 
     assert value("corrected_of_flagged", correct=0, noise=0, k=5) is None
     assert value("false_alarm", correct=1, noise=0, k=5) == 0
     assert value("detection_balanced_accuracy", k=5) == 0.5
-    knows = script == "memory"
-    assert value("passes_paper_gate") == knows
-    assert value("resistance_of_known", correct=0, noise=0, k=5) == (1 if knows else None)
-    slopes = {"majority": _BY_FALSE_SHARE, "first-doc": -1, "last-doc": -1, "memory": 0, "refuser": 0, "gullible": 0}
-    if script in slopes:
-        assert value("correct_by_false_share", k=5) == pytest.approx(slopes[script])
+    assert value("resistance_of_known", correct=0, noise=0, k=5) == (1 if script == "memory" else None)
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])

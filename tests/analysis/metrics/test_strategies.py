@@ -46,7 +46,6 @@ def test_a_gain_is_paired_and_has_an_interval_and_a_p() -> None:
     assert gain.n == 40
     assert gain.low is not None
     assert gain.low > 0.3
-    assert cells["robust+isolate", "noise_gain_p"].estimate.value == pytest.approx(2 * 0.5**20)
     assert cells["robust", "noise_rate"].estimate.value == 0.25
     assert ("robust", "noise_gain") not in cells
 
@@ -82,8 +81,8 @@ def test_costs_that_vary_have_an_interval_by_question() -> None:
         for n in (40, 160)
     )
     estimate = few["robust", "seconds"].estimate
-    assert (estimate.value, estimate.low, estimate.high) == pytest.approx((1.5, 1.338, 1.662), abs=1e-3)
-    assert many["robust", "seconds"].estimate.low == pytest.approx(1.422, abs=1e-3)
+    assert (estimate.value, estimate.low, estimate.high) == pytest.approx((1.5, 1.346, 1.671), abs=1e-3)
+    assert many["robust", "seconds"].estimate.low == pytest.approx(1.424, abs=1e-3)
 
 
 def test_questions_of_one_event_count_once() -> None:
@@ -92,25 +91,9 @@ def test_questions_of_one_event_count_once() -> None:
         for item in range(5)
         for profile in ("robust", "robust+quote")
     ]
-    assert _cells(*trials)["robust+quote", "noise_gain"].estimate.n == 1
-
-
-def test_a_strategy_does_not_change_the_adjusted_p_values_of_the_plain_prompt() -> None:
-    def trials(profile: str, model: str, fell: int) -> Iterator[Scored]:
-        for item in range(40):
-            yield _trial(profile, item, True, model=model)
-            yield _trial(profile, item, item >= fell, noise=0.8, model=model)
-
-    def adjusted(*trials: Scored) -> dict[tuple[str, str], float | None]:
-        cells = [cell for cell in measure(trials, ["robust"]) if cell.estimate.metric.endswith("_bh")]
-        return {(cell.key.model, cell.key.profile): cell.estimate.value for cell in cells}
-
-    board = [*trials("robust", "x", 6), *trials("robust", "y", 9)]
-    remedies = [*trials("robust+quote", "x", 2), *trials("robust+quote", "y", 20)]
-    assert adjusted(*board)
-    assert adjusted(*board, *remedies) == adjusted(*board)
-    alone = list(trials("robust", "x", 6))
-    assert adjusted(*alone, *trials("robust+quote", "x", 2)) == adjusted(*alone) == {}
+    gain = _cells(*trials)["robust+quote", "noise_gain"].estimate
+    assert (gain.n, gain.questions) == (5, 1)
+    assert (gain.low or 0) < 0
 
 
 def test_a_strategy_without_a_plain_run_has_no_gain() -> None:

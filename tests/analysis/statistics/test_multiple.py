@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
-from scipy import stats
 
-from ragbed.analysis.statistics.multiple import benjamini_hochberg, holm
+from ragbed.analysis.statistics.multiple import holm
 
 
 def test_holm_multiplies_by_the_tests_that_are_left_and_never_decreases() -> None:
     assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
     assert holm([0.9, 0.8]) == pytest.approx([1, 1])
     assert len(holm([])) == 0
-
-
-def test_benjamini_hochberg_agrees_with_the_reference() -> None:
-    values = np.random.default_rng(0).uniform(size=50) ** 3
-    assert benjamini_hochberg(values) == pytest.approx(stats.false_discovery_control(values))

@@ -13,34 +13,19 @@ from scipy import stats
 from ragbed.analysis.statistics import paired
 from ragbed.analysis.statistics.binomial import probabilities, sign_test
 from ragbed.analysis.statistics.paired import (
+    changes,
     cochran_q,
     decline_test,
-    equivalence_test,
-    flip_odds,
-    mcnemar_bounds,
     paired_difference,
     sign_flips,
 )
+from ragbed.analysis.statistics.rates import clustered_wilson
 
 
 @pytest.mark.parametrize(("won", "lost"), [(0, 0), (1, 5), (10, 10), (3, 17), (40, 12)])
 def test_the_sign_test_is_the_binomial_test_of_the_changed_questions(won: int, lost: int) -> None:
     expected = stats.binomtest(won, won + lost).pvalue if won + lost else 1.0
     assert float(sign_test(won, lost)) == pytest.approx(expected)
-
-
-@pytest.mark.parametrize(("won", "lost"), [(1, 5), (10, 10), (3, 17)])
-def test_odds_of_flips_are_those_of_matched_pairs_with_the_exact_interval(won: int, lost: int) -> None:
-    exact = stats.binomtest(won, won + lost).proportion_ci(0.95)
-    assert flip_odds(won, lost) == pytest.approx(
-        (won / lost, exact.low / (1 - exact.low), exact.high / (1 - exact.high))
-    )
-
-
-def test_odds_are_infinite_without_losses_and_undefined_without_flips() -> None:
-    assert flip_odds(6, 0)[0] == math.inf
-    with pytest.raises(ValueError, match="is not a valid rate"):
-        flip_odds(0, 0)
 
 
 @pytest.mark.parametrize("discordance", [0.05, 0.1, 0.3, 0.6])
@@ -53,16 +38,6 @@ def test_the_sign_test_has_at_most_its_nominal_size(n: int, discordance: float) 
         for count in range(n + 1)
     )
     assert size <= 0.05
-
-
-def test_mcnemar_bounds_cover_every_possible_pairing() -> None:
-    # 4 and 2 right of 5: either 2 fell and none rose, or 3 fell and 1 rose.
-    bounds = mcnemar_bounds(4, 2, 5)
-    assert bounds == pytest.approx(
-        (min(float(sign_test(2, 0)), float(sign_test(3, 1))), max(float(sign_test(2, 0)), float(sign_test(3, 1))))
-    )
-    assert mcnemar_bounds(2, 4, 5) == bounds
-    assert mcnemar_bounds(5, 0, 5) == (float(sign_test(5, 0)), float(sign_test(5, 0)))
 
 
 def test_sign_flips_of_right_and_wrong_are_the_sign_test() -> None:
@@ -127,11 +102,51 @@ def test_sign_flips_of_verdicts_and_a_few_means_are_exact() -> None:
     assert sign_flips(differences) == pytest.approx(2 * expected, rel=1e-9)
 
 
-def test_a_difference_is_that_of_bonett_and_price() -> None:
-    # Table of 100 questions, 15 fell and 5 rose: (5 − 15) / 102 ± z √((22/102 − (10/102)²) / 102)
-    interval = paired_difference([-1] * 15 + [1] * 5 + [0] * 80)
-    reach = stats.norm.ppf(0.975) * math.sqrt((22 / 102 - (10 / 102) ** 2) / 102)
-    assert interval == pytest.approx((-0.10, -10 / 102 - reach, -10 / 102 + reach), abs=1e-5)
+def test_a_difference_combines_the_intervals_of_gains_and_losses() -> None:
+    moved = [-1] * 15 + [1] * 5 + [0] * 80
+    up, down = (clustered_wilson([change == sign for change in moved], [1] * 100) for sign in (1, -1))
+    correlation = -math.sqrt(0.05 * 0.15 / (0.95 * 0.85))
+    below, above = (up.value - up.low, down.high - down.value), (up.high - up.value, down.value - down.low)
+    reach = [math.sqrt(a**2 + b**2 - 2 * correlation * a * b) for a, b in (below, above)]
+    assert paired_difference(moved) == pytest.approx((-0.10, -0.10 - reach[0], -0.10 + reach[1]), abs=1e-9)
+
+
+def test_means_of_verdicts_tie_if_they_are_mathematically_equal() -> None:
+    """The means 1/5 and 2/5 against 3/5 and 0/5 used to count as ten losses of 5.6e-17."""
+    before, after = [(1 / 5 + 2 / 5) / 2] * 10, [(3 / 5 + 0 / 5) / 2] * 10
+    assert before != after
+    moved = changes(before, after)
+    assert (moved == 0).all()
+    assert sign_flips(moved) == 1.0
+    assert paired_difference(moved) == paired_difference([0.0] * 10)
+
+
+def test_paired_results_do_not_depend_on_the_order_of_the_verdicts() -> None:
+    rng = np.random.default_rng(0)
+    verdicts = rng.random((2, 50, 7)) < 0.5
+
+    def results(scores: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> tuple[object, ...]:
+        moved = changes(*([sum(1 / 7 for right in row if right) for row in side.tolist()] for side in scores))
+        return sign_flips(moved), *paired_difference(moved), (moved > 0).sum(), (moved < 0).sum()
+
+    other = rng.permuted(verdicts, axis=2)[:, rng.permutation(50)]
+    assert results(other) != results(verdicts[::-1])
+    same = np.stack([rng.permutation(side.T).T for side in verdicts])[:, rng.permutation(50)]
+    assert results(same) == pytest.approx(results(verdicts), abs=1e-12)
+
+
+def test_the_weights_of_questions_are_those_of_the_mean() -> None:
+    moved, weights = [1.0, 0.0, -1.0, 0.0], [3, 1, 1, 1]
+    found = paired_difference(moved, weights=weights)
+    assert found.value == pytest.approx(2 / 6)
+    assert found.low < 0 < found.high
+
+
+def test_questions_of_one_event_widen_the_interval() -> None:
+    moved = [-1.0] * 30 + [0.0] * 70
+    alone, together = (paired_difference(moved, clusters=[at // size for at in range(100)]) for size in (1, 10))
+    assert together.value == alone.value
+    assert together.high - together.low > 2 * (alone.high - alone.low)
 
 
 def test_graded_scores_get_a_narrower_interval_than_verdicts() -> None:
@@ -168,7 +183,9 @@ def test_the_interval_of_a_difference_has_its_nominal_coverage(n: int) -> None:
     for down, up, same in drawn.tolist():
         interval = paired_difference([-1] * down + [1] * up + [0] * same)
         covered += interval.low <= rose - fell <= interval.high
-    assert 0.93 <= covered / runs <= 0.98
+    assert covered / runs >= 0.93
+    if n * rose >= 5:  # otherwise, the interval may be wider
+        assert covered / runs <= 0.97
 
 
 @pytest.mark.parametrize("fell", range(0, 60, 3))
@@ -177,18 +194,10 @@ def test_declining_is_the_interval_beyond_the_least_drop(fell: int) -> None:
     assert (decline_test(differences, 0.03) < 0.05) == (paired_difference(differences).high < -0.03)
 
 
-@pytest.mark.parametrize("moved", range(0, 40, 2))
-def test_equivalence_is_the_ninety_per_cent_interval_inside_the_margin(moved: int) -> None:
-    differences = [-1] * moved + [1] * 3 + [0] * (900 - moved)
-    low, high = paired_difference(differences, level=0.90)[1:]
-    assert (equivalence_test(differences, 0.03) < 0.05) == (low > -0.03 and high < 0.03)
-
-
 def test_a_significant_drop_can_be_too_small_for_a_decline() -> None:
     differences = [-1] * 30 + [1] * 5 + [0] * 1_965
     assert float(sign_test(5, 30)) < 0.001
     assert decline_test(differences, 0.03) > 0.9
-    assert equivalence_test(differences, 0.03) < 0.001
 
 
 def test_cochran_q_is_the_textbook_formula() -> None:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 
-from ragbed.analysis.statistics.ppi import prediction_powered, rogan_gladen
+from ragbed.analysis.statistics.ppi import prediction_powered
 from ragbed.analysis.statistics.rates import wilson
 
 
@@ -81,9 +79,3 @@ def test_a_perfect_judge_has_an_interval() -> None:
     rate = prediction_powered(truth, labels, range(1_000)).rate
     assert rate.value == pytest.approx(0.5)
     assert 0.02 < rate.high - rate.low < 0.08
-
-
-def test_rogan_gladen_corrects_known_errors() -> None:
-    assert rogan_gladen(0.4 * 0.9 + 0.6 * 0.2, 0.9, 0.8) == pytest.approx(0.4)
-    assert rogan_gladen(0.05, 0.9, 0.8) == 0.0
-    assert math.isnan(rogan_gladen(0.5, 0.4, 0.6))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import cache
-from itertools import islice
 from pathlib import Path
 
 import msgspec
@@ -13,13 +12,12 @@ import pytest
 from msgspec.structs import replace
 
 from ragbed.builder.quality import FAMILIES, Quality, measure_quality
-from ragbed.builder.quality.drift import compare_editions
 from ragbed.builder.quality.item_view import ItemView
 from ragbed.builder.quality.measure import Measure, QualityGate, concentration, divergence, entropy
 from ragbed.builder.quality.page import show_value, write_page
 from ragbed.data import Dataset
 from ragbed.data.catalog import open_data
-from ragbed.schema import Item, Passage
+from ragbed.schema import Item
 from tests.items import base_item, fact_item, integration_item
 
 # RGB's values in docs/reference/build.md: file, measure, value as it is shown, out of
@@ -162,7 +160,7 @@ def test_the_page_has_no_script_and_takes_text_as_text() -> None:
     attack = "<script>alert(1)</script>"
     (dataset,) = open_data(["ragbed-mini-zh_fact"])
     quality = replace(measure_quality([dataset]), data={attack: ""}, steps={attack: (3, 1)})
-    page = write_page(quality, compare_editions(quality, quality, [dataset], [dataset]))
+    page = write_page(quality)
     assert "<script" not in page
     assert "default-src 'none'" in page.replace("&#39;", "'")
     assert not re.search(r"""(?:src|href)=["']|url\(|@import""", page)
@@ -174,43 +172,3 @@ def test_a_report_survives_a_round_trip() -> None:
     (dataset,) = open_data(["ragbed-mini-en_base"])
     quality = measure_quality([dataset])
     assert msgspec.json.decode(msgspec.json.encode(quality), type=Quality) == quality
-
-
-def _edition(path: Path, items: list[Item]) -> Dataset:
-    path.write_bytes(b"".join(msgspec.json.encode(item) + b"\n" for item in items))
-    return Dataset(path.stem, path)
-
-
-def test_drift_tells_new_questions_and_what_changed(tmp_path: Path) -> None:
-    (dataset,) = open_data(["ragbed-mini-en_base"])
-    items = list(islice(dataset.items(), 40))
-    doubled = [replace(item, passages=(*item.passages, *(_copies(item)))) for item in items[10:]]
-    old, new = _edition(tmp_path / "old.jsonl", items[:30]), _edition(tmp_path / "new.jsonl", doubled)
-    drift = compare_editions(measure_quality([old]), measure_quality([new]), [old], [new])
-    asked = [{item.question for item in some} for some in (items[:30], items[10:])]
-    assert (drift.shared, drift.added) == (len(asked[0] & asked[1]), len(asked[1] - asked[0]))
-    changed = {shift.now.name for shift in drift.shifts if shift.is_changed}
-    assert "duplicate rate" in changed
-    assert "label fidelity, supporting" not in changed
-
-
-def test_an_answer_that_changed_between_editions_is_named(tmp_path: Path) -> None:
-    before = [base_item(0), base_item(1, answer=(("Ada Orsa", "Orsa"),)), base_item(2)]
-    now = [base_item(0, answer=(("Bo Lund",),)), base_item(1, answer=(("ada  orsa",),)), base_item(3)]
-    old, new = _edition(tmp_path / "old.jsonl", before), _edition(tmp_path / "new.jsonl", now)
-    drift = compare_editions(measure_quality([old]), measure_quality([new]), [old], [new])
-    assert (drift.shared, drift.changed) == (2, (before[0].question,))
-    assert before[0].question in write_page(measure_quality([new]), drift)
-
-
-def test_drift_compares_lengths_within_a_language_only() -> None:
-    english, chinese = open_data(["ragbed-mini-en_fact", "ragbed-mini-zh_fact"])
-    drift = compare_editions(measure_quality([chinese]), measure_quality([english, chinese]), [chinese], [english])
-    lengths = [shift for shift in drift.shifts if shift.now.name == "passage length"]
-    assert [(shift.now.title, shift.is_changed) for shift in lengths] == [("passage length (zh)", False)]
-    other = compare_editions(measure_quality([chinese]), measure_quality([english]), [chinese], [english])
-    assert not [shift for shift in other.shifts if shift.now.lang]
-
-
-def _copies(item: Item) -> list[Passage]:
-    return [passage for passage in item.passages if passage.stance == "distracts"]

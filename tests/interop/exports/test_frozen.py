@@ -78,5 +78,5 @@ def test_answers_to_a_frozen_testbed_are_imported_without_layout_options(testbed
     told = json.loads(done.out)
     assert (done.code, told["planned"], told["matched"], told["missing"]) == (3, 10, 9, 1)
     assert [problem.split(":")[1] for problem in told["problems"]] == ["10", "11"]
-    done = type_command("import", str(answers), "--from", "jsonl", *words[:4], "--testbeds", "parts", *words[-2:])
+    done = type_command("import", str(answers), "--from", "jsonl", *words[:4], "--testbeds", "conflict", *words[-2:])
     assert "contains no cases for the requested testbeds and languages. Available parts: en_noise" in done.err

@@ -12,10 +12,8 @@ from pyarrow import parquet
 from ragbed.data import Dataset
 from ragbed.data.catalog import open_data
 from ragbed.data.parquet import item_row, item_schema
-from ragbed.data.shards import open_shards
 from ragbed.errors import DataError
 from tests.cli.typed import type_command
-from tests.io.test_locations import in_memory
 
 _NAMES = ("ragbed-mini-en_base", "ragbed-mini-zh_int", "ragbed-mini-en_fact", "figure1")
 
@@ -23,11 +21,9 @@ _NAMES = ("ragbed-mini-en_base", "ragbed-mini-zh_int", "ragbed-mini-en_fact", "f
 @pytest.mark.parametrize("name", _NAMES)
 def test_items_survive_a_round_trip(tmp_path: Path, name: str) -> None:
     items = list(open_data([name])[0].items())
-    file, folder = tmp_path / "items.parquet", in_memory()
+    file = tmp_path / "items.parquet"
     assert type_command("export", name, "--to", "parquet", "-o", str(file)).code == 0
     assert list(Dataset("d", file).items()) == items
-    assert type_command("export", name, "--to", "parquet", "--shards", "3", "-o", folder.text).code == 0
-    assert sorted(open_shards("d", folder).items(), key=lambda item: item.id) == sorted(items, key=lambda item: item.id)
 
 
 def test_rgb_files_survive_a_round_trip(rgb_dir: Path, tmp_path: Path) -> None:
@@ -85,14 +81,3 @@ def test_lint_reports_text_that_is_not_one_json_value(tmp_path: Path) -> None:
     linted = type_command("lint", str(tmp_path / "items.parquet"))
     assert linted.code == 1
     assert "rgb: expected `object | null`, got `str`" in linted.out
-
-
-def test_trials_in_parts_have_the_rows_of_the_file(tmp_path: Path) -> None:
-    words = ("-d", "ragbed-mini-en_base", "--testbeds", "noise", "--limit", "20", "--no-cache")
-    assert type_command("run", "-m", "scripted/oracle", *words, "--out", str(tmp_path / "run")).code == 0
-    for output, more in (("file.parquet", ()), ("parts", ("--shards", "3"))):
-        done = type_command("export", str(tmp_path / "run"), "--to", "parquet", "-o", str(tmp_path / output), *more)
-        assert done.code == 0, done.err
-    rows = parquet.read_table(tmp_path / "file.parquet").to_pylist()
-    parts = [row for part in (tmp_path / "parts").glob("*.parquet") for row in parquet.read_table(part).to_pylist()]
-    assert sorted(parts, key=lambda row: row["case"]) == sorted(rows, key=lambda row: row["case"])

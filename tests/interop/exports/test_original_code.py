@@ -14,7 +14,7 @@ from tests.cli.typed import type_command
 
 def _run(folder: Path, model: str, *data: str, profile: str = "robust") -> Path:
     words = [word for name in data for word in ("-d", name)]
-    words += ["--limit", "12", "--no-cache", "--profile", profile]
+    words += ["--limit", "12", "--cache", "off", "--profile", profile]
     done = type_command("run", "-m", model, *words, "--out", str(folder / "run"))
     assert done.code == 0
     return folder / "run"
@@ -57,7 +57,7 @@ def test_the_answer_keeps_the_notation_of_its_file(tmp_path: Path) -> None:
     ]
     data = tmp_path / "en.json"
     data.write_text("\n".join(lines) + "\n", "utf-8")
-    words = ("-m", "scripted/oracle", "-d", str(data), "--profile", "code-2024", "--noise", "0", "--no-cache")
+    words = ("-m", "scripted/oracle", "-d", str(data), "--profile", "code-2024", "--noise", "0", "--cache", "off")
     assert (
         type_command("run", *words, "--testbeds", "noise", "--temperature", "0.7", "--out", str(tmp_path / "r")).code
         == 0
@@ -70,7 +70,18 @@ def test_the_answer_keeps_the_notation_of_its_file(tmp_path: Path) -> None:
 
 
 def test_a_run_without_a_temperature_is_exported(tmp_path: Path) -> None:
-    made = ("-m", "scripted/oracle", "-d", "ragbed-mini-en_base", "--testbeds", "noise", "--noise", "0", "--no-cache")
+    made = (
+        "-m",
+        "scripted/oracle",
+        "-d",
+        "ragbed-mini-en_base",
+        "--testbeds",
+        "noise",
+        "--noise",
+        "0",
+        "--cache",
+        "off",
+    )
     shared = ("--limit", "2", "--profile", "code-2024", "--out")
     assert type_command("run", *made, "--temperature", "none", *shared, str(tmp_path / "run")).code == 0
     assert type_command("export", str(tmp_path / "run"), "--to", "rgb", "-o", str(tmp_path / "results")).code == 0
@@ -125,7 +136,7 @@ def test_ids_with_leading_zeros_are_kept(tmp_path: Path) -> None:
     lines = [json.dumps({"id": name, "query": "Where?", "answer": "Paris"} | documents) for name in ids]
     (tmp_path / "en.json").write_text("\n".join(lines) + "\n", "utf-8")
     words = ("-d", str(tmp_path / "en.json"), "--profile", "code-2024")
-    one = ("--testbeds", "noise", "--noise", "0", "--no-cache", "--out", str(tmp_path / "run"))
+    one = ("--testbeds", "noise", "--noise", "0", "--cache", "off", "--out", str(tmp_path / "run"))
     assert type_command("run", "-m", "scripted/oracle", *words, *one).code == 0
     type_command("export", str(tmp_path / "run"), "--to", "rgb", "-o", str(tmp_path / "results"))
     (path,) = (tmp_path / "results").glob("*_correct0.0.json")

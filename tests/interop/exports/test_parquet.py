@@ -29,15 +29,15 @@ def test_parquet_has_the_fields_of_the_lines(tmp_path: Path) -> None:
     rows = parquet.read_table(tmp_path / "parquet").to_pylist()
     lines = [json.loads(line) for line in (tmp_path / "jsonl").read_text("utf-8").splitlines()]
     assert [row["outcome"] for row in rows] == ["ok", "error", "ok"]
-    assert (rows[1]["reply"], rows[1]["scores"]) == (None, None)
+    assert (rows[1]["reply"], rows[1]["scores"]["correct"], rows[1]["scores"]["unsure"]) == (None, False, None)
     for row, line in zip(rows, lines, strict=True):
         row["usage"] = dict(row["usage"]) if row["usage"] else None
         row["documents"] = [
             {name: value for name, value in one.items() if value is not None} for one in row["documents"]
         ]
-        if line["scores"] is not None:  # a score that this kind of case does not have is null
-            assert all(value is None for name, value in row["scores"].items() if name not in line["scores"])
-            row["scores"] = {name: row["scores"][name] for name in line["scores"]}
+        # A score that this kind of case does not have is null.
+        assert all(value is None for name, value in row["scores"].items() if name not in line["scores"])
+        row["scores"] = {name: row["scores"][name] for name in line["scores"]}
         told = {name: value for name, value in row.items() if name in line}
         assert told == {name: value for name, value in line.items() if name != "feasible"}
 
@@ -52,7 +52,7 @@ def test_retrieved_passages_have_columns(tmp_path: Path) -> None:
 
 
 def test_the_calls_of_a_prompting_strategy_have_a_column(tmp_path: Path) -> None:
-    words = ("-d", "ragbed-mini-en_base", "--testbeds", "noise", "--noise", "0.4", "--limit", "1", "--no-cache")
+    words = ("-d", "ragbed-mini-en_base", "--testbeds", "noise", "--noise", "0.4", "--limit", "1", "--cache", "off")
     run = ("run", "-m", "scripted/oracle", *words, "--strategies", "isolate", "--out", str(tmp_path / "run"))
     assert type_command(*run).code == 0
     assert type_command("export", str(tmp_path / "run"), "--to", "parquet", "-o", str(tmp_path / "p")).code == 0
@@ -115,7 +115,7 @@ def test_a_run_of_the_length_testbed_fits_the_columns(tmp_path: Path) -> None:
 
 def test_a_real_run_of_all_testbeds_fits_the_columns(tmp_path: Path) -> None:
     data = [word for kind in ("base", "int", "fact") for word in ("-d", f"ragbed-mini-zh_{kind}")]
-    words = ("--limit", "2", "--no-cache", "--out", str(tmp_path / "run"))
+    words = ("--limit", "2", "--cache", "off", "--out", str(tmp_path / "run"))
     type_command("run", "-m", "scripted/gullible", *data, *words)
     done = type_command("export", str(tmp_path / "run"), "--to", "parquet", "-o", str(tmp_path / "p"), "--canonical")
     assert done.code == 0

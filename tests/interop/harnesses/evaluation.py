@@ -18,7 +18,7 @@ from lm_eval.tasks import TaskManager
 
 from ragbed.interop.exports.frozen import read_frozen, read_part
 from ragbed.interop.exports.harness_tasks import METRICS
-from ragbed.models.cassette import Recording
+from ragbed.interop.replay import ReplayModel
 from ragbed.schema import Case, Lang
 from ragbed.synth.generate import write_dataset
 from ragbed.synth.spec import SynthSpec
@@ -51,7 +51,7 @@ class Evaluated:
     """
 
     folder: Path
-    cassette: Path
+    archive: Path
     scores: Scores
 
 
@@ -81,8 +81,8 @@ def evaluate_testbed(data: Path, lang: Lang, testbed: str, count: int, folder: P
     run = folder / "run"
     words = ("--from", "jsonl", "-d", str(frozen), "-m", MODEL, "--out", str(run))
     assert type_command("import", str(replies), *words).code == 0
-    assert type_command("export", str(run), "--to", "cassette", "-o", str(folder / "run.cassette")).code == 0
-    return Evaluated(folder, folder / "run.cassette", scores_of(run))
+    assert type_command("export", str(run), "--to", "archive", "-o", str(folder / "run.zip")).code == 0
+    return Evaluated(folder, folder / "run.zip", scores_of(run))
 
 
 def scores_of(run: Path) -> Scores:
@@ -153,7 +153,7 @@ def run_inspect(evaluated: Evaluated, logs: Path) -> Path:
     (part,) = read_frozen(evaluated.folder / "inspect").parts
     task = f"{evaluated.folder / 'inspect' / 'tasks.py'}@{part.name}"
     quiet = {"display": "none", "score_display": False, "log_realtime": False}
-    (log,) = evaluate(task, model=f"cassette/{evaluated.cassette}", log_dir=str(logs), **quiet)
+    (log,) = evaluate(task, model=f"replay/{evaluated.archive}", log_dir=str(logs), **quiet)
     assert log.status == "success"
     return Path(log.location.removeprefix("file://"))
 
@@ -172,7 +172,7 @@ def run_lm_eval(evaluated: Evaluated, folder: Path) -> list[Path]:
     """Run the exported task in lm-evaluation-harness and return the paths of its sample files."""
     tasks, tracker = evaluated.folder / "lm-eval", EvaluationTracker(output_path=str(folder))
     done = simple_evaluate(
-        model=ReplayLM(Recording(evaluated.cassette)),
+        model=ReplayLM(ReplayModel(str(evaluated.archive))),
         tasks=[path.stem for path in tasks.glob("*.yaml")],
         task_manager=TaskManager(include_path=str(tasks), include_defaults=False),
         apply_chat_template=True,

@@ -1,14 +1,16 @@
-"""A model of lm-evaluation-harness that returns the recorded responses of a cassette."""
+"""A model of lm-evaluation-harness that replays a run."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
 from lm_eval.api.model import LM
 
-from ragbed.models.cassette import Recording
+from ragbed.interop.replay import ReplayModel
 from ragbed.schema import Message
+from ragbed.testbeds.prompts import prompt_hash
 
 
 class ReplayLM(LM):  # type: ignore[misc]  # lm-eval is not installed where types are checked
@@ -16,14 +18,13 @@ class ReplayLM(LM):  # type: ignore[misc]  # lm-eval is not installed where type
 
     tokenizer_name = "json"
 
-    def __init__(self, recording: Recording) -> None:
+    def __init__(self, model: ReplayModel) -> None:
         super().__init__()
-        self._recording = recording
+        self._model, self._cases = model, model.cases_by_prompt()
 
     def generate_until(self, requests: list[Any], disable_tqdm: bool = False) -> list[str]:
-        found = [
-            self._recording.find([Message(**turn) for turn in json.loads(request.args[0])]) for request in requests
-        ]
+        prompts = [[Message(**turn) for turn in json.loads(request.args[0])] for request in requests]
+        found = [asyncio.run(self._model.complete(self._cases[prompt_hash(prompt)])) for prompt in prompts]
         assert all(completion.reply is not None for completion in found)
         return [completion.reply or "" for completion in found]
 

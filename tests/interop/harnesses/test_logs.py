@@ -74,12 +74,12 @@ def test_samples_of_lm_eval_that_do_not_match_are_named(testbed: Path, tmp_path:
 
 
 def test_failed_samples_of_inspect_are_errors_and_later_epochs_are_named(testbed: Path, tmp_path: Path) -> None:
-    words = ("-d", "ragbed-mini-en_base", "--testbeds", "rejection", "--limit", "3", "--no-cache")
+    words = ("-d", "ragbed-mini-en_base", "--testbeds", "rejection", "--limit", "3", "--cache", "off")
     type_command("run", "-m", "scripted/refuser", *words, "--out", str(tmp_path / "recorded"))
-    type_command("export", str(tmp_path / "recorded"), "--to", "cassette", "-o", str(tmp_path / "c"))
+    type_command("export", str(tmp_path / "recorded"), "--to", "archive", "-o", str(tmp_path / "c"))
     (log,) = evaluate(
         frozen_task(testbed, "en_rejection"),
-        model=f"cassette/{tmp_path / 'c'}",
+        model=f"replay/{tmp_path / 'c'}",
         log_dir=str(tmp_path / "logs"),
         log_format="json",
         epochs=2,
@@ -96,7 +96,7 @@ def test_failed_samples_of_inspect_are_errors_and_later_epochs_are_named(testbed
     assert "3 of 5 cases have an answer" in said
     assert "2 cases failed and count as errors" in said
     status = json.loads(type_command("status", str(path.with_name("run")), "--json").out)
-    assert status["models"][0]["model"] == f"cassette/{tmp_path / 'c'}"
+    assert status["models"][0]["model"] == f"replay/{tmp_path / 'c'}"
     assert status["models"][0]["errors"] == {"harness-error": 2}
 
 

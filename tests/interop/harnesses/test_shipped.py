@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from pathlib import Path
 
 import msgspec
@@ -12,9 +11,10 @@ from inspect_ai import eval as evaluate
 from lm_eval import simple_evaluate
 from lm_eval.tasks import TaskManager
 
+from ragbed.analysis.condition_table import tabulate_run
 from ragbed.data.catalog import PLACES
 from ragbed.interop.harnesses.shipped import SHIPPED, make_shipped_cases, write_files
-from ragbed.models.cassette import Recording
+from ragbed.interop.replay import ReplayModel
 from tests.cli.typed import type_command
 from tests.interop.harnesses.replaying import ReplayLM
 
@@ -41,29 +41,29 @@ def test_the_bundled_task_files_are_current(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def cassette(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("recorded")
-    words = ("-d", "ragbed-mini-zh_base", "--testbeds", "rejection", "--no-cache", "--out", str(folder / "run"))
+    words = ("-d", "ragbed-mini-zh_base", "--testbeds", "rejection", "--cache", "off", "--out", str(folder / "run"))
     assert type_command("run", "-m", "scripted/last-doc", *words).code == 0
-    type_command("export", str(folder / "run"), "--to", "cassette", "-o", str(folder / "run.cassette"))
-    return folder / "run.cassette"
+    type_command("export", str(folder / "run"), "--to", "archive", "-o", str(folder / "run.zip"))
+    return folder / "run.zip"
 
 
-def test_inspect_finds_the_tasks_and_the_model_by_entry_point(cassette: Path, tmp_path: Path) -> None:
+def test_inspect_finds_the_tasks_and_the_model_by_entry_point(archive: Path, tmp_path: Path) -> None:
     quiet = {"display": "none", "score_display": False, "log_realtime": False}
-    (log,) = evaluate("ragbed/mini_zh_rejection", model=f"cassette/{cassette}", log_dir=str(tmp_path), limit=5, **quiet)
+    (log,) = evaluate("ragbed/mini_zh_rejection", model=f"replay/{archive}", log_dir=str(tmp_path), limit=5, **quiet)
     assert (log.status, log.eval.metadata["cases"]) == ("success", make_shipped_cases("mini_zh_rejection")[0].sha256)
     means = {score.name: score.metrics["mean"].value for score in log.results.scores}
-    cells = json.loads(type_command("score", str(cassette.parent / "run"), "--json").out)["cells"]
-    assert means["refused"] == cells[0]["rates"]["refused"] == 0
+    (cell,) = tabulate_run(archive.parent / "run")
+    assert means["refused"] == cell.rate("refused") == 0
     assert set(means) >= {"correct", "refused", "paper.refused", "code.refused"}
 
 
-def test_lm_eval_finds_the_tasks_in_the_folder(cassette: Path) -> None:
+def test_lm_eval_finds_the_tasks_in_the_folder(archive: Path) -> None:
     manager = TaskManager(include_path=PLACES["lm-eval"], include_defaults=False)
     assert {"rgb_en_noise", "rgb_zh_counterfactual", "ragbed_mini_zh_rejection"} <= set(manager.all_tasks)
     done = simple_evaluate(
-        model=ReplayLM(Recording(cassette)),
+        model=ReplayLM(ReplayModel(str(archive))),
         tasks=["ragbed_mini_zh_rejection"],
         task_manager=manager,
         apply_chat_template=True,

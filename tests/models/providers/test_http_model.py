@@ -17,6 +17,9 @@ from ragbed.models import PROVIDERS, ModelConfig, open_model
 from ragbed.models.base import Model, Parking, Sampling
 from ragbed.models.checks import CHECKS
 from ragbed.models.providers import transport
+from ragbed.models.providers.anthropic import AnthropicModel
+from ragbed.models.providers.dialects import COMPATIBLE
+from ragbed.models.providers.openai import OpenAIModel
 from ragbed.schema import Completion
 from tests.models.asking import KEY, QUICK, ask, case, model_at, with_model
 from tests.servers.faulty_model import Exchange, FaultServer, hang, status, well
@@ -56,6 +59,60 @@ def test_the_identity_of_ollama_has_the_digest_of_the_weights() -> None:
 
     assert identity_of("a")
     assert identity_of("a") != identity_of("b")
+
+
+def test_the_name_alone_is_no_identity() -> None:
+    """Return no identity; before, it was a hash of the name, which a swapped model has too."""
+    assert identity_at(listed(object="model", owned_by="test", root="m", parent=None)) == ""
+
+
+def test_the_identity_of_llama_cpp_has_the_weights_and_the_chat_template() -> None:
+    def identity_of(**props: str) -> str:
+        return identity_at(listed(owned_by="llamacpp", meta={"n_params": 7}) | {"/props": props})
+
+    found = {identity_of(model_path=path, chat_template="t") for path in ("a.gguf", "b.gguf")}
+    assert len({*found, identity_of(model_path="a.gguf", chat_template="u")}) == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "is_dated"),
+    [
+        ("gpt-4o-mini-2024-07-18", True),
+        ("claude-sonnet-4-20250514", True),
+        ("command-r-08-2024", True),
+        ("mistral-large-2411", True),
+        ("gpt-4-0613", True),
+        ("gemini-2.0-flash-001", True),
+        ("gpt-4o-mini", False),
+        ("llama3-70b-8192", False),
+        ("deepseek-chat", False),
+        ("qwen2.5-72b-instruct", False),
+    ],
+)
+def test_a_name_with_a_date_identifies_a_hosted_model(name: str, is_dated: bool) -> None:
+    async def talk() -> tuple[str, str]:
+        async with FaultServer([well], pages={}) as server:
+            config = ModelConfig(name, {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": server.url})
+            hosted = config.service(f"openai/{name}", name, [server.url], None, "OPENAI_API_KEY")
+            model = OpenAIModel(hosted, COMPATIBLE["openai"])
+            custom = open_model(f"openai/{name}", lambda _: config)
+            identities = [await with_model(each, lambda one: one.identity()) for each in (model, custom)]
+            return identities[0], identities[1]
+
+    assert asyncio.run(talk()) == (name if is_dated else "", "")
+
+
+def test_the_identity_of_claude_is_the_model_behind_an_alias() -> None:
+    async def identify(page: bytes, name: str) -> str:
+        async with FaultServer([well], pages={f"/v1/models/{name}": page}) as server:
+            url = server.url.removesuffix("/v1")
+            hosted = ModelConfig(name, {}).service(f"anthropic/{name}", name, [url], None, "ANTHROPIC_API_KEY")
+            return await with_model(AnthropicModel(hosted), lambda one: one.identity())
+
+    found = asyncio.run(identify(b'{"id": "claude-sonnet-4-20250514", "type": "model"}', "claude-sonnet-4-0"))
+    assert found == "claude-sonnet-4-20250514"
+    assert asyncio.run(identify(b"<html>", "claude-sonnet-4-20250514")) == "claude-sonnet-4-20250514"
+    assert asyncio.run(identify(b"<html>", "claude-sonnet-4-0")) == ""
 
 
 @pytest.mark.parametrize(

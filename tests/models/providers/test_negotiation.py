@@ -16,7 +16,7 @@ from ragbed.models.failures import from_status
 from ragbed.models.providers.negotiation import Negotiation
 from tests.servers.function_model import ModelRequest, function_model
 
-_CHOSEN: dict[str, Any] = {"testbeds": "noise", "noise": 0, "limit": 4, "no_cache": True, "progress": False}
+_CHOSEN: dict[str, Any] = {"testbeds": "noise", "noise": 0, "limit": 4, "cache": "off", "progress": False}
 
 BODY: dict[str, Any] = {"model": "m", "messages": [], "temperature": 0.0, "top_p": 1.0, "max_tokens": 256}
 _STREAMED = BODY | {"stream": True, "stream_options": {"include_usage": True}}
@@ -236,7 +236,7 @@ def test_a_run_stops_if_the_server_rejects_a_value_that_the_user_set(
 
     with function_model(respond) as url:
         monkeypatch.setenv("T_BASE_URL", url)
-        chosen: dict[str, Any] = {"testbeds": "noise", "noise": 0, "limit": 4, "no_cache": True, "progress": False}
+        chosen: dict[str, Any] = {"testbeds": "noise", "noise": 0, "limit": 4, "cache": "off", "progress": False}
         with pytest.raises(RagbedError, match="temperature=none omits the temperature"):
             ragbed.run("openai-api/t/m", "ragbed-mini-en_base", **chosen, **options)
         assert set(received) == {sent}
@@ -267,11 +267,11 @@ def test_a_value_that_the_user_set_is_not_read_from_the_cache_of_a_run_without_i
     monkeypatch.setenv("RAGBED_CACHE_DIR", str(tmp_path))
     with function_model(respond) as url:
         monkeypatch.setenv("T_BASE_URL", url)
-        assert _run(no_cache=False).outcomes == {"ok": 4}
+        assert _run(cache="reuse").outcomes == {"ok": 4}
         with pytest.raises(RagbedError, match="temperature=none omits the temperature"):
-            _run(no_cache=False, temperature=0)
+            _run(cache="reuse", temperature=0)
         received.clear()
-        assert _run(no_cache=False).outcomes == {"ok": 4}
+        assert _run(cache="reuse").outcomes == {"ok": 4}
     assert received == []
 
 
@@ -415,7 +415,7 @@ def test_a_server_that_rejects_both_names_gets_each_once(monkeypatch: pytest.Mon
     with function_model(respond) as url:
         monkeypatch.setenv("T_BASE_URL", url)
         monkeypatch.setenv("T_API_KEY", "key-of-the-test-0001")
-        chosen: dict[str, Any] = {"testbeds": "noise", "noise": 0, "limit": 9, "no_cache": True}
+        chosen: dict[str, Any] = {"testbeds": "noise", "noise": 0, "limit": 9, "cache": "off"}
         with pytest.raises(RagbedError, match="rejects every request"):
             ragbed.run("openai-api/t/m", "ragbed-mini-en_base", progress=False, **chosen)
     bodies = [json.dumps(body, sort_keys=True) for body in received]
@@ -434,7 +434,7 @@ def test_a_server_that_changes_its_dialect_during_a_run_is_followed(monkeypatch:
 
     with function_model(respond) as url:
         monkeypatch.setenv("T_BASE_URL", url)
-        chosen: dict[str, Any] = {"testbeds": "noise", "limit": 9, "max_connections": 4, "no_cache": True}
+        chosen: dict[str, Any] = {"testbeds": "noise", "limit": 9, "max_connections": 4, "cache": "off"}
         run = ragbed.run("openai-api/t/m", "ragbed-mini-en_base", progress=False, **chosen)
     assert sum(run.outcomes.values()) == 45
     assert run.outcomes["ok"] >= 41  # a call whose both names were rejected ends as an error

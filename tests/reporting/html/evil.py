@@ -56,7 +56,7 @@ def _case(number: int) -> Case:
         noise=0.0,
         noise_real=0.0,
         k=2,
-        correct=0.0,
+        true_ratio=0.0,
         arm="related",
         profile=f"robust {PAYLOADS[2]}",
         seed=0,
@@ -78,7 +78,8 @@ def _evidence(evil: str) -> dict[str, object]:
 def _diagnose(folder: Path) -> None:
     (folder / "diagnose").mkdir()
     lines = [
-        {"case": _case(number).case, "model": REPLIES, "types": [evil, "E2"], "evidence": [_evidence(evil)]}
+        {"case": _case(number).case, "model": REPLIES, "repeat": 0, "lang": "en", "types": ["E2"], "source": None}
+        | {"evidence": [_evidence(evil)]}
         for number, evil in enumerate(PAYLOADS)
     ]
     (folder / "diagnose" / "diagnosis.jsonl").write_bytes(b"\n".join(map(msgspec.json.encode, lines)))

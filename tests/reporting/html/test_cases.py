@@ -14,9 +14,7 @@ from msgspec.structs import replace
 from ragbed.reporting.html import write_html
 from ragbed.reporting.html.cases import Packed, pack_cases
 from ragbed.reporting.tables import make_report
-from ragbed.runs.execution import run as run_job
-from ragbed.schema import Case, Completion, Served
-from tests.runs.harness import TalkingModel, ask_nobody, make_case, make_job
+from tests.runs.harness import make_case
 from tests.ui.viewer.runs import said, write_run
 
 
@@ -86,13 +84,3 @@ def test_other_instructions_before_the_same_question_are_another_case(tmp_path: 
         write_run(tmp_path / name, [case], {"m": [said("gold-1")]})
     (group,) = _groups(pack_cases([tmp_path / "plain", tmp_path / "steps"], []))
     assert [case["messages"][0]["content"] for case in group["cases"]] == [["Answer."], ["Think step by step."]]
-
-
-def test_cases_of_a_server_that_changed_its_model_have_the_names_in_the_tables(tmp_path: Path) -> None:
-    def say(case: Case) -> Completion:
-        return said(f"gold-{case.item}", served=Served(model=f"m-{int(case.item) % 2}"))
-
-    model = TalkingModel(say)
-    run_job(make_job(tmp_path / "run", 2, model), ask_nobody)
-    index: dict[str, Any] = pack_cases([tmp_path / "run"], [], names={f"{model.name} (m-0)": "mine (m-0)"}).index
-    assert sorted(index["models"]) == sorted(["mine (m-0)", f"{model.name} (m-1)"])

@@ -141,14 +141,14 @@ def test_a_server_that_is_not_a_cluster_is_detected_within_seconds() -> None:
     own_ip = str(ray.util.get_node_ip_address())  # type: ignore[no-untyped-call]  # as a head node does
     with ThreadingHTTPServer((own_ip, 0), BaseHTTPRequestHandler) as server:
         Thread(target=server.serve_forever, daemon=True).start()
-        done = type_command("score", "nowhere", "--engine", "ray", "--cluster", f"{own_ip}:{server.server_port}")
+        done = type_command("diagnose", "nowhere", "--engine", "ray", "--cluster", f"{own_ip}:{server.server_port}")
         server.shutdown()
     assert (done.code, "responds, but is not a Ray cluster" in done.err) == (2, True), done.err
 
 
 def test_without_the_library_the_command_that_installs_it_is_named() -> None:
     with patch.dict(sys.modules, {"ray": None}):
-        done = type_command("score", "nowhere", "--engine", "ray")
+        done = type_command("diagnose", "nowhere", "--engine", "ray")
     assert (done.code, "pip install 'ragbed[ray]'" in done.err) == (2, True), done.err
 
 

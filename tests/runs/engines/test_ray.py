@@ -39,7 +39,7 @@ from tests.runs.harness import Endpoint, canonical, endpoint_size, serve
 from tests.servers.function_model import ModelRequest, function_model
 
 ROOT = Path(__file__).parents[3]
-DATA = ["-d", "ragbed-mini-en_base", "--no-cache"]
+DATA = ["-d", "ragbed-mini-en_base", "--cache", "off"]
 ITEMS, CASES = 80, 400
 
 
@@ -68,7 +68,7 @@ def _copies(count: int) -> list[str]:
 def asked(tmp_path: Path) -> list[str]:
     """Cases that all differ, so that the log of the server distinguishes them."""
     (tmp_path / "made.jsonl").write_bytes(b"".join(to_line(base_item(number)) for number in range(ITEMS)))
-    return ["-m", "openai-api/test/m", "-d", str(tmp_path / "made.jsonl"), "--testbeds", "noise", "--no-cache"]
+    return ["-m", "openai-api/test/m", "-d", str(tmp_path / "made.jsonl"), "--testbeds", "noise", "--cache", "off"]
 
 
 def _start(asked: list[str], run: Path, *more: str) -> subprocess.Popen[str]:
@@ -81,13 +81,10 @@ def test_a_run_its_scores_and_its_diagnosis_are_the_same_bytes_as_here(nodes: No
     told = {}
     for name, engine in {"here": [], "there": _on(nodes)}.items():
         run, more = str(tmp_path / name), [*engine, *_copies(2)] if engine else []
-        assert type_command("run", "-m", "scripted/first-doc", *DATA, "--out", run, *more).code == 0
-        scores = type_command("score", run, "--json", *engine)
-        scored = type_command("score", run, "--aggregates", str(tmp_path / f"{name}.jsonl"), *engine)
-        assert (scored.code, type_command("diagnose", run, *engine).code) == (0, 0), scored.err
+        done = type_command("run", "-m", "scripted/first-doc", *DATA, "--json", "--out", run, *more)
+        assert (done.code, type_command("diagnose", run, *engine).code) == (0, 0), done.err
         diagnosis = (tmp_path / name / "diagnose" / "diagnosis.jsonl").read_bytes()
-        summed = (tmp_path / f"{name}.jsonl").read_bytes()
-        told[name] = (canonical(tmp_path / name), json.loads(scores.out), diagnosis, summed)
+        told[name] = (canonical(tmp_path / name), json.loads(done.out)["cells"], diagnosis)
     assert told["there"] == told["here"]
     assert len(told["here"][2].splitlines()) > 100
 
@@ -227,10 +224,9 @@ def test_no_score_comes_from_a_worker_without_this_very_version(found: str, told
     (tmp_path / "sitecustomize.py").write_text(found)
     with running_cluster(0) as bare:
         bare.add(env_vars={"PYTHONPATH": f"{tmp_path}:{ROOT / 'src'}"})
-        for command in ("score", "diagnose"):
-            done = type_command(command, run, *_on(bare))
-            assert (done.code, done.out, told in done.err) == (1, "", True), done.err
-            assert f"pip install 'ragbed[ray]=={__version__}'" in done.err
+        done = type_command("diagnose", run, *_on(bare))
+        assert (done.code, done.out, told in done.err) == (1, "", True), done.err
+        assert f"pip install 'ragbed[ray]=={__version__}'" in done.err
 
 
 @pytest.mark.slow
@@ -241,7 +237,7 @@ def test_a_cluster_that_wants_a_token_says_so_at_once() -> None:
         [sys.executable, "-c", code], cwd=ROOT, env=environ, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as head:
         assert head.stdout is not None
-        done = type_command("score", "nowhere", "--engine", "ray", "--cluster", head.stdout.readline().strip())
+        done = type_command("diagnose", "nowhere", "--engine", "ray", "--cluster", head.stdout.readline().strip())
         head.communicate("\n", timeout=60)
     assert (done.code, "requires a token: set RAY_AUTH_MODE=token" in done.err) == (2, True), done.err
 
@@ -287,7 +283,7 @@ def test_a_cluster_of_another_version_is_named_with_both(nodes: Nodes) -> None:
     real = gcs.internal_kv_get(key, space)
     gcs.internal_kv_put(key, json.dumps(json.loads(real) | {"ray_version": "2.1.0"}).encode(), True, space)
     try:
-        done = type_command("score", "nowhere", *_on(nodes))
+        done = type_command("diagnose", "nowhere", *_on(nodes))
     finally:
         gcs.internal_kv_put(key, real, True, space)
     assert (done.code, "2.1.0" in done.err, "Install the cluster's versions" in done.err) == (2, True, True), done.err
@@ -439,7 +435,7 @@ def _username_if_another_user_runs_this(process: psutil.Process) -> str:
 def test_auto_joins_only_a_running_cluster_of_the_same_user(
     nodes: Nodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    words = ["score", "nowhere", "--engine", "ray", "--cluster", "auto"]
+    words = ["diagnose", "nowhere", "--engine", "ray", "--cluster", "auto"]
     with nodes.recorded():
         joined = type_command(*words)
         monkeypatch.setattr(psutil.Process, "username", _username_if_another_user_runs_this)

@@ -25,7 +25,7 @@ def make_case(
         noise=0,
         noise_real=0,
         k=len(documents),
-        correct=0,
+        true_ratio=0,
         arm="related",
         profile="robust",
         seed=0,

@@ -20,7 +20,7 @@ from tests.items import as_dataset, base_item, fact_item, integration_item
 def test_each_kind_of_item_has_its_conditions(tmp_path: Path) -> None:
     dataset = as_dataset(tmp_path, base_item(0), integration_item(1, (2, 2)), fact_item(2, pairs=4))
     cases = list(SEARCH.cases(dataset, Settings(search=parse_search("sizes=100,false=0+0.5"))))
-    found = {(case.item, case.arm): (case.expect, case.correct, case.feasible) for case in cases}
+    found = {(case.item, case.arm): (case.expect, case.true_ratio, case.feasible) for case in cases}
     assert found == {
         ("0", "complete"): ("answer", 0.0, True),
         ("0", "withheld"): ("refuse", 0.0, True),

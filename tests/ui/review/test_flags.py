@@ -37,10 +37,9 @@ def test_a_false_answer_that_is_true_and_an_edit_that_leaves_the_truth_are_flagg
 
 def test_lint_findings_that_a_person_can_judge_are_flags(tmp_path: Path) -> None:
     first, second = world("base", 2)
-    told = replace(first, question=f"{first.question} {first.answer[0][0]}")
-    datasets, _ = find_datasets(write_data(tmp_path, a=[told, second]))
+    datasets, _ = find_datasets(write_data(tmp_path, a=[planted(first), second]))
     flags = find_flags(datasets, tmp_path, lambda *_: None)
-    assert {flag.rule for flag in flags[f"a/{first.id}"]} >= {"question-holds-gold"}
+    assert {flag.rule for flag in flags[f"a/{first.id}"]} >= {"gold-in-negative"}
     assert f"a/{second.id}" not in flags
 
 

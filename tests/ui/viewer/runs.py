@@ -48,7 +48,7 @@ def add_replies(folder: Path, cases: Sequence[Case], replies: dict[str, Sequence
             for model, completions in zip(models, replies.values(), strict=True):
                 for number, (case, completion) in enumerate(zip(cases, completions, strict=False), 1):
                     ask = CallRequest(model, number, 0, case)
-                    connection.execute(RECORD, store.row(ask, session, f"{model}-{number}", completion, cached=False))
+                    connection.execute(RECORD, store.row(ask, session, f"{model}-{number}", completion))
 
 
 def final_case() -> Case:

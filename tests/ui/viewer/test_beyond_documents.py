@@ -24,7 +24,9 @@ _FOUND = (
     Retrieved(id="page 4 of <b>another</b> book"),
 )
 _STEPS = (
-    Step(messages=(Message(role="user", content="Read this one: …"),), reply="Marlowe <i>won</i>", cached=True),
+    Step(
+        messages=(Message(role="user", content="Read this one: …"),), reply="Marlowe <i>won</i>", cached=1_700_000_000
+    ),
     Step(messages=(Message(role="user", content="All in all?"),), reply="Ada Marlowe"),
 )
 _TURNS = (

@@ -39,7 +39,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "asked": "2020",
         "found": "2018",
     }
-    evidence = {"type": "E9", "document": 2, "start": 0, "end": 9, "part": 0, "bound_to": 1, "confirmed": True} | told
+    evidence = {"type": "E9", "document": 2, "start": 0, "end": 9, "part": 0, "bound_to": 1} | told
     record = {"case": CASES[0].case, "model": "made/misled", "repeat": 0, "types": ["E9"], "evidence": [evidence]}
     (folder / "diagnose" / "errors.jsonl").write_text(json.dumps(record) + "\n")
     return folder
@@ -155,7 +155,7 @@ def test_rows_with_other_documents_true_shares_or_profiles_lead_to_their_own_tri
     ]  # fmt: skip
     cases = [
         replace(make_case(number), case=f"made/{number}/conflict@k={k},correct={correct}", testbed="conflict", k=k,
-                correct=correct, profile=profile)
+                true_ratio=correct, profile=profile)
         for number, (k, correct, profile) in enumerate(conditions, 1)
     ]  # fmt: skip
     write_run(tmp_path / "run", cases, {"made/up": [said("gold-1")] * len(cases)})
@@ -264,7 +264,7 @@ def test_a_case_shows_prompt_response_scores_and_labels(watched: Watched, served
         "incorrect",
         "misled",
         "fake.name.asserted",
-        "a false document says it · “x” · 2020 → 2018 · part 1 · given for part 2 · confirmed by an intervention",
+        "a false document says it · “x” · 2020 → 2018 · part 1 · given for part 2",
         "0.41 s",
         "812 in, 7 out",
     ):

@@ -13,7 +13,7 @@ from tests.runs.harness import make_case
 
 @pytest.mark.parametrize(("testbed", "values"), [("conflict", ("0.4",)), ("counterfactual", ("0.4",)), ("noise", ())])
 def test_the_share_of_true_documents_is_a_filter_where_it_applies(testbed: str, values: tuple[str, ...]) -> None:
-    case = structs.replace(make_case(1), testbed=testbed, correct=0.4)
+    case = structs.replace(make_case(1), testbed=testbed, true_ratio=0.4)
     found = facet_values(cell_of(StoredResult(case, "made/up", 0, Completion(outcome="ok", reply="gold-1"))))
     assert found["true"] == values
 

@@ -59,7 +59,7 @@ def write_evil(folder: Path) -> list[Case]:
                 failed = Completion(outcome="error", error=f"kind {payload}: {payload}")
                 completion = failed if number % 2 else said(f"R {payload}", reasoning=f"T {payload}")
                 ask = CallRequest(models[number], number + 1, 0, case)
-                connection.execute(RECORD, store.row(ask, session, str(number), completion, cached=False))
+                connection.execute(RECORD, store.row(ask, session, str(number), completion))
     judge(folder, StoredResult(cases[0], f"model {PAYLOADS[0]}", 0, said(f"R {PAYLOADS[0]}")))
     label = Label(criterion="correct", model=f"model {PAYLOADS[0]}", case=cases[0].case, label=True, rater=PAYLOADS[0])
     (folder / "labels.jsonl").write_bytes(msgspec.json.encode(label) + b"\n")

@@ -39,7 +39,7 @@ class Single:
             noise=0.0,
             noise_real=0.0 if documents else None,
             k=1,
-            correct=0.0,
+            true_ratio=0.0,
             arm="related",
             profile=settings.profile,
             seed=settings.seed,

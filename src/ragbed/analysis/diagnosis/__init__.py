@@ -1,7 +1,7 @@
 """Diagnose why responses are wrong, using the paper's error types and additional ones, each with evidence.
 
 Data flows in one direction: `response_answers` (the answers in a response) → `context` (a trial with everything that
-rules use) → `classify` (a diagnosis by RULES) → `summary` (shares) and `reruns` (calls with the cause removed).
+rules use) → `classify` (a diagnosis by RULES) → `summary` (shares).
 
 To add a type, write a function that yields its evidence, add its name to `records.NAMES`, and add a line
 to `classify.RULES`.

@@ -8,32 +8,21 @@ from itertools import islice
 from pathlib import Path
 from typing import TypeAlias, get_args
 
-import msgspec
+from msgspec import structs
 
-from ragbed.analysis.diagnosis import (
-    concepts,
-    distance,
-    episode_errors,
-    further_errors,
-    integration_errors,
-    uncertainty,
-)
+from ragbed.analysis.diagnosis import concepts, distance, further_errors, integration_errors, uncertainty
 from ragbed.analysis.diagnosis.context import ClosedBookAnswers, Rule, TrialContext, is_right
-from ragbed.analysis.diagnosis.episode_errors import SEARCH, with_found_passages, without_positions
 from ragbed.analysis.diagnosis.parsed_text import ParsedText
-from ragbed.analysis.diagnosis.records import FILE, FOLDER, Diagnosis, ErrorType, Source
+from ragbed.analysis.diagnosis.records import Diagnosis, ErrorType, Source
 from ragbed.errors import UsageError
-from ragbed.io.jsonl import write_whole
-from ragbed.io.locations import check_regular, place_inside
 from ragbed.runs.engines import Engine
 from ragbed.runs.engines.local import LocalEngine
 from ragbed.runs.scoring import open_scored
 from ragbed.runs.store import StoredResult
 from ragbed.schema import Case, Outcome
-from ragbed.scoring import paper
 from ragbed.scoring.robust.verdict import judge
-from ragbed.testbeds import right_score
 from ragbed.testbeds.closed_book import CLOSED_BOOK
+from ragbed.testbeds.end_to_end import WITHOUT_DOCUMENTS
 from ragbed.testbeds.prompts.strategies import MARK
 
 # Closed-book responses by model, dataset, item, profile and repeat.
@@ -48,16 +37,11 @@ RULES: dict[ErrorType, Rule] = {
     "E5": integration_errors.find_ignoring,
     "E6": integration_errors.find_misalignment,
     "E7": integration_errors.find_noise_like,
-    "E8": further_errors.find_wrong_words,
-    "E9": further_errors.find_over_trust,
-    "E10": further_errors.find_over_refusal,
-    "E11": further_errors.find_missed_credit,
-    "E12": further_errors.find_data_error,
-    "E13": further_errors.find_failure,
-    "E14": episode_errors.find_poor_query,
-    "E15": episode_errors.find_ignored_passages,
-    "E16": episode_errors.find_early_stop,
-    "E17": episode_errors.find_trusted_passage,
+    "E8": further_errors.find_over_trust,
+    "E9": further_errors.find_over_refusal,
+    "E10": further_errors.find_data_error,
+    "E11": further_errors.find_failure,
+    "E12": further_errors.find_missing_evidence,
 }
 _TRIALS = 64  # number of trials per job; a job takes half a second if all answers are wrong
 
@@ -67,8 +51,8 @@ class DiagnosisCounts:
     """The numbers of trials in a run, by category.
 
     Attributes:
-        asked: Trials with documents, and episodes of the `search` testbed.
-        right: Those that are right on both the robust track and the paper's track.
+        asked: Trials with documents, given or retrieved.
+        right: Those that are right on the robust track.
         without: Trials without documents, which are used for comparison but not diagnosed.
         remedied: Trials that use prompting strategies, which are not diagnosed.
         known: Closed-book responses.
@@ -102,9 +86,9 @@ def _read_closed_book(results: Iterable[StoredResult]) -> Known:
 
 
 def diagnose(results: Iterable[StoredResult], known: Known, tally: DiagnosisCounts) -> Iterator[tuple[Case, Diagnosis]]:
-    """Yield the case and diagnosis of each trial that is wrong on the robust or paper track, and count all trials."""
+    """Yield the case and diagnosis of each wrong trial, and count all trials."""
     for stored in results:
-        if not stored.case.documents and stored.case.testbed != SEARCH:
+        if not stored.case.documents and stored.case.testbed not in WITHOUT_DOCUMENTS:
             tally.without += 1
             continue
         if MARK in stored.case.profile:
@@ -116,54 +100,37 @@ def diagnose(results: Iterable[StoredResult], known: Known, tally: DiagnosisCoun
         if diagnosis is None:
             tally.right += 1
             continue
-        if diagnosis.wrong and stored.case.fake and diagnosis.source == "contradicts" and _key(stored) not in known:
+        if stored.case.fake and diagnosis.source == "contradicts" and _key(stored) not in known:
             tally.untold += 1
         yield stored.case, diagnosis
 
 
 def diagnose_trial(stored: StoredResult, closed_book: ClosedBookAnswers | None) -> Diagnosis | None:
-    """Return the diagnosis of a trial, or None if the trial is right on both the robust track and the paper track."""
-    is_episode = stored.case.testbed == SEARCH
-    stored = with_found_passages(stored) if is_episode else stored
-    judged, values = None, {}
-    if stored.completion.outcome == "ok":
-        reply = stored.completion.reply or ""
-        judged = judge(stored.case, reply)
-        values = {
-            "correct": judged.correct,
-            "refused": judged.refused,
-            "flagged": judged.flagged,
-            "paper.correct": paper.correct(stored.case, reply),
-            "paper.refused": paper.refused(stored.case, reply),
-            "paper.flagged": paper.flagged(stored.case, reply),
-        }
-    trial = TrialContext(stored, judged, values, closed_book)
-    wrong = not is_right(stored, judged)
-    if not wrong and _is_right_by_paper(trial):
+    """Return the diagnosis of a trial, or None if the trial is right on the robust track."""
+    judged = judge(stored.case, stored.completion.reply or "") if stored.completion.outcome == "ok" else None
+    if is_right(stored, judged):
         return None
-    rules = RULES if wrong else {name: RULES[name] for name in ("E8", "E11")}
-    evidence = tuple(piece for find in rules.values() for piece in trial.evidence(find))
-    source, document, said = _attribute(trial) if wrong else (None, None, None)
-    if is_episode:
-        evidence, document = tuple(map(without_positions, evidence)), None
+    trial = TrialContext(stored, judged, closed_book)
+    evidence = tuple(piece for find in RULES.values() for piece in trial.evidence(find))
+    source, document, said = _attribute(trial)
+    if not stored.case.documents:  # retrieved passages have no position in the case
+        evidence = tuple(
+            piece if piece.document is None else structs.replace(piece, document=None, start=None, end=None)
+            for piece in evidence
+        )
+        document = None
     return Diagnosis(
         case=stored.case.case,
         model=stored.model,
         repeat=stored.repeat,
         lang=stored.case.lang,
         event=stored.case.event,
-        wrong=wrong,
-        types=tuple(name for name in rules if any(piece.type == name for piece in evidence)),
+        types=tuple(name for name in RULES if any(piece.type == name for piece in evidence)),
         evidence=evidence,
         source=source,
         said=said,
         document=document,
     )
-
-
-def _is_right_by_paper(trial: TrialContext) -> bool:
-    is_flag_missed = trial.values["flagged"] and not trial.values["paper.flagged"]
-    return bool(trial.values[f"paper.{right_score(trial.case)}"]) and not is_flag_missed
 
 
 def _attribute(trial: TrialContext) -> tuple[Source | None, int | None, str | None]:
@@ -225,13 +192,3 @@ def diagnose_run(folder: Path, engine: Engine | None = None) -> Found:
         content = "only trials without documents" if tally.without else "no trials"
         raise UsageError(f"{folder} contains {content}, so there is nothing to diagnose. Run a testbed with documents.")
     return Found(tally, [diagnosis for _, diagnosis in pairs], {case.case: case for case, _ in pairs})
-
-
-def write_diagnoses(folder: Path, diagnoses: Iterable[Diagnosis]) -> Path:
-    """Write the diagnoses to the run folder, and return the path of the file."""
-    path = place_inside(folder, FOLDER, FILE)
-    check_regular(path)
-    path.parent.mkdir(exist_ok=True)
-    with write_whole(path) as sink:
-        sink.writelines(msgspec.json.encode(diagnosis) + b"\n" for diagnosis in diagnoses)
-    return path

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
+
+from msgspec import structs
 
 from ragbed.analysis.diagnosis.parsed_text import ParsedText, Sentence, open_page
 from ragbed.analysis.diagnosis.question_terms import QuestionTerms, take_apart
@@ -13,10 +15,11 @@ from ragbed.analysis.diagnosis.records import Evidence
 from ragbed.analysis.diagnosis.response_answers import GivenAnswer, ParsedResponse, is_alike, read_reply
 from ragbed.analysis.diagnosis.subquestions import SubQuestion, split_question
 from ragbed.runs.store import StoredResult
-from ragbed.schema import Case, Stance
+from ragbed.schema import Case, Document, Retrieved, Stance
 from ragbed.scoring.robust.gold import Gold, GoldSlot, prepare
 from ragbed.scoring.robust.match import Mention
 from ragbed.scoring.robust.verdict import RobustVerdict
+from ragbed.scoring.search import found_passages
 from ragbed.testbeds import right_score
 
 # A function that yields the evidence for an error type.
@@ -58,22 +61,21 @@ class ClosedBookAnswers:
 class TrialContext:
     """A trial with the data that the diagnosis rules use.
 
+    If the model or system searched itself, the passages that it retrieved are the documents of `case`, and `retrieved`
+    contains them; it is None if the documents were given, or if the system does not report its passages.
+
     Args:
         stored: The trial.
         judged: The verdict on the robust track, or None if there is no response.
-        values: The scores on all tracks; empty if there is no response.
         closed_book: The closed-book response to the same item, if there is one.
     """
 
     def __init__(
-        self,
-        stored: StoredResult,
-        judged: RobustVerdict | None,
-        values: Mapping[str, bool | None],
-        closed_book: ClosedBookAnswers | None,
+        self, stored: StoredResult, judged: RobustVerdict | None, closed_book: ClosedBookAnswers | None
     ) -> None:
-        self.stored, self.judged, self.values, self.closed_book = stored, judged, values, closed_book
-        self.case: Case = stored.case
+        self.stored, self.judged, self.closed_book = stored, judged, closed_book
+        self.retrieved = _retrieved_passages(stored)
+        self.case: Case = stored.case if stored.case.documents else _with_documents(stored.case, self.retrieved or ())
         self._found: dict[Rule, list[Evidence]] = {}
         self._places: dict[int, list[AnswerLocation]] = {}
 
@@ -163,6 +165,24 @@ class TrialContext:
                 sentence = page.sentence_at(mention)
                 before = page.sentences[sentence.number - 1].folded if sentence.number else ""
                 yield AnswerLocation(number, page, sentence, mention, self.terms.coverage(before + sentence.folded))
+
+
+def _retrieved_passages(stored: StoredResult) -> tuple[Retrieved, ...] | None:
+    if stored.case.documents:  # a system may report which of the given documents it used
+        return None
+    completion = stored.completion
+    return tuple(found_passages(completion)) if stored.case.testbed == "search" else completion.retrieved
+
+
+def _with_documents(case: Case, retrieved: Iterable[Retrieved]) -> Case:
+    distinct = {passage.id: passage for passage in retrieved}
+    documents = (
+        Document(
+            text=passage.text, stance=passage.stance or "distracts", kind="search", source=place, part=passage.part
+        )
+        for place, passage in enumerate(distinct.values())
+    )
+    return structs.replace(case, documents=tuple(documents))
 
 
 def is_right(stored: StoredResult, judged: RobustVerdict | None) -> bool:

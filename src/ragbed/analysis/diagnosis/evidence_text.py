@@ -31,7 +31,6 @@ _WORDS = {
         "“{said}” is given as the answer to another part of the question",
         "“{said}”被当作另一小问的答案",
     ),
-    "wanted-words": ("the instruction requires “{wanted}”", "指令要求的说法是“{wanted}”"),
     "trusted": (
         "repeats “{said}” from the false documents; without documents, the response is right",
         "照搬错误文档中的“{said}”；没有文档时回答正确",
@@ -42,10 +41,6 @@ _WORDS = {
         "照搬错误文档中的“{said}”，同时又指出文档有误；没有文档时回答正确",
     ),
     "declined": ("refuses although the documents contain the answer", "文档中有答案，却拒绝回答"),
-    "spelled": (
-        "right by the rule “{rule}”, but spelled differently from the answer",
-        "按规则“{rule}”判为正确，但写法与标准答案不同",
-    ),
     "no-answer": (
         "the answer in the dataset is empty or cannot be matched",
         "该用例的标准答案为空，或无法匹配",
@@ -69,20 +64,12 @@ _WORDS = {
         "the search episode ended at a limit or after invalid calls, without an answer",
         "检索过程达到上限或因多次无效调用而结束，未作答",
     ),
-    "poor-query": ("no search found a passage that supports the answer", "没有一次检索找到支持答案的段落"),
-    "found-ignored": (
-        "the searches found passages that support the answer, but the response does not give it",
-        "检索到了支持答案的段落，但回答没有采用",
+    "found-nothing": ("no retrieved passage supports the answer", "检索到的段落都不支持答案"),
+    "found-part": (
+        "the retrieved passages support only a part of the answer",
+        "检索到的段落只支持答案的一部分",
     ),
-    "stopped-early": (
-        "the model answered before its searches had found support for every part of the answer",
-        "模型在检索到答案各部分的依据之前就作答了",
-    ),
-    "never-searched": ("the model answered without searching", "模型没有检索就作答了"),
-    "trusted-passage": (
-        "gives the answer of a false passage that a search found",
-        "采用了检索到的错误段落中的答案",
-    ),
+    "retrieved-nothing": ("no passage was retrieved", "没有检索到任何段落"),
     "answerless": ("the response contains nothing that could be an answer", "回答中没有可视为答案的内容"),
 }
 

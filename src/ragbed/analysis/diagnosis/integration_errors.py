@@ -48,7 +48,6 @@ def find_ignoring(trial: TrialContext) -> Iterator[Evidence]:
     ignored = [
         part for part in trial.missing if part not in _spoken_of(trial, trial.reply.page.folded)
     ] or trial.missing
-    ignored = _without_answered(trial, ignored)
     for part in ignored[-unanswered:] if len(ignored) > unanswered else ignored:
         asked = trial.parts[part].text if trial.parts else None
         yield Evidence(type="E5", **tell("ignored"), part=part, asked=asked)
@@ -124,19 +123,6 @@ def _alone_around(trial: TrialContext, mention: Mention) -> str:
 
 def _spoken_of(trial: TrialContext, folded: str) -> list[int]:
     return [number for number, part in enumerate(trial.parts) if part.is_spoken_of(folded)]
-
-
-def _without_answered(trial: TrialContext, parts: list[int]) -> list[int]:
-    """Drop parts that the response mentions near a wrong answer, because the response did not ignore them."""
-    mentions = [mention for held in trial.reply.held for mention in held]
-    bound = set()
-    for answer, places in trial.origins:
-        if places:
-            found = trial.reply.page.mentions(answer.slot, trial.gold)
-            bound |= {
-                _bound_to(trial, text_around(trial.reply.page.folded, mention, mentions)) for mention in found[:1]
-            }
-    return [part for part in parts if part not in bound] or parts
 
 
 def _can_be_mixed_up(trial: TrialContext, part: int, other: int) -> bool:

@@ -44,13 +44,10 @@ _ORDINALS = re.compile(
 )
 _DIGITS_ZH = {character: number for number, character in enumerate("零一二三四五六七八九")}
 _CAPITALISED = re.compile(r"(?<![\w'’])[A-Z][\w&]*(?:[-'’.][A-Za-z]\w*)*")
-_TITLE_ZH = re.compile(r"《([^》]+)》|“([^”]+)”|「([^」]+)」")
 _CUT_ZH = re.compile(
     rf"[0-9A-Za-z]+(?:年度?|赛季)?|第[0-9一二三四五六七八九十百]+(?:季度|[\u4e00-\u9fff])|[这那]场|{FRAME_ZH}"
     r"|[^\u3400-\u9fff·]+"
 )
-# Verbs that must not be mistaken for names.
-_DOING_ZH = re.compile("赢得|[获夺取]得|拿下|获胜|造成|导致|击败|举[办行]|发生|[担出]任|当选|负责|签署|执行")
 
 
 @dataclass(frozen=True)
@@ -140,8 +137,8 @@ def _names_en(question: str) -> tuple[str, ...]:
 
 
 def _names_zh(question: str) -> tuple[str, ...]:
-    """Return a Chinese question's quoted titles and its other phrases, except the one next to the question word."""
-    names = [next(filter(None, match.groups())) for match in _TITLE_ZH.finditer(question)]
+    """Return the phrases of a Chinese question, except the one next to the question word."""
+    names: list[str] = []
     for part in re.split("[，；,;。？?]", question):
         asking = _ASKING.search(part)
         runs = _runs_zh(part if asking is None else part[: asking.start()])
@@ -149,14 +146,13 @@ def _names_zh(question: str) -> tuple[str, ...]:
         if asking is not None:  # drop the words that name the relation; they precede 是多少 but follow 谁 or 哪部电影
             runs, after = (runs[:-1], after) if runs and not after else (runs, after[1:])
         names += runs + after
-    names = [name for name in names if not _DOING_ZH.fullmatch(name)]
     # Two-character names, e.g. 法国, are used only if no name is longer.
     long = [name for name in names if len(name) > 2]
     return tuple(dict.fromkeys(fold(name, "zh") for name in long or names))
 
 
 def _runs_zh(text: str) -> list[str]:
-    return [run for run in _CUT_ZH.split(_TITLE_ZH.sub(" ", text)) if len(run) > 1]
+    return [run for run in _CUT_ZH.split(text) if len(run) > 1]
 
 
 def has_name(folded: str, name: str, lang: Lang) -> bool:

@@ -9,9 +9,7 @@ from ragbed.schema import Lang, Record
 # The subfolder of a run folder, and the file in it, where the run's diagnoses are stored.
 FOLDER, FILE = "diagnose", "diagnosis.jsonl"
 
-ErrorType: TypeAlias = Literal[
-    "E1", "E2", "E3", "E4", "E5", "E6", "E7", "E8", "E9", "E10", "E11", "E12", "E13", "E14", "E15", "E16", "E17"
-]  # fmt: skip
+ErrorType: TypeAlias = Literal["E1", "E2", "E3", "E4", "E5", "E6", "E7", "E8", "E9", "E10", "E11", "E12"]
 
 # The relevance label of the document with the wrong answer, `parametric` if only the closed-book response contains the
 # answer, or `none` if neither a document nor that response contains it.
@@ -26,16 +24,11 @@ NAMES: dict[ErrorType, str] = {
     "E5": "ignoring",
     "E6": "misalignment",
     "E7": "noise error in integration",
-    "E8": "wrong format",
-    "E9": "over-trust of false documents",
-    "E10": "false refusal",
-    "E11": "metric false negative",
-    "E12": "data error",
-    "E13": "generation failure",
-    "E14": "poor query",
-    "E15": "found but ignored",
-    "E16": "stopped early",
-    "E17": "trusted a false passage",
+    "E8": "over-trust of false documents",
+    "E9": "false refusal",
+    "E10": "data error",
+    "E11": "generation failure",
+    "E12": "evidence not found",
 }
 
 
@@ -59,7 +52,6 @@ class Evidence(Record, frozen=True, kw_only=True):
     distance: int | None = None  # number of words (characters in Chinese) between the question's subject and the answer
     part: int | None = None  # index of the sub-question that the evidence is about
     bound_to: int | None = None  # index of a different sub-question, to which the response wrongly assigns the answer
-    confirmed: bool | None = None  # whether removing the suspected cause fixed the response; None if not tested
 
 
 class Diagnosis(Record, frozen=True, kw_only=True):
@@ -70,10 +62,8 @@ class Diagnosis(Record, frozen=True, kw_only=True):
     repeat: int
     lang: Lang
     event: str | None = None  # the item's event; items about the same event are not independent
-    wrong: bool  # False if only the paper's scoring counts the trial as wrong (E8, E11)
     types: tuple[ErrorType, ...]
     evidence: tuple[Evidence, ...]
     source: Source | None  # None if the response has no answer
     said: str | None = None  # the wrong answer that the response gives
     document: int | None = None  # zero-based index of the document with the wrong answer
-    hangs_on: tuple[int, ...] | None = None  # indexes of documents whose removal changes the answer; None if not tested

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from ragbed.analysis.diagnosis.records import NAMES, Diagnosis
-from ragbed.analysis.diagnosis.shares import cluster_of, clustered_share
-from ragbed.analysis.statistics.rates import Interval
+from ragbed.analysis.statistics.rates import Interval, clustered_wilson
 from ragbed.testbeds.names import parse_case
 
-UNCLASSIFIED = "unclassified"
+UNCLASSIFIED = "unclassified"  # stands for no error type; its share is always shown, also if it is 0
 NO_ANSWER = "no answer"
 SOURCES = ("supports", "distracts", "contradicts", "parametric", "none", NO_ANSWER)
 
@@ -23,30 +20,20 @@ PAPER_SHARES = {"E4": 28, "E5": 28, "E6": 6, "E7": 38}
 
 
 class Group(NamedTuple):
-    """One model's results on one testbed in one language."""
+    """One model's wrong answers on one testbed in one language."""
 
     model: str
     testbed: str
     lang: str
 
 
-@dataclass(frozen=True)
-class TypeShare:
-    """The share of a group's wrong trials that have a property, with its confidence interval.
-
-    Trials are clustered by question or event. The interval assumes a fixed number of questions, so it is undefined if
-    the run was monitored (`--until`).
-    """
+class ErrorShare(NamedTuple):
+    """The share of `n` wrong answers that have an error type or a source, with its confidence interval."""
 
     name: str
-    count: int
+    errors: int
     n: int
     share: Interval
-
-    def as_json(self) -> dict[str, object]:
-        """Return the share as a JSON-compatible dictionary."""
-        value, low, high = self.bounds()
-        return {"name": self.name, "count": self.count, "n": self.n, "value": value, "low": low, "high": high}
 
     def bounds(self) -> tuple[float | None, float | None, float | None]:
         """Return the share and its bounds, with None for undefined values."""
@@ -54,61 +41,42 @@ class TypeShare:
         return value, low, high
 
 
-@dataclass(frozen=True)
-class GroupSummary:
-    """The summary of a group of diagnoses.
-
-    Shares refer to the trials that are `wrong` on the robust track. An error can have several types, but only one
-    source. `paper_types` counts E8 and E11 among the `paper_only` trials, which only the paper's scoring counts as
-    wrong.
-    """
-
-    group: Group
-    wrong: int
-    paper_only: int
-    types: tuple[TypeShare, ...]
-    sources: tuple[TypeShare, ...]
-    paper_types: tuple[tuple[str, int], ...]
-
-    def as_json(self) -> dict[str, object]:
-        """Return the summary as a JSON-compatible dictionary."""
-        return self.group._asdict() | {
-            "wrong": self.wrong,
-            "paper_only": self.paper_only,
-            "types": [share.as_json() for share in self.types],
-            "sources": [share.as_json() for share in self.sources],
-            "paper_types": dict(self.paper_types),
-        }
-
-
-def summarise(diagnoses: Iterable[Diagnosis], *, is_monitored: bool = False) -> list[GroupSummary]:
-    """Return one summary per model, testbed and language."""
+def by_group(diagnoses: Iterable[Diagnosis]) -> dict[Group, list[Diagnosis]]:
+    """Return the diagnoses by model, testbed and language."""
     groups: dict[Group, list[Diagnosis]] = {}
-    for diagnosis in diagnoses:
-        groups.setdefault(Group(diagnosis.model, parse_case(diagnosis.case).testbed, diagnosis.lang), []).append(
-            diagnosis
-        )
-    return [_summarise(group, found, is_monitored) for group, found in sorted(groups.items())]
+    for one in diagnoses:
+        groups.setdefault(Group(one.model, parse_case(one.case).testbed, one.lang), []).append(one)
+    return dict(sorted(groups.items()))
 
 
-def _summarise(group: Group, found: Sequence[Diagnosis], is_monitored: bool) -> GroupSummary:
-    wrong = [diagnosis for diagnosis in found if diagnosis.wrong]
-    only = [diagnosis for diagnosis in found if not diagnosis.wrong]
-    share = partial(_share, wrong, is_monitored)
-    types = [share(name, [name in diagnosis.types for diagnosis in wrong]) for name in NAMES]
-    sources = [share(name, [(diagnosis.source or NO_ANSWER) == name for diagnosis in wrong]) for name in SOURCES]
-    unclassified = share(UNCLASSIFIED, [not diagnosis.types for diagnosis in wrong])
-    return GroupSummary(
-        group,
-        len(wrong),
-        len(only),
-        (*(one for one in types if one.count), unclassified) if wrong else (),
-        tuple(one for one in sources if one.count),
-        tuple(sorted(Counter(name for diagnosis in only for name in diagnosis.types).items())),
-    )
+def type_shares(diagnoses: Sequence[Diagnosis], *, is_monitored: bool) -> list[ErrorShare]:
+    """Return the shares of all error types and of unclassified errors; an error can have several types."""
+    labels = [one.types or (UNCLASSIFIED,) for one in diagnoses]
+    return list(_shares(diagnoses, labels, (*NAMES, UNCLASSIFIED), is_monitored))
 
 
-def _share(found: Sequence[Diagnosis], is_monitored: bool, name: str, holds: Sequence[bool]) -> TypeShare:
-    clusters = (cluster_of(parse_case(diagnosis.case), diagnosis.event) for diagnosis in found)
-    interval, hits = clustered_share(zip(clusters, holds, strict=True), is_monitored=is_monitored)
-    return TypeShare(name, hits, len(found), interval)
+def source_shares(diagnoses: Sequence[Diagnosis], *, is_monitored: bool) -> list[ErrorShare]:
+    """Return the shares of all sources; an error has one source."""
+    return list(_shares(diagnoses, [(one.source or NO_ANSWER,) for one in diagnoses], SOURCES, is_monitored))
+
+
+def _shares(
+    diagnoses: Sequence[Diagnosis], labels: Sequence[Sequence[str]], names: Iterable[str], is_monitored: bool
+) -> Iterator[ErrorShare]:
+    """Yield the share of each name, or nothing if there are no errors.
+
+    Errors on the same question or event are one cluster. The interval assumes a fixed number of questions, so its
+    bounds are NaN if the run was monitored (`--until`).
+    """
+    clusters = [_cluster_of(one) for one in diagnoses]
+    sizes = Counter(clusters)
+    for name in names if diagnoses else ():
+        hits = Counter(cluster for cluster, given in zip(clusters, labels, strict=True) if name in given)
+        share = clustered_wilson([hits[cluster] for cluster in sizes], list(sizes.values()))
+        share = Interval(share.value, math.nan, math.nan) if is_monitored else share
+        yield ErrorShare(name, hits.total(), len(diagnoses), share)
+
+
+def _cluster_of(diagnosis: Diagnosis) -> tuple[str, str, bool]:
+    case = parse_case(diagnosis.case)
+    return case.data, case.item if diagnosis.event is None else diagnosis.event, diagnosis.event is None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -27,14 +27,23 @@ from ragbed.schema import Estimate
 THEN = "_then_correct"
 
 
-def read_judged_cells(runs: Sequence[Path]) -> list[Cell]:
+def read_judged_cells(runs: Sequence[Path], labels: Mapping[tuple[Path, str], str] | None = None) -> list[Cell]:
     """Return all judges' cells for several runs. Rates are shares of all attempted cases, as in other tables.
 
     If only unsure responses were judged, the rates are shares of these. If a judge rated the same responses several
     times by the same criterion, e.g. with different numbers of votes, the judgements with the most verdicts are used,
     or the latest of these.
+
+    Args:
+        runs: Folders of the runs.
+        labels: The models' labels by run and model string; by default, the model strings.
     """
-    return [cell for run in runs for counts in _read_run(run) for cell in _to_cells(counts)]
+    return [
+        replace(cell, key=cell.key._replace(model=(labels or {}).get((run, cell.key.model), cell.key.model)))
+        for run in runs
+        for counts in _read_run(run)
+        for cell in _to_cells(counts)
+    ]
 
 
 def _read_run(run: Path) -> Iterable[JudgedCell]:

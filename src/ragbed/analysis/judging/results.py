@@ -70,23 +70,26 @@ class CriterionJudgements:
         return {LabelledUnit(name, stored.model, stored.case.case, stored.repeat) for stored in self.replies}
 
     def rates(self) -> Iterator[dict[str, Any]]:
-        """Yield the counts and rate for each judge and condition, with the corrected rate if there are labels."""
+        """Yield the counts and rate for each judge and condition."""
         for judge in self.judgements:
-            corrected = {} if self.labels is None else correct_rates(self.labelled[judge])
-            for cell in self.cells:
-                if cell.judge == judge:
-                    better = corrected.get(cell.condition)
-                    found = None if better is None else better.corrected
-                    yield cell.as_json() | {
-                        "corrected": None
-                        if better is None or found is None
-                        else {
-                            "rate": finite(found.rate),
-                            "power": found.power,
-                            "labelled": found.labelled,
-                            "check": finite(better.check),
-                        }
+            yield from (cell.as_json() for cell in self.cells if cell.judge == judge)
+
+    def corrected_rates(self) -> Iterator[dict[str, Any]]:
+        """Yield each judge's rates by testbed, pooled over conditions and corrected by the labels."""
+        for judge, judged in self.labelled.items():
+            for group, rate in correct_rates(judged).items():
+                counts = {"n": rate.n, "rate": rate.judged, "labels": rate.labels, "questions": rate.questions}
+                value, low, high = (None, None, None) if rate.corrected is None else map(float, rate.corrected.rate)
+                yield (
+                    {"judge": judge, "criterion": self.scope.criterion.name}
+                    | group._asdict()
+                    | counts
+                    | {
+                        "corrected": value,
+                        "low": low,
+                        "high": high,
                     }
+                )
 
     def validations(self) -> Iterator[dict[str, Any]]:
         """Yield each judge's agreement with human labels, by language."""

@@ -11,11 +11,13 @@ from ragbed.analysis.judging.judge_run import Scope, needs_judge, verdict_on
 from ragbed.analysis.judging.labels import AgreedLabel, LabelledUnit, Labels
 from ragbed.analysis.judging.verdict import Verdict
 from ragbed.analysis.statistics.agreement import Agreement, agreement
-from ragbed.analysis.statistics.ppi import Corrected, prediction_powered, rogan_gladen
+from ragbed.analysis.statistics.ppi import Corrected, prediction_powered
 from ragbed.runs.condition import Condition, condition_of
 from ragbed.runs.store import StoredResult
 
 TRUSTED = 0.8  # minimum lower confidence bound of Cohen's kappa for reporting a judge's rates without correction
+# Minimum number of labelled questions for a corrected rate. With ten labels, the interval spans half of the scale.
+MIN_QUESTIONS = 30
 MIN_LABELS = 150  # minimum number of labels for trusting a judge; with fewer, kappa's confidence bounds are unreliable
 
 
@@ -65,12 +67,25 @@ class JudgeValidation:
         return None if kappa.low >= TRUSTED else f"the lower bound of kappa is {kappa.low:.2f}, below {TRUSTED}"
 
 
+class RateGroup(NamedTuple):
+    """The conditions whose responses are pooled to correct a judged rate."""
+
+    model: str
+    data: str
+    testbed: str
+    lang: str
+    profile: str
+
+
 @dataclass(frozen=True)
 class CorrectedRate:
-    """A corrected rate. `check` is the Rogan-Gladen estimate of the same rate."""
+    """A judged rate over all conditions of a group, and the rate corrected by labels; None with too few labels."""
 
-    corrected: Corrected
-    check: float
+    n: int
+    judged: float
+    labels: int
+    questions: int
+    corrected: Corrected | None
 
 
 def join_labels(
@@ -110,17 +125,21 @@ def validate_judge(judge: str, criterion: str, results: Iterable[JudgedResult]) 
     return validations
 
 
-def correct_rates(results: Iterable[JudgedResult]) -> dict[Condition, CorrectedRate]:
-    """Return the corrected rate for each condition in which at least two questions have labels."""
-    cells: dict[Condition, list[JudgedResult]] = {}
+def correct_rates(results: Iterable[JudgedResult]) -> dict[RateGroup, CorrectedRate]:
+    """Return the corrected rate of each group that has labels, pooled over its conditions."""
+    groups: dict[RateGroup, list[JudgedResult]] = {}
     for result in results:
-        cells.setdefault(result.condition, []).append(result)
-    corrected = {}
-    for condition, cell in cells.items():
-        labelled = list(_labelled(cell))
-        if len({entry.result.question for entry in labelled}) >= 2:
-            corrected[condition] = _correct(cell, labelled)
-    return corrected
+        place = result.condition
+        key = RateGroup(place.model, place.data, place.testbed, place.lang, place.profile)
+        groups.setdefault(key, []).append(result)
+    rates = {}
+    for key, group in groups.items():
+        if labelled := list(_labelled(group)):
+            judged = sum(result.as_number for result in group) / len(group)
+            questions = len({entry.result.question for entry in labelled})
+            corrected = _correct(group, labelled) if questions >= MIN_QUESTIONS else None
+            rates[key] = CorrectedRate(len(group), judged, len(labelled), questions, corrected)
+    return rates
 
 
 class _Labelled(NamedTuple):
@@ -142,39 +161,25 @@ def _labelled(results: Iterable[JudgedResult]) -> Iterator[_Labelled]:
             yield _Labelled(result, label.value, label.probability or uniform / len(judgeable), label.raters)
 
 
-def _correct(cell: list[JudgedResult], labelled: list[_Labelled]) -> CorrectedRate:
-    """Correct the rate of one cell. Results without a response are treated as if they were labelled "no".
+def _correct(group: list[JudgedResult], labelled: list[_Labelled]) -> Corrected:
+    """Correct the rate of one group. Results without a response are treated as if they were labelled "no".
 
     The probabilities are rescaled because the sample may be only partly labelled. Otherwise, the labelled responses
     would have too little weight compared with the results without a response, which always have the weight 1.
     """
-    judgeable = sum(not result.is_settled for result in cell)
+    judgeable = sum(not result.is_settled for result in group)
     scale = sum(1 / entry.probability for entry in labelled) / judgeable
     by_result = {id(entry.result): entry for entry in labelled}
-    known = [by_result.get(id(result)) for result in cell]
-    corrected = prediction_powered(
-        [result.as_number for result in cell],
+    known = [by_result.get(id(result)) for result in group]
+    return prediction_powered(
+        [result.as_number for result in group],
         [
             0.0 if result.is_settled else math.nan if label is None else float(label.value)
-            for result, label in zip(cell, known, strict=True)
+            for result, label in zip(group, known, strict=True)
         ],
-        _numbered(result.question for result in cell),
+        _numbered(result.question for result in group),
         [1.0 if label is None else label.probability * scale for label in known],
     )
-    return CorrectedRate(corrected._replace(labelled=len(labelled)), _check(cell, labelled))
-
-
-def _check(cell: list[JudgedResult], labelled: list[_Labelled]) -> float:
-    """Return the Rogan-Gladen estimate of the rate among judged responses, as a share of all responses."""
-    seen = [result.as_number for result in cell if not result.is_settled]
-    sides = [[entry for entry in labelled if entry.value is value] for value in (True, False)]
-    if not all(sides):
-        return math.nan
-    sensitivity, false_alarm = (
-        sum(entry.result.as_number / entry.probability for entry in side) / sum(1 / entry.probability for entry in side)
-        for side in sides
-    )
-    return rogan_gladen(sum(seen) / len(seen), sensitivity, 1 - false_alarm) * len(seen) / len(cell)
 
 
 def _numbered(names: Iterable[tuple[str, str]]) -> list[int]:

@@ -6,17 +6,11 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
-from ragbed.analysis.linting.rules import PLAIN, Fault, View, quote, quote_alias, rule
+from ragbed.analysis.linting.rules import Fault, View, quote, rule
 
-_PROMPT_WORDS = re.compile(r"(?:问题|文档|questions?|documents?)\s*[:：]", re.IGNORECASE)
-_TEMPLATE = re.compile(
-    r"<\|[\w-]+\|>|\[/?INST\]|<</?SYS>>|</?(?:doc|document|system|user|assistant)>|^###\s", re.MULTILINE
-)
-_KEY_PHRASES = ("信息不足", "事实性错误", "insufficient information", "factual errors")
-
-_WORDS = ("问题", "文档", "question", "document")
-_MARKS = ("<", "[", "###")
-WORDS, TEMPLATE = "words", "template"
+_MARKUP = re.compile("[<>]")
+_PROMPT_WORDS = re.compile(r"(?:问题|文档|questions?|documents?)\s*[:：]")
+_KEY_PHRASES = re.compile("信息不足|事实性错误|insufficient information|factual errors")
 
 
 @rule(
@@ -46,18 +40,7 @@ def odd_characters(view: View) -> Iterator[Fault]:
 )
 def markup(view: View) -> Iterator[Fault]:
     """Find texts that contain < or >."""
-    yield from _matching(view, re.compile("[<>]"))
-
-
-@rule(
-    "braces",
-    "note",
-    "a document contains a brace, which other tools' templates may treat as a field",
-    fix="ragbed needs no change; check the templates when you export to other tools.",
-)
-def braces(view: View) -> Iterator[Fault]:
-    """Find texts that contain { or }."""
-    yield from _matching(view, re.compile("[{}]"))
+    yield from _matching(view, _MARKUP)
 
 
 @rule(
@@ -65,17 +48,10 @@ def braces(view: View) -> Iterator[Fault]:
     "warning",
     "a document contains words that look like parts of a prompt",
     fix="Remove the heading from the document, or use the document in a separate injection testbed.",
-    definitions=(WORDS, TEMPLATE),
 )
 def prompt_words(view: View) -> Iterator[Fault]:
-    """Find 'question', 'document', 问题 or 文档 followed by a colon (`words`), and template markup (`template`)."""
-    for index, (passage, lowered) in enumerate(zip(view.item.passages, view.folded[PLAIN], strict=True)):
-        # Search for substrings first, because most texts contain no match and a regular expression is slower.
-        words = any(word in lowered for word in _WORDS) and _PROMPT_WORDS.search(passage.text)
-        template = any(mark in lowered for mark in _MARKS) and _TEMPLATE.search(passage.text)
-        if hits := {name: match for name, match in ((WORDS, words), (TEMPLATE, template)) if match}:
-            match = next(iter(hits.values()))
-            yield view.fault(index, quote(passage.text, *match.span()), tuple(hits))
+    """Find 'question', 'document', 问题 or 文档 followed by a colon."""
+    yield from _matching(view, _PROMPT_WORDS)
 
 
 @rule(
@@ -86,28 +62,13 @@ def prompt_words(view: View) -> Iterator[Fault]:
 )
 def key_phrases(view: View) -> Iterator[Fault]:
     """Find the phrases 信息不足, 事实性错误, "insufficient information" and "factual errors", ignoring case."""
-    for index, lowered in enumerate(view.folded[PLAIN]):
-        if any(phrase in lowered for phrase in _KEY_PHRASES):
-            yield view.fault(index, quote_alias(lowered, _KEY_PHRASES))
-
-
-@rule(
-    "blank-document",
-    "warning",
-    "a document is empty",
-    fix="Remove it.",
-)
-def blank_document(view: View) -> Iterator[Fault]:
-    """Find texts that consist only of whitespace."""
-    for index, passage in enumerate(view.item.passages):
-        if not passage.text.strip():
-            yield view.fault(index, "has no text")
+    yield from _matching(view, _KEY_PHRASES)
 
 
 def _matching(view: View, pattern: re.Pattern[str]) -> Iterator[Fault]:
-    for index, passage in enumerate(view.item.passages):
-        if match := pattern.search(passage.text):
-            yield view.fault(index, quote(passage.text, *match.span()))
+    for index, text in enumerate(view.lowered):
+        if match := pattern.search(text):
+            yield view.fault(index, quote(text, *match.span()))
 
 
 def _odd(text: str) -> str:

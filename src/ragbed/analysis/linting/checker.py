@@ -1,15 +1,38 @@
-"""Check a dataset item by item. Findings are streamed; only counts and statistics are kept."""
+"""Check a dataset item by item. Findings are streamed; only counts are kept."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
 
-from ragbed.analysis.linting.counts import FindingCounts
-from ragbed.analysis.linting.rules import DatasetContext, Fault, LintFinding, Rule, View, record
-from ragbed.analysis.linting.statistics import Statistics
+from ragbed.analysis.linting.rules import DatasetContext, Fault, LintFinding, Rule, Severity, View, record
 from ragbed.data import Dataset
 from ragbed.errors import DataError
 from ragbed.testbeds.settings import Settings
+
+
+@dataclass
+class RuleCount:
+    """The number of a rule's findings, and of the items and documents that they concern."""
+
+    rule: str
+    severity: Severity
+    items: int = 0
+    documents: int = 0
+    findings: int = 0
+    _last_line: int | None = None  # all findings for an item are consecutive
+
+    def add(self, line: int, fault: Fault) -> None:
+        """Count a finding."""
+        self.findings += 1
+        self.documents += fault.document
+        self.items += self._last_line != line
+        self._last_line = line
+
+    def values(self) -> dict[str, Any]:
+        """Return the counts as a JSON-compatible dictionary."""
+        return {name: value for name, value in asdict(self).items() if not name.startswith("_")}
 
 
 class DatasetCheck:
@@ -34,10 +57,9 @@ class DatasetCheck:
     ) -> None:
         self.dataset = dataset
         self.items = self.documents = self.bytes_read = 0
-        self.tally = FindingCounts()
+        self.counts: dict[str, RuleCount] = {}
         self._context = DatasetContext(dataset, settings or Settings(), {} if questions is None else questions)
         self._rules = [rule for rule in rules if rule.name != record.name]
-        self._statistics = Statistics()
         self._watch = watch
 
     def __getstate__(self) -> dict[str, object]:
@@ -57,41 +79,12 @@ class DatasetCheck:
                 continue
             self.items += 1
             self.documents += len(line.content.passages)
-            if finders:
-                view = View(self.dataset.name, line.number, line.content, line.spelling)
-                self._statistics.add(view)
-                for rule, find in finders:
-                    for fault in find(view):
-                        yield self._finding(view.item.id, view.line, rule, fault)
-
-    def statistics(self) -> dict[str, object] | None:
-        """Return the statistics of a checked dataset, or None if it has no items or only the `record` rule ran."""
-        if not self._rules or not self.items:
-            return None
-        return self._statistics.summary() | self._duplicates() | self._context.sums
+            view = View(self.dataset.name, line.number, line.content, line.spelling)
+            for rule, find in finders:
+                for fault in find(view):
+                    yield self._finding(view.item.id, view.line, rule, fault)
 
     def _finding(self, item: str | None, line: int, rule: Rule, fault: Fault) -> LintFinding:
-        finding = LintFinding(
-            data=self.dataset.name,
-            item=item,
-            line=line,
-            rule=rule.name,
-            severity=rule.severity,
-            where=fault.where,
-            message=fault.message,
-            fix=rule.fix,
-            definitions=fault.definitions,
-            document=fault.document,
-        )
-        self.tally.add(finding)
-        return finding
-
-    def _duplicates(self) -> dict[str, object]:
-        # Edited documents are excluded, because they repeat their originals by design.
-        rates = {}
-        for rule in self._rules:
-            if rule.name in ("exact-duplicate", "near-duplicate", "cross-label-duplicate"):
-                count = self.tally.count(rule.name)
-                documents = count.documents - self.tally.count(rule.name, "contradicts").documents
-                rates[rule.name] = {"documents": documents, "of": self._statistics.pooled, "items": count.items}
-        return {"duplicates": rates} if rates else {}
+        self.counts.setdefault(rule.name, RuleCount(rule.name, rule.severity)).add(line, fault)
+        where, message, document = fault.where, fault.message, fault.document
+        return LintFinding(self.dataset.name, item, line, rule.name, rule.severity, where, message, rule.fix, document)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ragbed.analysis.linting import RULES, DatasetCheck, Rule, Severity
-from ragbed.analysis.linting.counts import RuleCount
+from ragbed.analysis.linting.checker import RuleCount
 from ragbed.analysis.linting.samples import Samples
 
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
@@ -28,15 +28,10 @@ class DatasetReport:
 
     @property
     def counts(self) -> list[RuleCount]:
-        """The rules that have findings, most severe first, each followed by its definitions."""
+        """The counts of the rules that have findings, most severe first."""
         places = {name: number for number, name in enumerate(RULES)}
-
-        def order(count: RuleCount) -> tuple[int, int, int, str]:
-            definitions = (None, *RULES[count.rule].definitions)
-            place = definitions.index(count.definition) if count.definition in definitions else len(definitions)
-            return SEVERITIES.index(count.severity), places[count.rule], place, count.definition or ""
-
-        return sorted(self.check.tally.counts, key=order)
+        found = self.check.counts.values()
+        return sorted(found, key=lambda count: (SEVERITIES.index(count.severity), places[count.rule]))
 
     def values(self) -> dict[str, Any]:
         """Return the report as a JSON-compatible dictionary."""
@@ -45,7 +40,6 @@ class DatasetReport:
             "items": self.check.items,
             "documents": self.check.documents,
             "rules": [rule.name for rule in self.rules],
-            "counts": self.counts,
-            "statistics": self.check.statistics(),
+            "counts": [count.values() for count in self.counts],
             "findings": self.samples.as_json(),
         }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal, TypeAlias
@@ -13,16 +13,10 @@ from msgspec import Struct
 from ragbed.data import Dataset
 from ragbed.schema import Item, Stance
 from ragbed.testbeds.settings import Settings
-from ragbed.text import plain, spaceless
+from ragbed.text import contains_slot
 
-# error: scores will be wrong; warning: scores may be wrong; note: for information only.
+# error: `ragbed run` refuses the dataset; warning: scores may be wrong; note: for information only.
 Severity: TypeAlias = Literal["error", "warning", "note"]
-
-PLAIN = "plain"  # the text and the gold answer are lower-cased, as they were when RGB's documents were labelled
-SPACELESS = (
-    "spaceless"  # the original scorer's rule for Chinese: remove spaces from the text but not from the gold answer
-)
-BOUNDARY = "boundary"  # the gold answer occurs on its own, not as part of a longer number or word
 
 _CONTEXT_CHARS = 12  # number of characters to show on each side of a match; an excerpt then fits on one line
 _RGB_FIELDS: dict[Stance, str] = {"supports": "positive", "contradicts": "positive_wrong", "distracts": "negative"}
@@ -32,8 +26,7 @@ class LintFinding(Struct, frozen=True):
     """A problem and its location.
 
     `item` is None if the line could not be read. `where` is the name of a field in the file, e.g. `negative[3]`,
-    `passages[12]` or `answer[0]`, or a condition. `definitions` lists the definitions that apply, if the rule has
-    several. `document` is set if the finding is about one document.
+    `passages[12]` or `answer[0]`, or a condition. `document` is set if the finding is about one document.
     """
 
     data: str
@@ -44,7 +37,6 @@ class LintFinding(Struct, frozen=True):
     where: str
     message: str
     fix: str
-    definitions: tuple[str, ...] = ()
     document: bool = False
 
 
@@ -53,12 +45,11 @@ class Fault(Struct, frozen=True):
 
     where: str
     message: str
-    definitions: tuple[str, ...] = ()
     document: bool = False
 
 
 class View:
-    """An item with its documents by relevance label, its normalised texts, and its field names.
+    """An item with its documents by relevance label, its lower-case texts, and its field names.
 
     Args:
         data: The name of the dataset.
@@ -74,27 +65,18 @@ class View:
         for index, passage in enumerate(item.passages):
             self.pools[passage.stance].append(index)
 
-    @property
-    def groups(self) -> set[int]:
-        """Return the indices of sub-questions that have their own passages. Only integration items have any."""
-        parts = (self.item.passages[index].part for index in self.pools["supports"])
-        return {part for part in parts if part is not None}
-
     @cached_property
-    def folded(self) -> dict[str, tuple[str, ...]]:
-        """Return all passages' normalised texts, keyed by definition: `plain` and, for Chinese, also `spaceless`."""
-        texts = {PLAIN: tuple(plain(passage.text) for passage in self.item.passages)}
-        if self.item.lang == "zh":
-            texts[SPACELESS] = tuple(spaceless(passage.text) for passage in self.item.passages)
-        return texts
+    def lowered(self) -> tuple[str, ...]:
+        """Return all passages' texts in lower case."""
+        return tuple(passage.text.lower() for passage in self.item.passages)
 
-    def matches(self, index: int, test: Callable[[str], bool]) -> tuple[str, ...]:
-        """Return the definitions under which a passage passes a test."""
-        return tuple(name for name, texts in self.folded.items() if test(texts[index]))
+    def contains(self, text: str, aliases: tuple[str, ...]) -> bool:
+        """Return whether a lower-case text contains an alias as a whole term."""
+        return contains_slot(text, aliases, self.item.lang)
 
-    def fault(self, index: int, message: str, definitions: tuple[str, ...] = ()) -> Fault:
+    def fault(self, index: int, message: str) -> Fault:
         """Create a fault that refers to one passage."""
-        return Fault(self.name(index), message, definitions, document=True)
+        return Fault(self.name(index), message, document=True)
 
     def name(self, index: int) -> str:
         """Return a passage's name: `negative[3]` or `positive[1][0]` in RGB's files, otherwise `passages[12]`."""
@@ -105,14 +87,10 @@ class View:
         counted: Counter[str] = Counter()
         names = []
         for passage in self.item.passages:
-            pool = self.pool(passage.stance) + ("" if passage.part is None else f"[{passage.part}]")
+            pool = _RGB_FIELDS[passage.stance] + ("" if passage.part is None else f"[{passage.part}]")
             names.append(f"{pool}[{counted[pool]}]")
             counted[pool] += 1
         return names
-
-    def pool(self, stance: Stance) -> str:
-        """Return the name that the file uses for the list of passages with a given relevance label."""
-        return _RGB_FIELDS[stance] if self.is_rgb else "passages"
 
     def field(self, name: Literal["fake", "question"]) -> str:
         """Return the name that the file uses for a field."""
@@ -123,14 +101,12 @@ class View:
 class DatasetContext:
     """The data that a rule may need in addition to the item.
 
-    `questions` maps each question's hash to its item, for each dataset checked so far. `sums` contains the values that
-    rules add to the dataset's statistics.
+    `questions` maps each question's hash to its item, for each dataset checked so far.
     """
 
     dataset: Dataset
     settings: Settings
     questions: dict[str, dict[int, str]] = field(default_factory=dict)
-    sums: dict[str, object] = field(default_factory=dict)
 
 
 Find: TypeAlias = Callable[[View], Iterable[Fault]]
@@ -145,8 +121,6 @@ class Rule:
     meaning: str
     fix: str
     bind: Callable[[DatasetContext], Find]
-    definitions: tuple[str, ...] = ()  # variants of the rule's definition, whose findings are counted separately
-    optional: bool = False  # True for a slow rule, which runs only if it is selected explicitly
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle the name, because functions that were replaced by a rule cannot be pickled."""
@@ -159,18 +133,16 @@ def _find_rule(name: str) -> Rule:
     return RULES[name]
 
 
-def rule(
-    name: str, severity: Severity, meaning: str, *, fix: str, definitions: tuple[str, ...] = ()
-) -> Callable[[Find], Rule]:
+def rule(name: str, severity: Severity, meaning: str, *, fix: str) -> Callable[[Find], Rule]:
     """Turn a function that checks an item into a rule."""
-    return lambda find: Rule(name, severity, meaning, fix, lambda _: find, definitions)
+    return lambda find: Rule(name, severity, meaning, fix, lambda _: find)
 
 
 def dataset_rule(
-    name: str, severity: Severity, meaning: str, *, fix: str, definitions: tuple[str, ...] = (), optional: bool = False
+    name: str, severity: Severity, meaning: str, *, fix: str
 ) -> Callable[[Callable[[DatasetContext], Find]], Rule]:
     """Turn a function that prepares the check of a whole dataset into a rule."""
-    return lambda bind: Rule(name, severity, meaning, fix, bind, definitions, optional)
+    return lambda bind: Rule(name, severity, meaning, fix, bind)
 
 
 @dataset_rule(
@@ -189,12 +161,3 @@ def quote(text: str, start: int, end: int) -> str:
     left, right = max(0, start - _CONTEXT_CHARS), end + _CONTEXT_CHARS
     around = " ".join(text[left:right].split())
     return f"‘{'…' * (left > 0)}{around}{'…' * (right < len(text))}’"
-
-
-def quote_alias(folded_text: str, aliases: Sequence[str]) -> str:
-    """Return the first alias that occurs in a normalised text, with some context."""
-    for alias in aliases:
-        at = folded_text.find(alias.lower())
-        if at >= 0:
-            return quote(folded_text, at, at + len(alias))
-    return "‘’"

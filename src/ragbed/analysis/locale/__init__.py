@@ -1,4 +1,4 @@
-"""English and Chinese texts for figures, claims and the HTML report, with the same keys in both files."""
+"""English and Chinese texts for figures and the HTML report, with the same keys in both files."""
 
 from __future__ import annotations
 

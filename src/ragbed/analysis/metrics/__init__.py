@@ -7,10 +7,8 @@ docs/reference/metrics.md.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 
 import numpy as np
-from msgspec import structs
 
 from ragbed.analysis.metrics import (
     citations,
@@ -30,9 +28,7 @@ from ragbed.analysis.metrics.cells import Cell, CellBuilder, Scope
 from ragbed.analysis.metrics.knowledge import common_items, gate_accuracy
 from ragbed.analysis.metrics.trial import Scored
 from ragbed.analysis.metrics.trial_columns import TRACKS, Mask, TrialColumns, group_trials
-from ragbed.analysis.statistics.multiple import benjamini_hochberg
 from ragbed.testbeds import TESTBEDS
-from ragbed.testbeds.prompts.strategies import MARK
 
 # The function that computes each table, keyed by table name.
 METRICS: dict[str, Callable[[CellBuilder], Iterator[Cell]]] = {
@@ -44,14 +40,19 @@ METRICS: dict[str, Callable[[CellBuilder], Iterator[Cell]]] = {
     "conflict": conflict.measure,
     "length": length.measure,
     "closed-book": knowledge.measure,
-    "transitions": knowledge.measure_transitions,
     "own-retrieval": retrieval.measure,
     "citations": citations.measure,
     "search": search.measure,
     "selective": selective.measure,
 }
 
-_TESTS = ("drop_p", "decline_p", "same_p")
+# Metrics that cannot have a minimum share, because they are other quantities or only points of a figure.
+NOT_SHARES = frozenset(
+    (
+        *("prompt_tokens", "searches", "tokens_per_correct", "dollars_per_correct", "position_p"),
+        *("threshold_at_5", "mean_confidence", "risk_by_coverage"),
+    )
+)
 _PLUGIN_SCORES = {"accuracy": "correct", "refusal": "refused", "error_detection": "flagged"}
 # Functions that select the questions on which several models are compared, keyed by table name.
 _COMMON = {"counterfactual": common_items, "conflict": conflict.same_priors}
@@ -71,34 +72,13 @@ def measure(
         alpha: For a run that was monitored, the error probability of its intervals (see `CellBuilder`).
         largest: For a monitored run, the maximum number of planned trials per cluster and condition.
     """
-    return measure_groups(group_trials(trials, largest), tracks, alpha=alpha)
-
-
-def measure_groups(
-    groups: Sequence[TrialColumns], tracks: Sequence[str], *, by_name: bool = True, alpha: float | None = None
-) -> Iterator[Cell]:
-    """Yield the cells of several groups of trials.
-
-    Args:
-        groups: The trials of all models and datasets.
-        tracks: The tracks whose scores are used.
-        by_name: Whether groups contain question names, which comparisons by question need.
-        alpha: For a run that was monitored, the error probability of its intervals (see `CellBuilder`).
-    """
+    groups = group_trials(trials, largest)
     for track in tracks:
         scored = [trials for trials in groups if trials.has("correct", track) or trials.is_silent]
-        plain = {trials.key for trials in scored if MARK not in trials.key.profile}
-        tests: list[Cell] = []
-        for trials in scored:
-            for cell in _measure_group(trials, track, alpha):
-                yield cell
-                if cell.estimate.metric in _TESTS and cell.scope == "all" and cell.key in plain:
-                    tests.append(cell)
-        if len(scored) > 1 and by_name:
+        for group in scored:
+            yield from _measure_group(group, track, alpha)
+        if len(scored) > 1:
             yield from strategies.measure(scored, track, alpha)
-        if len(plain) > 1:  # prompting strategies must not affect the values for the plain prompt
-            yield from _adjust(tests)
-        if len(scored) > 1 and by_name:
             yield from _measure_common(scored, track, alpha)
 
 
@@ -106,15 +86,6 @@ def measure_table(table: str, trials: TrialColumns, alpha: float) -> Iterator[Ce
     """Yield the robust-track cells of one table for a run that is being monitored."""
     builder = CellBuilder(table, trials, "robust", alpha=alpha)
     return METRICS[table](builder) if table in METRICS else _measure_plugin_testbed(builder)
-
-
-def _adjust(tests: Sequence[Cell]) -> Iterator[Cell]:
-    """Adjust p-values across all models, datasets and ratios (Benjamini and Hochberg)."""
-    for metric in _TESTS:
-        cells = [cell for cell in tests if cell.estimate.metric == metric]
-        values = benjamini_hochberg([cell.estimate.value or 0.0 for cell in cells])
-        for cell, value in zip(cells, values.tolist(), strict=True):
-            yield replace(cell, estimate=structs.replace(cell.estimate, metric=f"{metric[:-2]}_bh", value=value))
 
 
 def _measure_common(groups: Sequence[TrialColumns], track: str, alpha: float | None) -> Iterator[Cell]:

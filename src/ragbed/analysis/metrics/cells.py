@@ -9,14 +9,12 @@ from typing import Literal, TypeAlias, TypedDict, Unpack, cast
 
 import msgspec
 import numpy as np
-from numpy.typing import ArrayLike
 
 from ragbed.analysis.metrics.trial_columns import Ints, Mask, TrialColumns, TrialGroup
 from ragbed.analysis.statistics.binomial import Floats
-from ragbed.analysis.statistics.bootstrap import Statistic, bootstrap, evaluate
-from ragbed.analysis.statistics.paired import paired_difference
-from ragbed.analysis.statistics.rates import UNDEFINED, Interval, clustered_wilson
-from ragbed.analysis.statistics.sequential import difference_sequence, rate_sequence
+from ragbed.analysis.statistics.paired import changes, correlate, paired_difference
+from ragbed.analysis.statistics.rates import UNDEFINED, Interval, clustered_wilson, combine_rates, positive_ratio
+from ragbed.analysis.statistics.sequential import rate_sequence
 from ragbed.runs.decided import DecidedInterval, Place, narrow
 from ragbed.schema import Estimate
 
@@ -25,8 +23,6 @@ from ragbed.schema import Estimate
 # responses that the rules cannot classify (`unsure`).
 Scope: TypeAlias = Literal["all", "known", "unknown", "common", "unsure"]
 
-# The value of `arm` for `transitions` cells of `integration`, if the same data also has cells of `noise`.
-INTEGRATION = "integration"
 JUDGED = "judge "  # the name of a judge's track is this prefix followed by the judge's name
 
 
@@ -54,7 +50,7 @@ class Cell:
     @property
     def has_usual_distractors(self) -> bool:
         """Return whether the cell is for the default distractor condition."""
-        return self.place.get("arm") in (None, INTEGRATION)
+        return self.place.get("arm") is None
 
     def as_json(self) -> dict[str, object]:
         """Return the cell as a record for a JSON report."""
@@ -99,6 +95,20 @@ def narrow_cells(cells: Iterable[Cell], decided: Sequence[DecidedInterval], alph
             yield replace(cell, estimate=msgspec.structs.replace(estimate, low=low, high=high))
 
 
+def weigh(parts: Iterable[tuple[Mask, float]], values: Floats) -> Floats:
+    """Return a weight for each trial, 1 on average, that gives each part its share of the total weight.
+
+    Args:
+        parts: Disjoint sets of trials, each with its share.
+        values: The score of every trial; trials without a score have no weight.
+    """
+    weights = np.zeros(len(values))
+    for mask, share in parts:
+        scored = mask & np.isfinite(values)
+        weights[scored] = share / max(1, int(np.count_nonzero(scored)))
+    return np.asarray(weights * np.count_nonzero(weights) / max(float(weights.sum()), 1e-300))
+
+
 @dataclass(frozen=True)
 class CellBuilder:
     """Builds the cells of one table from the trials of one group, using the scores of one track.
@@ -123,74 +133,26 @@ class CellBuilder:
         """Return the named score for every trial."""
         return self.trials.score(name, self.track)
 
-    def rate(self, metric: str, mask: Mask, values: Floats) -> Cell:
-        """Return the mean of a score over the trials that have it. Failed calls count as 0."""
-        scored = mask & np.isfinite(values)
-        interval = UNDEFINED
-        if scored.any():
-            rows, counts = self.trials.sums((mask, values))
-            hits, trials = rows.T.tolist()
-            interval = self._rate_interval(hits, trials, counts.tolist(), scored)
-        return self.cell(metric, interval, self.trials.size(scored), mask, scored=scored)
-
-    def _rate_interval(self, hits: list[float], trials: list[float], counts: list[int], mask: Mask) -> Interval:
-        if self.alpha is None:
-            return clustered_wilson(hits, trials, counts=counts)
-        return rate_sequence(hits, trials, counts, self.alpha, self.trials.largest_planned(mask))
-
-    def difference(self, metric: str, first: Mask, second: Mask, values: Floats) -> Cell:
-        """Return the mean of `second` minus `first` over the questions with both values; n counts these questions."""
-        moved, counts = self.moved(first, second, values)
-        interval = self.paired(moved, counts) if len(moved) else UNDEFINED
-        return self.cell(metric, interval, int(counts.sum()), first | second)
-
-    def paired(self, moved: ArrayLike, counts: ArrayLike | None = None) -> Interval:
-        """Return the mean of paired differences with its confidence interval."""
-        if self.alpha is None:
-            return paired_difference(moved, counts=counts)
-        return difference_sequence(moved, counts, self.alpha)
-
-    def fixed(self, interval: Interval) -> Interval:
-        """Return an interval; in a monitored run, set its bounds to NaN, as they assume a fixed number of questions."""
-        return interval if self.alpha is None else Interval(interval.value, math.nan, math.nan)
-
-    def moved(self, first: Mask, second: Mask, values: Floats) -> tuple[Floats, Ints]:
-        """Return the differences for questions (or events) with both values, and how many questions each represents.
-
-        For an event, only its questions with both values are used, because the other questions are not paired.
-        """
-        trials = self.trials
-        both = np.isfinite(trials.per_item(first, values) + trials.per_item(second, values))[trials.item]
-        moved = trials.per_cluster(second & both, values) - trials.per_cluster(first & both, values)
-        paired = np.isfinite(moved)
-        return moved[paired], trials.cluster_counts[paired]
-
-    def resampled(
-        self,
-        metrics: Sequence[str],
-        parts: Sequence[tuple[Mask, Floats]],
-        statistic: Statistic,
-        mask: Mask | None = None,
-    ) -> list[Cell]:
-        """Return statistics computed from the score sums and trial counts of all parts, with bootstrap intervals.
+    def rate(self, metric: str, mask: Mask, values: Floats, weights: Floats | None = None) -> Cell:
+        """Return the mean of a score over the trials that have it. Failed calls count as 0.
 
         Args:
-            metrics: Names of the metrics.
-            parts: The trials of each part and their scores.
-            statistic: A function that computes all metrics from the totals.
-            mask: The trials that the cells count, e.g. as infeasible; by default, those of all parts.
+            metric: Name of the metric.
+            mask: The trials.
+            values: The score of every trial, from 0 to 1.
+            weights: Weight of every trial; equal by default.
         """
-        rows, counts = self.trials.sums(*parts)
-        intervals = [UNDEFINED] * len(metrics)
-        if len(rows):
-            intervals = (bootstrap if self.alpha is None else evaluate)(rows, statistic, counts=counts)
-        counted = np.logical_or.reduce([part for part, _ in parts]) if mask is None else mask
-        scored = self.trials.complete(*parts)
-        n = self.trials.size(scored)
-        return [
-            self.cell(metric, interval, n, counted, scored=scored)
-            for metric, interval in zip(metrics, intervals, strict=True)
-        ]
+        scored = mask & np.isfinite(values)
+        weight = np.ones(len(values)) if weights is None else weights
+        is_graded = weights is not None or not np.isin(values[scored], (0, 1)).all()
+        interval = self._interval(
+            self.trials.cluster[scored],
+            values[scored],
+            weight[scored],
+            self.trials.largest_planned(scored) * float(weight.max(initial=1)),
+            is_graded=is_graded,
+        )
+        return self.cell(metric, interval, mask, scored)
 
     def share(self, metric: str, hits: Mask, of: Ints, mask: Mask) -> Cell:
         """Return a share of questions or other units with its confidence interval.
@@ -203,40 +165,123 @@ class CellBuilder:
             of: The cluster that each unit belongs to.
             mask: The trials from which the units were derived.
         """
-        trials = np.bincount(of, minlength=self.trials.clusters)
-        found = np.bincount(of, weights=hits, minlength=self.trials.clusters)
-        counts = self.trials.cluster_counts
-        used = trials > 0
-        interval = self._rate_interval(found[used].tolist(), trials[used].tolist(), counts[used].tolist(), mask)
-        return self.cell(metric, interval, int(trials @ counts), mask)
+        largest = self.trials.largest_planned(mask)
+        interval = self._interval(of, hits.astype(np.float64), np.ones(len(of)), largest, is_graded=False)
+        return self.cell(metric, interval, mask, mask & self.trials.asked, n=len(of))
 
-    def number(self, metric: str, value: float, n: int, mask: Mask) -> Cell:
+    def _interval(
+        self, clusters: Ints, values: Floats, weights: Floats, largest: float, *, is_graded: bool
+    ) -> Interval:
+        """Return the weighted mean of the values of clustered units with its interval.
+
+        Args:
+            clusters: The cluster of each unit.
+            values: The value of each unit.
+            weights: The weight of each unit.
+            largest: For a monitored run, the largest planned weight of a cluster, or 0 if unknown.
+            is_graded: Whether the values can vary less than verdicts (see `clustered_wilson`).
+        """
+        hits, sizes = np.bincount(clusters, weights=weights * values), np.bincount(clusters, weights=weights)
+        hits, sizes = hits[sizes > 0], sizes[sizes > 0]
+        if not len(sizes):
+            return UNDEFINED
+        if self.alpha is None:
+            return clustered_wilson(hits.tolist(), sizes.tolist(), is_graded=is_graded)
+        return rate_sequence(hits, sizes, None, self.alpha, largest)
+
+    def difference(self, metric: str, first: Mask, second: Mask, values: Floats) -> Iterator[Cell]:
+        """Yield the mean of `second` minus `first` over the questions with both values, if there are any.
+
+        Each question has the weight of its trials, so the difference is that of the two rates if both cover the same
+        questions.
+        """
+        trials = self.trials
+        before, after = (trials.per_item(mask, values) for mask in (first, second))
+        paired = np.isfinite(before) & np.isfinite(after)
+        if paired.any():
+            both = (first | second) & np.isfinite(values) & paired[trials.item]
+            weights = np.bincount(trials.item[both], minlength=len(trials.items))[paired]
+            clusters = trials.clusters_of(trials.item, len(trials.items))[paired]
+            moved = changes(before[paired], after[paired])
+            yield self.paired(metric, moved, weights, clusters, first | second, both)
+
+    def paired(self, metric: str, moved: Floats, weights: Ints, clusters: Ints, mask: Mask, scored: Mask) -> Cell:
+        """Return the mean of paired changes, one for each question.
+
+        Args:
+            metric: Name of the metric.
+            moved: The change in each question's score.
+            weights: Weight of each question.
+            clusters: The cluster of each question.
+            mask: The trials.
+            scored: The trials from which the changes were computed.
+        """
+        if self.alpha is None:
+            interval = paired_difference(moved, weights=weights, clusters=clusters)
+        else:
+            largest = self.trials.largest_planned(scored)
+            shares = self._interval(clusters, (moved + 1) / 2, weights.astype(np.float64), largest, is_graded=True)
+            interval = Interval(*(2 * bound - 1 for bound in shares))
+        return self.cell(metric, interval, mask, scored, n=len(np.unique(self.trials.item[scored])))
+
+    def mean_of_rates(self, metric: str, *parts: tuple[Mask, Floats]) -> Cell:
+        """Return the mean of two rates of different trials, with an interval that accounts for their correlation."""
+        trials, rates, residuals = self.trials, list[Interval](), list[Floats]()
+        scored = np.logical_or.reduce([mask & np.isfinite(values) for mask, values in parts])
+        for mask, values in parts:
+            rate = interval_of(self.rate(metric, mask, values).estimate)
+            used = mask & np.isfinite(values)
+            moved = np.bincount(trials.cluster[used], weights=values[used] - rate.value, minlength=trials.clusters)
+            rates.append(rate)
+            residuals.append(moved.astype(np.float64))
+        interval = combine_rates(rates, [1 / len(rates)] * len(rates), correlate(*residuals))
+        return self.cell(metric, self.fixed(interval), np.logical_or.reduce([mask for mask, _ in parts]), scored)
+
+    def ratio(self, metric: str, mask: Mask, totals: Floats, counts: Floats | None = None) -> Cell:
+        """Return a positive total per count, e.g. tokens per correct answer; by default, per trial with a total."""
+        scored = mask & np.isfinite(totals)
+        cluster = self.trials.cluster[scored]
+        count = np.ones(len(totals)) if counts is None else counts
+        total, size = (np.bincount(cluster, weights=part[scored]) for part in (totals, count))
+        used = np.bincount(cluster) > 0
+        interval = positive_ratio(total[used].tolist(), size[used].tolist()) if size.any() else UNDEFINED
+        return self.cell(metric, self.fixed(interval), mask, scored)
+
+    def fixed(self, interval: Interval) -> Interval:
+        """Return an interval; in a monitored run, set its bounds to NaN, as they assume a fixed number of questions."""
+        return interval if self.alpha is None else Interval(interval.value, math.nan, math.nan)
+
+    def number(self, metric: str, value: float, mask: Mask, n: int | None = None) -> Cell:
         """Return a number without a confidence interval, e.g. a p-value."""
         if self.alpha is not None and metric.endswith("_p"):
             value = math.nan
-        return self.cell(metric, Interval(value, math.nan, math.nan), n, mask)
+        return self.cell(metric, Interval(value, math.nan, math.nan), mask, mask & self.trials.asked, n)
 
-    def _count_unsure(self, mask: Mask) -> int:
-        if self.track != "robust":
-            return 0
-        return self.trials.size(mask & (self.trials.score("unsure", self.track) == 1))
+    def cell(self, metric: str, interval: Interval, mask: Mask, scored: Mask, n: int | None = None) -> Cell:
+        """Return a cell with the given interval.
 
-    def cell(self, metric: str, interval: Interval, n: int, mask: Mask, *, scored: Mask | None = None) -> Cell:
-        """Return a cell with the given confidence interval and the counts of its trials."""
+        Args:
+            metric: Name of the metric.
+            interval: Value and interval.
+            mask: The trials that the cell counts, e.g. as failed or infeasible.
+            scored: The trials on which the value is based.
+            n: Number of units on which the value is based; by default, of these trials.
+        """
         value, low, high = (float(number) if math.isfinite(number) else None for number in interval)
-        asked = mask & self.trials.asked & ~self.trials.unattributed
+        trials, asked = self.trials, mask & self.trials.asked
+        counts_unsure = metric == "accuracy" and self.track == "robust"
         estimate = Estimate(
             metric=metric,
             value=value,
             low=low,
             high=high,
-            n=n,
-            questions=min(n, self.trials.questions(asked if scored is None else scored)),
-            asked=self.trials.size(asked),
-            errors=self.trials.size(mask & self.trials.failed & ~self.trials.filtered),
-            infeasible=self.trials.size(mask & ~self.trials.asked),
-            truncated=self.trials.size(mask & self.trials.truncated),
-            filtered=self.trials.size(mask & self.trials.filtered),
-            unsure=self._count_unsure(asked) if metric == "accuracy" else 0,
+            n=int(np.count_nonzero(scored)) if n is None else n,
+            questions=len(np.unique(trials.cluster[scored])),
+            asked=int(np.count_nonzero(asked)),
+            errors=int(np.count_nonzero(mask & trials.failed & ~trials.filtered)),
+            infeasible=int(np.count_nonzero(mask & ~trials.asked)),
+            truncated=int(np.count_nonzero(mask & trials.truncated)),
+            filtered=int(np.count_nonzero(mask & trials.filtered)),
+            unsure=int(np.count_nonzero(asked & (self.score("unsure") == 1))) if counts_unsure else 0,
         )
-        return Cell(self.table, self.trials.key, self.track, self.scope, estimate, self.place or CellKey())
+        return Cell(self.table, trials.key, self.track, self.scope, estimate, self.place or CellKey())

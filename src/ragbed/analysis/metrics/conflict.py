@@ -13,16 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragbed.analysis.metrics.cells import Cell, CellBuilder
-from ragbed.analysis.metrics.curve import of_shared_questions, within
 from ragbed.analysis.metrics.trial_columns import Mask, TrialColumns
-from ragbed.analysis.statistics.binomial import Floats
-from ragbed.analysis.statistics.trend import clustered_slope
 from ragbed.testbeds.conflict import STRENGTHS
 
 PRIORS = ("right", "wrong", "none")
 _UNKNOWN = -1  # used instead of an index into PRIORS for questions without closed-book responses
-# An undefined flip point is placed at this distance outside the range of ratios, so that resamples can be sorted.
-_BEYOND = 1.0
 
 
 def priors(trials: TrialColumns, track: str) -> NDArray[np.int64]:
@@ -77,8 +72,7 @@ def _biases(builder: CellBuilder, by_prior: dict[str, Mask]) -> Iterator[Cell]:
     only_prior = by_prior["right"] & (trials.correct == 0)
     only_documents = by_prior["wrong"] & (trials.correct == 1)
     if only_prior.any() and only_documents.any():
-        parts = [(only_prior, correct), (only_documents, correct)]
-        yield from builder.resampled(["conflict_accuracy"], parts, _balanced)
+        yield builder.mean_of_rates("conflict_accuracy", (only_prior, correct), (only_documents, correct))
     if only_documents.any():
         yield builder.rate("prior_bias", only_documents, wrong)
     if only_prior.any() and trials.has("misled", builder.track):
@@ -90,13 +84,8 @@ def _biases(builder: CellBuilder, by_prior: dict[str, Mask]) -> Iterator[Cell]:
                 yield builder.rate(f"context_bias_{name}", only_prior & (strength == number), misled)
 
 
-def _balanced(totals: Floats) -> Floats:
-    first, second, n_first, n_second = np.moveaxis(totals, -1, 0)
-    return np.asarray(((first / n_first + second / n_second) / 2)[..., None])
-
-
 def _dose_response(builder: CellBuilder, mask: Mask, k: int, ending: str) -> Iterator[Cell]:
-    """Yield the accuracy at every share of true documents, the slope of the accuracy, and the flip point.
+    """Yield the accuracy and the share of misled responses at every share of true documents.
 
     Args:
         builder: The builder of the table.
@@ -104,48 +93,8 @@ def _dose_response(builder: CellBuilder, mask: Mask, k: int, ending: str) -> Ite
         k: Number of documents.
         ending: Suffix of the metric names, e.g. `_prior_right`.
     """
-    trials, correct = builder.trials, builder.score("correct")
-    points = dict(trials.split(mask, "correct"))
-    for true, point in points.items():
-        yield builder.at(correct=true, k=k).rate(f"accuracy{ending}", point, correct)
-        if trials.has("misled", builder.track):
-            yield builder.at(correct=true, k=k).rate(f"misled{ending}", point, builder.score("misled"))
-    shared = of_shared_questions(trials, points, correct)
-    if len(shared) > 1:
-        scored = np.logical_or.reduce(list(shared.values())) & np.isfinite(correct)
-        counts = trials.count[scored]
-        trend = clustered_slope(trials.correct[scored], correct[scored], trials.cluster[scored], counts=counts)
-        here = builder.at(k=k)
-        metric, n = f"slope_by_true_share{ending}", trials.size(scored)
-        yield here.cell(metric, here.fixed(trend.slope), n, mask, scored=scored)
-        if trials.has("misled", builder.track):
-            yield _flip_point(here, mask, shared, ending)
-
-
-def _flip_point(builder: CellBuilder, mask: Mask, points: dict[float, Mask], ending: str) -> Cell:
-    """Return the share of true documents above which the true answer is given more often than the false one."""
-    ratios = np.array(list(points))
-    lead = builder.score("correct") - builder.score("misled")
-
-    def statistic(totals: Floats) -> Floats:
-        sums, trials = np.split(totals, 2, axis=-1)
-        return flip_point(ratios, sums / trials)[..., None]
-
-    parts = [(point, lead) for point in points.values()]
-    (cell,) = builder.resampled([f"flip_point{ending}"], parts, statistic, mask)
-    return within(cell, ratios[0], ratios[-1])
-
-
-def flip_point(ratios: Floats, lead: Floats) -> Floats:
-    """Return the ratio, interpolated linearly, at which the true answer's lead over the false one first reaches 0.
-
-    The value is outside the ratios if the lead never reaches 0, or is already at least 0 at the first ratio.
-    """
-    before, after = lead[..., :-1], lead[..., 1:]
-    crossed = (before < 0) & (after >= 0)
-    share = np.divide(-before, after - before, out=np.zeros_like(before), where=after > before)
-    where = ratios[:-1] + share * np.diff(ratios)
-    first = np.take_along_axis(where, crossed.argmax(axis=-1)[..., None], axis=-1)[..., 0]
-    outside = np.where(lead[..., 0] >= 0, ratios[0] - _BEYOND, ratios[-1] + _BEYOND)
-    found = np.where((lead[..., 0] < 0) & crossed.any(axis=-1), first, outside)
-    return np.where(np.isfinite(lead).all(axis=-1), found, np.nan)
+    for true, point in builder.trials.split(mask, "correct"):
+        here = builder.at(correct=true, k=k)
+        yield here.rate(f"accuracy{ending}", point, here.score("correct"))
+        if builder.trials.has("misled", builder.track):
+            yield here.rate(f"misled{ending}", point, here.score("misled"))

@@ -10,14 +10,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ragbed.analysis.metrics.cells import Cell, CellBuilder
-from ragbed.analysis.metrics.curve import of_shared_questions
+from ragbed.analysis.metrics.cells import Cell, CellBuilder, weigh
 from ragbed.analysis.metrics.knowledge import gate_samples, of_known
 from ragbed.analysis.metrics.trial_columns import Mask, TrialColumns
 from ragbed.analysis.statistics.binomial import Floats
-from ragbed.analysis.statistics.trend import clustered_slope
-
-PAPER_GATE = 0.7  # accuracy without documents that a model must exceed to be included in the paper's Table 7
 
 
 def measure(builder: CellBuilder) -> Iterator[Cell]:
@@ -33,9 +29,8 @@ def measure(builder: CellBuilder) -> Iterator[Cell]:
                     yield here.rate("accuracy", point, here.score("correct"))
                     yield here.rate("false_alarm", point, here.score("flagged"))
         yield from _detection(builder.at(k=k), mask)
-        yield from _slopes(builder.at(k=k), mask & (trials.noise == 0))
     if trials.of("counterfactual").any():
-        yield from _gate(builder)
+        yield from _held_out(builder)
 
 
 def _false_documents(builder: CellBuilder, mask: Mask) -> Iterator[Cell]:
@@ -46,6 +41,8 @@ def _false_documents(builder: CellBuilder, mask: Mask) -> Iterator[Cell]:
     yield builder.rate("error_detection", mask, flagged)
     yield builder.rate("corrected", mask, flagged * correct)
     yield builder.rate("corrected_of_flagged", mask & (flagged == 1), correct)
+    if track == "code":
+        yield builder.rate("correct_rate", mask & (flagged == 1), np.maximum(correct, builder.score("refused")))
     if trials.has("misled", track):
         for name, values in outcomes(trials, track).items():
             yield builder.rate(name, mask, values)
@@ -81,41 +78,15 @@ def _detection(builder: CellBuilder, mask: Mask) -> Iterator[Cell]:
     trials, flagged = builder.trials, builder.score("flagged")
     false, clean = mask & (trials.correct == 0) & (trials.noise == 0), mask & (trials.correct == 1)
     if false.any() and (clean & trials.asked).any():
-        metrics = ["detection_precision", "detection_balanced_accuracy"]
-        yield from builder.resampled(metrics, [(false, flagged), (clean, flagged)], _detection_rates)
+        weights = weigh([(false, 1.0), (clean, 1.0)], flagged)
+        justified = np.where(flagged == 1, false, np.nan)
+        yield builder.rate("detection_precision", false | clean, justified, weights)
+        yield builder.mean_of_rates("detection_balanced_accuracy", (false, flagged), (clean, 1 - flagged))
 
 
-def _detection_rates(totals: Floats) -> Floats:
-    due, undue, n_due, n_undue = np.moveaxis(totals, -1, 0)
-    recall, false = due / n_due, undue / n_undue
-    return np.stack([recall / (recall + false), (recall + 1 - false) / 2], axis=-1)
-
-
-def _slopes(builder: CellBuilder, mask: Mask) -> Iterator[Cell]:
-    """Yield the change in each score as the share of false documents increases from 0 to 1."""
+def _held_out(builder: CellBuilder) -> Iterator[Cell]:
+    """Yield the accuracy on the samples of known questions that were not used to choose these questions."""
     trials = builder.trials
-    for name in ("correct", "misled", "flagged"):
-        values = builder.score(name)
-        points = of_shared_questions(trials, dict(trials.split(mask, "correct")), values)
-        if trials.has(name, builder.track) and len(points) > 1:
-            scored = np.logical_or.reduce(list(points.values())) & np.isfinite(values)
-            false, counts = 1 - trials.correct[scored], trials.count[scored]
-            trend = clustered_slope(false, values[scored], trials.cluster[scored], counts=counts)
-            metric, n = f"{name}_by_false_share", trials.size(scored)
-            yield builder.cell(metric, builder.fixed(trend.slope), n, mask, scored=scored)
-
-
-def _gate(builder: CellBuilder) -> Iterator[Cell]:
-    """Yield the result of the paper's accuracy gate, and the accuracy on held-out samples of known questions.
-
-    The held-out samples are those that were not used to choose the known questions.
-    """
-    trials, correct = builder.trials, builder.score("correct")
-    closed = trials.of("closed-book")
-    if closed.any():
-        chosen = closed & of_known(trials, builder.track) & ~gate_samples(trials)
-        yield builder.rate("closed_book_of_known", chosen, correct)
-        scored = closed & np.isfinite(correct)
-        if scored.any():
-            accuracy = np.average(correct[scored], weights=trials.count[scored])
-            yield builder.number("passes_paper_gate", float(accuracy > PAPER_GATE), trials.size(scored), closed)
+    chosen = trials.of("closed-book") & of_known(trials, builder.track) & ~gate_samples(trials)
+    if trials.of("closed-book").any():
+        yield builder.rate("closed_book_of_known", chosen, builder.score("correct"))

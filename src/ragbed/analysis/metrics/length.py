@@ -7,12 +7,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from ragbed.analysis.metrics.cells import Cell, CellBuilder, interval_of
-from ragbed.analysis.metrics.curve import measure_bands, of_shared_questions, ratio_of_loss, within
+from ragbed.analysis.metrics.curve import measure_bands, of_shared_questions
 from ragbed.analysis.metrics.trial_columns import Mask
 from ragbed.analysis.statistics.binomial import Floats
-from ragbed.analysis.statistics.rates import clustered_mean
-from ragbed.analysis.statistics.trend import clustered_slope
-from ragbed.analysis.statistics.unpaired import combine_rates
+from ragbed.analysis.statistics.paired import changes
+from ragbed.analysis.statistics.rates import Interval, combine_rates
 
 PARTS = 5  # number of equal parts into which a prompt's document positions are divided
 _FIRST, _MIDDLE, _LAST = 0, 2, 4
@@ -46,47 +45,37 @@ def _measure_condition(builder: CellBuilder, mask: Mask, arm: str | None) -> Ite
         yield from measure_bands(builders, list(shared.values()), correct)
         (_, shortest), *others = points.items()
         for k, point in others:
-            yield builder.at(k=k, arm=arm).difference("change", shortest, point, correct)
+            yield from builder.at(k=k, arm=arm).difference("change", shortest, point, correct)
         if len(shared) > 1:
-            yield from _measure_trend(builder.at(arm=arm), mask, shared, correct)
+            yield _measure_slope(builder.at(arm=arm), mask, shared, correct)
 
 
 def _measure_tokens(builder: CellBuilder, mask: Mask) -> Iterator[Cell]:
     """Yield the mean length of the prompts in tokens, and the share of prompts whose length is an estimate."""
+    tokens = builder.trials.untracked("prompt_tokens")
+    if np.isfinite(tokens[mask]).any():
+        yield builder.ratio("prompt_tokens", mask, tokens)
+        yield builder.rate("tokens_estimated", mask, builder.trials.untracked("tokens_estimated"))
+
+
+def _measure_slope(builder: CellBuilder, mask: Mask, points: dict[int, Mask], correct: Floats) -> Cell:
+    """Return the least-squares slope per doubling of the number of documents.
+
+    It is a multiple of a paired difference: between the means of a question's accuracies with more and with fewer
+    documents than the mean (of the logarithms), weighted by their distance from it.
+    """
     trials = builder.trials
-    tokens = trials.untracked("prompt_tokens")
-    known = mask & np.isfinite(tokens)
-    if known.any():
-        rows, counts = trials.sums((known, tokens))
-        sums, sizes = np.repeat(rows, counts, axis=0).T.tolist()
-        yield builder.cell("prompt_tokens", builder.fixed(clustered_mean(sums, sizes)), trials.size(known), mask)
-        estimated = float(trials.scores["tokens_estimated"][known].mean())
-        yield builder.number("tokens_estimated", estimated, trials.size(known), mask)
-
-
-def _measure_trend(builder: CellBuilder, mask: Mask, points: dict[int, Mask], correct: Floats) -> Iterator[Cell]:
-    """Yield the slope per doubling of the document count, the retention, and the document count at a 10% loss."""
-    trials, scored = builder.trials, np.logical_or.reduce(list(points.values())) & np.isfinite(correct)
-    doublings = np.log2(np.maximum(trials.k, 1))
-    counts = trials.count[scored]
-    trend = clustered_slope(doublings[scored], correct[scored], trials.cluster[scored], counts=counts)
-    yield builder.cell("slope_per_doubling", builder.fixed(trend.slope), trials.size(scored), mask, scored=scored)
-    numbers = np.array(list(points), np.float64)
-
-    def statistic(totals: Floats) -> Floats:
-        hits, sizes = np.split(totals, 2, axis=-1)
-        return length_shape(numbers, hits / sizes)
-
-    parts = [(point, correct) for point in points.values()]
-    retention, lost = builder.resampled(["retention", "docs10"], parts, statistic)
-    yield retention
-    yield within(lost, numbers[0], numbers[-1])
-
-
-def length_shape(numbers: Floats, curve: Floats) -> Floats:
-    """Return the retention of a curve, and the number of documents at which a tenth of the accuracy is lost."""
-    lost = np.exp2(ratio_of_loss(np.log2(numbers), curve))
-    return np.stack([curve[..., -1] / curve[..., 0], lost], axis=-1)
+    distance = np.log2(list(points)) - np.mean(np.log2(list(points)))
+    accuracy = np.column_stack([trials.per_item(point, correct) for point in points.values()])
+    shared = np.asarray(np.isfinite(accuracy).all(axis=1))
+    scale = np.abs(distance).sum() / 2
+    moved = changes(np.zeros(np.count_nonzero(shared)), accuracy[shared] @ distance / scale)
+    scored = np.logical_or.reduce(list(points.values())) & np.isfinite(correct)
+    weights = np.bincount(trials.item[scored], minlength=len(shared))[shared]
+    clusters = trials.clusters_of(trials.item, len(shared))[shared]
+    cell = builder.paired("slope_per_doubling", moved, weights, clusters, mask, scored)
+    slope = Interval(*(bound * scale / (distance @ distance) for bound in interval_of(cell.estimate)))
+    return builder.cell("slope_per_doubling", slope, mask, scored)
 
 
 def _measure_positions(builder: CellBuilder, mask: Mask, arm: str | None) -> Iterator[Cell]:
@@ -105,4 +94,4 @@ def _measure_positions(builder: CellBuilder, mask: Mask, arm: str | None) -> Ite
             loss = combine_rates([interval_of(one) for one in compared], MIDDLE_WEIGHTS)
             used = point & np.isin(part, (_FIRST, _MIDDLE, _LAST))
             here = builder.at(k=k, arm=arm)
-            yield here.cell("middle_loss", here.fixed(loss), sum(one.n for one in compared), used)
+            yield here.cell("middle_loss", here.fixed(loss), used, used & np.isfinite(correct))

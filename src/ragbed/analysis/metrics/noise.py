@@ -41,7 +41,7 @@ def _gap(builder: CellBuilder, related: Mask, k: int) -> Iterator[Cell]:
         yield builder.at(noise=ratio, k=k, arm="random").rate("accuracy", random, correct)
         point = related & (trials.noise == ratio)
         if ratio > 0 and point.any():
-            yield builder.at(noise=ratio, k=k).difference("related_minus_random", random, point, correct)
+            yield from builder.at(noise=ratio, k=k).difference("related_minus_random", random, point, correct)
 
 
 def _fixed(builder: CellBuilder) -> Iterator[Cell]:
@@ -54,11 +54,11 @@ def _fixed(builder: CellBuilder) -> Iterator[Cell]:
         at_fixed, at_control = builder.at(k=k, arm="fixed"), builder.at(k=k, arm="control")
         yield at_fixed.rate("accuracy", noisy, correct)
         if k > 1:
-            yield at_fixed.difference("noise_effect", alone, noisy, correct)
+            yield from at_fixed.difference("noise_effect", alone, noisy, correct)
         if long.any():
             yield at_control.rate("accuracy", long, correct)
-            yield at_control.difference("length_effect", alone, long, correct)
-            yield at_fixed.difference("related_minus_length", long, noisy, correct)
+            yield from at_control.difference("length_effect", alone, long, correct)
+            yield from at_fixed.difference("related_minus_length", long, noisy, correct)
 
 
 def measure_positions(builder: CellBuilder) -> Iterator[Cell]:
@@ -83,14 +83,12 @@ def measure_positions(builder: CellBuilder) -> Iterator[Cell]:
 def _position_cells(
     builder: CellBuilder, slots: list[Mask], verdicts: Mask, clusters: Ints, ratio: float
 ) -> Iterator[Cell]:
-    k, everywhere, trials = len(slots), np.logical_or.reduce(slots), builder.trials
+    k, everywhere = len(slots), np.logical_or.reduce(slots)
     for slot, mask in enumerate(slots):
         yield builder.at(noise=ratio, k=k, slot=slot).rate("accuracy_by_slot", mask, builder.score("correct"))
     here = builder.at(noise=ratio, k=k)
     robustness = here.share("order_robustness", (verdicts == verdicts[:, :1]).all(axis=1), clusters, everywhere)
-    present, number, sizes = np.unique(clusters, return_inverse=True, return_counts=True)
+    _, number, sizes = np.unique(clusters, return_inverse=True, return_counts=True)
     sums = np.column_stack([np.bincount(number, weights=column) for column in verdicts.T])
-    counts = trials.cluster_counts[present]
-    p = cochran_q(sums / sizes[:, None], counts)
-    yield here.number("position_p", p, robustness.estimate.n, everywhere)
+    yield here.number("position_p", cochran_q(sums / sizes[:, None]), everywhere, robustness.estimate.n)
     yield robustness

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ragbed.analysis.metrics.cells import Cell, CellBuilder
+from ragbed.analysis.metrics.cells import Cell, CellBuilder, interval_of
 from ragbed.analysis.metrics.knowledge import gate_accuracy
 from ragbed.analysis.metrics.trial_columns import Mask
-from ragbed.analysis.statistics.binomial import Floats
+from ragbed.analysis.statistics.rates import Interval
 
 
 def measure(builder: CellBuilder) -> Iterator[Cell]:
@@ -29,6 +29,8 @@ def measure(builder: CellBuilder) -> Iterator[Cell]:
 def _without_evidence(builder: CellBuilder, mask: Mask) -> Iterator[Cell]:
     trials, correct, refused = builder.trials, builder.score("correct"), builder.score("refused")
     yield builder.rate("refusal_recall", mask, refused)
+    if builder.track == "code":
+        yield builder.rate("all_rate", mask, np.maximum(correct, refused))
     refusals = mask & (refused == 1)
     if builder.track == "robust" and refusals.any():
         # The share of refusals that contain the required sentence (Rej/Rej* in the paper).
@@ -47,30 +49,15 @@ def _without_evidence(builder: CellBuilder, mask: Mask) -> Iterator[Cell]:
 
 
 def _paired(builder: CellBuilder, answerable: Mask, without: Mask) -> Iterator[Cell]:
-    trials, correct, refused = builder.trials, builder.score("correct"), builder.score("refused")
+    trials, refused = builder.trials, builder.score("refused")
     both = np.isfinite(trials.per_item(answerable, refused)) & np.isfinite(trials.per_item(without, refused))
     answerable, without = answerable & both[trials.item], without & both[trials.item]
     if not answerable.any():
         return
     yield builder.rate("false_refusal", answerable, refused)
-    metrics = ["refusal_precision", "refusal_f1", "balanced_accuracy", "youden_j"]
-    yield from builder.resampled(metrics, [(without, refused), (answerable, refused)], _abstention)
     union = answerable | without
-    attempted = np.where(trials.responded(builder.track), 1 - refused, 0.0)
-    parts = [(union, correct * (1 - refused)), (union, attempted)]
-    yield from builder.resampled(["crag_score", "simpleqa_f"], parts, _penalised)
-
-
-def _abstention(totals: Floats) -> Floats:
-    """Return precision, F1, balanced accuracy and Youden's J, computed from correct and false refusals."""
-    due, undue, n_due, n_undue = np.moveaxis(totals, -1, 0)
-    recall, false = due / n_due, undue / n_undue
-    precision = due / (due + undue)
-    f1 = 2 * due / (due + undue + n_due)
-    return np.stack([precision, f1, (recall + 1 - false) / 2, recall - false], axis=-1)
-
-
-def _penalised(totals: Floats) -> Floats:
-    """Return CRAG's score (right +1, no answer 0, wrong −1) and SimpleQA's F-score."""
-    right, attempted, n, _ = np.moveaxis(totals, -1, 0)
-    return np.stack([(2 * right - attempted) / n, 2 * right / (n + attempted)], axis=-1)
+    # F1 is a function of the share of cases that should be refused and are, among those that should be or are.
+    common = builder.rate("refusal_f1", union, refused * without, np.where(without, 1.0, refused))
+    value, low, high = (2 * bound / (1 + bound) for bound in interval_of(common.estimate))
+    yield builder.cell("refusal_f1", Interval(value, low, high), union, union & np.isfinite(refused))
+    yield builder.mean_of_rates("balanced_accuracy", (without, refused), (answerable, 1 - refused))

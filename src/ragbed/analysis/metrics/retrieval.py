@@ -59,4 +59,4 @@ def _against_given(builder: CellBuilder, own: Mask, k: int) -> Iterator[Cell]:
     own, oracle = own & both[trials.item], oracle & both[trials.item]
     if oracle.any():
         yield builder.rate("accuracy_given", oracle, correct)
-        yield builder.difference("retrieval_gap", oracle, own, correct)
+        yield from builder.difference("retrieval_gap", oracle, own, correct)

@@ -42,24 +42,14 @@ def _measure_condition(builder: CellBuilder, mask: Mask, arm: str) -> Iterator[C
         values = trials.untracked(name)
         if np.isfinite(values[mask]).any():
             yield builder.rate(name, mask, values)
-    yield from _per_question(builder, mask)
-    for metric, name in _PER_CORRECT.items():
-        yield from _per_correct(builder, metric, mask, trials.untracked(name), right)
-    yield from _against_given(builder, mask, arm, right)
-
-
-def _per_question(builder: CellBuilder, mask: Mask) -> Iterator[Cell]:
-    calls = builder.trials.untracked("search_calls")
+    calls = trials.untracked("search_calls")
     if np.isfinite(calls[mask]).any():
-        yield from builder.resampled(["searches"], [(mask, calls)], _ratio)
-
-
-def _per_correct(builder: CellBuilder, metric: str, mask: Mask, spent: Floats, right: Floats) -> Iterator[Cell]:
-    """Yield the tokens or dollars spent on all questions, divided by the number of right answers."""
-    known = mask & np.isfinite(spent)
-    if known.any() and (right[known] > 0).any():
-        parts = [(known, spent), (known, right)]
-        yield from builder.resampled([metric], parts, _ratio)
+        yield builder.ratio("searches", mask, calls)
+    for metric, name in _PER_CORRECT.items():
+        spent = np.where(np.isfinite(right), trials.untracked(name), np.nan)
+        if np.isfinite(spent[mask]).any():
+            yield builder.ratio(metric, mask, spent, right)
+    yield from _against_given(builder, mask, arm, right)
 
 
 def _against_given(builder: CellBuilder, own: Mask, arm: str, right: Floats) -> Iterator[Cell]:
@@ -68,7 +58,7 @@ def _against_given(builder: CellBuilder, own: Mask, arm: str, right: Floats) -> 
     own, given = own & both[trials.item], given & both[trials.item]
     if given.any():
         yield builder.rate("given_rate", given, right)
-        yield builder.difference("search_gap", given, own, right)
+        yield from builder.difference("search_gap", given, own, right)
 
 
 def _given(trials: TrialColumns, own: Mask, arm: str) -> Mask:
@@ -83,7 +73,3 @@ def _given(trials: TrialColumns, own: Mask, arm: str) -> Mask:
         is_same = np.isclose(trials.correct, shares[0]) if len(shares) else np.zeros(len(trials.item), bool)
         return np.asarray(trials.of("counterfactual") & clean & is_same)
     return np.asarray(trials.of("noise") & clean)
-
-
-def _ratio(totals: Floats) -> Floats:
-    return np.stack([totals[..., 0] / totals[..., 1]], axis=-1)

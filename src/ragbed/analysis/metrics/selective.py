@@ -12,7 +12,6 @@ import numpy as np
 
 from ragbed.analysis.metrics.cells import Cell, CellBuilder
 from ragbed.analysis.metrics.trial_columns import Mask
-from ragbed.analysis.statistics.rates import Interval
 from ragbed.analysis.statistics.selective import ConfidentAnswers
 
 RISK = 0.05  # maximum risk (share of wrong answers) at which coverage is reported
@@ -39,31 +38,20 @@ def _selective(builder: CellBuilder, mask: Mask) -> Iterator[Cell]:
     shown = mask & trials.responded(builder.track) & np.isfinite(confidence) & np.isfinite(correct)
     if not shown.any():
         return
-    cases = trials.size(mask)
+    cases = int(np.count_nonzero(mask))
     answers = ConfidentAnswers.of(confidence[shown], correct[shown], trials.cluster[shown], cases)
-    n = trials.size(shown)
-
-    def cell(metric: str, interval: Interval) -> Cell:
-        return builder.cell(metric, builder.fixed(interval), n, mask, scored=shown)
-
-    yield cell("aurc", answers.area())
-    yield cell("brier", answers.brier())
-    yield cell("coverage_at_5", answers.coverage_at(RISK))
+    yield builder.cell("aurc", builder.fixed(answers.area()), mask, shown)
+    yield builder.rate("brier", mask, np.where(shown, (confidence - correct) ** 2, np.nan))
+    yield builder.cell("coverage_at_5", builder.fixed(answers.coverage_at(RISK)), mask, shown)
     last = answers.last_within(RISK)
-    threshold = np.nan if last is None else float(answers.confidence[last])
-    yield builder.number("threshold_at_5", threshold, n, mask)
-    yield from _curves(builder, answers, mask, shown)
-
-
-def _curves(builder: CellBuilder, answers: ConfidentAnswers, mask: Mask, shown: Mask) -> Iterator[Cell]:
-    """Yield the risk at each coverage level (a percentage of cases), and each bin's mean confidence and accuracy."""
+    yield builder.number("threshold_at_5", np.nan if last is None else float(answers.confidence[last]), mask)
     k = (builder.place or {}).get("k")
-    counts = [int(point) + 1 for point in answers.points]
-    by_percent = {-(-100 * n // answers.cases): (n, risk) for n, risk in zip(counts, answers.band, strict=True)}
-    for percent, (n, risk) in by_percent.items():
-        here = builder.at(k=k, slot=percent)
-        yield here.cell("risk_by_coverage", builder.fixed(risk), n, mask, scored=shown)
-    for number, mean, accuracy, n in answers.reliability(BINS):
-        here = builder.at(k=k, slot=number)
-        yield here.number("mean_confidence", mean, n, mask)
-        yield here.cell("accuracy_by_confidence", builder.fixed(accuracy), n, mask, scored=shown)
+    # The risk at each coverage, as a percentage of cases, and each bin's mean confidence and accuracy.
+    for point, risk in zip(answers.points.tolist(), answers.band, strict=True):
+        here, scored = builder.at(k=k, slot=-(-100 * (point + 1) // cases)), confidence >= answers.confidence[point]
+        yield here.cell("risk_by_coverage", builder.fixed(risk), mask, shown & scored)
+    bins = np.minimum(np.nan_to_num(confidence) * BINS, BINS - 1).astype(np.int64)
+    for number in np.unique(bins[shown]).tolist():
+        here, own = builder.at(k=k, slot=number), shown & (bins == number)
+        yield here.number("mean_confidence", float(confidence[own].mean()), own)
+        yield here.rate("accuracy_by_confidence", own, correct)

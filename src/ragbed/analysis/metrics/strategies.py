@@ -1,4 +1,4 @@
-"""Compare prompting strategies with the plain prompt: gain and cost on the same questions and documents (claim C10).
+"""Compare prompting strategies with the plain prompt: gain and cost on the same questions and documents.
 
 A strategy's trials form a separate group, named after profile and strategy (`robust+quote`). They are paired with the
 trials of the same profile with the plain prompt. Conditions that both groups have are pooled by testbed.
@@ -7,14 +7,14 @@ trials of the same profile with the plain prompt. Conditions that both groups ha
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from statistics import fmean
 
 import numpy as np
 
 from ragbed.analysis.metrics.cells import Cell, CellBuilder
 from ragbed.analysis.metrics.trial_columns import Mask, TrialColumns, TrialGroup
 from ragbed.analysis.statistics.binomial import Floats
-from ragbed.analysis.statistics.paired import sign_flips
-from ragbed.analysis.statistics.rates import clustered_mean
+from ragbed.analysis.statistics.paired import changes
 from ragbed.testbeds import headline_score
 from ragbed.testbeds.prompts.strategies import MARK
 
@@ -40,29 +40,31 @@ def measure(groups: Sequence[TrialColumns], track: str, alpha: float | None = No
 
 
 def _gains(builder: CellBuilder, base: TrialColumns) -> Iterator[Cell]:
+    trials = builder.trials
+    cluster = {base.items[item]: number for item, number in zip(base.item, base.cluster.tolist(), strict=True)}
     for testbed, name in WANTED.items():
-        mask = builder.trials.of(testbed)
+        mask, values = trials.of(testbed), builder.score(name)
         before = _by_condition(base, base.of(testbed), base.score(name, builder.track))
-        after = _by_condition(builder.trials, mask, builder.score(name))
-        cluster = {base.items[item]: number for item, number in zip(base.item, base.cluster.tolist(), strict=True)}
-        changes: dict[int, list[float]] = {}
-        for condition in before.keys() & after.keys():
-            changes.setdefault(cluster[condition[0]], []).append(after[condition] - before[condition])
-        moved = [float(np.mean(changes[number])) for number in sorted(changes)]
-        if moved:
-            yield builder.cell(f"{testbed}_gain", builder.paired(moved), len(moved), mask)
-            yield builder.number(f"{testbed}_gain_p", sign_flips(moved), len(moved), mask)
+        after = _by_condition(trials, mask, values)
+        paired = sorted(before.keys() & after.keys())
+        if paired:
+            moved = changes(*([fmean(side[condition]) for condition in paired] for side in (before, after)))
+            weights = np.array([len(before[condition]) + len(after[condition]) for condition in paired])
+            clusters = np.array([cluster[item] for item, *_ in paired])
+            items = {item for item, *_ in paired}
+            scored = mask & np.isfinite(values) & np.array([item in items for item in trials.items])[trials.item]
+            yield builder.paired(f"{testbed}_gain", moved, weights, clusters, mask, scored)
 
 
-def _by_condition(trials: TrialColumns, mask: Mask, values: Floats) -> dict[tuple[str, ...], float]:
-    """Return the mean score for each question and condition, over all position permutations."""
+def _by_condition(trials: TrialColumns, mask: Mask, values: Floats) -> dict[tuple[str, ...], list[float]]:
+    """Return the scores for each question and condition, over all position permutations."""
     found: dict[tuple[str, ...], list[float]] = {}
     used = np.flatnonzero(mask & np.isfinite(values))
     conditions = [getattr(trials, name)[used].tolist() for name in ("noise", "correct", "k", "seed", "repeat")]
     items = [trials.items[item] for item in trials.item[used].tolist()]
     for *condition, value in zip(items, *conditions, values[used].tolist(), strict=True):
         found.setdefault(tuple(condition), []).append(value)
-    return {condition: float(np.mean(scores)) for condition, scores in found.items()}
+    return found
 
 
 def _describe(builder: CellBuilder) -> Iterator[Cell]:
@@ -75,9 +77,5 @@ def _describe(builder: CellBuilder) -> Iterator[Cell]:
     union = np.logical_or.reduce(list(masks.values()))
     for name in COSTS:
         values = trials.untracked(name)
-        known = union & np.isfinite(values)
-        if known.any():
-            _, cluster = np.unique(trials.cluster[known], return_inverse=True)
-            totals, counts = np.bincount(cluster, weights=values[known]), np.bincount(cluster)
-            interval = clustered_mean(totals.tolist(), counts.tolist())
-            yield builder.cell(name, builder.fixed(interval), int(known.sum()), union)
+        if np.isfinite(values[union]).any():
+            yield builder.ratio(name, union, values)

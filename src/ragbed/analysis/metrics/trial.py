@@ -9,10 +9,7 @@ from msgspec import Struct
 
 from ragbed.schema import Case
 
-# A failed or filtered call is unattributed if its server served several models and did not name the call's model.
-Asked: TypeAlias = Literal[
-    "ok", "truncated", "filtered", "error", "unattributed", "unattributed-filtered", "infeasible"
-]
+Asked: TypeAlias = Literal["ok", "truncated", "filtered", "error", "infeasible"]
 
 ScoreValue: TypeAlias = bool | float | str | tuple[int, ...] | None
 
@@ -50,7 +47,7 @@ def to_scored(case: Case, model: str, repeat: int, outcome: Asked, scores: Mappi
         profile=case.profile,
         noise=case.noise,
         noise_real=case.noise_real,
-        correct=case.correct,
+        correct=case.true_ratio,
         k=case.k,
         arm=case.arm,
         seed=case.seed,

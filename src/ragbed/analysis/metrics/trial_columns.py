@@ -51,10 +51,8 @@ class TrialColumns:
     repeat: Ints
     asked: Mask  # False for infeasible cases
     failed: Mask  # True for attempted cases without a response
-    unattributed: Mask  # True for failed calls whose served model is unknown
     filtered: Mask  # True if the provider's content filter rejected the request
     truncated: Mask  # True if the response is incomplete
-    count: Ints  # number of identical trials that this one represents (see partial_sums.py); usually 1
     # For a monitored run, the maximum number of planned trials per cluster and condition; 0 if unknown.
     largest: int = 0
 
@@ -81,13 +79,12 @@ class TrialColumns:
     def score(self, name: str, track: str) -> Floats:
         """Return the score of every trial: 0 for failed calls, NaN for infeasible cases and missing verdicts.
 
-        It is also NaN for unattributed failures and, if none of the model's responses has the score, for failed calls,
-        unless all calls failed.
+        If none of the model's responses has the score, it is also NaN for failed calls, unless all calls failed.
         """
         values = self.scores.get(full_name(name, track))
         if values is None and not self.is_silent:
             return np.full(len(self.item), nan)
-        return np.where(self.failed & ~self.unattributed, 0.0, nan if values is None else values)
+        return np.where(self.failed, 0.0, nan if values is None else values)
 
     def untracked(self, name: str) -> Floats:
         """Return a score that does not depend on the track, or NaN for trials without it."""
@@ -100,42 +97,20 @@ class TrialColumns:
 
     def largest_planned(self, mask: Mask) -> int:
         """Return the maximum number of trials per cluster that a mask selects in the complete run, or 0 if unknown."""
+        if not self.largest:
+            return 0
         columns = (self.kind, np.nan_to_num(self.noise, nan=-1.0), self.correct, self.k)
         conditions = np.unique(np.stack([column[mask] for column in columns]), axis=1)
         return self.largest * len(conditions.T)
 
-    def size(self, mask: Mask) -> int:
-        """Return the number of trials that a mask selects."""
-        return int(self.count @ mask)
-
-    def questions(self, mask: Mask) -> int:
-        """Return the number of distinct questions that a mask selects."""
-        present = np.zeros(len(self.items), np.bool_)
-        present[self.item[mask]] = True
-        return int(self._item_counts[present].sum())
-
-    def _count_groups(self, groups: Ints, size: int) -> Ints:
-        counts = np.zeros(size, np.int64)
-        counts[groups] = self.count
-        return counts
-
     def restricted(self, keep: Mask | Ints) -> TrialColumns:
         """Return the trials selected by a mask or by indices. Items and clusters keep their numbers."""
-        columns = {name: getattr(self, name)[keep] for name in (*_TYPE_CODES, "count")}
+        columns = {name: getattr(self, name)[keep] for name in _TYPE_CODES}
         return replace(self, scores={name: values[keep] for name, values in self.scores.items()}, **columns)
 
     def per_item(self, mask: Mask, values: Floats) -> Floats:
         """Return the mean score for each question, or NaN if it has no trials."""
         return _means(self.item, mask, values, len(self.items))
-
-    @cached_property
-    def _item_counts(self) -> Ints:
-        return self._count_groups(self.item, len(self.items))
-
-    @cached_property
-    def cluster_counts(self) -> Ints:
-        """Return the number of identical clusters that each cluster represents."""
-        return self._count_groups(self.cluster, self.clusters)
 
     @cached_property
     def layouts(self) -> Ints:
@@ -158,29 +133,16 @@ class TrialColumns:
         """Return the highest cluster number plus one."""
         return int(self.cluster.max(initial=-1)) + 1
 
-    def per_cluster(self, mask: Mask, values: Floats) -> Floats:
-        """Return the mean score for each cluster, or NaN if it has no trials."""
-        return _means(self.cluster, mask, values, self.clusters)
-
-    def complete(self, *parts: tuple[Mask, Floats]) -> Mask:
-        """Return the trials that are in at least one part and have a score in every part that includes them."""
-        complete = [~mask | np.isfinite(values) for mask, values in parts]
-        return np.asarray(np.logical_or.reduce([mask for mask, _ in parts]) & np.logical_and.reduce(complete))
-
-    def sums(self, *parts: tuple[Mask, Floats]) -> tuple[Floats, Ints]:
-        """Return one row per cluster: the sum of the scores in each part, then the number of trials in each part.
-
-        The second array contains the number of clusters that each row represents. Clusters without trials are omitted.
-        """
-        size, complete = self.clusters, self.complete(*parts)
-        hits, trials = [], []
-        for mask, values in parts:
-            used = mask & complete
-            hits.append(np.bincount(self.cluster[used], weights=values[used], minlength=size))
-            trials.append(np.bincount(self.cluster[used], minlength=size).astype(np.float64))
+    def sums(self, *parts: tuple[Mask, Floats]) -> Floats:
+        """Return one row per cluster with trials: the sum of the scores in each part, then its number of trials."""
+        used = [mask & np.isfinite(values) for mask, values in parts]
+        hits = [
+            np.bincount(self.cluster[mask], weights=values[mask], minlength=self.clusters)
+            for mask, (_, values) in zip(used, parts, strict=True)
+        ]
+        trials = [np.bincount(self.cluster[mask], minlength=self.clusters) for mask in used]
         rows = np.column_stack([*hits, *trials])
-        present = rows[:, len(parts) :].sum(axis=1) > 0
-        return np.asarray(rows[present]), self.cluster_counts[present]
+        return np.asarray(rows[rows[:, len(parts) :].any(axis=1)])
 
 
 def full_name(name: str, track: str) -> str:
@@ -223,7 +185,7 @@ class TrialGroups:
 _TYPE_CODES = {
     **dict.fromkeys(("item", "cluster", "kind", "k", "slot", "seed", "repeat"), "q"),
     **dict.fromkeys(("noise", "noise_real", "correct"), "d"),
-    **dict.fromkeys(("asked", "failed", "unattributed", "filtered", "truncated"), "b"),
+    **dict.fromkeys(("asked", "failed", "filtered", "truncated"), "b"),
 }
 
 
@@ -253,9 +215,8 @@ class _ColumnBuilder:
             nan if trial.noise_real is None else round(trial.noise_real, 3),
             trial.correct,
             trial.outcome != "infeasible",
-            trial.outcome in ("error", "filtered", "unattributed", "unattributed-filtered"),
-            trial.outcome in ("unattributed", "unattributed-filtered"),
-            trial.outcome in ("filtered", "unattributed-filtered"),
+            trial.outcome in ("error", "filtered"),
+            trial.outcome == "filtered",
             trial.outcome == "truncated",
         )
         for append, value in zip(self._appends, row, strict=True):
@@ -280,7 +241,6 @@ class _ColumnBuilder:
             items=tuple(self._items),
             kinds=tuple(self._kinds),
             scores={name: np.array(column) for name, column in self._scores.items()},
-            count=np.ones(self._size, np.int64),
             **columns,
         )
 

@@ -29,13 +29,6 @@ class PaperTable(Struct, frozen=True, forbid_unknown_fields=True):
             yield "zh", model, values
 
 
-class ErrorShares(Struct, frozen=True, forbid_unknown_fields=True):
-    """The published shares of a model's integration error types, as percentages."""
-
-    model: str
-    shares: dict[str, int]
-
-
 class Tables(Struct, frozen=True, forbid_unknown_fields=True):
     """The numbers printed in the paper."""
 
@@ -45,7 +38,6 @@ class Tables(Struct, frozen=True, forbid_unknown_fields=True):
     rejection: PaperTable
     integration: PaperTable
     counterfactual: PaperTable
-    integration_errors: ErrorShares
 
 
 class CountOf(NamedTuple):

@@ -5,7 +5,7 @@ by default. Functions that draw random numbers take a seed. docs/explanation/sta
 
 The functions use `scipy.special`, not `scipy.stats`. Importing `scipy.stats` takes five times as long as importing
 `scipy.special` (2.8 s versus 0.5 s on a busy machine), and every report would pay for it. It gives the same
-results, but its calls are much slower: `false_discovery_control` by a factor of 6, `fisher_exact` 19, `bootstrap` 51,
+results, but its calls are much slower: `false_discovery_control` by a factor of 6, `fisher_exact` 19,
 `binomtest` 87, its intervals 400, and `permutation_test` 2,000. It has no Holm adjustment, no clustered rates and
 no minimum-effect test. The tests use it as the reference.
 """

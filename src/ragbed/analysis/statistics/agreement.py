@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ragbed.analysis.statistics.binomial import Floats
-from ragbed.analysis.statistics.bootstrap import bootstrap
-from ragbed.analysis.statistics.rates import LEVEL, Interval, clustered_wilson
+from ragbed.analysis.statistics.rates import LEVEL, UNDEFINED, Interval, clustered_wilson, share_interval, trials_behind
 
 
 class Agreement(NamedTuple):
@@ -55,46 +53,55 @@ def agreement(
     if not weighting.sum() > 0:
         raise ValueError("the weights of the labels add up to 0; at least one weight must be above 0")
     np.add.at(table, (groups, 2 * people + judge), weighting * len(judge) / weighting.sum())
-    agreed = clustered_wilson((table[:, 0] + table[:, 3]).tolist(), table.sum(axis=1).tolist(), level)
-    beyond_chance = bootstrap(table, _beyond_chance, level=level)
-    kappa, ac1 = map(_bounded, beyond_chance, (agreed, agreed), map(float, _by_chance(table.sum(axis=0))[1:]))
+    both_no, judge_yes, people_yes, both_yes = table.T
+    sizes, agreeing = table.sum(axis=1), both_no + both_yes
+    n = sizes.sum()
+    agreed = clustered_wilson(agreeing.tolist(), sizes.tolist(), level)
+    by_judge, by_people = ((one + both_yes).sum() / n for one in (judge_yes, people_yes))
+    prevalence = (by_judge + by_people) / 2
+    moved = [one + both_yes - share * sizes for one, share in ((judge_yes, by_judge), (people_yes, by_people))]
+    residuals = agreeing - agreed.value * sizes
     return Agreement(
         n=len(judge),
         agreed=agreed,
-        kappa=kappa,
-        ac1=ac1,
-        sensitivity=_rate(table[:, 3], table[:, 2] + table[:, 3], level),
-        specificity=_rate(table[:, 0], table[:, 0] + table[:, 1], level),
+        kappa=_beyond_chance(
+            agreed,
+            by_judge * by_people + (1 - by_judge) * (1 - by_people),
+            residuals,
+            (2 * by_people - 1) * moved[0] + (2 * by_judge - 1) * moved[1],
+            level,
+        ),
+        ac1=_beyond_chance(
+            agreed, 2 * prevalence * (1 - prevalence), residuals, (1 - 2 * prevalence) * (moved[0] + moved[1]), level
+        ),
+        sensitivity=_rate(both_yes, people_yes + both_yes, level),
+        specificity=_rate(both_no, both_no + judge_yes, level),
     )
 
 
-def _bounded(found: Interval, agreed: Interval, chance: float) -> Interval:
-    """Return the interval. If resampling gives no bounds, as for perfect agreement, derive them from the raw agreement.
+def _beyond_chance(agreed: Interval, chance: float, residuals: Floats, moved: Floats, level: float) -> Interval:
+    """Return the agreement beyond chance with its interval.
 
-    The bounds of the raw agreement imply bounds on the chance-corrected agreement, unless all labels are equal.
+    The bounds are those that the raw agreement implies, for as many independent trials as give the variance of the
+    coefficient, but at most as many as are behind the raw agreement.
+
+    Args:
+        agreed: The raw agreement.
+        chance: The agreement that is expected by chance. If it is 1, all labels are equal and there is no coefficient.
+        residuals: For each question, its influence on the raw agreement.
+        moved: For each question, its influence on the chance agreement.
+        level: Confidence level.
     """
-    if math.isfinite(found.low) or chance >= 1:
-        return found
-    low, high = ((bound - chance) / (1 - chance) for bound in (agreed.low, agreed.high))
-    return Interval(found.value, max(-1.0, low), min(1.0, high))
+    if chance >= 1:
+        return UNDEFINED
+    own = float(residuals @ residuals)
+    if own > 0:
+        total = residuals - (1 - agreed.value) / (1 - chance) * moved
+        trials = trials_behind(agreed, len(moved), level) * own / max(own, float(total @ total))
+        agreed = share_interval(agreed.value, trials, len(moved), level)
+    value, low, high = ((bound - chance) / (1 - chance) for bound in agreed)
+    return Interval(value, max(-1.0, low), high)
 
 
 def _rate(hits: Floats, trials: Floats, level: float) -> Interval | None:
-    used = trials > 0
-    return clustered_wilson(hits[used].tolist(), trials[used].tolist(), level) if used.any() else None
-
-
-def _beyond_chance(totals: Floats) -> Floats:
-    """Return kappa and AC1 for 2 × 2 tables."""
-    observed, by_chance, by_gwet = _by_chance(totals)
-    return np.stack([(observed - by_chance) / (1 - by_chance), (observed - by_gwet) / (1 - by_gwet)], axis=-1)
-
-
-def _by_chance(totals: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return the observed agreement, Cohen's chance agreement and Gwet's chance agreement."""
-    both_no, judge_yes, people_yes, both_yes = np.moveaxis(totals, -1, 0)
-    n = both_no + judge_yes + people_yes + both_yes
-    people, judge = (people_yes + both_yes) / n, (judge_yes + both_yes) / n
-    prevalence = (people + judge) / 2
-    by_cohen = people * judge + (1 - people) * (1 - judge)
-    return (both_no + both_yes) / n, by_cohen, 2 * prevalence * (1 - prevalence)
+    return clustered_wilson(hits.tolist(), trials.tolist(), level) if trials.any() else None

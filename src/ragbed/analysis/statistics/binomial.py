@@ -1,4 +1,4 @@
-"""Exact confidence intervals, confidence bounds and tests for the binomial distribution."""
+"""Exact confidence bounds and tests for the binomial distribution."""
 
 from __future__ import annotations
 
@@ -8,20 +8,9 @@ import numpy as np
 import scipy  # `scipy.special` is loaded on first use, because loading it takes 0.2 s
 from numpy.typing import NDArray
 
-from ragbed.analysis.statistics.rates import LEVEL, Interval, check_rate
+from ragbed.analysis.statistics.rates import LEVEL, check_rate
 
 Floats = NDArray[np.float64]
-
-
-def clopper_pearson(hits: int, n: int, level: float = LEVEL) -> Interval:
-    """Return the exact confidence interval for a number of hits in n trials. Its coverage is at least `level`.
-
-    Raises:
-        ValueError: The counts do not form a valid rate.
-    """
-    high = upper_bound(hits, n, (1 + level) / 2)
-    low = 0.0 if hits == 0 else float(scipy.special.betaincinv(hits, n - hits + 1, (1 - level) / 2))
-    return Interval(hits / n, low, high)
 
 
 def upper_bound(hits: int, n: int, level: float = LEVEL) -> float:

@@ -1,60 +1,39 @@
-"""Paired comparisons on the same questions: differences, tests, and bounds that need only the totals."""
+"""Paired comparisons on the same questions: differences, intervals and tests."""
 
 from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy  # `scipy.special` is loaded on first use, because loading it takes 0.2 s
 from numpy.typing import ArrayLike, NDArray
 
-from ragbed.analysis.statistics.binomial import Floats, clopper_pearson, probabilities, sign_test
-from ragbed.analysis.statistics.rates import LEVEL, Interval, two_sided
+from ragbed.analysis.statistics.binomial import Floats, probabilities
+from ragbed.analysis.statistics.rates import LEVEL, Interval, clustered_wilson, combine_rates
 
 _EXACT_SUMS = 1_000_000  # maximum number of distinct sums to enumerate
 _EXACT_STEPS = 20_000_000  # maximum number of additions for the exact distribution on a lattice, about 20 ms
 _DENOMINATOR = 10_000  # maximum common denominator of the differences, e.g. 60 for means of 2 to 6 verdicts
-# `_moments` adds two pseudo-observations. The squared change of each is the mean squared change, computed over the
-# observed non-zero changes and this many additional changes of ±1. The number was chosen by simulation: with a value of
-# 1, coverage drops to 83% if scores change for only a few events with ten questions each.
-_FULL_CHANGES = 16
 _BISECTIONS = 80  # number of bisection steps, enough to compute the saddlepoint to the last digit
 _CENTRAL = 0.01  # standard normal deviate below which the normal approximation is used
-_ROUNDING = 1e-9  # maximum rounding difference between sums that are mathematically equal
+_DIGITS = 12  # number of decimals to which means of verdicts are compared
+_ROUNDING = 1e-9  # maximum rounding difference between sums of changes that are mathematically equal
+_SMALLEST_P, _LARGEST_P = 1e-12, 0.99  # range of the p-values of `decline_test` below 1
+_PRECISION = 1e-3  # relative precision of these p-values
 
 
-class McNemarBounds(NamedTuple):
-    """The smallest and largest p-values that are possible given two totals."""
+def changes(before: ArrayLike, after: ArrayLike) -> Floats:
+    """Return the change in each score, rounded so that a change is 0 if the scores are mathematically equal.
 
-    least: float
-    most: float
-
-
-def flip_odds(won: int, lost: int, level: float = LEVEL) -> Interval:
-    """Return the odds ratio for matched pairs (questions won per question lost) with its exact confidence interval.
-
-    The ratio is infinite if no question is lost.
-
-    Raises:
-        ValueError: No question was won or lost.
+    All paired results are computed from these changes, so means of verdicts such as (1/5 + 2/5) / 2 and (3/5 + 0/5) / 2
+    tie, in whatever order they were added up.
     """
-    shares = clopper_pearson(won, won + lost, level)
-    return Interval(*(math.inf if share == 1 else share / (1 - share) for share in shares))
+    return np.asarray(np.round(np.subtract(after, before), _DIGITS) + 0.0, np.float64)  # + 0.0 turns −0.0 into 0.0
 
 
-def mcnemar_bounds(first: int, second: int, n: int) -> McNemarBounds:
-    """Return the range of possible McNemar p-values, given two counts of correct answers to the same n questions.
-
-    The totals do not show how many verdicts changed, so all possible numbers are tried.
-    """
-    lost = np.arange(max(0, second - first), min(second, n - first) + 1)
-    values = sign_test(lost + first - second, lost)
-    return McNemarBounds(float(values.min()), float(values.max()))
-
-
-def sign_flips(differences: ArrayLike, counts: ArrayLike | None = None) -> float:
+def sign_flips(differences: ArrayLike) -> float:
     """Return the two-sided p-value from the paired permutation test for graded scores.
 
     The test is exact for up to about a thousand differences of means (fractions with a common denominator), and for a
@@ -63,17 +42,14 @@ def sign_flips(differences: ArrayLike, counts: ArrayLike | None = None) -> float
     McNemar's test.
 
     Args:
-        differences: One per question.
-        counts: How many questions each difference represents; 1 by default.
+        differences: The `changes`, one per question.
     """
     moved = np.asarray(differences, np.float64)
-    times = _times(moved, counts)[moved != 0]
     moved = moved[moved != 0]
     if len(moved) == 0:
         return 1.0
-    sizes, which = np.unique(np.round(np.abs(moved), 12), return_inverse=True)
-    flips = np.bincount(which.reshape(-1), weights=times, minlength=len(sizes)).astype(np.int64)
-    observed = abs(float((moved * times).sum()))
+    sizes, flips = np.unique(np.abs(moved), return_counts=True)
+    observed = abs(math.fsum(moved))
     if observed <= _ROUNDING:
         return 1.0
     if math.prod((flips + 1).tolist()) <= _EXACT_SUMS:
@@ -158,45 +134,83 @@ def _saddlepoint_flips(sizes: Floats, flips: NDArray[np.int64], observed: float,
     return min(1.0, 2 * ratio * math.exp(-(deviate**2) / 2) / math.sqrt(2 * math.pi))
 
 
-def paired_difference(differences: ArrayLike, level: float = LEVEL, counts: ArrayLike | None = None) -> Interval:
-    """Return the mean difference between paired scores with its confidence interval.
+def paired_difference(
+    differences: ArrayLike, level: float = LEVEL, weights: ArrayLike | None = None, clusters: ArrayLike | None = None
+) -> Interval:
+    """Return the mean change in paired scores with its confidence interval.
 
-    Two changed questions are added, one in each direction (Bonett and Price, 2012), so that the interval has a width
-    even if hardly any score changed. The square of their change is the mean square of the observed changes and 16
-    changes of size 1: graded scores change less than verdicts, but if only a few events change completely, a sample may
-    contain none of them.
+    The mean is the rate of gains minus the rate of losses. Its interval is combined from their intervals and from the
+    correlation between gains and losses (MOVER), so it has a width even if no score changed.
 
     Args:
-        differences: One per question (or event), second minus first, between −1 and 1.
+        differences: The `changes`, one per question, between −1 and 1.
         level: Confidence level.
-        counts: How many questions each difference represents; 1 by default.
+        weights: Weight of each question; equal by default.
+        clusters: The event of each question, numbered from 0; by default, each question is an event of its own.
 
     Raises:
         ValueError: There are no differences.
     """
-    mean, middle, error, _ = _moments(differences, counts)
-    reach = two_sided(level) * error
-    return Interval(mean, max(-1.0, middle - reach), min(1.0, middle + reach))
+    return _GainsAndLosses(*_cluster(differences, weights, clusters)).difference(level)
 
 
-def decline_test(differences: ArrayLike, min_drop: float, counts: ArrayLike | None = None) -> float:
+def correlate(first: Floats, second: Floats) -> float:
+    """Return the correlation of two sums, given the residuals of their clusters.
+
+    Without variation, it is unknown: 0 is returned if one sum varies, and 1 if neither does, which makes the interval
+    of their mean as wide as that of one of them.
+    """
+    spread = math.sqrt(float((first @ first) * (second @ second)))
+    return float(first @ second) / spread if spread else float(not (first.any() or second.any()))
+
+
+def decline_test(differences: ArrayLike, min_drop: float) -> float:
     """Return the p-value of the minimum-effect test, whose null hypothesis is that the drop does not exceed `min_drop`.
 
-    The p-value is doubled, so that p < 0.05 implies that the 95% interval lies below −min_drop. The quantile is
-    Student's t with one degree of freedom per question, because gates must not err more often than stated in any
-    design.
+    It is the smallest p for which the interval with the level 1 − p lies below −min_drop, so p < 0.05 if and only if
+    the 95% interval does.
     """
-    _, middle, error, n = _moments(differences, counts)
-    return min(1.0, 2 * float(scipy.special.stdtr(n, (middle + min_drop) / error)))
+    parts = _GainsAndLosses(*_cluster(differences, None, None))
+    if parts.difference(1 - _LARGEST_P).high >= -min_drop:
+        return 1.0
+    low, high = math.log(_SMALLEST_P), math.log(_LARGEST_P)
+    while high - low > _PRECISION:
+        middle = (low + high) / 2
+        is_decline = parts.difference(1 - math.exp(middle)).high < -min_drop
+        low, high = (low, middle) if is_decline else (middle, high)
+    return math.exp(high)
 
 
-def equivalence_test(differences: ArrayLike, margin: float, counts: ArrayLike | None = None) -> float:
-    """Return the p-value from two one-sided tests (TOST), whose null hypothesis is a change of at least `margin`."""
-    _, middle, error, n = _moments(differences, counts)
-    return float(scipy.special.stdtr(n, (abs(middle) - margin) / error))
+class _GainsAndLosses(NamedTuple):
+    """The sums of the positive and of the negative changes in each cluster, and its number of questions."""
+
+    gains: Floats
+    losses: Floats
+    sizes: Floats
+
+    def difference(self, level: float) -> Interval:
+        """Return the mean change with its interval."""
+        sizes = self.sizes.tolist()
+        up, down = (clustered_wilson(part.tolist(), sizes, level, is_graded=True) for part in self[:2])
+        residuals = self.gains - up.value * self.sizes, self.losses - down.value * self.sizes
+        correlation = correlate(*residuals) if up.value and down.value else 0.0
+        _, low, high = combine_rates([up, down], [1.0, -1.0], correlation)
+        value = (math.fsum(self.gains) - math.fsum(self.losses)) / math.fsum(sizes)
+        return Interval(value, max(-1.0, low), min(1.0, high))
 
 
-def cochran_q(scores: ArrayLike, counts: ArrayLike | None = None) -> float:
+def _cluster(differences: ArrayLike, weights: ArrayLike | None, clusters: ArrayLike | None) -> list[Floats]:
+    moved = np.asarray(differences, np.float64)
+    if len(moved) == 0:
+        raise ValueError("the difference cannot be computed, because the two sides have no questions in common")
+    times = np.ones(len(moved)) if weights is None else np.asarray(weights, np.float64)
+    times = times / times.mean()
+    groups = np.arange(len(moved)) if clusters is None else np.unique(clusters, return_inverse=True)[1].reshape(-1)
+    parts = (times * np.maximum(moved, 0), times * np.maximum(-moved, 0), times)
+    return [np.bincount(groups, weights=part).astype(np.float64) for part in parts]
+
+
+def cochran_q(scores: ArrayLike) -> float:
     """Return the p-value from Cochran's Q test of the null hypothesis that all conditions are equally hard.
 
     For scores between 0 and 1, e.g. means over several questions about one event, the variance of the totals under
@@ -205,32 +219,14 @@ def cochran_q(scores: ArrayLike, counts: ArrayLike | None = None) -> float:
 
     Args:
         scores: One row per question or event, one column per condition, from 0 to 1.
-        counts: How many questions each row represents; 1 by default.
     """
     table = np.asarray(scores, np.float64)
-    conditions, times = table.shape[1], _times(table, counts)
+    conditions = table.shape[1]
     if conditions == 2:
-        return sign_flips(table[:, 0] - table[:, 1], counts=times)
-    columns = times @ table
-    varied = float(times @ (conditions * np.square(table).sum(axis=1) - np.square(table.sum(axis=1))))
+        return sign_flips(changes(table[:, 1], table[:, 0]))
+    columns = table.sum(axis=0)
+    varied = float((conditions * np.square(table).sum(axis=1) - np.square(table.sum(axis=1))).sum())
     if varied <= 1e-12:
         return 1.0
     q = (conditions - 1) * conditions * float(((columns - columns.mean()) ** 2).sum()) / varied
     return float(scipy.special.chdtrc(conditions - 1, q))
-
-
-def _moments(differences: ArrayLike, counts: ArrayLike | None) -> tuple[float, float, float, int]:
-    """Return the raw mean, the mean and standard error with two pseudo-observations added, and the question count."""
-    moved = np.asarray(differences, np.float64)
-    times = _times(moved, counts)
-    n, total, squares = int(times.sum()), float((moved * times).sum()), float((np.square(moved) * times).sum())
-    if n == 0:
-        raise ValueError("the difference cannot be computed, because the two sides have no questions in common")
-    # The squared change of each pseudo-observation.
-    added = (squares + _FULL_CHANGES) / (int(times[moved != 0].sum()) + _FULL_CHANGES)
-    middle = total / (n + 2)
-    return total / n, middle, math.sqrt(((squares + 2 * added) / (n + 2) - middle**2) / (n + 2)), n
-
-
-def _times(values: NDArray[Any], counts: ArrayLike | None) -> NDArray[np.int64]:
-    return np.ones(len(values), np.int64) if counts is None else np.asarray(counts, np.int64)

@@ -6,7 +6,6 @@ be drawn with unequal probabilities (weights are inverse probabilities), and tri
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -71,15 +70,6 @@ def prediction_powered(
     # number of labels. This minimum matters for rates near 0 and 1.
     effective = max(rate * (1 - rate) / variance, min(as_many, questions))
     return Corrected(wilson(rate * effective, effective, level), power, int(known.sum()))
-
-
-def rogan_gladen(positive: float, sensitivity: float, specificity: float) -> float:
-    """Estimate the true rate from an observed rate and the judge's error rates.
-
-    The result is a cross-check for `prediction_powered`. It is NaN if the judge is no better than chance.
-    """
-    skill = sensitivity + specificity - 1
-    return _clip((positive + specificity - 1) / skill) if skill > 0 else math.nan
 
 
 def _clip(share: float) -> float:

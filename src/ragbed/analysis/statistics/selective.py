@@ -6,25 +6,18 @@ refusal is never shown. Answers with equal confidence are shown together, so a t
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias
 
 import numpy as np
-import scipy  # `scipy.special` is loaded on first use, because loading it takes 0.2 s
 from numpy.typing import ArrayLike, NDArray
 
 from ragbed.analysis.statistics.binomial import Floats
-from ragbed.analysis.statistics.rates import LEVEL, Interval, clustered_wilson
+from ragbed.analysis.statistics.rates import Interval, clustered_wilson, share_interval
 from ragbed.analysis.statistics.simultaneous import clustered_bands
 
-Statistic: TypeAlias = Callable[[Floats], Floats]  # a function that maps rows of weights to values
-
 _MOST_POINTS = 50  # maximum number of thresholds with a confidence interval
-_ROUNDING = 1e-12  # maximum standard error that is due to rounding
-_ALMOST_NONE = 1e-6  # minimum distance of a value from 0 and 1, so that its log odds are finite
+_ROUNDING = 1e-24  # maximum variance that is due to rounding
 _CHUNK_CELLS = 4_000_000  # maximum number of elements in a matrix of weights, about 32 MB
 
 
@@ -79,24 +72,39 @@ class ConfidentAnswers:
     @cached_property
     def band(self) -> list[Interval]:
         """The risk at every point, with intervals that hold jointly for the whole curve."""
-        return clustered_bands(self._rows, [1] * len(self._rows))
+        return clustered_bands(self._rows)
 
     def area(self) -> Interval:
-        """Return the mean risk over the thresholds, weighted by the number of answers at each threshold (AURC)."""
-        group = np.searchsorted(self.ends, np.arange(len(self.right)))
+        """Return the mean risk over the thresholds, weighted by the number of answers at each threshold (AURC).
 
-        def aurc(weights: Floats) -> Floats:
+        The interval is that of as many independent answers as give the variance of the jackknife over questions. If all
+        answers are right or all are wrong, it is that of as many answers as questions.
+        """
+        values, clusters = self._leave_one_out(), int(self.cluster.max()) + 1
+        value, squares = values[0], np.square(values[1:] - values[1:].mean())
+        variance = (clusters - 1) / clusters * float(squares.sum())
+        if variance <= _ROUNDING or not 0 < value < 1:
+            return share_interval(value, clusters, clusters)
+        # If a few questions determine the value, e.g. those with wrong answers, their effective number limits the
+        # degrees of freedom.
+        freedom = max(1.0, min(clusters - 1.0, float(squares.sum() ** 2 / np.square(squares).sum())))
+        return share_interval(value, value * (1 - value) / variance, freedom)
+
+    def _leave_one_out(self) -> Floats:
+        """Return the AURC, followed by the AURC without each question in turn."""
+        group = np.searchsorted(self.ends, np.arange(len(self.right)))
+        clusters, size = int(self.cluster.max()) + 1, max(1, _CHUNK_CELLS // len(self.right))
+        found = []
+        for start in range(-1, clusters, size):  # −1 leaves out no question
+            left_out = np.arange(start, min(start + size, clusters))[:, None]
+            weights = (self.cluster != left_out).astype(np.float64)
             shown = np.cumsum(weights, axis=1)[:, self.ends]
             wrong = np.cumsum(weights * (1 - self.right), axis=1)[:, self.ends]
             risk = np.divide(wrong, shown, out=np.zeros_like(wrong), where=shown > 0)
-            return np.asarray((weights * risk[:, group]).sum(axis=1) / weights.sum(axis=1))
-
-        return self._jackknifed(aurc)
-
-    def brier(self) -> Interval:
-        """Return the mean squared difference between confidence and correctness (Brier score)."""
-        errors = (self.confidence - self.right) ** 2
-        return self._jackknifed(lambda weights: np.asarray(weights @ errors / weights.sum(axis=1)))
+            sizes = weights.sum(axis=1)
+            total = (weights * risk[:, group]).sum(axis=1)
+            found.append(np.divide(total, sizes, out=np.zeros_like(total), where=sizes > 0))
+        return np.concatenate(found)
 
     def last_within(self, risk: float) -> int | None:
         """Return the index of the last answer shown at the largest coverage with at most the given risk, or None."""
@@ -115,46 +123,7 @@ class ConfidentAnswers:
         coverage = self.coverage(self.points)
         beyond = np.append(coverage[1:], coverage[-1])  # the true coverage may be as high as that of the next point
         wrong, shown = np.split(self._rows, 2, axis=1)
-        lows = [
-            clustered_wilson(wrong[used, point].tolist(), shown[used, point].tolist()).low
-            for point in range(len(self.points))
-            for used in [shown[:, point] > 0]
-        ]
+        lows = [clustered_wilson(*part).low for part in zip(wrong.T.tolist(), shown.T.tolist(), strict=True)]
         low = float(np.max(coverage[[one.high <= risk for one in self.band]], initial=0.0))
         high = float(np.max(beyond[np.array(lows) <= risk], initial=0.0))
-        return Interval(value, min(low, value), max(high, value))
-
-    def reliability(self, bins: int) -> list[tuple[int, float, Interval, int]]:
-        """Return the index, mean confidence, accuracy and size of each non-empty bin. All bins have the same width."""
-        number = np.minimum((self.confidence * bins).astype(np.int64), bins - 1)
-        found = []
-        for one in np.unique(number).tolist():
-            here = number == one
-            trials = np.bincount(self.cluster[here])
-            hits = np.bincount(self.cluster[here], weights=self.right[here])
-            rate = clustered_wilson(hits[trials > 0].tolist(), trials[trials > 0].tolist())
-            found.append((one, float(self.confidence[here].mean()), rate, int(here.sum())))
-        return found
-
-    def _jackknifed(self, statistic: Statistic) -> Interval:
-        """Return a statistic between 0 and 1 with a jackknife interval over questions, computed on the log odds."""
-        value = float(statistic(np.ones((1, len(self.right))))[0])
-        clusters = int(self.cluster.max()) + 1
-        if clusters < 2:
-            return Interval(value, math.nan, math.nan)
-        chunk = max(1, _CHUNK_CELLS // len(self.right))
-        parts = (np.arange(start, min(start + chunk, clusters))[:, None] for start in range(0, clusters, chunk))
-        left_out = np.concatenate([statistic((self.cluster[None, :] != part).astype(float)) for part in parts])
-        squares = (left_out - left_out.mean()) ** 2
-        error = math.sqrt((clusters - 1) / clusters * float(squares.sum()))
-        if error <= _ROUNDING:  # the standard error cannot be estimated, e.g. because all answers are right
-            return Interval(value, math.nan, math.nan)
-        # If only a few questions determine the value (e.g. those with wrong answers), the degrees of freedom are
-        # limited to twice the effective number of these questions.
-        deciding = 2 * float(squares.sum() ** 2 / (squares**2).sum())
-        freedom = max(1.0, min(clusters - 1.0, deciding))
-        inner = min(max(value, _ALMOST_NONE), 1 - _ALMOST_NONE)
-        reach = scipy.special.stdtrit(freedom, 0.5 + LEVEL / 2) * error / (inner * (1 - inner))
-        odds = math.log(inner / (1 - inner))
-        low, high = float(scipy.special.expit(odds - reach)), float(scipy.special.expit(odds + reach))
         return Interval(value, min(low, value), max(high, value))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
@@ -16,7 +15,7 @@ _DRAWS = 20_000  # number of random draws, enough for the quantile to have a sta
 _ROUNDING = 1e-12  # eigenvalues up to this size are rounding errors
 
 
-def clustered_bands(rows: ArrayLike, counts: Sequence[int], level: float = LEVEL) -> list[Interval]:
+def clustered_bands(rows: ArrayLike, level: float = LEVEL) -> list[Interval]:
     """Return simultaneous intervals, at the given confidence level, for several rates over the same clusters.
 
     Each is a `clustered_wilson` interval at a higher level, which is computed from the maximum of correlated normal
@@ -24,26 +23,18 @@ def clustered_bands(rows: ArrayLike, counts: Sequence[int], level: float = LEVEL
 
     Args:
         rows: One row per cluster: its hits at every point, then its trials at every point.
-        counts: Number of clusters that each row represents.
         level: Confidence level of all intervals together.
     """
     hits, trials = np.split(np.asarray(rows, np.float64), 2, axis=1)
-    times = np.asarray(counts, np.float64)
-    each = 2 * float(scipy.special.ndtr(_largest_deviate(hits, trials, times, level))) - 1
-    return [
-        clustered_wilson(
-            hits[used, point].tolist(), trials[used, point].tolist(), each, times[used].astype(int).tolist()
-        )
-        for point in range(hits.shape[1])
-        for used in [trials[:, point] > 0]
-    ]
+    each = 2 * float(scipy.special.ndtr(_largest_deviate(hits, trials, level))) - 1
+    return [clustered_wilson(*part, each) for part in zip(hits.T.tolist(), trials.T.tolist(), strict=True)]
 
 
-def _largest_deviate(hits: Floats, trials: Floats, times: Floats, level: float) -> float:
+def _largest_deviate(hits: Floats, trials: Floats, level: float) -> float:
     """Return the quantile of the maximum absolute value of normal deviates with the same correlations as the rates."""
-    shares = (times @ hits) / (times @ trials)
+    shares = hits.sum(axis=0) / trials.sum(axis=0)
     moved = hits - shares * trials
-    covariance = (moved * times[:, None]).T @ moved
+    covariance = moved.T @ moved
     scale = np.sqrt(np.diag(covariance))
     scale[scale <= 1e-9] = np.inf  # a rate without variation is treated as independent of the other rates
     correlation = covariance / np.outer(scale, scale)

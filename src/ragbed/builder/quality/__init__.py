@@ -24,8 +24,6 @@ from ragbed.builder.quality.review_results import Reviewed, review_measures
 from ragbed.builder.quality.sources import SourceMeasures
 from ragbed.data import Dataset
 
-__all__ = ["FAMILIES", "MeasureFamily", "Quality", "measure_quality"]
-
 # Maximum number of passages to relabel. Relabelling this many takes about two minutes; the report states how many
 # were relabelled.
 MAX_LABELLED = 50_000
@@ -74,7 +72,6 @@ def measure_quality(
     datasets: Iterable[Dataset],
     steps: Mapping[str, tuple[int, int]] | None = None,
     reviewed: Reviewed | None = None,
-    more: Mapping[str, MeasureFamily] | None = None,
 ) -> Quality:
     """Measure several datasets together in a single pass, one item at a time.
 
@@ -82,9 +79,8 @@ def measure_quality(
         datasets: Datasets to measure.
         steps: Numbers of input and output records for each build step.
         reviewed: Results of a human review.
-        more: Families that need more than the data, e.g. model runs or corpora.
     """
-    families = {name: make() for name, make in FAMILIES.items()} | dict(more or {})
+    families = {name: make() for name, make in FAMILIES.items()}
     items = passages = 0
     hashes = {}
     for dataset in datasets:

@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from ragbed.builder.quality import Quality
-from ragbed.builder.quality.drift import Drift, Shift
 from ragbed.builder.quality.measure import Measure, Passed
 from ragbed.reporting.pages import read_static
 from ragbed.reporting.pages.markup import Node, el, raw, write
@@ -21,8 +20,6 @@ _TITLES = {
     "abilities": "Integration and counterfactual items",
     "sources": "Where do the passages come from?",
     "knowledge": "Can questions be answered from memory?",
-    "models": "How do models perform?",
-    "overlap": "Overlap with training corpora",
     "people": "Human review",
 }
 _TINTS: dict[Passed, str] = {"passed": "good", "failed": "bad", "not measured": "warn", "no gate": ""}
@@ -52,7 +49,7 @@ def show_value(measure: Measure) -> str:
     return f"{measure.value:.0f}" if measure.value >= 10 else f"{measure.value:.3g}"
 
 
-def write_page(quality: Quality, drift: Drift | None = None) -> str:
+def write_page(quality: Quality) -> str:
     """Return a quality report as an HTML page."""
     names = ", ".join(quality.data)
     body = el(
@@ -61,7 +58,6 @@ def write_page(quality: Quality, drift: Drift | None = None) -> str:
         *_tables(quality),
         _yield(quality),
         _samples(quality),
-        _drift(drift),
         class_="page",
     )
     style = read_static("look.css") + _STYLE
@@ -145,22 +141,3 @@ def _samples(quality: Quality) -> Node | None:
         for check, question, text in quality.samples
     ]
     return el("section", el("h2", "Samples"), _table(("Check", "Question or source", "Answer or reason"), rows))
-
-
-def _drift(drift: Drift | None) -> Node | None:
-    if drift is None:
-        return None
-    return el(
-        "section",
-        el("h2", f"Drift since {', '.join(drift.before)}"),
-        el("p", f"{drift.shared:,} questions are in both, {drift.added:,} are new, {drift.removed:,} were removed."),
-        el("p", f"Questions with a different answer: {'; '.join(drift.changed)}") if drift.changed else None,
-        _table(("Measure", "Before", "Now", "p", ""), map(_shift_row, drift.shifts)),
-    )
-
-
-def _shift_row(shift: Shift) -> Node:
-    tag = el("span", "changed", class_="tag warn") if shift.is_changed else ""
-    p_value = "" if shift.p is None else f"{shift.p:.2g}"
-    cells = [el("td", text, class_="number") for text in (show_value(shift.before), show_value(shift.now), p_value)]
-    return el("tr", el("th", shift.now.title, scope="row"), *cells, el("td", tag))

@@ -16,7 +16,6 @@ from typing import Literal
 from msgspec import Struct
 
 from ragbed.data import Dataset
-from ragbed.data.shards import LIST, open_shards
 from ragbed.environment import data_dir
 from ragbed.errors import UsageError, did_you_mean
 from ragbed.io.jsonl import check_file
@@ -120,12 +119,21 @@ CATALOG: dict[str, CatalogEntry] = {
     )
 }
 
-_FILES = (".jsonl", ".json", ".ndjson", ".parquet")  # dataset file suffixes; a URL without one is a folder
+_FILES = (".jsonl", ".json", ".ndjson", ".parquet")  # dataset file suffixes
 _MAX_SHOWN = 5  # maximum number of files to list per folder in a message
 _UNKNOWN_LICENCE = "unknown licence; state this when you redistribute the data"
 _PACKAGE = Path(__file__).parent.parent
 # Folders for use by other programs, keyed by program name.
 PLACES = {"lm-eval": str(_PACKAGE.parent / "interop" / "harnesses" / "lm_eval_tasks")}
+
+
+def published_settings(datasets: Iterable[Dataset]) -> dict[str, str]:
+    """Return the setting `published NAME` for each dataset that is byte for byte one of RGB's files, e.g. `en_int`."""
+    rgb = CATALOG["rgb"]
+    files = {file.pin: file.name.partition(".")[0] for file in rgb.files}
+    like = rgb.files[0].pin
+    pins = {dataset.name: dataset.pin(like) for dataset in datasets if dataset.size() < rgb.megabytes * 1_000_000}
+    return {f"published {name}": files[pin] for name, pin in pins.items() if pin in files}
 
 
 def folder_of(entry: CatalogEntry, root: Path) -> Path:
@@ -202,17 +210,11 @@ def _open_dataset(spec: str, root: Path) -> Dataset:
 
 
 def _open_place(name: str | None, spec: str, root: Path) -> Dataset:
-    """Open a file or a folder of shards: a local folder with a shard list, or a URL without a file suffix."""
     place = parse_place(spec)
     if isinstance(place, Path):
         place = find_dataset(spec, root)
-        is_sharded = (place / LIST).is_file()
-        if not is_sharded:
-            _check_file(place)
-    else:
-        is_sharded = not place.name.endswith(_FILES)
-    called = storable_name(name or (place.name if is_sharded else place.stem))
-    return open_shards(called, place) if is_sharded else Dataset(called, place)
+        _check_file(place)
+    return Dataset(storable_name(name or place.stem), place)
 
 
 def _check_file(path: Path) -> None:
@@ -224,9 +226,7 @@ def _check_file(path: Path) -> None:
         named = f": {', '.join(inside[:_MAX_SHOWN])}{', …' if len(inside) > _MAX_SHOWN else ''}" if inside else ""
         if not inside:
             raise UsageError(f"{path} is a folder without dataset files ({', '.join(_FILES)}). Check the path.")
-        raise UsageError(
-            f"{path} is a folder, but not a sharded dataset (it contains no {LIST}). Choose a file{named}."
-        )
+        raise UsageError(f"{path} is a folder. Choose a file{named}.")
     check_file(path)
 
 

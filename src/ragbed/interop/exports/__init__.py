@@ -10,24 +10,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 
-from ragbed.interop.exports import (
-    cassette,
-    harness_tasks,
-    hf,
-    mlflow,
-    original_code,
-    parquet,
-    rag_evaluators,
-    records,
-)
+from ragbed.interop.exports import archive, harness_tasks, hf, jsonl, original_code, parquet
 from ragbed.interop.exports.frozen import Layout
 from ragbed.interop.exports.records_base import ExportedRun, Written
 
 # Formats that write a testbed to a single file.
 DATA_FILES: dict[str, Callable[[Layout, IO[bytes]], Written]] = {
-    "jsonl": records.write_case_lines,
-    "ragas": rag_evaluators.write_ragas_cases,
-    "ragchecker": rag_evaluators.write_ragchecker_cases,
+    "jsonl": jsonl.write_cases,
 }
 
 # Formats that write a frozen testbed to a folder. The folder has a temporary name until it is complete.
@@ -39,12 +28,9 @@ DATA_FOLDERS: dict[str, Callable[[Layout, Path, Path], Written]] = {
 
 # Formats that write a run to a single file.
 RUN_FILES: dict[str, Callable[[ExportedRun, IO[bytes]], Written]] = {
-    "jsonl": records.write_trial_lines,
+    "jsonl": jsonl.write_trials,
     "parquet": parquet.write_trials,
-    "ragas": rag_evaluators.write_ragas_trials,
-    "ragchecker": rag_evaluators.write_ragchecker_trials,
-    "mlflow": mlflow.write_trials,
-    "cassette": cassette.write_trials,
+    "archive": archive.write_run,
 }
 
 # Formats that write a run to a folder.

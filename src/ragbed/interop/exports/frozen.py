@@ -23,7 +23,7 @@ from ragbed.errors import MALFORMED_JSON, DataError, UnknownName, UsageError, ex
 from ragbed.io.jsonl import read_lines
 from ragbed.io.locations import read_regular
 from ragbed.schema import Case, Lang, Record
-from ragbed.scoring.version import scorer_hash
+from ragbed.scoring.version import SCORER_VERSION
 from ragbed.testbeds import Testbed
 from ragbed.testbeds.end_to_end import EndToEnd
 from ragbed.testbeds.feasibility import require_feasible
@@ -52,15 +52,17 @@ class Layout:
     named: bool
     tell: Callable[[str], None] = lambda _: None
 
+    def all_cases(self) -> Iterator[Case]:
+        """Yield all cases, including infeasible ones."""
+        return generate_cases(self.datasets, self.testbeds, self.settings, named=self.named, tell=self.tell)
+
     def cases(self) -> Iterator[Case]:
         """Yield all cases, including infeasible ones.
 
         Raises:
             UsageError: No case is feasible.
         """
-        return require_feasible(
-            generate_cases(self.datasets, self.testbeds, self.settings, named=self.named, tell=self.tell)
-        )
+        return require_feasible(self.all_cases())
 
     def need_documents(self, to: str) -> None:
         """Reject end-to-end testbeds, because their cases have no documents.
@@ -100,12 +102,12 @@ class Frozen(Record, frozen=True, kw_only=True):
 
     Attributes:
         ragbed: The ragbed version that generated the cases.
-        scorers: Hash of that version's scorers.
+        scorers: Version of the scorers.
         data: The sha256 of each dataset, by name.
     """
 
     ragbed: str
-    scorers: str
+    scorers: int
     data: dict[str, str]
     settings: dict[str, str]
     parts: tuple[TestbedPart, ...]
@@ -115,7 +117,7 @@ class _Condition(NamedTuple):
     """The settings that can vary between the cases of an item."""
 
     noise: float
-    correct: float
+    true_ratio: float
     k: int
     arm: str
     rotation: int
@@ -165,7 +167,7 @@ class PartCounts:
 
 
 def _condition_of(case: Case) -> _Condition:
-    return _Condition(case.noise or 0.0, case.correct, case.k, case.arm, case.rotation)
+    return _Condition(case.noise or 0.0, case.true_ratio, case.k, case.arm, case.rotation)
 
 
 def condition_of(case: Case, part: TestbedPart) -> str:
@@ -197,7 +199,7 @@ def freeze(layout: Layout, folder: Path) -> Frozen:
                 sinks[name].write(line)
     frozen = Frozen(
         ragbed=__version__,
-        scorers=scorer_hash(),
+        scorers=SCORER_VERSION,
         data={dataset.name: dataset.sha256() for dataset in layout.datasets},
         settings=stored_options(layout.settings, layout.testbeds),
         parts=tuple(part.part() for part in counts.values()),
@@ -256,10 +258,10 @@ def find_part(folder: Path, name: str) -> TestbedPart:
     parts = {part.name: part for part in frozen.parts}
     if name not in parts:
         raise UnknownName("testbed part", name, parts)
-    if frozen.scorers != scorer_hash():
+    if frozen.scorers != SCORER_VERSION:
         warnings.warn(
-            f"{folder} was exported by ragbed {frozen.ragbed} with scorers {frozen.scorers}, but this version has "
-            f"scorers {scorer_hash()}. Only compare scores from the same scorers.",
+            f"{folder} was exported by ragbed {frozen.ragbed} with version {frozen.scorers} of the scorers, but "
+            f"this is version {SCORER_VERSION}. Only compare scores of the same version.",
             stacklevel=2,
         )
     return parts[name]

@@ -75,7 +75,7 @@ def write_lm_eval(layout: Layout, folder: Path, out: Path) -> Written:
     for part in frozen.parts:
         if part.cases:
             names.append(f"{prefix}_{part.name}")
-            metadata = f', ragbed: "{frozen.ragbed}", scorers: "{frozen.scorers}", cases: "{part.sha256}"'
+            metadata = f', ragbed: "{frozen.ragbed}", scorers: {frozen.scorers}, cases: "{part.sha256}"'
             text = task_yaml(names[-1], part.testbed, part.conditions, Loader("here.load", part.name, metadata))
             (folder / f"{names[-1]}.yaml").write_text(text, "utf-8", newline="\n")
     (folder / _LM_EVAL_FILE).write_text(_LM_EVAL_LOADER, "utf-8", newline="\n")

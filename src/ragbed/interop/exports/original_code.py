@@ -109,7 +109,7 @@ class _FileNames:
         strategy = case.profile.partition(MARK)[2]
         rest = (
             f"{model}{strategy and f'-{strategy}'}_temp{temperature if temperature == 'none' else float(temperature)}"
-            f"_noise{case.noise or 0.0}_passage{case.k}_correct{case.correct}.json"
+            f"_noise{case.noise or 0.0}_passage{case.k}_correct{case.true_ratio}.json"
         )
         # The original code accepts only six dataset names, so `en_refine` is run as `en`.
         as_run = f"prediction_{case.data.removesuffix('_refine')}_{rest}"

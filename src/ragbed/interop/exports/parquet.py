@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import IO, Any, Self
+from itertools import islice
+from typing import IO, Any
 
 import msgspec
 
@@ -22,7 +23,7 @@ _GROUP_ROWS = 1_000  # number of rows per row group; their documents take up abo
 
 
 def write_trials(run: ExportedRun, sink: IO[bytes]) -> Written:
-    """Write one row per trial; a trial without a response has an outcome and an error, but no scores."""
+    """Write one row per trial; including trials without a response."""
     need_parquet()
     written = Written("trials")
     rows = (trial_row(result, canonical=run.canonical) for result in run.results(written))
@@ -55,52 +56,16 @@ def _row(fields: dict[str, object], case: Case) -> dict[str, object]:
 
 def write_rows(rows: Iterable[dict[str, object]], schema: Any, sink: IO[bytes]) -> int:  # noqa: ANN401 - pyarrow has no types
     """Write rows in row groups and return the number of rows."""
-    count = 0
-    with RowWriter(sink, schema) as writer:
-        for count, row in enumerate(rows, start=1):  # noqa: B007 - returned
-            writer.write(row)
+    import pyarrow as arrow  # noqa: PLC0415 - an extra
+    from pyarrow import parquet  # noqa: PLC0415 - an extra
+
+    count, rows = 0, iter(rows)
+    with parquet.ParquetWriter(sink, schema, compression="zstd") as writer:
+        while group := [_with_text(msgspec.to_builtins(row)) for row in islice(rows, _GROUP_ROWS)]:
+            _need_columns(group, schema)
+            writer.write_table(arrow.Table.from_pylist(group, schema=schema))
+            count += len(group)
     return count
-
-
-class RowWriter:
-    """Writes rows in row groups.
-
-    Args:
-        sink: The output file.
-        schema: The columns.
-        rows: The number of rows per group.
-    """
-
-    def __init__(self, sink: Any, schema: Any, rows: int = _GROUP_ROWS) -> None:  # noqa: ANN401 - pyarrow has no types
-        from pyarrow import parquet  # noqa: PLC0415 - an extra
-
-        self._schema, self._rows = schema, rows
-        self._writer = parquet.ParquetWriter(sink, schema, compression="zstd")
-        self._group: list[dict[str, object]] = []
-
-    def write(self, row: dict[str, object]) -> None:
-        """Add a row."""
-        self._group.append(row)
-        if len(self._group) >= self._rows:
-            self._flush()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        try:
-            if kind is None:
-                self._flush()
-        finally:
-            self._writer.close()
-
-    def _flush(self) -> None:
-        import pyarrow as arrow  # noqa: PLC0415 - an extra
-
-        group, self._group = [_with_text(msgspec.to_builtins(row)) for row in self._group], []
-        if group:
-            _need_columns(group, self._schema)
-            self._writer.write_table(arrow.Table.from_pylist(group, schema=self._schema))
 
 
 def _with_text(row: dict[str, Any]) -> dict[str, Any]:
@@ -187,7 +152,7 @@ def _case_fields(arrow: Any) -> list[tuple[str, Any]]:  # noqa: ANN401 - pyarrow
     types = {"case": text, "data": text, "item": text, "lang": text, "testbed": text, "question": text}
     types |= {"answer": slots, "fake": slots, "expect": text, "documents": arrow.list_(arrow.struct(document.items()))}
     types |= {"slots": arrow.list_(whole), "messages": arrow.list_(arrow.struct([("role", text), ("content", text)]))}
-    types |= {"noise": number, "noise_real": number, "k": whole, "correct": number, "arm": text, "rotation": whole}
+    types |= {"noise": number, "noise_real": number, "k": whole, "true_ratio": number, "arm": text, "rotation": whole}
     types |= {"profile": text, "seed": arrow.int64(), "event": text, "corpus": text, "prompt": text, "relevant": whole}
     types |= {"parts": whole, "dial": text, "twin": text, "rgb_answer": text}
     return list(types.items())

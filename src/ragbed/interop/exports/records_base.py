@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
-from ragbed.errors import UnknownName, UsageError
-from ragbed.interop.exports.frozen import Layout, TestbedPart
+from ragbed.errors import UnknownName
+from ragbed.interop.exports.frozen import TestbedPart
 from ragbed.runs.store import RunStore, StoredResult
 from ragbed.runs.trials import kind_of_error
 from ragbed.schema import Case
+from ragbed.testbeds.feasibility import FeasibilityCounts
 from ragbed.testbeds.prompts import REFUSAL
 
 
@@ -23,6 +24,7 @@ class Written:
     Attributes:
         what: The unit of the counts: cases, trials or models.
         infeasible: The number of infeasible cases by reason.
+        conditions: For cases, the numbers of feasible and infeasible cases by condition.
         failed: The trials without a response, each with its model and error type.
         leaves_out: Whether the format cannot represent failed trials.
         notes: Additional messages for the user.
@@ -31,6 +33,7 @@ class Written:
     what: str
     count: int = 0
     infeasible: Counter[str] = field(default_factory=Counter)
+    conditions: FeasibilityCounts = field(default_factory=FeasibilityCounts)
     failed: list[str] = field(default_factory=list)
     leaves_out: bool = False
     notes: list[str] = field(default_factory=list)
@@ -43,15 +46,6 @@ class Written:
             written.count += part.cases
             written.infeasible.update(part.infeasible)
         return written
-
-    def feasible_cases(self, layout: Layout) -> Iterator[Case]:
-        """Yield and count the feasible cases, and count the infeasible ones by reason."""
-        for case in layout.cases():
-            if case.feasible:
-                self.count += 1
-                yield case
-            else:
-                self.infeasible[case.reason or ""] += 1
 
 
 @dataclass(frozen=True)
@@ -89,19 +83,6 @@ class ExportedRun:
                     continue
             written.count += 1
             yield result
-
-    def need_one_model(self, to: str) -> None:
-        """Reject a run with several models if the format can contain only one model's responses.
-
-        Raises:
-            UsageError: The run has several models, and none of them is selected.
-        """
-        if self.model is None and len(self.models) > 1:
-            names = ", ".join(self.models)
-            raise UsageError(
-                f"{to} can contain the responses of only one model, but this run has several models. "
-                f"Choose one with `model`: {names}."
-            )
 
 
 def reference_of(case: Case) -> str:

@@ -1,4 +1,4 @@
-"""The tasks, the scorer and the `cassette/<file>` model for Inspect AI."""
+"""The tasks, the scorer and the `replay/<run or archive>` model for Inspect AI."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from ragbed.interop.exports.frozen import TestbedPart, condition_of, find_part, 
 from ragbed.interop.exports.harness_tasks import METRICS
 from ragbed.interop.harnesses.scoring import numbers, pack, score_packed
 from ragbed.interop.harnesses.shipped import SHIPPED, make_shipped_cases
+from ragbed.interop.replay import UNKNOWN, ReplayModel
 from ragbed.models.base import CONTEXT_FULL
-from ragbed.models.cassette import Recording
 from ragbed.runs.harness_logs import FINISH
 from ragbed.schema import Case, Completion, Message
-from ragbed.scoring.version import scorer_hash
+from ragbed.scoring.version import SCORER_VERSION
 from ragbed.testbeds.prompts import prompt_hash
 
-__all__ = ["CassetteAPI", "frozen_task", "ragbed_scorer", "shipped_task"]
+__all__ = ["ReplayAPI", "frozen_task", "ragbed_scorer", "shipped_task"]
 
 _TURNS: dict[str, Callable[..., ChatMessage]] = {
     "system": ChatMessageSystem,
@@ -72,7 +72,7 @@ def _task(name: str, part: TestbedPart, cases: Iterable[Case]) -> Task:
         metrics=_metrics(part),
         config=_SAMPLING,
         version=1,
-        metadata={"ragbed": __version__, "scorers": scorer_hash(), "cases": part.sha256},
+        metadata={"ragbed": __version__, "scorers": SCORER_VERSION, "cases": part.sha256},
     )
 
 
@@ -110,9 +110,9 @@ def ragbed_scorer() -> Scorer:
     return score
 
 
-@modelapi(name="cassette")
-class CassetteAPI(ModelAPI):  # type: ignore[misc]  # Inspect is not installed where types are checked
-    """Looks up recorded responses by prompt; a recorded error or a missing response becomes a sample error."""
+@modelapi(name="replay")
+class ReplayAPI(ModelAPI):  # type: ignore[misc]  # Inspect is not installed where types are checked
+    """Looks up stored responses by prompt; a stored error or a missing response becomes a sample error."""
 
     def __init__(
         self,
@@ -123,7 +123,8 @@ class CassetteAPI(ModelAPI):  # type: ignore[misc]  # Inspect is not installed w
         **_: object,
     ) -> None:
         super().__init__(model_name, base_url, api_key, [], config)
-        self._recording = Recording(Path(model_name))
+        self._model = ReplayModel(model_name)
+        self._cases = self._model.cases_by_prompt()
 
     async def generate(
         self,
@@ -132,15 +133,18 @@ class CassetteAPI(ModelAPI):  # type: ignore[misc]  # Inspect is not installed w
         tool_choice: ToolChoice,  # noqa: ARG002
         config: GenerateConfig,  # noqa: ARG002
     ) -> ModelOutput:
-        """Return the recorded response to the messages."""
-        found = self._recording.find([Message(role=turn.role, content=turn.text) for turn in input])
+        """Return the stored response to the messages."""
+        case = self._cases.get(prompt_hash([Message(role=turn.role, content=turn.text) for turn in input]))
+        if case is None:
+            raise RuntimeError(f"{UNKNOWN}: {self.model_name} has no case with this prompt")
+        found = await self._model.complete(case)
         if found.outcome == "error":
             raise RuntimeError(found.error)
         return _output(self.model_name, found)
 
 
 def _output(model: str, found: Completion) -> ModelOutput:
-    # Use the recorded token counts: Inspect does not count tokens, and its mock model would download a tokeniser.
+    # Use the stored token counts: Inspect does not count tokens, and its mock model would download a tokeniser.
     stop = "content_filter" if found.outcome == "filtered" else _STOPS.get(found.finish or "", "stop")
     counts = found.usage or {}
     read, wrote = counts.get("in", 0), counts.get("out", 0)

@@ -13,7 +13,7 @@ from ragbed.interop.exports.records_base import reference_of
 from ragbed.interop.harnesses.scoring import numbers, pack, score_packed
 from ragbed.interop.harnesses.shipped import make_shipped_cases
 from ragbed.schema import Case
-from ragbed.scoring.version import scorer_hash
+from ragbed.scoring.version import SCORER_VERSION
 from ragbed.testbeds.prompts import prompt_hash
 
 
@@ -54,5 +54,5 @@ def _document(case: Case) -> dict[str, object]:
         "prompt": prompt_hash(case.messages),
         "record": pack(case),
         "ragbed": __version__,
-        "scorers": scorer_hash(),
+        "scorers": SCORER_VERSION,
     }

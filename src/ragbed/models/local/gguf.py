@@ -1,7 +1,7 @@
 """Read a GGUF file's metadata before llama.cpp loads it, so that unusable files produce clear errors.
 
-We do not use the gguf package, because it takes 29 times as long (4.1 s for a model with 135M parameters, see
-`python -m benches libraries`) and installs three more packages. Versions 2 and 3 of the format are supported
+We do not use the gguf package, because it takes 29 times as long (4.1 s for a model with 135M parameters) and
+installs three more packages. Versions 2 and 3 of the format are supported
 (https://github.com/ggml-org/ggml/blob/master/docs/gguf.md).
 """
 

@@ -62,6 +62,7 @@ class LlamaModel:
         self._session: aiohttp.ClientSession | None = None
         self._starting = asyncio.Lock()
         self._limit = TokenLimit(config.sampling, only_thoughts=True)
+        self.cache_scope = self._limit.scope  # a part of the cache keys that is not in the request
         self._failures = 0
 
     def request(self, case: Case) -> bytes:
@@ -97,11 +98,6 @@ class LlamaModel:
             return await self._call(canonical(self._body(case, max_tokens) | {"seed": seed}), max_tokens)
 
         return await self._limit.complete(case, call)
-
-    @property
-    def raised_limits(self) -> tuple[int, ...]:
-        """The values to which the initial token limit may be raised."""
-        return self._limit.raised
 
     async def _call(self, body: bytes, max_tokens: int) -> Completion:
         limit_s = self._config.retry_policy.item_s

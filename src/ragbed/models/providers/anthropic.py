@@ -14,7 +14,7 @@ from ragbed.models.base import ENDED_EARLY, completed, read_served
 from ragbed.models.failures import Failure
 from ragbed.models.providers.batches import AnthropicBatches
 from ragbed.models.providers.http.connection import decode_json
-from ragbed.models.providers.http_model import HttpModel, ServiceConfig
+from ragbed.models.providers.http_model import HttpModel, ServiceConfig, below
 from ragbed.models.providers.usage import read_usage
 from ragbed.schema import Case, Completion, Message, ToolCall
 from ragbed.testbeds.search.protocol import TOOL, read_texts, tool_parameters
@@ -82,8 +82,11 @@ class AnthropicModel(HttpModel):
         return body | self._fields
 
     async def identity(self) -> str:
-        """Return the model's name, which the provider never reuses for another model."""
-        return self._service.remote
+        """Return the model ID that the provider reports for the name or alias; it is never reused for another model."""
+        if self._service.is_custom:
+            return ""
+        info = await self._transport.look_up(below(self._bases[0], f"v1/models/{self._service.remote}"))
+        return str(info.get("id", self.dated_name))
 
     def _headers(self) -> Mapping[str, str]:
         key = self._service.key

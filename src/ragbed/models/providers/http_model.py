@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from ragbed.models.providers.batches import BatchClient
 
 _SECRET_HEADER = re.compile("auth|key|token|cookie|secret|password", re.IGNORECASE)
+# Matches a date or version at which a provider has fixed a model: 2024-07-18, 20250514, 08-2024, 2411, 0613 or 001.
+_DATED = re.compile(
+    r"(?<!\d)(?:20\d\d-?[01]\d(?:-?[0-3]\d)?|[01]\d-20\d\d|2\d(?:0[1-9]|1[0-2])|(?:0[1-9]|1[0-2])[0-3]\d|00\d)(?!\d)"
+)
 _PROMPT_FIELDS = ("messages", "prompt", "system")  # request fields that differ from case to case
 
 
@@ -77,6 +81,7 @@ class HttpModel(ABC):
         limit: The token limit for requests.
         negotiation: The parameters that the server has turned out to accept or reject.
         window: The model's context window.
+        header_names: The names of the headers that the user has set.
     """
 
     path: str  # path of the API method relative to the base URL
@@ -101,6 +106,7 @@ class HttpModel(ABC):
         self._settled = asyncio.Event()
         self._settled.set()
         self.sent: Mapping[str, Any] = {}
+        self.header_names = sorted(service.headers)
         self._noted: tuple[int, str] | None = None  # the token limit and the negotiated parameters in `sent`
 
     async def complete(self, case: Case, repeat: int = 0) -> Completion:  # noqa: ARG002  # a server samples by itself
@@ -182,21 +188,12 @@ class HttpModel(ABC):
         """
         bases = self._bases if self._service.is_custom else []
         urls = sorted(without_secrets(base).rstrip("/") for base in bases)
-        return " ".join([*urls, *sorted(self._service.fixed), *_hash_headers(self._service.headers)])
-
-    @property
-    def header_names(self) -> list[str]:
-        """The names of the headers that the user has set."""
-        return sorted(self._service.headers)
+        parts = [self.limit.scope, *urls, *sorted(self._service.fixed), *_hash_headers(self._service.headers)]
+        return " ".join(filter(None, parts))
 
     def least_s(self, calls: int, tokens: int) -> float:
         """Return the minimum number of seconds that calls take because of the user's rate limits."""
         return self._service.pacer.least_s(calls, tokens)
-
-    @property
-    def raised_limits(self) -> tuple[int, ...]:
-        """The values to which the initial token limit may be raised."""
-        return self.limit.raised
 
     def request(self, case: Case) -> bytes:
         """Return the request body with the initial token limit."""
@@ -231,7 +228,12 @@ class HttpModel(ABC):
 
     @abstractmethod
     async def identity(self) -> str:
-        """Return the model metadata that the server reports."""
+        """Return what shows whether the model has changed, or an empty string if the server reports nothing."""
+
+    @property
+    def dated_name(self) -> str:
+        """The model's name if it has a date or version, which providers never reuse for another model."""
+        return "" if self._service.is_custom or not _DATED.search(self._service.remote) else self._service.remote
 
     async def close(self) -> None:
         """Close the connections."""

@@ -68,6 +68,7 @@ class _Message(msgspec.Struct):
 
 
 class _Choice(msgspec.Struct):
+    index: Any = None
     message: _Message | None = None
     text: str | None = None
     finish_reason: Any = None
@@ -91,11 +92,11 @@ class _ChatCompletion(msgspec.Struct):
 
 
 _DECODER = msgspec.json.Decoder(_ChatCompletion)
-# Types of content parts that contain reasoning.
-_THOUGHTS = frozenset({"thinking", "reasoning", "reasoning_content", "thought"})
-# Fields in a server's model list that change only if the model changes: weights and context length in vLLM, model sizes
-# in llama.cpp. Other fields, such as times and permissions, change on every start or request.
-_FIXED = ("id", "object", "owned_by", "root", "parent", "max_model_len", "meta", "digest")
+# Matches the types of content parts that contain reasoning, e.g. redacted_thinking and reasoning_summary.
+_THOUGHTS = re.compile("think|reason|thought", re.IGNORECASE)
+# Fields in a server's metadata that change only with the model: weights and context length in vLLM; sizes, weights and
+# chat template in llama.cpp; digest in Ollama. Other fields change on every start or do not identify a model.
+_FIXED = frozenset({"root", "parent", "max_model_len", "meta", "model_path", "chat_template", "digest"})
 
 
 class OpenAIModel(HttpModel):
@@ -142,39 +143,36 @@ class OpenAIModel(HttpModel):
         return body | self._fields
 
     async def identity(self) -> str:
-        """Return a hash of the model metadata reported by the servers; servers without metadata are ignored."""
-        found = await asyncio.gather(*map(self._describe, self._bases))
-        if all(found) and self._service.key is None:
+        """Return a hash of the model metadata that the servers report, or a name with a date of a hosted model."""
+        described = await asyncio.gather(*map(self._describe, self._bases))
+        if None not in described and self._service.key is None:
             self._transport.probe.open()  # allow concurrent calls at once: all servers list the model without a key
-        return ";".join(sorted(set(found) - {""}))
+        found = sorted({identity for identity in described if identity})
+        return ";".join(found) or (self.dated_name if self._provider.needs_key else "")
 
-    async def _describe(self, base: URL) -> str:
+    async def _describe(self, base: URL) -> str | None:
+        """Return a hash of the model's metadata (empty if there is none), or None if the server does not list it."""
         remote, pages = self._service.remote, [self._transport.look_up(below(base, "models"))]
         if self.name.startswith("ollama/"):  # Ollama's own API reports the digest of the weights
             pages.append(self._transport.look_up(base.with_path("/api/tags")))
         listed, *tags = await asyncio.gather(*pages)
         entry = _find(listed, "data", "id", (remote,))
-        fields = {name: entry[name] for name in _FIXED if name in entry}
-        for page in tags:
-            tag = _find(page, "models", "name", (remote, f"{remote}:latest"))
-            fields |= {"digest": tag["digest"]} if "digest" in tag else {}
-        await self._learn_context(base, entry)
-        return hashlib.sha256(canonical(fields)).hexdigest()[:16] if fields else ""
-
-    async def _learn_context(self, base: URL, entry: dict[str, Any]) -> None:
-        """Use the server's tokenizer, if available, and its context length unless the user has set one."""
         is_llama = entry.get("owned_by") == "llamacpp"
-        props = _read_object(await self._transport.look_up(base.with_path("/props")) if is_llama else None)
+        props = await self._transport.look_up(base.with_path("/props")) if is_llama else {}
+        found = [entry, props, *(_find(page, "models", "name", (remote, f"{remote}:latest")) for page in tags)]
+        fields = {name: value for one in found for name, value in one.items()
+                  if name in _FIXED and value not in (None, remote)}  # fmt: skip
         context = reported_context(entry, props)
-        if context is not None:
-            fields = {"content": ""} if is_llama else {"model": self._service.remote, "prompt": ""}
+        if context is not None:  # use the server's tokenizer, and its context length unless the user has set one
+            body = {"content": ""} if props else {"model": remote, "prompt": ""}
             if self._service.context_length is None:
                 self.window.tokens = min(context, self.window.tokens or context)
-            self.window.count = partial(self._count_tokens, base.with_path("/tokenize"), fields)
+            self.window.count = partial(self._count_tokens, base.with_path("/tokenize"), body)
+        return hashlib.sha256(canonical(fields)).hexdigest()[:16] if fields else "" if any(found) else None
 
     async def _count_tokens(self, url: URL, fields: dict[str, str], text: str) -> int | None:
         body = canonical({name: value or text for name, value in fields.items()})
-        tokens = _read_object(await self._transport.look_up(url, body)).get("tokens")
+        tokens = (await self._transport.look_up(url, body)).get("tokens")
         return len(tokens) if isinstance(tokens, list) else None
 
     def open_batches(self) -> OpenAIBatches:
@@ -239,20 +237,11 @@ def _read_calls(message: _Message) -> tuple[ToolCall, ...]:
     return tuple(found)
 
 
-def _read_object(page: bytes | None) -> dict[str, Any]:
-    try:
-        return msgspec.json.decode(page or b"{}", type=dict[str, Any])
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return {}
-
-
-def _find(page: bytes | None, field: str, key: str, values: tuple[str, ...]) -> dict[str, Any]:
-    """Search a JSON list for an object whose `key` field has one of the given values; return {} if there is none."""
-    try:
-        entries = _read_object(page).get(field, [])
-        return next((entry for entry in entries if entry.get(key) in values), {})
-    except (TypeError, AttributeError):
-        return {}
+def _find(page: dict[str, Any], field: str, key: str, values: tuple[str, ...]) -> dict[str, Any]:
+    """Search a list for an object whose `key` field has one of the given values; return {} if there is none."""
+    entries = page.get(field)
+    found = [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+    return next((entry for entry in found if entry.get(key) in values), {})
 
 
 def parse_chat(
@@ -290,7 +279,8 @@ def _read_chat(
         raise Failure("filter", blocked, usage=usage)
     if not completion.choices:
         raise _without_choices(completion, usage, content)
-    choice = completion.choices[0]
+    # An extra request field such as `n` may add choices, and servers may send them in any order.
+    choice = next((choice for choice in completion.choices if choice.index == 0), completion.choices[0])
     finish = _text(choice.finish_reason)
     # Gemini adds details: `content_filter: RECITATION`.
     reason = re.sub(r"[\s_-]", "", (finish or "").partition(":")[0]).lower()
@@ -399,17 +389,14 @@ def _join(content: str | list[Any] | None) -> tuple[str | None, str | None]:
     texts: list[str] = []
     thoughts: list[str] = []
     for part in content:
-        if isinstance(part, str):
-            texts.append(part)
-        elif isinstance(part, dict) and isinstance(part.get("text"), str):
-            is_thought = part.get("type") in _THOUGHTS or part.get("thought") is True
-            (thoughts if is_thought else texts).append(part["text"])
-        elif isinstance(part, dict) and isinstance(part.get("thinking"), str | list):
-            thoughts.append(_join(part["thinking"])[0] or "")
-        elif isinstance(part, dict) and part.get("type") in _THOUGHTS:  # Databricks sends a list of summaries
-            thoughts.append(_read_details(part.get("summary")) or "")
-        elif isinstance(part, dict) and isinstance(part.get("reasoningContent"), dict):  # Bedrock
-            thoughts.append(_read_details([part["reasoningContent"].get("reasoningText")]) or "")
+        fields = part if isinstance(part, dict) else {"text": part}
+        if isinstance(fields.get("text"), str):
+            is_thought = fields.get("thought") is True or _THOUGHTS.search(str(fields.get("type"))) is not None
+            (thoughts if is_thought else texts).append(fields["text"])
+        elif isinstance(fields.get("reasoningContent"), dict):  # Bedrock
+            thoughts.append(_read_details([fields["reasoningContent"].get("reasoningText")]) or "")
+        else:  # Databricks sends a list of summaries
+            thoughts.append(_read_thought(fields.get("thinking") or fields.get("summary")) or "")
     return "".join(texts) if texts else None, "".join(thoughts) or None
 
 

@@ -110,8 +110,8 @@ def join_events(content: bytes) -> bytes:
         whole |= {name: event[name] for name in _KEPT if event.get(name) is not None}
         if event.get("object") == "error":  # goes without the field `error` in some versions of vLLM
             whole["error"] = whole.get("error") or event
-        choices = event.get("choices")
-        first = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
+        found = [part for part in _list_in(event, "choices") if isinstance(part, dict)]
+        first = next((part for part in found if part.get("index") in (None, 0)), {})
         choice |= {name: first[name] for name in ("finish_reason", "error") if first.get(name)}
         for place in (first, event.get("x_groq")):  # Moonshot and Groq may report the usage only here
             used = place.get("usage") if isinstance(place, dict) else None

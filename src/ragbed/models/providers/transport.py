@@ -7,11 +7,15 @@ import random
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
+from typing import Any
 
+import msgspec
 from msgspec.structs import astuple, replace
 from yarl import URL
 
+from ragbed.errors import MALFORMED_JSON
 from ragbed.io.retry_after import retry_after_s
+from ragbed.models.base import METER
 from ragbed.models.failures import FATAL, PAID, REJECTED, Failure, Kind, failed, from_status
 from ragbed.models.providers.http.connect import Server
 from ragbed.models.providers.http.connection import ResponseLimits, read_body, read_message
@@ -120,11 +124,12 @@ class Transport:
         """
         begin: float | None = None
         lane: ServerLane | None = None
-        attempt = 0
+        attempt, meter = 0, METER.get()
         usage: Counter[str] = Counter()
         while True:
             attempt += 1
             queued = self._pacer.clock()
+            await meter.reserve(body)
             lane = await self._pacer.enter(len(body), lane)
             started = self._pacer.clock()
             # Time spent in the queue does not count towards the time limit.
@@ -133,6 +138,7 @@ class Transport:
             try:
                 completion = await self._attempt(lane, body, parse, begin + self._policy.item_s - started)
             except Failure as failure:
+                meter.settle(Completion(outcome="error", usage=failure.usage))
                 renewed = await renew(failure)
                 body = body if renewed is None else renewed
                 if renewed is not None and failure.kind in REJECTED:
@@ -146,17 +152,19 @@ class Transport:
                 await self._wait(pause)
             else:
                 self.probe.answered(None)
+                meter.settle(completion)
                 latency_s = round(self._pacer.clock() - started, 4)
                 return replace(completion, latency_s=latency_s, attempts=attempt, usage=_total(completion, usage))
 
-    async def look_up(self, url: URL, body: bytes | None = None) -> bytes | None:
-        """Request metadata (with POST if a body is given), and return the response body, or None if this fails."""
+    async def look_up(self, url: URL, body: bytes | None = None) -> dict[str, Any]:
+        """Request metadata (with POST if a body is given), and return the JSON object, which is empty if this fails."""
         limits = self._limits(_LOOK_UP_S)
         try:
             response = await self._servers[url.origin()].send(url, self._headers(), body, limits)
-            return read_body(response, limits.max_bytes(response.headers)) if response.status == 200 else None
-        except (TimeoutError, Failure):
-            return None
+            page = read_body(response, limits.max_bytes(response.headers)) if response.status == 200 else b"{}"
+            return msgspec.json.decode(page, type=dict[str, Any])
+        except (TimeoutError, Failure, *MALFORMED_JSON):
+            return {}
 
     async def close(self) -> None:
         """Close all connections."""

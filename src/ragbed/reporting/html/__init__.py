@@ -16,7 +16,7 @@ import msgspec
 
 from ragbed import __version__
 from ragbed.analysis.locale import Locale, read_words
-from ragbed.reporting.figures import draw_causes, make_figures
+from ragbed.reporting.figures import draw_error_types, make_figures
 from ragbed.reporting.html import sections
 from ragbed.reporting.html.cases import Packed
 from ragbed.reporting.leaderboard import make_standings
@@ -93,15 +93,14 @@ def _hash(node: RawMarkup) -> str:
 def _body(report: Report, packed: Packed, words: Locale, *, hidden: bool) -> Node:
     standings = [(row, None) for row in make_standings(report.shown, report.track)]
     charts = make_figures(report.shown, report.track, words)
-    causes = list(draw_causes(report.shown_causes, words))
-    found = {name for cause in report.causes for name in cause.types}
+    error_charts = list(draw_error_types(report.shown_diagnoses, words))
+    found = {name for one in report.diagnoses for name in one.diagnosis.types}
     parts = {
         "summary": sections.summary(summarise(report.shown, report.track, words), words),
         "figures": sections.figures(charts, words) if charts else None,
         "leaderboard": sections.leaderboard(standings, words) if standings else None,
         "tables": sections.tables(report, words) if report.tables else None,
-        "errors": sections.errors(report, causes, words) if causes else _not_diagnosed(report, words),
-        "claims": sections.claims(report.findings, words),
+        "errors": sections.errors(report, error_charts, words) if error_charts else _not_diagnosed(report, words),
         "method": sections.method(sections.shown_metrics(report), found, words),
     }
     shown = {name: part for name, part in parts.items() if part is not None}

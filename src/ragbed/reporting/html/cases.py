@@ -15,9 +15,10 @@ from typing import NamedTuple, TypeAlias
 
 import msgspec
 
-from ragbed.analysis.diagnosis.causes import Cause
+from ragbed.analysis.diagnosis.diagnosis_file import RunDiagnosis
+from ragbed.analysis.diagnosis.records import Diagnosis, Evidence
 from ragbed.reporting.case_view import ShownCase, ShownTrial, show_case, show_trial
-from ragbed.runs.display_names import changed_models, read_served, split_by_served
+from ragbed.runs.display_names import RowNames, read_row_names
 from ragbed.runs.scoring import open_scored
 from ragbed.runs.store import StoredResult
 
@@ -58,9 +59,9 @@ class _Group:
     judged: list[Sequence[object]] = field(default_factory=list)
     heads: list[ShownCase] = field(default_factory=list)
     types: list[tuple[str, ...]] = field(default_factory=list)
-    evidence: list[tuple[dict[str, object], ...]] = field(default_factory=list)
+    evidence: list[tuple[Evidence, ...]] = field(default_factory=list)
 
-    def add(self, stored: StoredResult, cause: Cause | None, votes: Sequence[object], name: str) -> None:
+    def add(self, stored: StoredResult, diagnosis: Diagnosis | None, votes: Sequence[object], name: str) -> None:
         place = self.cases.get(_name(stored))
         if place is None:
             place = self.cases[_name(stored)] = len(self.cases)
@@ -69,8 +70,8 @@ class _Group:
             self.shown.append(self._brief(case))
         trial = msgspec.structs.replace(show_trial(stored), model=name)
         self.trials.append((place, trial))
-        self.types.append(() if cause is None else cause.types)
-        self.evidence.append(() if cause is None else cause.evidence)
+        self.types.append(() if diagnosis is None else diagnosis.types)
+        self.evidence.append(() if diagnosis is None else diagnosis.evidence)
         self.judged.append(votes)
 
     def _brief(self, case: ShownCase) -> dict[str, object]:
@@ -100,29 +101,27 @@ class _Group:
 
 def pack_cases(
     runs: Sequence[Path],
-    causes: Sequence[Cause],
+    diagnoses: Sequence[RunDiagnosis],
     votes: Votes | None = None,
     most_bytes: int = MOST_BYTES,
     *,
-    names: Mapping[str, str] | None = None,
+    names: RowNames | None = None,
 ) -> Packed:
     """Pack the trials from runs. If not all trials fit, pack only the trials for a fixed random sample of questions."""
-    known = {(cause.run, cause.name, cause.model, cause.repeat): cause for cause in causes}
-    served = read_served(runs)
+    known = {(run, diagnosis.case, diagnosis.model, diagnosis.repeat): diagnosis for run, diagnosis, *_ in diagnoses}
+    names = names or read_row_names(runs)
     groups: dict[PackedQuestion, _Group] = {question: _Group() for question in _choose(runs)}
     asked: set[PackedQuestion] = set()
     for folder in runs:
         with open_scored(folder) as store:
-            split = changed_models(store, served)
             for stored in store.results():
                 question = PackedQuestion(stored.case.data, stored.case.item)
                 asked.add(question)
                 group = groups.get(question)
                 if group is not None:
-                    cause = known.get((str(folder), stored.case.case, stored.model, stored.repeat))
+                    diagnosis = known.get((folder, stored.case.case, stored.model, stored.repeat))
                     judged = () if votes is None else votes(folder, stored)
-                    model = split_by_served(stored, split)
-                    group.add(stored, cause, judged, (names or {}).get(model, model))
+                    group.add(stored, diagnosis, judged, names.of(folder, stored.model))
     packer = _Packer(most_bytes)
     for group in groups.values():
         if not packer.take(group):

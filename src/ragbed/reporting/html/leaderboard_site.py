@@ -21,30 +21,17 @@ class SiteEntry(NamedTuple):
     report: Report
 
 
-class LeftOut(NamedTuple):
-    """A run that is excluded from the leaderboard, with the reason."""
-
-    name: str
-    reason: str
-
-
-def write_board(
-    entries: Sequence[SiteEntry], left_out: Sequence[LeftOut], track: str, opens_in: Lang | None = None
-) -> str:
+def write_board(entries: Sequence[SiteEntry], track: str, opens_in: Lang | None = None) -> str:
     """Return the leaderboard page, which lists all models.
 
     Each run is scored separately, so that two runs of the same model can be compared. Comparisons within a run are in
     its report.
     """
-    bodies = [
-        _body(entries, left_out, track, read_words(lang), hidden=lang != (opens_in or "en")) for lang in ("en", "zh")
-    ]
+    bodies = [_body(entries, track, read_words(lang), hidden=lang != (opens_in or "en")) for lang in ("en", "zh")]
     return page(read_words(opens_in or "en")("board.site"), bodies, "board.js", opens_in)
 
 
-def _body(
-    entries: Sequence[SiteEntry], left_out: Sequence[LeftOut], track: str, words: Locale, *, hidden: bool
-) -> Node:
+def _body(entries: Sequence[SiteEntry], track: str, words: Locale, *, hidden: bool) -> Node:
     rows, missing = [], []
     for entry in entries:
         link = el("a", entry.name, href=entry.page, class_="small")
@@ -52,7 +39,6 @@ def _body(
         rows += [(row, link) for row in standings]
         if not standings:
             missing.append(el("li", link, ": ", words("board.no_row")))
-    missing += [el("li", el("strong", one.name), ": ", one.reason) for one in left_out]
     return el(
         "main",
         el("header", head(words("board.site"), track, words)),

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
-from ragbed.analysis.claims import MIN_QUESTIONS, ClaimFinding
 from ragbed.analysis.locale import Locale
-from ragbed.reporting.claim_texts import evidence_columns, split_findings, tell_claims, tell_evidence, tell_finding
 from ragbed.reporting.decision_texts import decision_columns, tell_decisions
 from ragbed.reporting.error_texts import error_columns, tell_errors
 from ragbed.reporting.leaderboard import COLUMNS, LeaderboardRow, make_standings
-from ragbed.reporting.numbers import show, show_bound
+from ragbed.reporting.numbers import is_least, show, show_bound
 from ragbed.reporting.pages.charts import Chart
 from ragbed.reporting.pages.markup import Child, Node, el
 from ragbed.reporting.summary import Paragraph
@@ -18,7 +16,6 @@ from ragbed.reporting.tables import Report, ReportTable, TableColumn, TableRow
 from ragbed.schema import Estimate
 
 _SHORT = 8  # Maximum number of characters in a table cell whose text is not wrapped.
-_TONES = {"supported": "good", "contradicted": "bad", "inconclusive": "warn"}
 
 
 def section(words: Locale, name: str, *children: Child | Iterable[Child] | None) -> Node:
@@ -57,43 +54,6 @@ def summary(paragraphs: Sequence[Paragraph], words: Locale) -> Node | None:
     return el("div", [el("article", el("h3", model), texts, class_="card model") for model, texts in cards.items()])
 
 
-def claims(findings: Sequence[ClaimFinding], words: Locale) -> Node:
-    """Return the decided claims with their evidence, followed by the other claims, which are collapsed."""
-    decided, unclear, missing = split_findings(findings)
-    return el(
-        "div",
-        el("p", words("claims.note", minimum=MIN_QUESTIONS)) if decided or unclear else None,
-        [_claim(finding, words) for finding in decided],
-        _folded(tell_claims("unclear", unclear, words), [_claim(finding, words) for finding in unclear]),
-        _folded(tell_claims("missing", missing, words), [el("ul", [_needs(finding, words) for finding in missing])]),
-    )
-
-
-def _folded(line: str, children: Sequence[Node]) -> Node | None:
-    return el("details", el("summary", line), children, class_="open-claims") if line else None
-
-
-def _needs(finding: ClaimFinding, words: Locale) -> Node:
-    claim, says, _, needs = tell_finding(finding, words)
-    return el("li", el("strong", claim), f" {says} ", rich(needs), data_claim=claim, data_verdict=finding.verdict)
-
-
-def _claim(finding: ClaimFinding, words: Locale) -> Node:
-    claim, says, verdict, rests = tell_finding(finding, words)
-    columns = evidence_columns(words)
-    rows = [tell_evidence(claim, one, words) for one in finding.evidence]
-    head = el(
-        "header",
-        el("strong", claim),
-        el("span", verdict, class_=f"tag {_TONES[finding.verdict]}"),
-        el("span", rich(rests), class_="quiet small"),
-    )
-    shown = el("details", el("summary", f"{words('page.evidence')} ({len(rows)})"), table(columns, rows, says))
-    how = el("p", el("strong", words("page.how")), " ", words(f"claims.{claim}.how"), class_="small quiet")
-    return el("article", head, el("p", says), how, shown if rows else None, class_="card claim", data_claim=claim,
-              data_verdict=finding.verdict)  # fmt: skip
-
-
 def figures(charts: Sequence[Chart], words: Locale) -> Node:
     """Return charts with their descriptions and numbers."""
     return el("div", [_figure(chart, words) for chart in charts], class_="gallery")
@@ -116,7 +76,7 @@ def tables(report: Report, words: Locale) -> Node:
 def monitored(report: Report, words: Locale) -> Node:
     """Return the notes on a monitored run (`--until`), with the outcomes of its conditions."""
     note, label = el("p", rich(words("page.monitored"))), words("decisions.heading")
-    rows = tell_decisions(report.conditions, report.names, words, report.scorer)
+    rows = tell_decisions(report.conditions, report.names, words)
     shown = table(decision_columns(words), rows, label, class_="cards", captioned=True) if rows else None
     return el("div", note, shown)
 
@@ -143,19 +103,21 @@ def _table(one: ReportTable, words: Locale) -> Node:
 
 # Tables whose headings are numbers, which are the same in every language.
 _BY_NUMBER = (
-    *("noise", "noise arms", "noise length", "integration"),
-    *("own-retrieval noise", "citations noise", "conflict prior", "length"),
+    *("noise", "noise arms", "noise length", "noise gain", "integration", "integration gain"),
+    *("own-retrieval noise", "citations noise", "conflict prior", "length", "length change"),
 )
 
 
 def _heading(column: TableColumn, one: ReportTable, words: Locale) -> str:
     if one.name == "length parts" and column.noise is not None:
         return words(f"figures.depth.part{column.heading}")
-    return column.heading if one.name in _BY_NUMBER else words(f"columns.{column.metric}")
+    if one.name in _BY_NUMBER:
+        return column.heading
+    return words(f"columns.{column.metric}", noise="" if column.noise is None else f"{column.noise:.3g}")
 
 
 # Definitions of metrics that are shown in figures but not in tables.
-_OF_FIGURES = {"counterfactual": "outcomes", "position": "accuracy_by_slot", "transitions": "paths"}
+_OF_FIGURES = {"counterfactual": "outcomes", "position": "accuracy_by_slot"}
 _GROUPED = {"_rate": "testbed_rate", "_gain": "testbed_gain"}  # Maps suffixes of metric names to shared definitions.
 _COSTS = ("calls", "tokens_in", "tokens_out", "seconds")
 
@@ -261,7 +223,11 @@ def _cell(estimate: Estimate | None, words: Locale, column: TableColumn | None =
     value, _, interval = show(estimate, column).partition(" (")[0].partition(" ")
     bound = "" if estimate is None else show_bound(estimate, column)
     title = None if estimate is None else f"n = {estimate.n}"
-    parts = [part for part in (interval, words("page.at_most", rate=bound) if bound else "") if part]
+    limits = [
+        words("page.at_most", rate=bound) if bound else "",
+        words("page.at_least") if is_least(estimate, column) else "",
+    ]
+    parts = [part for part in (interval, *limits) if part]
     return el("span", value, [el("span", f" {part}", class_="interval") for part in parts], title=title,
               data_value=None if estimate is None or estimate.value is None else f"{estimate.value:.6f}")  # fmt: skip
 

@@ -29,7 +29,7 @@ _CARRIED = (
     "HF_ENDPOINT",
 )
 # The optional attributes of a model that its replicas have in common.
-_SHARED = ("reuses_prefixes", "answers_afresh", "languages", "check_documents", "header_names")
+_SHARED = ("reuses_prefixes", "answers_afresh", "replays", "languages", "check_documents", "header_names")
 
 
 class WorkerResponse(NamedTuple):
@@ -108,7 +108,6 @@ class ReplicatedModel:
         self.sent: Mapping[str, Any] = {}
         self.make_room: Callable[[], object] = lambda: None
         pool.changed = self._fit
-        self.raised_limits: tuple[int, ...] = getattr(model, "raised_limits", ())
         self.cache_scope: str = getattr(model, "cache_scope", "")
         self.calls_tools: bool = getattr(model, "calls_tools", False)
         for name in _SHARED:

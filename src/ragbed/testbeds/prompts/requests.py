@@ -32,7 +32,7 @@ def case_of(
         noise=None,
         noise_real=None,
         k=0,
-        correct=0.0,
+        true_ratio=0.0,
         arm="related",
         profile=kind,
         seed=0,

@@ -122,7 +122,9 @@ class SearchCorpus(Corpus):
 
     @property
     def shortfall(self) -> str | None:
-        """The reason why the corpus cannot have the requested size, or None if it can."""
+        """The reason why the corpus cannot be searched or cannot have the requested size, or None if it can."""
+        if self.is_empty:
+            return "the corpus contains no passage"
         if self.condition.size is None or len(self._needed) <= self.condition.size:
             return None
         return f"the evaluated items have {len(self._needed):,} supporting passages, more than {self.condition.size:,}"

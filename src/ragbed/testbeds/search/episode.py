@@ -62,23 +62,12 @@ class Episode:
         """Return the case with the messages for the next request."""
         return structs.replace(self._case, messages=self._sent + self._new, tools=self._protocol == "tools")
 
-    def take(self, done: Completion, *, cached: bool = False) -> None:
+    def take(self, done: Completion, *, cached: int = 0) -> None:
         """Add a response, execute its searches, and either prepare the next request or end the episode."""
         parsed = parse_tools(done) if self._protocol == "tools" else parse_text(done)
         self._count(done)
         searches = () if parsed.answer is not None else self._execute(parsed.searches)
-        self.steps.append(
-            Step(
-                messages=self._new,
-                reply=done.reply,
-                usage=done.usage,
-                latency_s=done.latency_s,
-                cached=cached,
-                calls=done.calls,
-                searches=searches,
-                protocol=self._protocol,
-            )
-        )
+        self._add_step(done, cached, searches)
         if parsed.answer is not None:
             self.ended, self.answer = "answered", parsed.answer
             return
@@ -86,10 +75,13 @@ class Episode:
         if self.ended is None:
             self._continue(done, parsed, searches)
 
-    def fail(self, done: Completion, *, cached: bool = False) -> None:
+    def fail(self, done: Completion, *, cached: int = 0) -> None:
         """Add a response whose outcome is not `ok`; that outcome becomes the case's outcome."""
+        self._add_step(structs.replace(done, calls=()), cached, ())
+
+    def _add_step(self, done: Completion, cached: int, searches: tuple[Search, ...]) -> None:
         step = Step(messages=self._new, reply=done.reply, usage=done.usage, latency_s=done.latency_s, cached=cached)
-        self.steps.append(structs.replace(step, protocol=self._protocol))
+        self.steps.append(structs.replace(step, calls=done.calls, searches=searches, protocol=self._protocol))
 
     def _count(self, done: Completion) -> None:
         usage = done.usage or {}

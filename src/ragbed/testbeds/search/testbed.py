@@ -48,7 +48,7 @@ def _make_case(
         case=name_case(dataset.name, item.id, NAME, f"arm={condition.name},{settings.label}"),
         k=DEFAULT_K,
         arm=condition.name,
-        correct=0.0 if condition.false is None else float(1 - condition.false),
+        true_ratio=0.0 if condition.false is None else float(1 - condition.false),
         feasible=reason is None,
         reason=reason,
     )

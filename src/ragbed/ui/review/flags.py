@@ -21,10 +21,8 @@ from ragbed.ui.review.points import is_edit
 
 # The `ragbed lint` rules that a reviewer can confirm or overrule; all other rules concern the file format.
 LINTED = (
-    "gold-in-negative", "gold-part-in-negative", "negatives-hold-gold", "positive-without-gold",
-    "slot-without-positive", "question-holds-gold", "one-document-holds-all", "fake-equals-gold", "fake-holds-gold",
-    "gold-holds-fake", "edit-unchanged", "gold-in-edit", "edit-without-fake", "both-labels", "cross-label-duplicate",
-    "duplicate-question", "unwinnable-slot",
+    "gold-in-negative", "gold-part-in-negative", "positive-without-gold", "gold-in-edit", "edit-without-fake",
+    "cross-label-duplicate", "duplicate-question",
 )  # fmt: skip
 _CACHE = "flags.json"
 
@@ -94,5 +92,5 @@ def _read(path: Path) -> _CachedFlags | None:
     try:
         with open_regular(path) as file:
             return msgspec.json.decode(file.read(), type=_CachedFlags)
-    except (OSError, msgspec.DecodeError):  # The file is missing or was written by an earlier version.
+    except (OSError, msgspec.DecodeError):  # The file is missing or damaged.
         return None

@@ -100,7 +100,7 @@ def _see(reader: RunReader, stored: StoredResult, rater: str) -> Seen:
         evidence=[] if place is None else reader.evidence(place),
         judged=read_votes(reader.folder, stored),
         labels=asked_of(stored, read_all(reader.folder), rater),
-        cost=_cost(stored),
+        cost=_cost(reader, stored),
         **msgspec.structs.asdict(show_trial(stored)),
     )
 
@@ -128,10 +128,10 @@ def _pair(reader: RunReader, stored: StoredResult) -> TrialRow | None:
     return None if place is None else read_row(reader, place)
 
 
-def _cost(stored: StoredResult) -> float | None:
+def _cost(reader: RunReader, stored: StoredResult) -> float | None:
     if stored.cached or stored.completion.usage is None:
         return None
-    cost = cost_of(stored.completion, _find_price(stored.model))
+    cost = cost_of(stored.completion, reader.store.prices().get(stored.model) or _find_price(stored.model))
     return None if cost is None else float(cost)
 
 

@@ -21,7 +21,7 @@ class ShownEvidence(msgspec.Struct, frozen=True, omit_defaults=True):
 
     `document`, `part` and `bound_to` (sub-questions) count from 0; `document` is None if the reason is in the response.
     `asked` is a qualifier in the question, and `found` is the different qualifier in the document. `what_zh` is `what`
-    in Chinese, which older files lack. `confirmed` says whether removing the cause gave the expected response.
+    in Chinese, which older files lack.
     """
 
     type: str
@@ -35,7 +35,6 @@ class ShownEvidence(msgspec.Struct, frozen=True, omit_defaults=True):
     found: str | None = None
     part: int | None = None
     bound_to: int | None = None
-    confirmed: bool | None = None
 
 
 class Diagnosed(msgspec.Struct, frozen=True):

@@ -13,7 +13,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from ragbed.scoring.version import scorer_hash
+from ragbed.scoring.version import SCORER_VERSION
 
 _FOLDER = "view"
 _UNUSED_S = 30 * 86_400
@@ -68,7 +68,7 @@ def remove_unused(cache_folder: Path) -> None:
 def open_index(path: Path, run_stamp: str) -> sqlite3.Connection:
     """Open an index for writing, replacing one that is damaged or belongs to another run or scorer."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    stamp = f"{_VERSION} {scorer_hash()} {run_stamp}"
+    stamp = f"{_VERSION} {SCORER_VERSION} {run_stamp}"
     with suppress(sqlite3.DatabaseError):
         connection = _connect(path)
         if read_meta(connection, "stamp") == stamp:

@@ -82,7 +82,8 @@ class Indexer:
         sizes = ClusterSizes()
         for case in self._store.cases():
             sizes.add(case)
-            condition = (case.data, case.lang, case.testbed, case.noise, case.correct, case.k, case.arm, case.profile)
+            mix = (case.noise, case.true_ratio, case.k, case.arm, case.profile)
+            condition = (case.data, case.lang, case.testbed, *mix)
             counts[msgspec.json.encode(condition).decode(), case.feasible] += 1
         with self._transaction():
             self._index.execute("DELETE FROM plan")

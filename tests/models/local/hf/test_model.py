@@ -32,7 +32,7 @@ DRAWN = Sampling(temperature=0.8, top_p=0.9, max_tokens=12)
 
 def run(folder: Path, out: Path, *words: str) -> Done:
     asked = ("run", "-m", f"hf/{folder}", "-d", "figure1", "--num-docs", "2", "--max-tokens", "6", "--out", str(out))
-    return type_command(*asked, "--no-cache", *words)
+    return type_command(*asked, "--cache", "off", *words)
 
 
 def replies(out: Path) -> list[tuple[str, str]]:
@@ -137,7 +137,7 @@ def test_a_prompt_that_does_not_fit_is_an_outcome_and_the_run_continues(tmp_path
 def test_an_interrupted_run_resumes(tmp_path: Path) -> None:
     folder, out = save_model(tmp_path / "model"), tmp_path / "run"
     words = ["run", "-m", f"hf/{folder}", "-d", "figure1", "--num-docs", "2", "--repeats", "20", "--out", str(out)]
-    words += ["--temperature", "1", "--max-tokens", "16", "--no-cache"]
+    words += ["--temperature", "1", "--max-tokens", "16", "--cache", "off"]
     process = subprocess.Popen([sys.executable, "-m", "ragbed", *words], stderr=subprocess.DEVNULL)
     while process.poll() is None and not results(out):
         time.sleep(0.1)

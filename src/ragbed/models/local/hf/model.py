@@ -69,6 +69,7 @@ class HFModel:
         self._encoding = ThreadPoolExecutor(1)  # use a single thread, because tokenizers are not thread-safe
         self._engine: BatchEngine | None = None
         self._limit = TokenLimit(sampling, only_thoughts=True)
+        self.cache_scope = self._limit.scope  # a part of the cache keys that is not in the request
 
     def request(self, case: Case) -> bytes:
         """Return the prompt and all parameters that determine the response, apart from the model itself."""
@@ -99,11 +100,6 @@ class HFModel:
             return await self._generate(engine, tokens, max_tokens, self.request(case) + repeat.to_bytes(4, "big"))
 
         return await self._limit.complete(case, call)
-
-    @property
-    def raised_limits(self) -> tuple[int, ...]:
-        """The values to which the initial token limit may be raised."""
-        return self._limit.raised
 
     async def _generate(self, engine: BatchEngine, tokens: list[int], max_tokens: int, seed: bytes) -> Completion:
         context = self._context or self._tokenizer.context

@@ -23,9 +23,8 @@ const EXPECTED = { answer: "answer", refuse: "refuse", correct: "correct the err
 const TYPE_TITLES = {
   E1: "Long-distance information", E2: "Evidence uncertainty", E3: "Concept confusion", E4: "Merging",
   E5: "Ignoring", E6: "Misalignment", E7: "Noise error in integration",
-  E8: "Wrong format", E9: "Over-trust of false documents", E10: "False refusal",
-  E11: "Metric false negative", E12: "Data error", E13: "Generation failure",
-  E14: "Poor query", E15: "Found but ignored", E16: "Stopped early", E17: "Trusted a false passage",
+  E8: "Over-trust of false documents", E9: "False refusal", E10: "Data error", E11: "Generation failure",
+  E12: "Evidence not found",
 };
 
 /** Return an error type with its name. */
@@ -202,7 +201,6 @@ function turnsOn(one) {
     one.asked && one.found ? `${one.asked} → ${one.found}` : one.asked,
     isNumber(one.part) ? say("part {0}", one.part + 1) : null,
     isNumber(one.bound_to) ? say("given for part {0}", one.bound_to + 1) : null,
-    typeof one.confirmed === "boolean" ? say(one.confirmed ? "confirmed by an intervention" : "not confirmed by an intervention") : null,
   ].filter(Boolean);
   return told.length ? el("span", { class: "quiet" }, ` · ${told.join(" · ")}`) : null;
 }

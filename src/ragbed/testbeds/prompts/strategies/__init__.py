@@ -1,4 +1,4 @@
-"""Prompting strategies, which are compared with the plain prompt to check the paper's claim C10.
+"""Prompting strategies, which are compared with the plain prompt.
 
 Some only change the prompt (`numbered`, `unwarned`); others parse the response or make several calls. The latter are
 generators, which yield the messages for a call, receive the response, and return the answer. They do not call models

@@ -1,0 +1,130 @@
+"""Errors of models and systems that search themselves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec import structs
+
+import ragbed
+from ragbed.analysis.diagnosis.classify import diagnose_trial
+from ragbed.analysis.diagnosis.records import Diagnosis
+from ragbed.runs.store import StoredResult
+from ragbed.schema import Case, Completion, Retrieved, Search, Step
+from tests.analysis.diagnosis.printed import make_case
+
+_TRUE = Retrieved(id="t", stance="supports", text="The cup went to Ada Merton in 2023.")
+_OTHER = Retrieved(id="o", stance="distracts", text="The weather in Tarnwick was fine.")
+_FALSE = Retrieved(id="f", stance="contradicts", text="The cup went to Cy Dray in 2023.")
+
+
+def _case(**changes: Any) -> Case:
+    case = make_case("Who won the 2023 cup?", (("Ada Merton",),), (), testbed="search")
+    return structs.replace(case, arm="complete", **changes)
+
+
+def _diagnose(reply: str | None, *found: tuple[Retrieved, ...], case: Case | None = None) -> Diagnosis | None:
+    searches = tuple(Search(query=f"query {number}", k=5, found=passages) for number, passages in enumerate(found))
+    step = Step(messages=(), reply=reply, searches=searches, protocol="text")
+    done = Completion(outcome="ok", reply=reply, finish="stop", steps=(step,))
+    if reply is None:
+        done = structs.replace(done, outcome="truncated", finish="turn-limit")
+    return diagnose_trial(StoredResult(case or _case(), "m", 0, done), None)
+
+
+def _types(reply: str | None, *found: tuple[Retrieved, ...], case: Case | None = None) -> set[str]:
+    diagnosis = _diagnose(reply, *found, case=case)
+    return set() if diagnosis is None else set(diagnosis.types)
+
+
+def test_a_right_episode_has_no_diagnosis() -> None:
+    assert _diagnose("Ada Merton won it.", (_TRUE, _OTHER)) is None
+
+
+def test_the_queries_of_searches_without_support_are_the_evidence() -> None:
+    diagnosis = _diagnose("Cy Dray won it.", (_OTHER,), (_OTHER,))
+    assert diagnosis is not None
+    (evidence,) = (piece for piece in diagnosis.evidence if piece.type == "E12")
+    assert (evidence.what, evidence.cue) == ("no retrieved passage supports the answer", "query 0; query 1")
+    assert "E12" not in _types("Cy Dray won it.", (_OTHER,), (_TRUE,))
+
+
+def test_support_for_a_part_of_the_answer_is_not_enough() -> None:
+    case = structs.replace(_case(), answer=(("Ada Merton",), ("Rome",)), question="Who won, and where?")
+    diagnosis = _diagnose("Cy Dray won it.", (structs.replace(_TRUE, part=0),), case=case)
+    assert diagnosis is not None
+    evidence = next(piece for piece in diagnosis.evidence if piece.type == "E12")
+    assert evidence.what == "the retrieved passages support only a part of the answer"
+
+
+def test_a_refusal_despite_retrieved_support_is_a_false_refusal() -> None:
+    refusal = "I can not answer the question because of the insufficient information in documents."
+    assert _types(refusal, (_TRUE,)) == {"E9"}
+
+
+def test_an_episode_that_ends_at_a_limit_names_the_limit() -> None:
+    diagnosis = _diagnose(None, (_OTHER,))
+    assert diagnosis is not None
+    assert diagnosis.types == ("E11", "E12")
+    evidence = diagnosis.evidence[0]
+    assert "the search episode ended at a limit" in evidence.what
+    assert evidence.cue == "turn-limit"
+
+
+def test_an_answer_without_a_search_has_no_evidence() -> None:
+    diagnosis = _diagnose("Cy Dray won it.")
+    assert diagnosis is not None
+    assert (diagnosis.types, diagnosis.source) == (("E12",), "none")
+    assert diagnosis.evidence[0].what == "no passage was retrieved"
+
+
+def test_the_answer_of_a_false_passage_names_it_as_the_source() -> None:
+    case = _case(expect="correct", fake=(("Cy Dray",),), true_ratio=0.5)
+    diagnosis = _diagnose("Cy Dray won it.", (_FALSE, _TRUE), case=case)
+    assert diagnosis is not None
+    assert (diagnosis.source, diagnosis.document) == ("contradicts", None)
+    assert all(piece.document is None for piece in diagnosis.evidence)
+
+
+def test_the_labels_of_retrieved_passages_are_not_data_errors() -> None:
+    """They are about the questions of the items to which the passages belong."""
+    assert "E10" not in _types("Cy Dray won it.", (structs.replace(_TRUE, stance="distracts"),))
+    assert "E10" not in _types("Cy Dray won it.", (structs.replace(_OTHER, stance="supports"),))
+
+
+def test_given_documents_have_no_errors_of_retrieval() -> None:
+    case = make_case("Who won the 2023 cup?", (("Ada Merton",),), (("distracts", _OTHER.text),))
+    done = Completion(outcome="ok", reply="Cy Dray won it.", retrieved=(_OTHER,))
+    diagnosis = diagnose_trial(StoredResult(case, "m", 0, done), None)
+    assert diagnosis is not None
+    assert "E12" not in diagnosis.types
+
+
+def test_an_agent_with_malformed_calls_fails_in_every_wrong_episode(tmp_path: Path) -> None:
+    run = ragbed.run(
+        "scripted/search-malformed", "ragbed-mini-en_fact", out=tmp_path, testbeds="search", search="false=0.5",
+        limit=4, cache="off", progress=False,
+    )  # fmt: skip
+    result = ragbed.diagnose(run)
+    assert result.diagnoses
+    assert all("E11" in diagnosis.types for diagnosis in result.diagnoses)
+
+
+@pytest.mark.parametrize("testbed", ["own-retrieval", "own-rejection"])
+def test_trials_of_own_systems_are_diagnosed(testbed: str, tmp_path: Path) -> None:
+    """They were skipped and counted as closed-book trials: "only trials without documents"."""
+    system = ragbed.system(lambda _: {"answer": "It was Bo Karlin.", "contexts": ["Not in the corpus."]}, name="mine")
+    run = ragbed.run(system, "ragbed-mini-en_base", testbeds=testbed, limit=3, out=tmp_path, progress=False)
+    result = ragbed.diagnose(run)
+    assert (result.counts.asked, result.counts.without, len(result.diagnoses)) == (3, 0, 3)
+    assert all(("E12" in one.types) == (testbed == "own-retrieval") for one in result.diagnoses)
+
+
+def test_a_system_that_does_not_report_its_passages_has_no_error_of_retrieval(tmp_path: Path) -> None:
+    system = ragbed.system(lambda _: "It was Bo Karlin.", name="mine")
+    run = ragbed.run(system, "ragbed-mini-en_base", testbeds="own-retrieval", limit=2, out=tmp_path, progress=False)
+    diagnoses = ragbed.diagnose(run).diagnoses
+    assert len(diagnoses) == 2
+    assert all("E12" not in one.types and one.source in (None, "none") for one in diagnoses)

@@ -1,0 +1,132 @@
+"""A gate never fails for the better of two systems only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ragbed.analysis.gates import Floor, check_floors, parse_floor
+from ragbed.analysis.metrics import METRICS, NOT_SHARES, measure
+from ragbed.analysis.metrics.cells import Cell
+from ragbed.analysis.metrics.trial import Scored, ScoreValue
+from tests.cli.typed import type_command
+
+_SCORES = ("correct", "partial", "aligned", "refused", "flagged", "misled", "paper.refused")
+_RETRIEVED = ("retrieval_told", "retrieval_recall", "ndcg", "reciprocal_rank", "cited_supports", "search_recall")
+_QUESTIONS = 15
+_RANKS = {"failed": 0, "inconclusive": 1, "passed": 2}
+# Testbed, noise ratio, share of true documents and distractor condition. The first of each group stays as it is if only
+# the others change.
+_CONDITIONS = (
+    ("closed-book", None, 0.0, "related"),
+    ("noise", 0.0, 0.0, "related"),
+    ("noise", 0.4, 0.0, "related"),
+    ("noise", 0.8, 0.0, "related"),
+    ("noise", 0.8, 0.0, "random"),
+    ("rejection", 1.0, 0.0, "related"),
+    ("integration", 0.0, 0.0, "related"),
+    ("integration", 0.4, 0.0, "related"),
+    ("counterfactual", 0.0, 0.0, "related"),
+    ("counterfactual", 0.0, 1.0, "related"),
+    ("conflict", 0.0, 0.0, "related"),
+    ("conflict", 0.0, 1.0, "related"),
+    ("length", 0.5, 0.0, "related"),
+    ("length", 0.75, 0.0, "related"),
+    ("own-retrieval", None, 0.0, "related"),
+    ("own-rejection", None, 0.0, "related"),
+    ("search", None, 0.0, "complete"),
+    ("search", None, 0.0, "withheld"),
+)
+_FIXED = {("closed-book", None), ("noise", 0.0), ("integration", 0.0)}
+
+
+def _trials(right: int, *, all_change: bool) -> Iterator[Scored]:
+    """Yield trials in which every score is 1 for some of the questions and 0 for the others."""
+    for testbed, noise, correct, arm in _CONDITIONS:
+        limit = right if all_change or (testbed, noise) not in _FIXED else _QUESTIONS // 2
+        for item in range(_QUESTIONS):
+            for slot in range(2 if testbed == "noise" and arm == "related" else 1):
+                value = float(item < limit)
+                scores: dict[str, ScoreValue] = dict.fromkeys((*_SCORES, *_RETRIEVED), value)
+                scores |= {"confidence": 0.5 + item / 100, "no_confidence": 0.0, "false_strength": 0.0}
+                k = {0.5: 2, 0.75: 4}.get(noise or 0.0, 4) if testbed == "length" else 4
+                yield Scored(
+                    model="m", data="d", item=str(item), lang="en", testbed=testbed, profile="robust", noise=noise,
+                    correct=correct, k=k, arm=arm, slots=(slot,), repeat=0, scores=scores,
+                )  # fmt: skip
+
+
+def _states(cells: list[Cell], minimum: float) -> dict[tuple[object, ...], tuple[float, int]]:
+    found = dict[tuple[object, ...], tuple[float, int]]()
+    for cell in cells:
+        metric, value = cell.estimate.metric, cell.estimate.value
+        if cell.scope == "all" and cell.table in METRICS and metric not in NOT_SHARES and value is not None:
+            (checked,) = check_floors([Floor("", cell.table, metric, None, None, minimum)], [cell])
+            key = (cell.table, metric, *sorted(cell.place.items(), key=str))
+            found[key] = value, _RANKS[checked.state]
+    return found
+
+
+@pytest.mark.parametrize("all_change", [True, False])
+def test_every_gate_is_monotone_in_the_number_of_right_answers(all_change: bool) -> None:
+    """`noise.auc` and others used to be inconclusive with no right answer and to fail with one."""
+    cells = [list(measure(_trials(right, all_change=all_change), ["robust"])) for right in range(_QUESTIONS + 1)]
+    metrics = set[tuple[object, ...]]()
+    for minimum in (0.2, 0.6):
+        paths: dict[tuple[object, ...], list[tuple[float, int]]] = {}
+        for found in cells:
+            for key, state in _states(found, minimum).items():
+                paths.setdefault(key, []).append(state)
+        for key, path in paths.items():
+            metrics.add(key[:2])
+            ranks = [rank for _, rank in sorted(path)]
+            assert ranks == sorted(ranks), (key, minimum, sorted(path))
+    assert len(metrics) > 40
+
+
+@given(
+    verdicts=st.lists(st.lists(st.booleans(), min_size=1, max_size=1), min_size=5, max_size=60),
+    copies=st.integers(1, 5),
+    minimum=st.floats(0.01, 0.99),
+    data=st.data(),
+)
+@settings(max_examples=40, deadline=None)
+def test_one_more_wrong_question_never_turns_a_failed_gate_into_an_inconclusive_one(
+    verdicts: list[list[bool]], copies: int, minimum: float, data: st.DataObject
+) -> None:
+    """The answers to a question at several positions agree."""
+    right = [row[0] for row in verdicts]
+    if not any(right):
+        return
+    worse = list(right)
+    worse[data.draw(st.sampled_from([at for at, verdict in enumerate(right) if verdict]))] = False
+    states = [_RANKS[_accuracy(row, copies, minimum)] for row in (worse, right)]
+    assert states[0] <= states[1]
+
+
+def _accuracy(right: list[bool], copies: int, minimum: float) -> str:
+    trials = [
+        Scored(
+            model="m", data="d", item=str(item), lang="en", testbed="noise", profile="robust", noise=0.4, k=5,
+            slots=(slot,), scores={"correct": verdict},
+        )
+        for item, verdict in enumerate(right)
+        for slot in range(copies)
+    ]  # fmt: skip
+    cells = [cell for cell in measure(trials, ["robust"]) if cell.estimate.metric == "accuracy"]
+    (checked,) = check_floors([parse_floor(f"noise.accuracy={minimum}")], cells)
+    return checked.state
+
+
+@pytest.mark.parametrize(("gate", "value"), [("noise.auc", "0.0%"), ("rejection.refusal_f1", "0.0%")])
+def test_the_worst_possible_system_fails(tmp_path: Path, gate: str, value: str) -> None:
+    """With 0 of 300 correct, the gate used to be inconclusive with exit code 0; with one correct, it failed."""
+    model = "refuser" if gate == "noise.auc" else "memory"
+    words = ("run", "-m", f"scripted/{model}", "-d", "ragbed-mini-en_base", "--testbeds", "noise,rejection")
+    done = type_command(*words, "--out", str(tmp_path / "run"), "--fail-under", f"{gate}=0.5")
+    assert done.code == 4, done.err
+    assert f"gate failed: {gate} of scripted/{model} on ragbed-mini-en_base, en, k 5: {value} [0.0, " in done.err
