@@ -38,5 +38,5 @@ def test_a_failed_gate_fails_the_test_with_its_numbers(tmp_path: Path) -> None:
     assert "fail_if_worse=5 is not a fraction between 0 and 1" in done.stdout
     assert "noise.accuracy of scripted/refuser on ragbed-mini-en_base, en, noise 0.8, k 5: 0.0% [" in done.stdout
     assert (
-        "noise on ragbed-mini-en_base, en, noise 0, k 5: -100.0 [-100.0, -84.6] points on 36 questions" in done.stdout
+        "noise on ragbed-mini-en_base, en, noise 0, k 5: -100.0 [-100.0, -85.5] points on 36 questions" in done.stdout
     )
