@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections import Counter
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean
@@ -13,18 +13,16 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
-from ragbed.analysis.metrics.trial import Scored
-from ragbed.analysis.run_cells import decided_in, is_monitored, read_trials
+from ragbed.analysis.run_cells import decided_in, is_monitored
 from ragbed.analysis.statistics.multiple import holm
 from ragbed.analysis.statistics.paired import changes, decline_test, paired_difference, sign_flips
 from ragbed.analysis.statistics.rates import ALPHA, Interval
 from ragbed.analysis.statistics.sequential import decline_p, difference_p, difference_sequence
+from ragbed.analysis.trials.table import TrialTable
 from ragbed.errors import UnknownName, UsageError
 from ragbed.runs.decided import COMPARISON, DecidedInterval, narrow
 from ragbed.runs.display_names import read_names, require_one_served, split_run
 from ragbed.schema import Answer, Case
-from ragbed.scoring import open_tracks
-from ragbed.testbeds import right_score
 from ragbed.testbeds.prompts.strategies import MARK
 
 # The testbed and noise ratio that correspond to a condition of the `search` testbed. Conditions that are not listed
@@ -132,36 +130,102 @@ def open_side(named: str, track: str) -> Side:
             served several models.
     """
     folder, model = split_run(named)
-    trials = _read(folder, track)
-    models = list(dict.fromkeys(trial.model for _, trial in trials))
+    sides = open_sides(folder, track)
     names = read_names([folder])
+    models = {full: name for full, name in names.items() if name in sides}
     model = {name: full for full, name in names.items()}.get(model, model)
     if model and model not in models:
         raise UnknownName("model", model, models)
     if not model and len(models) != 1:
         raise UsageError(
-            f"{folder} contains {len(models)} models. Choose one of them, e.g. {folder}:{names[models[0]]}, or compare "
-            f"all of them with `ragbed rank {folder}`."
+            f"{folder} contains {len(models)} models. Choose one of them, e.g. {folder}:{next(iter(sides))}, or "
+            f"compare all of them with `ragbed rank {folder}`."
         )
-    chosen = model or models[0]
+    chosen = model or next(iter(models))
     require_one_served(folder, [chosen])
-    return _make_side(folder, names[chosen], [pair for pair in trials if pair[1].model == chosen], track)
+    return sides[models[chosen]]
 
 
-def open_sides(folder: Path, track: str) -> list[Side]:
-    """Read the scores of all models in a run."""
-    trials: dict[str, list[tuple[Case, Scored]]] = {}
-    for case, trial in _read(folder, track):
-        trials.setdefault(trial.model, []).append((case, trial))
-    names = read_names([folder])
-    return [_make_side(folder, names[model], found, track) for model, found in trials.items()]
+def open_sides(folder: Path, track: str) -> dict[str, Side]:
+    """Read the scores of all models in a run, by display name. All verdicts are from the installed scorer.
 
-
-def _read(folder: Path, track: str) -> list[tuple[Case, Scored]]:
-    trials = list(read_trials(folder, open_tracks([track])))
-    if not trials:
+    Raises:
+        UsageError: The run contains no results.
+    """
+    names, monitored = read_names([folder]), is_monitored(folder)
+    decided = decided_in(folder) if track == "robust" else []
+    with TrialTable(folder, [track], current=True) as table:
+        table.update()
+        sides = {
+            names[model]: Side(
+                folder,
+                names[model],
+                scores.means(),
+                scores.incomplete,
+                monitored,
+                [one for one in decided if (one.table, one.model) == (COMPARISON, model)],
+            )
+            for model, scores in read_scores(table, track).items()
+        }
+    if not sides:
         raise UsageError(f"{folder} contains no results. To complete the run, rerun the command that created it.")
-    return trials
+    return sides
+
+
+@dataclass
+class QuestionScores:
+    """The scores of a model by condition and question, and the numbers of incomplete trials."""
+
+    values: dict[ComparedCondition, dict[ComparedQuestion, list[float]]] = field(default_factory=dict)
+    incomplete: dict[ComparedCondition, Counter[tuple[ComparedQuestion, str]]] = field(default_factory=dict)
+
+    def means(self) -> dict[ComparedCondition, dict[ComparedQuestion, float]]:
+        """Return the mean score for each question under each condition."""
+        return {
+            condition: {question: fmean(values) for question, values in questions.items()}
+            for condition, questions in self.values.items()
+        }
+
+
+def read_scores(
+    table: TrialTable, track: str, calls: Container[tuple[int, int, int]] | None = None
+) -> dict[str, QuestionScores]:
+    """Return the scores of each model in a run. A score is 1 if the trial is a success, and 0 for failed calls.
+
+    Args:
+        table: The run's table.
+        track: The track.
+        calls: The trials to read, as model number, case number and repeat; None for all.
+    """
+    models = {number: name for number, (name, _) in table.store.models().items()}
+    conditions = {
+        number: ComparedCondition(data, lang, testbed, noise, true_ratio, k, arm, profile.partition(MARK)[2])
+        for number, data, lang, testbed, noise, true_ratio, k, arm, profile in table.rows("conditions")
+    }
+    questions = {
+        number: ComparedQuestion(item, question, msgspec.json.decode(answer, type=Answer), event)
+        for number, _, item, event, question, answer, *_ in table.rows("items")
+    }
+    cases = {
+        number: (conditions[condition], questions[item], headline if track == "robust" else f"{track}.{headline}")
+        for number, _, condition, item, *_, headline in table.rows("cases")
+    }
+    verdicts = {number: (outcome, msgspec.json.decode(found)) for number, outcome, _, _, found in table.rows("scores")}
+    found: dict[str, QuestionScores] = {}
+    for _, model, number, repeat, score, measures, _ in table.rows("trials"):
+        if calls is not None and (model, number, repeat) not in calls:
+            continue
+        condition, question, headline = cases[number]
+        scores = found.setdefault(models[model], QuestionScores())
+        outcome, values = verdicts[score]
+        if outcome != "ok":
+            scores.incomplete.setdefault(condition, Counter())[question, outcome] += 1
+        value = 0 if outcome in ("error", "filtered") else values.get(headline)
+        if value is None and measures:
+            value = msgspec.json.decode(measures).get(headline)
+        if value is not None:
+            scores.values.setdefault(condition, {}).setdefault(question, []).append(float(value))
+    return found
 
 
 def pair_with_given(first: Side, second: Side) -> tuple[Side, Side]:
@@ -330,54 +394,10 @@ def pair_scores(
     return before, after
 
 
-def _make_side(folder: Path, name: str, trials: Sequence[tuple[Case, Scored]], track: str) -> Side:
-    model = trials[0][1].model if trials else ""
-    decided = [
-        interval
-        for interval in (decided_in(folder) if track == "robust" else ())
-        if (interval.table, interval.model) == (COMPARISON, model)
-    ]
-    incomplete: dict[ComparedCondition, Counter[tuple[ComparedQuestion, str]]] = {}
-    for case, trial in trials:
-        counts = incomplete.setdefault(compared_condition(case), Counter())
-        if trial.outcome not in ("ok", "infeasible"):
-            counts[_question(case, trial), trial.outcome] += 1
-    return Side(folder, name, mean_scores(trials, track), incomplete, is_monitored(folder), decided)
-
-
-def mean_scores(
-    trials: Iterable[tuple[Case, Scored]], track: str
-) -> dict[ComparedCondition, dict[ComparedQuestion, float]]:
-    """Return the mean score for each question under each condition."""
-    found: dict[ComparedCondition, dict[ComparedQuestion, list[float]]] = {}
-    for case, trial in trials:
-        value = _value(case, trial, track)
-        if value is not None:
-            found.setdefault(compared_condition(case), {}).setdefault(_question(case, trial), []).append(value)
-    return {
-        condition: {question: fmean(values) for question, values in questions.items()}
-        for condition, questions in found.items()
-    }
-
-
-def _question(case: Case, trial: Scored) -> ComparedQuestion:
-    return ComparedQuestion(trial.item, case.question, case.answer, trial.cluster)
-
-
 def compared_condition(case: Case) -> ComparedCondition:
     """Return the condition of a case."""
     remedy = case.profile.partition(MARK)[2]
     return ComparedCondition(case.data, case.lang, case.testbed, case.noise, case.true_ratio, case.k, case.arm, remedy)
-
-
-def _value(case: Case, trial: Scored, track: str) -> float | None:
-    if trial.outcome == "infeasible":
-        return None
-    if trial.scores is None:
-        return 0.0
-    name = right_score(case)
-    value = trial.scores.get(name if track == "robust" else f"{track}.{name}")
-    return float(value) if isinstance(value, bool | float) else None
 
 
 def describe(condition: ComparedCondition) -> Sequence[str]:

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 from msgspec import structs
 
-from ragbed.analysis.metrics.trial import Scored
-from ragbed.analysis.metrics.trial_columns import TrialGroups
-from ragbed.analysis.run_cells import to_trial
 from ragbed.analysis.stopping_conditions import EXCESS, Condition, Evidence, Look
 from ragbed.analysis.stopping_plan import Plan
+from ragbed.analysis.trials.table import TrialTable
 from ragbed.runs.decided import DecidedInterval, DecisionState, LastInterval
 from ragbed.runs.store import RunStore, StoredResult
 from ragbed.schema import Case
-from ragbed.scoring import open_tracks
 from ragbed.scoring.version import SCORER_VERSION
 
 _FIRST_LOOK = 5  # minimum number of questions before the first check; fewer questions cannot decide any condition
@@ -49,7 +47,7 @@ class MonitoringRule:
         self._conditions, self._plan = conditions, Plan(repeats, models)
         self._expected: list[list[object]] | None = None
         self._models: dict[str, _ModelMonitor] = {}
-        self._score = open_tracks(["robust"])
+        self._table: TrialTable | None = None
 
     def check(self, cases: Iterable[Case]) -> Iterator[Case]:
         """Yield the cases of a plan. After the last one, check that there are enough cases to decide every condition.
@@ -67,18 +65,18 @@ class MonitoringRule:
         if self._expected is None:
             for _ in self.check(store.cases()):
                 pass
-        name = store.models()[model][0]
-        order, groups = list(store.question_order(model)), TrialGroups(self._plan.sizes.largest(self._plan.repeats))
-        monitor = _ModelMonitor(name, self._conditions, self._expected or [], order, groups)
+        if self._table is None:
+            self._table = TrialTable(store.path.parent, current=True)
+        name, largest = store.models()[model][0], self._plan.sizes.largest(self._plan.repeats)
+        order = list(store.question_order(model))
+        monitor = _ModelMonitor(name, model, self._conditions, self._expected or [], order, self._table, largest)
         self._models[name] = monitor
-        for result in store.results():
-            if result.model == name:
-                self.take(result)
+        monitor.add_stored()
 
     def take(self, result: StoredResult) -> None:
         """Process a stored result, and check the conditions whenever a question is complete (see `StoppingRule`)."""
         if result.model in self._models and result.completion.outcome != "error":
-            self._models[result.model].add(result.case, to_trial(result, self._score, result.model))
+            self._models[result.model].add(result.number, result.repeat)
 
     def is_over(self, model: str) -> bool:
         """Return whether every condition is either decided for a model or inconclusive (see `StoppingRule`)."""
@@ -96,44 +94,59 @@ class MonitoringRule:
 
 @dataclass
 class _ModelMonitor:
-    """One model's trials in the order of evaluation, and the conditions that they decide."""
+    """One model's calls in the order of evaluation, and the conditions that their trials decide."""
 
     model: str
+    number: int
     conditions: Sequence[Condition]
     expected: Sequence[list[object]]
-    order: list[tuple[str, int]]
-    groups: TrialGroups
+    order: list[tuple[int, int]]  # case number and repeat
+    table: TrialTable
+    largest: int
     _at: int = 0
-    _waiting: dict[tuple[str, int], tuple[Case, Scored]] = field(default_factory=dict)
-    _trials: list[tuple[Case, Scored]] = field(default_factory=list)
+    _waiting: set[tuple[int, int]] = field(default_factory=set)
+    _used: set[tuple[int, int, int]] = field(default_factory=set)
     _questions: int = 0
     _last: object = None
     _next_look: float = _FIRST_LOOK
     _open: dict[tuple[int, object], Look] = field(default_factory=dict)
     _ended: dict[tuple[int, object], Decision] = field(default_factory=dict)
 
-    def add(self, case: Case, trial: Scored) -> None:
-        """Add a trial, then process all waiting trials whose turn has come."""
-        if self._at == len(self.order):
-            return
-        self._waiting[case.case, trial.repeat] = (case, trial)
-        while self._at < len(self.order) and (found := self._waiting.pop(self.order[self._at], None)) is not None:
+    @cached_property
+    def _question_of(self) -> dict[int, tuple[str, str, str]]:
+        """The question or event of each case, by case number."""
+        return self.table.questions()
+
+    def add_stored(self) -> None:
+        """Add the results of earlier sessions."""
+        self.table.update()
+        for number, repeat in self.table.finished(self.number):
+            self.add(number, repeat)
+
+    def add(self, number: int, repeat: int) -> None:
+        """Add a result that is stored, then use all waiting results whose turn has come."""
+        self._waiting.add((number, repeat))
+        while self._at < len(self.order) and (call := self.order[self._at]) in self._waiting:
+            self._waiting.discard(call)
             self._at += 1
-            question = (found[0].data, found[0].lang, found[0].event or found[0].item)
+            question = self._question_of[call[0]]
             if question != self._last:  # the previous question is complete
                 self._last = question
                 if self._questions >= self._next_look:
                     self.look()
                 self._questions += 1
-            self._trials.append(found)
-            self.groups.add(found[1])
+            self._used.add((self.number, *call))
+
+    def _evidence(self) -> Evidence:
+        self.table.update()
+        return Evidence(self.table, self._used, self.largest)
 
     def look(self) -> None:
         """Check all open conditions."""
         self._next_look = max(self._questions + 1, self._questions * _STEP)
-        if self.is_over() or not self._trials:
+        if self.is_over() or not self._used:
             return
-        evidence = Evidence(self.groups.finish(), self._trials)
+        evidence = self._evidence()
         for number, condition in enumerate(self.conditions):
             if self._is_open(number):
                 for look in condition.look(evidence):
@@ -175,9 +188,9 @@ class _ModelMonitor:
             )
 
     def _last_intervals(self) -> dict[tuple[int, object], LastInterval]:
-        if not self._trials:
+        if not self._used:
             return {}
-        evidence = Evidence(self.groups.finish(), self._trials)
+        evidence = self._evidence()
         return {
             (number, look.key): LastInterval(*look.interval, look.questions)
             for number, condition in enumerate(self.conditions)

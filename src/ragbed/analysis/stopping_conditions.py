@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import NamedTuple
 
 from ragbed.analysis.cell_selection import (
@@ -27,25 +27,24 @@ from ragbed.analysis.comparison import (
     Side,
     describe,
     hash_scores,
-    mean_scores,
     name_condition,
     open_side,
     pair_scores,
+    read_scores,
 )
 from ragbed.analysis.gates import Floor
 from ragbed.analysis.metrics import measure_table
 from ragbed.analysis.metrics.cells import Cell, full_place, interval_of
-from ragbed.analysis.metrics.trial import Scored
-from ragbed.analysis.metrics.trial_columns import TrialColumns
 from ragbed.analysis.statistics.paired import changes
 from ragbed.analysis.statistics.power import POWER, paired_size, unpaired_size
 from ragbed.analysis.statistics.rates import ALPHA, Interval, quantile, two_sided
 from ragbed.analysis.statistics.sequential import difference_sequence, minimum_size
 from ragbed.analysis.stopping_plan import Plan, PlannedClusters
+from ragbed.analysis.trials.columns import Numbering, TrialColumns, group_trials, read_part
+from ragbed.analysis.trials.table import TrialTable
 from ragbed.errors import UsageError
 from ragbed.runs.decided import COMPARISON, Conclusion, DecidedInterval
 from ragbed.runs.store import open_store
-from ragbed.schema import Case
 from ragbed.testbeds.prompts.strategies import MARK
 
 # A condition is inconclusive if it is still undecided after EXCESS times as many questions as a fixed plan needs.
@@ -82,10 +81,23 @@ class Look(NamedTuple):
 
 @dataclass(frozen=True)
 class Evidence:
-    """One model's trials in the order of evaluation."""
+    """One model's trials so far.
 
-    groups: Sequence[TrialColumns]
-    trials: Sequence[tuple[Case, Scored]]
+    Attributes:
+        table: The run's table.
+        calls: The trials to use, as model number, case number and repeat.
+        largest: The maximum number of planned trials per cluster and condition.
+    """
+
+    table: TrialTable
+    calls: Container[tuple[int, int, int]]
+    largest: int
+
+    @cached_property
+    def groups(self) -> Sequence[TrialColumns]:
+        """The trials by dataset, language and profile."""
+        shared = Numbering()
+        return group_trials([read_part(self.table, shared, calls=self.calls)], shared, self.largest)
 
 
 class Condition(ABC):
@@ -214,7 +226,8 @@ class Drop(Condition):
 
     def look(self, evidence: Evidence) -> Iterator[Look]:
         """Compare the scores on the questions answered so far with the baseline."""
-        for condition, scores in mean_scores(evidence.trials, "robust").items():
+        found = read_scores(evidence.table, "robust", evidence.calls).values()
+        for condition, scores in (pair for model in found for pair in model.means().items()):
             before, after = pair_scores(self.base.scores.get(condition, {}), scores)
             if not before:
                 continue

@@ -73,4 +73,4 @@ def rank(runs: RunsLike, *, track: str = "robust") -> RankingResult:
     from ragbed.analysis.ranking import rank_models
 
     folders = dict.fromkeys(map(run_folder, several(runs)))
-    return RankingResult(rank_models([side for folder in folders for side in open_sides(folder, track)]))
+    return RankingResult(rank_models([side for folder in folders for side in open_sides(folder, track).values()]))

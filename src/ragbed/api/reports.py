@@ -114,8 +114,8 @@ def read_report(runs: Sequence[Path], names: Sequence[str], track: str, models: 
     """
     from ragbed.analysis.diagnosis.diagnosis_file import read_diagnoses
     from ragbed.analysis.judging.cells import read_judged_cells
-    from ragbed.analysis.metrics.trial_columns import TRACKS
     from ragbed.analysis.run_cells import conditions_in, count_results, is_monitored, read_published, read_report_cells
+    from ragbed.analysis.trials.columns import TRACKS
     from ragbed.reporting.tables import IncompleteRun, make_report
     from ragbed.runs.display_names import read_row_names
 

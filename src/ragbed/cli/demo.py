@@ -42,7 +42,7 @@ def demo(model: str, lang: str, out: Path) -> None:
       ragbed demo --lang zh
       ragbed demo -m llamacpp/qwen2.5-7b-instruct-q4_k_m.gguf -o runs/qwen
     """
-    from ragbed.analysis.condition_table import tabulate_run
+    from ragbed.analysis.overview import tabulate_run
     from ragbed.api.demo import ENGLISH_ONLY
     from ragbed.api.layout import read_langs
     from ragbed.cli.demo_summary import print_summary

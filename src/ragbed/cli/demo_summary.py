@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ragbed.cli.console import console, print_table
 
 if TYPE_CHECKING:
-    from ragbed.analysis.condition_table import ConditionCounts
+    from ragbed.analysis.overview import ConditionRow
 
 _TITLES: Mapping[str, str] = {
     "en": "\n{model}, English: percentage of n, by noise ratio (none: no documents)",
@@ -37,7 +37,7 @@ _TRUNCATED: Mapping[str, str] = {
 }
 
 
-def print_summary(cells: Sequence[ConditionCounts]) -> None:
+def print_summary(cells: Sequence[ConditionRow]) -> None:
     """Print the robust track's scores as in the report, and explain the first model's scores in each language."""
     for lang in sorted({cell.condition.lang for cell in cells}):
         models = {cell.condition.model for cell in cells if cell.condition.lang == lang}
@@ -51,7 +51,7 @@ def print_summary(cells: Sequence[ConditionCounts]) -> None:
                 console().print(meaning)
 
 
-def _print_table(cells: Sequence[ConditionCounts], lang: str, model: str) -> None:
+def _print_table(cells: Sequence[ConditionRow], lang: str, model: str) -> None:
     from ragbed.cli.results import headline_of
     from ragbed.testbeds import DEFAULT_TESTBEDS
 
@@ -71,7 +71,7 @@ def _print_table(cells: Sequence[ConditionCounts], lang: str, model: str) -> Non
     print_table(_TITLES[lang].format(model=model), columns, rows)
 
 
-def _figures(cells: Sequence[ConditionCounts]) -> dict[str, str]:
+def _figures(cells: Sequence[ConditionRow]) -> dict[str, str]:
     """Return the percentages and the number of cases that the summary mentions, keyed by placeholder."""
 
     def rate(testbed: str, kind: str, noise: float | None, counted: str) -> str:

@@ -16,7 +16,7 @@ from ragbed.cli.gates import say_unchecked
 from ragbed.text import counted
 
 if TYPE_CHECKING:
-    from ragbed.analysis.condition_table import ConditionCounts
+    from ragbed.analysis.overview import ConditionRow
     from ragbed.runs.execution import Job
     from ragbed.runs.forecast import Forecast
 
@@ -47,7 +47,7 @@ def say_count_command(data: Sequence[str]) -> None:
     say(f"  {count_command(data)}")
 
 
-def exit_if_pending(folder: Path, cells: Sequence[ConditionCounts], gates: Sequence[str]) -> None:
+def exit_if_pending(folder: Path, cells: Sequence[ConditionRow], gates: Sequence[str]) -> None:
     """Exit with code 3 if a run has pending cases."""
     if pending := sum(cell.planned - cell.asked for cell in cells):
         cases = "case has" if pending == 1 else "cases have"
@@ -56,7 +56,7 @@ def exit_if_pending(folder: Path, cells: Sequence[ConditionCounts], gates: Seque
         raise click.exceptions.Exit(3)
 
 
-def tell_incomplete(folder: Path, cells: Sequence[ConditionCounts], limit: str) -> tuple[int, int]:
+def tell_incomplete(folder: Path, cells: Sequence[ConditionRow], limit: str) -> tuple[int, int]:
     """Print what is incomplete, and return the number of cases that failed and of those that were truncated.
 
     Episodes of the `search` testbed that end at a limit are printed, but not included in the number.
@@ -144,13 +144,13 @@ def tell_empty(count: int, total: int, models: Iterable[str]) -> str:
     )
 
 
-def print_cells(cells: Sequence[ConditionCounts], folder: Path, *, to_stderr: bool) -> None:
+def print_cells(cells: Sequence[ConditionRow], folder: Path, *, to_stderr: bool) -> None:
     """Print a table for each model, dataset and profile, with each testbed's headline score on all tracks."""
     from ragbed.reporting.numbers import FEW
     from ragbed.runs.display_names import read_names
 
     names = read_names([folder])
-    tables: dict[str, list[ConditionCounts]] = {}
+    tables: dict[str, list[ConditionRow]] = {}
     for cell in cells:
         at = cell.condition
         tables.setdefault(f"{names[at.model]} on {at.data}, profile {at.profile}", []).append(cell)
@@ -254,7 +254,7 @@ def headline_of(testbed: str, arm: str = "") -> tuple[str, str]:
     return _SCORE_TITLES[counted], counted
 
 
-def _row(cell: ConditionCounts, varied: Sequence[str], more: Sequence[int]) -> tuple[object, ...]:
+def _row(cell: ConditionRow, varied: Sequence[str], more: Sequence[int]) -> tuple[object, ...]:
     from ragbed.reporting.numbers import show
 
     testbed, noise = cell.condition.testbed, cell.condition.noise
@@ -276,7 +276,7 @@ def _row(cell: ConditionCounts, varied: Sequence[str], more: Sequence[int]) -> t
     )
 
 
-def _condition(cell: ConditionCounts) -> dict[str, str]:
+def _condition(cell: ConditionRow) -> dict[str, str]:
     """Return the properties of a condition, other than its noise ratio, that apply to its testbed."""
     at = cell.condition
     if at.noise is None:

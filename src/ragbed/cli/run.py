@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING, Unpack, cast
+from typing import TYPE_CHECKING, Unpack
 
 import click
 from msgspec.structs import replace
@@ -16,9 +16,8 @@ from ragbed.cli.gates import junit_option, say_unchecked, tell_run_gates
 from ragbed.cli.keywords import call_keywords, call_with_given
 
 if TYPE_CHECKING:
-    from ragbed.analysis.condition_table import ConditionCounts
+    from ragbed.analysis.overview import ConditionRow
     from ragbed.api.spec import RunOptions
-    from ragbed.runs.engines import Engine
     from ragbed.runs.execution import Job
 
 
@@ -210,16 +209,16 @@ def run(
         raise click.exceptions.Exit(3)
 
 
-def _evaluate(job: Job, gates: Sequence[str]) -> list[ConditionCounts]:
+def _evaluate(job: Job, gates: Sequence[str]) -> list[ConditionRow]:
     """Run a job with progress bars, and return the counts for each condition."""
-    from ragbed.analysis.condition_table import EarlyTable
+    from ragbed.analysis.overview import LiveTable
     from ragbed.api.jobs import execute
     from ragbed.cli.console_progress import resumable
     from ragbed.cli.run_progress import RunProgress
     from ragbed.runs.budget import BudgetSpent
     from ragbed.runs.circuit_breaker import CircuitOpen, RequestsRejected
 
-    table = EarlyTable(job.folder)
+    table = LiveTable(job.folder)
     stopped = f"Stopped. Finished cases are kept. To resume, rerun the same command with --out {quoted(job.folder)}"
     try:
         with resumable(stopped), RunProgress() as progress:
@@ -229,10 +228,10 @@ def _evaluate(job: Job, gates: Sequence[str]) -> list[ConditionCounts]:
         say(f"The run is stored in {job.folder}{resume}")
         say_unchecked(gates)
         raise
-    return table.finish(cast("Engine", job.engine))
+    return table.finish()
 
 
-def _print_results(job: Job, cells: Sequence[ConditionCounts], data: Sequence[str], *, to_json: bool) -> None:
+def _print_results(job: Job, cells: Sequence[ConditionRow], data: Sequence[str], *, to_json: bool) -> None:
     from ragbed.api.jobs import read_decisions
     from ragbed.cli.results import print_cells, print_other_tables, read_rest, say_count_command, tell_cached
 

@@ -7,7 +7,6 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from ragbed.analysis.condition_table import Rate
     from ragbed.reporting.tables import TableColumn
     from ragbed.schema import Estimate
 
@@ -20,7 +19,7 @@ _LARGE = 100  # Numbers from this value upwards, e.g. token counts, are shown wi
 FEW = 30  # Rates based on fewer cases than this are marked, because their confidence intervals are wide.
 
 
-def show(cell: Estimate | Rate | None, column: TableColumn | None = None, few: str = "*") -> str:
+def show(cell: Estimate | None, column: TableColumn | None = None, few: str = "*") -> str:
     """Format a value with its confidence interval, marking values based on few cases; a missing value becomes a dash.
 
     Args:
@@ -37,14 +36,14 @@ def show(cell: Estimate | Rate | None, column: TableColumn | None = None, few: s
     return value + interval + (few if cell.n < FEW else "") + (f" (at most {bound})" if bound else "") + least
 
 
-def show_bound(cell: Estimate | Rate, column: TableColumn | None = None) -> str:
+def show_bound(cell: Estimate, column: TableColumn | None = None) -> str:
     """Return the rate with all unsure responses counted as correct, or an empty string if no response is unsure."""
     if not cell.unsure or not cell.n or cell.value is None or is_least(cell, column):
         return ""
     return show_number(min(1, cell.value + cell.unsure / cell.n), column)
 
 
-def is_least(cell: Estimate | Rate | None, column: TableColumn | None) -> bool:
+def is_least(cell: Estimate | None, column: TableColumn | None) -> bool:
     """Return whether a cell is a cost to which cases without token usage have not been added."""
     return cell is not None and column is not None and column.metric in _COSTS and cell.unsure > 0
 

@@ -14,8 +14,8 @@ from ragbed.analysis.locale import Locale, read_words
 from ragbed.analysis.metrics import METRICS
 from ragbed.analysis.metrics.cells import JUDGED, Cell
 from ragbed.analysis.metrics.length import PARTS
-from ragbed.analysis.metrics.trial_columns import TrialGroup
 from ragbed.analysis.paper.tables import PaperTable, inferred_rows, read_tables
+from ragbed.analysis.trials.columns import TrialGroup
 from ragbed.reporting.decision_texts import as_record
 from ragbed.reporting.numbers import PAIRED, RowCounts, count_cases
 from ragbed.runs.decided import DecidedInterval

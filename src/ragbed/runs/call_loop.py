@@ -106,7 +106,7 @@ class StoppingRule(Protocol):
 
 
 class Session(msgspec.Struct, frozen=True):
-    """The state shared by all models in a run; `kept` is called with each stored result and its checksum."""
+    """The state shared by all models in a run; `kept` is called with each stored result."""
 
     store: RunStore
     writer: Writer
@@ -115,7 +115,7 @@ class Session(msgspec.Struct, frozen=True):
     reuses_all: bool
     budget: Budget | None
     repeats: int
-    kept: Callable[[StoredResult, int], None] | None = None
+    kept: Callable[[StoredResult], None] | None = None
     rule: StoppingRule | None = None
     episodes: EpisodeFactory | None = None
     tell: Callable[[str], None] = logging.getLogger("ragbed").warning
@@ -352,7 +352,9 @@ class CallLoop:
     def _store(self, request: CallRequest, called: Called) -> _PendingResult:
         store, number, completion = self.session.store, self.session.number, called.completion
         row = store.row(request, number, called.key, completion, called.cached)
-        result = StoredResult(request.case, self.model.name, request.repeat, completion, called.key, called.cached)
+        result = StoredResult(
+            request.case, self.model.name, request.repeat, completion, called.key, called.cached, request.number
+        )
         if (billed := self._billed.pop((request.number, request.repeat), None)) is not None:
             self.session.writer.put(NOTE, billed)
         # The retry of a failed case continues with the call that failed, unless it starts over.
@@ -376,7 +378,7 @@ class CallLoop:
             if self.session.rule is not None:
                 self.session.rule.take(last.result)
             if self.session.kept is not None:
-                self.session.kept(last.result, last.seal)
+                self.session.kept(last.result)
 
 
 def _without_surrogates(completion: Completion) -> Completion:

@@ -51,8 +51,8 @@ class Follower(Protocol):
     def begin(self, store: RunStore) -> None:
         """Initialise the follower with the results of earlier sessions, which are already in the store."""
 
-    def take(self, result: StoredResult, seal: int) -> None:
-        """Receive a stored result with its checksum."""
+    def take(self, result: StoredResult) -> None:
+        """Receive a stored result."""
 
     def load(self) -> None:
         """Load what the follower needs for its work. This runs in another thread, because it takes longer."""

@@ -163,15 +163,11 @@ def cost_of(completion: Completion, price: Price | None) -> Decimal | None:
 
     Each call is priced separately, because prices may depend on the prompt length.
     """
-    return _total(usages_made(completion), price)
+    return usage_cost(usages_made(completion), price)
 
 
-def full_cost(completion: Completion, price: Price | None) -> Decimal | None:
-    """Return the cost of all of a result's calls, as if none had been cached, or None if the cost is unknown."""
-    return _total([call.usage or {} for call in completion.steps or [completion]], price)
-
-
-def _total(usages: Sequence[TokenUsage], price: Price | None) -> Decimal | None:
+def usage_cost(usages: Sequence[TokenUsage], price: Price | None) -> Decimal | None:
+    """Return the cost of calls with the given token usage, or None if it is unknown."""
     if price is None and not all("cost" in usage for usage in usages):
         return None
     return sum((_cost(usage, price) for usage in usages), Decimal(0))

@@ -22,6 +22,7 @@ class StoredResult(msgspec.Struct, frozen=True):
     completion: Completion
     request: str = ""  # the request's key in the response cache
     cached: int = 0  # when the response was received, in seconds since 1970, if it came from the cache
+    number: int = 0  # the case's number in the run
 
 
 class ResultRow(NamedTuple):
@@ -68,8 +69,8 @@ class Rows:
 
     def stored(self, model: str, row: tuple[Any, ...]) -> StoredResult:
         """Decode a result and its case."""
-        _, _, repeat, _, request, _, cached, _, _, _, *case = row
-        return StoredResult(self.case(*case), model, repeat, self.completion(row), str(request), cached)
+        _, _, repeat, _, request, _, cached, _, _, number, *case = row
+        return StoredResult(self.case(*case), model, repeat, self.completion(row), str(request), cached, number)
 
     def completion(self, row: tuple[Any, ...]) -> Completion:
         """Decode a result."""
@@ -83,14 +84,18 @@ class Rows:
         columns = (name, feasible, seal, line)
         if self._last is not None and columns == self._last[0]:  # consecutive rows are often repeats of one case
             return self._last[1]
-        if not isinstance(line, bytes) or seal_of(line, name, feasible) != seal:
-            raise self.damaged(f"case {name}")
         try:
-            case = self._cases.decode(line)
+            case = self._cases.decode(self.line(*columns))
         except MALFORMED_JSON as error:
             raise self.damaged(f"case {name}", error) from error
         self._last = columns, case
         return case
+
+    def line(self, name: object, feasible: object, seal: object, line: object) -> bytes:
+        """Validate a case and return its JSON."""
+        if not isinstance(line, bytes) or seal_of(line, name, feasible) != seal:
+            raise self.damaged(f"case {name}")
+        return line
 
     def damaged(self, what: str, error: Exception | None = None) -> DataError:
         """Return the error for a row whose content has changed since it was written."""

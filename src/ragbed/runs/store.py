@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from itertools import islice
 from operator import length_hint
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import msgspec
 
@@ -117,6 +117,9 @@ FORGET_TURNS = "DELETE FROM meta WHERE key > ? AND key < ?"
 BATCH = "batch."  # prefix of the keys under which batches are stored
 FOLLOW_UP = "again."  # prefix of the keys for calls to send again; model, case and repeat follow the prefix
 FORGET = "DELETE FROM meta WHERE key = ?"
+
+
+_Kind = TypeVar("_Kind")
 
 
 class StoredBatch(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -508,11 +511,10 @@ class RunStore:
                     cases = self._take_cases([number for _, number, _, _ in batch])
                     yield from [CallRequest(model, number, nth, cases[number], size) for _, number, nth, size in batch]
 
-    def question_order(self, model: int) -> Iterator[tuple[str, int]]:
-        """Yield the case name and repeat of each call in evaluation order; call `pending` with `by_question` first."""
+    def question_order(self, model: int) -> Iterator[tuple[int, int]]:
+        """Yield the case number and repeat of each call in evaluation order; call `pending` with `by_question` first."""
         table = question_order_table(model)
-        query = f"SELECT c.name, o.repeat FROM temp.{table} o JOIN cases c USING (id) ORDER BY o.rowid"  # noqa: S608
-        return self.read(query)
+        yield from self.read(f"SELECT id, repeat FROM temp.{table} ORDER BY rowid")  # noqa: S608 - a name of ours
 
     def work(self, model: int, repeats: int, *, by_prompt: bool = False) -> tuple[int, int]:
         """Return the number of pending calls to a model and the sum of their sizes; call `pending` first."""
@@ -547,6 +549,13 @@ class RunStore:
         query = "SELECT id, name, feasible, seal, line FROM cases WHERE feasible AND id > ? ORDER BY id LIMIT ?"
         for found, *columns in self.read(query, (number, limit)):
             yield found, self._fresh.get(found) or self.rows.case(*columns)
+
+    def planned_after(self, number: int, limit: int, kind: type[_Kind]) -> Iterator[tuple[int, _Kind]]:
+        """Yield up to `limit` cases after the given case number, decoded as another type with fewer fields."""
+        decode = msgspec.json.Decoder(kind).decode
+        query = "SELECT id, name, feasible, seal, line FROM cases WHERE id > ? ORDER BY id LIMIT ?"
+        for found, *columns in self.read(query, (number, limit)):
+            yield found, decode(self.rows.line(*columns))
 
     def results(self, *, by_name: bool = False) -> Iterator[StoredResult]:
         """Yield every result with its case, sorted by model, case (in plan order or by name) and repeat.

@@ -80,7 +80,18 @@ def wanted_scores(testbed: str) -> tuple[ScoreName, ...]:
     return (headline_score(testbed), *secondary)
 
 
-def right_score(case: Case) -> ScoreName:
+class _Graded(Protocol):
+    """The fields of a case that determine its score."""
+
+    @property
+    def testbed(self) -> str: ...
+    @property
+    def arm(self) -> str: ...
+    @property
+    def expect(self) -> str: ...
+
+
+def right_score(case: _Graded) -> ScoreName:
     """Return the score that must be true for a case's trial to count as a success.
 
     This is the testbed's headline score. Plug-in testbeds do not declare one, so for them the score depends on the

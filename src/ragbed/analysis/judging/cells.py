@@ -14,8 +14,8 @@ from ragbed.analysis.judging.judge_run import Scope, is_unsure, needs_judge, rea
 from ragbed.analysis.judging.request import judge_case
 from ragbed.analysis.judging.tally import JudgedCell, tabulate
 from ragbed.analysis.metrics.cells import JUDGED, Cell, CellKey
-from ragbed.analysis.metrics.trial_columns import TrialGroup
 from ragbed.analysis.statistics.rates import Interval, clustered_wilson
+from ragbed.analysis.trials.columns import TrialGroup
 from ragbed.io.locations import place_inside
 from ragbed.runs.condition import Condition, condition_of
 from ragbed.runs.database import NAME, EmptyRun

@@ -6,7 +6,7 @@ docs/reference/metrics.md.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -26,8 +26,7 @@ from ragbed.analysis.metrics import (
 )
 from ragbed.analysis.metrics.cells import Cell, CellBuilder, Scope
 from ragbed.analysis.metrics.knowledge import common_items, gate_accuracy
-from ragbed.analysis.metrics.trial import Scored
-from ragbed.analysis.metrics.trial_columns import TRACKS, Mask, TrialColumns, group_trials
+from ragbed.analysis.trials.columns import TRACKS, Mask, TrialColumns
 from ragbed.testbeds import TESTBEDS
 
 # The function that computes each table, keyed by table name.
@@ -62,17 +61,15 @@ _ADJUSTED = ("noise", "rejection", "integration", "counterfactual")
 
 
 def measure(
-    trials: Iterable[Scored], tracks: Sequence[str] = TRACKS, alpha: float | None = None, largest: int = 0
+    groups: Sequence[TrialColumns], tracks: Sequence[str] = TRACKS, alpha: float | None = None
 ) -> Iterator[Cell]:
     """Yield the cells of all models and datasets, including cells that compare models.
 
     Args:
-        trials: The trials.
+        groups: The trials.
         tracks: The tracks whose scores are used.
         alpha: For a run that was monitored, the error probability of its intervals (see `CellBuilder`).
-        largest: For a monitored run, the maximum number of planned trials per cluster and condition.
     """
-    groups = group_trials(trials, largest)
     for track in tracks:
         scored = [trials for trials in groups if trials.has("correct", track) or trials.is_silent]
         for group in scored:

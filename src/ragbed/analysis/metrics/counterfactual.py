@@ -12,8 +12,8 @@ import numpy as np
 
 from ragbed.analysis.metrics.cells import Cell, CellBuilder, weigh
 from ragbed.analysis.metrics.knowledge import gate_samples, of_known
-from ragbed.analysis.metrics.trial_columns import Mask, TrialColumns
 from ragbed.analysis.statistics.binomial import Floats
+from ragbed.analysis.trials.columns import Mask, TrialColumns
 
 
 def measure(builder: CellBuilder) -> Iterator[Cell]:

@@ -12,9 +12,9 @@ from typing import TypeVar
 import numpy as np
 
 from ragbed.analysis.metrics.cells import Cell, CellBuilder, weigh
-from ragbed.analysis.metrics.trial_columns import Mask, TrialColumns
 from ragbed.analysis.statistics.binomial import Floats
 from ragbed.analysis.statistics.simultaneous import clustered_bands
+from ragbed.analysis.trials.columns import Mask, TrialColumns
 
 _Point = TypeVar("_Point", int, float)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ragbed.analysis.metrics.cells import Cell, CellBuilder
 from ragbed.analysis.metrics.curve import measure_curve
-from ragbed.analysis.metrics.trial_columns import Mask
+from ragbed.analysis.trials.columns import Mask
 
 
 def measure(builder: CellBuilder) -> Iterator[Cell]:

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from ragbed.analysis.metrics.cells import Cell, CellBuilder
-from ragbed.analysis.metrics.trial_columns import Mask, TrialColumns
 from ragbed.analysis.statistics.binomial import Floats
+from ragbed.analysis.trials.columns import Mask, TrialColumns
 
 
 def gate_samples(trials: TrialColumns) -> Mask:

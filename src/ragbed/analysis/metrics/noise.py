@@ -8,8 +8,8 @@ import numpy as np
 
 from ragbed.analysis.metrics.cells import Cell, CellBuilder
 from ragbed.analysis.metrics.curve import measure_curve
-from ragbed.analysis.metrics.trial_columns import Ints, Mask
 from ragbed.analysis.statistics.paired import cochran_q
+from ragbed.analysis.trials.columns import Ints, Mask
 
 
 def measure(builder: CellBuilder) -> Iterator[Cell]:

@@ -11,8 +11,8 @@ import numpy as np
 
 from ragbed.analysis.metrics.cells import Cell, CellBuilder, interval_of
 from ragbed.analysis.metrics.knowledge import gate_accuracy
-from ragbed.analysis.metrics.trial_columns import Mask
 from ragbed.analysis.statistics.rates import Interval
+from ragbed.analysis.trials.columns import Mask
 
 
 def measure(builder: CellBuilder) -> Iterator[Cell]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ragbed.analysis.metrics.cells import Cell, CellBuilder
-from ragbed.analysis.metrics.trial_columns import Mask
+from ragbed.analysis.trials.columns import Mask
 from ragbed.scoring.retrieval import RANK_SCORES
 
 _SHARES = ("retrieval_recall", "retrieved_distracts", "retrieved_contradicts", "retrieved_unknown", "cited_supports")

@@ -11,12 +11,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from ragbed.analysis.metrics.cells import Cell, CellBuilder
-from ragbed.analysis.metrics.trial_columns import Mask, TrialColumns
 from ragbed.analysis.statistics.binomial import Floats
+from ragbed.analysis.trials.columns import Mask, TrialColumns
 from ragbed.scoring.search import RATES
 from ragbed.testbeds import headline_score
-
-_PER_CORRECT = {"tokens_per_correct": "search_tokens", "dollars_per_correct": "search_cost"}
 
 
 def measure(builder: CellBuilder) -> Iterator[Cell]:
@@ -45,8 +43,9 @@ def _measure_condition(builder: CellBuilder, mask: Mask, arm: str) -> Iterator[C
     calls = trials.untracked("search_calls")
     if np.isfinite(calls[mask]).any():
         yield builder.ratio("searches", mask, calls)
-    for metric, name in _PER_CORRECT.items():
-        spent = np.where(np.isfinite(right), trials.untracked(name), np.nan)
+    costs = {"tokens_per_correct": trials.untracked("search_tokens"), "dollars_per_correct": trials.dollars}
+    for metric, values in costs.items():
+        spent = np.where(np.isfinite(right) & ~trials.failed, values, np.nan)
         if np.isfinite(spent[mask]).any():
             yield builder.ratio(metric, mask, spent, right)
     yield from _against_given(builder, mask, arm, right)

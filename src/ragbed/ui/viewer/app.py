@@ -8,7 +8,7 @@ import msgspec
 from starlette.applications import Starlette
 from starlette.requests import Request
 
-from ragbed.analysis.metrics.trial_columns import TRACKS
+from ragbed.analysis.trials.columns import TRACKS
 from ragbed.errors import UsageError
 from ragbed.ui.http_app import Handler, file_routes, json_routes, read_number
 from ragbed.ui.viewer.case_page import MOST_BYTES, ShownCall, find_trial, make_page

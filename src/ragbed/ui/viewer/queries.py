@@ -14,8 +14,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ragbed.analysis.condition_table import rate_interval
-from ragbed.analysis.metrics.trial_columns import full_name
 from ragbed.analysis.statistics.rates import ALPHA
+from ragbed.analysis.trials.columns import full_name
 from ragbed.runs.condition import Condition
 from ragbed.runs.decided import DecidedInterval, decided_by_score, narrow
 from ragbed.runs.display_names import short_names

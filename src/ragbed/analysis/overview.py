@@ -1,0 +1,225 @@
+"""Tabulate a run by condition: the overview that `ragbed run`, `ragbed demo` and the viewer show."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, get_args
+
+from msgspec import Struct, structs
+
+from ragbed.runs.condition import Condition
+from ragbed.runs.decided import DecidedInterval, decided_by_score, narrow, read_decided
+from ragbed.runs.store import RunStore, StoredResult
+from ragbed.schema import Case, Estimate, Outcome
+from ragbed.testbeds import TESTBEDS
+
+if TYPE_CHECKING:
+    from ragbed.analysis.trials.columns import TrialColumns
+    from ragbed.analysis.trials.table import ScoredRow, TrialTable
+
+_SCORES = ("correct", "refused", "flagged")
+SCORES = (*(f"{track}{name}" for track in ("paper.", "code.", "") for name in _SCORES), "misled", "unsure")
+_OUTCOMES: tuple[str, ...] = get_args(Outcome)
+_EARLY = 20_000  # maximum number of results to score during the run; the others are scored in parallel afterwards
+_READ = 64  # number of results to read at a time
+_STEP = 2  # number of results to score in one step between responses; a step takes about half a millisecond
+
+
+class ConditionRow(Struct):
+    """The outcome counts and rates for one model under one condition.
+
+    `planned` exceeds `asked` while a run is unfinished. `empty` is the number of `ok` responses without text.
+    `unscored` is the number of responses whose gold answer cannot be matched; they are excluded from the robust
+    accuracy.
+    """
+
+    condition: Condition
+    planned: int = 0
+    infeasible: int = 0
+    asked: int = 0
+    ok: int = 0
+    truncated: int = 0
+    filtered: int = 0
+    error: int = 0
+    empty: int = 0
+    unscored: int = 0
+    rates: dict[str, Estimate] = {}
+
+    def rate(self, name: str) -> float:
+        """Return the rate of a score, e.g. `code.correct`, or 0 if there is none; failed cases count as 0."""
+        found = self.rates.get(name)
+        return (found.value or 0.0) if found else 0.0
+
+    def as_json(self) -> dict[str, object]:
+        """Return the counts and rates as a JSON-compatible dictionary; rates without scored responses are None."""
+        names = ("planned", "asked", "ok", "truncated", "filtered", "error", "empty", "unscored")
+        counts = {name: getattr(self, name) for name in names}
+        hits = {name: round(self.rate(name) * self.rates[name].n) if name in self.rates else 0 for name in SCORES}
+        values = {name: self.rates[name].value if name in self.rates else None for name in SCORES}
+        rates = {name: None if value is None else round(value, 6) for name, value in values.items()}
+        intervals = {name: [one.low, one.high] for name, one in self.rates.items()}
+        return structs.asdict(self.condition) | counts | {"hits": hits, "rates": rates, "intervals": intervals}
+
+
+def tabulate_run(folder: Path) -> list[ConditionRow]:
+    """Score the responses of a run that have no scores yet, and tabulate the run by condition."""
+    from ragbed.analysis.trials.table import TrialTable  # noqa: PLC0415 - it loads the scorers
+
+    with TrialTable(folder) as table:
+        table.update()
+        return tabulate(table)
+
+
+def tabulate(table: TrialTable, names: Sequence[str] = SCORES) -> list[ConditionRow]:
+    """Return a row for each model and condition, also for those that are planned but have no results yet.
+
+    Args:
+        table: The run's table.
+        names: Names of the scores whose rates are needed.
+    """
+    # These imports load numpy, which takes longer than planning a small run.
+    from ragbed.analysis.run_cells import largest_planned  # noqa: PLC0415
+    from ragbed.analysis.statistics.rates import ALPHA  # noqa: PLC0415
+    from ragbed.analysis.trials.columns import load_groups  # noqa: PLC0415
+
+    store = table.store
+    largest = largest_planned(store)
+    rows: dict[Condition, ConditionRow] = {}
+    for group in load_groups([table], largest=largest):
+        rows |= {row.condition: row for row in _tabulate_group(group, names, ALPHA if largest else None)}
+    for name, _ in store.models().values():
+        for condition, planned, infeasible in table.plan(name):
+            row = rows.setdefault(condition, ConditionRow(condition))
+            row.planned, row.infeasible = max(row.asked, planned * store.repeats()), infeasible
+    shown = [row for row in rows.values() if row.planned]
+    if store.is_monitored():
+        _narrow({row.condition: row for row in shown}, read_decided(store), ALPHA)
+    return sorted(shown, key=_order)
+
+
+def _tabulate_group(group: TrialColumns, names: Sequence[str], alpha: float | None) -> Iterator[ConditionRow]:
+    import numpy as np  # noqa: PLC0415
+
+    from ragbed.analysis.metrics.cells import CellBuilder  # noqa: PLC0415
+
+    keys = np.column_stack([group.kind, np.nan_to_num(group.noise, nan=-1.0), group.correct, group.k])
+    _, place = np.unique(keys, axis=0, return_inverse=True)
+    order = np.argsort(place.ravel(), kind="stable")
+    for part in np.split(order, np.flatnonzero(np.diff(place.ravel()[order])) + 1):
+        trials = group.restricted(part[group.asked[part]])
+        if not len(trials.item):
+            continue
+        (testbed, arm), noise = trials.kinds[trials.kind[0]], float(trials.noise[0])
+        key = group.key
+        condition = Condition(
+            key.model, key.data, key.lang, testbed, None if np.isnan(noise) else noise, float(trials.correct[0]),
+            int(trials.k[0]), arm, key.profile,
+        )  # fmt: skip
+        rates = {}
+        for name in names:
+            track, _, score = name.rpartition(".")
+            builder = CellBuilder(testbed, trials, track or "robust", alpha=alpha)
+            cell = builder.rate("accuracy" if score == "correct" else score, trials.asked, builder.score(score))
+            rates[name] = cell.estimate
+        counts = Counter(trials.outcome.tolist())
+        correct = trials.score("correct", "robust")
+        yield ConditionRow(
+            condition,
+            asked=counts.total(),
+            **{name: counts[name] for name in _OUTCOMES},
+            empty=int(trials.is_empty.sum()),
+            unscored=int((~trials.failed & np.isnan(correct)).sum()),
+            rates=rates,
+        )
+
+
+def _narrow(rows: Mapping[Condition, ConditionRow], decided: Sequence[DecidedInterval], alpha: float) -> None:
+    """Intersect the intervals with those on which the run's stopping decisions are based (see `runs.decided`)."""
+    for (condition, name), found in decided_by_score(rows, decided).items():
+        rate = rows[condition].rates.get(name)
+        if rate is not None and rate.value is not None and rate.low is not None and rate.high is not None:
+            low, high = narrow((rate.value, rate.low, rate.high), found, alpha)
+            rows[condition].rates[name] = structs.replace(rate, low=low, high=high)
+
+
+_TESTBED_ORDER = {name: position for position, name in enumerate(TESTBEDS)}
+
+
+def _order(row: ConditionRow) -> tuple[str | float, ...]:
+    """Return the sort key for a row; plug-in testbeds come last."""
+    at = row.condition
+    testbed = _TESTBED_ORDER.get(at.testbed, len(_TESTBED_ORDER)), at.testbed
+    return at.model, at.data, *testbed, at.lang, at.noise or 0, at.profile, at.arm, at.k, at.correct
+
+
+class LiveTable:
+    """A `Follower` that scores a run's results while the run waits for responses.
+
+    The run is open only while results are read: the last process that closes it merges the log into the file, and a
+    reader that kept it open would prevent this.
+
+    Args:
+        folder: Folder of the run.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._first: list[Case] = []  # the run's first case, with which the scorer is loaded
+        self._queue: deque[tuple[int, StoredResult]] = deque()
+        self._rows: list[ScoredRow] = []
+        self._last = self._scored = self._waiting = 0
+        self._has_failed = False
+
+    def begin(self, store: RunStore) -> None:
+        """Take the first case and count the results of earlier sessions (see `Follower`)."""
+        self._first = [case for _, case in store.cases_after(0, 1)]
+        self._waiting = store.result_count()
+
+    def take(self, result: StoredResult) -> None:
+        """Note that a result was stored (see `Follower`)."""
+        self._waiting += 1
+
+    def load(self) -> None:
+        """Load the scorer, which takes 50 ms, while the run waits for the first responses (see `Follower`)."""
+        with suppress(Exception):  # `finish` raises all errors of the scorer
+            import ragbed.analysis.trials.table  # noqa: F401, PLC0415
+            from ragbed.scoring import score  # noqa: PLC0415
+
+            for case in self._first:
+                score(case, "".join(alias for aliases in case.answer[:1] for alias in aliases[:1]))
+
+    def go_on(self) -> bool:
+        """Score a few results, and return whether there was any work (see `Follower`)."""
+        if self._has_failed or self._scored >= _EARLY:
+            return False
+        try:
+            return self._step()
+        except Exception:  # Responses that cost money must still be stored. `finish` scores again and raises the error.
+            self._has_failed = True
+            return False
+
+    def _step(self) -> bool:
+        from ragbed.analysis.trials.table import TrialTable, to_row  # noqa: PLC0415
+        from ragbed.scoring import score  # noqa: PLC0415
+
+        if not self._queue and (self._rows or self._waiting):
+            with TrialTable(self._folder) as table:
+                table.add_cases()
+                table.add_rows(self._rows, self._last)
+                self._last, self._rows = table.last, []
+                self._queue.extend(
+                    (number, result) for number, result, _ in table.store.results_after(self._last, _READ)
+                )
+            self._waiting = max(0, self._waiting - len(self._queue)) if self._queue else 0
+        for _ in range(min(_STEP, len(self._queue))):
+            self._last, result = self._queue.popleft()
+            self._rows.append(to_row(result, score))
+            self._scored += 1
+        return bool(self._queue or self._rows)
+
+    def finish(self) -> list[ConditionRow]:
+        """Score the remaining results, and return the table of the finished run."""
+        return tabulate_run(self._folder)

@@ -1,0 +1,440 @@
+"""The table of a run's scored trials: one row per result, with its condition, question, outcome and scores.
+
+It is derived from `run.sqlite` and stored beside it in `scores.sqlite`. It may be deleted at any time; the next command
+scores the responses again. In a folder that cannot be written, it is a temporary file. `update` adds the results that
+are not in the table yet, so a run fills it while it waits for responses, and a viewer reads it meanwhile.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import tempfile
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from itertools import groupby
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+import msgspec
+
+from ragbed.runs.condition import Condition
+from ragbed.runs.engines.local import LocalEngine
+from ragbed.runs.scoring import open_scored
+from ragbed.runs.store import RunStore, StoredResult
+from ragbed.runs.trials import kind_of_error
+from ragbed.schema import Answer, Expectation
+from ragbed.scoring import TRACKS, Track, open_tracks, score_outcome
+from ragbed.scoring.confidence import add_agreement
+from ragbed.scoring.untracked import score_untracked
+from ragbed.scoring.value import Value
+from ragbed.scoring.version import SCORER_VERSION
+from ragbed.testbeds import right_score
+
+NAME = "scores.sqlite"
+_LAYOUT = "1"  # version of the tables below; a file with another one is replaced
+_BATCH = 500  # number of results that are scored in one job and written in one transaction
+# Every row ends with a checksum of its other columns, so that a damaged file is noticed and made again.
+_TABLES = (
+    "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
+    """CREATE TABLE conditions (
+      id INTEGER PRIMARY KEY, data TEXT NOT NULL, lang TEXT NOT NULL, testbed TEXT NOT NULL, noise REAL,
+      true_ratio REAL NOT NULL, k INTEGER NOT NULL, arm TEXT NOT NULL, profile TEXT NOT NULL,
+      checksum INTEGER NOT NULL)""",
+    """CREATE TABLE items (
+      id INTEGER PRIMARY KEY, data TEXT NOT NULL, item TEXT NOT NULL, event TEXT, question TEXT NOT NULL,
+      answer TEXT NOT NULL, dial TEXT, twin TEXT, checksum INTEGER NOT NULL)""",
+    # The ID of a case is its number in the run.
+    """CREATE TABLE cases (
+      id INTEGER PRIMARY KEY, name TEXT NOT NULL, condition INTEGER NOT NULL, item INTEGER NOT NULL,
+      slot INTEGER NOT NULL, seed INTEGER NOT NULL, rotation INTEGER NOT NULL, noise_real REAL,
+      feasible INTEGER NOT NULL, headline TEXT NOT NULL, checksum INTEGER NOT NULL)""",
+    # Few combinations of an outcome and verdicts occur, so each is stored once.
+    """CREATE TABLE scores (
+      id INTEGER PRIMARY KEY, outcome TEXT NOT NULL, error TEXT, is_empty INTEGER NOT NULL, verdicts TEXT NOT NULL,
+      checksum INTEGER NOT NULL)""",
+    # `measures` are scores that are not verdicts, e.g. a confidence. `usage` is the token usage in total and, if there
+    # were several calls, of each call.
+    """CREATE TABLE trials (
+      id INTEGER PRIMARY KEY, model INTEGER NOT NULL, case_id INTEGER NOT NULL, repeat INTEGER NOT NULL,
+      score INTEGER NOT NULL, measures TEXT, usage TEXT, checksum INTEGER NOT NULL,
+      UNIQUE (model, case_id, repeat))""",
+    "CREATE INDEX trials_of_case ON trials (case_id)",
+    "CREATE INDEX cases_of_item ON cases (item)",
+)
+
+
+class ScoredRow(NamedTuple):
+    """A scored result, as the tables `scores` and `trials` store it."""
+
+    model: str
+    number: int  # the case's number in the run
+    repeat: int
+    outcome: str
+    error: str | None
+    is_empty: bool  # whether an `ok` response has no text
+    verdicts: str
+    measures: str | None
+    usage: str | None
+
+
+class Rescored(NamedTuple):
+    """How a table changed when its responses were scored with another version of the scorer."""
+
+    old: str
+    new: str
+    changed: int  # number of trials with another verdict
+    trials: int
+
+
+class _PlannedCase(msgspec.Struct):
+    """The fields of a stored case that the table needs. Decoding only these takes a tenth of the time."""
+
+    case: str
+    data: str
+    item: str
+    lang: str
+    testbed: str
+    question: str
+    noise: float | None
+    noise_real: float | None
+    k: int
+    true_ratio: float
+    arm: str
+    profile: str
+    seed: int
+    feasible: bool
+    slots: tuple[int, ...]
+    answer: Answer
+    expect: Expectation
+    rotation: int = 0
+    event: str | None = None
+    dial: str | None = None
+    twin: str | None = None
+
+
+class _Range(NamedTuple):
+    """A range of a run's results, which a worker reads itself."""
+
+    folder: Path
+    after: int
+    limit: int
+
+
+def score_result(stored: StoredResult, score: Track) -> dict[str, Value] | None:
+    """Return all scores of a stored result, or None if there is no response."""
+    values = score_outcome(stored.case, stored.completion, score)
+    return None if values is None else values | score_untracked(stored.case, stored.completion, values)
+
+
+def to_row(stored: StoredResult, score: Track) -> ScoredRow:
+    """Score a stored result."""
+    completion = stored.completion
+    values = score_result(stored, score) or {}
+    measures = {name: value for name, value in values.items() if isinstance(value, float)}
+    if completion.latency_s is not None:
+        measures["seconds"] = completion.latency_s
+    usages = [completion.usage, *(step.usage for step in completion.steps)]
+    return ScoredRow(
+        model=stored.model,
+        number=stored.number,
+        repeat=stored.repeat,
+        outcome=completion.outcome,
+        error=kind_of_error(completion),
+        is_empty=completion.outcome == "ok" and not (completion.reply or "").strip(),
+        verdicts=_to_json({name: value for name, value in values.items() if not isinstance(value, float)}),
+        measures=_to_json(measures) if measures else None,
+        usage=_to_json(usages) if any(usages) or completion.steps else None,
+    )
+
+
+def _to_json(value: object) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+def _score_range(tracks: Sequence[str], part: _Range) -> tuple[int, list[ScoredRow]]:
+    """Return the number of the last result in a range, and the scored results."""
+    score = open_tracks(tracks)
+    with open_scored(part.folder) as store:
+        found = list(store.results_after(part.after, part.limit))
+    return found[-1][0] if found else part.after, [to_row(stored, score) for _, stored, _ in found]
+
+
+class TrialTable:
+    """The scored trials of one run.
+
+    Args:
+        folder: Folder of the run.
+        tracks: Names of tracks whose scores are needed, besides the built-in ones, which the table always has.
+        current: Whether the scores must be from the installed version of the scorer. By default, the verdicts with
+            which a run was first reported are kept until it gets new results.
+    """
+
+    def __init__(self, folder: Path, tracks: Iterable[str] = (), *, current: bool = False) -> None:
+        self.folder = folder
+        self.store: RunStore = open_scored(folder)
+        self._wanted, self._current = {*tracks} - TRACKS.keys(), current
+        self._temporary: tempfile.TemporaryDirectory[str] | None = None
+        self._numbers: dict[tuple[object, ...], int] = {}
+        try:
+            self.connection = self._open()
+        except BaseException:
+            self.store.connection.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the run and the table."""
+        self.connection.close()
+        self.store.connection.close()
+        if self._temporary is not None:
+            self._temporary.cleanup()
+
+    @property
+    def scorer(self) -> str:
+        """The version of the scorer from which the verdicts are."""
+        return self.read_meta("scorer") or ""
+
+    @property
+    def tracks(self) -> tuple[str, ...]:
+        """The tracks of plug-ins whose scores the table has."""
+        return tuple(filter(None, (self.read_meta("tracks") or "").split(",")))
+
+    def read_meta(self, key: str) -> str | None:
+        """Return a note from the table, or None if there is none."""
+        row = self.connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        return None if row is None else str(row[0])
+
+    def write_meta(self, **notes: object) -> None:
+        """Write notes as part of the open transaction."""
+        rows = [(key, str(value)) for key, value in notes.items()]
+        self.connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", rows)
+
+    # Opening
+
+    def _open(self) -> sqlite3.Connection:
+        """Open the table in the run's folder, or a temporary one if it cannot be written or must not change."""
+        try:
+            self.connection = _connect(self.folder / NAME)
+            if not self._has_stamp():
+                self._clear()
+            elif self._current and self.scorer != str(SCORER_VERSION):
+                self.connection.close()
+                return self._open_temporary()
+            elif not self._wanted.issubset(self.tracks):
+                self._wanted |= {*self.tracks}
+                self._clear()
+        except (OSError, sqlite3.OperationalError):  # e.g. a read-only folder or a full disk
+            return self._open_temporary()
+        except sqlite3.DatabaseError:
+            self._remake()
+        return self.connection
+
+    def _open_temporary(self) -> sqlite3.Connection:
+        self._temporary = tempfile.TemporaryDirectory(prefix="ragbed-", ignore_cleanup_errors=True)
+        self.connection = _connect(Path(self._temporary.name) / NAME)
+        self._clear()
+        return self.connection
+
+    def _remake(self) -> None:
+        """Replace a damaged file."""
+        self.connection.close()
+        folder = self.folder if self._temporary is None else Path(self._temporary.name)
+        for ending in ("", "-wal", "-shm"):
+            (folder / f"{NAME}{ending}").unlink(missing_ok=True)
+        self.connection = _connect(folder / NAME)
+        self._clear()
+
+    def _has_stamp(self) -> bool:
+        exists = self.connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'meta'").fetchone()
+        return exists is not None and self.read_meta("stamp") == self._stamp()
+
+    def _stamp(self) -> str:
+        return f"{_LAYOUT} {self.store.planned_at()}"
+
+    def _clear(self) -> None:
+        """Empty the table in one transaction, so that other readers see either the old content or the new one."""
+        with self.transaction():
+            names = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE '%shadow%'"
+            for (name,) in self.connection.execute(names).fetchall():
+                self.connection.execute(f'DROP TABLE IF EXISTS "{name}"')
+            for statement in _TABLES:
+                self.connection.execute(statement)
+            self.write_meta(stamp=self._stamp(), scorer=SCORER_VERSION, tracks=",".join(sorted(self._wanted)))
+        self._numbers.clear()
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Run a transaction: either all of its changes are written, or none."""
+        self.connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            self.connection.commit()
+        except BaseException:
+            self.connection.rollback()
+            self._numbers.clear()  # the rollback also removed new rows
+            raise
+
+    # Filling the table
+
+    def update(self) -> None:
+        """Score all results that are not in the table yet."""
+        while self.add_cases():
+            pass
+        last = self.last
+        newest = self.store.last_result()
+        if newest > last and self.scorer != str(SCORER_VERSION):
+            self._clear()  # verdicts of two versions are never mixed
+            self.update()
+        elif newest > last:
+            engine = LocalEngine()
+            try:
+                ranges = (_Range(self.folder, after, _BATCH) for after in range(last, newest, _BATCH))
+                for end, rows in engine.spread(partial(_score_range, self.tracks), ranges):
+                    self.add_rows(rows, end)
+            finally:
+                engine.close()
+            if self.store.settings().get("confidence") == "agreement":
+                self.add_rows(self._with_agreement(), self.last)
+
+    def add_cases(self) -> bool:
+        """Add some of the planned cases that are not in the table yet, and return whether there were any."""
+        (last,) = self.connection.execute("SELECT COALESCE(MAX(id), 0) FROM cases").fetchone()
+        found = list(self.store.planned_after(last, _BATCH, _PlannedCase))
+        if found:
+            with self.transaction():
+                rows = [_sealed(number, *self._case_columns(case)) for number, case in found]
+                self.connection.executemany(f"INSERT OR REPLACE INTO cases VALUES ({_marks(11)})", rows)
+        return bool(found)
+
+    def _case_columns(self, case: _PlannedCase) -> tuple[object, ...]:
+        condition = (case.data, case.lang, case.testbed, case.noise, case.true_ratio, case.k, case.arm, case.profile)
+        item = (case.data, case.item, case.event, case.question, _to_json(case.answer), case.dial, case.twin)
+        real = None if case.noise_real is None else round(case.noise_real, 3)
+        slot = case.slots[0] if case.slots else -1
+        numbers = self._number("conditions", condition), self._number("items", item)
+        return case.case, *numbers, slot, case.seed, case.rotation, real, int(case.feasible), right_score(case)
+
+    @property
+    def last(self) -> int:
+        """The number of the last of the run's results that the table has."""
+        return int(self.read_meta("last") or 0)
+
+    def add_rows(self, rows: Iterable[ScoredRow], last: int) -> None:
+        """Add scored results.
+
+        Args:
+            rows: The results.
+            last: The number of the last one.
+        """
+        models = {name: number for number, (name, _) in self.store.models().items()}
+        with self.transaction():
+            written = [
+                _sealed(
+                    models[row.model], row.number, row.repeat,
+                    self._number("scores", (row.outcome, row.error, int(row.is_empty), row.verdicts)),
+                    row.measures, row.usage,
+                )
+                for row in rows
+            ]  # fmt: skip
+            # A later result may replace a failed one.
+            self.connection.executemany(
+                f"""INSERT INTO trials (model, case_id, repeat, score, measures, usage, checksum)
+                VALUES ({_marks(7)}) ON CONFLICT DO UPDATE SET score = excluded.score, measures = excluded.measures,
+                usage = excluded.usage, checksum = excluded.checksum""",
+                written,
+            )
+            self.write_meta(last=max(last, self.last))
+
+    def _with_agreement(self) -> Iterator[ScoredRow]:
+        """Yield all results with the agreement of each response with the other responses to its case."""
+        score = open_tracks(self.tracks)
+        for _, group in groupby(self.store.results(), key=lambda stored: (stored.model, stored.number)):
+            same_case = list(group)
+            completions = add_agreement([stored.completion for stored in same_case])
+            for stored, completion in zip(same_case, completions, strict=True):
+                yield to_row(msgspec.structs.replace(stored, completion=completion), score)
+
+    def _number(self, table: str, values: tuple[object, ...]) -> int:
+        """Return the ID of a row with these values, which is added if it is new."""
+        key = (table, *values)
+        if key not in self._numbers:
+            columns = [name for _, name, *_ in self.connection.execute(f"PRAGMA table_info({table})")][1:-1]
+            same = " AND ".join(f"{column} IS ?" for column in columns)
+            row = self.connection.execute(f"SELECT id FROM {table} WHERE {same}", values).fetchone()
+            if row is None:
+                statement = f"INSERT INTO {table} ({', '.join(columns)}, checksum) VALUES ({_marks(len(columns) + 1)})"
+                row = (self.connection.execute(statement, _sealed(*values)).lastrowid,)
+            self._numbers[key] = int(row[0])
+        return self._numbers[key]
+
+    def plan(self, model: str) -> Iterator[tuple[Condition, int, int]]:
+        """Yield the conditions for a model, with the numbers of feasible and infeasible cases."""
+        query = """SELECT c.*, SUM(feasible), SUM(NOT feasible) FROM cases JOIN conditions c ON c.id = condition
+            GROUP BY condition"""
+        for _, *values, _, feasible, infeasible in self.connection.execute(query):
+            yield Condition(model, *values), feasible, infeasible
+
+    def questions(self) -> dict[int, tuple[str, str, str]]:
+        """Return the dataset, the language and the event or item of each case, by case number."""
+        query = """SELECT cases.id, conditions.data, lang, COALESCE(event, item) FROM cases
+            JOIN conditions ON conditions.id = condition JOIN items ON items.id = cases.item"""
+        return {number: (data, lang, question) for number, data, lang, question in self.connection.execute(query)}
+
+    def finished(self, model: int) -> Iterator[tuple[int, int]]:
+        """Yield the case number and repeat of each trial of a model that did not end in an error."""
+        query = """SELECT case_id, repeat FROM trials t JOIN scores s ON s.id = t.score
+            WHERE model = ? AND outcome != 'error' ORDER BY case_id, repeat"""
+        yield from self.connection.execute(query, (model,)).fetchall()
+
+    def rescore(self) -> Rescored | None:
+        """Score all responses with the installed scorer, and return what changed, or None if it is the same version."""
+        old = self.scorer
+        if old == str(SCORER_VERSION):
+            return None
+        before = self._verdicts()
+        self._clear()
+        self.update()
+        after = self._verdicts()
+        changed = sum(before.get(call) != verdicts for call, verdicts in after.items())
+        return Rescored(old, self.scorer, changed, len(after))
+
+    def _verdicts(self) -> dict[tuple[int, int, int], str]:
+        query = "SELECT model, case_id, repeat, verdicts FROM trials t JOIN scores s ON s.id = t.score"
+        return {(model, case, repeat): verdicts for model, case, repeat, verdicts in self.connection.execute(query)}
+
+    def rows(self, table: str) -> Iterator[tuple[Any, ...]]:
+        """Yield the rows of a table in the order of their IDs, without the checksums.
+
+        Raises:
+            sqlite3.DatabaseError: A row is damaged.
+        """
+        order = "model, case_id, repeat" if table == "trials" else "id"
+        for *values, checksum in self.connection.execute(f"SELECT * FROM {table} ORDER BY {order}"):
+            content = values if table == "cases" else values[1:]
+            if _sealed(*content)[-1] != checksum:
+                raise sqlite3.DatabaseError(f"a row of {table} is damaged")
+            yield tuple(values)
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, isolation_level=None)
+    # Readers never wait for the writer. A batch that is lost in a power failure is scored again.
+    for pragma in ("busy_timeout = 10000", "journal_mode = WAL", "synchronous = NORMAL", "cache_size = -32000"):
+        connection.execute(f"PRAGMA {pragma}")
+    return connection
+
+
+def _sealed(*values: object) -> tuple[Any, ...]:
+    """Return the values of a row with their checksum."""
+    return *values, zlib.crc32(repr(values).encode("utf-8", "surrogatepass"))
+
+
+def _marks(count: int) -> str:
+    return ", ".join("?" * count)
