@@ -68,11 +68,13 @@ INTEND = "INSERT INTO intents VALUES (?, ?, ?, ?, ?)"
 NOTE = "INSERT OR REPLACE INTO meta VALUES (?, ?)"
 # This statement records a lost call, e.g. one whose worker died. The call may have been billed and will be repeated.
 LOSE = "INSERT INTO orphans VALUES (?, ?, ?, ?, ?)"
-# A result may replace an error, because later sessions retry errors. It never replaces another result.
+# A result may replace an error, because later sessions retry errors. It never replaces another result. It gets a new
+# row number, so that whoever reads the results after a row finds it.
 RECORD = """INSERT INTO results (model, item, repeat, session, request, outcome, cached, seal, completion)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-  ON CONFLICT (model, item, repeat) DO UPDATE SET session = excluded.session, request = excluded.request,
-  outcome = excluded.outcome, cached = excluded.cached, seal = excluded.seal, completion = excluded.completion
+  ON CONFLICT (model, item, repeat) DO UPDATE SET rowid = (SELECT MAX(rowid) + 1 FROM results),
+  session = excluded.session, request = excluded.request, outcome = excluded.outcome, cached = excluded.cached,
+  seal = excluded.seal, completion = excluded.completion
   WHERE results.outcome = 'error'"""
 # Calls that have no result from the same or a later session. The provider may have billed them.
 _OPEN_CALLS = """SELECT i.* FROM intents i LEFT JOIN results r USING (model, item, repeat)

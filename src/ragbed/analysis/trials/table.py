@@ -21,6 +21,7 @@ import msgspec
 
 from ragbed.runs.condition import Condition
 from ragbed.runs.engines.local import LocalEngine
+from ragbed.runs.lock import holder
 from ragbed.runs.scoring import open_scored
 from ragbed.runs.store import RunStore, StoredResult
 from ragbed.runs.trials import kind_of_error
@@ -33,7 +34,7 @@ from ragbed.scoring.version import SCORER_VERSION
 from ragbed.testbeds import right_score
 
 NAME = "scores.sqlite"
-_LAYOUT = "1"  # version of the tables below; a file with another one is replaced
+_LAYOUT = "2"  # version of the tables below; a file with another one is replaced
 _BATCH = 500  # number of results that are scored in one job and written in one transaction
 # Every row ends with a checksum of its other columns, so that a damaged file is noticed and made again.
 _TABLES = (
@@ -61,6 +62,7 @@ _TABLES = (
       score INTEGER NOT NULL, measures TEXT, usage TEXT, checksum INTEGER NOT NULL,
       UNIQUE (model, case_id, repeat))""",
     "CREATE INDEX trials_of_case ON trials (case_id)",
+    "CREATE INDEX items_by_name ON items (data, item)",
     "CREATE INDEX cases_of_item ON cases (item)",
 )
 
@@ -169,14 +171,18 @@ class TrialTable:
         tracks: Names of tracks whose scores are needed, besides the built-in ones, which the table always has.
         current: Whether the scores must be from the installed version of the scorer. By default, the verdicts with
             which a run was first reported are kept until it gets new results.
+        place: The folder of the table's file; by default, the run's folder. The attribute is the folder that is used.
     """
 
-    def __init__(self, folder: Path, tracks: Iterable[str] = (), *, current: bool = False) -> None:
-        self.folder = folder
+    def __init__(
+        self, folder: Path, tracks: Iterable[str] = (), *, current: bool = False, place: Path | None = None
+    ) -> None:
+        self.folder, self.place = folder, place or folder
         self.store: RunStore = open_scored(folder)
         self._wanted, self._current = {*tracks} - TRACKS.keys(), current
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
         self._numbers: dict[tuple[object, ...], int] = {}
+        self._newest = 0  # number of the run's last result
         try:
             self.connection = self._open()
         except BaseException:
@@ -221,7 +227,7 @@ class TrialTable:
     def _open(self) -> sqlite3.Connection:
         """Open the table in the run's folder, or a temporary one if it cannot be written or must not change."""
         try:
-            self.connection = _connect(self.folder / NAME)
+            self._connect()
             if not self._has_stamp():
                 self._clear()
             elif self._current and self.scorer != str(SCORER_VERSION):
@@ -238,18 +244,24 @@ class TrialTable:
 
     def _open_temporary(self) -> sqlite3.Connection:
         self._temporary = tempfile.TemporaryDirectory(prefix="ragbed-", ignore_cleanup_errors=True)
-        self.connection = _connect(Path(self._temporary.name) / NAME)
+        self.place = Path(self._temporary.name)
+        self._connect()
         self._clear()
         return self.connection
 
     def _remake(self) -> None:
         """Replace a damaged file."""
         self.connection.close()
-        folder = self.folder if self._temporary is None else Path(self._temporary.name)
         for ending in ("", "-wal", "-shm"):
-            (folder / f"{NAME}{ending}").unlink(missing_ok=True)
-        self.connection = _connect(folder / NAME)
+            (self.place / f"{NAME}{ending}").unlink(missing_ok=True)
+        self._connect()
         self._clear()
+
+    def _connect(self) -> None:
+        self.connection = sqlite3.connect(self.place / NAME, isolation_level=None)
+        # Readers never wait for the writer. A batch that is lost in a power failure is scored again.
+        for pragma in ("busy_timeout = 10000", "journal_mode = WAL", "synchronous = NORMAL", "cache_size = -32000"):
+            self.connection.execute(f"PRAGMA {pragma}")
 
     def _has_stamp(self) -> bool:
         exists = self.connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'meta'").fetchone()
@@ -287,21 +299,46 @@ class TrialTable:
         """Score all results that are not in the table yet."""
         while self.add_cases():
             pass
-        last = self.last
-        newest = self.store.last_result()
-        if newest > last and self.scorer != str(SCORER_VERSION):
-            self._clear()  # verdicts of two versions are never mixed
-            self.update()
-        elif newest > last:
+        if self._is_behind():
             engine = LocalEngine()
             try:
-                ranges = (_Range(self.folder, after, _BATCH) for after in range(last, newest, _BATCH))
+                ranges = (_Range(self.folder, after, _BATCH) for after in range(self.last, self._newest, _BATCH))
                 for end, rows in engine.spread(partial(_score_range, self.tracks), ranges):
                     self.add_rows(rows, end)
             finally:
                 engine.close()
-            if self.store.settings().get("confidence") == "agreement":
-                self.add_rows(self._with_agreement(), self.last)
+        self._add_agreement()
+
+    def step(self) -> bool:
+        """Add some of the cases and results that are not in the table yet, and return whether there were any.
+
+        Unlike `update`, this starts no other processes and takes less than a second, so it can follow a run in progress.
+        """
+        if self.add_cases():
+            return True
+        if self._is_behind():
+            end, rows = _score_range(self.tracks, _Range(self.folder, self.last, _BATCH))
+            self.add_rows(rows, end)
+            return True
+        return holder(self.folder) is None and self._add_agreement()
+
+    def _is_behind(self) -> bool:
+        """Return whether there are results to score. Verdicts of two versions are never mixed."""
+        self._newest = self.store.last_result()
+        if self._newest > self.last and self.scorer != str(SCORER_VERSION):
+            self._clear()
+            while self.add_cases():
+                pass
+        return self._newest > self.last
+
+    def _add_agreement(self) -> bool:
+        """Score all results again with the agreement between the responses to a case, if this is needed."""
+        last = str(self.last)
+        if self.store.settings().get("confidence") != "agreement" or self.read_meta("agreement") == last:
+            return False
+        self.add_rows(self._with_agreement(), int(last))
+        self.write_meta(agreement=last)
+        return True
 
     def add_cases(self) -> bool:
         """Add some of the planned cases that are not in the table yet, and return whether there were any."""
@@ -421,14 +458,6 @@ class TrialTable:
             if _sealed(*content)[-1] != checksum:
                 raise sqlite3.DatabaseError(f"a row of {table} is damaged")
             yield tuple(values)
-
-
-def _connect(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, isolation_level=None)
-    # Readers never wait for the writer. A batch that is lost in a power failure is scored again.
-    for pragma in ("busy_timeout = 10000", "journal_mode = WAL", "synchronous = NORMAL", "cache_size = -32000"):
-        connection.execute(f"PRAGMA {pragma}")
-    return connection
 
 
 def _sealed(*values: object) -> tuple[Any, ...]:
