@@ -20,14 +20,14 @@ from scipy.special import expit, logit, ndtr, ndtri
 
 from ragbed.analysis.metrics import METRICS
 from ragbed.analysis.metrics.cells import CellBuilder, interval_of
-from ragbed.analysis.metrics.trial import Scored, ScoreValue
-from ragbed.analysis.metrics.trial_columns import group_trials
 from ragbed.analysis.statistics.agreement import agreement
 from ragbed.analysis.statistics.binomial import Floats, probabilities
 from ragbed.analysis.statistics.paired import paired_difference
 from ragbed.analysis.statistics.ppi import prediction_powered
 from ragbed.analysis.statistics.rates import Interval, clustered_wilson
 from ragbed.analysis.statistics.simultaneous import clustered_bands
+from ragbed.analysis.trials.rows import Trial, group_rows
+from ragbed.scoring.value import Value
 
 SIZES = ((20, 30, 50, 100, 300), (25, 40, 80, 150, 400))
 SHARES = ((0.05, 0.2, 0.5, 0.7, 0.9, 0.95), (0.03, 0.15, 0.4, 0.85, 0.98))
@@ -350,18 +350,18 @@ def _difficulties(rng: Rng, n: int, share: float, rho: float, held_out: bool) ->
     return rng.beta(share * (1 - rho) / rho, (1 - share) * (1 - rho) / rho, n)
 
 
-def _trial(item: int, testbed: str, noise: float | None, scores: dict[str, ScoreValue], **place: object) -> Scored:
+def _trial(item: int, testbed: str, noise: float | None, scores: dict[str, Value], **place: object) -> Trial:
     values = {"correct": False, "refused": False, "flagged": False} | scores
-    trial = Scored(
+    trial = Trial(
         model="m", data="d", item=str(item), lang="en", testbed=testbed, profile="robust", noise=noise, k=5,
         scores=values,
     )  # fmt: skip
     return replace(trial, **place)
 
 
-def _measure(table: str, trials: Sequence[Scored]) -> dict[str, Interval]:
+def _measure(table: str, trials: Sequence[Trial]) -> dict[str, Interval]:
     """Return the estimates of a table; the last if a metric has several."""
-    (columns,) = group_trials(trials)
+    (columns,) = group_rows(trials)
     return {
         cell.estimate.metric: interval_of(cell.estimate)
         for cell in METRICS[table](CellBuilder(table, columns, "robust"))

@@ -16,12 +16,11 @@ import signal
 import tempfile
 import threading
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
-from ragbed.analysis.condition_table import tabulate_run
 from ragbed.builder.fetching import ReadingWorker, closing_worker, documents_at_once, drain
 from ragbed.builder.web.documents import ReadJob as Page
 from ragbed.builder.web.ordered_tasks import in_order
@@ -73,40 +72,23 @@ def measure_efficiency(nodes: Nodes, folder: Path) -> None:
             print(f"{workers:7} {rate:8.1f} {limit:6.0f} {rate / limit:11.3f} {cpu_ms:15.2f}  {equal}", flush=True)
 
 
-def measure_cpu(nodes: Nodes, folder: Path) -> None:
+def measure_cpu(nodes: Nodes) -> None:
     """Compare two local cores with two cores of the cluster, excluding the start of processes."""
     pages = [_page(number) for number in range(1500)]
-    for name, cases in (("first", 1000), ("scored", 20_000)):
-        model = LocalEngine().open_model("scripted/oracle", ModelConfig("oracle", {}))
-        run(make_job(folder / name, cases, model), lambda *_: None)
-    kinds: dict[str, Callable[[Engine], float]] = {
-        "read 1,400 pages": lambda engine: _time_reading(engine, pages),
-        "score 20,000 trials": lambda engine: _time_scoring(engine, folder),
-    }
-    for name, work in kinds.items():
-        seconds: dict[str, float] = {}
-        for where in ("here", "there", "here", "there"):
-            engine = LocalEngine(2, alone_s=0) if where == "here" else _open(nodes, 1)
-            with closing(engine):
-                list(engine.spread(_nothing, range(8)))  # start the processes
-                seconds[where] = min(seconds.get(where, 1e9), work(engine))
-        ratio = seconds["here"] / seconds["there"]
-        print(
-            f"{name:20} here {seconds['here']:6.2f} s, there {seconds['there']:6.2f} s: {ratio:.2f} of the local pool"
-        )
+    seconds: dict[str, float] = {}
+    for where in ("here", "there", "here", "there"):
+        engine = LocalEngine(2, alone_s=0) if where == "here" else _open(nodes, 1)
+        with closing(engine):
+            list(engine.spread(_nothing, range(8)))  # start the processes
+            seconds[where] = min(seconds.get(where, 1e9), _time_reading(engine, pages))
+    ratio = seconds["here"] / seconds["there"]
+    print(f"read 1,400 pages: here {seconds['here']:.2f} s, there {seconds['there']:.2f} s: {ratio:.2f} of it")
 
 
 def _time_reading(engine: Engine, pages: list[Page]) -> float:
     """Measure from the 50th page to the 50th last, while all processes are reading."""
     moments = [time.monotonic() for _ in drain(_read_all(engine, pages))]
     return moments[-50] - moments[50]
-
-
-def _time_scoring(engine: Engine, folder: Path) -> float:
-    tabulate_run(folder / "first", engine)
-    started_at = time.monotonic()
-    tabulate_run(folder / "scored", engine)
-    return time.monotonic() - started_at
 
 
 async def _read_all(engine: Engine, pages: list[Page]) -> AsyncGenerator[ReadResult, None]:
@@ -197,6 +179,6 @@ def main() -> None:
         if "efficiency" in chosen.what:
             measure_efficiency(nodes, Path(folder))
         if "cpu" in chosen.what:
-            measure_cpu(nodes, Path(folder))
+            measure_cpu(nodes)
         if "large" in chosen.what:
             measure_large(nodes, Path(folder), chosen.planned, chosen.asked)

@@ -40,7 +40,7 @@ def main() -> None:
         run = Path(folder) / "run"
         write_run(run, trials)
         started = time.perf_counter()
-        program = "import sys; from pathlib import Path; from ragbed.analysis.condition_table import tabulate_run"
+        program = "import sys; from pathlib import Path; from ragbed.analysis.overview import tabulate_run"
         program += "; print(*tabulate_run(Path(sys.argv[1])), sep='\\n')"
         done = subprocess.run([sys.executable, "-c", program, str(run)], check=True, capture_output=True, text=True)
         seconds = time.perf_counter() - started

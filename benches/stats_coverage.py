@@ -32,10 +32,10 @@ from benches.coverage_scenarios import (
 from ragbed.analysis.comparison import ComparedCondition, ComparedQuestion, Comparison, Side, compare
 from ragbed.analysis.gates import check_declines, check_floors, parse_floor
 from ragbed.analysis.metrics.cells import Cell
-from ragbed.analysis.metrics.trial_columns import TrialGroup
 from ragbed.analysis.statistics.binomial import Floats, probabilities, sign_test
 from ragbed.analysis.statistics.power import paired_power, unpaired_power
 from ragbed.analysis.statistics.rates import ALPHA, Interval
+from ragbed.analysis.trials.columns import TrialGroup
 from ragbed.schema import Estimate
 
 SHARES = np.arange(1, 100) / 100

@@ -25,7 +25,7 @@ from urllib.parse import quote, urlencode
 from playwright.sync_api import CDPSession, sync_playwright
 
 from benches.score import write_run
-from ragbed.analysis.metrics.trial_columns import TRACKS
+from ragbed.analysis.trials.columns import TRACKS
 from ragbed.schema import Case
 from ragbed.scoring import score, score_outcome
 from ragbed.scoring.value import Value

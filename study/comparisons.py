@@ -8,10 +8,10 @@ from itertools import pairwise
 from statistics import fmean
 
 from ragbed.analysis.metrics.cells import Cell
-from ragbed.analysis.metrics.trial import Scored
 from ragbed.analysis.statistics.multiple import holm
 from ragbed.analysis.statistics.paired import changes, paired_difference, sign_flips
 from ragbed.analysis.statistics.rates import Interval
+from ragbed.analysis.trials.rows import Trial
 from study import MODELS
 
 Scores = Mapping[str, float]  # mean score by question, or by event if several questions are about one
@@ -56,9 +56,9 @@ class Row:
 class Trials:
     """All trials of the study, by run."""
 
-    by_run: Mapping[str, Sequence[Scored]]
+    by_run: Mapping[str, Sequence[Trial]]
 
-    def scores(self, run: str, is_chosen: Callable[[Scored], bool], score: str = "correct") -> Scores:
+    def scores(self, run: str, is_chosen: Callable[[Trial], bool], score: str = "correct") -> Scores:
         """Return the mean score by question over positions and repeats; failed calls count as 0."""
         found: dict[str, dict[str, list[float]]] = {}
         for trial in self.by_run[run]:
@@ -78,7 +78,7 @@ class Trials:
         return "rgb-fixed" if data == "zh_refine" else "synthetic-fixed"
 
 
-def at_noise(model: str, data: str, noise: float | None, testbed: str = "noise") -> Callable[[Scored], bool]:
+def at_noise(model: str, data: str, noise: float | None, testbed: str = "noise") -> Callable[[Trial], bool]:
     """Return a function that chooses the trials of a condition; `noise` None chooses all ratios."""
     return lambda trial: (
         (trial.model, trial.data, trial.testbed, trial.arm) == (model, data, testbed, "related")
@@ -148,7 +148,7 @@ def _positions(cells: Iterable[Cell]) -> Iterable[Row]:
             yield Row("1d", data, model, worst, best, spread, test.n, test.value or 0.0)
 
 
-def fixed(model: str, data: str, k: int) -> Callable[[Scored], bool]:
+def fixed(model: str, data: str, k: int) -> Callable[[Trial], bool]:
     """Return a function that chooses trials with one supporting document among k documents."""
     return lambda trial: (trial.model, trial.data, trial.arm, trial.k) == (model, data, "fixed", k)
 
@@ -175,7 +175,7 @@ def _matching(trials: Trials, track: str) -> Iterable[Row]:
         for model in MODELS:
             condition = at_noise(model, data, None)
 
-            def chosen(trial: Scored, condition: Callable[[Scored], bool] = condition) -> bool:
+            def chosen(trial: Trial, condition: Callable[[Trial], bool] = condition) -> bool:
                 return condition(trial) and trial.outcome == "ok"
 
             run = trials.main_run(data)

@@ -16,6 +16,7 @@ import numpy as np
 
 from ragbed.analysis.metrics import measure
 from ragbed.analysis.metrics.cells import Cell
+from ragbed.analysis.trials.rows import group_rows
 from ragbed.schema import Estimate
 from study import MODELS, RECORDINGS
 from study.comparisons import DATASETS, Row, Trials, primary_rows, same_response_rows
@@ -58,7 +59,7 @@ class Outcomes:
     @cached_property
     def cells(self) -> dict[str, list[Cell]]:
         """The report cells of each run, on the robust track."""
-        return {run: list(measure(trials, ["robust"])) for run, trials in self.trials.by_run.items()}
+        return {run: list(measure(group_rows(trials), ["robust"])) for run, trials in self.trials.by_run.items()}
 
     @cached_property
     def primary(self) -> list[Row]:
@@ -284,7 +285,7 @@ def _accuracy(outcomes: Outcomes, model: str) -> list[float]:
 def _slope(outcomes: Outcomes, model: str) -> Estimate:
     """Return the change in accuracy per doubling of the number of documents, up to 20."""
     own = (trial for trial in outcomes.trials.by_run["long-32"] if trial.model == model)
-    cells = measure([trial for trial in own if trial.k <= _LENGTHS[-1]], ["robust"])
+    cells = measure(group_rows([trial for trial in own if trial.k <= _LENGTHS[-1]]), ["robust"])
     (slope,) = (cell.estimate for cell in cells if cell.estimate.metric == "slope_per_doubling")
     return slope
 

@@ -20,11 +20,12 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from ragbed.analysis.metrics.trial import Scored, ScoreValue
+from ragbed.analysis.trials.rows import Trial
 from ragbed.errors import DataError
 from ragbed.schema import Case, Completion
 from ragbed.scoring import score_outcome
 from ragbed.scoring.untracked import score_untracked
+from ragbed.scoring.value import Value
 from study import RECORDINGS
 
 VERSION = 3  # version 1 has no references to data files; version 2 has no confidence and no errors
@@ -129,7 +130,7 @@ class Recording:
 
     run: RecordedRun
     conditions: list[Condition]
-    scores: list[dict[str, ScoreValue]]
+    scores: list[dict[str, Value]]
     trials: list[RecordedTrial]
 
     @property
@@ -142,12 +143,12 @@ class Recording:
         """Whether the run used RGB's data, which may not be redistributed."""
         return self.run.run.startswith("rgb-")
 
-    def scored(self) -> Iterator[Scored]:
+    def scored(self) -> Iterator[Trial]:
         """Yield the trials for the analysis."""
         for trial in self.trials:
             condition = self.conditions[trial.condition]
             fields = msgspec.structs.asdict(condition)
-            yield Scored(
+            yield Trial(
                 model=self.run.model.name,
                 item=trial.item,
                 noise_real=trial.noise_real,
@@ -215,7 +216,7 @@ def _tokens(usage: dict[str, int] | None) -> tuple[int, int] | None:
     return None if usage is None else (usage.get("in", 0), usage.get("out", 0))
 
 
-def _decode_scores(line: bytes) -> dict[str, ScoreValue]:
+def _decode_scores(line: bytes) -> dict[str, Value]:
     decoded: dict[str, Any] = msgspec.json.decode(line)
     return {name: tuple(value) if isinstance(value, list) else value for name, value in decoded.items()}
 

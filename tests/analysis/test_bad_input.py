@@ -15,12 +15,12 @@ from ragbed.analysis.gates import check_declines, check_floors, parse_floor
 from ragbed.analysis.judging.labels import AgreedLabel, Label, read_labels
 from ragbed.analysis.judging.validation import JudgedResult, validate_judge
 from ragbed.analysis.metrics import measure
-from ragbed.analysis.metrics.trial import Scored
 from ragbed.analysis.ranking import rank_models
 from ragbed.analysis.statistics.agreement import agreement
 from ragbed.analysis.statistics.paired import paired_difference
 from ragbed.analysis.statistics.ppi import prediction_powered
 from ragbed.analysis.statistics.rates import clustered_wilson
+from ragbed.analysis.trials.rows import Trial, group_rows
 from ragbed.errors import DataError, UsageError
 from ragbed.reporting.formats import FORMATS
 from ragbed.reporting.tables import make_report
@@ -29,10 +29,10 @@ from ragbed.runs.condition import Condition
 _NOISE = (0.0, 0.4, 0.8)
 
 
-def _trials(questions: int, correct: Callable[[int, float], bool], event: str | None = None) -> list[Scored]:
+def _trials(questions: int, correct: Callable[[int, float], bool], event: str | None = None) -> list[Trial]:
     settings = [("noise", ratio) for ratio in _NOISE] + [("rejection", 1.0), ("closed-book", None)]
     return [
-        Scored(
+        Trial(
             model="m",
             data="en",
             item=str(question),
@@ -62,7 +62,7 @@ _SAMPLES = {
 
 @pytest.mark.parametrize("name", _SAMPLES)
 def test_no_cell_of_a_report_is_nan(name: str) -> None:
-    cells = list(measure(_SAMPLES[name], ["robust"]))
+    cells = list(measure(group_rows(_SAMPLES[name]), ["robust"]))
     for cell in cells:
         numbers = (cell.estimate.value, cell.estimate.low, cell.estimate.high)
         assert all(number is None or math.isfinite(number) for number in numbers), cell
@@ -73,7 +73,9 @@ def test_no_cell_of_a_report_is_nan(name: str) -> None:
 
 @pytest.mark.parametrize("name", _SAMPLES)
 def test_every_rate_has_an_interval_inside_its_range(name: str) -> None:
-    rates = [cell.estimate for cell in measure(_SAMPLES[name], ["robust"]) if cell.estimate.metric == "accuracy"]
+    rates = [
+        cell.estimate for cell in measure(group_rows(_SAMPLES[name]), ["robust"]) if cell.estimate.metric == "accuracy"
+    ]
     for rate in rates:
         assert rate.value is not None
         assert rate.low is not None
@@ -84,7 +86,7 @@ def test_every_rate_has_an_interval_inside_its_range(name: str) -> None:
 
 def test_one_cluster_has_a_wider_interval_than_as_many_questions() -> None:
     alone, together = (
-        next(cell.estimate for cell in measure(trials, ["robust"]) if cell.estimate.metric == "accuracy")
+        next(cell.estimate for cell in measure(group_rows(trials), ["robust"]) if cell.estimate.metric == "accuracy")
         for trials in (_trials(9, lambda question, _: question % 2 == 0), _SAMPLES["one cluster"])
     )
     assert (together.high or 0) - (together.low or 0) > 1.3 * ((alone.high or 0) - (alone.low or 0))
@@ -132,7 +134,9 @@ def test_every_comparison_ranking_and_gate_has_finite_numbers(name: str, is_moni
 @pytest.mark.parametrize("least", [0.0, 0.5, 1.0])
 @pytest.mark.parametrize("name", _SAMPLES)
 def test_every_minimum_rate_is_decided_or_called_inconclusive(name: str, least: float) -> None:
-    for gate in check_floors([parse_floor(f"noise.accuracy={least}")], list(measure(_SAMPLES[name], ["robust"]))):
+    for gate in check_floors(
+        [parse_floor(f"noise.accuracy={least}")], list(measure(group_rows(_SAMPLES[name]), ["robust"]))
+    ):
         assert gate.state in ("passed", "failed", "inconclusive")
         assert "nan" not in gate.message
         # A single question or event is not enough to fail a gate, except that one error refutes a minimum of 100 %.

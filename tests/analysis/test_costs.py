@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -11,15 +12,14 @@ from typing import Any
 import pytest
 
 import ragbed
-from ragbed.analysis.costs import CostTally
-from ragbed.analysis.metrics.trial import to_scored
+from ragbed.analysis.costs import TABLE
+from ragbed.analysis.run_cells import read_report_cells
 from ragbed.models.base import Model
+from ragbed.runs.execution import run
 from ragbed.runs.forecast import forecast
-from ragbed.runs.prices import cost_of, full_cost, need_price
-from ragbed.runs.store import StoredResult
-from ragbed.schema import Step
-from ragbed.testbeds import right_score
-from tests.runs.harness import TalkingModel, make_case
+from ragbed.runs.prices import cost_of, need_price
+from ragbed.schema import Estimate, Outcome, Step
+from tests.runs.harness import TalkingModel, ask_nobody, make_job
 from tests.servers.mock_batches import BatchBehaviour, batches_in_thread
 
 DATA = "ragbed-mini-en_base"
@@ -38,9 +38,10 @@ def _model(name: str = _PRICED, out: int = 100) -> Model:
 def test_a_report_has_the_cost_per_model_per_case_and_per_correct_answer(tmp_path: Path) -> None:
     run = ragbed.run(_model(), DATA, testbeds="noise", noise=[0, 0.4], limit=10, out=tmp_path / "r", progress=False)
     (row,) = run.table("cost")
-    assert (row["n"], row["cost ($)"]) == (20, float(20 * _CALL))
-    assert row["cost per case ($)"] == float(_CALL)
-    assert row["cost per correct answer ($)"] == float(2 * _CALL)
+    assert row["n"] == 20
+    assert row["cost ($)"] == pytest.approx(float(20 * _CALL), rel=1e-12)
+    assert row["cost per case ($)"] == pytest.approx(float(_CALL), rel=1e-12)
+    assert row["cost per correct answer ($)"] == pytest.approx(float(2 * _CALL), rel=1e-12)
     text = ragbed.report(run, format="md").text or ""
     assert "| cost per case ($) | cost per correct answer ($) |" in text
     assert "0.00021" in text
@@ -93,50 +94,42 @@ def test_a_forecast_of_batches_has_half_the_cost() -> None:
     assert direct == pytest.approx(2 * batch)
 
 
-def test_the_cost_per_correct_answer_counts_priced_cases_by_track() -> None:
-    costs, case = CostTally(), make_case(0)
-    usages = [{"in": 1000, "out": 100}] * 4 + [None] * 4
-    rights = [(True, True), (False, True), (True, True), (False, False)] * 2
-    for usage, (robust, code) in zip(usages, rights, strict=True):
-        completion = ragbed.Completion(outcome="ok", reply="Paris", usage=usage)
-        scores = {right_score(case): robust, f"code.{right_score(case)}": code}
-        costs.add(StoredResult(case, _PRICED, 0, completion), to_scored(case, _PRICED, 0, "ok", scores))
-    found = {
-        cell.track: cell.estimate.value
-        for cell in costs.cells(["robust", "code"])
-        if cell.estimate.metric == "cost_per_correct"
+def _costs(folder: Path, respond: Callable[[ragbed.Case], ragbed.Completion], size: int = 1) -> dict[str, Estimate]:
+    """Return the cost cells of the robust track of a run."""
+    run(make_job(folder, size, TalkingModel(respond, _PRICED)), ask_nobody)
+    return {
+        cell.estimate.metric: cell.estimate for cell in read_report_cells([folder], ["robust"]) if cell.table == TABLE
     }
-    assert found == {"robust": float(4 * _CALL / 2), "code": pytest.approx(float(4 * _CALL / 3))}
 
 
-def test_a_cached_turn_of_an_episode_counts_with_its_price() -> None:
-    cached = Step(messages=(), usage={"in": 100, "out": 10}, cached=True)
-    turns = (cached, Step(messages=(), usage={"in": 200, "out": 20}))
-    completion = ragbed.Completion(outcome="ok", reply="x", usage={"in": 300, "out": 30}, steps=turns)
-    price = need_price(_PRICED)
-    both = price({"in": 100, "out": 10}) + price({"in": 200, "out": 20})
-    assert (full_cost(completion, price), cost_of(completion, price)) == (both, price({"in": 200, "out": 20}))
+def test_the_cost_per_correct_answer_counts_priced_cases(tmp_path: Path) -> None:
+    def respond(case: ragbed.Case) -> ragbed.Completion:
+        usage = {"in": 1000, "out": 100} if int(case.item) < 4 else None
+        reply = case.answer[0][0] if int(case.item) % 2 else "I do not know."
+        return ragbed.Completion(outcome="ok", reply=reply, usage=usage)
+
+    cost = _costs(tmp_path, respond, 8)["cost_per_correct"]
+    assert cost.value == pytest.approx(float(4 * _CALL / 2))
+    assert (cost.n, cost.asked, cost.unsure) == (4, 8, 4)
 
 
-def test_the_report_counts_a_cached_turn_of_an_episode_with_its_price() -> None:
-    costs, case = CostTally(), make_case(0)
+def test_a_cached_turn_of_an_episode_counts_with_its_price(tmp_path: Path) -> None:
     turns = (
-        Step(messages=(), usage={"in": 100, "out": 10}, cached=True),
+        Step(messages=(), usage={"in": 100, "out": 10}, cached=1_700_000_000),
         Step(messages=(), usage={"in": 200, "out": 20}),
     )
     completion = ragbed.Completion(outcome="ok", reply="x", usage={"in": 300, "out": 30}, steps=turns)
-    costs.add(StoredResult(case, _PRICED, 0, completion), to_scored(case, _PRICED, 0, "ok", {right_score(case): True}))
     price = need_price(_PRICED)
-    (cost,) = (cell.estimate.value for cell in costs.cells(["robust"]) if cell.estimate.metric == "cost")
-    assert cost == pytest.approx(float(price({"in": 100, "out": 10}) + price({"in": 200, "out": 20})))
+    assert cost_of(completion, price) == price({"in": 200, "out": 20})
+    both = price({"in": 100, "out": 10}) + price({"in": 200, "out": 20})
+    assert _costs(tmp_path, lambda _: completion)["cost"].value == pytest.approx(float(both))
 
 
-def test_filtered_calls_are_not_counted_as_errors() -> None:
-    tally = CostTally()
-    case = make_case(1)
-    for outcome in ("ok", "filtered", "error"):
-        done = ragbed.Completion(outcome=outcome, reply="gold-1", usage={"in": 10, "out": 1})
-        scores = {"correct": True} if outcome == "ok" else None
-        tally.add(StoredResult(case, _PRICED, 0, done), to_scored(case, _PRICED, 0, outcome, scores))
-    cell = next(tally.cells(["robust"])).estimate
-    assert (cell.asked, cell.errors, cell.filtered) == (3, 1, 1)
+def test_filtered_calls_are_not_counted_as_errors(tmp_path: Path) -> None:
+    def respond(case: ragbed.Case) -> ragbed.Completion:
+        outcomes: tuple[Outcome, ...] = ("ok", "filtered", "error")
+        outcome, usage = outcomes[int(case.item)], {"in": 10, "out": 1}
+        return ragbed.Completion(outcome=outcome, reply="gold-1", usage=usage, error="server: on purpose")
+
+    cost = _costs(tmp_path, respond, 3)["cost"]
+    assert (cost.asked, cost.errors, cost.filtered) == (3, 1, 1)

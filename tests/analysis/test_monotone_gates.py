@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from ragbed.analysis.gates import Floor, check_floors, parse_floor
 from ragbed.analysis.metrics import METRICS, NOT_SHARES, measure
 from ragbed.analysis.metrics.cells import Cell
-from ragbed.analysis.metrics.trial import Scored, ScoreValue
+from ragbed.analysis.trials.rows import Trial, group_rows
+from ragbed.scoring.value import Value
 from tests.cli.typed import type_command
 
 _SCORES = ("correct", "partial", "aligned", "refused", "flagged", "misled", "paper.refused")
@@ -44,17 +45,17 @@ _CONDITIONS = (
 _FIXED = {("closed-book", None), ("noise", 0.0), ("integration", 0.0)}
 
 
-def _trials(right: int, *, all_change: bool) -> Iterator[Scored]:
+def _trials(right: int, *, all_change: bool) -> Iterator[Trial]:
     """Yield trials in which every score is 1 for some of the questions and 0 for the others."""
     for testbed, noise, correct, arm in _CONDITIONS:
         limit = right if all_change or (testbed, noise) not in _FIXED else _QUESTIONS // 2
         for item in range(_QUESTIONS):
             for slot in range(2 if testbed == "noise" and arm == "related" else 1):
                 value = float(item < limit)
-                scores: dict[str, ScoreValue] = dict.fromkeys((*_SCORES, *_RETRIEVED), value)
+                scores: dict[str, Value] = dict.fromkeys((*_SCORES, *_RETRIEVED), value)
                 scores |= {"confidence": 0.5 + item / 100, "no_confidence": 0.0, "false_strength": 0.0}
                 k = {0.5: 2, 0.75: 4}.get(noise or 0.0, 4) if testbed == "length" else 4
-                yield Scored(
+                yield Trial(
                     model="m", data="d", item=str(item), lang="en", testbed=testbed, profile="robust", noise=noise,
                     correct=correct, k=k, arm=arm, slots=(slot,), repeat=0, scores=scores,
                 )  # fmt: skip
@@ -74,7 +75,9 @@ def _states(cells: list[Cell], minimum: float) -> dict[tuple[object, ...], tuple
 @pytest.mark.parametrize("all_change", [True, False])
 def test_every_gate_is_monotone_in_the_number_of_right_answers(all_change: bool) -> None:
     """`noise.auc` and others used to be inconclusive with no right answer and to fail with one."""
-    cells = [list(measure(_trials(right, all_change=all_change), ["robust"])) for right in range(_QUESTIONS + 1)]
+    cells = [
+        list(measure(group_rows(_trials(right, all_change=all_change)), ["robust"])) for right in range(_QUESTIONS + 1)
+    ]
     metrics = set[tuple[object, ...]]()
     for minimum in (0.2, 0.6):
         paths: dict[tuple[object, ...], list[tuple[float, int]]] = {}
@@ -110,14 +113,14 @@ def test_one_more_wrong_question_never_turns_a_failed_gate_into_an_inconclusive_
 
 def _accuracy(right: list[bool], copies: int, minimum: float) -> str:
     trials = [
-        Scored(
+        Trial(
             model="m", data="d", item=str(item), lang="en", testbed="noise", profile="robust", noise=0.4, k=5,
             slots=(slot,), scores={"correct": verdict},
         )
         for item, verdict in enumerate(right)
         for slot in range(copies)
     ]  # fmt: skip
-    cells = [cell for cell in measure(trials, ["robust"]) if cell.estimate.metric == "accuracy"]
+    cells = [cell for cell in measure(group_rows(trials), ["robust"]) if cell.estimate.metric == "accuracy"]
     (checked,) = check_floors([parse_floor(f"noise.accuracy={minimum}")], cells)
     return checked.state
 

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 import ragbed
 from ragbed.analysis.comparison import ComparedQuestion, compare, compared_condition, open_side
-from ragbed.analysis.condition_table import tabulate_run
+from ragbed.analysis.overview import tabulate_run
 from ragbed.analysis.run_cells import decided_in
 from ragbed.analysis.statistics.sequential import rate_sequence
 from ragbed.analysis.stopping_plan import Plan, PlannedClusters
@@ -218,7 +218,7 @@ def test_questions_come_in_an_order_of_the_seed_balanced_over_positions_with_all
         with open_store(out, create=True) as store:
             store.plan(job.settings, job.cases())
             calls = list(store.pending(1, 2, by_question=True))
-            assert [(call.case.case, call.repeat) for call in calls] == list(store.question_order(1))
+            assert [(call.number, call.repeat) for call in calls] == list(store.question_order(1))
         job.close()
         orders.append([(call.case, call.repeat) for call in calls])
     first, same, other = ([case.case for case, _ in order] for order in orders)

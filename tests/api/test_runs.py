@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import ragbed
-from ragbed.analysis.condition_table import tabulate_run
+from ragbed.analysis.overview import tabulate_run
 from ragbed.errors import RagbedError, UsageError
 from ragbed.runs.engines import ENGINES
 from ragbed.runs.engines.local import LocalEngine

@@ -18,7 +18,7 @@ import pytest
 from msgspec import structs
 from msgspec.structs import replace
 
-from ragbed.analysis.condition_table import ConditionCounts
+from ragbed.analysis.overview import ConditionRow
 from ragbed.cli.demo_summary import print_summary
 from ragbed.data.catalog import CATALOG
 from ragbed.runs.condition import condition_of
@@ -194,7 +194,7 @@ def test_truncated_and_filtered_responses_are_mentioned(
     capsys: pytest.CaptureFixture[str], lang: str, clause: str
 ) -> None:
     case = replace(make_case(1), data=f"mini-{lang}_base", lang=lang)
-    cell = ConditionCounts(condition_of("made/up", case), planned=11, asked=11, ok=6, truncated=3, filtered=2)
+    cell = ConditionRow(condition_of("made/up", case), planned=11, asked=11, ok=6, truncated=3, filtered=2)
     print_summary([cell])
     shown = " ".join(capsys.readouterr().out.split())
     assert clause.replace(" ", "") in shown.replace(" ", "")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.exceptions import Exit
 
-from ragbed.analysis.condition_table import ConditionCounts
+from ragbed.analysis.overview import ConditionRow
 from ragbed.cli.results import exit_if_pending
 from ragbed.runs.condition import condition_of
 from tests.cli.typed import Done, type_command
@@ -242,7 +242,7 @@ def test_a_run_that_stops_early_says_that_gates_were_not_checked(tmp_path: Path)
 def test_pending_cases_end_a_run_with_3_and_leave_gates_unchecked(
     tmp_path: Path, gates: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    cells = [ConditionCounts(condition_of("m", make_case(0)), planned=3, asked=2)]
+    cells = [ConditionRow(condition_of("m", make_case(0)), planned=3, asked=2)]
     with pytest.raises(Exit) as ended:
         exit_if_pending(tmp_path, cells, gates)
     told = capsys.readouterr().err

@@ -11,12 +11,13 @@ from msgspec.structs import replace
 from ragbed.analysis.diagnosis.diagnosis_file import read_diagnoses
 from ragbed.analysis.locale import read_words
 from ragbed.analysis.metrics import measure
-from ragbed.analysis.metrics.trial import Asked, Scored, ScoreValue
-from ragbed.analysis.metrics.trial_columns import TRACKS
 from ragbed.analysis.run_cells import read_report_cells
+from ragbed.analysis.trials.columns import TRACKS
+from ragbed.analysis.trials.rows import Trial, TrialOutcome, group_rows
 from ragbed.errors import DataError
 from ragbed.reporting.figures import draw_error_types, make_figures
 from ragbed.schema import Completion
+from ragbed.scoring.value import Value
 from tests.cli.typed import type_command
 from tests.runs.harness import make_case
 from tests.ui.viewer.runs import said, write_run
@@ -149,9 +150,11 @@ def test_a_line_that_is_not_a_diagnosis_is_reported(tmp_path: Path, line: str) -
         read_diagnoses([tmp_path])
 
 
-def _trial(item: str, testbed: str, noise: float | None, outcome: Asked = "ok", *, correct: bool = False) -> Scored:
-    scores: dict[str, ScoreValue] = {"correct": correct, "refused": False, "flagged": False}
-    return Scored(
+def _trial(
+    item: str, testbed: str, noise: float | None, outcome: TrialOutcome = "ok", *, correct: bool = False
+) -> Trial:
+    scores: dict[str, Value] = {"correct": correct, "refused": False, "flagged": False}
+    return Trial(
         model="m",
         data="d",
         item=item,
@@ -165,8 +168,8 @@ def _trial(item: str, testbed: str, noise: float | None, outcome: Asked = "ok", 
     )
 
 
-def _rows(trials: list[Scored], kind: str) -> list[tuple[str, ...]]:
-    charts = make_figures(list(measure(trials, ["robust"])), "robust", read_words("en"))
+def _rows(trials: list[Trial], kind: str) -> list[tuple[str, ...]]:
+    charts = make_figures(list(measure(group_rows(trials), ["robust"])), "robust", read_words("en"))
     return [row for chart in charts if chart.name.startswith(kind) for row in chart.grid.rows]
 
 

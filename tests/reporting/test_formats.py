@@ -13,7 +13,7 @@ import pytest
 
 import ragbed
 from ragbed.analysis.metrics.cells import Cell, CellKey
-from ragbed.analysis.metrics.trial_columns import TrialGroup
+from ragbed.analysis.trials.columns import TrialGroup
 from ragbed.reporting.formats import FORMATS
 from ragbed.reporting.html import write_html
 from ragbed.reporting.html.cases import pack_cases

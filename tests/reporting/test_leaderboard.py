@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ragbed.analysis.metrics.cells import Cell, CellKey
-from ragbed.analysis.metrics.trial_columns import TrialGroup
+from ragbed.analysis.trials.columns import TrialGroup
 from ragbed.reporting.leaderboard import make_standings
 from ragbed.schema import Estimate
 

@@ -8,7 +8,7 @@ from msgspec import structs
 
 from ragbed.analysis.locale import read_words
 from ragbed.analysis.metrics.cells import Cell, CellKey
-from ragbed.analysis.metrics.trial_columns import TrialGroup
+from ragbed.analysis.trials.columns import TrialGroup
 from ragbed.reporting.summary import summarise
 from ragbed.schema import Estimate
 

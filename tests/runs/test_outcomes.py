@@ -11,8 +11,8 @@ import msgspec
 import pytest
 
 import ragbed
-from ragbed.analysis.condition_table import tabulate_run
 from ragbed.analysis.gates import check_run, parse_floor
+from ragbed.analysis.overview import tabulate_run
 from ragbed.analysis.run_cells import read_report_cells
 from ragbed.cli.results import tell_empty
 from ragbed.errors import DataError, RagbedError, UsageError

@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 import ragbed
-from ragbed.analysis.metrics.trial import Scored
+from ragbed.analysis.trials.rows import Trial
 from ragbed.errors import DataError, UsageError
 from ragbed.schema import Estimate
 from study import MODELS, RESULTS
@@ -155,7 +155,7 @@ def test_rgb_scores_follow_from_the_responses(rgb_dir: Path) -> None:
 def test_published_comparisons_follow_from_the_recordings() -> None:
     """The families that need no report cells; `make test-slow` checks everything."""
     recordings = [read_recording(path) for path in recording_paths() if path.stem.endswith("-main")]
-    by_run: dict[str, list[Scored]] = {}
+    by_run: dict[str, list[Trial]] = {}
     for recording in recordings:
         by_run.setdefault(recording.run.run, []).extend(recording.scored())
     trials = Trials(by_run)

@@ -6,22 +6,14 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
+from msgspec import structs
 
 from ragbed.analysis.locale import read_words
 from ragbed.analysis.metrics import METRICS, measure
 from ragbed.analysis.metrics.cells import Cell
-from ragbed.analysis.trials.columns import (
-    CaseColumns,
-    CaseFields,
-    Numbering,
-    TrialPart,
-    VerdictColumns,
-    group_trials,
-)
+from ragbed.analysis.trials.rows import Trial, group_rows, to_trial
 from ragbed.errors import UnknownName, UsageError
 from ragbed.schema import Case
-from ragbed.testbeds import right_score
 from ragbed.testbeds.prompts.strategies import MARK
 
 # Verdicts of a hypothetical trial. No real response is both correct and a refusal, but every score is 1 here, because
@@ -75,37 +67,22 @@ class PlannedCells:
     """Predicts a run's cells from its planned cases, using memory proportional to the number of conditions."""
 
     def __init__(self, repeats: int) -> None:
-        self._repeats = min(repeats, _REPEATS)
+        self._repeats = range(min(repeats, _REPEATS))
         self._first: dict[tuple[object, ...], str] = {}  # first item in each condition; other items are skipped
-        self._shared = Numbering()
-        self._cases = CaseColumns(self._shared)
+        self._trials: list[Trial] = []
 
     def add(self, case: Case) -> None:
         """Add a planned case if the case is feasible and uses the plain prompt."""
         if not case.feasible or MARK in case.profile:
             return
-        mix = (case.noise, case.true_ratio, case.k, case.arm)
-        condition = (case.data, case.lang, case.testbed, *mix, case.profile)
-        if self._first.setdefault((*condition, case.noise_real), case.item) == case.item:
-            slot = case.slots[0] if case.slots else -1
-            fields = CaseFields("", 0, slot, case.seed, case.noise_real, True, right_score(case))
-            self._cases.add(len(self._cases), condition, "", None, fields)
+        condition = (case.data, case.lang, case.testbed, case.noise, case.noise_real, case.true_ratio, case.k, case.arm)
+        if self._first.setdefault(condition, case.item) == case.item:
+            trial = to_trial(case, "", 0, "ok", _VERDICTS)
+            self._trials += [structs.replace(trial, item="", cluster=None, repeat=repeat) for repeat in self._repeats]
 
     def cells(self, alpha: float | None = None) -> list[Cell]:
         """Return the predicted cells on the robust track. Only their keys are meaningful, not their values."""
-        size = len(self._cases) * self._repeats
-        part = TrialPart(
-            cases=self._cases,
-            verdicts=VerdictColumns([("ok", False, _VERDICTS)]),
-            labels=[""],
-            model=np.zeros(size, np.int64),
-            case=np.repeat(np.arange(len(self._cases)), self._repeats),
-            repeat=np.tile(np.arange(self._repeats), len(self._cases)),
-            score=np.zeros(size, np.int64),
-            dollars=np.full(size, np.nan),
-            is_unpriced=np.zeros(size, np.bool_),
-        )
-        return list(measure(group_trials([part], self._shared), ["robust"], alpha))
+        return list(measure(group_rows(self._trials), ["robust"], alpha))
 
 
 def check_planned(selector: CellSelector, cells: Sequence[Cell]) -> list[Cell]:

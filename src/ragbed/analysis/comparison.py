@@ -7,6 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Container, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from statistics import fmean
 from typing import NamedTuple, TypeVar
@@ -165,7 +166,7 @@ def open_sides(folder: Path, track: str) -> dict[str, Side]:
                 monitored,
                 [one for one in decided if (one.table, one.model) == (COMPARISON, model)],
             )
-            for model, scores in read_scores(table, track).items()
+            for model, scores in table.read(partial(read_scores, table, track)).items()
         }
     if not sides:
         raise UsageError(f"{folder} contains no results. To complete the run, rerun the command that created it.")
@@ -218,8 +219,9 @@ def read_scores(
         condition, question, headline = cases[number]
         scores = found.setdefault(models[model], QuestionScores())
         outcome, values = verdicts[score]
+        incomplete = scores.incomplete.setdefault(condition, Counter())
         if outcome != "ok":
-            scores.incomplete.setdefault(condition, Counter())[question, outcome] += 1
+            incomplete[question, outcome] += 1
         value = 0 if outcome in ("error", "filtered") else values.get(headline)
         if value is None and measures:
             value = msgspec.json.decode(measures).get(headline)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -21,7 +22,7 @@ def cost_cells(groups: Sequence[TrialColumns], tracks: Sequence[str]) -> Iterato
     for track in tracks:
         for trials in groups:
             priced = np.isfinite(trials.dollars)
-            total = float(trials.dollars[priced].sum())
+            total = math.fsum(trials.dollars[priced].tolist())
             if total:
                 right = trials.right(track)[priced]
                 correct = float(right[np.isfinite(right)].sum())

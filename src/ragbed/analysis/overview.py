@@ -178,7 +178,7 @@ class LiveTable:
         self._first = [case for _, case in store.cases_after(0, 1)]
         self._waiting = store.result_count()
 
-    def take(self, result: StoredResult) -> None:
+    def take(self, _: StoredResult) -> None:
         """Note that a result was stored (see `Follower`)."""
         self._waiting += 1
 

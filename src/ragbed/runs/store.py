@@ -514,7 +514,7 @@ class RunStore:
                     yield from [CallRequest(model, number, nth, cases[number], size) for _, number, nth, size in batch]
 
     def question_order(self, model: int) -> Iterator[tuple[int, int]]:
-        """Yield the case number and repeat of each call in evaluation order; call `pending` with `by_question` first."""
+        """Yield the case number and repeat of each call in evaluation order, after `pending` with `by_question`."""
         table = question_order_table(model)
         yield from self.read(f"SELECT id, repeat FROM temp.{table} ORDER BY rowid")  # noqa: S608 - a name of ours
 

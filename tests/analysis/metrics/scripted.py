@@ -7,7 +7,7 @@ from functools import cache
 
 from ragbed.analysis.metrics import measure
 from ragbed.analysis.metrics.cells import Cell
-from ragbed.analysis.metrics.trial import Scored, to_scored
+from ragbed.analysis.trials.rows import Trial, group_rows, to_trial
 from ragbed.data.catalog import open_data
 from ragbed.models.scripted import SCRIPTS
 from ragbed.schema import Case
@@ -36,12 +36,12 @@ def lay_out(lang: str, profile: str, rotate: bool = False) -> tuple[Case, ...]:
     return tuple(case for case in cases if case.item in kept)
 
 
-def ask(script: str, cases: tuple[Case, ...]) -> list[Scored]:
+def ask(script: str, cases: tuple[Case, ...]) -> list[Trial]:
     """Yield the scored responses of a scripted model to every case."""
     return [
-        to_scored(case, script, 0, "ok", score(case, SCRIPTS[script](case)))
+        to_trial(case, script, 0, "ok", score(case, SCRIPTS[script](case)))
         if case.feasible
-        else to_scored(case, script, 0, "infeasible", None)
+        else to_trial(case, script, 0, "infeasible", None)
         for case in cases
     ]
 
@@ -73,7 +73,7 @@ class Found:
 @cache
 def found(script: str, lang: str, profile: str, rotate: bool = False) -> Found:
     """Return all cells of a scripted model."""
-    return Found(list(measure(ask(script, lay_out(lang, profile, rotate)), TRACKS)))
+    return Found(list(measure(group_rows(ask(script, lay_out(lang, profile, rotate))), TRACKS)))
 
 
 TRACKS = ("code", "paper", "robust")

@@ -11,8 +11,8 @@ import ragbed
 from ragbed.analysis.locale import read_words
 from ragbed.analysis.metrics import measure
 from ragbed.analysis.metrics.cells import Cell
-from ragbed.analysis.metrics.trial import Scored
 from ragbed.analysis.run_cells import read_report_cells
+from ragbed.analysis.trials.rows import Trial, group_rows
 from ragbed.reporting.figures import make_figures
 from ragbed.reporting.tables import make_report
 from ragbed.schema import Completion
@@ -100,8 +100,8 @@ def test_conditions_are_separate_by_distractors_and_supporting_documents(tmp_pat
     assert len(curves.grid.rows) == 4
 
 
-def _scored(item: int, k: int, *, feasible: bool, correct: bool) -> Scored:
-    return Scored(
+def _scored(item: int, k: int, *, feasible: bool, correct: bool) -> Trial:
+    return Trial(
         model="m", data="d", item=str(item), lang="en", testbed="length", profile="robust", noise=1 - 1 / k, k=k,
         outcome="ok" if feasible else "infeasible", scores={"correct": correct} if feasible else None,
     )  # fmt: skip
@@ -113,7 +113,11 @@ def test_the_curve_uses_only_questions_with_a_score_at_every_length() -> None:
         for item in range(100)
         for k in (1, 5, 20)
     ] + [_scored(item, 100, feasible=False, correct=False) for item in range(100)]
-    cells = [cell for cell in measure(trials) if (cell.table, cell.track, cell.scope) == ("length", "robust", "all")]
+    cells = [
+        cell
+        for cell in measure(group_rows(trials))
+        if (cell.table, cell.track, cell.scope) == ("length", "robust", "all")
+    ]
     found = {(cell.estimate.metric, cell.place.get("k")): cell.estimate for cell in cells}
     assert [found["accuracy", k].n for k in (1, 5, 20, 100)] == [100, 100, 60, 0]
     bands = [found["accuracy_band", k] for k in (1, 5, 20)]

@@ -10,18 +10,18 @@ from msgspec.structs import replace
 
 from ragbed.analysis.metrics import measure
 from ragbed.analysis.metrics.cells import Cell
-from ragbed.analysis.metrics.trial import Asked, Scored, ScoreValue, to_scored
-from ragbed.analysis.metrics.trial_columns import group_trials
 from ragbed.analysis.statistics.binomial import sign_test
+from ragbed.analysis.trials.rows import Trial, TrialOutcome, group_rows, to_trial
 from ragbed.reporting.numbers import show
 from ragbed.schema import Estimate
+from ragbed.scoring.value import Value
 from tests.runs.harness import make_case
 
 _FALLING = ((0.2, "z"), (0.7, "c"))  # all questions are right at ratio 0.2, and half of them at 0.7
 
 
-def _trial(item: str, testbed: str, noise: float | None, outcome: Asked = "ok", **scores: ScoreValue) -> Scored:
-    return Scored(
+def _trial(item: str, testbed: str, noise: float | None, outcome: TrialOutcome = "ok", **scores: Value) -> Trial:
+    return Trial(
         model="m",
         data="d",
         item=item,
@@ -36,13 +36,13 @@ def _trial(item: str, testbed: str, noise: float | None, outcome: Asked = "ok", 
     )
 
 
-def _full(scores: dict[str, ScoreValue]) -> dict[str, ScoreValue]:
+def _full(scores: dict[str, Value]) -> dict[str, Value]:
     return {"correct": False, "refused": False, "flagged": False} | scores
 
 
-def _estimates(trials: Iterable[Scored], table: str, scope: str = "all") -> dict[str, Estimate]:
+def _estimates(trials: Iterable[Trial], table: str, scope: str = "all") -> dict[str, Estimate]:
     """Return cells by metric; the last if there are several."""
-    cells = [cell for cell in measure(trials) if cell.table == table and cell.scope == scope]
+    cells = [cell for cell in measure(group_rows(trials)) if cell.table == table and cell.scope == scope]
     return {cell.estimate.metric: cell.estimate for cell in cells}
 
 
@@ -146,7 +146,7 @@ def test_refusals_are_reported_with_and_without_the_instruction() -> None:
 
 
 def test_each_seed_of_a_question_is_a_row_of_the_position_test() -> None:
-    def asked(item: int, seed: int, slot: int) -> Scored:
+    def asked(item: int, seed: int, slot: int) -> Trial:
         trial = _trial(str(item), "noise", 0.5, correct=slot == 0 and seed == item % 2)
         return replace(trial, k=2, seed=seed, slots=(slot,))
 
@@ -157,7 +157,7 @@ def test_each_seed_of_a_question_is_a_row_of_the_position_test() -> None:
 
 
 def test_every_counterfactual_reply_is_exactly_one_outcome() -> None:
-    replies: list[dict[str, ScoreValue]] = [
+    replies: list[dict[str, Value]] = [
         {"correct": True, "partial": 1.0, "misled": False},
         {"correct": True, "partial": 1.0, "misled": False, "flagged": True},
         {"correct": False, "partial": 0.0, "misled": True},
@@ -191,7 +191,7 @@ def test_the_knowledge_gate_uses_separate_samples() -> None:
         for repeat in range(2):
             trial = _trial(str(item), "closed-book", None, correct=bool(rng.random() < 0.5))
             trials.append(
-                Scored(**{name: getattr(trial, name) for name in trial.__struct_fields__} | {"repeat": repeat})
+                Trial(**{name: getattr(trial, name) for name in trial.__struct_fields__} | {"repeat": repeat})
             )
         trials.append(_trial(str(item), "counterfactual", 0.0, correct=False, misled=True))
     cells = _estimates(trials, "counterfactual")
@@ -207,7 +207,9 @@ def test_models_are_compared_on_commonly_known_questions() -> None:
             asked = [_trial(item, "closed-book", None, correct=item in known)]
             asked += [_trial(item, "counterfactual", 0.0, correct=item == "b", misled=item != "b")]
             trials += [replace(trial, model=model) for trial in asked]
-    common = [cell for cell in measure(trials) if cell.scope == "common" and cell.estimate.metric == "accuracy"]
+    common = [
+        cell for cell in measure(group_rows(trials)) if cell.scope == "common" and cell.estimate.metric == "accuracy"
+    ]
     assert {cell.key.model: (cell.estimate.value, cell.estimate.n) for cell in common} == {"x": (0.5, 2), "y": (0.5, 2)}
 
 
@@ -219,7 +221,7 @@ def test_known_and_unknown_questions_have_separate_cells() -> None:
 
 
 def test_questions_of_one_event_are_resampled_together() -> None:
-    def asked(item: int, event: str | None) -> Scored:
+    def asked(item: int, event: str | None) -> Trial:
         return replace(_trial(str(item), "closed-book", None, correct=item < 20), cluster=event)
 
     apart = _estimates([asked(item, None) for item in range(40)], "closed-book")["accuracy"]
@@ -246,12 +248,12 @@ def test_questions_of_one_event_are_paired_with_themselves() -> None:
 
 def test_the_event_of_a_case_is_its_cluster() -> None:
     case = make_case(0)
-    assert to_scored(case, "m", 0, "ok", {}).cluster is None
-    assert to_scored(replace(case, event="cup"), "m", 0, "ok", {}).cluster == "cup"
+    assert to_trial(case, "m", 0, "ok", {}).cluster is None
+    assert to_trial(replace(case, event="cup"), "m", 0, "ok", {}).cluster == "cup"
 
 
 def test_an_event_with_the_name_of_an_item_is_another_cluster() -> None:
-    (sheet,) = group_trials([_trial("a", "noise", 0.0), replace(_trial("b", "noise", 0.0), cluster="a")])
+    (sheet,) = group_rows([_trial("a", "noise", 0.0), replace(_trial("b", "noise", 0.0), cluster="a")])
     assert sheet.cluster.tolist() == [0, 1]
 
 
@@ -270,12 +272,12 @@ def test_sub_answers_count_separately_and_by_alignment() -> None:
 
 
 def test_delivered_noise_is_reported_if_it_differs_from_the_request() -> None:
-    def delivered(item: str, real: float, correct: bool) -> Scored:
+    def delivered(item: str, real: float, correct: bool) -> Trial:
         trial = _trial(item, "noise", 0.8, correct=correct)
         return replace(trial, noise_real=real)
 
     cells: list[Cell] = list(
-        measure([delivered("a", 0.8, False), delivered("b", 0.6, True), delivered("c", 0.6, True)])
+        measure(group_rows([delivered("a", 0.8, False), delivered("b", 0.6, True), delivered("c", 0.6, True)]))
     )
     axis = {cell.place.get("noise"): cell.estimate.value for cell in cells if "delivered" in cell.estimate.metric}
     assert axis == {0.6: 1.0, 0.8: 0.0}
@@ -300,7 +302,7 @@ def test_a_curve_uses_the_questions_with_results_at_every_ratio() -> None:
 def test_a_ratio_without_shared_questions_does_not_remove_the_other_changes() -> None:
     trials = [_trial(item, "noise", noise, correct=item < limit) for noise, limit in _FALLING for item in "abcd"]
     trials += [_trial(item, "noise", 0.9, correct=True) for item in "ef"]
-    changes = [cell for cell in measure(trials, ["robust"]) if cell.estimate.metric == "change"]
+    changes = [cell for cell in measure(group_rows(trials), ["robust"]) if cell.estimate.metric == "change"]
     assert [(cell.place["noise"], cell.estimate.value, cell.estimate.n) for cell in changes] == [(0.7, -0.5, 4)]
 
 
@@ -326,7 +328,7 @@ def test_the_gain_by_documents_is_the_net_change_on_shared_questions() -> None:
 
 
 def test_a_cell_as_json_has_its_complete_key() -> None:
-    cell = next(iter(measure([_trial("a", "noise", 0.2, correct=True)])))
+    cell = next(iter(measure(group_rows([_trial("a", "noise", 0.2, correct=True)]))))
     assert cell.as_json() == {
         "table": "noise",
         "model": "m",
@@ -357,7 +359,7 @@ def test_a_cell_as_json_has_its_complete_key() -> None:
 
 def test_the_largest_planned_cluster_of_a_cell_counts_all_its_conditions() -> None:
     trials = [_trial("a", "noise", ratio, correct=True) for ratio in (0.0, 0.4)]
-    (columns,) = group_trials(trials, largest=5)
+    (columns,) = group_rows(trials, largest=5)
     both = columns.of("noise")
     assert columns.largest_planned(both) == 10
     assert columns.largest_planned(both & (columns.noise == 0.4)) == 5
@@ -373,7 +375,7 @@ def test_unsure_responses_count_as_wrong_and_raise_the_upper_bound() -> None:
 
 def test_outcomes_exclude_responses_whose_gold_answer_cannot_be_matched() -> None:
     right = _trial("a", "counterfactual", 0.0, correct=True, partial=1.0, misled=False)
-    unknown = replace(right, item="b", scores=(right.scores or {}) | {"correct": None, "partial": None})
+    unknown = replace(right, item="b", scores={**(right.scores or {}), "correct": None, "partial": None})
     cells = _estimates([right, unknown], "counterfactual")
     assert {name: (cells[name].value, cells[name].n) for name in ("correct_unflagged", "other_unflagged")} == {
         "correct_unflagged": (1.0, 1),

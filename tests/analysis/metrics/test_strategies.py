@@ -8,10 +8,10 @@ import pytest
 
 from ragbed.analysis.metrics import measure
 from ragbed.analysis.metrics.cells import Cell
-from ragbed.analysis.metrics.trial import Scored
+from ragbed.analysis.trials.rows import Trial, group_rows
 
 
-def _trial(profile: str, item: int, correct: bool, noise: float = 0.0, **changes: object) -> Scored:
+def _trial(profile: str, item: int, correct: bool, noise: float = 0.0, **changes: object) -> Trial:
     costs = {"calls": 1.0, "tokens_in": 100.0, "seconds": 0.5} | ({"calls": 6.0} if "isolate" in profile else {})
     fields: dict[str, object] = {
         "model": "m",
@@ -24,16 +24,16 @@ def _trial(profile: str, item: int, correct: bool, noise: float = 0.0, **changes
         "k": 5,
         "scores": {"correct": correct, "refused": False, **costs},
     }
-    return Scored(**(fields | changes))  # type: ignore[arg-type]
+    return Trial(**(fields | changes))  # type: ignore[arg-type]
 
 
-def _cells(*trials: Scored) -> dict[tuple[str, str], Cell]:
+def _cells(*trials: Trial) -> dict[tuple[str, str], Cell]:
     """Return the cells of the table by profile and metric."""
-    made = (cell for cell in measure(trials, ["robust"]) if cell.table == "remedies")
+    made = (cell for cell in measure(group_rows(trials), ["robust"]) if cell.table == "remedies")
     return {(cell.key.profile, cell.estimate.metric): cell for cell in made}
 
 
-def _both(right: int, right_with: int, of: int = 40) -> Iterator[Scored]:
+def _both(right: int, right_with: int, of: int = 40) -> Iterator[Trial]:
     for item in range(of):
         yield _trial("robust", item, item < right)
         yield _trial("robust+isolate", item, item < right_with)
@@ -73,7 +73,7 @@ def test_costs_are_reported_for_both_prompts() -> None:
 
 
 def test_costs_that_vary_have_an_interval_by_question() -> None:
-    def costing(profile: str, item: int) -> Scored:
+    def costing(profile: str, item: int) -> Trial:
         return _trial(profile, item, True, scores={"correct": True, "seconds": 1.0 + item % 2})
 
     few, many = (

@@ -11,7 +11,7 @@ from inspect_ai import eval as evaluate
 from lm_eval import simple_evaluate
 from lm_eval.tasks import TaskManager
 
-from ragbed.analysis.condition_table import tabulate_run
+from ragbed.analysis.overview import tabulate_run
 from ragbed.data.catalog import PLACES
 from ragbed.interop.harnesses.shipped import SHIPPED, make_shipped_cases, write_files
 from ragbed.interop.replay import ReplayModel

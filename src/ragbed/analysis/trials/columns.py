@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
+from functools import cached_property, partial
 from math import nan
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -422,7 +422,7 @@ def load_groups(tables: Sequence[TrialTable], labels: Labels | None = None, larg
         UsageError: Two runs contain the same call.
     """
     shared = Numbering()
-    parts = [read_part(table, shared, labels) for table in tables]
+    parts = [table.read(partial(read_part, table, shared, labels)) for table in tables]
     _check_distinct(tables, parts)
     return group_trials([part.with_infeasible() for part in parts], shared, largest)
 

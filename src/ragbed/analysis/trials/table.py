@@ -10,12 +10,12 @@ from __future__ import annotations
 import sqlite3
 import tempfile
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, TypeVar
 
 import msgspec
 
@@ -34,6 +34,8 @@ from ragbed.scoring.version import SCORER_VERSION
 from ragbed.testbeds import right_score
 
 NAME = "scores.sqlite"
+_Found = TypeVar("_Found")
+
 _LAYOUT = "2"  # version of the tables below; a file with another one is replaced
 _BATCH = 500  # number of results that are scored in one job and written in one transaction
 # Every row ends with a checksum of its other columns, so that a damaged file is noticed and made again.
@@ -64,6 +66,7 @@ _TABLES = (
     "CREATE INDEX trials_of_case ON trials (case_id)",
     "CREATE INDEX items_by_name ON items (data, item)",
     "CREATE INDEX cases_of_item ON cases (item)",
+    *(f"CREATE INDEX {table}_by_checksum ON {table} (checksum)" for table in ("conditions", "items", "scores")),
 )
 
 
@@ -312,7 +315,7 @@ class TrialTable:
     def step(self) -> bool:
         """Add some of the cases and results that are not in the table yet, and return whether there were any.
 
-        Unlike `update`, this starts no other processes and takes less than a second, so it can follow a run in progress.
+        Unlike `update`, this starts no processes and takes less than a second, so it can follow a run in progress.
         """
         if self.add_cases():
             return True
@@ -347,7 +350,7 @@ class TrialTable:
         if found:
             with self.transaction():
                 rows = [_sealed(number, *self._case_columns(case)) for number, case in found]
-                self.connection.executemany(f"INSERT OR REPLACE INTO cases VALUES ({_marks(11)})", rows)
+                self.connection.executemany(f"INSERT OR REPLACE INTO cases VALUES ({_marks(11)})", rows)  # noqa: S608
         return bool(found)
 
     def _case_columns(self, case: _PlannedCase) -> tuple[object, ...]:
@@ -382,9 +385,9 @@ class TrialTable:
             ]  # fmt: skip
             # A later result may replace a failed one.
             self.connection.executemany(
-                f"""INSERT INTO trials (model, case_id, repeat, score, measures, usage, checksum)
-                VALUES ({_marks(7)}) ON CONFLICT DO UPDATE SET score = excluded.score, measures = excluded.measures,
-                usage = excluded.usage, checksum = excluded.checksum""",
+                """INSERT INTO trials (model, case_id, repeat, score, measures, usage, checksum)
+                VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET score = excluded.score,
+                measures = excluded.measures, usage = excluded.usage, checksum = excluded.checksum""",
                 written,
             )
             self.write_meta(last=max(last, self.last))
@@ -402,13 +405,11 @@ class TrialTable:
         """Return the ID of a row with these values, which is added if it is new."""
         key = (table, *values)
         if key not in self._numbers:
-            columns = [name for _, name, *_ in self.connection.execute(f"PRAGMA table_info({table})")][1:-1]
-            same = " AND ".join(f"{column} IS ?" for column in columns)
-            row = self.connection.execute(f"SELECT id FROM {table} WHERE {same}", values).fetchone()
-            if row is None:
-                statement = f"INSERT INTO {table} ({', '.join(columns)}, checksum) VALUES ({_marks(len(columns) + 1)})"
-                row = (self.connection.execute(statement, _sealed(*values)).lastrowid,)
-            self._numbers[key] = int(row[0])
+            row = _sealed(*values)
+            alike = self.connection.execute(f"SELECT * FROM {table} WHERE checksum = ?", row[-1:]).fetchall()  # noqa: S608
+            numbers = [number for number, *found in alike if tuple(found) == row]
+            statement = f"INSERT INTO {table} VALUES (NULL, {_marks(len(row))})"  # noqa: S608 - a name of ours
+            self._numbers[key] = numbers[0] if numbers else self.connection.execute(statement, row).lastrowid or 0
         return self._numbers[key]
 
     def plan(self, model: str) -> Iterator[tuple[Condition, int, int]]:
@@ -446,6 +447,15 @@ class TrialTable:
         query = "SELECT model, case_id, repeat, verdicts FROM trials t JOIN scores s ON s.id = t.score"
         return {(model, case, repeat): verdicts for model, case, repeat, verdicts in self.connection.execute(query)}
 
+    def read(self, function: Callable[[], _Found]) -> _Found:
+        """Return the result of a function that reads the table, which is made again if it is damaged."""
+        try:
+            return function()
+        except sqlite3.DatabaseError:
+            self._remake()
+            self.update()
+            return function()
+
     def rows(self, table: str) -> Iterator[tuple[Any, ...]]:
         """Yield the rows of a table in the order of their IDs, without the checksums.
 
@@ -453,7 +463,7 @@ class TrialTable:
             sqlite3.DatabaseError: A row is damaged.
         """
         order = "model, case_id, repeat" if table == "trials" else "id"
-        for *values, checksum in self.connection.execute(f"SELECT * FROM {table} ORDER BY {order}"):
+        for *values, checksum in self.connection.execute(f"SELECT * FROM {table} ORDER BY {order}"):  # noqa: S608
             content = values if table == "cases" else values[1:]
             if _sealed(*content)[-1] != checksum:
                 raise sqlite3.DatabaseError(f"a row of {table} is damaged")

@@ -1,0 +1,147 @@
+"""The overview table of a run: the same numbers from every process, command and function."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from shutil import copyfile
+from typing import Any
+
+import pytest
+
+from ragbed import open_run
+from ragbed.analysis.overview import ConditionRow, LiveTable, tabulate_run
+from ragbed.runs.circuit_breaker import CircuitOpen
+from ragbed.runs.condition import condition_of
+from ragbed.runs.execution import run
+from ragbed.schema import Case, Completion
+from tests.cli.typed import type_command
+from tests.runs.harness import TalkingModel, agree, ask_nobody, make_case, make_job
+
+
+def _answer(case: Case) -> Completion:
+    if int(case.item) % 7 == 0:
+        return Completion(outcome="error", error="timeout: no reply within 3 s")
+    return Completion(outcome="ok", reply=f"It is gold-{int(case.item) % 10}.", finish="stop")
+
+
+class _Scoring(LiveTable):
+    """Notes when results are scored."""
+
+    scored = 0
+
+    def go_on(self) -> bool:
+        has_worked = super().go_on()
+        self.scored += has_worked
+        return has_worked
+
+
+def test_scoring_during_the_run_gives_the_same_table_as_afterwards(tmp_path: Path) -> None:
+    live = _Scoring(tmp_path / "run")
+    run(make_job(tmp_path / "run", 60, TalkingModel(_answer, takes_s=0.03), follower=live), ask_nobody)
+    assert live.scored
+    rows = live.finish()
+    (tmp_path / "run" / "scores.sqlite").unlink()
+    assert tabulate_run(tmp_path / "run") == rows
+
+
+def test_results_of_earlier_sessions_are_included(tmp_path: Path) -> None:
+    first, second = TalkingModel(agree), TalkingModel(agree, "test/second")
+    run(make_job(tmp_path / "run", 60, first), ask_nobody)
+    live = LiveTable(tmp_path / "run")
+    run(make_job(tmp_path / "run", 60, first, second, follower=live), ask_nobody)
+    assert (len(first.asked), len(second.asked)) == (60, 60)
+    assert [(row.asked, row.rate("correct")) for row in live.finish()] == [(60, 1.0)] * 2
+
+
+def test_the_database_file_is_complete_after_scoring_during_the_run(tmp_path: Path) -> None:
+    live = LiveTable(tmp_path / "run")
+    run(make_job(tmp_path / "run", 60, TalkingModel(agree, takes_s=0.03), follower=live), ask_nobody)
+    (tmp_path / "copy").mkdir()
+    copyfile(tmp_path / "run" / "run.sqlite", tmp_path / "copy" / "run.sqlite")
+    assert tabulate_run(tmp_path / "copy") == live.finish()
+
+
+def test_a_retried_error_replaces_the_failed_trial(tmp_path: Path) -> None:
+    run(make_job(tmp_path / "run", 60, TalkingModel(_answer)), ask_nobody)
+    (row,) = tabulate_run(tmp_path / "run")
+    assert (row.asked, row.error) == (60, 9)
+    run(make_job(tmp_path / "run", 60, TalkingModel(agree)), ask_nobody)
+    (row,) = tabulate_run(tmp_path / "run")
+    assert (row.asked, row.error) == (60, 0)
+
+
+def test_an_error_while_scoring_is_raised_after_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> dict[str, Any]:
+        raise ValueError("broken scorer")
+
+    monkeypatch.setattr("ragbed.analysis.trials.table.score_outcome", fail)
+    live = LiveTable(tmp_path / "run")
+    run(make_job(tmp_path / "run", 60, TalkingModel(agree), follower=live), ask_nobody)
+    with pytest.raises(ValueError, match="broken scorer"):
+        live.finish()
+
+
+def test_a_finished_run_has_a_result_for_every_planned_trial(tmp_path: Path) -> None:
+    run(make_job(tmp_path, 20, TalkingModel(agree)), ask_nobody)
+    (cell,) = tabulate_run(tmp_path)
+    assert (cell.asked, cell.planned, cell.rate("code.correct")) == (20, 20, 1.0)
+
+
+def test_an_unfinished_run_shows_the_number_of_planned_trials(tmp_path: Path) -> None:
+    lost = TalkingModel(lambda _: Completion(outcome="error", error="auth: no"), "test/lost")
+    with pytest.raises(CircuitOpen):
+        run(make_job(tmp_path, 100, lost, TalkingModel(agree, "test/well")), ask_nobody)
+    cells = {cell.condition.model: cell for cell in tabulate_run(tmp_path)}
+    assert (cells["test/well"].asked, cells["test/well"].planned) == (100, 100)
+    assert 3 <= cells["test/lost"].asked < cells["test/lost"].planned == 100
+
+
+def test_a_condition_without_responses_has_no_rates() -> None:
+    row = ConditionRow(condition_of("test/m", make_case(1)), planned=3).as_json()
+    assert set(row["rates"].values()) == {None}  # type: ignore[attr-defined]  # a dictionary
+
+
+_REPORTED = {
+    "noise": ("noise", "accuracy", "correct"),
+    "rejection": ("rejection", "refusal_recall", "refused"),
+    "integration": ("integration", "accuracy", "correct"),
+    "counterfactual": ("counterfactual", "error_detection", "flagged"),
+    "closed-book": ("closed-book", "accuracy", "correct"),
+}
+
+
+def test_all_commands_and_python_show_the_same_numbers(tmp_path: Path) -> None:
+    data = [word for kind in ("base", "int", "fact") for word in ("-d", f"ragbed-mini-en_{kind}")]
+    models = ("-m", "scripted/last-doc", "-m", "scripted/gullible")
+    done = type_command(
+        "run", *models, *data, "--limit", "12", "--cache", "off", "--json", "--out", str(tmp_path / "run")
+    )
+    rows = json.loads(done.out)["cells"]
+    for track in ("robust", "code", "paper"):
+        python = [dict(cell) for cell in open_run(tmp_path / "run").metrics(track)]
+        reported = json.loads(type_command("report", str(tmp_path / "run"), "-f", "json").out)
+        assert [cell for cell in reported if cell["track"] == track] == python
+        for row in rows:
+            _compare(row, python, track)
+    printed = type_command("report", str(tmp_path / "run")).out
+    accuracy = next(row for row in rows if row["testbed"] == "noise")["rates"]["correct"]
+    assert f" {100 * accuracy:.1f} [" in done.err
+    assert f" {100 * accuracy:.1f} [" in printed
+    status = json.loads(type_command("status", str(tmp_path / "run"), "--json").out)
+    for model in status["models"]:
+        for name in ("planned", "asked", "ok", "truncated", "filtered", "error"):
+            assert model[name] == sum(row[name] for row in rows if row["model"] == model["model"])
+
+
+def _compare(row: dict[str, Any], cells: list[dict[str, Any]], track: str) -> None:
+    """Check a row of the overview against the cell of the report for the same condition."""
+    table, metric, score = _REPORTED[row["testbed"]]
+    place = {name: row[name] for name in ("model", "data", "lang", "profile")} | {"table": table, "metric": metric}
+    if row["testbed"] != "closed-book":
+        place |= {"noise": row["noise"], "k": row["k"]}
+    (cell,) = (cell for cell in cells if cell["scope"] == "all" and place.items() <= cell.items())
+    name = score if track == "robust" else f"{track}.{score}"
+    assert row["rates"][name] == round(cell["value"], 6)
+    assert row["intervals"][name] == [cell["low"], cell["high"]]
+    assert (row["asked"], row["error"] + row["filtered"]) == (cell["asked"], cell["errors"])
