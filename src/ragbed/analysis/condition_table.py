@@ -42,6 +42,7 @@ _STEP = 2  # Number of results to score in one step between responses; a step ta
 class Rate(NamedTuple):
     """The mean of a score with its confidence interval. `n` includes failed calls, which count as 0.
 
+    `questions` is the number of independent questions behind the rate; those about the same event count as one.
     `unsure` is set only for the robust accuracy: the number of responses that the rules cannot classify.
     """
 
@@ -49,6 +50,7 @@ class Rate(NamedTuple):
     low: float | None
     high: float | None
     n: int
+    questions: int = 0
     unsure: int = 0
 
 
@@ -57,12 +59,13 @@ class ConditionCounts(Struct):
 
     `planned` exceeds `asked` while a run is unfinished. `empty` is the number of `ok` responses without text.
     `unscored` is the number of responses whose gold answer cannot be matched; they are excluded from the robust
-    accuracy.
+    accuracy. `questions` is the number of independent questions with results; those about the same event count as one.
     """
 
     condition: Condition
     planned: int = 0
     asked: int = 0
+    questions: int = 0
     ok: int = 0
     truncated: int = 0
     filtered: int = 0
@@ -78,7 +81,7 @@ class ConditionCounts(Struct):
 
     def as_json(self) -> dict[str, object]:
         """Return the counts and rates as a JSON-compatible dictionary; rates without scored responses are None."""
-        names = ("planned", "asked", "ok", "truncated", "filtered", "error", "empty", "unscored")
+        names = ("planned", "asked", "questions", "ok", "truncated", "filtered", "error", "empty", "unscored")
         counts = {name: getattr(self, name) for name in names}
         hits = {name: round(self.rate(name) * self.rates[name].n) if name in self.rates else 0 for name in _NAMES}
         values = {name: self.rates[name].value if name in self.rates else None for name in _NAMES}
@@ -252,6 +255,7 @@ class _Tally:
             scored = sum(sums[_HAS_CORRECT] * count for sums, count in counts.items())
             unscored = int(outcomes["ok"] + outcomes["truncated"] - scored)
             counted |= {"asked": sum(counted.values()), "empty": outcomes["empty"], "unscored": unscored}
+            counted["questions"] = len(clusters)
             yield ConditionCounts(condition, **counted, rates=rates)
 
     def _scored_names(self) -> dict[tuple[str, ...], set[str]]:
@@ -281,7 +285,7 @@ def _rate(found: list[tuple[float, float, int]], largest: int) -> Rate:
         return Rate(None, None, None, 0)
     hits, trials, clusters = zip(*found, strict=True)
     n = sum(size * count for _, size, count in found)
-    return Rate(*rate_interval(hits, trials, clusters, largest), int(n))
+    return Rate(*rate_interval(hits, trials, clusters, largest), int(n), sum(clusters))
 
 
 def rate_interval(hits: Sequence[float], trials: Sequence[float], counts: Sequence[int], largest: int) -> Interval:
