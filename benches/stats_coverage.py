@@ -35,7 +35,7 @@ from ragbed.analysis.metrics.cells import Cell
 from ragbed.analysis.metrics.trial_columns import TrialGroup
 from ragbed.analysis.statistics.binomial import Floats, probabilities, sign_test
 from ragbed.analysis.statistics.power import paired_power, unpaired_power
-from ragbed.analysis.statistics.rates import ALPHA, Interval
+from ragbed.analysis.statistics.rates import ALPHA, Interval, clustered_wilson
 from ragbed.schema import Estimate
 
 SHARES = np.arange(1, 100) / 100
@@ -139,12 +139,14 @@ def floor_alarms(rng: Rng, runs: int) -> Iterator[tuple[str, float]]:
 
 def _count_alarms(scenario: Scenario, share: float, rng: Rng, runs: int) -> int:
     gate, failed, key = [parse_floor(f"noise.accuracy={share}")], 0, TrialGroup("m", "d", "en", "robust")
+    assert scenario.draw_sums is not None
     for _ in range(runs):
-        value, low, high = np.ravel(scenario.draw(rng)["rate"]).tolist()
-        counts = dict.fromkeys(("n", "questions", "asked"), 10 * scenario.n)
+        sums = scenario.draw_sums(rng)
+        value, low, high = clustered_wilson(sums.totals.tolist(), sums.sizes.tolist())
+        counts = dict.fromkeys(("n", "questions", "asked"), scenario.n)
         if value < share:
             estimate = Estimate(metric="accuracy", value=value, low=low, high=high, errors=0, infeasible=0, **counts)
-            cell = Cell("noise", key, "robust", "all", estimate, {"noise": 0.8, "k": 5})
+            cell = Cell("noise", key, "robust", "all", estimate, {"noise": 0.8, "k": 5}, sums)
             failed += check_floors(gate, [cell])[0].state == "failed"
     return failed
 
