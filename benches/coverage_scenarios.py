@@ -55,6 +55,7 @@ class Scenario(NamedTuple):
         truth: The true values, by name of the value. A curve has several.
         draw: Simulates a run and returns the estimates of these values.
         has_room: Whether at least five successes and five failures are expected among independent trials.
+        scarce: The values that are based on fewer, even if the others are not.
         draw_sums: Simulates a run and returns the sums from which a gate is tested.
     """
 
@@ -64,6 +65,7 @@ class Scenario(NamedTuple):
     draw: Callable[[Rng], Values]
     has_room: bool = True
     draw_sums: Callable[[Rng], ClusterSums] | None = None
+    scarce: frozenset[str] = frozenset()
 
 
 def one_trial(held_out: bool) -> Iterator[tuple[str, int, float, bool]]:
@@ -237,7 +239,11 @@ def selective_answers(held_out: bool) -> Iterator[Scenario]:
             "coverage at 5% risk": float(np.count_nonzero(risk <= 0.05) / len(risk)),
         }
         name, room = f"accuracy {accuracy}, {each} per question", _has_room(accuracy, n)
-        yield Scenario(name, n, truth, partial(_draw_selective, n, each, accuracy, sharpness), room)
+        draw = partial(_draw_selective, n, each, accuracy, sharpness)
+        # The coverage is decided by the wrong answers that are shown; repeats of a question are correlated.
+        scarce = "coverage at 5% risk"
+        is_scarce = not _has_room(0.05, n * truth[scarce])
+        yield Scenario(name, n, truth, draw, room, scarce=frozenset((scarce,) if is_scarce else ()))
 
 
 def _draw_confidence(rng: Rng, n: int, each: int, accuracy: float, sharpness: float) -> Floats:

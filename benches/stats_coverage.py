@@ -90,7 +90,9 @@ def simulate(scenarios: Iterable[Scenario], rng: Rng, runs: int) -> dict[str, li
         count = runs if least >= _NEAR else _MORE * runs
         shares = shares if least >= _NEAR else _count_covered(scenario, rng, count)
         for name, share in shares.items():
-            coverage = Coverage(f"{scenario.name}, n = {scenario.n}", share, count, scenario.has_room)
+            coverage = Coverage(
+                f"{scenario.name}, n = {scenario.n}", share, count, scenario.has_room and name not in scenario.scarce
+            )
             found.setdefault(_NAMES.get(name, name), []).append(coverage)
     return found
 

@@ -115,17 +115,23 @@ def test_one_more_right_trial_never_makes_a_gate_worse(
             assert before[key][1] <= after[key][1], key
 
 
+def _trial(item: int, testbed: str, noise: float, slot: int, scores: dict[str, ScoreValue]) -> Scored:
+    return Scored(
+        model="m", data="d", item=str(item), lang="en", testbed=testbed, profile="robust", noise=noise, k=5,
+        slots=(slot,), scores=scores,
+    )  # fmt: skip
+
+
 def _measured(verdicts: list[list[bool]]) -> list[Cell]:
     trials = []
     for item, row in enumerate(verdicts):
         for at, verdict in enumerate(row):
             noise = 0.8 if at < 3 else 0.0
-            place = {"model": "m", "data": "d", "item": str(item), "lang": "en", "profile": "robust", "k": 5}
             answer: dict[str, ScoreValue] = {"correct": verdict, "refused": not verdict, "flagged": False}
-            trials.append(Scored(testbed="noise", noise=noise, slots=(at % 3,), scores=answer, **place))
+            trials.append(_trial(item, "noise", noise, at % 3, answer))
             if noise:
                 without: dict[str, ScoreValue] = {"correct": False, "refused": verdict, "flagged": False}
-                trials.append(Scored(testbed="rejection", noise=1.0, slots=(at,), scores=without, **place))
+                trials.append(_trial(item, "rejection", 1.0, at, without))
     return [cell for cell in measure(trials, ["robust"]) if cell.table in ("noise", "rejection")]
 
 

@@ -241,7 +241,8 @@ class CellBuilder:
         totals, sizes = np.zeros(self.trials.clusters), np.zeros(self.trials.clusters)
         for weight, (mask, values) in zip(weights, parts, strict=True):
             used = mask & np.isfinite(values)
-            each = np.full(np.count_nonzero(used), weight / max(1, np.count_nonzero(used)))
+            n = int(np.count_nonzero(used))
+            each = np.full(n, weight / max(1, n))
             totals += np.bincount(self.trials.cluster[used], weights=each * values[used], minlength=len(totals))
             sizes += np.bincount(self.trials.cluster[used], weights=np.abs(each), minlength=len(sizes))
         return ClusterSums.of(totals[sizes > 0], sizes[sizes > 0])
