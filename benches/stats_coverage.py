@@ -34,7 +34,7 @@ from ragbed.analysis.gates import check_declines, check_floors, parse_floor
 from ragbed.analysis.metrics.cells import Cell
 from ragbed.analysis.statistics.binomial import Floats, probabilities, sign_test
 from ragbed.analysis.statistics.power import paired_power, unpaired_power
-from ragbed.analysis.statistics.rates import ALPHA, Interval
+from ragbed.analysis.statistics.rates import ALPHA, Interval, clustered_wilson
 from ragbed.analysis.trials.columns import TrialGroup
 from ragbed.schema import Estimate
 
@@ -90,7 +90,9 @@ def simulate(scenarios: Iterable[Scenario], rng: Rng, runs: int) -> dict[str, li
         count = runs if least >= _NEAR else _MORE * runs
         shares = shares if least >= _NEAR else _count_covered(scenario, rng, count)
         for name, share in shares.items():
-            coverage = Coverage(f"{scenario.name}, n = {scenario.n}", share, count, scenario.has_room)
+            coverage = Coverage(
+                f"{scenario.name}, n = {scenario.n}", share, count, scenario.has_room and name not in scenario.scarce
+            )
             found.setdefault(_NAMES.get(name, name), []).append(coverage)
     return found
 
@@ -139,12 +141,14 @@ def floor_alarms(rng: Rng, runs: int) -> Iterator[tuple[str, float]]:
 
 def _count_alarms(scenario: Scenario, share: float, rng: Rng, runs: int) -> int:
     gate, failed, key = [parse_floor(f"noise.accuracy={share}")], 0, TrialGroup("m", "d", "en", "robust")
+    assert scenario.draw_sums is not None
     for _ in range(runs):
-        value, low, high = np.ravel(scenario.draw(rng)["rate"]).tolist()
-        counts = dict.fromkeys(("n", "questions", "asked"), 10 * scenario.n)
+        sums = scenario.draw_sums(rng)
+        value, low, high = clustered_wilson(sums.totals.tolist(), sums.sizes.tolist())
+        counts = dict.fromkeys(("n", "questions", "asked"), scenario.n)
         if value < share:
             estimate = Estimate(metric="accuracy", value=value, low=low, high=high, errors=0, infeasible=0, **counts)
-            cell = Cell("noise", key, "robust", "all", estimate, {"noise": 0.8, "k": 5})
+            cell = Cell("noise", key, "robust", "all", estimate, {"noise": 0.8, "k": 5}, sums)
             failed += check_floors(gate, [cell])[0].state == "failed"
     return failed
 

@@ -32,15 +32,25 @@ _HANG_ON_REPLIES = {"corrected_of_flagged", "resistance_of_known", "override_of_
 """Over replies that flag, or questions that a model knows: the oracle flags nothing, and knows nothing by heart."""
 
 
-@pytest.mark.parametrize("options", [{}, _WIDE, {"profile": "code-2024"}], ids=["plain", "wide", "code"])
-def test_what_a_run_tells_was_foreseen_and_little_else(tmp_path: Path, options: RunOptions) -> None:
+@pytest.mark.parametrize(
+    ("options", "least"),
+    [({}, 80), (_WIDE, 100), ({"profile": "code-2024"}, 80)],
+    ids=["plain", "wide", "code"],
+)
+def test_what_a_run_tells_was_foreseen_and_little_else(tmp_path: Path, options: RunOptions, least: int) -> None:
+    """Each run has many cells. With the profile of the original code, there used to be 245 cells, and now there are 83.
+
+    The other 162 belonged to metrics that were removed: the paths and the helped and harmed questions of the table
+    `transitions` (96), the p-values per noise ratio (54), and `retention`, `slope`, `joint_loss`, `passes_paper_gate`
+    and the combined scores of rejections (12). No other cell is missing.
+    """
     spec = replace(RunSpec(model="scripted/oracle", data=_DATA, **options), limit=6, out=tmp_path)
     with closing(plan_run(spec)) as job:
         foreseen = {_place(cell) for cell in _foresee(job)}
         run(job, ask_nobody)
     cells = [cell for cell in read_report_cells([tmp_path], ["robust"]) if _is_for_gates(cell) and cell.estimate.asked]
     told = {_place(cell) for cell in cells if cell.estimate.value is not None}
-    assert len(told) > 80
+    assert len(told) > least
     assert told <= foreseen
     assert {metric for _, _, metric, *_ in foreseen - {_place(cell) for cell in cells}} <= _HANG_ON_REPLIES
 

@@ -85,7 +85,24 @@ def test_the_mark_for_few_cases_is_explained_if_few_cases_can_be_scored(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _write_unsure(tmp_path / "run", 40)
-    assert "* fewer than 30 cases" in "\n".join(_overview(tmp_path / "run", capsys))
+    assert "* fewer than 30 questions" in "\n".join(_overview(tmp_path / "run", capsys))
+
+
+@pytest.mark.parametrize("questions", [29, 30])
+def test_the_mark_and_its_column_count_questions_and_not_cases(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], questions: int
+) -> None:
+    """29 questions with two cases each used to have no mark, because the mark counted the 58 cases."""
+    cases = [replace(make_case(item), case=f"{item}/{seed}", seed=seed) for item in range(questions) for seed in (0, 1)]
+    write_run(tmp_path / "run", cases, {"m": [said(f"gold-{case.item}") for case in cases]})
+    lines = _overview(tmp_path / "run", capsys)
+    header, row = (line.split() for line in lines if line.startswith(("testbed", "noise")))
+    assert header[3:5] == ["n", "questions"]
+    assert row[3:5] == [str(2 * questions), str(questions)]
+    report = type_command("report", str(tmp_path / "run")).out
+    for shown in ("\n".join(lines), report):
+        assert ("]*" in shown) == (questions < 30)
+    assert ("* fewer than 30 questions" in "\n".join(lines)) == (questions < 30)
 
 
 def test_filtered_and_truncated_responses_are_not_counted_as_errors(
@@ -99,8 +116,8 @@ def test_filtered_and_truncated_responses_are_not_counted_as_errors(
     run(make_job(tmp_path / "run", 5, TalkingModel(say)), ask_nobody)
     lines = _overview(tmp_path / "run", capsys)
     header, row = (line.split() for line in lines if line.startswith(("testbed", "noise")))
-    assert header[3:7] == ["n", "errors", "truncated", "filtered"]
-    assert row[3:7] == ["5", "1", "1", "2"]
+    assert header[3:8] == ["n", "questions", "errors", "truncated", "filtered"]
+    assert row[3:8] == ["5", "5", "1", "1", "2"]
 
 
 def test_a_condition_without_results_has_no_rate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -108,7 +125,7 @@ def test_a_condition_without_results_has_no_rate(tmp_path: Path, capsys: pytest.
     write_run(tmp_path / "run", cases, {"m/right": [said("gold-0")]})
     rows = [line.split() for line in _overview(tmp_path / "run", capsys)]
     (row,) = (row for row in rows if row[:3] == ["noise", "en", "0.4"])
-    assert row[3:] == ["0", "of", "1", "0", "accuracy", "–", "–", "–"]
+    assert row[3:] == ["0", "of", "1", "0", "0", "accuracy", "–", "–", "–"]
 
 
 def test_rows_of_different_arms_and_sizes_can_be_told_apart(tmp_path: Path) -> None:

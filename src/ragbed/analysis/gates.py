@@ -141,7 +141,7 @@ def check_floors(
     selected = [(floor, cell) for floor in floors for cell in select_cells(floor, cells)]
     if decided is not None:
         return [_check_monitored(floor, cell, decided_for(cell, decided), len(selected)) for floor, cell in selected]
-    adjusted = holm([_p_value(cell.estimate, floor.minimum) for floor, cell in selected]).tolist()
+    adjusted = holm([_p_value(cell, floor.minimum) for floor, cell in selected]).tolist()
     return [_check(floor, cell, p, len(selected)) for (floor, cell), p in zip(selected, adjusted, strict=True)]
 
 
@@ -162,15 +162,18 @@ def _check_monitored(floor: Floor, cell: Cell, decided: Iterable[DecidedInterval
     return GateResult(checked.name, state, message)
 
 
-def _p_value(estimate: Estimate, minimum: float) -> float:
+def _p_value(cell: Cell, minimum: float) -> float:
     """Return the one-sided p-value for a rate, under the hypothesis that the true rate equals the minimum.
 
     The test is exact for a rate over independent questions: p is below 0.025 if Clopper and Pearson's 95% interval
-    lies below the minimum. Otherwise, it uses the number of independent questions that the interval implies. For a
-    negative difference, the interval is scaled.
+    lies below the minimum. It is monotone: another right answer never decreases p (see `ClusterSums.below_p`). For
+    values that are not means over questions, the number of independent questions is that implied by the interval.
     """
+    estimate = cell.estimate
     if estimate.value is None or estimate.value >= minimum:
         return 1.0
+    if cell.sums is not None:
+        return cell.sums.below_p(minimum)
     if estimate.value < 0:
         return NormalDist().cdf(-two_sided(LEVEL) * (minimum - estimate.value) / _reach(estimate, minimum))
     trials = _independent_trials(estimate)

@@ -33,13 +33,14 @@ class ConditionRow(Struct):
 
     `planned` exceeds `asked` while a run is unfinished. `empty` is the number of `ok` responses without text.
     `unscored` is the number of responses whose gold answer cannot be matched; they are excluded from the robust
-    accuracy.
+    accuracy. `questions` is the number of independent questions with results; those about the same event count as one.
     """
 
     condition: Condition
     planned: int = 0
     infeasible: int = 0
     asked: int = 0
+    questions: int = 0
     ok: int = 0
     truncated: int = 0
     filtered: int = 0
@@ -55,7 +56,7 @@ class ConditionRow(Struct):
 
     def as_json(self) -> dict[str, object]:
         """Return the counts and rates as a JSON-compatible dictionary; rates without scored responses are None."""
-        names = ("planned", "asked", "ok", "truncated", "filtered", "error", "empty", "unscored")
+        names = ("planned", "asked", "questions", "ok", "truncated", "filtered", "error", "empty", "unscored")
         counts = {name: getattr(self, name) for name in names}
         hits = {name: round(self.rate(name) * self.rates[name].n) if name in self.rates else 0 for name in SCORES}
         values = {name: self.rates[name].value if name in self.rates else None for name in SCORES}
@@ -129,6 +130,7 @@ def _tabulate_group(group: TrialColumns, names: Sequence[str], alpha: float | No
         yield ConditionRow(
             condition,
             asked=counts.total(),
+            questions=len(np.unique(trials.cluster)),
             **{name: counts[name] for name in _OUTCOMES},
             empty=int(trials.is_empty.sum()),
             unscored=int((~trials.failed & np.isnan(correct)).sum()),

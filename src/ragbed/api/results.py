@@ -367,7 +367,7 @@ class Run:
         from ragbed.reporting.numbers import FEW
 
         tables = "".join(table._repr_html_() for table in self.tables().values())
-        note = f"Percentages of n with 95% intervals clustered by question; * marks fewer than {FEW} cases."
+        note = f"Percentages of n with 95% intervals clustered by question; * marks fewer than {FEW} questions."
         return f"<b>{_escape(repr(self))}</b>{tables}<p style='{_FAINT}'>{note}</p>"
 
 

@@ -160,7 +160,8 @@ def print_cells(cells: Sequence[ConditionRow], folder: Path, *, to_stderr: bool)
             name for name in ("arm", "docs", "true") if len({one.get(name, "–") for one in conditions} - {"–"}) > 1
         ]
         more = [name for name in ("truncated", "filtered") if any(getattr(cell, name) for cell in shown)]
-        columns = ("testbed", "lang", *varied, "noise", "n", "errors", *more, "score", "code %", "paper %", "robust %")
+        columns = ("testbed", "lang", *varied, "noise", "n", "questions", "errors", *more)
+        columns += ("score", "code %", "paper %", "robust %")
         rows = [
             _row(cell, [one.get(name, "–") for name in varied], [getattr(cell, name) for name in more])
             for cell, one in zip(shown, conditions, strict=True)
@@ -173,8 +174,8 @@ def print_cells(cells: Sequence[ConditionRow], folder: Path, *, to_stderr: bool)
         verdicts = "1 verdict is unsure and counts" if unsure == 1 else f"{unsure:,} verdicts are unsure and count"
         say(f"{verdicts} as wrong. Judge these responses with ragbed judge RUN -m MODEL --unsure.")
     rates = (cell.rates.get(headline_of(cell.condition.testbed, cell.condition.arm)[1]) for cell in cells)
-    if any(rate is not None and rate.value is not None and rate.n < FEW for rate in rates):
-        click.echo(f"* fewer than {FEW} cases, so the 95% interval is wide.", err=to_stderr)
+    if any(rate is not None and rate.value is not None and rate.questions < FEW for rate in rates):
+        click.echo(f"* fewer than {FEW} questions, so the 95% interval is wide.", err=to_stderr)
     if unscored := sum(cell.unscored for cell in cells):
         responses = "1 response is" if unscored == 1 else f"{unscored:,} responses are"
         say(
@@ -268,6 +269,7 @@ def _row(cell: ConditionRow, varied: Sequence[str], more: Sequence[int]) -> tupl
         cell.condition.lang,
         *mix,
         n,
+        cell.questions,
         cell.error,
         *more,
         title,

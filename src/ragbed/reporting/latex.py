@@ -94,7 +94,7 @@ def _number(cell: Estimate | None, column: TableColumn) -> str:
     if cell is None or cell.value is None:
         return "--"
     least = " (at least)" if is_least(cell, column) else ""
-    return show_number(cell.value, column).replace("-", "$-$") + ("$^*$" if cell.n < FEW else "") + least
+    return show_number(cell.value, column).replace("-", "$-$") + ("$^*$" if cell.questions < FEW else "") + least
 
 
 def _interval(cell: Estimate | None, column: TableColumn) -> str:
@@ -107,8 +107,8 @@ def _interval(cell: Estimate | None, column: TableColumn) -> str:
 
 def _note(table: ReportTable) -> str:
     note = r"Percentages of $n$, failures included, with 95\,\% intervals by question"
-    has_few = any(cell is not None and cell.n < FEW for row in table.rows for cell in row.cells)
-    return note + (rf"; $^*$ fewer than {FEW} cases." if has_few else ".")
+    has_few = any(cell is not None and cell.questions < FEW for row in table.rows for cell in row.cells)
+    return note + (rf"; $^*$ fewer than {FEW} questions." if has_few else ".")
 
 
 def _line(cells: list[str]) -> str:

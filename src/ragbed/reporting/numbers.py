@@ -16,16 +16,16 @@ PAIRED = ("_gap", "_gain", "change", "gain_by_documents")
 _COMBINED = (*PAIRED, "auc", "refusal_f1", "balanced_accuracy")
 _COSTS = ("cost", "cost_per_case", "cost_per_correct")
 _LARGE = 100  # Numbers from this value upwards, e.g. token counts, are shown without decimals.
-FEW = 30  # Rates based on fewer cases than this are marked, because their confidence intervals are wide.
+FEW = 30  # Rates based on fewer questions than this are marked, because their confidence intervals are wide.
 
 
 def show(cell: Estimate | None, column: TableColumn | None = None, few: str = "*") -> str:
-    """Format a value with its confidence interval, marking values based on few cases; a missing value becomes a dash.
+    """Format a value with its confidence interval, marking those based on few questions; missing values are dashes.
 
     Args:
         cell: Estimate to show.
         column: Column that defines the unit; by default, per cent.
-        few: Mark for an estimate that is based on fewer than `FEW` cases.
+        few: Mark for an estimate that is based on fewer than `FEW` questions.
     """
     if cell is None or cell.value is None:
         return "–"
@@ -33,7 +33,7 @@ def show(cell: Estimate | None, column: TableColumn | None = None, few: str = "*
     interval = f" [{low}, {high}]" if low and high else ""
     bound = show_bound(cell, column)
     least = " (at least)" if is_least(cell, column) else ""
-    return value + interval + (few if cell.n < FEW else "") + (f" (at most {bound})" if bound else "") + least
+    return value + interval + (few if cell.questions < FEW else "") + (f" (at most {bound})" if bound else "") + least
 
 
 def show_bound(cell: Estimate, column: TableColumn | None = None) -> str:
@@ -61,7 +61,7 @@ def show_number(number: float | None, column: TableColumn | None = None) -> str:
 
 
 class CountRange(NamedTuple):
-    """The smallest and the largest number of cases on which a rate in a table row is based."""
+    """The smallest and the largest number of cases or questions on which a value in a table row is based."""
 
     low: int
     high: int
@@ -80,14 +80,16 @@ class RowCounts(NamedTuple):
 
 
 def count_cases(cells: Iterable[Estimate | None]) -> RowCounts:
-    """Return the counts for a row, ignoring rates that combine several conditions unless the row has no other rates.
+    """Return the counts for a row, ignoring values that combine several conditions unless the row has no other rates.
 
-    Conditions without any case to score, e.g. infeasible ones, have no rate and are ignored as well.
+    If it has none, n is the number of questions, because each question has several cases. Conditions without any case
+    to score, e.g. infeasible ones, have no rate and are ignored as well.
     """
     present = [cell for cell in cells if cell is not None]
     known = [cell for cell in present if cell.n] or present
-    rates = [cell for cell in known if not cell.metric.endswith(_COMBINED)] or known
-    counts = ([getattr(cell, name) for cell in rates] for name in RowCounts._fields)
+    rates = [cell for cell in known if not cell.metric.endswith(_COMBINED)]
+    names = RowCounts._fields if rates else ("questions", *RowCounts._fields[1:])
+    counts = ([getattr(cell, name) for cell in rates or known] for name in names)
     return RowCounts(*(CountRange(min(found, default=0), max(found, default=0)) for found in counts))
 
 

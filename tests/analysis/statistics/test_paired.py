@@ -177,15 +177,25 @@ def test_the_interval_has_a_width_without_changes() -> None:
 
 @pytest.mark.parametrize("n", [30, 100, 300])
 def test_the_interval_of_a_difference_has_its_nominal_coverage(n: int) -> None:
-    fell, rose, runs = 0.12, 0.04, 4_000
-    drawn = np.random.default_rng(5).multinomial(n, [fell, rose, 1 - fell - rose], size=runs)
-    covered = 0
-    for down, up, same in drawn.tolist():
-        interval = paired_difference([-1] * down + [1] * up + [0] * same)
-        covered += interval.low <= rose - fell <= interval.high
-    assert covered / runs >= 0.93
-    if n * rose >= 5:  # otherwise, the interval may be wider
-        assert covered / runs <= 0.97
+    """The coverage is computed from all outcomes with a probability above 1e-8.
+
+    With 30 questions, 29% of samples have no gain, and the interval of their rate is an exact one, which is wider: the
+    coverage is 97.9%. With 100 and 300 questions, it is 95.9% and 95.4%.
+    """
+    fell, rose = 0.12, 0.04
+    downs, ups = (np.arange(round(n * share + 6 * math.sqrt(n * share)) + 2) for share in (fell, rose))
+    down, up = (side.ravel() for side in np.meshgrid(downs[downs <= n], ups[ups <= n]))
+    down, up = down[down + up <= n], up[down + up <= n]
+    chances = stats.multinomial.pmf(np.stack([down, up, n - down - up], axis=1), n, [fell, rose, 1 - fell - rose])
+    kept = chances > 1e-8
+    covered = 0.0
+    for losses, gains, chance in zip(down[kept].tolist(), up[kept].tolist(), chances[kept].tolist(), strict=True):
+        interval = paired_difference([-1] * losses + [1] * gains + [0] * (n - losses - gains))
+        covered += chance * (interval.low <= rose - fell <= interval.high)
+    assert chances[kept].sum() > 0.9999
+    assert 0.93 <= covered <= 0.98
+    if n * rose >= 5:
+        assert covered <= 0.97
 
 
 @pytest.mark.parametrize("fell", range(0, 60, 3))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias, TypedDict, Unpack, cast
 
 import msgspec
 import numpy as np
 
 from ragbed.analysis.statistics.binomial import Floats
+from ragbed.analysis.statistics.bounded import ClusterSums
 from ragbed.analysis.statistics.paired import changes, correlate, paired_difference
 from ragbed.analysis.statistics.rates import UNDEFINED, Interval, clustered_wilson, combine_rates, positive_ratio
 from ragbed.analysis.statistics.sequential import rate_sequence
@@ -38,7 +39,7 @@ class CellKey(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Cell:
-    """One number in a report."""
+    """One number in a report. `sums` are the sums from which gates are tested; None for values that are not means."""
 
     table: str
     key: TrialGroup
@@ -46,6 +47,7 @@ class Cell:
     scope: Scope
     estimate: Estimate
     place: CellKey
+    sums: ClusterSums | None = field(default=None, repr=False, compare=False)
 
     @property
     def has_usual_distractors(self) -> bool:
@@ -145,14 +147,9 @@ class CellBuilder:
         scored = mask & np.isfinite(values)
         weight = np.ones(len(values)) if weights is None else weights
         is_graded = weights is not None or not np.isin(values[scored], (0, 1)).all()
-        interval = self._interval(
-            self.trials.cluster[scored],
-            values[scored],
-            weight[scored],
-            self.trials.largest_planned(scored) * float(weight.max(initial=1)),
-            is_graded=is_graded,
-        )
-        return self.cell(metric, interval, mask, scored)
+        sums = self._sums(self.trials.cluster[scored], values[scored], weight[scored])
+        largest = self.trials.largest_planned(scored) * float(weight.max(initial=1))
+        return self.cell(metric, self._interval(sums, largest, is_graded=is_graded), mask, scored, sums=sums)
 
     def share(self, metric: str, hits: Mask, of: Ints, mask: Mask) -> Cell:
         """Return a share of questions or other units with its confidence interval.
@@ -165,29 +162,29 @@ class CellBuilder:
             of: The cluster that each unit belongs to.
             mask: The trials from which the units were derived.
         """
-        largest = self.trials.largest_planned(mask)
-        interval = self._interval(of, hits.astype(np.float64), np.ones(len(of)), largest, is_graded=False)
-        return self.cell(metric, interval, mask, mask & self.trials.asked, n=len(of))
+        sums = self._sums(of, hits.astype(np.float64), np.ones(len(of)))
+        interval = self._interval(sums, self.trials.largest_planned(mask), is_graded=False)
+        return self.cell(metric, interval, mask, mask & self.trials.asked, n=len(of), sums=sums)
 
-    def _interval(
-        self, clusters: Ints, values: Floats, weights: Floats, largest: float, *, is_graded: bool
-    ) -> Interval:
+    @staticmethod
+    def _sums(clusters: Ints, values: Floats, weights: Floats) -> ClusterSums:
+        """Return the sums of the values of units, by cluster; clusters without weight are left out."""
+        totals, sizes = (np.bincount(clusters, weights=part) for part in (weights * values, weights))
+        return ClusterSums.of(totals[sizes > 0], sizes[sizes > 0])
+
+    def _interval(self, sums: ClusterSums, largest: float, *, is_graded: bool) -> Interval:
         """Return the weighted mean of the values of clustered units with its interval.
 
         Args:
-            clusters: The cluster of each unit.
-            values: The value of each unit.
-            weights: The weight of each unit.
+            sums: The sums of the values in each cluster.
             largest: For a monitored run, the largest planned weight of a cluster, or 0 if unknown.
             is_graded: Whether the values can vary less than verdicts (see `clustered_wilson`).
         """
-        hits, sizes = np.bincount(clusters, weights=weights * values), np.bincount(clusters, weights=weights)
-        hits, sizes = hits[sizes > 0], sizes[sizes > 0]
-        if not len(sizes):
+        if not len(sums.sizes):
             return UNDEFINED
         if self.alpha is None:
-            return clustered_wilson(hits.tolist(), sizes.tolist(), is_graded=is_graded)
-        return rate_sequence(hits, sizes, None, self.alpha, largest)
+            return clustered_wilson(sums.totals.tolist(), sums.sizes.tolist(), is_graded=is_graded)
+        return rate_sequence(sums.totals, sums.sizes, None, self.alpha, largest)
 
     def difference(self, metric: str, first: Mask, second: Mask, values: Floats) -> Iterator[Cell]:
         """Yield the mean of `second` minus `first` over the questions with both values, if there are any.
@@ -220,9 +217,10 @@ class CellBuilder:
             interval = paired_difference(moved, weights=weights, clusters=clusters)
         else:
             largest = self.trials.largest_planned(scored)
-            shares = self._interval(clusters, (moved + 1) / 2, weights.astype(np.float64), largest, is_graded=True)
-            interval = Interval(*(2 * bound - 1 for bound in shares))
-        return self.cell(metric, interval, mask, scored, n=len(np.unique(self.trials.item[scored])))
+            halves = self._sums(clusters, (moved + 1) / 2, weights.astype(np.float64))
+            interval = Interval(*(2 * bound - 1 for bound in self._interval(halves, largest, is_graded=True)))
+        sums = self._sums(clusters, moved, weights.astype(np.float64))
+        return self.cell(metric, interval, mask, scored, n=len(np.unique(self.trials.item[scored])), sums=sums)
 
     def mean_of_rates(self, metric: str, *parts: tuple[Mask, Floats]) -> Cell:
         """Return the mean of two rates of different trials, with an interval that accounts for their correlation."""
@@ -235,7 +233,19 @@ class CellBuilder:
             rates.append(rate)
             residuals.append(moved.astype(np.float64))
         interval = combine_rates(rates, [1 / len(rates)] * len(rates), correlate(*residuals))
-        return self.cell(metric, self.fixed(interval), np.logical_or.reduce([mask for mask, _ in parts]), scored)
+        union, sums = np.logical_or.reduce([mask for mask, _ in parts]), self.combined_sums([1.0] * len(parts), *parts)
+        return self.cell(metric, self.fixed(interval), union, scored, sums=sums)
+
+    def combined_sums(self, weights: Sequence[float], *parts: tuple[Mask, Floats]) -> ClusterSums:
+        """Return the sums, by cluster, of a weighted sum of rates that is divided by its absolute weights."""
+        totals, sizes = np.zeros(self.trials.clusters), np.zeros(self.trials.clusters)
+        for weight, (mask, values) in zip(weights, parts, strict=True):
+            used = mask & np.isfinite(values)
+            n = int(np.count_nonzero(used))
+            each = np.full(n, weight / max(1, n))
+            totals += np.bincount(self.trials.cluster[used], weights=each * values[used], minlength=len(totals))
+            sizes += np.bincount(self.trials.cluster[used], weights=np.abs(each), minlength=len(sizes))
+        return ClusterSums.of(totals[sizes > 0], sizes[sizes > 0])
 
     def ratio(self, metric: str, mask: Mask, totals: Floats, counts: Floats | None = None) -> Cell:
         """Return a positive total per count, e.g. tokens per correct answer; by default, per trial with a total."""
@@ -257,7 +267,15 @@ class CellBuilder:
             value = math.nan
         return self.cell(metric, Interval(value, math.nan, math.nan), mask, mask & self.trials.asked, n)
 
-    def cell(self, metric: str, interval: Interval, mask: Mask, scored: Mask, n: int | None = None) -> Cell:
+    def cell(
+        self,
+        metric: str,
+        interval: Interval,
+        mask: Mask,
+        scored: Mask,
+        n: int | None = None,
+        sums: ClusterSums | None = None,
+    ) -> Cell:
         """Return a cell with the given interval.
 
         Args:
@@ -266,6 +284,7 @@ class CellBuilder:
             mask: The trials that the cell counts, e.g. as failed or infeasible.
             scored: The trials on which the value is based.
             n: Number of units on which the value is based; by default, of these trials.
+            sums: The sums from which the value was computed.
         """
         value, low, high = (float(number) if math.isfinite(number) else None for number in interval)
         trials, asked = self.trials, mask & self.trials.asked
@@ -284,4 +303,4 @@ class CellBuilder:
             filtered=int(np.count_nonzero(mask & trials.filtered)),
             unsure=int(np.count_nonzero(asked & (self.score("unsure") == 1))) if counts_unsure else 0,
         )
-        return Cell(self.table, trials.key, self.track, self.scope, estimate, self.place or CellKey())
+        return Cell(self.table, trials.key, self.track, self.scope, estimate, self.place or CellKey(), sums)

@@ -74,8 +74,10 @@ def _measure_slope(builder: CellBuilder, mask: Mask, points: dict[int, Mask], co
     weights = np.bincount(trials.item[scored], minlength=len(shared))[shared]
     clusters = trials.clusters_of(trials.item, len(shared))[shared]
     cell = builder.paired("slope_per_doubling", moved, weights, clusters, mask, scored)
-    slope = Interval(*(bound * scale / (distance @ distance) for bound in interval_of(cell.estimate)))
-    return builder.cell("slope_per_doubling", slope, mask, scored)
+    factor = float(scale / (distance @ distance))
+    slope = Interval(*(bound * factor for bound in interval_of(cell.estimate)))
+    sums = cell.sums and cell.sums._replace(totals=factor * cell.sums.totals, highest=factor)
+    return builder.cell("slope_per_doubling", slope, mask, scored, sums=sums)
 
 
 def _measure_positions(builder: CellBuilder, mask: Mask, arm: str | None) -> Iterator[Cell]:
@@ -94,4 +96,7 @@ def _measure_positions(builder: CellBuilder, mask: Mask, arm: str | None) -> Ite
             loss = combine_rates([interval_of(one) for one in compared], MIDDLE_WEIGHTS)
             used = point & np.isin(part, (_FIRST, _MIDDLE, _LAST))
             here = builder.at(k=k, arm=arm)
-            yield here.cell("middle_loss", here.fixed(loss), used, used & np.isfinite(correct))
+            masks = [point & (part == number) for number in (_FIRST, _LAST, _MIDDLE)]
+            sums = here.combined_sums(MIDDLE_WEIGHTS, *((mask, correct) for mask in masks))
+            sums = sums._replace(totals=2 * sums.totals)  # the absolute weights add up to 2
+            yield here.cell("middle_loss", here.fixed(loss), used, used & np.isfinite(correct), sums=sums)

@@ -59,5 +59,9 @@ def _paired(builder: CellBuilder, answerable: Mask, without: Mask) -> Iterator[C
     # F1 is a function of the share of cases that should be refused and are, among those that should be or are.
     common = builder.rate("refusal_f1", union, refused * without, np.where(without, 1.0, refused))
     value, low, high = (2 * bound / (1 + bound) for bound in interval_of(common.estimate))
-    yield builder.cell("refusal_f1", Interval(value, low, high), union, union & np.isfinite(refused))
+    sums = common.sums
+    if sums is not None:
+        largest = 2.0 * np.bincount(trials.cluster[union]).max()  # the sizes depend on how often the model refuses
+        sums = sums._replace(totals=2 * sums.totals, sizes=sums.sizes + sums.totals, largest=float(largest))
+    yield builder.cell("refusal_f1", Interval(value, low, high), union, union & np.isfinite(refused), sums=sums)
     yield builder.mean_of_rates("balanced_accuracy", (without, refused), (answerable, 1 - refused))
