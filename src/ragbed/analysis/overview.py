@@ -74,12 +74,13 @@ def tabulate_run(folder: Path) -> list[ConditionRow]:
         return tabulate(table)
 
 
-def tabulate(table: TrialTable, names: Sequence[str] = SCORES) -> list[ConditionRow]:
+def tabulate(table: TrialTable, names: Sequence[str] = SCORES, *, with_infeasible: bool = False) -> list[ConditionRow]:
     """Return a row for each model and condition, also for those that are planned but have no results yet.
 
     Args:
         table: The run's table.
         names: Names of the scores whose rates are needed.
+        with_infeasible: Whether to include conditions all of whose cases are infeasible.
     """
     # These imports load numpy, which takes longer than planning a small run.
     from ragbed.analysis.run_cells import largest_planned  # noqa: PLC0415
@@ -95,7 +96,7 @@ def tabulate(table: TrialTable, names: Sequence[str] = SCORES) -> list[Condition
         for condition, planned, infeasible in table.plan(name):
             row = rows.setdefault(condition, ConditionRow(condition))
             row.planned, row.infeasible = max(row.asked, planned * store.repeats()), infeasible
-    shown = [row for row in rows.values() if row.planned]
+    shown = [row for row in rows.values() if row.planned or (with_infeasible and row.infeasible)]
     if store.is_monitored():
         _narrow({row.condition: row for row in shown}, read_decided(store), ALPHA)
     return sorted(shown, key=_order)

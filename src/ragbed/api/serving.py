@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Literal
 from ragbed.api.options import RunsLike, local_path, run_folder, several
 from ragbed.api.parameters import check_range, checked
 from ragbed.api.progress import Progress, open_progress
-from ragbed.environment import cache_file
 from ragbed.errors import UsageError
 from ragbed.io.jsonl import write_file
 from ragbed.text import counted, storable_name
@@ -132,7 +131,7 @@ def open_viewer(paths: RunsLike | None, port: int | None, rater: str | None) -> 
 
     def open_page(stack: ExitStack) -> tuple[LocalAddress, ASGIApp, str]:
         address = open_port(port)
-        runs = stack.enter_context(open_runs(places, cache_file().parent))
+        runs = stack.enter_context(open_runs(places))
         count = len(runs.readers)
         found = f"{count} run{'s' if count > 1 else ''}" if count else f"No runs in {', '.join(map(str, places))} yet"
         return address, make_app(runs, storable_name(_user() if rater is None else rater)), found

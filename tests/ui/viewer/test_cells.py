@@ -2,33 +2,45 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from msgspec import structs
 
-from ragbed.runs.rows import StoredResult
-from ragbed.schema import Completion
-from ragbed.ui.viewer.cells import cell_of, facet_values
+from ragbed.schema import Case, Completion
+from ragbed.ui.viewer.queries import RunQueries, TrialQuery
 from tests.runs.harness import make_case
+from tests.ui.viewer.runs import write_run
+from tests.ui.viewer.test_queries import open_run
 
 
-@pytest.mark.parametrize(("testbed", "values"), [("conflict", ("0.4",)), ("counterfactual", ("0.4",)), ("noise", ())])
-def test_the_share_of_true_documents_is_a_filter_where_it_applies(testbed: str, values: tuple[str, ...]) -> None:
-    case = structs.replace(make_case(1), testbed=testbed, true_ratio=0.4)
-    found = facet_values(cell_of(StoredResult(case, "made/up", 0, Completion(outcome="ok", reply="gold-1"))))
-    assert found["true"] == values
+def show_facets(folder: Path, case: Case, confidence: float | str | None = None) -> dict[str, dict[str, int]]:
+    write_run(folder / "run", [case], {"made/up": [Completion(outcome="ok", reply="gold-1", confidence=confidence)]})
+    reader = open_run(folder / "run")
+    facets = RunQueries({"run": reader}).list_trials(TrialQuery(), 0).facets
+    reader.close()
+    return facets
 
 
-@pytest.mark.parametrize(("noise", "values"), [(0.99, ("100",)), (None, ())])
-def test_the_number_of_documents_is_a_filter_where_there_are_any(noise: float | None, values: tuple[str, ...]) -> None:
-    case = structs.replace(make_case(1), testbed="length", noise=noise, k=100)
-    found = facet_values(cell_of(StoredResult(case, "made/up", 0, Completion(outcome="ok", reply="gold-1"))))
-    assert found["docs"] == values
+@pytest.mark.parametrize(("testbed", "values"), [("conflict", ["0.4"]), ("counterfactual", ["0.4"]), ("noise", [])])
+def test_the_share_of_true_documents_is_a_filter_where_it_applies(
+    tmp_path: Path, testbed: str, values: list[str]
+) -> None:
+    facets = show_facets(tmp_path, structs.replace(make_case(1), testbed=testbed, true_ratio=0.4))
+    assert list(facets["true"]) == values
+
+
+@pytest.mark.parametrize(("noise", "values"), [(0.99, ["100"]), (None, [])])
+def test_the_number_of_documents_is_a_filter_where_there_are_any(
+    tmp_path: Path, noise: float | None, values: list[str]
+) -> None:
+    facets = show_facets(tmp_path, structs.replace(make_case(1), testbed="length", noise=noise, k=100))
+    assert list(facets["docs"]) == values
 
 
 @pytest.mark.parametrize(
     ("confidence", "values"),
-    [(None, ()), (0.0, ("0.0–0.1",)), (0.85, ("0.8–0.9",)), (1.0, ("0.9–1.0",)), ("no-logprobs", ("no-logprobs",))],
+    [(None, []), (0.0, ["0.0–0.1"]), (0.85, ["0.8–0.9"]), (1.0, ["0.9–1.0"]), ("no-logprobs", ["no-logprobs"])],
 )
-def test_confidence_is_a_filter(confidence: float | str | None, values: tuple[str, ...]) -> None:
-    done = Completion(outcome="ok", reply="gold-1", confidence=confidence)
-    assert facet_values(cell_of(StoredResult(make_case(1), "made/up", 0, done)))["confidence"] == values
+def test_confidence_is_a_filter(tmp_path: Path, confidence: float | str | None, values: list[str]) -> None:
+    assert list(show_facets(tmp_path, make_case(1), confidence)["confidence"]) == values

@@ -13,7 +13,7 @@ import pytest
 
 from ragbed.errors import DataError
 from ragbed.runs.store import open_store
-from ragbed.ui.viewer.indexing import Kept
+from ragbed.ui.viewer.keeper import Kept
 from ragbed.ui.viewer.open_runs import OpenRuns
 from tests.runs.harness import make_case
 from tests.ui.viewer.runs import CASES, REPLIES, said, write_run
@@ -27,7 +27,7 @@ def told() -> list[list[Kept]]:
 @pytest.fixture
 def opened(tmp_path: Path, told: list[list[Kept]]) -> Iterator[OpenRuns]:
     write_run(tmp_path / "runs" / "first", CASES, REPLIES)
-    opened = OpenRuns([tmp_path / "runs"], tmp_path / "cache", told.append)
+    opened = OpenRuns([tmp_path / "runs"], told.append)
     opened.fill()
     with patch("ragbed.ui.viewer.open_runs._REST_S", 0.0), patch("ragbed.ui.viewer.open_runs._REST_TIMES", 0):
         yield opened
@@ -86,7 +86,7 @@ def test_a_run_that_stays_unreadable_is_reported_with_the_reason(opened: OpenRun
 def test_errors_at_the_start_are_reported_at_once(tmp_path: Path) -> None:
     (tmp_path / "run.sqlite").write_bytes(b"no database at all" * 100)
     with pytest.raises(DataError, match="damaged"):
-        OpenRuns([tmp_path], tmp_path / "cache", print).fill()
+        OpenRuns([tmp_path], print).fill()
 
 
 def test_the_problem_of_a_run_whose_name_is_not_utf_8_can_be_sent_to_the_page(opened: OpenRuns, tmp_path: Path) -> None:

@@ -19,19 +19,19 @@ from ragbed.testbeds.settings import Settings
 from ragbed.ui.viewer import queries
 from ragbed.ui.viewer.case_page import MOST_BYTES, ShownCall, make_page
 from ragbed.ui.viewer.cells import FACETS, CellFilter
-from ragbed.ui.viewer.indexing import Indexer
 from ragbed.ui.viewer.queries import PAGE, RunQueries, TrialQuery
 from ragbed.ui.viewer.run_reader import RunReader
+from ragbed.ui.viewer.search_index import SearchIndex
 from tests.runs.harness import make_case
 from tests.ui.viewer.runs import CASES, REPLIES, said, write_run
 
 
 def open_run(folder: Path) -> RunReader:
-    indexer = Indexer(folder, folder / "view.sqlite")
-    while indexer.step():
+    index = SearchIndex(folder, folder)
+    while index.step():
         pass
-    indexer.close()
-    return RunReader(folder.name, folder, folder / "view.sqlite")
+    index.close()
+    return RunReader(folder.name, folder)
 
 
 @pytest.fixture
@@ -99,7 +99,7 @@ def test_a_document_is_indexed_once_and_finds_all_its_cases(tmp_path: Path) -> N
     write_run(tmp_path / "run", cases, {"made/up": [said("gold-1"), said("gold-2")]})
     book = open_run(tmp_path / "run")
     library = RunQueries({"run": book})
-    index = sqlite3.connect(tmp_path / "run" / "view.sqlite")
+    index = sqlite3.connect(tmp_path / "run" / "scores.sqlite")
     assert index.execute("SELECT COUNT(*) FROM passages").fetchone() == (3,)
     index.close()
     assert library.list_trials(TrialQuery(query="tolwell"), 0).total == 2
@@ -166,7 +166,7 @@ def test_both_cases_of_a_minimal_pair_are_labelled_and_lead_to_each_other(tmp_pa
 
 def test_labels_are_united_and_searched_to_the_end(library: RunQueries, monkeypatch: pytest.MonkeyPatch) -> None:
     book = library.readers["many"]
-    stored = [book.read(place) for number, _, _ in book.cells for place in book.in_cell(number, 0, 200)]
+    stored = [book.read(trial) for _, trials in book.cells for trial in trials]
     last = stored[-2:]
     lines = [
         Label(criterion="correct", model=one.model, case=one.case.case, label=label)

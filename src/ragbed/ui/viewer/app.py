@@ -72,7 +72,7 @@ async def _progress(opened: OpenRuns) -> bytes:
 
 def _runs(opened: OpenRuns) -> list[dict[str, object]]:
     shown = [{"name": reader.name, **reader.progress()._asdict()} for reader in opened.readers.values()]
-    unread = RunReadProgress(results=0, indexed=0, seals="", process=None, problem=None)._asdict()
+    unread = RunReadProgress(results=0, indexed=0, version=0, process=None, problem=None)._asdict()
     return shown + [{"name": name, **unread, "problem": problem} for name, problem in opened.problems.items()]
 
 

@@ -66,7 +66,7 @@ def make_page(queries: RunQueries, call: ShownCall, beside: Sequence[ShownCall],
     """Return the page as JSON, shortening texts if the page would be too large."""
     reader, stored = find_trial(queries, call)
     found = [(reader, stored), *(find_trial(queries, other) for other in beside[:MOST_BESIDE])]
-    question = [read_row(reader, place) for place in reader.of_question(stored, _MOST_OTHERS)]
+    question = [read_row(reader, trial) for trial in reader.of_question(stored.case, _MOST_OTHERS)]
     page = CasePage(
         shown=show_case(stored.case),
         trials=[_see(source, trial, rater) for source, trial in found if trial.case == stored.case],
@@ -86,18 +86,18 @@ def make_page(queries: RunQueries, call: ShownCall, beside: Sequence[ShownCall],
 def find_trial(queries: RunQueries, call: ShownCall) -> tuple[RunReader, StoredResult]:
     """Return the run and the trial for a page."""
     reader = queries.readers.get(call.run)
-    place = None if reader is None else reader.of_call(call.model, call.case, call.repeat)
-    if reader is None or place is None:
+    trial = None if reader is None else reader.of_call(call.model, call.case, call.repeat)
+    if reader is None or trial is None:
         raise UsageError(f"run {call.run!r} has no response from {call.model} to {call.case} (repeat {call.repeat}).")
-    return reader, reader.read(place)
+    return reader, reader.read(trial)
 
 
 def _see(reader: RunReader, stored: StoredResult, rater: str) -> Seen:
-    place = reader.of_call(stored.model, stored.case.case, stored.repeat)
+    trial = reader.of_call(stored.model, stored.case.case, stored.repeat)
     return Seen(
         run=reader.name,
-        types=() if place is None else reader.cell(place).types,
-        evidence=[] if place is None else reader.evidence(place),
+        types=() if trial is None else reader.cell(trial).types,
+        evidence=[] if trial is None else reader.evidence(trial),
         judged=read_votes(reader.folder, stored),
         labels=asked_of(stored, read_all(reader.folder), rater),
         cost=_cost(reader, stored),
@@ -106,13 +106,13 @@ def _see(reader: RunReader, stored: StoredResult, rater: str) -> Seen:
 
 
 def _peers(queries: RunQueries, stored: StoredResult) -> list[TrialRow]:
-    """Return other responses to the same case. The newest responses may be missing until they have been indexed."""
+    """Return other responses to the same case. The newest responses may be missing until they have been scored."""
     peers: list[TrialRow] = []
     for reader in queries.readers.values():
         for found in reader.store.results_of(stored.case.case, _PER_MODEL):
-            place = reader.of_call(found.model, found.case.case, found.repeat)
-            if len(peers) < _MOST_OTHERS and found.case == stored.case and place is not None:
-                peers.append(light_row(reader, reader.cell(place), found))
+            trial = reader.of_call(found.model, found.case.case, found.repeat)
+            if len(peers) < _MOST_OTHERS and found.case == stored.case and trial is not None:
+                peers.append(light_row(reader, reader.cell(trial), found))
     return peers
 
 
@@ -124,8 +124,8 @@ def _pair(reader: RunReader, stored: StoredResult) -> TrialRow | None:
     if other is None:
         return None
     name = name_case(case.data, other, case.testbed, case.case.partition("@")[2])
-    place = reader.of_call(stored.model, name, stored.repeat)
-    return None if place is None else read_row(reader, place)
+    trial = reader.of_call(stored.model, name, stored.repeat)
+    return None if trial is None else read_row(reader, trial)
 
 
 def _cost(reader: RunReader, stored: StoredResult) -> float | None:

@@ -1,98 +1,73 @@
-"""Group trials into cells, so that the viewer filters and counts a few thousand cells, not a million trials.
-
-A filter selects cells, which are in memory, and the index stores a cell's trials together, so filters, pages and
-counts take the same time regardless of the number of trials.
-"""
+"""Group trials into cells, so that the viewer filters and counts a few thousand cells instead of all trials."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any
 
-from msgspec import structs
+import msgspec
 
-from ragbed.runs.condition import Condition, condition_of
-from ragbed.runs.store import StoredResult
-from ragbed.runs.trials import kind_of_error
-from ragbed.scoring import score_outcome
-from ragbed.scoring.confidence import score_confidence
+from ragbed.runs.condition import Condition
 from ragbed.scoring.disagreements import SCORES
-from ragbed.scoring.value import Value
 from ragbed.testbeds import TESTBEDS
 
-# Scores that every response has. A cell stores them as bits.
-COUNTED = (
-    *("correct", "refused", "flagged", "misled"),
-    *("code.correct", "code.refused", "code.flagged"),
-    *("paper.correct", "paper.refused", "paper.flagged"),
-)
 MOST_VALUES = 200  # Maximum number of values to offer for a facet (the most frequent ones). URLs can select any value.
-_MASK = {name: 1 << position for position, name in enumerate(COUNTED)}
 _ORDER = {name: position for position, name in enumerate(TESTBEDS)}
 _WITH_TRUE = ("counterfactual", "conflict")  # Testbeds whose conditions set the share of true documents.
 _LAST = 99  # Sort position of unknown values, after all known values.
 
 
-class TrialCell(Condition, frozen=True, array_like=True):
-    """Trials of one model under one condition, all with the same outcome and scores."""
+class TrialCell(Condition, frozen=True, kw_only=True):
+    """Trials of one model under one condition, all with the same outcome and scores.
+
+    `differs` names the tracks that score the trials differently from the robust track.
+    """
 
     outcome: str
     error: str | None = None  # Kind of error.
     verdict: str | None = None
-    bits: int = 0
-    types: tuple[str, ...] = ()  # Error types found by `ragbed diagnose`.
+    misled: bool = False
+    differs: tuple[str, ...] = ()
     confidence: str | None = None  # Bin of width 0.1, e.g. "0.8–0.9", or why the confidence is unknown.
+    types: tuple[str, ...] = ()  # Error types found by `ragbed diagnose`.
 
     @property
-    def condition(self) -> tuple[Any, ...]:
+    def condition(self) -> Condition:
         """Return the condition, which is the same for all cells in a row of the overview."""
-        return structs.astuple(self)[: len(Condition.__struct_fields__)]
-
-    def has(self, name: str) -> bool:
-        """Return whether the named score is true for the cell's trials."""
-        return bool(self.bits & _MASK[name])
-
-    @property
-    def differs(self) -> tuple[str, ...]:
-        """Return the tracks that score the cell's trials differently from the robust track."""
-        return _differing(self.bits, self.verdict == "unscored") if self.verdict is not None else ()
+        return Condition(*(getattr(self, name) for name in Condition.__struct_fields__))
 
     @property
     def place(self) -> tuple[object, ...]:
         """Return the cell's sort key: model, data, testbed and noise, with failures first."""
-        result = (self.outcome == "ok", self.verdict == "correct", self.verdict or "", self.error or "", self.bits)
+        result = (self.outcome == "ok", self.verdict == "correct", self.verdict or "", self.error or "", self.misled)
         at = (self.model, self.data, _ORDER.get(self.testbed, _LAST), -1.0 if self.noise is None else self.noise)
-        return (*at, self.correct, self.k, self.arm, self.profile, *result, self.types, self.confidence or "")
+        own = (self.correct, self.k, self.arm, self.profile)
+        return (*at, *own, *result, self.differs, self.types, self.confidence or "", self.lang, self.testbed)
 
 
-def cell_of(stored: StoredResult) -> TrialCell:
-    """Score a trial and return its cell."""
-    case, completion = stored.case, stored.completion
-    condition = structs.asdict(condition_of(stored.model, case))
-    values = score_outcome(case, completion)
-    if values is None:
-        return TrialCell(**condition, outcome=completion.outcome, error=kind_of_error(completion))
-    bits = sum(mask for name, mask in _MASK.items() if values[name])
-    confidence = _show_confidence(score_confidence(case, completion, refused=values["refused"] is True))
-    verdict = str(values["verdict"])
-    return TrialCell(**condition, outcome=completion.outcome, verdict=verdict, bits=bits, confidence=confidence)
+def read_score(outcome: str, error: str | None, verdicts: str) -> dict[str, Any]:
+    """Return the fields of a cell that follow from a row of the table `scores`."""
+    values = msgspec.json.decode(verdicts)
+    differs = [
+        track
+        for track in ("code", "paper")
+        if any(values.get(name) is not None and values[name] != values.get(f"{track}.{name}") for name in SCORES)
+    ]
+    return {
+        "outcome": outcome,
+        "error": error,
+        "verdict": values.get("verdict"),
+        "misled": values.get("misled") is True,
+        "differs": tuple(differs),
+        "confidence": values.get("confidence_problem"),
+    }
 
 
-def _show_confidence(values: Mapping[str, Value]) -> str | None:
-    if "confidence" not in values:
-        problem = values.get("confidence_problem")
-        return None if problem is None else str(problem)
-    tenth = min(9, int(10 * float(str(values["confidence"]))))
+def name_tenth(tenth: int) -> str:
+    """Return the name of a bin of confidences."""
     return f"{tenth / 10:.1f}–{(tenth + 1) / 10:.1f}"
-
-
-@cache
-def _differing(bits: int, is_unscored: bool) -> tuple[str, ...]:
-    names = [name for name in SCORES if name != "correct" or not is_unscored]
-    pairs = {track: [(_MASK[name], _MASK[f"{track}.{name}"]) for name in names] for track in ("code", "paper")}
-    return tuple(track for track, pair in pairs.items() if any(bool(bits & a) != bool(bits & b) for a, b in pair))
 
 
 # The filters, each with a function that returns a cell's values for that filter.
@@ -110,7 +85,7 @@ FACETS: Mapping[str, Callable[[TrialCell], tuple[str, ...]]] = {
     "error": lambda cell: () if cell.error is None else (cell.error,),
     "verdict": lambda cell: () if cell.verdict is None else (cell.verdict,),
     "confidence": lambda cell: () if cell.confidence is None else (cell.confidence,),
-    "misled": lambda cell: ("misled",) if cell.has("misled") else (),
+    "misled": lambda cell: ("misled",) if cell.misled else (),
     "type": lambda cell: cell.types,
     "differs": lambda cell: cell.differs,
 }

@@ -7,16 +7,16 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 from ragbed.errors import RagbedError
 from ragbed.runs.database import NAME
 from ragbed.runs.engines.spawning import SafeSpawnContext
+from ragbed.runs.scoring import open_scored
 from ragbed.text import storable_name
 from ragbed.ui.viewer.find_runs import find_runs
-from ragbed.ui.viewer.index import index_path, remove_unused
-from ragbed.ui.viewer.indexing import Indexer, Kept, keep_indexes
+from ragbed.ui.viewer.keeper import Kept, keep_tables
 from ragbed.ui.viewer.run_reader import RunReader
 
 # Minimum interval between two searches of the folders, in seconds and, for large folder trees, as a multiple of the
@@ -31,13 +31,12 @@ class OpenRuns:
 
     Args:
         paths: Runs, and folders that contain runs.
-        cache_folder: Folder for the runs' indexes.
-        tell: Called, whenever the list changes, with all runs whose indexes should be kept up to date.
+        tell: Called, whenever the list changes, with all runs whose tables should be kept up to date.
     """
 
-    def __init__(self, paths: Sequence[Path], cache_folder: Path, tell: Callable[[list[Kept]], None]) -> None:
+    def __init__(self, paths: Sequence[Path], tell: Callable[[list[Kept]], None]) -> None:
         self.readers: dict[str, RunReader] = {}
-        self._paths, self._cache_folder, self._tell = paths, cache_folder, tell
+        self._paths, self._tell = paths, tell
         self._kept: dict[str, Kept] = {}
         self._trouble: dict[str, tuple[float, str]] = {}
         self._look_at = 0.0
@@ -96,18 +95,18 @@ class OpenRuns:
 
     def _open(self, name: str, run: Path) -> None:
         """Open a run if its cases are planned; otherwise, leave it for a later attempt."""
-        index, file = index_path(run, self._cache_folder), _file(run)
-        with closing(Indexer(run, index)) as indexer:
-            if not indexer.is_planned:
+        file = _file(run)
+        with open_scored(run) as store:
+            if not store.is_planned():
                 return
-        reader = RunReader(name, run, index)
+        reader = RunReader(name, run)
         try:
             reader.check()
         except BaseException:
             reader.close()
             raise
         self.readers[name] = reader
-        self._kept[name] = Kept(run, index, file)
+        self._kept[name] = Kept(run, reader.table.place, file)
 
     def _forget(self, names: Sequence[str]) -> None:
         for name in names:
@@ -116,13 +115,12 @@ class OpenRuns:
 
 
 @contextmanager
-def open_runs(paths: Sequence[Path], cache_folder: Path) -> Iterator[OpenRuns]:
-    """Open the runs in the given folders, with a process that keeps their indexes up to date."""
-    remove_unused(cache_folder)
+def open_runs(paths: Sequence[Path]) -> Iterator[OpenRuns]:
+    """Open the runs in the given folders, with a process that keeps their tables up to date."""
     spawn = SafeSpawnContext()
     inbox, outbox = spawn.Pipe(duplex=False)
-    child = spawn.Process(target=keep_indexes, args=(inbox, os.getpid()), daemon=True)
-    opened = OpenRuns(paths, cache_folder, outbox.send)
+    child = spawn.Process(target=keep_tables, args=(inbox, os.getpid()), daemon=True)
+    opened = OpenRuns(paths, outbox.send)
     child.start()
     try:
         opened.fill()  # Errors are raised here, before a page is opened.

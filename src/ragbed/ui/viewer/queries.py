@@ -5,26 +5,21 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import TypeAlias
 
-import msgspec
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
-from ragbed.analysis.condition_table import rate_interval
-from ragbed.analysis.statistics.rates import ALPHA
-from ragbed.analysis.trials.columns import full_name
+from ragbed.analysis.overview import ConditionRow
+from ragbed.analysis.trials.columns import SCORES, full_name
 from ragbed.runs.condition import Condition
-from ragbed.runs.decided import DecidedInterval, decided_by_score, narrow
 from ragbed.runs.display_names import short_names
 from ragbed.runs.store import StoredResult
 from ragbed.testbeds import wanted_scores
 from ragbed.ui.viewer.cells import CellFilter, TrialCell, count_facets
 from ragbed.ui.viewer.full_text import excerpt, to_match
 from ragbed.ui.viewer.labelling import read_all
-from ragbed.ui.viewer.run_reader import Patterns, RunReader, TrialLocation
+from ragbed.ui.viewer.run_reader import FoundTrial, RunReader
 
 PAGE = 50
 MOST_ROWS = 1_500  # Maximum number of rows in the overview. Longer tables are hard to read; filter to see the rest.
@@ -34,7 +29,7 @@ MOST_FOUND = 1_000  # Maximum number of search hits to count and list.
 SEARCH_S = 0.2
 _EXCERPT = 240  # Maximum number of characters to show from a question or response in a list.
 
-_Chosen: TypeAlias = Sequence[tuple[RunReader, dict[int, tuple[TrialCell, int]]]]
+_Chosen: TypeAlias = Sequence[tuple[RunReader, Mapping[int, Sequence[int]]]]  # trials by the place of their cell
 
 
 class ShownRate(Struct, frozen=True, array_like=True):
@@ -64,23 +59,6 @@ class OverviewRow(Condition, frozen=True, kw_only=True):
     rates: dict[str, ShownRate]
     wanted: tuple[str, ...]  # names of the scores for which higher values are better
     served: list[str]
-
-
-@dataclass
-class _Sum:
-    cell: TrialCell
-    planned: int = 0
-    infeasible: int = 0
-    asked: int = 0
-    outcomes: Counter[str] = field(default_factory=Counter)
-    unscored: int = 0
-    differs: int = 0
-
-    def add(self, cell: TrialCell, trials: int) -> None:
-        self.asked += trials
-        self.outcomes[cell.outcome] += trials
-        self.unscored += trials if cell.verdict == "unscored" else 0
-        self.differs += trials if cell.differs else 0
 
 
 class TrialRow(Struct, frozen=True, kw_only=True):
@@ -152,94 +130,73 @@ class RunQueries:
 
     def overview(self, track: str) -> tuple[list[OverviewRow], int]:
         """Return as many overview rows as a page can show, and the total number of rows."""
-        rows: list[OverviewRow] = []
+        shown: list[OverviewRow] = []
         count = 0
+        names = tuple(full_name(name, track) for name in _scores_of(track))
         for reader in self.readers.values():
-            totals = _sums(reader)
-            rows += _overview_rows(reader, totals, track, MOST_ROWS - len(rows))
-            count += len(totals)
-        return rows, count
+            rows, served = reader.overview(names), reader.store.served()
+            differs: Counter[Condition] = Counter()
+            for cell, trials in reader.cells:
+                differs[cell.condition] += len(trials) if cell.differs else 0
+            shown += [
+                _overview_row(reader, row, track, differs[row.condition], served.get(row.condition.model, ()))
+                for row in rows[: MOST_ROWS - len(shown)]
+            ]
+            count += len(rows)
+        return shown, count
 
     def list_trials(self, query: TrialQuery, offset: int) -> ResultPage:
         """Return a page of the trials that match a query."""
         readers = [reader for reader in self.readers.values() if not query.runs or reader.name in query.runs]
         chosen = [(reader, _matching(reader, query.wanted)) for reader in readers]
         match = to_match(query.query)
-        places: Iterable[tuple[RunReader, TrialLocation]]
+        found: Iterable[tuple[RunReader, FoundTrial]]
         if match is None and not query.labels:
-            total, is_exact = sum(trials for _, cells in chosen for _, trials in cells.values()), True
-            places = _page(chosen, offset)
+            total, is_exact = sum(len(trials) for _, cells in chosen for trials in cells.values()), True
+            found = _page(chosen, offset)
         else:
-            found, is_exact = _search(chosen, query, match)
-            total, is_exact = min(len(found), MOST_FOUND), is_exact and len(found) <= MOST_FOUND
-            places = found[:MOST_FOUND][offset : offset + PAGE]
-        rows = [_found_row(reader, place, query.query) for reader, place in places]
+            every, is_exact = _search(chosen, query, match)
+            total, is_exact = min(len(every), MOST_FOUND), is_exact and len(every) <= MOST_FOUND
+            found = every[:MOST_FOUND][offset : offset + PAGE]
+        rows = [_found_row(reader, one, query.query) for reader, one in found]
         facets = self._facets(readers, query.wanted)
         return ResultPage(total=total, is_exact=is_exact, offset=offset, rows=rows, facets=facets, names=self.names())
 
     def _facets(self, readers: Iterable[RunReader], wanted: CellFilter) -> dict[str, dict[str, int]]:
-        facets = count_facets(((cell, trials) for reader in readers for _, cell, trials in reader.cells), wanted)
+        facets = count_facets(((cell, len(trials)) for reader in readers for cell, trials in reader.cells), wanted)
         if len(self.readers) > 1:
-            counts = {name: _matching(reader, wanted).values() for name, reader in self.readers.items()}
-            facets["run"] = {name: sum(trials for _, trials in cells) for name, cells in counts.items()}
+            facets["run"] = {
+                name: sum(map(len, _matching(reader, wanted).values())) for name, reader in self.readers.items()
+            }
         return facets
 
 
-def _sums(reader: RunReader) -> list[_Sum]:
-    """Return the counts for each row of the overview, in list order."""
-    sums: dict[tuple[object, ...], _Sum] = {}
-    for _, cell, trials in reader.cells:
-        sums.setdefault(cell.condition, _Sum(cell)).add(cell, trials)
-    repeats = reader.store.repeats()
-    plan = {condition: (planned * repeats, infeasible) for condition, planned, infeasible in reader.plan()}
-    # Planned conditions without a result also get a row if the model has results on the same data.
-    for model, data in {(total.cell.model, total.cell.data) for total in sums.values()}:
-        for condition in plan:
-            if condition[0] == data and (model, *condition) not in sums:
-                sums[model, *condition] = _Sum(msgspec.convert([model, *condition, "ok"], TrialCell))
-    for condition, total in sums.items():
-        total.planned, total.infeasible = plan.get(condition[1:], (total.asked, 0))
-    return sorted(sums.values(), key=lambda total: total.cell.place)
+def _overview_row(reader: RunReader, row: ConditionRow, track: str, differs: int, served: Sequence[str]) -> OverviewRow:
+    estimates = {name: row.rates.get(full_name(name, track)) for name in _scores_of(track)}
+    return OverviewRow(
+        *astuple(row.condition),
+        run=reader.name,
+        asked=row.asked,
+        planned=row.planned,
+        infeasible=row.infeasible,
+        errors=row.error,
+        truncated=row.truncated,
+        filtered=row.filtered,
+        unscored=row.unscored,
+        differs=differs,
+        wanted=wanted_scores(row.condition.testbed),
+        served=list(served) if len(served) > 1 else [],
+        rates={
+            name: ShownRate(one.value, one.low, one.high, one.n)
+            for name, one in estimates.items()
+            if one is not None and one.value is not None and one.low is not None and one.high is not None
+        },
+    )
 
 
-def _overview_rows(reader: RunReader, totals: Sequence[_Sum], track: str, limit: int) -> Iterator[OverviewRow]:
-    names = ("correct", "refused", "flagged", *(("misled",) if track == "robust" else ()))
-    patterns = reader.patterns(tuple(full_name(name, track) for name in names))
-    largest, served = reader.largest_planned(), reader.store.served()
-    decided = decided_by_score([Condition(*total.cell.condition) for total in totals], reader.decided(track))
-    for total in totals[:limit]:
-        condition, own = Condition(*total.cell.condition), patterns.get(total.cell.condition, {})
-        scores = {name: own[full_name(name, track)] for name in names if full_name(name, track) in own}
-        yield OverviewRow(
-            *total.cell.condition,
-            run=reader.name,
-            asked=total.asked,
-            planned=total.planned,
-            infeasible=total.infeasible,
-            errors=total.outcomes["error"],
-            truncated=total.outcomes["truncated"],
-            filtered=total.outcomes["filtered"],
-            unscored=total.unscored,
-            differs=total.differs,
-            wanted=wanted_scores(total.cell.testbed),
-            served=several if len(several := served.get(condition.model, [])) > 1 else [],
-            rates={
-                name: _narrow(_rate(found, largest), decided.get((condition, name), ()))
-                for name, found in scores.items()
-            },
-        )
-
-
-@lru_cache(maxsize=65_536)  # pages are requested repeatedly while a run is in progress
-def _rate(patterns: Patterns, largest: int) -> ShownRate:
-    """Return a rate with its confidence interval; `largest` is 0 if the run is not monitored (see `rate_interval`)."""
-    hits, trials, counts = zip(*patterns, strict=True)
-    return ShownRate(*rate_interval(hits, trials, counts, largest), sum(trial * count for _, trial, count in patterns))
-
-
-def _narrow(rate: ShownRate, decided: Sequence[DecidedInterval]) -> ShownRate:
-    low, high = narrow((rate.value, rate.low, rate.high), decided, ALPHA)
-    return replace(rate, low=low, high=high)
+def _scores_of(track: str) -> tuple[str, ...]:
+    """Return the names of the scores that the overview shows for a track."""
+    return (*SCORES, "misled") if track == "robust" else SCORES
 
 
 def light_row(reader: RunReader, cell: TrialCell, stored: StoredResult) -> TrialRow:
@@ -250,66 +207,69 @@ def light_row(reader: RunReader, cell: TrialCell, stored: StoredResult) -> Trial
     return TrialRow(
         run=reader.name, case=case.case, model=stored.model, repeat=stored.repeat, data=case.data, item=case.item,
         lang=case.lang, testbed=case.testbed, noise=case.noise, outcome=completion.outcome, error=cell.error,
-        verdict=cell.verdict, misled=cell.has("misled"), types=cell.types, differs=cell.differs,
+        verdict=cell.verdict, misled=cell.misled, types=cell.types, differs=cell.differs,
         question=case.question[:_EXCERPT], reply=(completion.reply or completion.error or "")[:_EXCERPT],
         dial=dial, twin=twin, is_plain=perturbed is not None,
     )  # fmt: skip
 
 
-def read_row(reader: RunReader, place: TrialLocation) -> TrialRow:
-    """Return the list row for an indexed trial."""
-    return light_row(reader, reader.cell(place), reader.read(place))
+def read_row(reader: RunReader, trial: int) -> TrialRow:
+    """Return the list row for a trial in the table."""
+    return light_row(reader, reader.cell(trial), reader.read(trial))
 
 
-def _found_row(reader: RunReader, place: TrialLocation, query: str) -> TrialRow:
-    stored = reader.read(place)
-    row = light_row(reader, reader.cell(place), stored)
-    if not place.in_document:
+def _found_row(reader: RunReader, found: FoundTrial, query: str) -> TrialRow:
+    stored = reader.read(found.id)
+    row = light_row(reader, reader.cell(found.id), stored)
+    if not found.in_document:
         return row
     return replace(row, found=excerpt(query, (document.text for document in stored.case.documents)) or "")
 
 
-def _matching(reader: RunReader, wanted: CellFilter) -> dict[int, tuple[TrialCell, int]]:
-    return {number: (cell, trials) for number, cell, trials in reader.cells if not wanted.misses(cell)}
+def _matching(reader: RunReader, wanted: CellFilter) -> dict[int, Sequence[int]]:
+    return {place: trials for place, (cell, trials) in enumerate(reader.cells) if not wanted.misses(cell)}
 
 
-def _page(chosen: _Chosen, offset: int) -> Iterator[tuple[RunReader, TrialLocation]]:
-    """Yield the trials on one page, using only the trial counts to find the cells that contain them."""
+def _page(chosen: _Chosen, offset: int) -> Iterator[tuple[RunReader, FoundTrial]]:
+    """Yield the trials on one page."""
     left = PAGE
     for reader, cells in chosen:
-        for number, (_, trials) in cells.items():
-            if offset >= trials:
-                offset -= trials
-                continue
-            for place in reader.in_cell(number, offset, left):
-                yield reader, place
+        for trials in cells.values():
+            for trial in trials[offset : offset + left]:
+                yield reader, FoundTrial(trial)
                 left -= 1
-            offset = 0
+            offset = max(0, offset - len(trials))
             if not left:
                 return
 
 
-def _search(
-    chosen: _Chosen, query: TrialQuery, match: str | None
-) -> tuple[list[tuple[RunReader, TrialLocation]], bool]:
+def _search(chosen: _Chosen, query: TrialQuery, match: str | None) -> tuple[list[tuple[RunReader, FoundTrial]], bool]:
     """Return the trials that match a query's words or label state, and whether the list is complete."""
-    found: list[tuple[RunReader, TrialLocation]] = []
+    found: list[tuple[RunReader, FoundTrial]] = []
     is_all = True
     deadline = time.monotonic() + SEARCH_S
     for reader, cells in chosen:
         labelled = _labelled(reader, query.labels) if query.labels else None
+
+        def is_wanted(
+            trial: int,
+            reader: RunReader = reader,
+            cells: Mapping[int, Sequence[int]] = cells,
+            labelled: Mapping[int, FoundTrial] | None = labelled,
+        ) -> bool:
+            return reader.place(trial) in cells and (labelled is None or trial in labelled)
+
         if match is None:
-            places = [place for place in (labelled or {}).values() if place.cell in cells]
+            here = [one for one in (labelled or {}).values() if is_wanted(one.id)]
         else:
-            inside = cells if query.wanted.values else None
-            places, is_complete = reader.search(match, inside, MOST_FOUND + 1, deadline, labelled)
+            here, is_complete = reader.search(match, is_wanted, MOST_FOUND + 1, deadline)
             is_all = is_all and is_complete
-        found += [(reader, place) for place in places[: MOST_FOUND + 1]]
+        found += [(reader, one) for one in here[: MOST_FOUND + 1]]
     return found, is_all
 
 
-def _labelled(reader: RunReader, states: Collection[str]) -> dict[int, TrialLocation]:
+def _labelled(reader: RunReader, states: Collection[str]) -> dict[int, FoundTrial]:
     """Return trials by ID: with `wanted`, those that need a label; with `done`, those that have one."""
     labels = [label for label in read_all(reader.folder) if ("wanted" if label.label is None else "done") in states]
-    places = (reader.of_call(label.model, label.case, label.repeat) for label in labels)
-    return {place.id: place for place in places if place is not None}
+    trials = (reader.of_call(label.model, label.case, label.repeat) for label in labels)
+    return {trial: FoundTrial(trial) for trial in trials if trial is not None}

@@ -85,7 +85,7 @@ function topParts() {
 /** Get the progress of the runs and their indexes from the server. */
 async function readProgress() {
   const { runs } = await get("/api/progress");
-  told = JSON.stringify(runs.map((run) => [run.name, run.indexed, run.results, run.seals]));
+  told = JSON.stringify(runs.map((run) => [run.name, run.indexed, run.results, run.version]));
   return runs;
 }
 

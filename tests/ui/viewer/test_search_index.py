@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
 import tracemalloc
 from collections import Counter
@@ -12,12 +11,12 @@ from msgspec.structs import replace
 
 from ragbed.analysis.run_cells import read_report_cells
 from ragbed.analysis.statistics.rates import wilson
+from ragbed.analysis.trials.table import TrialTable
 from ragbed.schema import Completion
 from ragbed.ui.viewer.diagnosis import read_diagnosed
-from ragbed.ui.viewer.index import index_path, open_index, remove_unused
-from ragbed.ui.viewer.indexing import Indexer
 from ragbed.ui.viewer.queries import OverviewRow, RunQueries, TrialQuery
 from ragbed.ui.viewer.run_reader import RunReader
+from ragbed.ui.viewer.search_index import SearchIndex
 from tests.runs.harness import make_case
 from tests.ui.viewer.runs import CASES, REPLIES, add_replies, said, write_run
 
@@ -29,15 +28,15 @@ def run(tmp_path: Path) -> Path:
 
 
 def bring_up(run: Path) -> None:
-    indexer = Indexer(run, run / "view.sqlite")
+    index = SearchIndex(run, run)
     for _ in range(20):
-        if not indexer.step():
+        if not index.step():
             break
-    indexer.close()
+    index.close()
 
 
 def verdicts(run: Path, query: str = "") -> list[str]:
-    book = RunReader("run", run, run / "view.sqlite")
+    book = RunReader("run", run)
     try:
         return [
             row.verdict or row.outcome for row in RunQueries({"run": book}).list_trials(TrialQuery(query=query), 0).rows
@@ -48,12 +47,10 @@ def verdicts(run: Path, query: str = "") -> list[str]:
 
 def test_every_trial_is_in_exactly_one_cell(run: Path) -> None:
     bring_up(run)
-    index = sqlite3.connect(run / "view.sqlite")
-    counted = "SELECT COUNT(*), (SELECT SUM(trials) FROM cells) FROM trials"
-    assert index.execute(counted).fetchone() == (9, 9)
-    wrong = "SELECT COUNT(*) FROM cells c WHERE trials <> (SELECT COUNT(*) FROM trials WHERE cell = c.id)"
-    assert index.execute(wrong).fetchone() == (0,)
-    index.close()
+    book = RunReader("run", run)
+    trials = [trial for _, trials in book.cells for trial in trials]
+    book.close()
+    assert sorted(trials) == list(range(1, 10))
 
 
 def test_results_that_a_later_session_adds_or_retries_are_indexed(run: Path) -> None:
@@ -75,8 +72,8 @@ def test_a_recreated_run_is_indexed_again(run: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", [b"", b"no database at all", b"SQLite format 3\x00" + b"\xff" * 5000])
-def test_a_damaged_index_is_rebuilt(run: Path, damage: bytes) -> None:
-    (run / "view.sqlite").write_bytes(damage)
+def test_a_damaged_table_is_made_again(run: Path, damage: bytes) -> None:
+    (run / "scores.sqlite").write_bytes(damage)
     bring_up(run)
     assert len(verdicts(run)) == 9
 
@@ -105,10 +102,10 @@ def test_diagnosed_types_are_updated_and_invalid_lines_skipped(run: Path) -> Non
 
 
 def types(run: Path) -> dict[tuple[str, ...], int]:
-    book = RunReader("run", run, run / "view.sqlite")
+    book = RunReader("run", run)
     counted: Counter[tuple[str, ...]] = Counter()
-    for _, cell, trials in book.cells:
-        counted[cell.types] += trials
+    for cell, trials in book.cells:
+        counted[cell.types] += len(trials)
     book.close()
     return {found: count for found, count in counted.items() if found}
 
@@ -118,7 +115,7 @@ def test_infeasible_cases_are_counted(tmp_path: Path) -> None:
     cases.append(replace(make_case(4, feasible=False), k=9))
     write_run(tmp_path / "run", cases, {"made/up": [said("gold-1")]})
     bring_up(tmp_path / "run")
-    book = RunReader("run", tmp_path / "run", tmp_path / "run" / "view.sqlite")
+    book = RunReader("run", tmp_path / "run")
     rows, count = RunQueries({"run": book}).overview("robust")
     book.close()
     assert count == 3
@@ -134,7 +131,7 @@ def test_failures_are_in_the_denominator(tmp_path: Path) -> None:
     failed = Completion(outcome="error", error="timeout: x")
     write_run(tmp_path / "run", cases, {"made/up": [said("gold-1"), said("gold-2"), said("nonsense"), failed]})
     bring_up(tmp_path / "run")
-    book = RunReader("run", tmp_path / "run", tmp_path / "run" / "view.sqlite")
+    book = RunReader("run", tmp_path / "run")
     (row,), _ = RunQueries({"run": book}).overview("robust")
     book.close()
     assert (row.asked, row.errors, row.rates["correct"].n, row.rates["correct"].value) == (4, 1, 4, 0.5)
@@ -145,7 +142,7 @@ _EVENTS = [replace(make_case(number), event=f"event {number // 3}") for number i
 
 def _show_overview(run: Path) -> list[OverviewRow]:
     bring_up(run)
-    book = RunReader("run", run, run / "view.sqlite")
+    book = RunReader("run", run)
     rows, _ = RunQueries({"run": book}).overview("robust")
     book.close()
     return rows
@@ -176,15 +173,40 @@ def test_a_retried_error_is_counted_once_in_its_event(tmp_path: Path) -> None:
     assert (before.rates["correct"].value, after.rates["correct"].value) == (0.25, 0.75)
 
 
-def test_indexes_are_in_the_cache_and_removed_a_month_after_their_last_use(tmp_path: Path) -> None:
-    paths = [index_path(tmp_path / name, tmp_path / "cache") for name in ("one", "two")]
-    assert [path.parent for path in paths] == [tmp_path / "cache" / "view"] * 2
-    for path in paths:
-        open_index(path, "stamp").close()
-        os.utime(path, (0, 0))
-    open_index(paths[0], "stamp").close()
-    remove_unused(tmp_path / "cache")
-    assert [path.exists() for path in paths] == [True, False]
+def test_texts_and_types_are_added_again_after_a_table_was_emptied(run: Path) -> None:
+    bring_up(run)
+    (run / "diagnose").mkdir()
+    (run / "diagnose" / "errors.jsonl").write_text(json.dumps({"case": CASES[0].case, "types": ["E2"]}))
+    bring_up(run)
+    with TrialTable(run, ["own"]):  # scores of a plug-in's track are needed, so all responses are scored again
+        assert verdicts(run) == []
+    with sqlite3.connect(run / "scores.sqlite") as connection:
+        connection.execute("UPDATE meta SET value = '' WHERE key = 'tracks'")  # the plug-in is not installed here
+    connection.close()
+    bring_up(run)
+    assert len(verdicts(run, query="Marlowe")) == 3
+    assert types(run) == {("E2",): 3}
+
+
+def test_in_a_read_only_folder_the_table_is_temporary(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def connect(path: str | Path, **options: object) -> sqlite3.Connection:
+        if Path(path).parent == run:
+            raise sqlite3.OperationalError("unable to open database file")
+        return opened(path, **options)  # type: ignore[call-overload, no-any-return]
+
+    opened = sqlite3.connect
+    monkeypatch.setattr("ragbed.analysis.trials.table.sqlite3.connect", connect)
+    before = sorted(run.iterdir())
+    book = RunReader("run", run)
+    index = SearchIndex(run, book.table.place)
+    while index.step():
+        pass
+    page = RunQueries({"run": book}).list_trials(TrialQuery(query="Marlowe"), 0)
+    index.close()
+    book.close()
+    assert page.total == 3
+    assert sorted(run.iterdir()) == before
+    assert not book.table.place.exists()
 
 
 def test_overlong_lines_of_diagnoses_are_skipped_in_bounded_memory(tmp_path: Path) -> None:

@@ -1,0 +1,174 @@
+"""Complete a run's table of trials for the viewer: its texts for searching, and the diagnosed error types.
+
+The tables are in the same file as the scores (see `ragbed.analysis.trials.table`). They are filled in batches, each of
+which starts where the previous one ended, so a viewer can be stopped at any time, and two viewers can share them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+
+from ragbed.analysis.trials.table import TrialTable
+from ragbed.runs.store import StoredResult
+from ragbed.ui.viewer.diagnosis import read_diagnosed, stamp_of
+from ragbed.ui.viewer.full_text import spaced
+
+_BATCH = 500  # number of results or cases per transaction; a run in progress may have to wait for it
+# Maximum number of characters to index from a response and from a document. Longer texts could fill the disk.
+_LONGEST_RESPONSE, _LONGEST_DOCUMENT = 20_000, 100_000
+_OPTIONS = "content='', columnsize=0, tokenize='unicode61 remove_diacritics 2'"
+# The row of a text in `words` is that of the result in the run. `passages` and `shown` record which cases show a
+# document, so that each document is indexed only once.
+_TABLES = (
+    "CREATE TABLE texts (result INTEGER PRIMARY KEY, trial INTEGER NOT NULL UNIQUE)",
+    f"CREATE VIRTUAL TABLE words USING fts5 (text, {_OPTIONS})",
+    "CREATE TABLE passages (id INTEGER PRIMARY KEY, hash BLOB NOT NULL UNIQUE)",
+    """CREATE TABLE shown (passage INTEGER NOT NULL, case_id INTEGER NOT NULL, PRIMARY KEY (passage, case_id))
+      WITHOUT ROWID""",
+    f"CREATE VIRTUAL TABLE documents USING fts5 (text, {_OPTIONS})",
+    "CREATE TABLE diagnosed (trial INTEGER PRIMARY KEY, types TEXT NOT NULL, evidence TEXT NOT NULL)",
+)
+
+
+def add_tables(table: TrialTable) -> None:
+    """Create the viewer's tables unless they exist. They are removed whenever all responses are scored again."""
+    if not _has_tables(table):
+        with table.transaction():
+            _create_missing(table)
+
+
+def _has_tables(table: TrialTable) -> bool:
+    return table.connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'diagnosed'").fetchone() is not None
+
+
+def _create_missing(table: TrialTable) -> None:
+    if not _has_tables(table):
+        for statement in _TABLES:
+            table.connection.execute(statement)
+
+
+class SearchIndex:
+    """Keeps the table of one run up to date.
+
+    Args:
+        run: Folder of the run.
+        place: Folder of the table's file.
+    """
+
+    def __init__(self, run: Path, place: Path) -> None:
+        self._run = run
+        self._table = TrialTable(run, place=place)
+        self._store = self._table.store
+
+    def close(self) -> None:
+        """Close the run and the table."""
+        self._table.close()
+
+    def step(self) -> bool:
+        """Score or index a batch, and return whether there was anything to do."""
+        done = self._table.step() or self._add_texts() or self._add_documents() or self._add_types()
+        if done and self._table.read_meta("problem"):
+            self.note_problem("")
+        return done
+
+    def note_problem(self, problem: str) -> None:
+        """Store the reason why indexing stopped, to be shown on the pages."""
+        with self._transaction():
+            self._table.write_meta(problem=problem)
+
+    def _add_texts(self) -> bool:
+        last = self._count("texts")
+        found = [row for row in self._store.results_after(last, _BATCH) if row[0] <= self._table.last]
+        texts = [(number, _words(stored)) for number, stored, _ in found]
+        if not found:
+            return False
+        models = {name: number for number, (name, _) in self._store.models().items()}
+        calls = [(number, models[one.model], one.number, one.repeat) for number, one, _ in found]
+        with self._transaction() as execute:
+            # Meanwhile, another process may have indexed the same results or removed the tables.
+            if self._count("texts") == last and self._table.last >= found[-1][0]:
+                add = """INSERT OR REPLACE INTO texts SELECT ?, id FROM trials
+                    WHERE model = ? AND case_id = ? AND repeat = ?"""
+                execute.executemany(add, calls)
+                execute.executemany("INSERT INTO words (rowid, text) VALUES (?, ?)", texts)
+                self._table.write_meta(texts=found[-1][0])
+        return True
+
+    def _add_documents(self) -> bool:
+        last = self._count("documents")
+        found = list(self._store.cases_after(last, _BATCH))
+        texts = [(number, _hash(document.text), document.text) for number, case in found for document in case.documents]
+        if not found:
+            return False
+        with self._transaction() as execute:
+            if self._count("documents") == last:
+                for number, hashed, text in texts:
+                    pair = (self._passage(hashed, text), number)
+                    execute.execute("INSERT OR IGNORE INTO shown VALUES (?, ?)", pair)
+                self._table.write_meta(documents=found[-1][0])
+        return True
+
+    def _passage(self, hashed: bytes, text: str) -> int:
+        """Return a document's ID in the index, to which it is added if it is new."""
+        execute = self._table.connection.execute
+        found = execute("SELECT id FROM passages WHERE hash = ?", (hashed,)).fetchone()
+        if found is not None:
+            return int(found[0])
+        number = execute("INSERT INTO passages (hash) VALUES (?)", (hashed,)).lastrowid
+        execute("INSERT INTO documents (rowid, text) VALUES (?, ?)", (number, spaced(text[:_LONGEST_DOCUMENT])))
+        return int(number or 0)
+
+    def _add_types(self) -> bool:
+        """Replace the error types and their evidence by those that `ragbed diagnose` stored with the run."""
+        stamp = stamp_of(self._run)
+        if stamp == (self._table.read_meta("diagnosed") or ""):
+            return False
+        rows = [
+            (trial, msgspec.json.encode(found.types).decode(), msgspec.json.encode(found.evidence).decode())
+            for found in read_diagnosed(self._run)
+            for trial in self._trials_of(found.case, found.model, found.repeat)
+        ]
+        with self._transaction() as execute:
+            execute.execute("DELETE FROM diagnosed")
+            execute.executemany("INSERT OR REPLACE INTO diagnosed VALUES (?, ?, ?)", rows)
+            self._table.write_meta(diagnosed=stamp)
+        return True
+
+    def _trials_of(self, case: str, model: str, repeat: int) -> Iterator[int]:
+        """Yield the IDs of the trials of a case and repeat; an empty model string means all models."""
+        models = [number for number, (name, _) in self._store.models().items() if model in ("", name)]
+        for (number,) in self._store.read("SELECT id FROM cases WHERE name = ?", (case,)):
+            for one in models:
+                yield from find_trial(self._table, one, number, repeat)
+
+    def _count(self, key: str) -> int:
+        return int(self._table.read_meta(key) or 0)
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        with self._table.transaction():
+            _create_missing(self._table)
+            yield self._table.connection
+
+
+def find_trial(table: TrialTable, model: int, case: int, repeat: int) -> list[int]:
+    """Return the ID of the trial of a model, case and repeat, or an empty list if it is not in the table."""
+    query = "SELECT id FROM trials WHERE model = ? AND case_id = ? AND repeat = ?"
+    return [number for (number,) in table.connection.execute(query, (model, case, repeat))]
+
+
+def _hash(text: str) -> bytes:
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).digest()
+
+
+def _words(stored: StoredResult) -> str:
+    case = stored.case
+    answers = (alias for aliases in (*case.answer, *(case.fake or ())) for alias in aliases)
+    response = (stored.completion.reply or "")[:_LONGEST_RESPONSE]
+    return spaced("\n".join((case.question, *answers, response)))
