@@ -22,13 +22,11 @@ from ragbed.analysis.metrics import METRICS
 from ragbed.analysis.metrics.cells import CellBuilder, interval_of
 from ragbed.analysis.metrics.trial import Scored, ScoreValue
 from ragbed.analysis.metrics.trial_columns import group_trials
-from ragbed.analysis.statistics.agreement import agreement
-from ragbed.analysis.statistics.binomial import Floats, probabilities
-from ragbed.analysis.statistics.bounded import ClusterSums
+from ragbed.analysis.statistics.curves import clustered_bands
+from ragbed.analysis.statistics.labels import agreement, prediction_powered
 from ragbed.analysis.statistics.paired import paired_difference
-from ragbed.analysis.statistics.ppi import prediction_powered
 from ragbed.analysis.statistics.rates import Interval, clustered_wilson
-from ragbed.analysis.statistics.simultaneous import clustered_bands
+from ragbed.analysis.statistics.testing import ClusterSums, Floats, probabilities
 
 SIZES = ((20, 30, 50, 100, 300), (25, 40, 80, 150, 400))
 SHARES = ((0.05, 0.2, 0.5, 0.7, 0.9, 0.95), (0.03, 0.15, 0.4, 0.85, 0.98))

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from benches import ROOT
-from ragbed.analysis.statistics.binomial import lower_tail
-from ragbed.analysis.statistics.multiple import holm
+from ragbed.analysis.statistics.testing import holm, lower_tail
 
 MEASURED = ROOT / "docs/project/measured"
 

@@ -33,9 +33,9 @@ from ragbed.analysis.comparison import ComparedCondition, ComparedQuestion, Comp
 from ragbed.analysis.gates import check_declines, check_floors, parse_floor
 from ragbed.analysis.metrics.cells import Cell
 from ragbed.analysis.metrics.trial_columns import TrialGroup
-from ragbed.analysis.statistics.binomial import Floats, probabilities, sign_test
-from ragbed.analysis.statistics.power import paired_power, unpaired_power
+from ragbed.analysis.statistics.planning import paired_power, unpaired_power
 from ragbed.analysis.statistics.rates import ALPHA, Interval, clustered_wilson
+from ragbed.analysis.statistics.testing import Floats, probabilities, sign_test
 from ragbed.schema import Estimate
 
 SHARES = np.arange(1, 100) / 100

@@ -9,9 +9,9 @@ from statistics import fmean
 
 from ragbed.analysis.metrics.cells import Cell
 from ragbed.analysis.metrics.trial import Scored
-from ragbed.analysis.statistics.multiple import holm
 from ragbed.analysis.statistics.paired import changes, paired_difference, sign_flips
 from ragbed.analysis.statistics.rates import Interval
+from ragbed.analysis.statistics.testing import holm
 from study import MODELS
 
 Scores = Mapping[str, float]  # mean score by question, or by event if several questions are about one

@@ -17,9 +17,8 @@ from ragbed.analysis.judging.validation import JudgedResult, validate_judge
 from ragbed.analysis.metrics import measure
 from ragbed.analysis.metrics.trial import Scored
 from ragbed.analysis.ranking import rank_models
-from ragbed.analysis.statistics.agreement import agreement
+from ragbed.analysis.statistics.labels import agreement, prediction_powered
 from ragbed.analysis.statistics.paired import paired_difference
-from ragbed.analysis.statistics.ppi import prediction_powered
 from ragbed.analysis.statistics.rates import clustered_wilson
 from ragbed.errors import DataError, UsageError
 from ragbed.reporting.formats import FORMATS

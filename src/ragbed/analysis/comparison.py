@@ -15,10 +15,10 @@ import msgspec
 
 from ragbed.analysis.metrics.trial import Scored
 from ragbed.analysis.run_cells import decided_in, is_monitored, read_trials
-from ragbed.analysis.statistics.multiple import holm
 from ragbed.analysis.statistics.paired import changes, decline_test, paired_difference, sign_flips
 from ragbed.analysis.statistics.rates import ALPHA, Interval
 from ragbed.analysis.statistics.sequential import decline_p, difference_p, difference_sequence
+from ragbed.analysis.statistics.testing import holm
 from ragbed.errors import UnknownName, UsageError
 from ragbed.runs.decided import COMPARISON, DecidedInterval, narrow
 from ragbed.runs.display_names import read_names, require_one_served, split_run

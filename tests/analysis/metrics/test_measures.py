@@ -12,7 +12,7 @@ from ragbed.analysis.metrics import measure
 from ragbed.analysis.metrics.cells import Cell
 from ragbed.analysis.metrics.trial import Asked, Scored, ScoreValue, to_scored
 from ragbed.analysis.metrics.trial_columns import group_trials
-from ragbed.analysis.statistics.binomial import sign_test
+from ragbed.analysis.statistics.testing import sign_test
 from ragbed.reporting.numbers import show
 from ragbed.schema import Estimate
 from tests.runs.harness import make_case

@@ -11,11 +11,10 @@ import msgspec
 import numpy as np
 
 from ragbed.analysis.metrics.trial_columns import Ints, Mask, TrialColumns, TrialGroup
-from ragbed.analysis.statistics.binomial import Floats
-from ragbed.analysis.statistics.bounded import ClusterSums
 from ragbed.analysis.statistics.paired import changes, correlate, paired_difference
 from ragbed.analysis.statistics.rates import UNDEFINED, Interval, clustered_wilson, combine_rates, positive_ratio
 from ragbed.analysis.statistics.sequential import rate_sequence
+from ragbed.analysis.statistics.testing import ClusterSums, Floats
 from ragbed.runs.decided import DecidedInterval, Place, narrow
 from ragbed.schema import Estimate
 

@@ -13,7 +13,7 @@ import numpy as np
 from ragbed.analysis.metrics.cells import Cell, CellBuilder, weigh
 from ragbed.analysis.metrics.knowledge import gate_samples, of_known
 from ragbed.analysis.metrics.trial_columns import Mask, TrialColumns
-from ragbed.analysis.statistics.binomial import Floats
+from ragbed.analysis.statistics.testing import Floats
 
 
 def measure(builder: CellBuilder) -> Iterator[Cell]:

@@ -13,8 +13,8 @@ import numpy as np
 
 from ragbed.analysis.metrics.cells import Cell, CellBuilder, weigh
 from ragbed.analysis.metrics.trial_columns import Mask, TrialColumns
-from ragbed.analysis.statistics.binomial import Floats
-from ragbed.analysis.statistics.simultaneous import clustered_bands
+from ragbed.analysis.statistics.curves import clustered_bands
+from ragbed.analysis.statistics.testing import Floats
 
 _Point = TypeVar("_Point", int, float)
 

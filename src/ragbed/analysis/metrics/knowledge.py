@@ -13,7 +13,7 @@ import numpy as np
 
 from ragbed.analysis.metrics.cells import Cell, CellBuilder
 from ragbed.analysis.metrics.trial_columns import Mask, TrialColumns
-from ragbed.analysis.statistics.binomial import Floats
+from ragbed.analysis.statistics.testing import Floats
 
 
 def gate_samples(trials: TrialColumns) -> Mask:

@@ -12,7 +12,7 @@ import numpy as np
 
 from ragbed.analysis.metrics.cells import Cell, CellBuilder
 from ragbed.analysis.metrics.trial_columns import Mask, TrialColumns
-from ragbed.analysis.statistics.binomial import Floats
+from ragbed.analysis.statistics.testing import Floats
 from ragbed.scoring.search import RATES
 from ragbed.testbeds import headline_score
 

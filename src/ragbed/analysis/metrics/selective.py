@@ -12,7 +12,7 @@ import numpy as np
 
 from ragbed.analysis.metrics.cells import Cell, CellBuilder
 from ragbed.analysis.metrics.trial_columns import Mask
-from ragbed.analysis.statistics.selective import ConfidentAnswers
+from ragbed.analysis.statistics.curves import ConfidentAnswers
 
 RISK = 0.05  # maximum risk (share of wrong answers) at which coverage is reported
 BINS = 10  # number of bins in the reliability diagram

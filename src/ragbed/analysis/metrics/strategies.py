@@ -13,8 +13,8 @@ import numpy as np
 
 from ragbed.analysis.metrics.cells import Cell, CellBuilder
 from ragbed.analysis.metrics.trial_columns import Mask, TrialColumns, TrialGroup
-from ragbed.analysis.statistics.binomial import Floats
 from ragbed.analysis.statistics.paired import changes
+from ragbed.analysis.statistics.testing import Floats
 from ragbed.testbeds import headline_score
 from ragbed.testbeds.prompts.strategies import MARK
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragbed.analysis.metrics.trial import Scored
-from ragbed.analysis.statistics.binomial import Floats
+from ragbed.analysis.statistics.testing import Floats
 
 Mask: TypeAlias = NDArray[np.bool_]
 Ints: TypeAlias = NDArray[np.int64]
