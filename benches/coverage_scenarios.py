@@ -20,13 +20,11 @@ from scipy.special import expit, logit, ndtr, ndtri
 
 from ragbed.analysis.metrics import METRICS
 from ragbed.analysis.metrics.cells import CellBuilder, interval_of
-from ragbed.analysis.statistics.agreement import agreement
-from ragbed.analysis.statistics.binomial import Floats, probabilities
-from ragbed.analysis.statistics.bounded import ClusterSums
+from ragbed.analysis.statistics.curves import clustered_bands
+from ragbed.analysis.statistics.labels import agreement, prediction_powered
 from ragbed.analysis.statistics.paired import paired_difference
-from ragbed.analysis.statistics.ppi import prediction_powered
 from ragbed.analysis.statistics.rates import Interval, clustered_wilson
-from ragbed.analysis.statistics.simultaneous import clustered_bands
+from ragbed.analysis.statistics.testing import ClusterSums, Floats, probabilities
 from ragbed.analysis.trials.rows import Trial, group_rows
 from ragbed.scoring.value import Value
 

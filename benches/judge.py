@@ -26,7 +26,7 @@ from benches import ROOT
 from ragbed.analysis.judging.criteria import CRITERIA, Criterion
 from ragbed.analysis.judging.request import judge_case
 from ragbed.analysis.judging.verdict import Verdict, verdict_of
-from ragbed.analysis.statistics.agreement import Agreement, agreement
+from ragbed.analysis.statistics.labels import Agreement, agreement
 from ragbed.analysis.statistics.rates import Interval, wilson
 from ragbed.data.catalog import open_data
 from ragbed.models import ModelConfig, open_model

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from benches import ROOT
-from ragbed.analysis.statistics.binomial import lower_tail
-from ragbed.analysis.statistics.multiple import holm
+from ragbed.analysis.statistics.testing import holm, lower_tail
 
 MEASURED = ROOT / "docs/project/measured"
 
@@ -26,11 +25,12 @@ def coverage_table(found: dict[str, Any]) -> Iterator[str]:
     figures = found["figures"]
     measured = {name: figure for name, figure in figures.items() if "held out" in figure}
     if measured:
-        yield "| Interval | Used: scenarios, mean, lowest | Held out: scenarios, mean, lowest, with its scenario |"
-        yield "|---|---|---|"
+        yield "| Interval | Runs each | Used: scenarios, mean, lowest | Held out: scenarios, mean, lowest (where) |"
+        yield "|---|---|---|---|"
     for name, figure in measured.items():
         used, held_out = (_coverage(figure[label]) if label in figure else "–" for label in ("used", "held out"))
-        yield f"| {name} | {used} | {held_out} ({figure['held out']['worst']}) |"
+        runs = f"{figure['held out']['runs']:,}" if figure["held out"]["runs"] else "exact"
+        yield f"| {name} | {runs} | {used} | {held_out} ({figure['held out']['worst']}) |"
     if measured:
         yield ""
     yield "| Test or gate | Scenarios | Runs each | Mean error | Largest error |"

@@ -24,7 +24,7 @@ from benches.scorer_rows import (
     read_labels,
     read_rows,
 )
-from ragbed.analysis.statistics.agreement import agreement
+from ragbed.analysis.statistics.labels import agreement
 from ragbed.analysis.statistics.rates import wilson
 from ragbed.scoring import score
 from ragbed.scoring.value import Value

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benches import check_figure
-from ragbed.analysis.statistics.power import paired_size
+from ragbed.analysis.statistics.planning import paired_size
 from ragbed.analysis.statistics.rates import ALPHA
 from ragbed.analysis.statistics.sequential import STAKES, difference_sequence, log_growth, rate_sequence
 from ragbed.interop.replay import ReplayModel

@@ -32,9 +32,9 @@ from benches.coverage_scenarios import (
 from ragbed.analysis.comparison import ComparedCondition, ComparedQuestion, Comparison, Side, compare
 from ragbed.analysis.gates import check_declines, check_floors, parse_floor
 from ragbed.analysis.metrics.cells import Cell
-from ragbed.analysis.statistics.binomial import Floats, probabilities, sign_test
-from ragbed.analysis.statistics.power import paired_power, unpaired_power
+from ragbed.analysis.statistics.planning import paired_power, unpaired_power
 from ragbed.analysis.statistics.rates import ALPHA, Interval, clustered_wilson
+from ragbed.analysis.statistics.testing import Floats, probabilities, sign_test
 from ragbed.analysis.trials.columns import TrialGroup
 from ragbed.schema import Estimate
 

@@ -8,9 +8,9 @@ from itertools import pairwise
 from statistics import fmean
 
 from ragbed.analysis.metrics.cells import Cell
-from ragbed.analysis.statistics.multiple import holm
 from ragbed.analysis.statistics.paired import changes, paired_difference, sign_flips
 from ragbed.analysis.statistics.rates import Interval
+from ragbed.analysis.statistics.testing import holm
 from ragbed.analysis.trials.rows import Trial
 from study import MODELS
 

@@ -16,9 +16,8 @@ from ragbed.analysis.judging.labels import AgreedLabel, Label, read_labels
 from ragbed.analysis.judging.validation import JudgedResult, validate_judge
 from ragbed.analysis.metrics import measure
 from ragbed.analysis.ranking import rank_models
-from ragbed.analysis.statistics.agreement import agreement
+from ragbed.analysis.statistics.labels import agreement, prediction_powered
 from ragbed.analysis.statistics.paired import paired_difference
-from ragbed.analysis.statistics.ppi import prediction_powered
 from ragbed.analysis.statistics.rates import clustered_wilson
 from ragbed.analysis.trials.rows import Trial, group_rows
 from ragbed.errors import DataError, UsageError

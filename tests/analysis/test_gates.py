@@ -11,9 +11,9 @@ import pytest
 from ragbed.analysis.comparison import ComparedCondition, Comparison
 from ragbed.analysis.gates import GateResult, as_junit, check_declines, check_floors, parse_floor
 from ragbed.analysis.metrics.cells import Cell, CellKey
-from ragbed.analysis.statistics.binomial import probabilities
 from ragbed.analysis.statistics.paired import decline_test, paired_difference
 from ragbed.analysis.statistics.rates import LEVEL, clustered_wilson, student
+from ragbed.analysis.statistics.testing import probabilities
 from ragbed.analysis.trials.columns import TrialGroup
 from ragbed.errors import UsageError
 from ragbed.schema import Estimate

@@ -12,10 +12,10 @@ import pytest
 import ragbed
 from benches import ROOT
 from benches.stats_coverage import exact_coverage
-from ragbed.analysis.statistics.binomial import probabilities
 from ragbed.analysis.statistics.paired import paired_difference
-from ragbed.analysis.statistics.power import exact_size, paired_power, paired_size
+from ragbed.analysis.statistics.planning import exact_size, paired_power, paired_size
 from ragbed.analysis.statistics.rates import ALPHA, clopper_pearson, clustered_wilson
+from ragbed.analysis.statistics.testing import probabilities
 from ragbed.data.catalog import CATALOG
 
 _READMES = ("README.md", "README.zh.md")

@@ -15,10 +15,10 @@ from typing import NamedTuple, TypeVar
 import msgspec
 
 from ragbed.analysis.run_cells import decided_in, is_monitored
-from ragbed.analysis.statistics.multiple import holm
 from ragbed.analysis.statistics.paired import changes, decline_test, paired_difference, sign_flips
 from ragbed.analysis.statistics.rates import ALPHA, Interval
 from ragbed.analysis.statistics.sequential import decline_p, difference_p, difference_sequence
+from ragbed.analysis.statistics.testing import holm
 from ragbed.analysis.trials.table import TrialTable
 from ragbed.errors import UnknownName, UsageError
 from ragbed.runs.decided import COMPARISON, DecidedInterval, narrow

@@ -30,9 +30,7 @@ from ragbed.analysis.comparison import Comparison, format_p, name_condition
 from ragbed.analysis.metrics import NOT_SHARES
 from ragbed.analysis.metrics.cells import Cell, decided_for, interval_of
 from ragbed.analysis.run_cells import decided_in, is_monitored, read_report_cells
-from ragbed.analysis.statistics.binomial import lower_tail
-from ragbed.analysis.statistics.multiple import holm
-from ragbed.analysis.statistics.power import POWER
+from ragbed.analysis.statistics.planning import POWER
 from ragbed.analysis.statistics.rates import (
     ALPHA,
     LEVEL,
@@ -44,6 +42,7 @@ from ragbed.analysis.statistics.rates import (
     two_sided,
 )
 from ragbed.analysis.statistics.sequential import minimum_size
+from ragbed.analysis.statistics.testing import holm, lower_tail
 from ragbed.errors import UsageError
 from ragbed.runs.decided import DecidedInterval
 from ragbed.runs.display_names import require_one_served

@@ -36,7 +36,7 @@ from ragbed.analysis.gates import Floor
 from ragbed.analysis.metrics import measure_table
 from ragbed.analysis.metrics.cells import Cell, full_place, interval_of
 from ragbed.analysis.statistics.paired import changes
-from ragbed.analysis.statistics.power import POWER, paired_size, unpaired_size
+from ragbed.analysis.statistics.planning import POWER, paired_size, unpaired_size
 from ragbed.analysis.statistics.rates import ALPHA, Interval, quantile, two_sided
 from ragbed.analysis.statistics.sequential import difference_sequence, minimum_size
 from ragbed.analysis.stopping_plan import Plan, PlannedClusters

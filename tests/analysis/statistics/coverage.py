@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ragbed.analysis.statistics.binomial import probabilities
 from ragbed.analysis.statistics.rates import Interval
+from ragbed.analysis.statistics.testing import probabilities
 
 SHARES = np.arange(1, 100) / 100
 

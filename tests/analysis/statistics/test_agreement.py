@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from ragbed.analysis.statistics.agreement import agreement
+from ragbed.analysis.statistics.labels import agreement
 from ragbed.analysis.statistics.rates import Interval, clustered_wilson
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from scipy.stats import binom
 
-from ragbed.analysis.statistics.binomial import lower_tail, probabilities, trials_for_bound, upper_bound
+from ragbed.analysis.statistics.testing import lower_tail, probabilities, trials_for_bound, upper_bound
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from ragbed.analysis.statistics.bounded import ClusterSums, positive_probability
+from ragbed.analysis.statistics.testing import ClusterSums, positive_probability
 
 
 @pytest.mark.parametrize(("hits", "n", "minimum"), [(0, 1, 0.5), (3, 20, 0.4), (11, 20, 0.6), (250, 300, 0.9)])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ragbed.analysis.statistics.multiple import holm
+from ragbed.analysis.statistics.testing import holm
 
 
 def test_holm_multiplies_by_the_tests_that_are_left_and_never_decreases() -> None:

@@ -11,7 +11,6 @@ import pytest
 from scipy import stats
 
 from ragbed.analysis.statistics import paired
-from ragbed.analysis.statistics.binomial import probabilities, sign_test
 from ragbed.analysis.statistics.paired import (
     changes,
     cochran_q,
@@ -20,6 +19,7 @@ from ragbed.analysis.statistics.paired import (
     sign_flips,
 )
 from ragbed.analysis.statistics.rates import clustered_wilson
+from ragbed.analysis.statistics.testing import probabilities, sign_test
 
 
 @pytest.mark.parametrize(("won", "lost"), [(0, 0), (1, 5), (10, 10), (3, 17), (40, 12)])

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ragbed.analysis.statistics.binomial import sign_test
-from ragbed.analysis.statistics.power import paired_power, paired_size, unpaired_power, unpaired_size
+from ragbed.analysis.statistics.planning import paired_power, paired_size, unpaired_power, unpaired_size
+from ragbed.analysis.statistics.testing import sign_test
 
 _RUNS = 40_000
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ragbed.analysis.statistics.ppi import prediction_powered
+from ragbed.analysis.statistics.labels import prediction_powered
 from ragbed.analysis.statistics.rates import wilson
 
 

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ragbed.analysis.statistics.binomial import probabilities
 from ragbed.analysis.statistics.rates import (
     Interval,
     clopper_pearson,
@@ -21,6 +20,7 @@ from ragbed.analysis.statistics.rates import (
     trials_behind,
     wilson,
 )
+from ragbed.analysis.statistics.testing import probabilities
 from tests.analysis.statistics.coverage import coverage, has_room
 
 

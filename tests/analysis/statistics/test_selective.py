@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from ragbed.analysis.statistics.curves import ConfidentAnswers
 from ragbed.analysis.statistics.rates import clopper_pearson
-from ragbed.analysis.statistics.selective import ConfidentAnswers
 
 
 @pytest.mark.parametrize(("right", "value"), [(1.0, 0.0), (0.0, 1.0)])

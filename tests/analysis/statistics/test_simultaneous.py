@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from ragbed.analysis.statistics.curves import clustered_bands
 from ragbed.analysis.statistics.rates import clustered_wilson
-from ragbed.analysis.statistics.simultaneous import clustered_bands
 
 
 def _band_widths(scores: np.ndarray[tuple[int, int], np.dtype[np.float64]]) -> list[float]:

@@ -10,8 +10,7 @@ from typing import NamedTuple
 from ragbed.analysis.judging.judge_run import Scope, needs_judge, verdict_on
 from ragbed.analysis.judging.labels import AgreedLabel, LabelledUnit, Labels
 from ragbed.analysis.judging.verdict import Verdict
-from ragbed.analysis.statistics.agreement import Agreement, agreement
-from ragbed.analysis.statistics.ppi import Corrected, prediction_powered
+from ragbed.analysis.statistics.labels import Agreement, Corrected, agreement, prediction_powered
 from ragbed.runs.condition import Condition, condition_of
 from ragbed.runs.store import StoredResult
 

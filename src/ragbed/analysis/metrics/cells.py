@@ -10,11 +10,10 @@ from typing import Literal, TypeAlias, TypedDict, Unpack, cast
 import msgspec
 import numpy as np
 
-from ragbed.analysis.statistics.binomial import Floats
-from ragbed.analysis.statistics.bounded import ClusterSums
 from ragbed.analysis.statistics.paired import changes, correlate, paired_difference
 from ragbed.analysis.statistics.rates import UNDEFINED, Interval, clustered_wilson, combine_rates, positive_ratio
 from ragbed.analysis.statistics.sequential import rate_sequence
+from ragbed.analysis.statistics.testing import ClusterSums, Floats
 from ragbed.analysis.trials.columns import Ints, Mask, TrialColumns, TrialGroup
 from ragbed.runs.decided import DecidedInterval, Place, narrow
 from ragbed.schema import Estimate

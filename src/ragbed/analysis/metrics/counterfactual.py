@@ -12,7 +12,7 @@ import numpy as np
 
 from ragbed.analysis.metrics.cells import Cell, CellBuilder, weigh
 from ragbed.analysis.metrics.knowledge import gate_samples, of_known
-from ragbed.analysis.statistics.binomial import Floats
+from ragbed.analysis.statistics.testing import Floats
 from ragbed.analysis.trials.columns import Mask, TrialColumns
 
 

@@ -12,8 +12,8 @@ from typing import TypeVar
 import numpy as np
 
 from ragbed.analysis.metrics.cells import Cell, CellBuilder, weigh
-from ragbed.analysis.statistics.binomial import Floats
-from ragbed.analysis.statistics.simultaneous import clustered_bands
+from ragbed.analysis.statistics.curves import clustered_bands
+from ragbed.analysis.statistics.testing import Floats
 from ragbed.analysis.trials.columns import Mask, TrialColumns
 
 _Point = TypeVar("_Point", int, float)

@@ -8,9 +8,9 @@ import numpy as np
 
 from ragbed.analysis.metrics.cells import Cell, CellBuilder, interval_of
 from ragbed.analysis.metrics.curve import measure_bands, of_shared_questions
-from ragbed.analysis.statistics.binomial import Floats
 from ragbed.analysis.statistics.paired import changes
 from ragbed.analysis.statistics.rates import Interval, combine_rates
+from ragbed.analysis.statistics.testing import Floats
 from ragbed.analysis.trials.columns import Mask
 
 PARTS = 5  # number of equal parts into which a prompt's document positions are divided

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ragbed.analysis.metrics.cells import Cell, CellBuilder
-from ragbed.analysis.statistics.selective import ConfidentAnswers
+from ragbed.analysis.statistics.curves import ConfidentAnswers
 from ragbed.analysis.trials.columns import Mask
 
 RISK = 0.05  # maximum risk (share of wrong answers) at which coverage is reported

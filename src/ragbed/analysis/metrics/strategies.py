@@ -12,8 +12,8 @@ from statistics import fmean
 import numpy as np
 
 from ragbed.analysis.metrics.cells import Cell, CellBuilder
-from ragbed.analysis.statistics.binomial import Floats
 from ragbed.analysis.statistics.paired import changes
+from ragbed.analysis.statistics.testing import Floats
 from ragbed.analysis.trials.columns import Mask, TrialColumns, TrialGroup
 from ragbed.testbeds import headline_score
 from ragbed.testbeds.prompts.strategies import MARK

@@ -10,8 +10,8 @@ import numpy as np
 import scipy  # `scipy.special` is loaded on first use, because loading it takes 0.2 s
 from numpy.typing import ArrayLike, NDArray
 
-from ragbed.analysis.statistics.binomial import Floats, probabilities
 from ragbed.analysis.statistics.rates import LEVEL, Interval, clustered_wilson, combine_rates
+from ragbed.analysis.statistics.testing import Floats, probabilities
 
 _EXACT_SUMS = 1_000_000  # maximum number of distinct sums to enumerate
 _EXACT_STEPS = 20_000_000  # maximum number of additions for the exact distribution on a lattice, about 20 ms

@@ -16,8 +16,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ragbed.analysis.statistics.binomial import Floats
 from ragbed.analysis.statistics.rates import ALPHA, UNDEFINED, Interval
+from ragbed.analysis.statistics.testing import Floats
 
 STAKES: Floats = np.geomspace(0.01, 0.95, 12)
 _STEPS = 40  # number of bisection steps, enough to compute the bounds with an error below 1e-12

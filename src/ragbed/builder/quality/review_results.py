@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from ragbed.analysis.statistics.binomial import upper_bound
+from ragbed.analysis.statistics.testing import upper_bound
 from ragbed.builder.quality.measure import Measure, MeasureSpec, QualityGate
 from ragbed.errors import MALFORMED_JSON, DataError
 from ragbed.io.locations import read_regular

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from ragbed.analysis.statistics.agreement import agreement
-from ragbed.analysis.statistics.binomial import trials_for_bound, upper_bound
+from ragbed.analysis.statistics.labels import agreement
 from ragbed.analysis.statistics.rates import Interval
+from ragbed.analysis.statistics.testing import trials_for_bound, upper_bound
 from ragbed.ui.review.points import kind_of_point
 from ragbed.ui.review.state import DECIDED, WRONG, ReviewState, State, judge
 

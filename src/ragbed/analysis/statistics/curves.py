@@ -1,4 +1,4 @@
-"""Selective prediction: risk and coverage when only sufficiently confident answers are shown.
+"""Curves: simultaneous bands, and the risk and coverage if only sufficiently confident answers are shown.
 
 Coverage is the share of all cases whose answer is shown, and risk is the share of shown answers that are wrong. A
 refusal is never shown. Answers with equal confidence are shown together, so a threshold never depends on their order.
@@ -7,17 +7,57 @@ refusal is never shown. Answers with equal confidence are shown together, so a t
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
+import scipy  # `scipy.special` is loaded on first use, because loading it takes 0.2 s
 from numpy.typing import ArrayLike, NDArray
 
-from ragbed.analysis.statistics.binomial import Floats
-from ragbed.analysis.statistics.rates import Interval, clustered_wilson, share_interval
-from ragbed.analysis.statistics.simultaneous import clustered_bands
+from ragbed.analysis.statistics.rates import LEVEL, Interval, clustered_wilson, share_interval
+from ragbed.analysis.statistics.testing import Floats
+
+_DRAWS = 20_000  # number of random draws, enough for the quantile to have a standard error of about 0.01
+_ROUNDING = 1e-12  # eigenvalues up to this size are rounding errors
+
+
+def clustered_bands(rows: ArrayLike, level: float = LEVEL) -> list[Interval]:
+    """Return simultaneous intervals, at the given confidence level, for several rates over the same clusters.
+
+    Each is a `clustered_wilson` interval at a higher level, which is computed from the maximum of correlated normal
+    deviates (max-t). The more strongly the rates are correlated, the less the level is raised.
+
+    Args:
+        rows: One row per cluster: its hits at every point, then its trials at every point.
+        level: Confidence level of all intervals together.
+    """
+    hits, trials = np.split(np.asarray(rows, np.float64), 2, axis=1)
+    each = 2 * float(scipy.special.ndtr(_largest_deviate(hits, trials, level))) - 1
+    return [clustered_wilson(*part, each) for part in zip(hits.T.tolist(), trials.T.tolist(), strict=True)]
+
+
+def _largest_deviate(hits: Floats, trials: Floats, level: float) -> float:
+    """Return the quantile of the maximum absolute value of normal deviates with the same correlations as the rates."""
+    shares = hits.sum(axis=0) / trials.sum(axis=0)
+    moved = hits - shares * trials
+    covariance = moved.T @ moved
+    scale = np.sqrt(np.diag(covariance))
+    scale[scale <= 1e-9] = np.inf  # a rate without variation is treated as independent of the other rates
+    correlation = covariance / np.outer(scale, scale)
+    np.fill_diagonal(correlation, 1.0)
+    values, vectors = np.linalg.eigh(correlation)
+    # The symmetric square root does not depend on the choice of eigenvectors, which changes with rounding errors.
+    root = (vectors * np.sqrt(np.where(values > _ROUNDING, values, 0.0))) @ vectors.T
+    drawn = _normal(len(shares)) @ root
+    return float(np.quantile(np.abs(drawn).max(axis=1), level))
+
+
+@cache
+def _normal(points: int) -> Floats:
+    return np.random.default_rng(0).standard_normal((_DRAWS, points))
+
 
 _MOST_POINTS = 50  # maximum number of thresholds with a confidence interval
-_ROUNDING = 1e-24  # maximum variance that is due to rounding
+_LEAST_VARIANCE = 1e-24  # maximum variance that is due to rounding
 _CHUNK_CELLS = 4_000_000  # maximum number of elements in a matrix of weights, about 32 MB
 
 
@@ -83,7 +123,7 @@ class ConfidentAnswers:
         values, clusters = self._leave_one_out(), int(self.cluster.max()) + 1
         value, squares = values[0], np.square(values[1:] - values[1:].mean())
         variance = (clusters - 1) / clusters * float(squares.sum())
-        if variance <= _ROUNDING or not 0 < value < 1:
+        if variance <= _LEAST_VARIANCE or not 0 < value < 1:
             return share_interval(value, clusters, clusters)
         # If a few questions determine the value, e.g. those with wrong answers, their effective number limits the
         # degrees of freedom.
