@@ -81,8 +81,7 @@ def take_review(browser: Browser, folder: Path) -> None:
     first, *rest = world("base", 4)
     data = write_data(folder, en_base=[planted(first), *rest])
     with serve("review", str(data)) as served, _page(browser, size=(1280, 900)) as page:
-        _enter(page, served.address, "input")
-        page.locator("main input").fill("Ada")
+        _enter(page, served.address, ".tallies")
         page.keyboard.press("Enter")
         page.wait_for_selector(".passages")
         page.screenshot(path=IMAGES / "review-item.png")

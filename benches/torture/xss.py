@@ -143,7 +143,7 @@ def _open_review(browser: Browser, folder: Path, drawn: list[str], tally: Tally)
     with serve("review", str(data)) as served, open_page(browser, served.origin) as opened:
         page = opened.page
         page.goto(served.address)
-        page.get_by_role("textbox", name="Your name").fill("ada")
+        page.wait_for_selector(".tallies")
         page.keyboard.press("Enter")
         for number in range(1, len(items) + 1):
             text = f"{number} of {len(items)}"

@@ -50,7 +50,6 @@ api: Any = ragbed
         (lambda: api.report("x", format="markdown"), "format='markdown' is not one of text, md"),
         (lambda: api.report("x", format="svg"), "format=svg requires an output folder"),
         (lambda: api.build_quality("figure1", out="x.txt"), "must end in .html or .json."),
-        (lambda: api.review("x", raters=3), "raters=3: expected 1, 2 or None, not int."),
         (lambda: api.view("x", port=-1), "port=-1 is out of range. Use a number from 0 to 65535."),
         (
             lambda: api.doctor(prune_cache="soon"),
@@ -69,7 +68,7 @@ api: Any = ragbed
         (lambda: api.power(alpha=float("nan")), "alpha=nan is out of range. Use a number from 0.0001 to 0.5."),
         (lambda: api.rank(b"x"), "runs=b'x': expected Run, str, Path or Sequence, not bytes."),
         (lambda: api.report("a\0b"), "runs='a\\x00b' contains a null character. Remove it."),
-        (lambda: api.review("x", raters="two"), "raters='two': expected 1, 2 or None, not str."),
+        (lambda: api.review("x", rater=2), "rater=2: expected str or None, not int."),
         (lambda: api.plan_run("figure1"), "expected a specification. Use ragbed.RunSpec(model=…, data=…)."),
         (lambda: api.export("figure1", "jsonl", io.StringIO()), "`out` is a file in text mode. Open it in binary mode"),
         (

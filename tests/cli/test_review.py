@@ -20,8 +20,8 @@ def folder(tmp_path: Path) -> Path:
     """A reviewed folder: the first item accepted, the second rejected, the third open."""
     place = write_data(tmp_path / "out", en_base=world("base", 3))
     session = open_session(place)
-    session.decide("ada", "en_base/en-base-0", accepted(session, "en_base/en-base-0"))
-    session.decide("ada", "en_base/en-base-1", accepted(session, "en_base/en-base-1", question=rejected("unclear")))
+    session.decide("en_base/en-base-0", accepted(session, "en_base/en-base-0"))
+    session.decide("en_base/en-base-1", accepted(session, "en_base/en-base-1", question=rejected("unclear")))
     return place
 
 
@@ -58,20 +58,34 @@ def test_decisions_go_out_and_come_in_elsewhere(folder: Path, tmp_path: Path) ->
     assert len({json.dumps(json.loads(out)["applied"]) for out in applied}) == 1
 
 
-@pytest.mark.parametrize(("before", "asked"), [(1, 2), (2, 1)])
-def test_the_number_of_raters_is_fixed_once_something_is_decided(tmp_path: Path, before: int, asked: int) -> None:
-    place = write_data(tmp_path / "data", en_base=world("base", 1))
-    session = open_session(place, raters=before)
-    words = ("review", str(place), "--export", str(tmp_path / "all.jsonl"), "--raters")
-    assert [type_command(*words, str(number)).code for number in (asked, before)] == [0, 0]
-    session.decide("ada", "en_base/en-base-0", accepted(session, "en_base/en-base-0"))
-    log = (place / "review" / "decisions.jsonl").read_bytes()
-    assert type_command(*words, str(before)).code == 0
-    done = type_command(*words, str(asked))
+def test_a_second_rater_reviews_a_copy_and_the_decisions_are_compared(folder: Path, tmp_path: Path) -> None:
+    other = write_data(tmp_path / "copy", en_base=world("base", 3))
+    session = open_session(other, rater="bo")
+    for key in ("en_base/en-base-0", "en_base/en-base-1"):
+        session.decide(key, accepted(session, key))
+    words = ("review", str(folder), "--compare", str(other / "review" / "decisions.jsonl"))
+    log = (folder / "review" / "decisions.jsonl").read_bytes()
+    with hold(folder / "review"):  # the page may stay open
+        done = type_command(*words)
+    assert done.code == 0, done.err
+    assert "Agreement of ada and bo" in done.out
+    assert tuple(" ".join(part.split()) for part in done.out.splitlines()[-1].split("  ") if part) == (
+        "en_base/en-base-1",
+        "question",
+        "reject unclear",
+        "accept",
+    )
+    compared = json.loads(type_command(*words, "--json").out)["compared"]
+    item = compared["agreement"][0]
+    assert (item["kind"], item["n"], item["agreed"][0]) == ("item", 2, 0.5)
+    assert (folder / "review" / "decisions.jsonl").read_bytes() == log
+
+
+def test_another_rater_is_refused_once_something_is_decided(folder: Path) -> None:
+    done = type_command("review", str(folder), "--rater", "bo", "--port", "0")
     assert done.code == 2
-    assert f"contains decisions made with --raters {before}" in done.err
-    assert f"Continue with --raters {before}, or start again" in done.err
-    assert (place / "review" / "decisions.jsonl").read_bytes() == log
+    assert "has the decisions of ada, and a review has one rater" in done.err
+    assert type_command("review", str(folder), "--rater", "bo", "--apply", "new").code == 2
 
 
 def test_a_file_by_itself_is_reviewed_too(folder: Path, tmp_path: Path) -> None:
@@ -113,7 +127,7 @@ def test_a_cut_last_line_and_items_that_changed_are_told(folder: Path, tmp_path:
     [
         (["none"], 2, "none does not exist. Choose a build folder or a dataset"),
         (["."], 2, "contains no dataset"),
-        (["data", "--raters", "3"], 2, "'3' is not one of '1', '2'"),
+        (["data", "--rater", "ada", "--apply", "b"], 2, "applies only to decisions made on the page"),
         (["data", "--target", "0"], 2, "--target 0 is out of range. Use a number from 0.001"),
         (["data", "--target", "x"], 2, "--target x is not a valid fraction. Use a number from 0.001"),
         (["data", "--export", "a", "--apply", "b"], 2, "cannot be combined"),
@@ -165,7 +179,7 @@ def test_labels_that_people_fixed_do_not_count_against_the_rules_gates(tmp_path:
     session, key = open_session(place), "en_base/en-base-0"
     at = next(index for index, one in enumerate(items[0].passages) if one.stance == "supports")
     fix = {f"passages_{at}__stance": fixed("distracts")}  # it has the answer's words, and yet does not give it
-    session.decide("ada", key, accepted(session, key, **fix))
+    session.decide(key, accepted(session, key, **fix))
     assert type_command("review", str(place), "--apply", str(tmp_path / "new")).code == 0
     figures = {}
     for name in (place, tmp_path / "new"):
@@ -178,25 +192,25 @@ def test_labels_that_people_fixed_do_not_count_against_the_rules_gates(tmp_path:
 
 def test_how_it_is_done_is_kept_until_said_otherwise(tmp_path: Path) -> None:
     folder = write_data(tmp_path / "out", en_base=world("base", 3))
-    for words in ([], ["--raters", "2", "--target", "0.1"], []):
+    for words in ([], ["--target", "0.1"], []):
         assert type_command("review", str(folder), "--export", str(tmp_path / "out.jsonl"), *words).code == 0
     begun = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text("utf-8").splitlines()]
     begun = [line for line in begun if line["line"] == "review"]
-    assert [(line["raters"], line["target"]) for line in begun] == [(2, 0.1)]
+    assert [line["target"] for line in begun] == [0.1]
 
 
 def test_opening_a_review_without_deciding_changes_no_decision(tmp_path: Path) -> None:
     folder = write_data(tmp_path / "out", en_base=world("base", 3))
     log = folder / "review" / "decisions.jsonl"
     with serve("review", str(folder)) as served:
-        assert served.post("/api/sit", {"rater": "ada", "window": "w1"}) == 200
+        assert served.get("/api/standing")["next"]
     assert not log.exists()
     session = open_session(folder)
-    session.decide("ada", "en_base/en-base-0", accepted(session, "en_base/en-base-0"))
+    session.decide("en_base/en-base-0", accepted(session, "en_base/en-base-0"))
     unfinished = log.read_bytes() + b'{"line":"decide","act":"0'
     log.write_bytes(unfinished)
     with serve("review", str(folder)) as served:
-        assert served.post("/api/sit", {"rater": "ada", "window": "w1"}) == 200
+        assert served.get("/api/standing")["next"]
     assert log.read_bytes() == unfinished
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from ragbed.api.options import RunsLike, local_path, run_folder, several
 from ragbed.api.parameters import check_range, checked
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
     from ragbed.ui.review.apply import Applied
+    from ragbed.ui.review.figures import ReviewComparison
     from ragbed.ui.review.log import Log
     from ragbed.ui.review.session import ReviewSession
     from ragbed.ui.server import LocalAddress
@@ -162,37 +163,43 @@ class ReviewResult:
         lines: Number of decisions that were exported or imported.
         applied: Numbers of accepted, fixed, rejected and other items, if decisions were applied.
         quality: Result of the new dataset's quality gates; None if no dataset was written.
+        compared: Agreement with the decisions of another rater, if they were compared.
     """
 
     path: Path
     lines: int = 0
     applied: Applied | None = None
     quality: str | None = None
+    compared: ReviewComparison | None = None
 
 
 @checked
 def review(
     path: str | Path,
     *,
-    raters: Literal[1, 2] | None = None,
+    rater: str | None = None,
     target: float | None = None,
     port: int | None = None,
     open_: bool = False,
     export: str | Path | None = None,
     import_: str | Path | None = None,
+    compare: str | Path | None = None,
     apply: str | Path | None = None,
     progress: bool | Progress = True,
 ) -> PageServer | ReviewResult:
-    """Review dataset items in the browser (the server runs in the background), or export, import or apply decisions.
+    """Review dataset items in the browser, or export, import, compare or apply decisions.
+
+    The page's server runs in the background until it is closed.
 
     Args:
         path: A build's output folder, or a dataset.
-        raters: Number of independent reviewers per item; by default, 1.
+        rater: Name stored with the decisions made on the page; by default, the stored name or the user's name.
         target: Highest acceptable upper confidence bound on the share of incorrect items; by default, 0.05.
         port: Port on 127.0.0.1; by default, 7717 or any free port.
         open_: Open the page in the browser.
         export: Write all decisions to this file, and do nothing else.
         import_: Add the decisions in this file, and do nothing else.
+        compare: Measure the agreement with another rater's decisions in this file, and do nothing else.
         apply: Write the reviewed dataset to this folder, and do nothing else.
         progress: Show progress, or an object that receives it.
 
@@ -201,20 +208,26 @@ def review(
         >>> ragbed.review("built/en_base.jsonl", apply="reviewed").applied.unreviewed
         3
     """
-    if export is None and import_ is None and apply is None:
-        return _started(open_review(path, raters, target, port, progress), open_=open_)
-    if sum(option is not None for option in (export, import_, apply)) > 1:
-        raise UsageError("`export`, `import_` and `apply` cannot be combined. Use only one of them.")
-    with open_progress(progress) as shown, _open_session(path, raters, target, shown, apply is None) as (session, log):
+    given = [option is not None for option in (export, import_, compare, apply)]
+    if not any(given):
+        return _started(open_review(path, rater, target, port, progress), open_=open_)
+    if sum(given) > 1:
+        raise UsageError("`export`, `import_`, `compare` and `apply` cannot be combined. Use only one of them.")
+    if rater is not None:
+        raise UsageError(f"rater={rater} applies only to decisions made on the page. Remove it.")
+    writes = apply is None and compare is None
+    with open_progress(progress) as shown, _open_session(path, None, target, shown, writes) as (session, log):
         if export is not None:
             return _export(log, local_path(export))
         if import_ is not None:
             return ReviewResult(local_path(import_), session.take_in(local_path(import_)))
+        if compare is not None:
+            return _compare(session, local_path(compare))
         return _apply(session, local_path(str(apply)))
 
 
 def open_review(
-    path: str | Path, raters: Literal[1, 2] | None, target: float | None, port: int | None, progress: bool | Progress
+    path: str | Path, rater: str | None, target: float | None, port: int | None, progress: bool | Progress
 ) -> PageServer:
     """Return the server for `review` without starting it."""
     from ragbed.ui.server import need_serve, open_port
@@ -228,7 +241,7 @@ def open_review(
 
     def open_page(stack: ExitStack) -> tuple[LocalAddress, ASGIApp, str]:
         with open_progress(progress) as shown:
-            session, _ = stack.enter_context(_open_session(path, raters, target, shown, writes=True))
+            session, _ = stack.enter_context(_open_session(path, rater, target, shown, writes=True))
         app = make_app(session, Provenance(place if place.is_dir() else place.parent))
         flagged = sum(bool(entry.flags) for entry in session.queue.entries.values())
         return open_port(port), app, f"{counted(len(session.queue.entries), 'item')}, {flagged:,} of them flagged"
@@ -238,7 +251,7 @@ def open_review(
 
 @contextmanager
 def _open_session(
-    path: str | Path, raters: Literal[1, 2] | None, target: float | None, shown: Progress, writes: bool
+    path: str | Path, rater: str | None, target: float | None, shown: Progress, writes: bool
 ) -> Iterator[tuple[ReviewSession, Log]]:
     from ragbed.ui.review.open_review import open_review as open_session
 
@@ -248,7 +261,8 @@ def _open_session(
     def watch(name: str, number: int) -> None:
         shown.count(f"{name}: checking items for flags", number)
 
-    with open_session(local_path(path), raters, target, watch, writes=writes) as (session, log):
+    user = storable_name(_user()) or "unknown"
+    with open_session(local_path(path), target, watch, rater=rater, user=user, writes=writes) as (session, log):
         if log.torn:
             shown.message(
                 f"{log.path.name}: the last line is incomplete ({log.torn} bytes). It was never confirmed and is "
@@ -270,6 +284,12 @@ def _export(log: Log, path: Path) -> ReviewResult:
         raise UsageError(f"export={path} is the review log itself. Choose another file.")
     write_file(path, pack(lines))
     return ReviewResult(path, len(lines))
+
+
+def _compare(session: ReviewSession, path: Path) -> ReviewResult:
+    from ragbed.ui.review.figures import compare_reviews
+
+    return ReviewResult(path, compared=compare_reviews(session.state, session.read_other(path)))
 
 
 def _apply(session: ReviewSession, folder: Path) -> ReviewResult:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ragbed.analysis.diagnosis.examples import ErrorRow
-from ragbed.analysis.diagnosis.summary import UNCLASSIFIED
+from ragbed.analysis.diagnosis.summary import UNCLASSIFIED, ErrorRow
 from ragbed.analysis.locale import Locale
 from ragbed.reporting.pages.charts.layout import format_share
 

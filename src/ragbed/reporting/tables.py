@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
 from ragbed.analysis.diagnosis.diagnosis_file import RunDiagnosis
-from ragbed.analysis.diagnosis.examples import ErrorRow, read_error_rows
+from ragbed.analysis.diagnosis.summary import ErrorRow, read_error_rows
 from ragbed.analysis.locale import Locale, read_words
 from ragbed.analysis.metrics import METRICS
 from ragbed.analysis.metrics.cells import JUDGED, Cell

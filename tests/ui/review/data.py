@@ -63,7 +63,8 @@ def open_queue(folder: Path) -> ReviewQueue:
 def open_session(folder: Path, **how: object) -> ReviewSession:
     """A review of a folder, as `ragbed review` opens it but without its lock."""
     queue = open_queue(folder)
-    begun = ReviewSettings(at="2026-11-15T12:00:00.000+00:00", data=queue.data, **how)  # type: ignore[arg-type]
+    settings: dict[str, object] = {"rater": "ada", **how}
+    begun = ReviewSettings(at="2026-11-15T12:00:00.000+00:00", data=queue.data, **settings)  # type: ignore[arg-type]
     session = ReviewSession(queue, Log(folder / "review" / "decisions.jsonl"), begun)
     session.begin(begun)
     return session

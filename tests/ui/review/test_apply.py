@@ -28,11 +28,11 @@ def read(folder: Path, name: str) -> dict[str, str]:
 @pytest.fixture
 def session(tmp_path: Path) -> ReviewSession:
     session = open_session(write_data(tmp_path / "data", a=world("base", 4), b=world("fact", 1)))
-    session.decide("ada", "a/en-base-0", accepted(session, "a/en-base-0"))
-    session.decide("ada", "a/en-base-1", [replace(rejected("unclear"), point="question")])
+    session.decide("a/en-base-0", accepted(session, "a/en-base-0"))
+    session.decide("a/en-base-1", [replace(rejected("unclear"), point="question")])
     said = accepted(session, "a/en-base-2", question=fixed("Who was it?"), passages_0__stance=rejected("a duplicate"))
-    session.decide("ada", "a/en-base-2", said)
-    session.decide("ada", "a/en-base-3", [replace(fixed("Not whole"), point="question")])
+    session.decide("a/en-base-2", said)
+    session.decide("a/en-base-3", [replace(fixed("Not whole"), point="question")])
     return session
 
 
@@ -70,8 +70,8 @@ def test_an_edited_passage_that_was_fixed_can_be_read_back(tmp_path: Path, point
     place = next(index for index, one in enumerate(item.passages) if one.edit_of is not None)
     assert item.passages[place].support is not None
     session = open_session(write_data(tmp_path / "data", b=[item]))
-    session.decide("ada", "b/en-fact-0", accepted(session, "b/en-fact-0"))
-    session.decide("ada", "b/en-fact-0", [replace(fixed(item.fake[0][0][:1]), point=f"passages[{place}].{point}")])
+    session.decide("b/en-fact-0", accepted(session, "b/en-fact-0"))
+    session.decide("b/en-fact-0", [replace(fixed(item.fake[0][0][:1]), point=f"passages[{place}].{point}")])
     apply_review(session.state, tmp_path / "out")
     (read_back,) = Dataset("b", tmp_path / "out" / "b.jsonl").items()
     assert read_back.passages[place].text != item.passages[place].text
@@ -82,25 +82,13 @@ def test_the_counts_of_a_review_are_stored_for_the_quality_report(session: Revie
     apply_review(session.state, tmp_path / "out")
     reviewed = read_reviewed(tmp_path / "out")
     assert reviewed is not None
-    assert (reviewed.people, reviewed.raters, reviewed.kappa) == (("ada",), 1, None)
+    assert reviewed.rater == "ada"
     assert reviewed.datasets["a"].sha256 == hash_file(tmp_path / "out" / "a.jsonl")
-
-
-def test_items_on_which_two_raters_differ_are_left_out_and_listed(tmp_path: Path) -> None:
-    session = open_session(write_data(tmp_path / "data", a=world("base", 2)), raters=2)
-    session.decide("ada", "a/en-base-0", accepted(session, "a/en-base-0"))
-    session.decide("bo", "a/en-base-0", accepted(session, "a/en-base-0", question=rejected("unclear")))
-    session.decide("ada", "a/en-base-1", [replace(rejected("unclear"), point="question")])
-    applied = apply_review(session.state, tmp_path / "out")
-    assert (applied.unsettled, applied.unreviewed, applied.written) == (1, 1, 1)
-    (removed,) = lines(tmp_path / "out/review/removed.jsonl")
-    assert removed["outcome"] == "unsettled"
-    assert removed["reason"] == "the two raters disagree on question, and the disagreement has not been resolved"
 
 
 def test_a_dataset_without_items_is_not_written(tmp_path: Path) -> None:
     session = open_session(write_data(tmp_path / "data", a=world("base", 1)))
-    session.decide("ada", "a/en-base-0", [replace(rejected("unclear"), point="question")])
+    session.decide("a/en-base-0", [replace(rejected("unclear"), point="question")])
     assert apply_review(session.state, tmp_path / "out").written == 0
     assert not list((tmp_path / "out").glob("*.jsonl"))
 

@@ -41,16 +41,16 @@ def served(folder: Path) -> Iterator[Served]:
 @pytest.fixture(scope="module")
 def untouched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """A review in which nobody decides anything."""
-    with serve("review", str(write_items(tmp_path_factory.mktemp("data") / "out"))) as started:
+    with serve("review", str(write_items(tmp_path_factory.mktemp("data") / "out")), "--rater", "李四") as started:
         yield started
 
 
 @contextmanager
-def seated(browser: Browser, served: Served, name: str, **how: object) -> Iterator[Watched]:
-    """A window in which somebody has said who they are; nothing ran in it that is not ours."""
+def reviewing(browser: Browser, served: Served, **how: object) -> Iterator[Watched]:
+    """A window that shows the first item; nothing ran in it that is not ours."""
     with open_page(browser, served.origin, **how) as opened:  # type: ignore[arg-type]
         opened.page.goto(served.address)
-        opened.page.get_by_role("textbox", name="Your name").fill(name)
+        opened.page.wait_for_selector(".tallies")
         opened.page.keyboard.press("Enter")
         opened.page.wait_for_selector(".item-page")
         yield opened
@@ -87,7 +87,7 @@ def state(page: Page) -> Locator:
 
 
 def test_the_flagged_item_comes_first_with_its_flags(browser: Browser, untouched: Served) -> None:
-    with seated(browser, untouched, "ada") as opened:
+    with reviewing(browser, untouched) as opened:
         page = opened.page
         assert untouched.token not in page.url
         assert "en-base-0" in page.url
@@ -98,17 +98,17 @@ def test_the_flagged_item_comes_first_with_its_flags(browser: Browser, untouched
 def test_a_whole_item_is_accepted_with_one_key_and_the_next_one_comes(
     browser: Browser, served: Served, folder: Path
 ) -> None:
-    with seated(browser, served, "ada") as opened:
+    with reviewing(browser, served) as opened:
         page = opened.page
         page.keyboard.press("a")
         expect(page.locator(".about")).not_to_contain_text("en-base-0")
         (line,) = [line for line in log(folder) if line["line"] == "decide"]
-        assert (line["rater"], line["item"]) == ("ada", "en_base/en-base-0")
+        assert line["item"] == "en_base/en-base-0"
         assert {one["verdict"] for one in line["said"]} == {"accept"}
 
 
 def test_points_are_decided_by_keys_one_after_the_other(browser: Browser, served: Served) -> None:
-    with seated(browser, served, "ada") as opened:
+    with reviewing(browser, served) as opened:
         page = opened.page
         expect(point(page, "question")).to_be_focused()
         page.keyboard.press("y")
@@ -135,7 +135,7 @@ def test_points_are_decided_by_keys_one_after_the_other(browser: Browser, served
 
 @pytest.mark.parametrize("how", ["Escape", "Cancel"])
 def test_a_cancelled_decision_leaves_the_focus_on_its_point(browser: Browser, untouched: Served, how: str) -> None:
-    with seated(browser, untouched, f"ada {how}") as opened:
+    with reviewing(browser, untouched) as opened:
         page = opened.page
         for key in ("n", "e"):
             page.keyboard.press("j")
@@ -153,14 +153,14 @@ def test_a_cancelled_decision_leaves_the_focus_on_its_point(browser: Browser, un
 
 
 def test_flags_number_passages_as_the_page_does(browser: Browser, untouched: Served) -> None:
-    with seated(browser, untouched, "eve") as opened:
+    with reviewing(browser, untouched) as opened:
         flags = opened.page.inner_text(".flags")
         assert "passage 4 is almost the same as passage 1" in flags
         assert "passages[" not in flags
 
 
 def test_question_aliases_and_stances_are_fixed(browser: Browser, served: Served, folder: Path) -> None:
-    with seated(browser, served, "ada") as opened:
+    with reviewing(browser, served) as opened:
         page = opened.page
         press(page, "question", "Fix")
         page.keyboard.press("ControlOrMeta+a")
@@ -191,7 +191,7 @@ def test_false_answers_and_edited_spans_are_decided_beside_the_original_passage(
 ) -> None:
     (item,) = world("fact", 1)
     place = next(index for index, one in enumerate(item.passages) if one.edit_of is not None)
-    with seated(browser, served, "ada") as opened:
+    with reviewing(browser, served) as opened:
         page = opened.page
         open_item(page, served, "en_fact/en-fact-0")
         assert item.fake is not None
@@ -204,7 +204,7 @@ def test_false_answers_and_edited_spans_are_decided_beside_the_original_passage(
         press(page, f"passages[{place}].edits[0]", "Fix")
         page.get_by_role("textbox", name="New value").fill("Ho Chi Minh")
         page.keyboard.press("Enter")
-        expect(point(page, f"passages[{place}].edits[0]")).to_contain_text("you: fixed Ho Chi Minh")
+        expect(point(page, f"passages[{place}].edits[0]")).to_contain_text("fixed Ho Chi Minh")
         press(page, f"passages[{place}].text", "Fix")
         page.get_by_role("textbox", name="New value").fill(f"Some say {item.answer[0][0]}.")
         page.get_by_role("button", name="Save").click()
@@ -227,20 +227,20 @@ def test_false_answers_and_edited_spans_are_decided_beside_the_original_passage(
 
 
 def test_undo_goes_back_to_where_it_was(browser: Browser, served: Served) -> None:
-    with seated(browser, served, "ada") as opened:
+    with reviewing(browser, served) as opened:
         page = opened.page
         accept_item(page)
         page.keyboard.press("u")
         expect(page.locator(".about")).to_contain_text("en-base-0")
         expect(state(page)).to_have_text("undecided")
         page.get_by_role("button", name="Undo").click()
-        expect(page.locator(".problem")).to_contain_text("has no decision to undo")
+        expect(page.locator(".problem")).to_contain_text("there is no decision to undo")
         assert ["400" in told for told in opened.errors] == [True]
         opened.errors.clear()
 
 
 def test_the_bound_is_shown_as_people_go(browser: Browser, served: Served) -> None:
-    with seated(browser, served, "ada") as opened:
+    with reviewing(browser, served) as opened:
         page = opened.page
         for _ in range(5):
             accept_item(page)
@@ -255,7 +255,7 @@ def test_the_bound_is_shown_as_people_go(browser: Browser, served: Served) -> No
 
 
 def test_the_bound_after_one_of_three(browser: Browser, served: Served) -> None:
-    with seated(browser, served, "ada") as opened:
+    with reviewing(browser, served) as opened:
         page = opened.page
         for _ in range(2):
             accept_item(page)
@@ -266,61 +266,8 @@ def test_the_bound_after_one_of_three(browser: Browser, served: Served) -> None:
         expect(page.locator(".bound-line")).to_contain_text("review 2 more items to show that at most 5.0% are wrong")
 
 
-def test_two_raters_decide_independently_and_settle_their_differences(browser: Browser, folder: Path) -> None:
-    with (
-        serve("review", str(folder), "--raters", "2") as served,
-        seated(browser, served, "ada") as ada,
-        seated(browser, served, "bo") as bo,
-    ):
-        press(ada.page, "question", "Reject")
-        ada.page.get_by_role("button", name="unclear", exact=True).click()
-        expect(state(ada.page)).to_have_text("waiting for the other rater")
-        open_item(bo.page, served, "en_base/en-base-0")
-        expect(state(bo.page)).to_have_text("undecided")
-        assert "unclear" not in bo.page.inner_text("main")
-        accept_item(bo.page)
-        bo.page.get_by_role("link", name="Progress").click()
-        bo.page.get_by_role("link", name="Resolve 1 disagreement").click()
-        bo.page.locator(".item-row").click()
-        question = point(bo.page, "question")
-        expect(question).to_contain_text("ada: rejected unclear")
-        expect(question).to_contain_text("you: accepted")
-        expect(point(bo.page, "known").get_by_role("button")).to_have_count(0)
-        press(bo.page, "question", "Accept")
-        expect(state(bo.page)).to_have_text("accepted")
-        expect(question).to_contain_text("resolved by bo: accepted")
-        bo.page.get_by_role("link", name="Progress").click()
-        expect(bo.page.locator(".concord tbody tr").first).to_contain_text("0.00")
-
-
-def test_one_name_is_for_one_window(browser: Browser, served: Served) -> None:
-    with seated(browser, served, "ada"), open_page(browser, served.origin) as other:
-        other.page.goto(served.address)
-        other.page.get_by_role("textbox", name="Your name").fill("ada")
-        other.page.keyboard.press("Enter")
-        expect(other.page.locator(".problem")).to_contain_text("ada is in use in another window")
-        other.page.get_by_role("textbox", name="Your name").fill("bo")
-        other.page.keyboard.press("Enter")
-        expect(other.page.locator(".item-page")).to_be_visible()
-
-
-def test_a_window_whose_name_is_taken_can_choose_another_one(browser: Browser, served: Served) -> None:
-    with seated(browser, served, "ada"), seated(browser, served, "bea") as opened:
-        page = opened.page
-        page.evaluate("sessionStorage.setItem('rater', 'ada')")  # as if this window had been asleep
-        alert = page.locator(".work").get_by_role("alert")
-        expect(alert).to_contain_text("ada is in use in another window")
-        expect(alert).not_to_contain_text("not responding")
-        page.reload()
-        expect(alert).to_contain_text("ada is in use in another window")
-        page.get_by_role("textbox", name="Your name").fill("bea")
-        page.keyboard.press("Enter")
-        page.wait_for_selector(".item-page")
-        opened.errors.clear()  # the console reports the refused requests
-
-
 def test_the_list_is_narrowed_down(browser: Browser, untouched: Served) -> None:
-    with seated(browser, untouched, "lise") as opened:
+    with reviewing(browser, untouched) as opened:
         page = opened.page
         page.keyboard.press("l")
         expect(page.locator(".item-row")).to_have_count(6)
@@ -341,14 +288,15 @@ def test_the_list_is_narrowed_down(browser: Browser, untouched: Served) -> None:
 
 
 def test_the_interface_can_be_switched_to_chinese_and_remembers_it(browser: Browser, untouched: Served) -> None:
-    with seated(browser, untouched, "李四") as opened:
+    with reviewing(browser, untouched) as opened:
         page = opened.page
         page.get_by_role("button", name="中文").click()
         expect(page.get_by_role("button", name="剔除该题目")).to_be_visible()
         assert page.locator("html").get_attribute("lang") == "zh-Hans"
         page.reload()
         expect(page.get_by_role("button", name="剔除该题目")).to_be_visible()
-        assert page.get_by_text("李四").count() == 1
+        page.get_by_role("link", name="进度").click()
+        expect(page.get_by_text("审核决定以“李四”的名义保存。")).to_be_visible()
 
 
 CONTRAST = """() => {
@@ -381,7 +329,7 @@ CONTRAST = """() => {
 
 @pytest.mark.parametrize("dark", [False, True])
 def test_every_text_can_be_read_in_light_and_dark(browser: Browser, served: Served, dark: bool) -> None:
-    with seated(browser, served, "ada", dark=dark) as opened:
+    with reviewing(browser, served, dark=dark) as opened:
         page = opened.page
         press(page, "question", "Reject")
         assert page.evaluate(CONTRAST) == []
@@ -395,7 +343,7 @@ def test_every_text_can_be_read_in_light_and_dark(browser: Browser, served: Serv
 
 
 def test_on_a_phone_nothing_is_wider_than_the_screen(browser: Browser, served: Served) -> None:
-    with seated(browser, served, "ada", width=360) as opened:
+    with reviewing(browser, served, width=360) as opened:
         page = opened.page
         for path in ("/?item=en_fact/en-fact-0", "/?show=list", "/"):
             page.goto(f"{served.origin}{path}")
@@ -410,7 +358,7 @@ def test_a_stopped_server_is_reported(browser: Browser, folder: Path) -> None:
     with serve("review", str(folder)) as served, open_page(browser, served.origin) as opened:
         page = opened.page
         page.goto(served.address)
-        page.get_by_role("textbox", name="Your name").fill("ada")
+        page.wait_for_selector(".tallies")
         page.keyboard.press("Enter")
         page.wait_for_selector(".item-page")
         os.kill(served.process, signal.SIGTERM)

@@ -1,4 +1,4 @@
-"""What a review tells: the bound on wrong items, and how far two raters agree."""
+"""What a review tells: the bound on wrong items, and how far two reviews agree."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from ragbed.ui.review.figures import ReviewCounts, concord, tally
+from ragbed.ui.review.figures import ReviewCounts, compare_reviews, tally
 from ragbed.ui.review.session import ReviewSession
 from tests.ui.review.data import accepted, fixed, open_session, planted, rejected, world, write_data
 
@@ -18,8 +18,8 @@ def the_tally(session: ReviewSession) -> ReviewCounts:
     return one
 
 
-def accept(session: ReviewSession, key: str, rater: str = "ada") -> None:
-    session.decide(rater, key, accepted(session, key))
+def accept(session: ReviewSession, key: str) -> None:
+    session.decide(key, accepted(session, key))
 
 
 def test_none_wrong_of_59_rules_out_5_percent_and_one_fewer_does_not(tmp_path: Path) -> None:
@@ -42,8 +42,8 @@ def test_a_wrong_item_requires_a_larger_sample(tmp_path: Path) -> None:
     session = open_session(write_data(tmp_path, a=world("base", 30)), target=0.2)
     drawn = [key for key in session.order if not session.queue.entries[key].flags]
     assert the_tally(session).more == 14
-    session.decide("ada", drawn[0], [replace(rejected(), point="question")])
-    session.decide("ada", drawn[1], accepted(session, drawn[1], passages_0__stance=rejected()))
+    session.decide(drawn[0], [replace(rejected(), point="question")])
+    session.decide(drawn[1], accepted(session, drawn[1], passages_0__stance=rejected()))
     one = the_tally(session)
     assert (one.sampled, one.wrong) == (2, 2)
     assert one.more == min(30, one.drawn) - 2  # 30 with two wrong would do
@@ -62,7 +62,7 @@ def test_the_share_is_exact_when_all_items_were_reviewed(tmp_path: Path) -> None
     session = open_session(write_data(tmp_path, a=world("base", 4)))
     for key in session.order[:3]:
         accept(session, key)
-    session.decide("ada", session.order[3], [replace(rejected(), point="question")])
+    session.decide(session.order[3], [replace(rejected(), point="question")])
     one = the_tally(session)
     assert (one.bound, one.more) == (0.25, 0)
     assert one.states == {"accepted": 3, "rejected": 1}
@@ -71,31 +71,26 @@ def test_the_share_is_exact_when_all_items_were_reviewed(tmp_path: Path) -> None
 def test_flagged_items_are_counted_apart(tmp_path: Path) -> None:
     first, *rest = world("base", 4)
     session = open_session(write_data(tmp_path, a=[planted(first), *rest]))
-    session.decide("ada", session.order[0], [replace(rejected(), point="question")])
+    session.decide(session.order[0], [replace(rejected(), point="question")])
     one = the_tally(session)
     assert (one.flagged, one.flagged_done, one.drawn, one.sampled, one.wrong) == (1, 1, 3, 0, 0)
 
 
-def test_agreement_is_measured_before_settlement(tmp_path: Path) -> None:
-    session = open_session(write_data(tmp_path, a=world("base", 4)), raters=2)
+def test_two_reviews_of_the_same_data_are_compared(tmp_path: Path) -> None:
+    ada, bo = (open_session(write_data(tmp_path / name, a=world("base", 5)), rater=name) for name in ("ada", "bo"))
     # Of four items both accept two, both fix one, and differ on one: agreed 3/4, by chance 1/2, so kappa is 1/2.
-    verdicts = [("ok", "ok"), ("ok", "ok"), ("fix", "fix"), ("fix", "ok")]
-    for key, both in zip(session.order, verdicts, strict=True):
-        for rater, verdict in zip(("ada", "bo"), both, strict=True):
-            said = accepted(session, key) if verdict == "ok" else accepted(session, key, question=fixed("Who was it?"))
-            session.decide(rater, key, said)
-    told = {one.kind: one for one in concord(session.state)}
+    verdicts = [("ok", "ok"), ("ok", "ok"), ("fix", "fix"), ("fix", "ok"), (None, "ok")]
+    for key, both in zip(ada.order, verdicts, strict=True):
+        for session, verdict in zip((ada, bo), both, strict=True):
+            if verdict:
+                others = {"question": fixed("Who is it?")} if verdict == "fix" else {}
+                session.decide(key, accepted(session, key, **others))
+    compared = compare_reviews(ada.state, bo.state)
+    assert compared.raters == ("ada", "bo")
+    rows = {one.kind: one for one in compared.agreement}
     for kind in ("item", "question"):
-        assert (told[kind].n, told[kind].agreed.value) == (4, 0.75)
-        assert told[kind].kappa.value == pytest.approx(0.5)
-    assert told["stance"].agreed.value == 1
-    assert math.isnan(told["stance"].kappa.value)
-    session.decide("ada", session.order[3], [replace(fixed("Who was it?"), point="question")], final=True)
-    assert {one.kind: one.agreed.value for one in concord(session.state)}["item"] == 0.75
-    assert the_tally(session).wrong == 2
-
-
-def test_one_rater_has_no_agreement(tmp_path: Path) -> None:
-    session = open_session(write_data(tmp_path, a=world("base", 1)))
-    accept(session, session.order[0])
-    assert concord(session.state) == []
+        assert (rows[kind].n, rows[kind].agreed.value) == (4, 0.75)
+        assert rows[kind].kappa.value == pytest.approx(0.5)
+    assert rows["stance"].agreed.value == 1
+    assert math.isnan(rows["stance"].kappa.value)
+    assert [(one.item, one.point) for one in compared.differences] == [(ada.order[3], "question")]

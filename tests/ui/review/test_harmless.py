@@ -96,10 +96,10 @@ def test_payloads_stay_text_in_every_view(browser: Browser, tmp_path: Path) -> N
     write_steps(folder, items)
     asked: set[str | None] = set()
     rater = PAYLOADS[0][:40].strip()
-    with serve("review", str(folder)) as served, open_page(browser, served.origin) as opened:
+    with serve("review", str(folder), "--rater", rater) as served, open_page(browser, served.origin) as opened:
         page = opened.page
         page.goto(served.address)
-        page.get_by_role("textbox", name="Your name").fill(rater)
+        page.wait_for_selector(".tallies")
         page.keyboard.press("Enter")
         for number in range(1, len(PAYLOADS) + 1):
             expect(page.locator(".about")).to_contain_text(f"{number} of {len(PAYLOADS)}")
@@ -127,7 +127,7 @@ def test_direction_and_control_characters_are_shown_by_their_code(browser: Brows
     folder = write_data(tmp_path / "out", en_fact=[item])
     with serve("review", str(folder)) as served, open_page(browser, served.origin) as opened:
         opened.page.goto(served.address)
-        opened.page.get_by_role("textbox", name="Your name").fill("ada")
+        opened.page.wait_for_selector(".tallies")
         opened.page.keyboard.press("Enter")
         opened.page.wait_for_selector(".item-page")
         assert opened.page.inner_text("h1") == "Who is U+202EgroU+202C?"

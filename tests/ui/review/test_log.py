@@ -15,13 +15,13 @@ from ragbed.ui.review.records import Decided, PointDecision, Undone
 
 def line(act: str) -> Decided:
     said = (PointDecision(point="question", verdict="reject", reason="不清楚"),)
-    return Decided(act=act, at="2026-11-15T12:00:00.000+00:00", rater="ada", item="a/1", digest="d", said=said)
+    return Decided(act=act, at="2026-11-15T12:00:00.000+00:00", item="a/1", digest="d", said=said)
 
 
 def test_lines_come_back_as_they_were_added(tmp_path: Path) -> None:
     log = Log(tmp_path / "log.jsonl")
     assert log.read() == []
-    undone = Undone(act="c", at="x", rater="ada", undoes="a")
+    undone = Undone(at="x", undoes="a")
     log.add([line("a")])
     log.add([line("b"), undone])
     assert Log(tmp_path / "log.jsonl").read() == [line("a"), line("b"), undone]
@@ -97,7 +97,7 @@ from ragbed.ui.review.records import Decided, PointDecision
 resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
 said = (PointDecision(point="question", verdict="fix", fix="x" * 4000),)
 try:
-    Log(Path(sys.argv[1])).add([Decided(act="b", at="", rater="ada", item="a/1", digest="d", said=said)])
+    Log(Path(sys.argv[1])).add([Decided(act="b", at="", item="a/1", digest="d", said=said)])
 except RagbedError as error:
     print(error)
 """

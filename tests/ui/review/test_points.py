@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ragbed.errors import UsageError
-from ragbed.ui.review.points import check_decisions, kind_of_point, points_of
+from ragbed.ui.review.points import check_decisions, points_of
 from ragbed.ui.review.records import PointDecision
 from tests.items import base_item
 from tests.ui.review.data import world
@@ -38,12 +38,6 @@ def test_every_part_of_an_integration_item_is_decided_separately() -> None:
     (item,) = world("int", 1)
     names = [point.name for point in points_of(item)]
     assert [name for name in names if name.startswith("answer")] == [f"answer[{i}]" for i in range(len(item.answer))]
-
-
-def test_a_kind_follows_from_the_name() -> None:
-    for item in (*world("fact", 1), *world("int", 1)):
-        for point in points_of(item):
-            assert kind_of_point(point.name) == point.kind
 
 
 @pytest.mark.parametrize(

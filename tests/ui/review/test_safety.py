@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import urlencode
 
 import pytest
 
@@ -23,9 +22,7 @@ __all__ = ["elsewhere"]  # a fixture of these tests
 
 CANARY = "canary-7d1f"
 JSON = {"Content-Type": "application/json"}
-WHO = {"rater": "ada", "window": "w1"}
 DECISION: dict[str, object] = {
-    **WHO,
     "item": "en_base/en-base-0",
     "said": [{"point": "question", "verdict": "accept"}],
 }
@@ -52,24 +49,24 @@ def decisions(folder: Path) -> int:
 
 
 def test_only_requests_to_our_host_names_are_answered(served: Served) -> None:
-    for host, path in product(hosts(served.port), ("/", "/api/standing?rater=ada&window=w1", "/static/main.js")):
+    for host, path in product(hosts(served.port), ("/", "/api/standing", "/static/main.js")):
         status, _, body = served.ask("GET", path, headers={"Host": host, "Cookie": served.cookie})
         assert status in (400, 421), host
         assert b"en_base" not in body
     good = {"Host": f"localhost:{served.port}", "Cookie": served.cookie}
-    assert served.ask("GET", "/api/standing?rater=ada&window=w1", headers=good)[0] == 200
+    assert served.ask("GET", "/api/standing", headers=good)[0] == 200
 
 
 def test_without_the_token_no_data_is_given_and_nothing_is_decided(served: Served, folder: Path) -> None:
     for path in ("/api/standing", "/api/items", "/api/item", "/api/enter"):
         for cookie in ("", f"ragbed-{served.port}=wrong", f"other={served.token}"):
-            status, _, body = served.ask("GET", f"{path}?rater=ada&window=w1", headers={"Cookie": cookie})
+            status, _, body = served.ask("GET", path, headers={"Cookie": cookie})
             assert status == 403
             assert b"en_base" not in body
     assert decisions(folder) == 0
 
 
-@pytest.mark.parametrize("path", ["/api/decide", "/api/undo", "/api/sit"])
+@pytest.mark.parametrize("path", ["/api/decide", "/api/undo"])
 def test_only_a_post_with_the_token_of_our_pages_changes_anything(served: Served, folder: Path, path: str) -> None:
     good = {"Cookie": served.cookie, "X-Ragbed-Write": served.write, "Origin": served.origin, **JSON}
     spoilt = [
@@ -91,12 +88,10 @@ def test_only_a_post_with_the_token_of_our_pages_changes_anything(served: Served
     [
         {},
         [1],
-        WHO,
         DECISION | {"extra": 1},
         DECISION | {"item": "en_base/../secret"},
         DECISION | {"item": "nothing"},
-        DECISION | {"rater": ""},
-        DECISION | {"rater": "x" * 41},
+        DECISION | {"rater": "eve"},
         DECISION | {"said": []},
         DECISION | {"said": [{"point": "question", "verdict": "burn"}]},
         DECISION | {"said": [{"point": "__proto__", "verdict": "accept"}]},
@@ -123,7 +118,7 @@ def test_every_response_has_a_strict_content_security_policy(served: Served) -> 
 def test_no_path_leads_out(served: Served) -> None:
     for number, told in enumerate(traversals()):
         ascii_ = told.encode("ascii", "ignore").decode()
-        paths = (f"/static/{ascii_}", f"/api/item?rater=ada&window=w1&item={ascii_}")
+        paths = (f"/static/{ascii_}", f"/api/item?item={ascii_}")
         for path in paths if number % 5 == 0 else paths[:1]:
             status, _, body = served.ask("GET", path, headers={"Cookie": served.cookie})
             assert status in (400, 404), path
@@ -141,7 +136,7 @@ def test_other_sites_in_the_same_browser_read_and_decide_nothing(
     for site in (f"http://127.0.0.1:{elsewhere}", f"http://{EVIL_HOST}:{elsewhere}"):
         other = context.new_page()
         other.goto(site)
-        reading = "/api/items?rater=eve&window=w9"
+        reading = "/api/items"
         told = other.evaluate(ATTACK, [served.origin, json.dumps(DECISION), reading, "/api/decide"])
         for word in ("en_base", "write", "open"):
             assert word not in told
@@ -149,39 +144,14 @@ def test_other_sites_in_the_same_browser_read_and_decide_nothing(
     assert decisions(folder) == 0
 
 
-@pytest.mark.parametrize("path", ["/api/standing", "/api/items", "/api/item"])
-def test_reading_takes_no_seat(served: Served, path: str) -> None:
-    name, mine, other = f"reader of {path}", "mine", "other"
-    query = f"{path}?{urlencode({'rater': name, 'window': other, 'item': DECISION['item']})}"
-    assert served.ask("GET", query, headers={"Cookie": served.cookie})[0] == 200
-    assert served.post("/api/sit", {"rater": name, "window": mine}) == 200
-    status, _, told = served.ask("GET", query, headers={"Cookie": served.cookie})
-    assert (status, b"is in use in another window" in told) == (400, True)
-
-
-def test_a_page_at_another_local_port_takes_no_seat(browser: Browser, served: Served, elsewhere: int) -> None:
-    context = browser.new_context()
-    page = context.new_page()
-    page.goto(served.address)
-    page.wait_for_selector("main[data-drawn]")  # the cookie is there
-    other = context.new_page()
-    other.goto(f"http://127.0.0.1:{elsewhere}")
-    script = "address => fetch(address, {credentials: 'include', mode: 'no-cors'}).then(() => 'sent', () => 'failed')"
-    told = other.evaluate(script, f"{served.origin}/api/standing?rater=eve&window=w9")
-    context.close()
-    assert told in ("sent", "failed")
-    assert served.post("/api/sit", {"rater": "eve", "window": "w1"}) == 200
-
-
 @pytest.mark.parametrize("site", ["same-site", "cross-site"])
 def test_requests_from_another_origin_are_refused(served: Served, site: str) -> None:
     headers = {"Cookie": served.cookie, "Sec-Fetch-Site": site}
-    assert served.ask("GET", "/api/standing?rater=ada&window=w1", headers=headers)[0] == 403
+    assert served.ask("GET", "/api/standing", headers=headers)[0] == 403
     assert served.ask("GET", "/", headers=headers)[0] == 200  # a link on another page may lead here
 
 
 def test_requests_with_the_token_are_accepted(served: Served, folder: Path) -> None:
     assert served.post("/api/decide", DECISION) == 200
     assert decisions(folder) == 1
-    assert served.post("/api/decide", DECISION | {"window": "w2"}) == 400  # ada sits at another window
-    assert served.post("/api/undo", WHO) == 200
+    assert served.post("/api/undo", {}) == 200

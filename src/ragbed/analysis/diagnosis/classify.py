@@ -10,7 +10,7 @@ from typing import TypeAlias, get_args
 
 from msgspec import structs
 
-from ragbed.analysis.diagnosis import concepts, distance, further_errors, integration_errors, uncertainty
+from ragbed.analysis.diagnosis import further_errors, integration_errors, noise_errors
 from ragbed.analysis.diagnosis.context import ClosedBookAnswers, Rule, TrialContext, is_right
 from ragbed.analysis.diagnosis.parsed_text import ParsedText
 from ragbed.analysis.diagnosis.records import Diagnosis, ErrorType, Source
@@ -30,9 +30,9 @@ Known: TypeAlias = dict[tuple[str, str, str, str, int], ClosedBookAnswers]
 _Part: TypeAlias = tuple[list[StoredResult], Known]
 
 RULES: dict[ErrorType, Rule] = {
-    "E1": distance.find_distance,
-    "E2": uncertainty.find_uncertainty,
-    "E3": concepts.find_confusion,
+    "E1": noise_errors.find_distance,
+    "E2": noise_errors.find_uncertainty,
+    "E3": noise_errors.find_confusion,
     "E4": integration_errors.find_merging,
     "E5": integration_errors.find_ignoring,
     "E6": integration_errors.find_misalignment,

@@ -10,10 +10,9 @@ from typing import Any, NamedTuple, TypeAlias
 from msgspec import structs
 
 from ragbed.analysis.diagnosis.parsed_text import ParsedText, Sentence, open_page
-from ragbed.analysis.diagnosis.question_terms import QuestionTerms, take_apart
+from ragbed.analysis.diagnosis.question_terms import QuestionTerms, SubQuestion, split_question, take_apart
 from ragbed.analysis.diagnosis.records import Evidence
 from ragbed.analysis.diagnosis.response_answers import GivenAnswer, ParsedResponse, is_alike, read_reply
-from ragbed.analysis.diagnosis.subquestions import SubQuestion, split_question
 from ragbed.runs.store import StoredResult
 from ragbed.schema import Case, Document, Retrieved, Stance
 from ragbed.scoring.robust.gold import Gold, GoldSlot, prepare

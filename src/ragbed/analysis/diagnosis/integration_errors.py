@@ -5,13 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ragbed.analysis.diagnosis.concepts import find_confusion
 from ragbed.analysis.diagnosis.context import TrialContext
-from ragbed.analysis.diagnosis.distance import find_distance
 from ragbed.analysis.diagnosis.evidence_text import tell
+from ragbed.analysis.diagnosis.noise_errors import find_confusion, find_distance, find_uncertainty
 from ragbed.analysis.diagnosis.records import Evidence
 from ragbed.analysis.diagnosis.response_answers import GivenAnswer, is_alike
-from ragbed.analysis.diagnosis.uncertainty import find_uncertainty
 from ragbed.scoring.robust.alignment import find_aligned, text_around
 from ragbed.scoring.robust.gold import GoldSlot
 from ragbed.scoring.robust.match import Mention

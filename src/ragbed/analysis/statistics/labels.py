@@ -107,7 +107,7 @@ def _beyond_chance(agreed: Interval, chance: float, residuals: Floats, moved: Fl
         total = residuals - (1 - agreed.value) / (1 - chance) * moved
         trials = trials_behind(agreed, len(moved), level) * own / max(own, float(total @ total))
         agreed = share_interval(agreed.value, trials, len(moved), level)
-    value, low, high = ((bound - chance) / (1 - chance) for bound in agreed)
+    value, low, high = (float((bound - chance) / (1 - chance)) for bound in agreed)
     return Interval(value, max(-1.0, low), high)
 
 

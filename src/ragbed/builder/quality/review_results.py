@@ -23,7 +23,7 @@ class ReviewSample(Struct, frozen=True, kw_only=True):
         sha256: Hash of the file that the review wrote.
         drawn: Number of items that no rule flagged, from which the sample was drawn.
         sampled: Number of sampled items that were reviewed.
-        wrong: Number of sampled items that reviewers fixed or rejected.
+        wrong: Number of sampled items that the rater fixed or rejected.
     """
 
     sha256: str
@@ -38,10 +38,7 @@ class ReviewSample(Struct, frozen=True, kw_only=True):
 class Reviewed(Struct, frozen=True, kw_only=True):
     """The results of applying a review."""
 
-    people: tuple[str, ...]
-    raters: int  # number of raters per item
-    # Cohen's kappa for the decision to accept an item unchanged; None if it is undefined or there is only one rater.
-    kappa: float | None
+    rater: str
     datasets: dict[str, ReviewSample]
 
 
@@ -62,20 +59,19 @@ def review_measures(reviewed: Reviewed, hashes: Mapping[str, str]) -> Iterator[M
         if hashes.get(name) == sample.sha256:
             wrong = MeasureSpec(
                 f"wrong items in review, {name}",
-                "items in a random sample of unflagged items that people fixed or rejected",
+                "items in a random sample of unflagged items that the rater fixed or rejected",
                 "RGB's documents were not reviewed (its issue 12)",
             )
-            yield wrong.share(sample.wrong, sample.sampled, _note(sample, reviewed.kappa))
-            meaning = "flagged items that people have reviewed"
+            yield wrong.share(sample.wrong, sample.sampled, _note(sample))
+            meaning = "flagged items that have been reviewed"
             flagged = MeasureSpec(f"flagged items reviewed, {name}", meaning, "", QualityGate("=", 1))
             yield flagged.share(sample.flagged_done, sample.flagged)
 
 
-def _note(sample: ReviewSample, kappa: float | None) -> str:
-    agreement = "" if kappa is None else f"; κ {kappa:.2f}"
+def _note(sample: ReviewSample) -> str:
     if not sample.sampled:
-        return f"no items reviewed yet{agreement}"
+        return "no items reviewed yet"
     if sample.sampled == sample.drawn:
-        return f"all {sample.drawn} reviewed{agreement}"
+        return f"all {sample.drawn} reviewed"
     bound = upper_bound(sample.wrong, sample.sampled)
-    return f"at most {bound:.1%} of the {sample.drawn} (one-sided 95%){agreement}"
+    return f"at most {bound:.1%} of the {sample.drawn} (one-sided 95%)"

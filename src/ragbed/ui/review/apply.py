@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from contextlib import ExitStack
 from pathlib import Path
@@ -16,9 +15,9 @@ from ragbed.data.native import to_line
 from ragbed.errors import RagbedError, UsageError
 from ragbed.io.jsonl import write_file, write_whole
 from ragbed.schema import Reject
-from ragbed.ui.review.figures import concord, tally
+from ragbed.ui.review.figures import tally
 from ragbed.ui.review.fixing import Fixed, fix_item
-from ragbed.ui.review.state import ReviewState
+from ragbed.ui.review.state import DECIDED, ReviewState
 
 REMOVED, CHANGED = PLACE.with_name("removed.jsonl"), PLACE.with_name("changed.jsonl")
 
@@ -35,8 +34,7 @@ class Change(Struct, frozen=True):
 class Applied(Struct, frozen=True, kw_only=True):
     """The item counts after applying a review.
 
-    `rejected` includes items that lost a required passage. `unsettled` items are omitted because two raters disagree.
-    `unreviewed` items are written unchanged.
+    `rejected` includes items that lost a required passage. `unreviewed` items are written unchanged.
     """
 
     items: int
@@ -44,7 +42,6 @@ class Applied(Struct, frozen=True, kw_only=True):
     accepted: int
     fixed: int
     rejected: int
-    unsettled: int
     unreviewed: int
     passages_removed: int
 
@@ -63,7 +60,7 @@ def apply_review(state: ReviewState, folder: Path) -> Applied:
         for key, entry in state.queue.entries.items():
             done = _settle(state, key, counts)
             for where, reason in done.gone:
-                what, outcome = (f"{key}/{where}", "passage") if where else (key, done.why)
+                what, outcome = (f"{key}/{where}", "passage") if where else (key, "item")
                 reject = Reject(step="review", what=what, outcome=outcome, reason=reason)
                 removed.write(msgspec.json.encode(reject) + b"\n")
             for point, was, now in done.changes:
@@ -91,16 +88,10 @@ def _create(folder: Path) -> None:
 def _settle(state: ReviewState, key: str, counts: Counter[str]) -> Fixed:
     """Return an item's review result, and update the counts."""
     item, reviewed = state.queue.read(key), state.of(key)
-    if reviewed.state == "disagreed":
-        counts["unsettled"] += 1
-        reason = (
-            f"the two raters disagree on {', '.join(reviewed.differing)}, and the disagreement has not been resolved"
-        )
-        return Fixed(None, gone=[("", reason)], why="unsettled")
-    if reviewed.state in ("open", "begun", "waiting"):
+    if reviewed.state not in DECIDED:
         counts["unreviewed"] += 1
         return Fixed(item)
-    done = fix_item(item, reviewed.settled)
+    done = fix_item(item, reviewed.sheet)
     counts["rejected" if done.item is None else reviewed.state] += 1
     return done
 
@@ -120,11 +111,5 @@ def _write_summary(folder: Path, state: ReviewState) -> None:
         for one in tally(state)
         if (folder / f"{one.data}.jsonl").exists()
     }
-    kappa = next((one.kappa.value for one in concord(state) if one.kind == "item"), None)
-    reviewed = Reviewed(
-        people=tuple(state.raters),
-        raters=state.settings.raters,
-        kappa=kappa if kappa is None or math.isfinite(kappa) else None,
-        datasets=datasets,
-    )
+    reviewed = Reviewed(rater=state.settings.rater, datasets=datasets)
     write_file(folder / PLACE, msgspec.json.format(msgspec.json.encode(reviewed), indent=1) + b"\n")

@@ -1,17 +1,17 @@
-"""Review statistics: an upper confidence bound on the share of wrong items, and the agreement between two raters."""
+"""Review statistics: an upper confidence bound on the share of wrong items, and the agreement of two reviews."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterator
 
 from msgspec import Struct
 
 from ragbed.analysis.statistics.labels import agreement
 from ragbed.analysis.statistics.rates import Interval
 from ragbed.analysis.statistics.testing import trials_for_bound, upper_bound
-from ragbed.ui.review.points import kind_of_point
-from ragbed.ui.review.state import DECIDED, WRONG, ReviewState, State, judge
+from ragbed.ui.review.records import PointDecision
+from ragbed.ui.review.state import DECIDED, WRONG, ReviewState, State
 
 
 class ReviewCounts(Struct, frozen=True, kw_only=True):
@@ -35,11 +35,11 @@ class ReviewCounts(Struct, frozen=True, kw_only=True):
     more: int
 
 
-class RaterAgreement(Struct, frozen=True, kw_only=True):
-    """The agreement between two raters on whether review points need changes, with confidence intervals.
+class PointAgreement(Struct, frozen=True, kw_only=True):
+    """How far two raters agree on accepting items, or one type of review point, unchanged, with confidence intervals.
 
-    `kind` is the type of review point, or `item`. Cohen's kappa is undefined if both raters give the same verdict
-    everywhere; Gwet's AC1 is stable even if nearly everything is accepted.
+    Cohen's kappa is undefined if both raters give the same verdict everywhere; Gwet's AC1 is stable even if nearly
+    everything is accepted.
     """
 
     kind: str
@@ -47,6 +47,23 @@ class RaterAgreement(Struct, frozen=True, kw_only=True):
     agreed: Interval
     kappa: Interval
     ac1: Interval
+
+
+class Difference(Struct, frozen=True):
+    """A review point on which two raters decided differently; reasons may differ."""
+
+    item: str
+    point: str
+    ours: PointDecision
+    theirs: PointDecision
+
+
+class ReviewComparison(Struct, frozen=True, kw_only=True):
+    """The agreement of two reviews on the items that both have decided, and the points on which they differ."""
+
+    raters: tuple[str, str]
+    agreement: list[PointAgreement]
+    differences: list[Difference]
 
 
 def tally(review: ReviewState) -> list[ReviewCounts]:
@@ -78,32 +95,26 @@ def _tally(review: ReviewState, name: str) -> ReviewCounts:
     )
 
 
-def concord(review: ReviewState) -> list[RaterAgreement]:
-    """Return the raters' agreement before adjudication, on items and on each type of review point that both judged."""
-    rows: dict[str, list[tuple[int, bool, bool]]] = {}
-    for kind, item, first_keeps, second_keeps in _pairs(review):
-        rows.setdefault(kind, []).append((item, first_keeps, second_keeps))
-    found = []
-    for kind, pairs in rows.items():
-        items, first, second = zip(*pairs, strict=True)
-        measured = agreement(first, second, items)
-        found.append(
-            RaterAgreement(kind=kind, n=measured.n, agreed=measured.agreed, kappa=measured.kappa, ac1=measured.ac1)
-        )
-    return found
-
-
-def _pairs(review: ReviewState) -> Iterator[tuple[str, int, bool, bool]]:
-    """Yield the two raters' verdicts on each item and on each of its points, where True means accepted."""
-    names = review.raters[:2]
-    if review.settings.raters == 1 or len(names) < 2:
-        return
-    for number, key in enumerate(review.queue.entries):
-        sheets = review.of(key).whole
-        if all(name in sheets for name in names):
-            first, second = (sheets[name] for name in names)
-            yield "item", number, judge(first) == "accepted", judge(second) == "accepted"
-            for point in first:
-                if point in second:
-                    verdicts = (first[point].verdict == "accept", second[point].verdict == "accept")
-                    yield kind_of_point(point), number, *verdicts
+def compare_reviews(ours: ReviewState, theirs: ReviewState) -> ReviewComparison:
+    """Compare two reviews of the same data."""
+    pairs: dict[str, list[tuple[int, bool, bool]]] = {"item": []}
+    differences = []
+    for number, key in enumerate(ours.queue.entries):
+        one, other = ours.of(key), theirs.of(key)
+        if one.state not in DECIDED or other.state not in DECIDED:
+            continue
+        pairs["item"].append((number, one.state == "accepted", other.state == "accepted"))
+        for point, first in one.sheet.items():
+            if second := other.sheet.get(point):
+                kind = re.sub(r"passages\[\d+\]\.|\[\d+\]", "", point)
+                pairs.setdefault(kind, []).append((number, first.verdict == "accept", second.verdict == "accept"))
+                if (first.verdict, first.fix, first.part) != (second.verdict, second.fix, second.part):
+                    differences.append(Difference(key, point, first, second))
+    rows = []
+    for kind, found in pairs.items():
+        if found:
+            items, first_keeps, second_keeps = zip(*found, strict=True)
+            n, agreed, kappa, ac1, *_ = agreement(first_keeps, second_keeps, items)
+            rows.append(PointAgreement(kind=kind, n=n, agreed=agreed, kappa=kappa, ac1=ac1))
+    raters = (ours.settings.rater, theirs.settings.rater)
+    return ReviewComparison(raters=raters, agreement=rows, differences=differences)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
 
 from msgspec.structs import replace
 
 from ragbed.builder.edits import check_edit, check_fake, find_fake
 from ragbed.data import kind_of
 from ragbed.schema import Item, Passage, Stance
-from ragbed.ui.review.points import FATAL, ReviewPoint, is_edit, points_of
+from ragbed.ui.review.points import ReviewPoint, is_edit, is_fatal, points_of
 from ragbed.ui.review.records import PointDecision
 
 
@@ -19,20 +18,18 @@ from ragbed.ui.review.records import PointDecision
 class Fixed:
     """The review result for an item.
 
-    `item` is None if it was removed; `why` then says whether it was rejected or two raters disagree. `changes` lists
-    each changed point with its old and new value. `gone` lists each removed passage with the reason, or only the reason
-    if the item was removed.
+    `item` is None if it was removed. `changes` lists each changed point with its old and new value. `gone` lists each
+    removed passage with the reason, or only the reason if the item was removed.
     """
 
     item: Item | None
     changes: list[tuple[str, object, object]] = field(default_factory=list)
     gone: list[tuple[str, str]] = field(default_factory=list)
-    why: Literal["item", "unsettled"] = "item"
 
 
 def fix_item(item: Item, sheet: Mapping[str, PointDecision]) -> Fixed:
     """Apply decisions to an item; the item is removed if it cannot be used without its rejected passages."""
-    fatal = [sheet[point.name] for point in points_of(item) if point.kind in FATAL and point.name in sheet]
+    fatal = [sheet[point.name] for point in points_of(item) if is_fatal(point.name) and point.name in sheet]
     if rejected := [decision for decision in fatal if decision.verdict == "reject"]:
         return Fixed(None, gone=[("", "; ".join(f"{one.point}: {one.reason}" for one in rejected))])
     done = Fixed(item)
@@ -48,7 +45,7 @@ def fix_item(item: Item, sheet: Mapping[str, PointDecision]) -> Fixed:
 
 
 def doubt_fixes(item: Item, decisions: Iterable[PointDecision]) -> list[str]:
-    """Return the builder's warnings about a rater's fixes to false answers and edits. Raters may overrule warnings."""
+    """Return the builder's warnings about fixes to false answers and edits. The rater may overrule warnings."""
     sheet = {one.point: one for one in decisions}
     fixes = {point: one for point, one in sheet.items() if one.verdict == "fix"}
     gone = {point.partition(".")[0] for point, one in sheet.items() if one.verdict == "reject"}
@@ -86,7 +83,7 @@ def _fix_passages(item: Item, sheet: Mapping[str, PointDecision], done: Fixed) -
     """Return the passages to keep, with fixes applied; each edited passage still refers to its original."""
     points: dict[int, list[ReviewPoint]] = {}
     for point in points_of(item):
-        if point.kind not in FATAL:
+        if not is_fatal(point.name):
             points.setdefault(point.index, []).append(point)
     made = {index: _fix_passage(item, index, points[index], sheet, done) for index in range(len(item.passages))}
     for index, passage in made.items():

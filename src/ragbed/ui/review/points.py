@@ -16,7 +16,6 @@ A review point has the name of its field, or its own name:
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -27,21 +26,9 @@ from ragbed.schema import Item, Passage
 from ragbed.ui.review.records import PointDecision
 
 Kind: TypeAlias = Literal["question", "searchable", "known", "answer", "fake", "stance", "text", "edit"]
-# The points whose rejection removes the item; rejecting any other point removes a passage.
-FATAL: frozenset[Kind] = frozenset({"question", "searchable", "known", "answer", "fake"})
 LONGEST_REASON = 500
 LONGEST_FIX = 20_000
 _STANCES = ("supports", "distracts", "contradicts")
-_NAMES: dict[Kind, re.Pattern[str]] = {
-    "question": re.compile("question"),
-    "searchable": re.compile("searchable"),
-    "known": re.compile("known"),
-    "answer": re.compile(r"answer\[\d+\]"),
-    "fake": re.compile(r"fake\[\d+\]"),
-    "stance": re.compile(r"passages\[\d+\]\.stance"),
-    "text": re.compile(r"passages\[\d+\]\.text"),
-    "edit": re.compile(r"passages\[\d+\]\.edits\[\d+\]"),
-}
 
 
 @dataclass(frozen=True)
@@ -75,9 +62,9 @@ def is_edit(passage: Passage) -> bool:
     return passage.edit_of is not None
 
 
-def kind_of_point(name: str) -> Kind:
-    """Return the type of a review point."""
-    return next(kind for kind, pattern in _NAMES.items() if pattern.fullmatch(name))
+def is_fatal(name: str) -> bool:
+    """Return whether rejecting the point with this name removes the item, instead of a passage."""
+    return not name.startswith("passages[")
 
 
 def check_decisions(item: Item, decisions: Iterable[PointDecision]) -> None:

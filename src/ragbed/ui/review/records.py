@@ -26,39 +26,34 @@ class PointDecision(Record, frozen=True, kw_only=True):
 class ReviewSettings(Record, frozen=True, kw_only=True, omit_defaults=False, tag="review", tag_field="line"):
     """The settings of a review; the last settings line in the log applies.
 
-    `data` has the hash of each dataset. With two `raters`, both decide every item without seeing the other's decisions.
-    `target` is the share of wrong items to rule out, and `seed` determines the random order.
+    `data` has the hash of each dataset, and `rater` is the name of the person who makes all decisions. `target` is the
+    share of wrong items to rule out, and `seed` determines the random order.
     """
 
     at: str
     data: dict[str, str]
-    raters: Literal[1, 2] = 1
+    rater: str
     target: float = 0.05
     seed: int = 0
 
 
 class Decided(Record, frozen=True, kw_only=True, tag="decide", tag_field="line"):
-    """One rater's decisions on an item, submitted together.
+    """Decisions on an item, submitted together.
 
     `act` is a unique ID, `item` is the dataset and the item's ID, and `digest` is the item's hash at that time.
-    A `final` decision settles a disagreement between two raters.
     """
 
     act: str
     at: str
-    rater: str
     item: str
     digest: str
     said: tuple[PointDecision, ...]
-    final: bool = False
 
 
 class Undone(Record, frozen=True, kw_only=True, tag="undo", tag_field="line"):
-    """The withdrawal of a decision."""
+    """The withdrawal of a decision; `undoes` is its ID."""
 
-    act: str
     at: str
-    rater: str
     undoes: str
 
 

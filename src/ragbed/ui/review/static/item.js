@@ -1,10 +1,10 @@
 /* The page for one item: the question and answers with their points, and one card per passage. */
 
+import { get, post } from "./api.js";
 import { quote, tag } from "./case.js";
 import { el, fill, marked } from "./dom.js";
 import { flagTag, stateTag } from "./list.js";
 import { drawPoint, isOpen } from "./points.js";
-import { ask, tell } from "./seat.js";
 import { drawProblem } from "./shell.js";
 import { boundLine } from "./standing.js";
 import { say } from "./words.js";
@@ -13,14 +13,14 @@ const itemLink = (key) => `?${new URLSearchParams({ item: key })}`;
 
 /** Draw the page. */
 export async function drawItem(params, { go, signal, undo, notice }) {
-  const [page, standing] = await Promise.all([ask("/api/item", { item: params.get("item") }, signal), ask("/api/standing", {}, signal)]);
+  const [page, standing] = await Promise.all([get("/api/item", new URLSearchParams({ item: params.get("item") }), signal), get("/api/standing", null, signal)]);
   const problem = el("div", {});
   let isSent = false; // Ignore a second press until the next page is drawn.
   const decide = async (said, next = false) => {
     if (isSent) return;
     isSent = true;
     try {
-      const { doubts } = await tell("/api/decide", { item: page.item, said, final: page.closed });
+      const { doubts } = await post("/api/decide", { item: page.item, said });
       await (next && page.next_open ? go(itemLink(page.next_open)) : go(location.search, { keep: !next }));
       if (doubts.length) notice(say("Saved. Warnings: {0}", doubts.join("; ")));
     } catch (error) {
@@ -120,7 +120,7 @@ function drawBar(page, standing, decide, go, undo) {
   const reject = () => document.querySelector("[data-point=question] [data-say=reject]")?.click();
   const to = (name, word, key) => el("button", { "data-do": name, disabled: !key, onclick: () => go(itemLink(key)) }, say(word));
   return el("footer", { class: "bar screen-only" }, el("div", {},
-    open.length && !page.closed ? [
+    open.length ? [
       el("button", { class: "main-button", "data-do": "all", title: "a", onclick: () => decide(open.map((one) => ({ point: one.name, verdict: "accept" })), true) }, say("Accept the remaining {0}", open.length)),
       el("button", { "data-do": "reject", title: "x", onclick: reject }, say("Reject the item"))] : null,
     el("button", { onclick: undo, title: "u" }, say("Undo")),

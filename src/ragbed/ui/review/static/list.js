@@ -1,8 +1,8 @@
 /* The list of items, in review order. */
 
+import { get } from "./api.js";
 import { tag } from "./case.js";
 import { el } from "./dom.js";
-import { ask } from "./seat.js";
 import { say } from "./words.js";
 
 /** Descriptions of the rules that flag items. */
@@ -19,12 +19,12 @@ const FLAGS = {
   "label": "label may be wrong",
 };
 const PAGE = 50;
-const ONLY = { all: "all", todo: "to review", done: "done", disagreed: "disagreement", accepted: "accepted", fixed: "fixed", rejected: "rejected" };
-const TONE = { accepted: "good", fixed: "warn", rejected: "bad", disagreed: "other" };
+const ONLY = { all: "all", todo: "to review", done: "done", accepted: "accepted", fixed: "fixed", rejected: "rejected" };
+const TONE = { accepted: "good", fixed: "warn", rejected: "bad" };
 
 /** Draw an item's state. */
 export function stateTag(state) {
-  return tag({ open: "undecided", begun: "started", waiting: "waiting for the other rater", disagreed: "disagreement" }[state] ?? state, TONE[state]);
+  return tag({ open: "undecided", begun: "started" }[state] ?? state, TONE[state]);
 }
 
 /** Draw the page. */
@@ -32,7 +32,7 @@ export async function drawList(params, { go, signal }) {
   const only = params.get("only") ?? "all";
   const asked = { show: only, data: params.get("data") ?? "", q: params.get("q") ?? "", offset: params.get("offset") ?? "0" };
   if (params.has("flagged")) asked.flagged = "1";
-  const page = await ask("/api/items", asked, signal);
+  const page = await get("/api/items", new URLSearchParams(asked), signal);
   const linkWith = (name, value) => {
     const link = new URLSearchParams(params);
     link.delete("offset");

@@ -1,11 +1,10 @@
 /* The review: draw the page for the URL, and handle links, keys and updates from the server. */
 
-import { enter } from "./api.js";
+import { enter, get, post } from "./api.js";
 import { el, fill } from "./dom.js";
 import { drawItem } from "./item.js";
 import { HELP, onKey } from "./keys.js";
 import { drawList } from "./list.js";
-import { ask, leave, seated, sit, tell } from "./seat.js";
 import { beginShell, drawLost, drawProblem, drawTools, followLinks } from "./shell.js";
 import { drawStanding } from "./standing.js";
 import { say } from "./words.js";
@@ -17,11 +16,10 @@ const page = el("main", { class: "page", tabindex: "-1" });
 const work = el("div", { class: "work", role: "status" });
 const top = el("header", { class: "top screen-only" });
 let drawing = new AbortController();
-let seen = null;
 
 const here = () => new URLSearchParams(location.search);
-const shown = () => (!seated() ? "seat" : here().has("item") ? "item" : here().get("show") === "list" ? "list" : "standing");
-const DRAW = { seat: drawSeat, item: drawItem, list: drawList, standing: drawStanding };
+const shown = () => (here().has("item") ? "item" : here().get("show") === "list" ? "list" : "standing");
+const DRAW = { item: drawItem, list: drawList, standing: drawStanding };
 
 /** Go to a URL and draw its page. */
 async function go(link, { replace = false, keep = false } = {}) {
@@ -66,7 +64,7 @@ function focusPoint(after) {
 /** Undo the last decision and show its item. */
 async function undo() {
   try {
-    const { item } = await tell("/api/undo");
+    const { item } = await post("/api/undo", {});
     await go(`?${new URLSearchParams({ item })}`, { keep: item === here().get("item") });
   } catch (error) {
     fill(work, drawProblem(error));
@@ -74,52 +72,20 @@ async function undo() {
 }
 
 function drawTop() {
-  const name = seated();
   const link = (href, key, word) => el("a", { href, "aria-current": shown() === key ? "page" : null }, say(word));
   fill(top, el("div", {},
     el("a", { class: "brand", href: "/" }, "ragbed"),
-    name ? el("nav", { "aria-label": say("Pages") }, link("/", "standing", "Progress"), link("?show=list", "list", "Items")) : null,
-    name ? el("span", { class: "rater small" }, name, " ", el("button", { class: "quiet-button", onclick: stand }, say("Sign out"))) : null,
+    el("nav", { "aria-label": say("Pages") }, link("/", "standing", "Progress"), link("?show=list", "list", "Items")),
     drawTools(HELP, () => draw({ keep: true }))));
 }
 
-function stand() {
-  leave();
-  go("");
-}
-
-/** Ask for the rater's name. */
-async function drawSeat(params, { go }) {
-  const name = el("input", { name: "rater", maxlength: 40, autocomplete: "off", "aria-label": say("Your name"), required: true });
-  const problem = el("div", {});
-  const submit = async (event) => {
-    event.preventDefault();
-    try {
-      const { next } = await sit(name.value.trim());
-      await go(params.has("item") ? location.search : next ? `?${new URLSearchParams({ item: next })}` : "");
-    } catch (error) {
-      fill(problem, drawProblem(error));
-    }
-  };
-  setTimeout(() => name.focus());
-  return el("form", { class: "seat", onsubmit: submit },
-    el("h1", {}, say("Enter your name")),
-    el("p", { class: "quiet" }, say("Your name is stored with each decision.")),
-    el("div", { class: "row" }, name, el("button", {}, say("Start"))), problem);
-}
-
-/** Confirm the name, and show what others have done in the meantime. */
+/** Report a server that has stopped. */
 async function stayAlive() {
-  if (seated()) {
-    try {
-      await sit(seated());
-      const told = JSON.stringify(await ask("/api/standing"));
-      if (work.querySelector("[data-gone]")) fill(work);
-      if (seen !== null && told !== seen && shown() === "standing") draw({ keep: true });
-      seen = told;
-    } catch (error) {
-      fill(work, el("div", { "data-gone": true }, drawLost(error)));
-    }
+  try {
+    await get("/api/standing");
+    if (work.querySelector("[data-gone]")) fill(work);
+  } catch (error) {
+    fill(work, el("div", { "data-gone": true }, drawLost(error)));
   }
   setTimeout(stayAlive, ALIVE_S * 1000);
 }
@@ -133,14 +99,10 @@ async function begin() {
   try {
     await enter();
   } catch (error) {
-    leave();
     fill(page, drawProblem(error));
     return;
   }
-  const lost = seated() ? await sit(seated()).then(() => null, (error) => error) : null;
-  if (lost) leave(); // The page asks for another name.
   await draw();
-  if (lost) fill(work, drawProblem(lost));
   setTimeout(stayAlive, ALIVE_S * 1000);
 }
 

@@ -1,4 +1,4 @@
-/* One point: its statement, its decisions, and the buttons and fields to decide. */
+/* One point: its statement, its decision, and the buttons and fields to decide. */
 
 import { tag } from "./case.js";
 import { el, fill } from "./dom.js";
@@ -20,30 +20,29 @@ const VERDICTS = { accept: ["Accept", "accepted", "good"], fix: ["Fix", "fixed",
 
 /** Return whether a point still needs a decision. */
 export function isOpen(point, page) {
-  return page.closed ? point.differs : point.counts === null && ["open", "begun"].includes(page.state);
+  return point.decision === null && ["open", "begun"].includes(page.state);
 }
 
 /** Draw a point; `decide` sends a decision. */
 export function drawPoint(point, page, decide) {
-  const can = page.closed ? point.differs : true;
   const field = el("div", { class: "field" });
   const close = () => { // The keys act on the point that has the focus.
     fill(field);
     whole.focus();
   };
-  const pressed = (verdict) => String(point.counts?.verdict === verdict);
+  const pressed = (verdict) => String(point.decision?.verdict === verdict);
   const start = {
     accept: () => decide([{ point: point.name, verdict: "accept" }]),
     fix: () => openField(field, drawFix(point, page, decide, close)),
     reject: () => openField(field, drawReject(point, decide, close)),
   };
   const verdicts = ["searchable", "known"].includes(point.kind) ? ["accept", "reject"] : ["accept", "fix", "reject"];
-  const whole = el("div", { class: `point ${point.differs ? "differs" : ""}`, tabindex: "-1", role: "group", "aria-label": statement(point, page), "data-point": point.name, "data-open": isOpen(point, page) ? "yes" : "no" },
+  const whole = el("div", { class: "point", tabindex: "-1", role: "group", "aria-label": statement(point, page), "data-point": point.name, "data-open": isOpen(point, page) ? "yes" : "no" },
     el("div", { class: "line" },
       el("span", { class: "statement" }, statement(point, page), drawAliases(point, page)),
-      can ? el("span", { class: "buttons" }, verdicts.map((verdict) =>
-        el("button", { "data-say": verdict, "aria-pressed": pressed(verdict), onclick: start[verdict] }, say(VERDICTS[verdict][0])))) : null),
-    drawSaid(point, page), field);
+      el("span", { class: "buttons" }, verdicts.map((verdict) =>
+        el("button", { "data-say": verdict, "aria-pressed": pressed(verdict), onclick: start[verdict] }, say(VERDICTS[verdict][0]))))),
+    drawDecision(point, page), field);
   return whole;
 }
 
@@ -74,19 +73,18 @@ function drawAliases(point, page) {
   return el("span", { class: "aliases", lang: page.lang }, page[point.kind][point.index].map((alias) => el("mark", { class: point.kind === "fake" ? "fake" : "gold" }, alias)));
 }
 
-/** Draw the decisions: the rater's own, those of others if visible, and the settling one. */
-function drawSaid(point, page) {
-  const all = [...(point.mine ? [[null, point.mine]] : []), ...point.others, ...(point.final ? [[`${say("resolved by")} ${point.final[0]}`, point.final[1]]] : [])];
-  const telling = all.filter(([who, said]) => who !== null || said.verdict !== "accept" || page.closed);
-  if (!telling.length) return null;
-  return el("ul", { class: "said small" }, telling.map(([who, said]) => el("li", {},
-    el("span", { class: "quiet" }, who ?? say("you"), ": "), tag(VERDICTS[said.verdict][1], VERDICTS[said.verdict][2]), " ",
-    said.fix === undefined ? null : el("span", { class: "fix", lang: page.lang }, shownFix(point, said)), said.reason ?? null)));
+/** Draw a fix or a rejection; an accepted point is shown by its button. */
+function drawDecision(point, page) {
+  const { decision } = point;
+  if (decision === null || decision.verdict === "accept") return null;
+  const [, word, tone] = VERDICTS[decision.verdict];
+  return el("p", { class: "said small" }, tag(word, tone), " ",
+    decision.fix === undefined ? null : el("span", { class: "fix", lang: page.lang }, shownFix(point, decision)), decision.reason ?? null);
 }
 
-function shownFix(point, said) {
-  const text = Array.isArray(said.fix) ? said.fix.join(" / ") : point.kind === "stance" ? say(said.fix) : said.fix;
-  return said.part === undefined ? text : `${text} (${say("Sub-question")} ${said.part + 1})`;
+function shownFix(point, { fix, part }) {
+  const text = Array.isArray(fix) ? fix.join(" / ") : point.kind === "stance" ? say(fix) : fix;
+  return part === undefined ? text : `${text} (${say("Sub-question")} ${part + 1})`;
 }
 
 function drawReject(point, decide, close) {
@@ -107,7 +105,7 @@ function drawFix(point, page, decide, close) {
   const aliases = point.kind === "answer" || point.kind === "fake";
   const original = aliases ? page[point.kind][point.index]
     : { question: page.question, text: page.passages[point.index]?.passage.text, edit: point.kind === "edit" ? editedWords(point, page) : null }[point.kind];
-  const before = point.counts?.fix ?? original; // An earlier fix is edited further.
+  const before = point.decision?.fix ?? original; // An earlier fix is edited further.
   const input = el("textarea", { name: "fix", rows: aliases ? 3 : point.kind === "text" ? 8 : 2, maxlength: 20000, lang: page.lang, dir: "auto", "aria-label": say("New value") });
   input.value = aliases ? before.join("\n") : before;
   const keep = (event) => {

@@ -1,23 +1,56 @@
-"""E3, concept confusion: the sentence with the wrong answer is about a subject similar to that of the question.
+"""E1 to E3, errors with one piece of evidence: long-distance information, evidence uncertainty and concept confusion.
 
-The sentence is about another year, ordinal, name or kind, e.g. 2018 instead of 2022, or automotive revenue instead of
-revenue. A different kind is weak evidence, so it counts only if the right answer was not far from the subject (unlike
-in E1). In the paper's first example, the US Open is confused with the Qatar Open. Other examples are 女单 instead of
-男单, and 汽车业务营收 instead of 营收.
+E1: the question's subject is named far from the answer. E2: the response states a guess, a rumour or a preliminary
+figure as fact; whether a document predates the event is not checked, because cases do not include document dates.
+E3: the sentence with the wrong answer is about another year, ordinal, name or kind, e.g. 2018 instead of 2022, or
+automotive revenue (汽车业务营收) instead of revenue (营收). A different kind is weak evidence, so it counts only if the
+right answer was not far from the subject (unlike in E1). In the paper's first example, the US Open is confused with the
+Qatar Open.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import NamedTuple
 
+from msgspec import structs
+
 from ragbed.analysis.diagnosis.context import AnswerLocation, TrialContext
-from ragbed.analysis.diagnosis.distance import PRONOUN, find_distance
 from ragbed.analysis.diagnosis.evidence_text import tell
-from ragbed.analysis.diagnosis.question_terms import FRAME_ZH, STOP, YEAR, QuestionTerms, ordinals_in, stem
+from ragbed.analysis.diagnosis.parsed_text import tokens
+from ragbed.analysis.diagnosis.question_terms import FRAME_ZH, STOP, YEAR, QuestionTerms, ordinals_in, stem, years_in
 from ragbed.analysis.diagnosis.records import Evidence
+from ragbed.scoring.robust.patterns import any_of
+from ragbed.text import counted
+
+FAR_TOKENS = 60  # distance, in words or Chinese characters, above which subject and answer count as far apart
+FAR_SENTENCES = 2  # minimum distance in sentences that counts as far; adjacent sentences are near
+
+# Pronouns that can refer to a subject named earlier.
+PRONOUN = re.compile(r"\b(?:he|him|his|she|her|hers|they|them|their|theirs)\b|[他她它]|其(?!他|它|实|中|余)")
+
+_HEDGES_EN = """
+    (?<![0-9]_)may(?!_[0-9]) might could would_(?:be|become|have) expects? expected(?!_to_have) (?:is|are)_set_to
+    tipped_(?:to|for|as) rumou?r(?:s|ed)? reportedly allegedly supposedly purportedly believes? believed speculat\\w+
+    probabl[ey] possibl[ey] perhaps maybe likely unlikely predict\\w* forecast\\w* projected anticipat\\w+ counting_on
+    in_talks attached_(?:to|as) (?:has|have)_attached will_be_(?:called|named) hopes?_to aims?_to plans?_to considering
+    contender favou?rites? odds bookmakers? gossip whispers? insiders? smart_money hearsay unconfirmed tentative
+    provisional\\w* preliminar\\w+ pre-order\\w* estimat\\w+ guess\\w* sources_say leaked leaks? due_to_be subject_to
+    (?:first|early|earlier|initial|interim|partial|hurried|rough|quick|unofficial)_(?:count|tally|return|bulletin|estimate|figure|result|report|number|note|word|reading|draft|drawing|plan|tender|poll)s?
+    (?:said|thought)_to(?:_be|_have) suggests? consensus pencilled_in aim(?:s|ing)_(?:at|for) exit_polls?
+    (?:later|since)_(?:corrected|revised|amended) before_the_amendments
+    first_(?:announced|put|thought) initially so_far not_yet still_(?:to|sealed|missing|out|being) in_the_belief
+"""
+_HEDGES_ZH = (
+    "或将|可能|预计|有望|据传|爆料|传闻|拟[由将于以让在定]|或许|也许|料将|将会?是?由|预测|预期|预估|估计|推测|猜测|看好|据悉将|"
+    "据称|据说|疑似|大概|恐将|或[为是由在达至以可卖]|恐怕|(?<!新)希望(?!小学|工程|集团|杯|之)|争取|力争|押注|计划|打算|呼声|热门|内定|消息人士|知情人士|人士称|人士透露|小道消息|坊间|"
+    "谣传|网传|盛传|赔率|盘口|初步|初值|初稿|快报[称数曾显]|份快报|草案|草稿|标书|估算|估为|暂定|暂时|暂列|尚未|未经证实|最初|起初|原定|预售[价页]|曝光|泄露|"
+    "接触|洽谈|磋商|商谈|有意|考虑|(?:首[次份]|部分|早先|早期|仓促|临时|粗略|非正式)的?(?:统计|估计|通报|计数|数据|数字|消息|结果)|"
+    "[还尚](?:没|未)(?:有|被)?(?:算|计|报|扣|核|公布|确认)|修[改订正]之?前|作了?[更修]正|还剩[^，。]{1,6}未|首轮(?:表决|投票|统计|计票)|首份"
+)
+_HEDGE = re.compile(rf"\b{any_of(_HEDGES_EN)}\b|{_HEDGES_ZH}")
 
 _NAME = re.compile(r"(?<=[a-z0-9,] )[A-Z][a-z]\w*")  # a capitalised word within a sentence; Chinese has no capitals
 _UNMATCHED = "other"  # key of the evidence text for a sentence that contains the answer but does not match the question
@@ -38,6 +71,77 @@ _LONGEST_KIND_ZH = 4
 # Groups of contrasting characters, e.g. 男 and 女 (male and female), that distinguish two variants of a noun.
 _CONTRASTS_ZH = "男女 东西南北 上下 春夏秋冬 内外 前后 正副 大小 新旧 单双 城郊 初终 青成少老"
 _ASKED_FOR_ZH = re.compile(r"(.?)([\u4e00-\u9fff]{2})(?:分别)?(?:是|为|有|达到?)?(?:多少|几|什么)")
+
+
+def find_distance(trial: TrialContext) -> Iterator[Evidence]:
+    """Yield each wrongly answered part whose answer is far from the subject's name in every supporting document.
+
+    Distance is not the cause if the response uses the sentence with the right answer, uses a sentence that clearly
+    gives the wrong answer for the subject, or only copies a document.
+    """
+    if trial.judged is None or trial.judged.refused or trial.reply.is_copy:
+        return
+    origins = [places[0] for _, places in trial.origins if places]
+    has_parts = len(trial.gold.slots) > 1
+    if any(_is_plain(trial, place) for place in origins) or (has_parts and not trial.reply.wrong):
+        return
+    used = {(place.document, place.sentence.number) for place in origins}
+    for part in trial.missing:
+        bearing = [place for place in trial.places(trial.gold.slots[part]) if trial.stance(place) == "supports"]
+        if any((place.document, place.sentence.number) in used for place in bearing):
+            continue
+        far = [_far(trial.terms_of(part), place) for place in bearing]
+        if far and far[0] is not None and None not in far:
+            yield structs.replace(far[0], part=part) if has_parts else far[0]
+
+
+def _is_plain(trial: TrialContext, place: AnswerLocation) -> bool:
+    """Return whether a non-supporting sentence contains all years and at least half of the names in the question."""
+    terms, folded = trial.terms, place.sentence.folded
+    if trial.stance(place) == "supports":
+        return False
+    return terms.years <= years_in(folded) and 2 * len(terms.names_in(folded)) >= len(terms.names)
+
+
+def _far(terms: QuestionTerms, place: AnswerLocation) -> Evidence | None:
+    """Return evidence that an answer is far from the subject, or None if the answer is near it."""
+    sentence = place.sentence
+    if not (terms.names or terms.years) or terms.anchors_in(sentence.folded):
+        return None
+    earlier = place.page.sentences[: sentence.number]
+    between = list(takewhile(lambda before: not terms.names_in(before.folded), reversed(earlier)))
+    if len(between) == len(earlier):  # no earlier sentence names the subject
+        return None
+    gap = sum(len(tokens(before.folded)) for before in between)
+    pronoun = PRONOUN.search(sentence.folded)
+    if gap <= FAR_TOKENS and len(between) + 1 < FAR_SENTENCES and pronoun is None:
+        return None
+    return Evidence(
+        type="E1",
+        **tell("far", sentences=len(between) + 1, count=counted(len(between) + 1, "sentence")),
+        **place.fields,
+        cue=pronoun[0] if pronoun else None,
+        asked=", ".join(terms.names_in(earlier[-len(between) - 1].folded)),
+        distance=gap,
+    )
+
+
+def find_uncertainty(trial: TrialContext) -> Iterator[Evidence]:
+    """Yield the first hedging sentence that contains a wrong answer."""
+    if trial.judged is None:
+        return
+    for answer, places in trial.origins:
+        cue = _find_cue(trial, places[0]) if places else None
+        if cue and trial.is_of_relation(answer, places[0]):
+            yield Evidence(type="E2", **tell("unsure", said=answer.text), **places[0].fields, cue=cue)
+            return
+
+
+def _find_cue(trial: TrialContext, place: AnswerLocation) -> str | None:
+    # A hedge such as "favourite" does not count if the question also contains it, because it may be part of the
+    # question's topic.
+    cues = (match[0] for match in _HEDGE.finditer(place.sentence.folded))
+    return next((cue for cue in cues if cue not in trial.terms.folded), None)
 
 
 class Difference(NamedTuple):
