@@ -159,11 +159,6 @@ def test_a_run_without_results_is_named(runs: Path, tmp_path: Path) -> None:
         assert (done.code, f"{tmp_path} contains no results." in done.err) == (2, True), done.err
 
 
-def test_a_model_that_is_not_there_is_told_with_those_that_are(runs: Path) -> None:
-    done = type_command("compare", f"{runs}/both:scripted/orakle", f"{runs}/code")
-    assert (done.code, "Did you mean 'scripted/oracle'?" in done.err) == (2, True)
-
-
 def test_runs_without_a_common_question_are_told_apart(runs: Path, tmp_path: Path) -> None:
     words = ("-m", "scripted/oracle", "-d", "figure1", "--num-docs", "2", "--cache", "off", "--lang", "zh")
     type_command("run", *words, "--out", str(tmp_path))

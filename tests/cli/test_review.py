@@ -111,8 +111,6 @@ def test_a_cut_last_line_and_items_that_changed_are_told(folder: Path, tmp_path:
 @pytest.mark.parametrize(
     ("words", "code", "problem"),
     [
-        (["none"], 2, "none does not exist. Choose a build folder or a dataset"),
-        (["."], 2, "contains no dataset"),
         (["data", "--raters", "3"], 2, "'3' is not one of '1', '2'"),
         (["data", "--target", "0"], 2, "--target 0 is out of range. Use a number from 0.001"),
         (["data", "--target", "x"], 2, "--target x is not a valid fraction. Use a number from 0.001"),

@@ -79,12 +79,6 @@ def test_a_pipe_is_neither_a_run_nor_a_build(here: Path, words: str) -> None:
     assert (done.code, done.err.startswith("ragbed: special")) == (2, True)
 
 
-@pytest.mark.parametrize("number", ["99999999", "4097", "0"])
-def test_the_number_of_connections_is_bounded(number: str) -> None:
-    done = type_command(*_RUN, "--max-connections", number)
-    assert (done.code, "Use an integer of at least 1 and at most 4,096." in done.err) == (2, True)
-
-
 @pytest.mark.parametrize("shape", ["native", "rgb"])
 def test_a_list_of_many_answers_is_refused(here: Path, shape: str) -> None:
     answer = [[str(number)] for number in range(100_000)]

@@ -73,16 +73,6 @@ def test_names_of_datasets_are_never_ambiguous() -> None:
     assert len(stems) == len(set(stems))
 
 
-def test_downloaded_files_are_right_and_are_not_downloaded_again(
-    tiny: CatalogEntry, server: FaultServer, tmp_path: Path
-) -> None:
-    assert [one.state for one in bring(tiny, tmp_path)] == ["downloaded", "downloaded"]
-    assert {path.name: path.read_bytes() for path in files_here(tiny, tmp_path)} == CONTENTS
-    asked = list(server.asked)
-    assert [one.state for one in bring(tiny, tmp_path)] == ["present", "present"]
-    assert server.asked == asked
-
-
 def test_failed_files_are_reported_and_only_they_are_downloaded_again(
     tiny: CatalogEntry, server: FaultServer, tmp_path: Path
 ) -> None:
@@ -107,24 +97,6 @@ def test_an_edited_file_is_renamed_and_downloaded_again(
     assert bring(tiny, tmp_path)[0].state == "downloaded"
     assert edited.read_bytes() == CONTENTS["one.json"]
     assert edited.with_name("one.json.changed").read_bytes() == b"my own\n"
-
-
-def test_a_folder_gives_what_it_has_and_the_rest_is_named(tiny: CatalogEntry, tmp_path: Path) -> None:
-    (tmp_path / "one.json").write_bytes(CONTENTS["one.json"])
-    one, two = take(tiny, tmp_path / "root", tmp_path)
-    assert one == Arrival("one.json", "downloaded")
-    assert two == Arrival("two.json", "missing", f"{tmp_path / 'two.json'}: no such file")
-    assert [path.name for path in files_here(tiny, tmp_path / "root")] == ["one.json"]
-
-
-@pytest.mark.parametrize("wrong", [b"", b"{}", CONTENTS["one.json"].replace(b"\n", b"\r\n")])
-def test_a_wrong_file_of_a_folder_is_not_taken(tiny: CatalogEntry, tmp_path: Path, wrong: bytes) -> None:
-    (tmp_path / "one.json").write_bytes(wrong)
-    arrival = take(tiny, tmp_path / "root", tmp_path)[0]
-    assert arrival.state == "failed"
-    assert f"({len(wrong)} bytes, sha256:" in str(arrival.problem)
-    assert "it was modified, or it is a different version" in str(arrival.problem)
-    assert files_here(tiny, tmp_path / "root") == []
 
 
 def test_a_folder_in_place_of_a_file_is_not_taken(tiny: CatalogEntry, tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ from ragbed.runs.store import open_store
 from ragbed.runs.writer import Writer
 from ragbed.text import estimate_tokens
 from tests.cli.typed import type_command
-from tests.runs.harness import canonical
+from tests.runs.harness import WORDS, canonical
 from tests.servers.mock_batches import BatchBehaviour
 from tests.servers.mock_batches import batches_in_thread as mock_batches
 
@@ -579,7 +579,7 @@ def test_calls_that_wait_to_be_sent_again_survive_the_loss_of_their_first_batch(
 def test_the_fix_is_named_only_if_every_request_in_a_batch_is_rejected(
     model: str, failed: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    words = ("run", "-m", model, "-d", DATA, "--testbeds", "noise", "--noise", "0", "--limit", "15", "--cache", "off")
+    words = ("run", "-m", model, *WORDS, "--limit", "15")
     with mock_batches(BatchBehaviour(delay_s=0, failed=failed)) as url:
         _serve(monkeypatch, url)
         done = type_command(*words, "--batch", "--out", str(tmp_path / "run"))
@@ -591,21 +591,7 @@ def test_the_fix_is_named_only_if_every_request_in_a_batch_is_rejected(
 def test_a_resumed_batch_run_with_responses_does_not_reject_every_request(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    words = (
-        "run",
-        "-m",
-        MODELS[0],
-        "-d",
-        DATA,
-        "--testbeds",
-        "noise",
-        "--noise",
-        "0",
-        "--limit",
-        "15",
-        "--cache",
-        "off",
-    )
+    words = ("run", "-m", MODELS[0], *WORDS, "--limit", "15")
     with mock_batches(BatchBehaviour(delay_s=0, failed=0.5)) as url:
         _serve(monkeypatch, url)
         for _ in range(2):  # the second command retries only the rejected requests

@@ -103,17 +103,6 @@ def test_what_the_server_reports_is_taken_exactly() -> None:
     assert cost_of(Completion(outcome="ok", reply="x", usage={"in": 1, "out": 1}), None) is None
 
 
-@pytest.mark.parametrize(
-    "model",
-    ["openai/gpt-4o-mini", "anthropic/claude-sonnet-4-5", "azure/gpt-4o-mini", "groq/llama-3.3-70b-versatile"],
-)
-def test_a_call_in_a_batch_costs_half(model: str) -> None:
-    price = find_price(model, _DAY)
-    assert price is not None
-    usage = {"in": 1000, "out": 200}
-    assert 2 * price({**usage, "batch": 1}) == price(usage)
-
-
 def test_each_call_of_a_result_is_priced_and_cached_ones_are_free() -> None:
     price = find_price("openai/gpt-4o-mini", _DAY)
     messages = (Message(role="user", content="?"),)

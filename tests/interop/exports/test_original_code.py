@@ -10,6 +10,7 @@ import pytest
 from ragbed.models.scripted import ScriptedModel
 from ragbed.runs.store import open_store
 from tests.cli.typed import type_command
+from tests.runs.harness import WORDS
 
 
 def _run(folder: Path, model: str, *data: str, profile: str = "robust") -> Path:
@@ -70,18 +71,7 @@ def test_the_answer_keeps_the_notation_of_its_file(tmp_path: Path) -> None:
 
 
 def test_a_run_without_a_temperature_is_exported(tmp_path: Path) -> None:
-    made = (
-        "-m",
-        "scripted/oracle",
-        "-d",
-        "ragbed-mini-en_base",
-        "--testbeds",
-        "noise",
-        "--noise",
-        "0",
-        "--cache",
-        "off",
-    )
+    made = ("-m", "scripted/oracle", *WORDS)
     shared = ("--limit", "2", "--profile", "code-2024", "--out")
     assert type_command("run", *made, "--temperature", "none", *shared, str(tmp_path / "run")).code == 0
     assert type_command("export", str(tmp_path / "run"), "--to", "rgb", "-o", str(tmp_path / "results")).code == 0
