@@ -24,7 +24,6 @@ MEMBERS = {
     "gpu": "benches.gpu",
     "install": "benches.install",
     "judge": "benches.judge",
-    "pacing": "benches.pacing",
     "notebooks": "benches.notebooks",
     "ray_engine": "benches.ray_engine",
     "release": "benches.release",

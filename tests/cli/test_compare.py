@@ -72,19 +72,8 @@ def test_a_question_under_several_conditions_is_counted_once(runs: Path, tmp_pat
 
 
 def test_an_item_and_its_minimal_pair_are_one_question(tmp_path: Path) -> None:
-    words = (
-        "-d",
-        "ragbed-mini-en_base",
-        "--cache",
-        "off",
-        "--testbeds",
-        "noise",
-        "--noise",
-        "0.4",
-        "--out",
-        str(tmp_path),
-    )
-    assert type_command("run", "-m", "scripted/oracle", *words).code == 0
+    words = ("-d", "ragbed-mini-en_base", "--cache", "off", "--testbeds", "noise", "--noise", "0.4")
+    assert type_command("run", "-m", "scripted/oracle", *words, "--out", str(tmp_path)).code == 0
     (row,) = json.loads(type_command("compare", str(tmp_path), str(tmp_path), "--json").out)["rows"]
     assert (row["n"], row["items"]) == (54, 60)  # 6 items repeat a question on other documents
     shown = type_command("compare", str(tmp_path), str(tmp_path))

@@ -10,18 +10,8 @@ import pytest
 from tests.cli.typed import type_command
 from tests.ui.viewer.runs import write_incomplete
 
-DATA = (
-    "-d",
-    "ragbed-mini-en_base",
-    "--limit",
-    "20",
-    "--testbeds",
-    "noise,rejection",
-    "--noise",
-    "0.4,1",
-    "--cache",
-    "off",
-)
+_TESTBEDS = ("--testbeds", "noise,rejection", "--noise", "0.4,1")
+DATA = ("-d", "ragbed-mini-en_base", "--limit", "20", *_TESTBEDS, "--cache", "off")
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragbed.data import Dataset, native, rgb
-from ragbed.errors import DataError, RagbedError
+from ragbed.errors import DataError
 from ragbed.io import jsonl
 from tests.io.test_locations import in_memory
 from tests.items import base_item
@@ -145,10 +145,3 @@ def test_a_file_appears_complete_or_not_at_all(tmp_path: Path) -> None:
         sink.write(b"new")
     assert path.read_bytes() == b"new"
     assert list(tmp_path.iterdir()) == [path]
-
-
-def test_a_folder_that_cannot_be_is_named(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    problem = r"out\.jsonl cannot be written: Not a directory"
-    with pytest.raises(RagbedError, match=problem), jsonl.write_whole(tmp_path / "file" / "in" / "out.jsonl"):
-        pass

@@ -16,7 +16,6 @@ from ragbed.analysis.gates import check_run, parse_floor
 from ragbed.analysis.run_cells import read_report_cells
 from ragbed.cli.results import tell_empty
 from ragbed.errors import DataError, RagbedError, UsageError
-from ragbed.runs.circuit_breaker import CircuitOpen
 from ragbed.runs.display_names import read_names
 from ragbed.runs.execution import run
 from ragbed.runs.merging import merge
@@ -338,13 +337,6 @@ def test_requests_that_are_rejected_for_different_reasons_do_not_stop_a_run_with
     run(make_job(tmp_path / "cached", 2, TalkingModel(_reject), cache=tmp_path / "cache", tell=told.append), ask_nobody)
     assert [read_status(tmp_path / name).models[0].error for name in ("run", "cached")] == [19, 1]
     assert not told
-
-
-def test_requests_that_are_rejected_for_the_same_reason_stop_a_run(tmp_path: Path) -> None:
-    model = TalkingModel(lambda _: Completion(outcome="error", error="request: HTTP 400: no (req-12a)"))
-    with pytest.raises(CircuitOpen, match="rejects every request"):
-        run(make_job(tmp_path, 100, model), ask_nobody)
-    assert len(model.asked) <= 3 + model.concurrency
 
 
 def test_the_chat_template_is_not_blamed_for_empty_responses_of_a_baseline() -> None:
