@@ -94,12 +94,6 @@ def test_conditions_with_different_numbers_of_documents_are_told_apart(tmp_path:
     assert "ragbed-mini-en_base, 3 documents\n" in ranked
 
 
-def test_every_column_is_explained(runs: Path) -> None:
-    told = type_command("compare", f"{runs}/code", f"{runs}/both:scripted/last-doc").err
-    for column in ("n:", "A %, B %:", "B − A:", "flips:", "p:", "verdict:"):
-        assert column in told
-
-
 @pytest.mark.parametrize(("columns", "lines"), [(80, 14), (100, 7)])
 def test_the_table_fits_the_terminal(runs: Path, columns: int, lines: int) -> None:
     """On 100 columns each condition has one line; on 80 the intervals are below the values."""
@@ -129,15 +123,6 @@ def test_truncated_and_filtered_responses_and_errors_are_counted(tmp_path: Path)
     assert [row[f"{side}_{name}"] for side in "ab" for name in names] == [0, 0, 0, 1, 2, 1]
     (listed,) = json.loads(type_command("compare", *sides, "--json").out)["rows"]
     assert [listed[f"{side}_{name}"] for side in ("first", "second") for name in names] == [0, 0, 0, 1, 2, 1]
-
-
-def test_a_run_of_several_models_needs_a_name(runs: Path) -> None:
-    done = type_command("compare", f"{runs}/both", f"{runs}/code")
-    assert done.code == 2
-    assert (
-        f"{runs}/both contains 2 models. Choose one of them, e.g. {runs}/both:scripted/oracle, or compare all"
-        in done.err
-    )
 
 
 def test_a_run_without_results_is_named(runs: Path, tmp_path: Path) -> None:

@@ -75,16 +75,6 @@ def test_every_wrong_reply_is_written_with_type_evidence_and_source(run: Path) -
     assert "6 closed-book trials used only for comparison and not diagnosed." in done.err
 
 
-def test_errors_of_a_type_are_shown_with_their_evidence(run: Path) -> None:
-    done = type_command("diagnose", str(run), "--show", "E3")
-    assert "is about something else" in done.out
-    assert "Showing 3 of 3 errors of type E3." in done.err
-    assert (
-        "Showing 0 of 0 errors of type unclassified."
-        in type_command("diagnose", str(run), "--show", "unclassified").err
-    )
-
-
 def test_a_run_without_documents_cannot_be_diagnosed(tmp_path: Path, data: Path) -> None:
     alone = tmp_path / "alone"
     type_command("run", "-m", "scripted/memory", "-d", str(data), "--testbeds", "closed-book", "--out", str(alone))

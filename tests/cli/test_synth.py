@@ -15,17 +15,6 @@ from tests.cli.typed import type_command
 _FEW = ("--items", "6", "--num-docs", "4", "--tokens", "60")
 
 
-def test_a_world_is_written_and_summed_up(tmp_path: Path) -> None:
-    done = type_command("synth", "--seed", "7", *_FEW, "-o", str(tmp_path), "--json")
-    assert done.code == 0
-    summary = json.loads(done.out)
-    assert summary["manifest"]["files"]["zh_int.jsonl"]["items"] == 2
-    assert sorted(path.name for path in tmp_path.iterdir()) == [
-        *("en_base.jsonl", "en_fact.jsonl", "en_int.jsonl", "manifest.json"),
-        *("zh_base.jsonl", "zh_fact.jsonl", "zh_int.jsonl"),
-    ]
-
-
 @pytest.mark.parametrize(
     ("perturbations", "parts", "docs"), [("mix", "3", "5"), ("none", "3", "5"), ("sibling,outdated", "5", "10")]
 )

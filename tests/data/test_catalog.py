@@ -104,13 +104,6 @@ def test_a_folder_in_place_of_a_file_is_not_taken(tiny: CatalogEntry, tmp_path: 
     assert take(tiny, tmp_path / "root", tmp_path)[0].problem == f"{tmp_path / 'one.json'} is not a regular file"
 
 
-def test_published_files_are_what_is_pinned(rgb_dir: Path, tmp_path: Path) -> None:
-    states = {one.file: one.state for one in take(CATALOG["rgb"], tmp_path, rgb_dir)}
-    present = {path.name for path in rgb_dir.glob("*.json")}
-    assert {name for name, state in states.items() if state == "downloaded"} == present & states.keys()
-    assert set(states.values()) <= {"downloaded", "missing"}
-
-
 def test_two_processes_do_not_write_to_one_folder(tiny: CatalogEntry, tmp_path: Path) -> None:
     folder = folder_of(tiny, tmp_path)
     folder.mkdir(parents=True)
@@ -127,12 +120,6 @@ def test_a_lock_that_is_a_link_is_not_followed(tiny: CatalogEntry, tmp_path: Pat
     with pytest.raises(RagbedError, match=r"\.lock is a symbolic link, not a regular file"):
         bring(tiny, tmp_path)
     assert other.read_text("utf-8") == "mine"
-
-
-def test_a_data_folder_that_cannot_be_is_named(tiny: CatalogEntry, tmp_path: Path) -> None:
-    (tmp_path / "tiny").write_text("not a folder")
-    with pytest.raises(RagbedError, match=r"Set RAGBED_DATA_DIR to another folder\."):
-        bring(tiny, tmp_path)
 
 
 def test_downloads_live_in_the_users_data_folder() -> None:

@@ -29,11 +29,6 @@ RECORDED = [
         (86 * Decimal("0.15") + 1920 * Decimal("0.075") + 300 * Decimal("0.6")) / _MILLION,
     ),
     (
-        "openai/gpt-5-mini",
-        {"in": 75, "cached": 0, "out": 1186, "reasoning": 1024},
-        (75 * Decimal("0.25") + 1186 * Decimal(2)) / _MILLION,
-    ),
-    (
         "anthropic/claude-sonnet-4-5",
         {"in": 3048, "cached": 2000, "written": 1000, "out": 503},
         (48 * Decimal(3) + 2000 * Decimal("0.3") + 1000 * Decimal("3.75") + 503 * Decimal(15)) / _MILLION,
@@ -58,11 +53,6 @@ RECORDED = [
         "deepseek/deepseek-chat",
         {"in": 320, "cached": 256, "out": 85},
         (64 * Decimal("0.27") + 256 * Decimal("0.07") + 85 * Decimal("1.1")) / _MILLION,
-    ),
-    (
-        "groq/llama-3.3-70b-versatile",
-        {"in": 46, "out": 627},
-        (46 * Decimal("0.59") + 627 * Decimal("0.79")) / _MILLION,
     ),
     (
         "together/meta-llama/Llama-3.3-70B-Instruct-Turbo",
