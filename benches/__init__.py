@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-RGB_DIR = Path(os.environ.get("RAGBED_RGB_DIR", "../shared/rgb-data"))  # folder of RGB's published files
 
 
 def check_figure(title: str, measured: float, maximum: float, unit: str = "", *, minimum: float | None = None) -> bool:

@@ -20,16 +20,10 @@ from benches import ROOT
 # Each module has a `main` function, and the first line of its docstring describes what it measures.
 MEMBERS = {
     "core": "benches.core",
-    "diagnose": "benches.diagnose",
     "full_build": "benches.full_build",
     "gpu": "benches.gpu",
-    "harness_parity": "benches.harness_parity",
     "install": "benches.install",
     "judge": "benches.judge",
-    "labels": "benches.labels",
-    "llamacpp": "benches.llamacpp",
-    "pacing": "benches.pacing",
-    "planted_defects": "benches.planted_defects",
     "notebooks": "benches.notebooks",
     "ray_engine": "benches.ray_engine",
     "release": "benches.release",

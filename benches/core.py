@@ -55,7 +55,7 @@ def measure_layout(folder: Path) -> bool:
     path = folder / "small.jsonl"
     _write_items(path, 300, documents=12)
     start = min(_run("--version")[0] for _ in range(WARM_RUNS))
-    command = ("cases", str(path), "--testbeds", "noise", "-o", str(folder / "cases.jsonl"))
+    command = ("export", str(path), "--to", "jsonl", "--testbeds", "noise", "-o", str(folder / "cases.jsonl"))
     seconds = min(_run(*command)[0] for _ in range(WARM_RUNS)) - start
     return check_figure("1,500 cases generated and written", seconds, 0.5, "s")
 

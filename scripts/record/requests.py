@@ -11,11 +11,15 @@ from collections.abc import Iterator
 from typing import Any
 from unittest.mock import patch
 
+from yarl import URL
+
 import ragbed
 from ragbed.errors import UsageError
 from ragbed.models.presets import PRESETS
+from ragbed.models.providers.batches import BatchClient
 from ragbed.models.providers.dialects import COMPATIBLE
 from tests.servers.function_model import ModelRequest, function_model
+from tests.servers.mock_batches import BatchBehaviour, batches_in_thread
 
 _FIRST_TURN = 2  # maximum number of messages before the first tool call
 _ABSENT = "(absent)"
@@ -62,7 +66,7 @@ def record() -> dict[str, Any]:
         ("T_BASE_URL", COMPATIBLE["azure"].base), "http://127.0.0.1:1"
     )  # they have no URL of their own
     with patch.dict(os.environ, keys | urls, AWS_REGION="eu-west-1"):
-        return {f"planned, {name}": row for name, row in _plan()} | _send()
+        return {f"planned, {name}": row for name, row in _plan()} | _send() | _send_batches()
 
 
 def _plan() -> Iterator[tuple[str, Any]]:
@@ -145,6 +149,31 @@ def _send() -> dict[str, Any]:
             for model in _MODELS:
                 ragbed.judge(f"{folder}/search", model, criteria="correct", cache="off", progress=False)
     return dict(sorted(received.items()))
+
+
+def _send_batches() -> dict[str, Any]:
+    """Return the requests that create a batch, by provider; of an uploaded file, the lines."""
+    received: dict[str, list[Any]] = defaultdict(list)
+    send = BatchClient._send_once
+
+    async def send_and_record(client: BatchClient, method: str, url: URL, body: bytes | None, kind: str) -> bytes:
+        if body is not None:
+            lines = (json.loads(line) if line.startswith("{") else line for line in body.decode().splitlines())
+            headers = dict(sorted({**client._headers(), "Content-Type": kind}.items()))
+            received[f"batch, {name}"].append([method, url.path, headers, shorten([*lines])])
+        return await send(client, method, url, body, kind)
+
+    with (
+        batches_in_thread(BatchBehaviour(delay_s=0)) as root,
+        tempfile.TemporaryDirectory() as folder,
+        patch.object(BatchClient, "_send_once", send_and_record),
+        patch("ragbed.runs.batch_loop.secrets.token_hex", return_value="recorded-batch"),
+        patch.dict(os.environ, OPENAI_BASE_URL=f"{root}/v1", ANTHROPIC_BASE_URL=root),
+    ):
+        for name in ("openai", "anthropic"):
+            options: dict[str, Any] = {**_LAYOUT, "batch": True, "cache": "off", "progress": False}
+            ragbed.run(f"{name}/t/model", out=f"{folder}/{name}", **options)
+    return dict(received)
 
 
 def _respond(request: ModelRequest) -> object:

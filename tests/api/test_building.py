@@ -48,18 +48,8 @@ def test_a_build_whose_requests_are_all_rejected_says_what_to_check(documents: i
         tmp_path / "docs", f"{documents} English questions", model="openai-api/t/m", out=tmp_path / "hours.toml"
     )
     with function_model(lambda _: (400, {"error": {"message": "Tenant not allowed"}})) as url:
-        words = (
-            "build",
-            "run",
-            str(recipe.path),
-            "-o",
-            str(tmp_path / "built"),
-            "--cache",
-            "off",
-            "--max-connections",
-            "1",
-        )
-        done = type_command(*words, env={"T_BASE_URL": url})
+        words = ("build", "run", str(recipe.path), "-o", str(tmp_path / "built"), "--cache", "off")
+        done = type_command(*words, "--max-connections", "1", env={"T_BASE_URL": url})
     assert done.code == code
     assert "the same command would fail again. Check the key (T_API_KEY), the model name (m)" in done.err
     assert "e.g. --thinking, --reasoning-effort or --extra-body" in done.err

@@ -21,6 +21,7 @@ FUNCTIONS = {
     "data get": "download",
     "data list": "datasets",
     "data path": "data_path",
+    "demo": "demo",
     "diagnose": "diagnose",
     "doctor": "doctor",
     "export": "export",
@@ -34,8 +35,8 @@ FUNCTIONS = {
     "synth": "synthesize",
     "view": "view",
 }
-ELSEWHERE = {"run": "tests/api/test_parity.py", "demo": "tests/api/test_parity.py", "status": "Run.status"}
-"""Commands whose parameters are compared elsewhere, or that are methods."""
+ELSEWHERE = {"run": ("run", "arun", "forecast"), "status": ("Run.status",)}
+"""A command with several functions, and one that is a method."""
 PRINTING = {
     "": {"json", "config"},
     "compare": {"flips"},
@@ -103,3 +104,23 @@ def test_defaults_are_those_of_the_command_line(name: str) -> None:
         if parameter is not None and not option.required:
             default = option.to_info_dict()["default"]
             assert str(default) == str(parameter.default) or not (default or parameter.default), option.name
+
+
+@pytest.mark.parametrize("name", ELSEWHERE["run"])
+def test_every_option_of_run_is_a_parameter_and_the_other_way_round(name: str) -> None:
+    parameters = set(inspect.signature(getattr(ragbed, name)).parameters) - API_ONLY
+    assert parameters == _options("run") - {"dry_run"}, "forecast() is the dry run"
+
+
+def test_the_options_for_type_checkers_are_the_fields_of_the_spec() -> None:
+    fields = {name: field.type for name, field in ragbed.RunSpec.__dataclass_fields__.items()}
+    options = {name: getattr(kind, "__forward_arg__", kind) for name, kind in ragbed.RunOptions.__annotations__.items()}
+    assert {name: kind for name, kind in fields.items() if name not in ("model", "data")} == options
+
+
+def test_defaults_of_run_are_those_of_the_command_line() -> None:
+    fields = {name: field.default for name, field in ragbed.RunSpec.__dataclass_fields__.items()}
+    for option in COMMANDS["run"].params:
+        if str(option.name) in fields and str(option.name) not in ("model", "data"):
+            default, typed = fields[str(option.name)], option.to_info_dict()["default"]
+            assert str(typed) == str(default) or not (typed or default), option.name

@@ -1,4 +1,4 @@
-"""The API takes its settings from parameters: options in environment variables are for the command line only."""
+"""Variables of options, e.g. RAGBED_NOISE, are for the command line: they change no result of an API function."""
 
 from __future__ import annotations
 
@@ -11,73 +11,64 @@ from typing import Any
 import pytest
 
 import ragbed
-from ragbed.cli.run import run as run_command
+from tests.api.test_command_parity import COMMANDS
+from tests.cli.typed import type_command
 
 _PACKAGE = Path(ragbed.__file__).parent
-_VALUES = {
-    "data": "zh_base",
-    "distractors": "random",
-    "engine": "ray",
-    "lang": "zh",
-    "limit": "1",
-    "model": "scripted/refuser",
-    "noise": "0.8",
-    "num_docs": "2",
-    "out": "elsewhere",
-    "positions": "all",
-    "profile": "code-2024",
-    "repeats": "3",
-    "seed": "7",
-    "shard": "1/2",
-    "strategies": "quote",
-    "testbeds": "rejection",
-}
-"""Values that would change the run below; other options get a value that is wrong for most of them."""
-_RUN: dict[str, Any] = {"model": "scripted/oracle", "data": "ragbed-mini-en_base", "testbeds": "noise", "limit": 4}
+DATA = "ragbed-mini-en_base"
+_VALUES = {"noise": "0.8", "testbeds": "rejection", "lang": "zh", "limit": "1", "profile": "code-2024", "seed": "7"}
+"""Values that would change the results below; other options get a value that is wrong for most of them."""
 
 
 def _variables() -> dict[str, str]:
-    """Every environment variable of an option of `ragbed run`, with a value that would change or break the run."""
     found: dict[str, str] = {}
-    for option in run_command.params:
-        names = [option.envvar] if isinstance(option.envvar, str) else option.envvar or ()
-        found |= {name: _VALUES.get(str(option.name), "1") for name in names}
-    return found
+    for command in COMMANDS.values():
+        for option in command.params:
+            names = [option.envvar] if isinstance(option.envvar, str) else option.envvar or ()
+            found |= {name: _VALUES.get(str(option.name), "1") for name in names}
+    return {name: value for name, value in found.items() if name.startswith("RAGBED_")}
 
 
-def _result(folder: Path) -> tuple[object, ...]:
-    run = ragbed.run(**_RUN, out=folder)
-    trials = [{key: value for key, value in trial.items() if key != "latency_s"} for trial in run.trials()]
-    return run.outcomes, run.metrics(), trials
+def _results(folder: Path) -> dict[str, Any]:
+    runs = {
+        model: ragbed.run(f"scripted/{model}", DATA, testbeds="noise", noise=0, limit=3, out=folder / model)
+        for model in ("oracle", "refuser")
+    }
+    trials = ({**trial, "latency_s": None} for trial in runs["refuser"].trials())
+    return {
+        "run": (runs["refuser"].outcomes, runs["refuser"].metrics(), list(trials)),
+        "cases": ragbed.cases(DATA, limit=2).records(),
+        "compare": ragbed.compare(runs["oracle"], runs["refuser"]).records(),
+        "diagnose": ragbed.diagnose(runs["refuser"]).records(),
+        "export": ragbed.export(DATA, "jsonl", folder / "cases.jsonl", limit=2).count,
+        "judge": ragbed.judge(runs["oracle"], "scripted/echo", criteria="correct").records(),
+        "lint": ragbed.lint(DATA, only="record").totals,
+        "power": ragbed.power(drop=0.1),
+        "report": ragbed.report(runs["oracle"], format="csv").records(),
+        "synthesize": ragbed.synthesize(folder / "news", items=2, lang="en", workers=1).manifest,
+    }
 
 
-def test_most_options_have_a_variable() -> None:
-    assert len(_variables()) > 35
-    assert {"RAGBED_LIMIT", "RAGBED_JSON", "RAGBED_NOISE"} < set(_variables())
-
-
-@pytest.fixture(scope="module")
-def before(tmp_path_factory: pytest.TempPathFactory) -> tuple[object, ...]:
-    """The result without variables."""
-    return _result(tmp_path_factory.mktemp("runs") / "before")
-
-
-@pytest.mark.parametrize("name", sorted(_variables()))
-def test_the_variable_of_an_option_changes_no_result(
-    name: str, before: tuple[object, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv(name, _variables()[name])
-    assert _result(tmp_path / "after") == before
-
-
-def test_all_variables_together_change_no_result(
-    before: tuple[object, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name, value in _variables().items():
+def test_the_variables_of_all_options_change_no_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    variables = _variables()
+    assert len(variables) > 60
+    before = _results(tmp_path / "before")
+    for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.chdir(tmp_path)
-    assert _result(tmp_path / "after") == before
-    assert not (tmp_path / "elsewhere").exists()
+    assert _results(tmp_path / "after") == before
+
+
+def test_the_variable_of_a_repeatable_option_has_one_value_per_line(tmp_path: Path) -> None:
+    (tmp_path / "my data").mkdir()
+    for name in ("first", "second"):
+        ragbed.synthesize(tmp_path / "my data" / name, items=2, lang="en", integration=0, counterfactual=0)
+    places = [str(tmp_path / "my data" / name / "en_base.jsonl") for name in ("first", "second")]
+    data = "\n".join(f"{name}={place}" for name, place in zip("ab", places, strict=True))
+    words = ["run", "-m", "scripted/oracle", "--testbeds", "noise", "--noise", "0", "--out", str(tmp_path / "run")]
+    done = type_command(*words, env={"RAGBED_DATA": data})
+    assert done.code == 0, done.err
+    assert "scripted/oracle on a," in done.out
+    assert "scripted/oracle on b," in done.out
 
 
 def _modules() -> list[Path]:
@@ -110,8 +101,6 @@ def _code(path: Path) -> str:
 
 def test_no_module_below_the_command_line_reads_the_variable_of_an_option() -> None:
     allowed = {"RAGBED_DATA_DIR", "RAGBED_CACHE_DIR"}
-    options = set(_variables())
     for path in _modules():
         named = set(re.findall(r"['\"](RAGBED_[A-Z_]+)['\"]", _code(path)))
         assert named <= allowed, path
-        assert not named & options, path

@@ -216,19 +216,6 @@ def test_a_function_that_exits_or_takes_too_long_ends_its_case_only(tmp_path: Pa
     assert [(error["kind"], error["message"]) for error in run.errors] == [("timeout", "no answer within 0.05 s")] * 2
 
 
-def test_failed_cases_are_retried_by_the_same_call(tmp_path: Path) -> None:
-    state = {"works": False}
-
-    def answer(prompt: str) -> str:
-        if not state["works"]:
-            raise ConnectionError("down")
-        return "Paris"
-
-    assert _evaluate(answer, tmp_path).outcomes == {"error": 5}
-    state["works"] = True
-    assert _evaluate(answer, tmp_path).outcomes == {"ok": 5}
-
-
 def test_strategies_apply_to_functions_but_not_to_systems(tmp_path: Path) -> None:
     def answer(prompt: str) -> str:
         return "Paris"

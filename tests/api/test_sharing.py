@@ -40,14 +40,6 @@ def test_a_site_has_a_leaderboard_and_a_report_on_each_run(run: ragbed.Run, tmp_
     assert "scripted/oracle" in result.paths[0].read_text("utf-8")
 
 
-def test_a_run_survives_an_archive(run: ragbed.Run, tmp_path: Path) -> None:
-    exported = ragbed.export(run, "archive", tmp_path / "a.zip")
-    assert (exported.unit, exported.count, exported.complete) == ("trials", 10, True)
-    imported = ragbed.import_results(tmp_path / "a.zip", "archive", tmp_path / "again")
-    assert imported.complete
-    assert imported.run.metrics() == run.metrics()
-
-
 def test_answers_of_another_system_become_a_run(run: ragbed.Run, tmp_path: Path) -> None:
     answers = tmp_path / "answers.jsonl"
     lines = [{"case": trial["case"], "reply": trial["reply"]} for trial in run.trials()]
@@ -59,15 +51,23 @@ def test_answers_of_another_system_become_a_run(run: ragbed.Run, tmp_path: Path)
     assert imported.run.outcomes == {"ok": 9, "error": 1}
 
 
-def test_shards_are_merged(tmp_path: Path) -> None:
-    options: dict[str, Any] = {"model": "scripted/oracle", "data": DATA, "testbeds": "noise", "noise": 0, "limit": 6}
-    parts = [ragbed.run(**options, shard=f"{n}/2", out=tmp_path / str(n)) for n in (1, 2)]
-    merged = ragbed.merge(parts, tmp_path / "merged")
-    assert (merged.counts["results"], merged.run.outcomes) == (6, {"ok": 6})
-
-
 def test_items_in_memory_are_exported(tmp_path: Path) -> None:
     item = {"id": "1", "query": "Who won?", "answer": "Ann", "positive": ["Ann won."], "negative": ["Bo lost."]}
     exported = ragbed.export({"mine": [item]}, "native", tmp_path / "mine.jsonl")
     assert (exported.unit, exported.count) == ("items", 1)
     assert "Who won?" in (tmp_path / "mine.jsonl").read_text("utf-8")
+
+
+def test_a_run_survives_an_archive(run: ragbed.Run, tmp_path: Path) -> None:
+    exported = ragbed.export(run, "archive", tmp_path / "a.zip")
+    assert (exported.unit, exported.count, exported.complete) == ("trials", 10, True)
+    imported = ragbed.import_results(tmp_path / "a.zip", "archive", tmp_path / "again")
+    assert imported.complete
+    assert imported.run.metrics() == run.metrics()
+
+
+def test_shards_are_merged(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"model": "scripted/oracle", "data": DATA, "testbeds": "noise", "noise": 0, "limit": 6}
+    parts = [ragbed.run(**options, shard=f"{n}/2", out=tmp_path / str(n)) for n in (1, 2)]
+    merged = ragbed.merge(parts, tmp_path / "merged")
+    assert (merged.counts["results"], merged.run.outcomes) == (6, {"ok": 6})

@@ -168,32 +168,15 @@ def test_published_files_come_over_http_as_they_are(root: Path, rgb_dir: Path, s
     assert len(list(root.rglob("*.json"))) == 8 - len(absent)
 
 
-def test_get_of_what_ships_with_ragbed_has_nothing_to_do(root: Path) -> None:
-    done = type_data(root, "get", "figure1")
-    assert done.code == 0
-    assert "Already complete: figure1.jsonl" in done.out
-    assert not root.exists()
-
-
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (
-            ("get", "rgbb"),
-            "ragbed: unknown dataset or model 'rgbb'. Did you mean 'rgb'? Known: figure1, ragbed-mini, rgb, "
-            "smollm2, tiny.",
-        ),
-        (
             ("get", "en_refine"),
             "ragbed: en_refine is one of the files in rgb. Download all of them with: ragbed data get rgb",
         ),
-        (
-            ("get", "tiny", "--from", "nowhere"),
-            "ragbed: --from nowhere: the folder or file does not exist. Check the path.",
-        ),
         (("get", "tiny", "--mirror", "ftp://x"), "Known: hf-mirror, jsdelivr, or a URL (https://…)."),
         (("get", "tiny", "--mirror", "http://x", "--from", "."), "--from and --mirror cannot be combined."),
-        (("path", "nothing"), "ragbed: unknown dataset or model 'nothing'."),
     ],
 )
 def test_what_cannot_be_asked_for_ends_with_2(root: Path, words: tuple[str, ...], message: str) -> None:
@@ -223,13 +206,6 @@ def test_list_shows_everything_and_how_to_get_it(root: Path, tmp_path: Path) -> 
     (tmp_path / "two.json").write_bytes(CONTENTS["two.json"])
     type_data(root, "get", "tiny", "--from", str(tmp_path))
     assert f"       downloaded: {root / 'tiny' / 'v1'}\n" in type_data(root, "list").out
-
-
-def test_list_as_json_is_the_only_line_on_stdout(root: Path) -> None:
-    entries = {entry["name"]: entry for entry in json.loads(type_data(root, "list", "--json").out)["entries"]}
-    assert list(entries) == ["figure1", "ragbed-mini", "rgb", "smollm2", "tiny"]
-    assert entries["figure1"]["complete"] is True
-    assert (len(entries["rgb"]["files"]), entries["rgb"]["present"]) == (8, [])
 
 
 def test_path_prints_the_folder_or_the_file_and_nothing_else(root: Path, tmp_path: Path) -> None:

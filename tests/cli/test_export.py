@@ -14,13 +14,3 @@ def test_rgb_goes_to_native_and_back_to_the_same_bytes(rgb_dir: Path, tmp_path: 
     assert json.loads(done.out) == {"items": 100, "format": "native", "output": str(there)}
     assert type_command("export", str(there), "--to", "rgb", "-o", str(back)).code == 0
     assert back.read_bytes() == original.read_bytes()
-
-
-def test_an_unknown_format_and_an_unwritable_place_are_named(tmp_path: Path) -> None:
-    done = type_command("export", "figure1", "--to", "nativ", "-o", str(tmp_path / "x"))
-    known = "native, rgb, corpus, withheld-corpus, parquet, jsonl, inspect, lm-eval, hf"
-    assert (done.code, done.err) == (2, f"ragbed: unknown format 'nativ'. Did you mean 'native'? Known: {known}.\n")
-    (tmp_path / "file").touch()
-    done = type_command("export", "figure1", "--to", "rgb", "-o", str(tmp_path / "file" / "x"))
-    assert done.code == 1
-    assert "x cannot be written: Not a directory" in done.err

@@ -69,25 +69,10 @@ def test_the_summary_counts_per_condition_with_reasons(data: str) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--noise", "1.3"], "--noise 1.3 is out of range. Use a number from 0 to 1"),
-        (["--noise", "-0.2"], "--noise -0.2 is out of range"),
-        (["--noise", "much"], "--noise 'much' is not a ratio"),
-        (["--noise", "0,,1"], "contains an empty value"),
         (["--noise", "nan"], "is not a ratio"),
-        (
-            ["--num-docs", "0"],
-            "--num-docs 0 is not an integer between 1 and 10,000. To evaluate without documents, use --testbeds",
-        ),
         (["--num-docs", "-1"], "is not an integer between 1 and 10,000"),
-        (["--profile", "robost"], "unknown profile 'robost'. Did you mean 'robust'? Known: paper, code-2023"),
-        (["--testbeds", "nose"], "unknown testbed 'nose'. Did you mean 'noise'? Known: noise, rejection"),
-        (["--distractors", "randon"], "unknown distractor condition 'randon'. Did you mean 'random'?"),
-        (["--lang", "fr"], "unknown language 'fr'. Known: en, zh"),
-        (["--limit", "0"], "--limit '0' is neither a positive number of items nor a fraction"),
         (["--limit", "1.5"], "--limit '1.5' is neither a positive number of items nor a fraction"),
-        (["--positions", "some"], "unknown value for --positions 'some'. Known: balanced, all"),
         (["--testbeds", "rejection", "--noise", "0.5"], "rejection accepts only the ratio 1"),
-        (["--testbeds", "noise", "--noise", "1"], "noise accepts ratios below 1"),
         (["--testbeds", "closed-book", "--noise", "0.5"], "--testbeds closed-book does not use --noise."),
         (["--testbeds", "own-retrieval", "--noise", "0.5"], "--testbeds own-retrieval does not use --noise."),
         (
@@ -101,7 +86,6 @@ def test_the_summary_counts_per_condition_with_reasons(data: str) -> None:
         (["--profile", "code-2024", "--seed", "3"], "reproduces the original code"),
         (["--profile", "code-2024", "--distractors", "random"], "reproduces the original code"),
         (["--profile", "code-2023", "--positions", "all"], "reproduces the original code"),
-        (["--prompt", "nowhere"], "Create at least one of these files"),
     ],
 )
 def test_wrong_usage_says_what_is_allowed(data: str, options: list[str], message: str) -> None:

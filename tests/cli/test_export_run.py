@@ -48,9 +48,6 @@ def test_canonical_leaves_out_what_differs_between_equal_runs(tmp_path: Path) ->
 
 def test_formats_and_options_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     run(make_job(tmp_path / "run", 1, TalkingModel(agree)), ask_nobody)
-    done = type_command("export", str(tmp_path / "run"), "--to", "native", "-o", str(tmp_path / "x"))
-    assert done.code == 2
-    assert "unknown run format 'native'" in done.err
     done = type_command("export", str(tmp_path / "run"), "--to", "jsonl", "-o", str(tmp_path / "x"), "--noise", "0.4")
     assert (done.code, done.err) == (
         2,

@@ -33,13 +33,6 @@ def test_a_run_below_its_floor_ends_with_4_and_says_where(tmp_path: Path) -> Non
     assert b'failures="1"' in (tmp_path / "gates.xml").read_bytes()
 
 
-def test_a_gate_that_cannot_be_read_is_said_before_anything_is_asked(tmp_path: Path) -> None:
-    words = (*_RUN, "-m", "scripted/oracle", "--out", str(tmp_path / "run"))
-    assert type_command(*words, "--fail-under", "noise=1").code == 2
-    assert "Did you mean 'accuracy'" in type_command(*words, "--fail-under", "noise.acuracy=0.5").err
-    assert not (tmp_path / "run").exists()
-
-
 @pytest.mark.parametrize(
     "floor",
     [
@@ -141,12 +134,6 @@ def test_what_is_not_a_share_is_named(share: str) -> None:
     done = type_command("compare", "a", "b", "--fail-if-worse", share)
     assert done.code == 2
     assert "is not a fraction between 0 and 1. Use a value such as 0.03 or 3%" in done.err
-
-
-def test_a_single_failed_gate_is_counted_in_the_singular(tmp_path: Path) -> None:
-    words = (*_RUN, "-m", "scripted/refuser", "--out", str(tmp_path / "run"))
-    done = type_command(*words, "--fail-under", "noise.accuracy@0.8=0.5")
-    assert done.err.rstrip().endswith("ragbed: 1 of 1 gate failed.")
 
 
 _TOO_LONG = 400, {"error": {"message": "maximum context length is 10 tokens", "code": "context_length_exceeded"}}

@@ -172,11 +172,8 @@ def test_data_that_were_run_under_a_shorter_name_are_found(data: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "words", "problem"),
     [
-        ("answers.json", ("--from", "rgb"), "does not match the naming pattern of the original code's result files"),
         (_NAME.replace("en_refine", "zh_int"), ("--from", "rgb"), "a dataset that is not one of en_refine"),
         (_NAME, ("--from", "rgb", "--profile", "robust"), "or --profile code-2023"),
-        (_NAME, ("--from", "csv"), "unknown format 'csv'"),
-        (_NAME, ("--from", "jsonl"), "requires the name of the model that produced the answers. Add --model NAME."),
     ],
 )
 def test_what_cannot_be_is_a_usage_error(name: str, words: tuple[str, ...], problem: str, data: Path) -> None:

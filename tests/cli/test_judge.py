@@ -258,22 +258,6 @@ def test_sufficiency_is_judged_once_for_all_replies_to_the_same_documents(tmp_pa
     assert (len(cells), len(bench.asked)) == (2, 1)
 
 
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        (("--criteria", "refusals"), "unknown criterion 'refusals'. Did you mean 'refusal'?"),
-        (("--testbeds", "noises"), "unknown testbed 'noises'. Did you mean 'noise'?"),
-    ],
-)
-def test_a_wrong_name_is_told_with_the_right_ones(
-    tmp_path: Path, bench: Bench, words: tuple[str, ...], told: str
-) -> None:
-    run(make_job(tmp_path, 1, TalkingModel(_reply)), ask_nobody)
-    done = _judge(tmp_path, bench, *words)
-    assert done.code == 2
-    assert told in done.err
-
-
 def _labelled(path: Path, truth: Callable[[dict[str, str]], bool]) -> None:
     lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
     path.write_text(
@@ -331,14 +315,6 @@ def test_equal_responses_are_all_compared(tmp_path: Path, bench: Bench) -> None:
     assert (told["judges"][0]["judged"], told["judges"][0]["agreed"], len(bench.asked)) == (6, 6, 6)
 
 
-def test_two_judges_without_responses_are_not_compared(tmp_path: Path, bench: Bench) -> None:
-    run(make_job(tmp_path, 2, TalkingModel(_half)), ask_nobody)
-    done = _judge(tmp_path, bench, "--criteria", "refusal", "-m", "openai-api/judge/other")
-    assert done.code == 0
-    assert json.loads(done.out)["judges"] == []
-    assert "refusal: the run has no responses to judge by this criterion." in done.err
-
-
 def test_a_correction_is_counted_among_what_was_flagged(tmp_path: Path, bench: Bench) -> None:
     case = msgspec.structs.replace(make_case(1), testbed="counterfactual", expect="correct")
     run(make_job(tmp_path, 1, TalkingModel(_half), cases=lambda: [case]), ask_nobody)
@@ -372,10 +348,6 @@ def test_labels_given_while_the_judge_works_are_kept(tmp_path: Path, bench: Benc
     done = _judge(tmp_path / "run", bench, "--criteria", "correct", "--sample", "2", "-o", str(path))
     assert "contains labels, which a new sample would delete." in done.err
     assert path.read_text("utf-8") == label
-
-
-def test_a_sample_needs_a_place_to_go(tmp_path: Path, bench: Bench) -> None:
-    assert _judge(tmp_path, bench, "--sample", "9").code == 2
 
 
 def test_true_and_false_documents_are_judged_apart(tmp_path: Path, bench: Bench) -> None:
@@ -425,9 +397,3 @@ def test_labels_outside_the_judged_testbeds_are_left_out_under_their_own_name(tm
         tmp_path / "run", bench, "--criteria", "correct", "--testbeds", "rejection", "--labels", str(labels)
     ).err
     assert "Excluded 1 label: for a response that is not being judged." in told
-
-
-def test_no_folder_is_made_where_there_is_no_run(tmp_path: Path) -> None:
-    typed = type_command("judge", str(tmp_path / "nope"), "-m", "scripted/echo")
-    assert (typed.code, list(tmp_path.iterdir())) == (2, [])
-    assert "does not exist. Choose the folder of a run" in typed.err

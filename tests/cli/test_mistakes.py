@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping
+from itertools import starmap
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
@@ -37,65 +38,40 @@ class Mistake(NamedTuple):
 _DATA = "ragbed-mini-en_base"
 _RUN = "run -m scripted/oracle -d DATA --limit 3"
 
+_FORM = "A model string has the form provider/model; the providers are <providers>."
+_CHOOSE_RUN = "Choose the folder of a run (`ragbed run … --out RUN`)."
+_OTHER_VALUES = "Choose other values for --noise, --num-docs, --true-ratio or --distractors, or another dataset"
+_WRONG_URL = (
+    "is not valid because it lacks a host or does not start with http:// or https://. Correct the model "
+    "string or the base URL variable, e.g. http://host:8000/v1."
+)
+_NO_DATASET = "Check the path, or choose a dataset: <datasets>."
+_NOT_EVEN = "a noise ratio of 0.5 would require 2.5 distractors among 5 documents; use 0.4 or 0.6"
+_UNKNOWN_PROVIDERS = {
+    "gpt-4o": "openai/gpt-4o",
+    "claude-sonnet-4-5": "anthropic/claude-sonnet-4-5",
+    "qwen2.5:7b": "ollama/qwen2.5:7b",
+    "openai:gpt-4o": "openai/gpt-4o",
+    "OpenAI/gpt-4o": "openai/gpt-4o",
+    "opnai/gpt-4o": "openai/gpt-4o",
+    "antropic/claude-sonnet-4-5": "anthropic/claude-sonnet-4-5",
+    "Qwen/Qwen2.5-7B-Instruct": "hf/Qwen/Qwen2.5-7B-Instruct",
+    "models/qwen.gguf": "llamacpp/models/qwen.gguf",
+    "something": "",
+}
+"""Model strings, and those that are suggested instead."""
+
+
+def _unknown_provider(typed: str, meant: str) -> Mistake:
+    suggestion = f" Did you mean {meant}?" if meant else ""
+    provider = typed.partition("/")[0]
+    return Mistake(
+        f"run -d DATA -m {typed}", f"--model {typed}: '{provider}' is not a known provider.{suggestion} {_FORM}"
+    )
+
+
 MODELS = [
-    Mistake(
-        "run -d DATA -m gpt-4o",
-        "--model gpt-4o: 'gpt-4o' is not a known provider. Did you mean openai/gpt-4o? A model string has the form "
-        "provider/model; the providers are <providers>.",
-    ),
-    Mistake(
-        "run -d DATA -m o3-mini",
-        "--model o3-mini: 'o3-mini' is not a known provider. Did you mean openai/o3-mini? A model string has the form "
-        "provider/model; the providers are <providers>.",
-    ),
-    Mistake(
-        "run -d DATA -m claude-sonnet-4-5",
-        "--model claude-sonnet-4-5: 'claude-sonnet-4-5' is not a known provider. Did you mean "
-        "anthropic/claude-sonnet-4-5? A model string has the form provider/model; the providers are <providers>.",
-    ),
-    Mistake(
-        "run -d DATA -m qwen2.5:7b",
-        "--model qwen2.5:7b: 'qwen2.5:7b' is not a known provider. Did you mean ollama/qwen2.5:7b? A model string "
-        "has the form provider/model; the providers are <providers>.",
-    ),
-    Mistake(
-        "run -d DATA -m openai:gpt-4o",
-        "--model openai:gpt-4o: 'openai:gpt-4o' is not a known provider. Did you mean openai/gpt-4o? A model "
-        "string has the form provider/model; the providers are <providers>.",
-    ),
-    Mistake(
-        "run -d DATA -m OpenAI/gpt-4o",
-        "--model OpenAI/gpt-4o: 'OpenAI' is not a known provider. Did you mean openai/gpt-4o? A model string has "
-        "the form "
-        "provider/model; the providers are <providers>.",
-    ),
-    Mistake(
-        "run -d DATA -m opnai/gpt-4o",
-        "--model opnai/gpt-4o: 'opnai' is not a known provider. Did you mean openai/gpt-4o? A model string has the "
-        "form "
-        "provider/model; the providers are <providers>.",
-    ),
-    Mistake(
-        "run -d DATA -m antropic/claude-sonnet-4-5",
-        "--model antropic/claude-sonnet-4-5: 'antropic' is not a known provider. Did you mean "
-        "anthropic/claude-sonnet-4-5? A model string has the form provider/model; the providers are <providers>.",
-    ),
-    Mistake(
-        "run -d DATA -m Qwen/Qwen2.5-7B-Instruct",
-        "--model Qwen/Qwen2.5-7B-Instruct: 'Qwen' is not a known provider. Did you mean "
-        "hf/Qwen/Qwen2.5-7B-Instruct? A model string has the form provider/model; the providers are <providers>.",
-    ),
-    Mistake(
-        "run -d DATA -m models/qwen.gguf",
-        "--model models/qwen.gguf: 'models' is not a known provider. Did you mean llamacpp/models/qwen.gguf? A "
-        "model string has the form provider/model; the providers are <providers>.",
-    ),
-    Mistake(
-        "run -d DATA -m something",
-        "--model something: 'something' is not a known provider. A model string has the form provider/model; the "
-        "providers "
-        "are <providers>.",
-    ),
+    *starmap(_unknown_provider, _UNKNOWN_PROVIDERS.items()),
     Mistake(
         "run -d DATA -m openai",
         "--model openai: the model name is missing after the provider. Use openai/<model>.",
@@ -104,12 +80,7 @@ MODELS = [
         "run -d DATA -m openai/",
         "--model openai/: the model name is missing after the provider. Use openai/<model>.",
     ),
-    Mistake(
-        "run -d DATA -m mine=something",
-        "--model something: 'something' is not a known provider. A model string has the form provider/model; the "
-        "providers "
-        "are <providers>.",
-    ),
+    Mistake("run -d DATA -m mine=something", f"--model something: 'something' is not a known provider. {_FORM}"),
     Mistake(
         "run -d DATA -m 'my name=openai/gpt-4o'",
         "--model my name=openai/gpt-4o: the name 'my name' before '=' may only contain letters, digits, '.', '_' "
@@ -137,9 +108,7 @@ MODELS = [
         "run -d DATA -m llamacpp/text",
         "text is not a GGUF file. Choose a .gguf file; llama.cpp does not read other formats.",
     ),
-    Mistake(
-        "run -d DATA -m replay/none", "none does not exist. Choose the folder of a run (`ragbed run … --out RUN`)."
-    ),
+    Mistake("run -d DATA -m replay/none", f"none does not exist. {_CHOOSE_RUN}"),
     Mistake(
         "run -d DATA -m replay/text",
         "text is not the archive of a run; create one with `ragbed export RUN --to archive`",
@@ -160,18 +129,14 @@ MODELS = [
         "name, or run the command in the module's folder.",
     ),
     Mistake(
-        "run -d DATA -m python/my_rag:answr", "python/my_rag:answr: my_rag has no function 'answr'. Check the name."
+        "run -d DATA -m python/my_rag:answr",
+        "python/my_rag:answr: my_rag has no function 'answr'. Check the name.",
     ),
     Mistake(
         "judge good -m gpt-4o",
-        "--model gpt-4o: 'gpt-4o' is not a known provider. Did you mean openai/gpt-4o? A model string has the form "
-        "provider/model; the providers are <providers>.",
+        f"--model gpt-4o: 'gpt-4o' is not a known provider. Did you mean openai/gpt-4o? {_FORM}",
     ),
-    Mistake(
-        "demo -m gpt-4o",
-        "--model gpt-4o: 'gpt-4o' is not a known provider. Did you mean openai/gpt-4o? A model string has the form "
-        "provider/model; the providers are <providers>.",
-    ),
+    Mistake("demo -m gpt-4o", f"--model gpt-4o: 'gpt-4o' is not a known provider. Did you mean openai/gpt-4o? {_FORM}"),
 ]
 KEYS_AND_URLS = [
     Mistake(
@@ -181,8 +146,8 @@ KEYS_AND_URLS = [
     ),
     Mistake(
         "run -d DATA -m anthropic/claude-sonnet-4-5",
-        "anthropic/claude-sonnet-4-5 requires an API key, but the environment variable ANTHROPIC_API_KEY is not set. "
-        "Set it, e.g. export ANTHROPIC_API_KEY=<your key>",
+        "anthropic/claude-sonnet-4-5 requires an API key, but the environment variable ANTHROPIC_API_KEY is not "
+        "set. Set it, e.g. export ANTHROPIC_API_KEY=<your key>",
     ),
     Mistake(
         "run -d DATA -m openai/gpt-4o",
@@ -195,24 +160,15 @@ KEYS_AND_URLS = [
     ),
     Mistake(
         "run -d DATA -m openai-api/myserver/mymodel",
-        "the URL of openai-api/myserver/mymodel is not valid because it lacks a host or does not start with http:// "
-        "or https://. Correct "
-        "the model string or the base URL variable, e.g. http://host:8000/v1.",
+        f"the URL of openai-api/myserver/mymodel {_WRONG_URL}",
         env={"MYSERVER_BASE_URL": "localhost:8000"},
     ),
     Mistake(
         "run -d DATA -m openai/gpt-4o",
-        "the URL of openai/gpt-4o is not valid because it lacks a host or does not start with http:// or https://. "
-        "Correct the model "
-        "string or the base URL variable, e.g. http://host:8000/v1.",
+        f"the URL of openai/gpt-4o {_WRONG_URL}",
         env={"OPENAI_BASE_URL": "host/v1"},
     ),
-    Mistake(
-        "run -d DATA -m http/:nowhere",
-        "the URL of http/:nowhere is not valid because it lacks a host or does not start with http:// or https://. "
-        "Correct the model "
-        "string or the base URL variable, e.g. http://host:8000/v1.",
-    ),
+    Mistake("run -d DATA -m http/:nowhere", f"the URL of http/:nowhere {_WRONG_URL}"),
     Mistake(
         "run -d http://127.0.0.1:9/x.jsonl -m scripted/oracle",
         "http://127.0.0.1:9/x.jsonl cannot be read: <any>. Check the URL and the network connection.",
@@ -236,18 +192,14 @@ KEYS_AND_URLS = [
     ),
 ]
 DATASETS = [
-    Mistake(
-        "run -m scripted/oracle -d mmlu",
-        "there is no file or dataset named mmlu. Check the path, or choose a dataset: <datasets>.",
-    ),
+    Mistake("run -m scripted/oracle -d mmlu", f"there is no file or dataset named mmlu. {_NO_DATASET}"),
     Mistake(
         "run -m scripted/oracle -d en_refin",
-        "there is no file or dataset named en_refin. Did you mean 'en_refine'? Check the path, or choose a dataset: "
-        "<datasets>.",
+        f"there is no file or dataset named en_refin. Did you mean 'en_refine'? {_NO_DATASET}",
     ),
     Mistake(
         "run -m scripted/oracle -d data/mine.jsonl",
-        "there is no file or dataset named data/mine.jsonl. Check the path, or choose a dataset: <datasets>.",
+        f"there is no file or dataset named data/mine.jsonl. {_NO_DATASET}",
     ),
     Mistake(
         "run -m scripted/oracle -d rgb",
@@ -268,8 +220,8 @@ DATASETS = [
     ),
     Mistake(
         "run -m scripted/oracle -d other.jsonl",
-        "other.jsonl:1: unknown record format; expected the field 'question' (native) or 'query' (rgb), but found a; "
-        "see docs/reference/file-formats.md",
+        "other.jsonl:1: unknown record format; expected the field 'question' (native) or 'query' (rgb), but "
+        "found a; see docs/reference/file-formats.md",
         code=1,
     ),
     Mistake("run -m scripted/oracle -d empty.jsonl", "empty.jsonl is empty; expected one JSON object per line", code=1),
@@ -277,25 +229,20 @@ DATASETS = [
         "run -m scripted/oracle -d empty",
         "empty is a folder without dataset files (.jsonl, .json, .ndjson, .parquet). Check the path.",
     ),
+    Mistake("run -m scripted/oracle -d files", "files is a folder. Choose a file: files/a.jsonl."),
     Mistake(
-        "run -m scripted/oracle -d files",
-        "files is a folder. Choose a file: files/a.jsonl.",
-    ),
-    Mistake(
-        "run -m scripted/oracle -d =bad.jsonl", "'=bad.jsonl': the name before '=' must not be empty or contain '/'."
+        "run -m scripted/oracle -d =bad.jsonl",
+        "'=bad.jsonl': the name before '=' must not be empty or contain '/'.",
     ),
     Mistake(
         "run -m scripted/oracle -d DATA -d DATA",
         "2 datasets are named 'ragbed-mini-en_base'. Rename one with NAME=PATH.",
     ),
-    Mistake("lint mmlu", "there is no file or dataset named mmlu. Check the path, or choose a dataset: <datasets>."),
-    Mistake("lint mmlu", "there is no file or dataset named mmlu. Check the path, or choose a dataset: <datasets>."),
+    Mistake("lint mmlu", f"there is no file or dataset named mmlu. {_NO_DATASET}"),
+    Mistake("export mmlu --to native -o x.jsonl", f"there is no file or dataset named mmlu. {_NO_DATASET}"),
     Mistake(
-        "export mmlu --to native -o x.jsonl",
-        "there is no file or dataset named mmlu. Check the path, or choose a dataset: <datasets>.",
-    ),
-    Mistake(
-        "data get rbg", "unknown dataset or model 'rbg'. Did you mean 'rgb'? Known: figure1, ragbed-mini, rgb, smollm2."
+        "data get rbg",
+        "unknown dataset or model 'rbg'. Did you mean 'rgb'? Known: figure1, ragbed-mini, rgb, smollm2.",
     ),
     Mistake(
         "data path rbg",
@@ -305,27 +252,19 @@ DATASETS = [
 ]
 NO_CASES = [
     Mistake(
-        "RUN --noise 0.5",
-        "No case can be built. Most frequent reason (3 of 3 cases): a noise ratio of 0.5 would require 2.5 "
-        "distractors among 5 documents; use 0.4 or 0.6. Choose other values for --noise, --num-docs, "
-        "--true-ratio or --distractors, or another dataset; `ragbed export DATA --to jsonl` counts the feasible cases.",
-    ),
-    Mistake(
         "RUN --noise 0.5 --testbeds noise",
-        "No case can be built. Most frequent reason (3 of 3 cases): a noise ratio of 0.5 would require 2.5 "
-        "distractors among 5 documents; use 0.4 or 0.6. Choose other values for --noise, --num-docs, "
-        "--true-ratio or --distractors, or another dataset; `ragbed export DATA --to jsonl` counts the feasible cases.",
+        f"No case can be built. Most frequent reason (3 of 3 cases): {_NOT_EVEN}. {_OTHER_VALUES}; `ragbed export "
+        "DATA --to jsonl` counts the feasible cases.",
     ),
     Mistake(
         "RUN --num-docs 50",
-        "No case can be built. Most frequent reason (3 of 18 cases): the case requires 50 supporting documents, but "
-        "the item has only 6. Choose other values for --noise, --num-docs, --true-ratio or --distractors, or "
-        "another dataset; `ragbed export DATA --to jsonl` counts the feasible cases.",
+        "No case can be built. Most frequent reason (3 of 18 cases): the case requires 50 supporting documents, "
+        f"but the item has only 6. {_OTHER_VALUES}; `ragbed export DATA --to jsonl` counts the feasible cases.",
     ),
     Mistake(
         "RUN --testbeds counterfactual",
-        "--testbeds counterfactual: ragbed-mini-en_base has no counterfactual item in en or zh among the first 3. "
-        "Found: 60 base items in en (testbeds noise, rejection, closed-book). Change --testbeds, --limit or "
+        "--testbeds counterfactual: ragbed-mini-en_base has no counterfactual item in en or zh among the first "
+        "3. Found: 60 base items in en (testbeds noise, rejection, closed-book). Change --testbeds, --limit or "
         "--lang, or use another dataset, e.g. ragbed-mini-en_fact.",
     ),
     Mistake(
@@ -334,25 +273,23 @@ NO_CASES = [
         "(testbeds noise, rejection, closed-book). Change --testbeds, --limit or --lang, or use another dataset.",
     ),
     Mistake(
-        "RUN --noise 1 --testbeds noise", "--noise 1: noise accepts ratios below 1. Choose another ratio or testbed."
+        "RUN --noise 1 --testbeds noise",
+        "--noise 1: noise accepts ratios below 1. Choose another ratio or testbed.",
     ),
     Mistake(
         "run -m scripted/oracle -d ragbed-mini-en_fact --true-ratio 0.3 --testbeds counterfactual",
-        "No case can be built. Most frequent reason (20 of 20 cases): with a true-document ratio of 0.3, the number "
-        "of true documents (1.5 of 5) would not be a whole number. Choose other values for --noise, "
-        "--num-docs, --true-ratio or --distractors, or another dataset; `ragbed export DATA --to jsonl` counts the "
-        "feasible cases.",
+        "No case can be built. Most frequent reason (20 of 20 cases): with a true-document ratio of 0.3, the "
+        f"number of true documents (1.5 of 5) would not be a whole number. {_OTHER_VALUES}; `ragbed export DATA "
+        "--to jsonl` counts the feasible cases.",
     ),
     Mistake(
         "export DATA --limit 3 --noise 0.5 --testbeds noise --to jsonl",
-        "No case can be built; the reasons are listed above. Choose other values for --noise, --num-docs, "
-        "--true-ratio or --distractors, or another dataset.",
+        f"No case can be built; the reasons are listed above. {_OTHER_VALUES}.",
     ),
     Mistake(
         "export DATA --limit 3 --noise 0.5 --testbeds noise --to jsonl -o x.jsonl",
-        "No case can be built. Most frequent reason (3 of 3 cases): a noise ratio of 0.5 would require 2.5 "
-        "distractors among 5 documents; use 0.4 or 0.6. Choose other values for --noise, --num-docs, "
-        "--true-ratio or --distractors, or another dataset; `ragbed export DATA --to jsonl` counts the feasible cases.",
+        f"No case can be built. Most frequent reason (3 of 3 cases): {_NOT_EVEN}. {_OTHER_VALUES}; `ragbed export "
+        "DATA --to jsonl` counts the feasible cases.",
     ),
 ]
 OPTIONS = [
@@ -374,18 +311,18 @@ OPTIONS = [
     Mistake("RUN --noise 0,,0.2", "--noise '0,,0.2' contains an empty value. Separate values with single commas."),
     Mistake(
         "RUN --num-docs five",
-        "--num-docs five is not an integer between 1 and 10,000. To evaluate without documents, use "
-        "--testbeds closed-book.",
+        "--num-docs five is not an integer between 1 and 10,000. To evaluate without documents, use --testbeds "
+        "closed-book.",
     ),
     Mistake(
         "RUN --num-docs 0",
-        "--num-docs 0 is not an integer between 1 and 10,000. To evaluate without documents, use "
-        "--testbeds closed-book.",
+        "--num-docs 0 is not an integer between 1 and 10,000. To evaluate without documents, use --testbeds "
+        "closed-book.",
     ),
     Mistake(
         "run -m scripted/oracle -d DATA --limit 0",
-        "--limit '0' is neither a positive number of items nor a fraction between 0 and 1. Use a value such as 50 or "
-        "0.1.",
+        "--limit '0' is neither a positive number of items nor a fraction between 0 and 1. Use a value such as "
+        "50 or 0.1.",
     ),
     Mistake("RUN --lang fr", "unknown language 'fr'. Known: en, zh."),
     Mistake(
@@ -408,19 +345,22 @@ OPTIONS = [
         "Error: Invalid value for '--top-p': '2' is not allowed. Use a number of at least 0 and at most 1.",
     ),
     Mistake(
-        "RUN --repeats 0", "Error: Invalid value for '--repeats': '0' is not allowed. Use an integer of at least 1."
+        "RUN --repeats 0",
+        "Error: Invalid value for '--repeats': '0' is not allowed. Use an integer of at least 1.",
     ),
     Mistake("RUN --max-tokens 0", "--max-tokens '0' is out of range. Use 'auto' or an integer of at least 1."),
     Mistake(
         "RUN --max-connections 9999",
-        "Error: Invalid value for '--max-connections': '9999' is not allowed. Use an integer of at least 1 and at "
-        "most 4,096.",
+        "Error: Invalid value for '--max-connections': '9999' is not allowed. Use an integer of at least 1 and "
+        "at most 4,096.",
     ),
     Mistake(
-        "RUN --timeout 0", "Error: Invalid value for '--timeout': '0' is not allowed. Use a number greater than 0."
+        "RUN --timeout 0",
+        "Error: Invalid value for '--timeout': '0' is not allowed. Use a number greater than 0.",
     ),
     Mistake(
-        "RUN --budget -1", "Error: Invalid value for '--budget': '-1' is not allowed. Use a number greater than 0."
+        "RUN --budget -1",
+        "Error: Invalid value for '--budget': '-1' is not allowed. Use a number greater than 0.",
     ),
     Mistake(
         "RUN --budget 1",
@@ -433,7 +373,8 @@ OPTIONS = [
     ),
     Mistake("RUN --engine slurm", "unknown engine 'slurm'. Known: local, ray."),
     Mistake(
-        "RUN --cluster head:6379", "--cluster head:6379 requires a Ray cluster. Add --engine ray, or remove --cluster."
+        "RUN --cluster head:6379",
+        "--cluster head:6379 requires a Ray cluster. Add --engine ray, or remove --cluster.",
     ),
     Mistake("RUN --replicas 2", "--replicas 2 requires a Ray cluster. Add --engine ray, or remove --replicas."),
     Mistake("RUN --shard 3/2", "--shard '3/2' does not have the form I/N with I from 1 to N, e.g. 2/8."),
@@ -451,22 +392,19 @@ OPTIONS = [
         "RUN --fail-under noise.accuracy=2",
         "--fail-under noise.accuracy=2: the threshold must be between 0 and 1, or between 0% and 100%.",
     ),
-    Mistake(
-        "RUN --out ''",
-        "Error: Invalid value for '--out' / '-o': the path is empty; give a file or folder.",
-    ),
+    Mistake("RUN --out ''", "Error: Invalid value for '--out' / '-o': the path is empty; give a file or folder."),
     Mistake("compare runs/x ''", "Error: Invalid value for 'B': the value is empty; give a file or a name."),
     Mistake("lint ''", "Error: Invalid value for 'DATA...': the value is empty; give a file or a name."),
     Mistake(
         "RUN -o https://host/run",
-        "Error: Invalid value for '--out' / '-o': https://host/run is a URL, but this option needs a local file or "
-        "folder; `ragbed export` can write to URLs.",
+        "Error: Invalid value for '--out' / '-o': https://host/run is a URL, but this option needs a local file "
+        "or folder; `ragbed export` can write to URLs.",
     ),
     Mistake("RUN -o text", "text is a file, but a run must be a folder. Choose another path for --out."),
     Mistake(
         "RUN -o good --seed 1",
-        "good was created with --seed 0, but this command uses --seed 1. Use the same settings, or choose another "
-        "folder for --out.",
+        "good was created with --seed 0, but this command uses --seed 1. Use the same settings, or choose "
+        "another folder for --out.",
     ),
     Mistake(
         "RUN --prompt none",
@@ -490,8 +428,8 @@ OPTIONS = [
     Mistake("compare good:gpt good", "unknown model 'gpt'. Known: scripted/oracle."),
     Mistake(
         "compare good good --fail-if-worse lots",
-        "Error: Invalid value for '--fail-if-worse': 'lots' is not a fraction between 0 and 1. Use a value such as "
-        "0.03 or 3%.",
+        "Error: Invalid value for '--fail-if-worse': 'lots' is not a fraction between 0 and 1. Use a value such "
+        "as 0.03 or 3%.",
     ),
     Mistake(
         "view good --port 99999",
@@ -508,6 +446,7 @@ OPTIONS = [
         "unknown criterion 'refused'. Did you mean 'refusal'? Known: refusal, flag, correct, sufficient, "
         "supported, code.rej_star, code.ed_star.",
     ),
+    Mistake("judge good -m scripted/oracle --testbeds noises", "unknown testbed 'noises'. Did you mean 'noise'? <any>"),
     Mistake("judge good -m scripted/oracle --sample 20", "--sample N and --out FILE must be given together."),
     Mistake(
         "report good --disagreements robust",
@@ -515,12 +454,6 @@ OPTIONS = [
     ),
     Mistake("lint DATA --only recrd", "unknown rule 'recrd'. Did you mean 'record'? Known: record, <any>"),
     Mistake("synth", "Error: Missing option '--out' / '-o'."),
-    Mistake(
-        "synth -o news --items 0",
-        "--items, --integration and --counterfactual are all 0, so there is nothing to write. Set at least one of "
-        "them.",
-    ),
-    Mistake("synth -o news --lang fr", "unknown language 'fr'. Known: en, zh."),
     Mistake("synth -o news --tokens 5", "--tokens 5 is out of range. Use a number from 60 to 1500."),
     Mistake(
         "synth -o news --perturbations hedges",
@@ -551,22 +484,24 @@ OPTIONS = [
     Mistake("build ini", "Error: No such command 'ini'. Did you mean 'init'?"),
 ]
 FILES = [
-    Mistake("status none", "none does not exist. Choose the folder of a run (`ragbed run … --out RUN`)."),
-    Mistake(
-        "status empty",
-        "empty contains no run (run.sqlite is missing). Choose the folder of a run (`ragbed run … --out RUN`).",
+    *(
+        Mistake(typed, f"none does not exist. {_CHOOSE_RUN}")
+        for typed in (
+            "status none",
+            "report none",
+            "compare good none",
+            "merge none -o new",
+            "diagnose none",
+            "judge none -m scripted/echo",
+        )
     ),
+    Mistake("status empty", f"empty contains no run (run.sqlite is missing). {_CHOOSE_RUN}"),
     Mistake(
         "status broken",
         "broken/run.sqlite is damaged or not a run (file is not a database); restore the file from a backup",
         code=1,
     ),
-    Mistake(
-        "status text",
-        "text is a file, but a run must be a folder. Choose the folder of a run (`ragbed run … --out RUN`).",
-    ),
-    Mistake("report none", "none does not exist. Choose the folder of a run (`ragbed run … --out RUN`)."),
-    Mistake("compare good none", "none does not exist. Choose the folder of a run (`ragbed run … --out RUN`)."),
+    Mistake("status text", f"text is a file, but a run must be a folder. {_CHOOSE_RUN}"),
     Mistake(
         "report none -f site -o site",
         "none is not a folder; choose a run (`ragbed run … --out RUN`) or a folder of runs.",
@@ -583,7 +518,8 @@ FILES = [
     Mistake("build run none.toml", "none.toml does not exist; to write a recipe, run `ragbed build init DIR`."),
     Mistake("build run text", "text is not valid TOML: <any>", code=1),
     Mistake(
-        'build init none "10 English questions"', "none does not exist; pass the folder or file with the documents."
+        'build init none "10 English questions"',
+        "none does not exist; pass the folder or file with the documents.",
     ),
     Mistake("review none", "none does not exist. Choose a build folder or a dataset (*.jsonl)."),
     Mistake("review empty", "empty contains no dataset (*.jsonl). Choose a build folder or a dataset."),
@@ -599,12 +535,8 @@ FILES = [
         code=1,
     ),
     Mistake("import none --from jsonl -m mine/rag -d DATA -o new", "none: no such file. Check the path."),
-    Mistake("merge none -o new", "none does not exist. Choose the folder of a run (`ragbed run … --out RUN`)."),
     Mistake("merge good -o good", "good already contains a run. Choose a new folder for --out."),
-    Mistake(
-        "merge good text -o new",
-        "text is a file, but a run must be a folder. Choose the folder of a run (`ragbed run … --out RUN`).",
-    ),
+    Mistake("merge good text -o new", f"text is a file, but a run must be a folder. {_CHOOSE_RUN}"),
 ]
 
 _ALL = [*MODELS, *KEYS_AND_URLS, *DATASETS, *NO_CASES, *OPTIONS, *FILES]
@@ -688,26 +620,3 @@ def test_the_model_string_that_was_meant_is_suggested(typed: str, meant: str | N
 
 def test_a_model_of_an_unknown_provider_can_be_called_by_its_url() -> None:
     assert suggest_model("deepseek-chat", ["openai", "openai-api"]) == "openai-api/deepseek/deepseek-chat"
-
-
-@pytest.mark.parametrize(
-    ("model", "data", "options", "message"),
-    [
-        ("gpt-4o", _DATA, {}, "Did you mean openai/gpt-4o?"),
-        ("scripted/oracle", "mmlu", {}, "there is no file or dataset named mmlu"),
-        (
-            "scripted/oracle",
-            _DATA,
-            {"noise": 0.5},
-            "a noise ratio of 0.5 would require 2.5 distractors among 5 documents; use 0.4 or 0.6",
-        ),
-        ("scripted/oracle", _DATA, {"testbeds": "counterfactual"}, "has no counterfactual item in en or zh"),
-        ("scripted/oracle", _DATA, {"lang": "zh"}, "has no item for these testbeds in zh"),
-    ],
-)
-def test_the_python_api_raises_the_same_errors(
-    model: str, data: str, options: dict[str, object], message: str, tmp_path: Path
-) -> None:
-    with pytest.raises(ragbed.UsageError, match=re.escape(message)):
-        ragbed.run(model, data, out=tmp_path / "run", progress=False, **options)  # type: ignore[arg-type]
-    assert not (tmp_path / "run").exists()

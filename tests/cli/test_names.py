@@ -17,22 +17,8 @@ from tests.ui.viewer.served import serve_runs
 
 GBK = os.fsdecode("数据".encode("gbk"))
 SHOWN = r"\udcca\udcfd\udcbe\udcdd"
-_RUN = (
-    "run",
-    "-d",
-    "figure1",
-    "--num-docs",
-    "2",
-    "--noise",
-    "0.5",
-    "--testbeds",
-    "noise",
-    "--limit",
-    "1",
-    "--cache",
-    "off",
-    "--json",
-)
+_CASE = ("-d", "figure1", "--num-docs", "2", "--noise", "0.5", "--testbeds", "noise", "--limit", "1")
+_RUN = ("run", *_CASE, "--cache", "off", "--json")
 
 
 @pytest.fixture

@@ -123,19 +123,8 @@ def test_a_corpus_goes_to_a_file_of_its_own_and_has_no_canonical_form() -> None:
 
 
 def test_episodes_at_a_limit_are_counted_and_the_run_is_complete(tmp_path: Path) -> None:
-    words = (
-        "-d",
-        "ragbed-mini-zh_base",
-        "--testbeds",
-        "search",
-        "--limit",
-        "2",
-        "--cache",
-        "off",
-        "--out",
-        str(tmp_path),
-    )
-    done = type_command("run", "-m", "scripted/search-endless", *words, "--search", "turns=2")
+    words = ("-d", "ragbed-mini-zh_base", "--testbeds", "search", "--limit", "2", "--search", "turns=2")
+    done = type_command("run", "-m", "scripted/search-endless", *words, "--cache", "off", "--out", str(tmp_path))
     assert done.code == 0
     assert "4 search episodes ended without an answer, at a limit or after invalid calls" in done.err + done.out
     assert "Search tool: searches and search errors" in done.out

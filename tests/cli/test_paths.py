@@ -86,16 +86,6 @@ def test_folders_for_what_is_written_are_made(here: Path, words: tuple[str, ...]
     assert (here / "new" / "deep" / "out").exists()
 
 
-@pytest.mark.parametrize("words", [("status",), ("report",), ("diagnose",), ("compare", "r")])
-def test_a_run_that_is_not_there_is_said_not_to_be(here: Path, words: tuple[str, ...]) -> None:
-    done = type_command(*words, "nope")
-    assert (done.code, done.err) == (
-        2,
-        "ragbed: nope does not exist. Choose the folder of a run (`ragbed run … --out RUN`).\n",
-    )
-    assert not (here / "nope").exists()
-
-
 def test_a_shard_without_questions_says_so(here: Path) -> None:
     done = type_command(*_RUN, "--shard", "97/100", "--out", "part")
     assert (done.code, "Shard 97/100 contains no questions" in done.err) == (0, True)

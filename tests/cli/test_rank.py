@@ -10,18 +10,8 @@ import pytest
 from tests.cli.typed import type_command
 from tests.ui.viewer.runs import write_incomplete
 
-DATA = (
-    "-d",
-    "ragbed-mini-en_base",
-    "--limit",
-    "20",
-    "--testbeds",
-    "noise,rejection",
-    "--noise",
-    "0.4,1",
-    "--cache",
-    "off",
-)
+_TESTBEDS = ("--testbeds", "noise,rejection", "--noise", "0.4,1")
+DATA = ("-d", "ragbed-mini-en_base", "--limit", "20", *_TESTBEDS, "--cache", "off")
 
 
 @pytest.fixture(scope="module")
@@ -71,8 +61,3 @@ def test_truncated_and_filtered_responses_are_shown_and_are_no_errors(tmp_path: 
     assert header[-3:] == ["errors", "truncated", "filtered"]
     (row,) = (line for line in lines if "m/cut" in line[:2])
     assert row[-3:] == ["1", "2", "1"]
-
-
-def test_outcomes_that_no_model_has_are_not_shown(runs: Path) -> None:
-    told = type_command("rank", str(runs / "three")).out
-    assert ("errors" in told, "truncated" in told, "filtered" in told) == (True, False, False)

@@ -26,12 +26,6 @@ def test_the_last_line_is_for_machines(rgb_dir: Path) -> None:
     assert "en_fact" in done.err
 
 
-def test_a_file_that_is_not_there_is_named() -> None:
-    done = type_command("build", "relabel", "nowhere.json")
-    assert done.code == 2
-    assert "nowhere.json" in done.err
-
-
 def test_without_a_subcommand_the_help_names_them() -> None:
     done = type_command("build")
     assert done.code == 2

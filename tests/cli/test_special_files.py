@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 from collections.abc import Iterator
@@ -77,20 +76,3 @@ def test_a_pipe_is_neither_a_run_nor_a_build(here: Path, words: str) -> None:
     os.mkfifo(here / "special")
     done = type_command(*words.split())
     assert (done.code, done.err.startswith("ragbed: special")) == (2, True)
-
-
-@pytest.mark.parametrize("number", ["99999999", "4097", "0"])
-def test_the_number_of_connections_is_bounded(number: str) -> None:
-    done = type_command(*_RUN, "--max-connections", number)
-    assert (done.code, "Use an integer of at least 1 and at most 4,096." in done.err) == (2, True)
-
-
-@pytest.mark.parametrize("shape", ["native", "rgb"])
-def test_a_list_of_many_answers_is_refused(here: Path, shape: str) -> None:
-    answer = [[str(number)] for number in range(100_000)]
-    native = {"id": "1", "question": "Which?", "lang": "en", "answer": answer, "passages": []}
-    rgb = {"id": 1, "query": "Which?", "answer": answer, "positive": ["x"], "negative": ["y"]}
-    (here / "many.jsonl").write_text(json.dumps(native if shape == "native" else rgb) + "\n")
-    for words in (("run", "-m", "scripted/oracle", "-d", "many.jsonl"), ("lint", "many.jsonl")):
-        done = type_command(*words)
-        assert (done.code, "100" in done.out + done.err, "answer" in done.out + done.err) == (1, True, True)

@@ -57,12 +57,3 @@ def test_a_lost_call_is_told_in_the_same_words_before_and_after_it_is_asked_agai
     assert "Not finished" not in after
     assert _LOST in before
     assert _LOST in after
-
-
-def test_a_folder_without_a_run_is_a_usage_error(tmp_path: Path) -> None:
-    done = type_command("status", str(tmp_path))
-    assert (done.code, done.err) == (
-        2,
-        f"ragbed: {tmp_path} contains no run (run.sqlite is missing). Choose the folder of a run (`ragbed run … "
-        "--out RUN`).\n",
-    )

@@ -70,18 +70,8 @@ def test_a_full_disk_behind_standard_output_is_said(data: Path) -> None:
 def test_a_signal_leaves_nothing_half_written(data: Path, number: int, code: int) -> None:
     out = data.parent / "out.jsonl"
     data.write_bytes(b"".join(native.to_line(base_item(number)) for number in range(1500)))  # seconds of work
-    words = (
-        "export",
-        str(data),
-        "--to",
-        "jsonl",
-        "--positions",
-        "all",
-        "--distractors",
-        "related,random,fixed",
-        "-o",
-        str(out),
-    )
+    many = ("--positions", "all", "--distractors", "related,random,fixed")
+    words = ("export", str(data), "--to", "jsonl", *many, "-o", str(out))
     with subprocess.Popen([*_RAGBED, *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as one:
         deadline = time.monotonic() + 20
         while not list(data.parent.glob(".out.jsonl.*")) and time.monotonic() < deadline:

@@ -73,16 +73,6 @@ def test_names_of_datasets_are_never_ambiguous() -> None:
     assert len(stems) == len(set(stems))
 
 
-def test_downloaded_files_are_right_and_are_not_downloaded_again(
-    tiny: CatalogEntry, server: FaultServer, tmp_path: Path
-) -> None:
-    assert [one.state for one in bring(tiny, tmp_path)] == ["downloaded", "downloaded"]
-    assert {path.name: path.read_bytes() for path in files_here(tiny, tmp_path)} == CONTENTS
-    asked = list(server.asked)
-    assert [one.state for one in bring(tiny, tmp_path)] == ["present", "present"]
-    assert server.asked == asked
-
-
 def test_failed_files_are_reported_and_only_they_are_downloaded_again(
     tiny: CatalogEntry, server: FaultServer, tmp_path: Path
 ) -> None:
@@ -109,34 +99,9 @@ def test_an_edited_file_is_renamed_and_downloaded_again(
     assert edited.with_name("one.json.changed").read_bytes() == b"my own\n"
 
 
-def test_a_folder_gives_what_it_has_and_the_rest_is_named(tiny: CatalogEntry, tmp_path: Path) -> None:
-    (tmp_path / "one.json").write_bytes(CONTENTS["one.json"])
-    one, two = take(tiny, tmp_path / "root", tmp_path)
-    assert one == Arrival("one.json", "downloaded")
-    assert two == Arrival("two.json", "missing", f"{tmp_path / 'two.json'}: no such file")
-    assert [path.name for path in files_here(tiny, tmp_path / "root")] == ["one.json"]
-
-
-@pytest.mark.parametrize("wrong", [b"", b"{}", CONTENTS["one.json"].replace(b"\n", b"\r\n")])
-def test_a_wrong_file_of_a_folder_is_not_taken(tiny: CatalogEntry, tmp_path: Path, wrong: bytes) -> None:
-    (tmp_path / "one.json").write_bytes(wrong)
-    arrival = take(tiny, tmp_path / "root", tmp_path)[0]
-    assert arrival.state == "failed"
-    assert f"({len(wrong)} bytes, sha256:" in str(arrival.problem)
-    assert "it was modified, or it is a different version" in str(arrival.problem)
-    assert files_here(tiny, tmp_path / "root") == []
-
-
 def test_a_folder_in_place_of_a_file_is_not_taken(tiny: CatalogEntry, tmp_path: Path) -> None:
     (tmp_path / "one.json").mkdir()
     assert take(tiny, tmp_path / "root", tmp_path)[0].problem == f"{tmp_path / 'one.json'} is not a regular file"
-
-
-def test_published_files_are_what_is_pinned(rgb_dir: Path, tmp_path: Path) -> None:
-    states = {one.file: one.state for one in take(CATALOG["rgb"], tmp_path, rgb_dir)}
-    present = {path.name for path in rgb_dir.glob("*.json")}
-    assert {name for name, state in states.items() if state == "downloaded"} == present & states.keys()
-    assert set(states.values()) <= {"downloaded", "missing"}
 
 
 def test_two_processes_do_not_write_to_one_folder(tiny: CatalogEntry, tmp_path: Path) -> None:
@@ -155,12 +120,6 @@ def test_a_lock_that_is_a_link_is_not_followed(tiny: CatalogEntry, tmp_path: Pat
     with pytest.raises(RagbedError, match=r"\.lock is a symbolic link, not a regular file"):
         bring(tiny, tmp_path)
     assert other.read_text("utf-8") == "mine"
-
-
-def test_a_data_folder_that_cannot_be_is_named(tiny: CatalogEntry, tmp_path: Path) -> None:
-    (tmp_path / "tiny").write_text("not a folder")
-    with pytest.raises(RagbedError, match=r"Set RAGBED_DATA_DIR to another folder\."):
-        bring(tiny, tmp_path)
 
 
 def test_downloads_live_in_the_users_data_folder() -> None:

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragbed.data import Dataset, native, rgb
-from ragbed.errors import DataError, RagbedError, UsageError
-from ragbed.io import jsonl, locations
+from ragbed.errors import DataError
+from ragbed.io import jsonl
 from tests.io.test_locations import in_memory
 from tests.items import base_item
 
@@ -89,25 +89,6 @@ def test_an_endless_line_is_refused_without_reading_it(tmp_path: Path) -> None:
         _read_all(path)
 
 
-def test_a_missing_file_and_a_directory_are_wrong_usage(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no such file"):
-        _read_all(tmp_path / "none.json")
-    with pytest.raises(UsageError, match="is a directory"):
-        _read_all(tmp_path)
-
-
-def test_a_file_that_may_not_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "secret.json"
-    path.write_bytes(_GOOD)
-
-    def refuse(*_: object, **__: object) -> None:  # root can read everything, so the system call is patched
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr(locations, "open", refuse, raising=False)
-    with pytest.raises(RagbedError, match=r"secret\.json cannot be read: Permission denied\. Check the permissions"):
-        _read_all(path)
-
-
 def test_an_address_that_changes_while_it_is_read_is_refused() -> None:
     dataset = Dataset("d", in_memory("d.jsonl"))
     with jsonl.write_whole(dataset.path) as sink:
@@ -164,10 +145,3 @@ def test_a_file_appears_complete_or_not_at_all(tmp_path: Path) -> None:
         sink.write(b"new")
     assert path.read_bytes() == b"new"
     assert list(tmp_path.iterdir()) == [path]
-
-
-def test_a_folder_that_cannot_be_is_named(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    problem = r"out\.jsonl cannot be written: Not a directory"
-    with pytest.raises(RagbedError, match=problem), jsonl.write_whole(tmp_path / "file" / "in" / "out.jsonl"):
-        pass

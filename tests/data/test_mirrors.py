@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from ragbed.data.catalog import CATALOG
 from ragbed.data.catalog.mirrors import mirrored_source
-from ragbed.errors import UsageError
 
 _RGB, _SMOLLM2 = CATALOG["rgb"], CATALOG["smollm2"]
 
@@ -30,8 +27,3 @@ def test_hf_endpoint_replaces_only_the_hub() -> None:
 
 def test_bundled_data_has_no_source() -> None:
     assert mirrored_source(CATALOG["figure1"], None, "https://hub.test") is None
-
-
-def test_a_mirror_without_the_files_is_refused_with_one_that_has_them() -> None:
-    with pytest.raises(UsageError, match=r"hf-mirror does not provide rgb, only smollm2\. Use mirror=jsdelivr\."):
-        mirrored_source(_RGB, "hf-mirror", None)

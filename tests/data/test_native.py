@@ -45,6 +45,7 @@ def test_items_come_back_as_they_were(item: object) -> None:
         ({"answer": [[]]}, "answer", "is empty"),
         ({"answer": [["A", " "]]}, "answer", "empty alias, which would match every text; remove the alias"),
         ({"answer": "A"}, "answer", "expected `array`, got `str`"),
+        ({"answer": [["A"]] * 100_000}, "answer", "expected `array` of length <= 100"),
         ({"lang": "fr"}, "lang", "invalid enum value 'fr'"),
         ({"fake": [[""]]}, "fake", "empty alias"),
         ({"passages": [_PASSAGE | {"stance": "agrees"}]}, "passages[0].stance", "invalid enum value 'agrees'"),

@@ -85,18 +85,8 @@ class Place:
 
     def _make_runs(self, path: Path) -> None:
         for folder in [path] if len(path.parts) == 2 else [path / "one", path / "two"]:
-            words = (
-                "run",
-                "-m",
-                f"scripted/{next(_SCRIPTS)}",
-                "-d",
-                DATA,
-                "-d",
-                "ragbed-mini-en_fact",
-                "--noise",
-                "0,0.4,1",
-            )
-            done = type_command(*words, "--out", str(folder), env=_FEW | self.environ)
+            words = ("-m", f"scripted/{next(_SCRIPTS)}", "-d", DATA, "-d", "ragbed-mini-en_fact", "--noise", "0,0.4,1")
+            done = type_command("run", *words, "--out", str(folder), env=_FEW | self.environ)
             assert done.code == 0, done.err
 
     def _copy_items(self, path: Path) -> None:

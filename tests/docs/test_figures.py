@@ -40,10 +40,6 @@ def test_every_figure_of_a_table_is_in_the_record_of_its_benchmark(record: Path)
         assert not [number for number in figures if number not in recorded], row
 
 
-def test_there_are_records() -> None:
-    assert list(RECORDS.glob("*.txt"))
-
-
 def test_other_pages_have_no_logs_of_measurements() -> None:
     """How-to pages may quote single results with a link, but no table of them."""
     for page in sorted((ROOT / "docs" / "how-to").glob("*.md")):

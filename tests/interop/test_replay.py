@@ -127,8 +127,6 @@ def test_a_replay_of_another_content_is_another_model(both: Path, tmp_path: Path
     [
         ("both", "contains 2 models. Choose one of them: replay/"),
         ("both:nobody", "unknown model 'nobody'"),
-        ("none", "none does not exist"),
-        ("both/run.sqlite", "is not the archive of a run; create one with `ragbed export RUN --to archive`"),
     ],
 )
 def test_runs_that_cannot_be_replayed_are_refused(both: Path, tmp_path: Path, spec: str, problem: str) -> None:

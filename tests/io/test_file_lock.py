@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from ragbed.errors import UsageError
 from ragbed.io.file_lock import LockHeld, find_owner, lock_file
 
 _HOLD = """
@@ -46,20 +45,6 @@ def test_a_killed_process_releases_its_lock(tmp_path: Path) -> None:
         process.kill()
     assert find_owner(path) is None
     lock_file(path).close()
-
-
-@pytest.mark.parametrize("kind", ["symbolic link", "named pipe"])
-def test_a_link_or_a_pipe_is_refused_and_nothing_is_truncated(tmp_path: Path, kind: str) -> None:
-    path, other = tmp_path / "lock", tmp_path / "other"
-    other.write_text("kept")
-    if kind == "named pipe":
-        os.mkfifo(path)
-    else:
-        path.symlink_to(other)
-    for use in (lock_file, find_owner):
-        with pytest.raises(UsageError, match=f"lock is a {kind}, not a regular file"):
-            use(path)
-    assert other.read_text("utf-8") == "kept"
 
 
 def test_a_lock_file_that_is_read_only_can_be_probed(tmp_path: Path) -> None:

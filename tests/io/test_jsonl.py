@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ragbed.errors import RagbedError, UsageError
+from ragbed.errors import RagbedError
 from ragbed.io.jsonl import read_lines, write_whole, write_whole_folder
 
 
@@ -38,25 +38,10 @@ def test_a_special_file_is_written_directly(tmp_path: Path) -> None:
     assert stat.S_ISFIFO(pipe.stat().st_mode)
 
 
-def test_a_directory_cannot_be_written(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="is a folder"):
-        _write(tmp_path, b"x")
-
-
-def test_missing_folders_are_created(tmp_path: Path) -> None:
-    _write(tmp_path / "new" / "deep" / "file", b"x")
-    assert (tmp_path / "new" / "deep" / "file").read_bytes() == b"x"
-
-
 def test_a_new_file_has_the_usual_permissions(tmp_path: Path) -> None:
     _write(tmp_path / "new", b"x")
     (tmp_path / "usual").touch()
     assert (tmp_path / "new").stat().st_mode == (tmp_path / "usual").stat().st_mode
-
-
-def test_a_full_disk_is_named(tmp_path: Path) -> None:
-    with pytest.raises(RagbedError, match="/dev/full cannot be written: No space left on device"):
-        _write(Path("/dev/full"), b"x" * 100_000)
 
 
 def test_an_error_in_the_block_is_not_attributed_to_the_output(tmp_path: Path) -> None:
@@ -79,13 +64,6 @@ def test_an_empty_folder_is_replaced_where_folders_cannot_be(tmp_path: Path, mon
     with write_whole_folder(tmp_path / "out") as folder:
         (folder / "file").write_text("text")
     assert [path.name for path in tmp_path.rglob("*")] == ["out", "file"]
-
-
-def test_a_pipe_cannot_be_data(tmp_path: Path) -> None:
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    with pytest.raises(UsageError, match="pipe is a named pipe, not a regular file"):
-        list(read_lines(pipe))
 
 
 def test_a_file_that_fails_while_it_is_read_is_named() -> None:

@@ -10,12 +10,6 @@ from ragbed.retrieval.passage_index import LENGTH_SHARE, SATURATION
 from ragbed.text import to_terms
 
 
-def shortlist(question: str, passages: Sequence[str], keep: int) -> list[int]:
-    """Return the indexes of the `keep` best passages, best first; ties go to the earlier passage."""
-    scores = bm25(question, passages)
-    return sorted(range(len(passages)), key=lambda at: (-scores[at], at))[:keep]
-
-
 def bm25(question: str, passages: Sequence[str]) -> list[float]:
     """Return the BM25 score of each passage; document frequencies are computed over the given passages."""
     counts = [Counter(to_terms(passage)) for passage in passages]

@@ -8,12 +8,8 @@ import sys
 import pytest
 
 from ragbed.errors import UnknownName, UsageError
-from ragbed.retrieval import DEFAULT, ENCODERS, open_encoder
+from ragbed.retrieval import open_encoder
 from ragbed.retrieval.base import Encoder, TokenEncoder
-
-
-def test_the_default_is_a_known_name() -> None:
-    assert DEFAULT in ENCODERS
 
 
 def test_an_encoder_has_its_name_and_is_of_one_kind() -> None:

@@ -9,7 +9,6 @@ import pytest
 
 from ragbed.retrieval.base import Encoded, Matrix, Role
 from ragbed.retrieval.ranking import best, max_similarity, rank
-from tests.retrieval.bm25 import bm25, shortlist
 
 
 class Letters:
@@ -58,23 +57,3 @@ def test_each_token_of_the_question_uses_its_nearest_token() -> None:
 
 def test_the_best_are_the_highest() -> None:
     assert best(np.array([0.1, 0.3, 0.3, -1], np.float32), 3) == [1, 2, 0]
-
-
-def test_bm25_prefers_rare_words_and_short_passages() -> None:
-    passages = [
-        "The cup was held.",
-        "The cup was won by Rovana.",
-        "Rovana",
-        "The weather was the same as in all the years before.",
-    ]
-    assert shortlist("Rovana cup", passages, 4) == [1, 2, 0, 3]
-    assert bm25("zebra", passages) == [0.0] * 4
-
-
-def test_bm25_reads_chinese_by_pairs_of_characters() -> None:
-    assert shortlist("谁获得文学奖?", ["天气很好。", "她获得了文学奖。", "文学"], 2) == [1, 2]
-
-
-def test_bm25_of_nothing_is_nothing() -> None:
-    assert bm25("cup", []) == []
-    assert bm25("", ["", " "]) == [0.0, 0.0]

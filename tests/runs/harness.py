@@ -24,6 +24,9 @@ from ragbed.schema import Case, Completion, Document, Message
 from tests.servers.mock_model import Behaviour, mock_model
 
 SLOTS = 16
+WORDS = ("-d", "ragbed-mini-en_base", "--testbeds", "noise", "--noise", "0", "--cache", "off")
+RUN = ("run", "-m", "openai-api/t/m", *WORDS)
+"""A command that calls a server once per item."""
 
 
 def make_case(number: int, *, feasible: bool = True, filler: str = "") -> Case:

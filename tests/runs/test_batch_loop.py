@@ -7,7 +7,8 @@ import itertools
 import json
 import sqlite3
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -20,16 +21,14 @@ from ragbed.errors import RagbedError, UsageError
 from ragbed.models.failures import Failure
 from ragbed.models.providers.batches import AnthropicBatches, OpenAIBatches, RemoteBatch
 from ragbed.runs import batch_loop
-from ragbed.runs.execution import Job
 from ragbed.runs.prices import cost_of, find_price
 from ragbed.runs.status import read_status
 from ragbed.runs.store import open_store
 from ragbed.runs.writer import Writer
 from ragbed.text import estimate_tokens
 from tests.cli.typed import type_command
-from tests.runs.harness import canonical
-from tests.servers.mock_batches import BatchBehaviour
-from tests.servers.mock_batches import batches_in_thread as mock_batches
+from tests.runs.harness import WORDS, canonical
+from tests.servers.mock_batches import BatchBehaviour, batches_in_thread
 
 DATA = "ragbed-mini-en_base"
 MODELS = ["openai/gpt-4o-mini", "anthropic/claude-sonnet-4-5"]
@@ -46,9 +45,13 @@ def _keys(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batch_loop, "_LISTING_PAUSE_S", 0.05)
 
 
-def _serve(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
-    monkeypatch.setenv("OPENAI_BASE_URL", f"{url}/v1")
-    monkeypatch.setenv("ANTHROPIC_BASE_URL", url)
+@contextmanager
+def _serving(monkeypatch: pytest.MonkeyPatch, **behaviour: Any) -> Iterator[str]:
+    """Start a server that all models of a test use, and yield its URL."""
+    with batches_in_thread(BatchBehaviour(**behaviour)) as url:
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{url}/v1")
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", url)
+        yield url
 
 
 def _stats(url: str) -> dict[str, Any]:
@@ -63,9 +66,7 @@ def _run(model: str, out: Path, **options: Any) -> ragbed.Run:
 
 @pytest.mark.parametrize("model", MODELS)
 def test_a_run_in_batches_equals_a_direct_run(model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    behaviour = BatchBehaviour(expired=0.2, failed=0.1, refused_polls=0.3)
-    with mock_batches(behaviour) as url:
-        _serve(monkeypatch, url)
+    with _serving(monkeypatch, expired=0.2, failed=0.1, refused_polls=0.3) as url:
         _run(model, tmp_path / "direct")
         calls = _stats(url)["calls"]
         run = _run(model, tmp_path / "batch", batch=True)
@@ -82,8 +83,7 @@ def test_a_run_in_batches_equals_a_direct_run(model: str, tmp_path: Path, monkey
 def test_a_prompt_longer_than_the_context_is_not_sent(
     model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with mock_batches(BatchBehaviour(delay_s=0)) as url:
-        _serve(monkeypatch, url)
+    with _serving(monkeypatch, delay_s=0) as url:
         layout = {name: value for name, value in _OPTIONS.items() if name != "progress"}
         plan = ragbed.plan_run(ragbed.RunSpec(model=model, data=DATA, **layout))
         sizes = sorted(estimate_tokens("".join(part.content for part in case.messages)) for case in plan.cases())
@@ -104,8 +104,7 @@ def test_a_prompt_longer_than_the_context_is_not_sent(
 def test_each_case_has_one_outcome_if_results_are_damaged(
     model: str, damage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with mock_batches(BatchBehaviour(damage=damage, delay_s=0)) as url:
-        _serve(monkeypatch, url)
+    with _serving(monkeypatch, damage=damage, delay_s=0):
         run = _run(model, tmp_path / "run", batch=True)
     assert sum(run.outcomes.values()) == CASES
     assert run.outcomes.get("error", 0) == (1 if damage == "truncated" else 0)
@@ -118,30 +117,24 @@ def test_each_case_has_one_outcome_if_results_are_damaged(
 def test_a_creation_without_a_response_is_looked_up(
     model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with mock_batches(BatchBehaviour(lost_answers=1)) as url:
-        _serve(monkeypatch, url)
+    with _serving(monkeypatch, lost_answers=1) as url:
         run = _run(model, tmp_path / "run", batch=True)
         assert _stats(url)["batches"] == 1
     assert run.outcomes == {"ok": CASES}
 
 
 def test_a_refused_batch_stops_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, behaviour in {
-        "refused": BatchBehaviour(refuses=True),
-        "invalid": BatchBehaviour(invalid=True, delay_s=0),
-    }.items():
-        with mock_batches(behaviour) as url:
-            _serve(monkeypatch, url)
-            with pytest.raises(RagbedError, match=r"the provider rejected a batch.* omit `batch`"):
-                _run(MODELS[0], tmp_path / name, batch=True)
+    for name in ("refuses", "invalid"):
+        rejected = pytest.raises(RagbedError, match=r"the provider rejected a batch.* omit `batch`")
+        with _serving(monkeypatch, delay_s=0, **{name: True}), rejected:
+            _run(MODELS[0], tmp_path / name, batch=True)
         status = read_status(tmp_path / name)
         assert (status.models[0].error, status.batches) == (CASES, [])
 
 
 @pytest.mark.parametrize("model", MODELS)
 def test_the_budget_holds_at_half_the_price(model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with mock_batches(BatchBehaviour(delay_s=0)) as url:
-        _serve(monkeypatch, url)
+    with _serving(monkeypatch, delay_s=0):
         run = _run(model, tmp_path / "run", batch=True, budget=5)
         price = find_price(model)
         assert price is not None
@@ -161,15 +154,13 @@ def test_the_budget_holds_at_half_the_price(model: str, tmp_path: Path, monkeypa
 
 def test_batches_are_split_at_the_limits_of_the_provider(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(OpenAIBatches, "max_lines", 8)
-    with mock_batches(BatchBehaviour(delay_s=0)) as url:
-        _serve(monkeypatch, url)
+    with _serving(monkeypatch, delay_s=0) as url:
         assert _run(MODELS[0], tmp_path / "run", batch=True).outcomes == {"ok": CASES}
         assert _stats(url)["batches"] == 4
 
 
 def test_cached_responses_are_not_sent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with mock_batches(BatchBehaviour(delay_s=0)) as url:
-        _serve(monkeypatch, url)
+    with _serving(monkeypatch, delay_s=0) as url:
         monkeypatch.setenv("RAGBED_CACHE_DIR", str(tmp_path / "cache"))
         _run(MODELS[0], tmp_path / "one", batch=True, cache="reuse")
         _run(MODELS[0], tmp_path / "two", batch=True, cache="reuse")
@@ -178,8 +169,7 @@ def test_cached_responses_are_not_sent(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_a_monitored_run_looks_between_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with mock_batches(BatchBehaviour(delay_s=0)) as url:
-        _serve(monkeypatch, url)
+    with _serving(monkeypatch, delay_s=0):
         run = _run(
             MODELS[0], tmp_path / "run", batch=True, noise=[0, 0.2, 0.4, 0.6], limit=60, until="noise.accuracy ± 25"
         )
@@ -188,8 +178,7 @@ def test_a_monitored_run_looks_between_batches(tmp_path: Path, monkeypatch: pyte
 
 
 def test_batches_in_progress_are_shown_and_must_be_collected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with mock_batches(BatchBehaviour(delay_s=0)) as url:
-        _serve(monkeypatch, url)
+    with _serving(monkeypatch, delay_s=0):
         _run(MODELS[0], tmp_path / "run", batch=True)
         with sqlite3.connect(tmp_path / "run" / "run.sqlite") as connection:
             ((key, value),) = connection.execute("SELECT key, value FROM meta WHERE key LIKE 'batch.%'").fetchall()
@@ -220,13 +209,9 @@ def test_batches_need_a_provider_and_single_calls(
         _run(model, tmp_path / "run", batch=True, **options)
 
 
-def test_a_job_has_no_batches_by_default(tmp_path: Path) -> None:
-    assert Job(tmp_path, {}, list, []).batch is False
-
-
 @pytest.mark.parametrize("key", ["sk-test-0123456789", ""])
 def test_batches_accept_a_base_url_with_credentials(key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with mock_batches(BatchBehaviour(failed=1, quotes_headers=True, delay_s=0)) as url:
+    with batches_in_thread(BatchBehaviour(failed=1, quotes_headers=True, delay_s=0)) as url:
         monkeypatch.setenv("LAB_BASE_URL", f"{url.replace('//', '//someone:pw@')}/v1")
         monkeypatch.setenv("LAB_API_KEY", key)
         _run("openai-api/lab/m", tmp_path / "run", batch=True, limit=1)
@@ -239,8 +224,7 @@ def test_batches_accept_a_base_url_with_credentials(key: str, tmp_path: Path, mo
 def test_errors_of_batches_have_the_user_headers_and_no_secret(
     model: str, invalid: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with mock_batches(BatchBehaviour(failed=1, invalid=invalid, quotes_headers=True, delay_s=0)) as url:
-        _serve(monkeypatch, url)
+    with _serving(monkeypatch, failed=1, invalid=invalid, quotes_headers=True, delay_s=0):
         header = "X-Team: team-7f3Kq9-secret"
         if invalid and model == MODELS[0]:
             with pytest.raises(RagbedError) as caught:
@@ -260,8 +244,7 @@ def test_errors_of_batches_have_the_user_headers_and_no_secret(
 def test_a_batch_that_is_listed_late_is_not_created_twice(
     model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with mock_batches(BatchBehaviour(lost_answers=1, unlisted_s=3)) as url:
-        _serve(monkeypatch, url)
+    with _serving(monkeypatch, lost_answers=1, unlisted_s=3) as url:
         run = _run(model, tmp_path / "run", batch=True)
         assert _stats(url)["batches"] == 1
     assert run.outcomes == {"ok": CASES}
@@ -269,14 +252,12 @@ def test_a_batch_that_is_listed_late_is_not_created_twice(
 
 def test_batches_are_halved_until_the_provider_accepts_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batch_loop, "_FIRST_FULL_PAUSE_S", 0.01)
-    with mock_batches(BatchBehaviour(max_enqueued=8, delay_s=0)) as url:
-        _serve(monkeypatch, url)
+    with _serving(monkeypatch, max_enqueued=8, delay_s=0):
         assert _run(MODELS[0], tmp_path / "run", batch=True).outcomes == {"ok": CASES}
     monkeypatch.setattr(OpenAIBatches, "max_lines", 1)
-    with mock_batches(BatchBehaviour(invalid=True, delay_s=0)) as url:
-        _serve(monkeypatch, url)
-        with pytest.raises(RagbedError, match="the provider rejected a batch"):
-            _run(MODELS[0], tmp_path / "one", batch=True, limit=2)
+    rejected = pytest.raises(RagbedError, match="the provider rejected a batch")
+    with _serving(monkeypatch, invalid=True, delay_s=0), rejected:
+        _run(MODELS[0], tmp_path / "one", batch=True, limit=2)
 
 
 @pytest.mark.parametrize("last", [1, 3])
@@ -284,8 +265,7 @@ def test_a_small_batch_waits_if_other_batches_fill_the_queue(
     last: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(OpenAIBatches, "max_lines", CASES - last)
-    with mock_batches(BatchBehaviour(max_queued=CASES - last, truncated=0.4)) as url:
-        _serve(monkeypatch, url)
+    with _serving(monkeypatch, max_queued=CASES - last, truncated=0.4) as url:
         run = _run(MODELS[0], tmp_path / "run", batch=True)
         batches = _stats(url)["batches"]
     assert run.outcomes == {"ok": CASES}
@@ -296,16 +276,14 @@ def test_a_small_batch_waits_if_other_batches_fill_the_queue(
 def test_cases_of_a_batch_without_results_are_errors_and_are_sent_again(
     model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with mock_batches(BatchBehaviour(no_results=True, delay_s=0)) as url:
-        _serve(monkeypatch, url)
+    with _serving(monkeypatch, no_results=True, delay_s=0):
         with pytest.raises(RagbedError):  # the results of a recent batch may be available later
             _run(model, tmp_path / "run", batch=True)
         monkeypatch.setattr("ragbed.runs.batch_loop._KEPT_S", 0.0)
         run = _run(model, tmp_path / "run", batch=True)
     assert run.outcomes == {"error": CASES}
     assert "the provider no longer has the results of batch batch-0" in run.errors[0]["message"]
-    with mock_batches(BatchBehaviour(delay_s=0)) as url:
-        _serve(monkeypatch, url)
+    with _serving(monkeypatch, delay_s=0):
         assert _run(model, tmp_path / "run", batch=True).outcomes == {"ok": CASES}
 
 
@@ -313,36 +291,20 @@ def test_cases_of_a_batch_without_results_are_errors_and_are_sent_again(
 def test_cases_of_a_batch_that_is_gone_are_errors_and_are_sent_again(
     model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with mock_batches(BatchBehaviour(gone=True, delay_s=0)) as url:
-        _serve(monkeypatch, url)
+    with _serving(monkeypatch, gone=True, delay_s=0):
         run = _run(model, tmp_path / "run", batch=True)
     assert run.outcomes == {"error": CASES}
     assert "the provider no longer has batch batch-0" in run.errors[0]["message"]
     assert read_status(tmp_path / "run").batches == []
-    with mock_batches(BatchBehaviour(delay_s=0)) as url:
-        _serve(monkeypatch, url)
+    with _serving(monkeypatch, delay_s=0):
         assert _run(model, tmp_path / "run", batch=True).outcomes == {"ok": CASES}
-
-
-@pytest.mark.parametrize("model", MODELS)
-def test_the_served_model_and_the_parameters_are_recorded(
-    model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with mock_batches(BatchBehaviour(delay_s=0)) as url:
-        _serve(monkeypatch, url)
-        _run(model, tmp_path / "direct")
-        _run(model, tmp_path / "batch", batch=True)
-    direct, batch = (read_status(tmp_path / name).models[0] for name in ("direct", "batch"))
-    assert direct.sent is not None
-    assert (batch.sent, batch.served) == (direct.sent, direct.served)
 
 
 def test_a_model_waits_for_the_budget_that_another_one_has_reserved(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(batch_loop, "_FIRST_POLL_S", 0.1)
-    with mock_batches(BatchBehaviour(delay_s=0.5)) as url:
-        _serve(monkeypatch, url)
+    with _serving(monkeypatch, delay_s=0.5):
         # The budget is enough for the costs of both models, but not for their maximum costs at the same time.
         models = [MODELS[1], "anthropic/claude-sonnet-4-0"]
         run = ragbed.run(models, DATA, out=tmp_path / "run", batch=True, budget=0.2, max_tokens=1_000, **_OPTIONS)
@@ -353,8 +315,7 @@ def test_a_model_waits_for_the_budget_that_another_one_has_reserved(
 def test_truncated_responses_and_rejected_parameters_are_sent_again(
     model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with mock_batches(BatchBehaviour(rejects=("temperature",), truncated=0.4, expired=0.1, delay_s=0)) as url:
-        _serve(monkeypatch, url)
+    with _serving(monkeypatch, rejects=("temperature",), truncated=0.4, expired=0.1, delay_s=0) as url:
         direct = _run(model, tmp_path / "direct")
         run = _run(model, tmp_path / "batch", batch=True, budget=5)
         stats = _stats(url)
@@ -383,8 +344,7 @@ def test_truncated_responses_and_rejected_parameters_are_sent_again(
 def test_a_thinking_model_gets_the_highest_limit_and_a_fixed_limit_stays(
     model: str, is_hidden: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with mock_batches(BatchBehaviour(thinks=True, hides_thoughts=is_hidden, truncated=1, delay_s=0)) as url:
-        _serve(monkeypatch, url)
+    with _serving(monkeypatch, thinks=True, hides_thoughts=is_hidden, truncated=1, delay_s=0) as url:
         run = _run(model, tmp_path / "auto", batch=True, limit=3)
         assert {(trial["outcome"], trial["max_tokens"]) for trial in run.trials()} == {("ok", 16_384)}
         assert _stats(url)["batches"] == 2
@@ -396,8 +356,7 @@ def test_a_thinking_model_gets_the_highest_limit_and_a_fixed_limit_stays(
 def test_an_error_that_the_limit_is_used_up_counts_as_a_truncated_thought(
     model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with mock_batches(BatchBehaviour(truncated=0.5, rejects_truncated=True, delay_s=0)) as url:
-        _serve(monkeypatch, url)
+    with _serving(monkeypatch, truncated=0.5, rejects_truncated=True, delay_s=0):
         for batch in (False, True):
             auto = _run(model, tmp_path / f"auto-{batch}", batch=batch, max_connections=1)
             assert auto.outcomes == {"ok": CASES}
@@ -412,8 +371,7 @@ def test_an_error_that_the_limit_is_used_up_counts_as_a_truncated_thought(
 def test_attempts_do_not_include_limits_that_do_not_fit_in_the_context(
     batch: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with mock_batches(BatchBehaviour(truncated=1, delay_s=0)) as url:
-        _serve(monkeypatch, url)
+    with _serving(monkeypatch, truncated=1, delay_s=0) as url:
         run = _run(MODELS[0], tmp_path / "run", batch=batch, context_length=4_000)
         stats = _stats(url)
     assert {(trial["outcome"], trial["max_tokens"], trial["attempts"]) for trial in run.trials()} == {("ok", 2_048, 2)}
@@ -424,8 +382,7 @@ def test_attempts_do_not_include_limits_that_do_not_fit_in_the_context(
 def test_a_limit_that_the_server_rejects_leaves_the_truncated_response(
     model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with mock_batches(BatchBehaviour(truncated=1, max_limit=512, delay_s=0)) as url:
-        _serve(monkeypatch, url)
+    with _serving(monkeypatch, truncated=1, max_limit=512, delay_s=0) as url:
         run = _run(model, tmp_path / "run", batch=True, limit=3)
         assert _stats(url)["batches"] == 3  # with 256, 4,096 and 2,048 tokens
     assert run.outcomes == {"truncated": 6}
@@ -436,16 +393,14 @@ def test_a_limit_that_the_server_rejects_leaves_the_truncated_response(
 def test_a_truncated_response_is_requested_with_the_highest_limit_that_the_server_allows(
     model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with mock_batches(BatchBehaviour(truncated=1, max_limit=2_500, delay_s=0)) as url:
-        _serve(monkeypatch, url)
+    with _serving(monkeypatch, truncated=1, max_limit=2_500, delay_s=0):
         run = _run(model, tmp_path / "run", batch=True, limit=3)
     assert {(trial["outcome"], trial["max_tokens"], trial["attempts"]) for trial in run.trials()} == {("ok", 2_048, 3)}
 
 
 def test_a_request_that_is_still_rejected_ends_in_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rejected = ("temperature", "max_completion_tokens", "max_tokens", "model")
-    with mock_batches(BatchBehaviour(rejects=rejected, delay_s=0)) as url:
-        _serve(monkeypatch, url)
+    with _serving(monkeypatch, rejects=rejected, delay_s=0) as url:
         run = _run(MODELS[0], tmp_path / "run", batch=True, limit=2)
         stats = _stats(url)
     assert run.outcomes == {"error": 4}
@@ -456,8 +411,7 @@ def test_a_request_that_is_still_rejected_ends_in_an_error(tmp_path: Path, monke
 def test_a_parameter_that_the_user_sets_in_a_later_session_is_sent(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with mock_batches(BatchBehaviour(rejects=("temperature",), failed=0.2, delay_s=0)) as url:
-        _serve(monkeypatch, url)
+    with _serving(monkeypatch, rejects=("temperature",), failed=0.2, delay_s=0):
         first = _run(MODELS[0], tmp_path / "run", batch=True)
         assert {error["kind"] for error in first.errors} == {"request"}
         second = _run(MODELS[0], tmp_path / "run", batch=True, temperature=0)
@@ -487,8 +441,7 @@ def _put_until(last: int) -> Callable[..., asyncio.Future[None]]:
 def test_calls_to_send_again_survive_the_end_of_a_session(
     model: str, last: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with mock_batches(BatchBehaviour(rejects=("temperature",), truncated=0.5, delay_s=0)) as url:
-        _serve(monkeypatch, url)
+    with _serving(monkeypatch, rejects=("temperature",), truncated=0.5, delay_s=0) as url:
         direct = _run(model, tmp_path / "direct")
         with monkeypatch.context() as patched:
             patched.setattr(Writer, "put", _put_until(last))
@@ -508,8 +461,7 @@ def test_a_batch_of_a_killed_session_that_is_listed_late_is_not_created_twice(
     model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(batch_loop, "_LISTED_AFTER_S", 120.0)
-    with mock_batches(BatchBehaviour(unlisted_s=1, delay_s=0)) as url:
-        _serve(monkeypatch, url)
+    with _serving(monkeypatch, unlisted_s=1, delay_s=0) as url:
         with monkeypatch.context() as patched:
             patched.setattr(Writer, "put", _put_until(1))  # only the intent is stored
             with pytest.raises(_Killed):
@@ -534,8 +486,7 @@ def test_a_clock_that_was_set_back_does_not_delay_a_batch_that_was_never_created
     monkeypatch.setattr(batch_loop, "_LISTED_AFTER_S", 0.2)
     monkeypatch.setattr(OpenAIBatches, "find", find_soon)
     tomorrow = time.time() + 86_400
-    with mock_batches(BatchBehaviour(delay_s=0)) as url:
-        _serve(monkeypatch, url)
+    with _serving(monkeypatch, delay_s=0):
         with monkeypatch.context() as patched:
             patched.setattr(time, "time", lambda: tomorrow)
             patched.setattr(OpenAIBatches, "create", end)
@@ -557,8 +508,7 @@ def test_calls_that_wait_to_be_sent_again_survive_the_loss_of_their_first_batch(
         found: RemoteBatch = await look(self, batch)
         return found
 
-    with mock_batches(BatchBehaviour(truncated=0.5, delay_s=0)) as url:
-        _serve(monkeypatch, url)
+    with _serving(monkeypatch, truncated=0.5, delay_s=0):
         with monkeypatch.context() as patched:
             patched.setattr(Writer, "put", _put_until(20))
             with pytest.raises(_Killed):
@@ -579,9 +529,8 @@ def test_calls_that_wait_to_be_sent_again_survive_the_loss_of_their_first_batch(
 def test_the_fix_is_named_only_if_every_request_in_a_batch_is_rejected(
     model: str, failed: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    words = ("run", "-m", model, "-d", DATA, "--testbeds", "noise", "--noise", "0", "--limit", "15", "--cache", "off")
-    with mock_batches(BatchBehaviour(delay_s=0, failed=failed)) as url:
-        _serve(monkeypatch, url)
+    words = ("run", "-m", model, *WORDS, "--limit", "15")
+    with _serving(monkeypatch, delay_s=0, failed=failed):
         done = type_command(*words, "--batch", "--out", str(tmp_path / "run"))
     fix = f"{model}: The server rejects every request, so the same command would fail again. Check the key"
     assert (done.code, done.err.count(fix)) == (3, int(failed == 1.0))
@@ -591,23 +540,8 @@ def test_the_fix_is_named_only_if_every_request_in_a_batch_is_rejected(
 def test_a_resumed_batch_run_with_responses_does_not_reject_every_request(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    words = (
-        "run",
-        "-m",
-        MODELS[0],
-        "-d",
-        DATA,
-        "--testbeds",
-        "noise",
-        "--noise",
-        "0",
-        "--limit",
-        "15",
-        "--cache",
-        "off",
-    )
-    with mock_batches(BatchBehaviour(delay_s=0, failed=0.5)) as url:
-        _serve(monkeypatch, url)
+    words = ("run", "-m", MODELS[0], *WORDS, "--limit", "15")
+    with _serving(monkeypatch, delay_s=0, failed=0.5):
         for _ in range(2):  # the second command retries only the rejected requests
             done = type_command(*words, "--batch", "--out", str(tmp_path / "run"))
             assert (done.code, "rejects every request" in done.err) == (3, False)

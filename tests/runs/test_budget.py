@@ -12,22 +12,9 @@ import pytest
 from ragbed.runs.prices import TokenUsage
 from ragbed.runs.status import read_status
 from tests.cli.typed import type_command
+from tests.runs.harness import RUN
 from tests.servers.function_model import ModelRequest, Respond, function_model
 from tests.servers.mock_model import Behaviour, mock_model
-
-_RUN = (
-    "run",
-    "-m",
-    "openai-api/t/m",
-    "-d",
-    "ragbed-mini-en_base",
-    "--testbeds",
-    "noise",
-    "--noise",
-    "0",
-    "--cache",
-    "off",
-)
 
 
 def _price(usage: TokenUsage) -> Decimal:
@@ -50,7 +37,7 @@ def test_requests_in_flight_do_not_exceed_the_budget(limit: str, budget: str, tm
     """Send only what the budget covers; before, 64 requests cost 14 times as much, and 40 cases ended with exit 0."""
     with mock_model(Behaviour(latency_s=0.2)) as url:
         words = ("--limit", limit, "--max-tokens", "100", "--budget", budget, "--out", str(tmp_path / "run"))
-        done = type_command(*_RUN, *words, env={"T_BASE_URL": url})
+        done = type_command(*RUN, *words, env={"T_BASE_URL": url})
     assert done.code == 1
     assert f"the budget of ${budget} " in done.err
     assert Decimal(budget) / 2 < _spent(tmp_path / "run") <= Decimal(budget)
@@ -75,7 +62,7 @@ def test_repeated_requests_do_not_exceed_the_budget_and_are_paid_once(tmp_path: 
     """Reserve 4,096 tokens for the repeated request; before, the budget of 0.1 dollars was exceeded."""
     sent: list[ModelRequest] = []
     with function_model(_truncated(sent, threading.Lock())) as url:
-        words = (*_RUN, "--limit", "40", "--out", str(tmp_path / "run"), "--budget")
+        words = (*RUN, "--limit", "40", "--out", str(tmp_path / "run"), "--budget")
         first = type_command(*words, "0.1", env={"T_BASE_URL": url})
         paid = sum(
             (_price({"in": 700, "out": 256 if one.body["max_tokens"] < 1_000 else 300}) for one in sent), Decimal(0)
@@ -96,7 +83,7 @@ def test_a_response_without_usage_counts_with_its_highest_cost(tmp_path: Path) -
 
     with function_model(respond) as url:
         words = ("--limit", "40", "--max-tokens", "100", "--budget", "0.01", "--out", str(tmp_path / "run"))
-        done = type_command(*_RUN, *words, env={"T_BASE_URL": url})
+        done = type_command(*RUN, *words, env={"T_BASE_URL": url})
     assert done.code == 1
     assert "the budget counts the highest possible cost" in done.err.replace("\n", " ")
     assert 0 < read_status(tmp_path / "run").models[0].ok < 10
@@ -110,9 +97,7 @@ def unlisted(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_model_without_a_known_price_needs_one_with_a_budget(unlisted: None, tmp_path: Path) -> None:
     """Name --price; before, the message only advised to omit the budget."""
-    done = type_command(
-        *_RUN, "--budget", "1", "--out", str(tmp_path / "run"), env={"T_BASE_URL": "http://127.0.0.1:9"}
-    )
+    done = type_command(*RUN, "--budget", "1", "--out", str(tmp_path / "run"), env={"T_BASE_URL": "http://127.0.0.1:9"})
     assert done.code == 2
     assert "--budget: the price of openai-api/t/m is unknown" in done.err
     assert "e.g. --price 0.15,0.6 (or --price 0,0 if it is free)" in done.err
@@ -120,7 +105,7 @@ def test_a_model_without_a_known_price_needs_one_with_a_budget(unlisted: None, t
 
 @pytest.mark.parametrize("price", ["1", "1,2,3", "a,b", "-1,2", "openai-api/t/m=1", "nan,1"])
 def test_a_price_of_another_form_is_refused(unlisted: None, price: str, tmp_path: Path) -> None:
-    done = type_command(*_RUN, "--price", price, "--out", str(tmp_path / "run"))
+    done = type_command(*RUN, "--price", price, "--out", str(tmp_path / "run"))
     assert (done.code, "does not have the form IN,OUT" in done.err) == (2, True)
 
 
@@ -128,7 +113,7 @@ def test_a_price_of_another_form_is_refused(unlisted: None, price: str, tmp_path
 def test_own_prices_are_used_by_the_budget_and_the_cost_table(unlisted: None, price: str, tmp_path: Path) -> None:
     """Use the user's prices; before, a model that is not on the price list could have no budget and no cost."""
     with mock_model(Behaviour(latency_s=0.01)) as url:
-        words = (*_RUN, "--limit", "40", "--max-tokens", "100", "--price", price, "--out", str(tmp_path / "run"))
+        words = (*RUN, "--limit", "40", "--max-tokens", "100", "--price", price, "--out", str(tmp_path / "run"))
         forecast = type_command(*words, "--dry-run", env={"T_BASE_URL": url})
         first = type_command(*words, "--budget", "0.01", env={"T_BASE_URL": url})
         second = type_command(*words, "--budget", "1", env={"T_BASE_URL": url})
@@ -142,7 +127,7 @@ def test_own_prices_are_used_by_the_budget_and_the_cost_table(unlisted: None, pr
 def test_a_run_sends_at_most_so_many_requests(unlisted: None, tmp_path: Path) -> None:
     sent: list[ModelRequest] = []
     with function_model(_truncated(sent, threading.Lock())) as url:
-        words = (*_RUN, "--limit", "40", "--max-connections", "4", "--out", str(tmp_path / "run"), "--max-calls")
+        words = (*RUN, "--limit", "40", "--max-connections", "4", "--out", str(tmp_path / "run"), "--max-calls")
         first = type_command(*words, "30", env={"T_BASE_URL": url})
         assert (first.code, len(sent)) == (1, 30)
         assert read_status(tmp_path / "run").models[0].ok >= 13
@@ -167,6 +152,6 @@ def test_the_cost_table_says_at_least_if_usage_is_missing(unlisted: None, tmp_pa
 
     with function_model(respond) as url:
         words = ("--limit", "10", "--max-connections", "1", "--price", "1,10", "--out", str(tmp_path / "run"))
-        assert type_command(*_RUN, *words, env={"T_BASE_URL": url}).code == 0
+        assert type_command(*RUN, *words, env={"T_BASE_URL": url}).code == 0
     for form in ("text", "md", "latex"):
         assert "(at least)" in type_command("report", str(tmp_path / "run"), "-f", form).out

@@ -252,15 +252,6 @@ def test_another_file_is_no_cache_to_be_pruned(tmp_path: Path) -> None:
         prune(path, 0)
 
 
-def test_pruning_removes_the_old_or_all(tmp_path: Path) -> None:
-    _ask(tmp_path / "a", tmp_path / "cache", TalkingModel(agree))
-    assert prune(tmp_path / "cache", 3600) == 0
-    assert look(tmp_path / "cache").entries == 100
-    assert prune(tmp_path / "cache", 0) == 100
-    assert look(tmp_path / "cache").entries == 0
-    assert look(tmp_path / "none").entries == prune(tmp_path / "none", 0) == 0
-
-
 def test_twelve_processes_start_one_cache_and_none_is_locked_out(tmp_path: Path) -> None:
     for turn in range(2):
         assert fill_together(tmp_path / f"c{turn}", processes=12, entries=200) == [0] * 12

@@ -127,16 +127,6 @@ def test_a_merged_run_continues_the_interrupted_retry_of_a_rejected_episode(tmp_
     assert (len(retry.sent), len(last.sent)) == (2, _TURNS - 2)
 
 
-def test_an_episode_with_a_failed_call_is_an_error_that_the_next_session_continues(whole: Path, tmp_path: Path) -> None:
-    run(_job(tmp_path, first := _Agent(fails_at=3)), ask_nobody)
-    failed = [done for done in _results(tmp_path) if done.outcome == "error"]
-    assert [(len(done.steps), done.error) for done in failed] == [(4, "server: HTTP 500")]
-    run(_job(tmp_path, second := _Agent()), ask_nobody)
-    assert len(second.sent) == _TURNS - 3
-    assert not set(first.sent) & set(second.sent)
-    assert canonical(tmp_path) == canonical(whole)
-
-
 def test_the_tokens_of_a_turn_before_a_failed_call_count_only_once(tmp_path: Path) -> None:
     for agent in (_Agent(fails_at=3), _Agent()):
         run(_job(tmp_path, agent), ask_nobody)

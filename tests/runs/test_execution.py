@@ -150,13 +150,6 @@ def test_half_characters_in_a_reply_do_not_sink_the_run(tmp_path: Path) -> None:
     assert list(replies(tmp_path).values()) == ["a\N{REPLACEMENT CHARACTER}b"]
 
 
-def test_a_model_with_fatal_errors_is_not_called_again_after_a_few_calls(tmp_path: Path) -> None:
-    model = TalkingModel(lambda _: Completion(outcome="error", error="auth: HTTP 401"))
-    with pytest.raises(RagbedError, match=r"test/talking cannot be called: auth: HTTP 401\. Check this\."):
-        run(make_job(tmp_path, 500, model), ask_nobody)
-    assert len(model.asked) <= 3 + model.concurrency
-
-
 def _one_dollar(usage: TokenUsage) -> Decimal:
     return Decimal(min(usage.get("in", 0), 1))
 
@@ -242,22 +235,6 @@ def test_responses_without_token_usage_are_reported_once_if_there_is_a_budget(tm
     run(make_job(tmp_path, 5, TalkingModel(lambda _: silent), budget=budget, tell=told.append), ask_nobody)
     assert len(told) == 1
     assert "test/talking does not report its token usage" in told[0]
-
-
-def test_calls_in_flight_are_kept_when_the_budget_is_spent(tmp_path: Path) -> None:
-    class Slow(TalkingModel):
-        async def complete(self, case: Case, repeat: int = 0) -> Completion:
-            await asyncio.sleep(0.01 * (int(case.item) % 5))
-            return await super().complete(case, repeat)
-
-    paid = Completion(outcome="ok", reply="yes", usage={"in": 1, "out": 0})
-    models = [Slow(lambda _: paid, f"test/{name}") for name in "ab"]
-    budget = Budget(10.0, {model.name: _one_dollar for model in models})
-    with pytest.raises(BudgetSpent):
-        run(make_job(tmp_path, 500, *models, budget=budget), ask_nobody)
-    status = read_status(tmp_path)
-    assert sum(model.ok for model in status.models) == sum(len(model.asked) for model in models)
-    assert status.maybe_paid_twice == 0
 
 
 @pytest.mark.parametrize("concurrency", [1, 8, 64])

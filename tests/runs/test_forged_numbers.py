@@ -35,9 +35,11 @@ def _assert_refused(folder: Path, *commands: tuple[str, ...]) -> None:
         assert (done.code, "run.sqlite" in done.err, "Traceback" in done.err) == (1, True, False), (words, done)
 
 
-def test_a_negative_schema_version_is_refused(folder: Path) -> None:
-    _forge(folder, "PRAGMA user_version = -5")
-    _assert_refused(folder, *_READING)
+@pytest.mark.parametrize("value", ["nan", "-5", "1e3", "", str(10**30), "9" * 5_000])
+@pytest.mark.parametrize("key", ["set.repeats", "session"])
+def test_a_number_that_is_none_is_damage(folder: Path, key: str, value: str) -> None:
+    _forge(folder, f"INSERT OR REPLACE INTO meta VALUES ('{key}', '{value}')")
+    _assert_refused(folder, ("status",), *[("report", "-f", form) for form in ("text", "html") if key == "set.repeats"])
 
 
 @pytest.mark.parametrize("commits", ["²", "9" * 5_000])

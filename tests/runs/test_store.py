@@ -12,7 +12,6 @@ import pytest
 from ragbed.errors import RagbedError, UsageError
 from ragbed.runs import database
 from ragbed.runs.execution import run
-from ragbed.runs.status import read_status
 from ragbed.runs.store import RECORD, CallRequest, open_store
 from ragbed.schema import Completion
 from tests.runs.harness import TalkingModel, agree, ask_nobody, canonical, make_case, make_job
@@ -60,18 +59,6 @@ def test_a_reply_is_never_replaced_and_an_error_is(folder: Path) -> None:
         ask = CallRequest(1, 1, 0, make_case(0))
         connection.execute(RECORD, store.row(ask, 2, "", Completion(outcome="ok", reply="another")))
     assert canonical(folder) == before
-
-
-def test_calls_without_a_response_are_listed_before_and_after_they_are_repeated(folder: Path) -> None:
-    with open_store(folder, create=True) as store, store.transaction() as connection:
-        connection.execute("DELETE FROM results WHERE item = 3")
-        recounted = "rows = (SELECT COUNT(*) FROM results), seals = (SELECT SUM(seal) FROM results)"
-        connection.execute(f"UPDATE ledger SET {recounted} WHERE what = 'results'")
-    for _ in range(2):
-        status = read_status(folder)
-        assert status.maybe_paid_twice == 1
-        assert status.maybe_paid_twice_first[0].case == make_case(2).case
-        run(make_job(folder, 60, TalkingModel(agree)), ask_nobody)
 
 
 def test_damage_is_refused_or_changes_nothing(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:

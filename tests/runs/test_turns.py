@@ -115,19 +115,6 @@ def test_a_run_that_ends_between_calls_continues_with_the_call_in_flight(cache: 
     assert [(done.outcome, done.usage) for done in _results(folder)] == [("ok", {"in": 40, "out": 4})] * 3
 
 
-def test_the_budget_ends_a_case_between_calls_and_counts_each_call_once(tmp_path: Path) -> None:
-    """A spent budget let a case with several calls make all of them: eight calls instead of six."""
-    folder, cache = tmp_path / "run", tmp_path / "cache"
-    price = {"test/talking": lambda usage: Decimal(min(usage.get("in", 0), 10))}
-    with pytest.raises(BudgetSpent):
-        _ask(folder, first := _Reader(), 3, cache=cache, budget=Budget(60.0, price))
-    assert len(first.sent) == 6
-    assert [len(done.steps) for done in _results(folder)] == [_CALLS]
-    with pytest.raises(BudgetSpent):
-        _ask(folder, second := _Reader(), 3, cache=cache, budget=Budget(60.0, price))
-    assert second.sent == []
-
-
 def test_what_was_paid_for_a_case_that_was_ended_half_way_counts_in_the_budget(tmp_path: Path) -> None:
     folder, cache = tmp_path / "run", tmp_path / "cache"
     price = {"test/talking": lambda usage: Decimal(min(usage.get("in", 0), 10))}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -56,19 +57,21 @@ def any_disk(request: pytest.FixtureRequest) -> None:
         request.getfixturevalue("in_background")
 
 
-def _open(tmp_path: Path) -> Commits:
+@pytest.fixture
+def connection(tmp_path: Path) -> Iterator[Commits]:
     connection = sqlite3.connect(tmp_path / "file", check_same_thread=False, factory=Commits)
     connection.execute("CREATE TABLE IF NOT EXISTS rows (x UNIQUE)")
     connection.execute("CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)")
     assert isinstance(connection, Commits)
-    return connection
+    yield connection
+    connection.close()
 
 
 def _rows(connection: sqlite3.Connection) -> list[int]:
     return [row[0] for row in connection.execute("SELECT x FROM rows ORDER BY x")]
 
 
-def test_different_statements_of_one_commit_run_in_order(tmp_path: Path) -> None:
+def test_different_statements_of_one_commit_run_in_order(tmp_path: Path, connection: Commits) -> None:
     """Rows were grouped by statement, so a row that was added and then deleted in the same commit could remain."""
 
     async def put() -> None:
@@ -77,42 +80,39 @@ def test_different_statements_of_one_commit_run_in_order(tmp_path: Path) -> None
         await asyncio.gather(writer.put(delete, (1,)), writer.put(_PUT, (2,)), writer.put(delete, (2,)))
         await writer.close()
 
-    connection = _open(tmp_path)
     asyncio.run(put())
     assert (_rows(connection), connection.count) == ([], 1)
 
 
 @pytest.mark.usefixtures("any_disk")
-def test_rows_that_come_together_share_a_commit(tmp_path: Path) -> None:
+def test_rows_that_come_together_share_a_commit(tmp_path: Path, connection: Commits) -> None:
     async def put() -> None:
         writer = Writer(tmp_path, connection, CommitCounter(tmp_path, connection))
         await asyncio.gather(*(writer.put(_PUT, (number,)) for number in range(1000)))
         await writer.close()
 
-    connection = _open(tmp_path)
     asyncio.run(put())
     assert _rows(connection) == list(range(1000))
     assert connection.count <= 2
-    connection.close()
 
 
 @pytest.mark.usefixtures("any_disk")
-def test_a_row_is_written_after_its_future_is_cancelled(tmp_path: Path) -> None:
+def test_a_row_is_written_after_its_future_is_cancelled(tmp_path: Path, connection: Commits) -> None:
     async def put() -> None:
         writer = Writer(tmp_path, connection, CommitCounter(tmp_path, connection))
         for number in range(5):
             writer.put(_PUT, (number,)).cancel()
         await writer.close()
 
-    connection = _open(tmp_path)
     asyncio.run(put())
     assert _rows(connection) == list(range(5))
-    connection.close()
 
 
 @pytest.mark.usefixtures("any_disk")
 @pytest.mark.parametrize("bad", [(1,), (object(),), (1, 2)], ids=["conflict", "type", "count"])
-def test_any_failure_reaches_all_futures_and_ends_writing(bad: tuple[object, ...], tmp_path: Path) -> None:
+def test_any_failure_reaches_all_futures_and_ends_writing(
+    bad: tuple[object, ...], tmp_path: Path, connection: Commits
+) -> None:
     async def put() -> None:
         writer = Writer(tmp_path / "file", connection, CommitCounter(tmp_path, connection))
         await writer.put(_PUT, (1,))
@@ -123,14 +123,12 @@ def test_any_failure_reaches_all_futures_and_ends_writing(bad: tuple[object, ...
         with pytest.raises(WriteFailed):
             await writer.close()
 
-    connection = _open(tmp_path)
     asyncio.run(asyncio.wait_for(put(), 5))
     assert _rows(connection) == [1]
-    connection.close()
 
 
 @pytest.mark.usefixtures("in_background")
-def test_a_commit_that_cannot_be_started_fails_its_futures(tmp_path: Path) -> None:
+def test_a_commit_that_cannot_be_started_fails_its_futures(tmp_path: Path, connection: Commits) -> None:
     async def put() -> None:
         writer = Writer(tmp_path, connection, CommitCounter(tmp_path, connection))
         writer._disk.shutdown()  # as on a system that cannot start a thread
@@ -139,14 +137,14 @@ def test_a_commit_that_cannot_be_started_fails_its_futures(tmp_path: Path) -> No
         with pytest.raises(WriteFailed):
             await asyncio.wait_for(writer.close(), 5)
 
-    connection = _open(tmp_path)
     asyncio.run(put())
     assert _rows(connection) == []
-    connection.close()
 
 
 @pytest.mark.usefixtures("in_background")
-def test_rows_that_were_handed_in_when_the_file_was_found_gone_are_written_for_the_copy(tmp_path: Path) -> None:
+def test_rows_that_were_handed_in_when_the_file_was_found_gone_are_written_for_the_copy(
+    tmp_path: Path, connection: Commits
+) -> None:
     checked = threading.Event()
 
     def check() -> None:
@@ -165,13 +163,11 @@ def test_rows_that_were_handed_in_when_the_file_was_found_gone_are_written_for_t
         with pytest.raises(RunGone):
             await writer.close()
 
-    connection = _open(tmp_path)
     asyncio.run(put())
     assert _rows(connection) == [1, 2]
-    connection.close()
 
 
-def test_rows_of_a_file_found_gone_on_a_fast_disk_are_written_for_the_copy(tmp_path: Path) -> None:
+def test_rows_of_a_file_found_gone_on_a_fast_disk_are_written_for_the_copy(tmp_path: Path, connection: Commits) -> None:
     def check() -> None:
         raise RunGone("gone")
 
@@ -183,14 +179,12 @@ def test_rows_of_a_file_found_gone_on_a_fast_disk_are_written_for_the_copy(tmp_p
         with pytest.raises(RunGone):
             await writer.close()
 
-    connection = _open(tmp_path)
     asyncio.run(put())
     assert _rows(connection) == [1, 2]
-    connection.close()
 
 
 def test_after_a_slow_commit_the_next_fifty_run_in_another_thread(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, connection: Commits, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def put() -> None:
         writer = Writer(tmp_path, connection, CommitCounter(tmp_path, connection))
@@ -199,14 +193,13 @@ def test_after_a_slow_commit_the_next_fifty_run_in_another_thread(
             await writer.put(_PUT, (number,))
         await writer.close()
 
-    connection = _open(tmp_path)
     monkeypatch.setattr(writer_module, "perf_counter", connection.clock)
     asyncio.run(put())
     assert connection.in_loop == [True] * 10 + [False] * 50 + [True] * 10
     assert _rows(connection) == list(range(70))
-    connection.close()
 
 
+@pytest.mark.usefixtures("connection")  # creates the tables
 def test_an_interrupted_commit_fails_its_futures(tmp_path: Path) -> None:
     class Interrupted(Commits):
         def commit(self) -> None:
@@ -217,7 +210,6 @@ def test_an_interrupted_commit_fails_its_futures(tmp_path: Path) -> None:
         await asyncio.sleep(5)
 
     waiting: list[asyncio.Future[None]] = []
-    _open(tmp_path).close()
     connection = sqlite3.connect(tmp_path / "file", factory=Interrupted)
     mark = CommitCounter(tmp_path, connection)
     with pytest.raises(KeyboardInterrupt):

@@ -1,10 +1,10 @@
-"""A mock model server for tests and benchmarks: fixed latency and slots, on request also a rate limit and faults.
+"""A mock model server for tests and benchmarks with a fixed latency and number of slots.
 
-    with mock_model(Behaviour(latency_s=0.02, rate=50)) as url: …
+    with mock_model(Behaviour(latency_s=0.02)) as url: …
 
 The server runs in a separate process and answers chat completions at `url`. A response depends on the request alone,
 so that equal runs get equal responses. The log has the hash of each request, written when its response is sent: it
-shows which requests were answered, and how often. `GET stats` returns counts by second; `POST limit` sets the rate.
+shows which requests were answered, and how often.
 """
 
 from __future__ import annotations
@@ -13,11 +13,9 @@ import asyncio
 import hashlib
 import json
 import os
-import random
 import subprocess
 import sys
-import time
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -34,19 +32,6 @@ class Behaviour:
     slots: int = 64
     """Requests answered concurrently; others wait."""
     log: str | None = None
-    rate: float = 0.0
-    """Requests per second; others get 429. 0: no limit."""
-    burst: float = 10.0
-    """Size of the token bucket."""
-    retry_after_s: float = 0.0
-    """Value of Retry-After in a 429. 0: no header."""
-    refused: float = 0.0
-    """Share of requests that get 429 regardless of the rate."""
-    failed: float = 0.0
-    """Share of requests that get 500."""
-    hung: float = 0.0
-    """Share of requests that are never answered."""
-    seed: int = 0
     dialect: str = ""
     """Name in `dialects.py`; without one, the server answers as below."""
 
@@ -65,7 +50,6 @@ def mock_model(behaviour: Behaviour) -> Iterator[str]:
 
 
 _MODELS = b'{"object":"list","data":[{"id":"m","object":"model","owned_by":"test"}]}'
-_ERROR = b'{"error":{"message":"on purpose"}}'
 _COMPLETION = (
     b'{"id":"chatcmpl-1","object":"chat.completion","model":"m","choices":[{"index":0,"message":'
     b'{"role":"assistant","content":"It is %s."},"finish_reason":"stop"}],'
@@ -79,28 +63,8 @@ class _State:
     def __init__(self, behaviour: Behaviour) -> None:
         self.behaviour = behaviour
         self.free, self.waiting = behaviour.slots, deque[tuple[_Connection, bytes]]()
-        self.random = random.Random(behaviour.seed)
-        self.rate, self.tokens, self.filled = behaviour.rate, behaviour.burst, time.monotonic()
-        self.seen: dict[str, Counter[int]] = {name: Counter() for name in ("ok", "refused", "failed", "hung")}
-        self.not_before: dict[bytes, float] = {}
-        self.early = 0
         path = behaviour.log
         self.log = None if path is None else os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-
-    def count(self, outcome: str) -> None:
-        self.seen[outcome][int(time.monotonic())] += 1
-
-    def take_token(self) -> bool:
-        """Take a token from the bucket; False if it is empty."""
-        if not self.rate:
-            return True
-        now = time.monotonic()
-        self.tokens = min(self.behaviour.burst, self.tokens + (now - self.filled) * self.rate)
-        self.filled = now
-        if self.tokens < 1:
-            return False
-        self.tokens -= 1
-        return True
 
     def answer(self, connection: _Connection, body: bytes) -> None:
         """Answer when a slot is free."""
@@ -112,7 +76,6 @@ class _State:
 
     def _finish(self, connection: _Connection, body: bytes) -> None:
         self.free += 1
-        self.count("ok")
         digest = hashlib.sha256(body).hexdigest()[:16].encode()
         if self.log is not None:
             os.write(self.log, digest + b"\n")
@@ -148,43 +111,14 @@ class _Connection(asyncio.Protocol):
             self._handle(head, body)
 
     def _handle(self, head: bytes, body: bytes) -> None:
-        state = self._state
-        if head.startswith(b"get /v1/stats"):
-            counts = {"now": int(time.monotonic()), "early": state.early, **state.seen}
-            self.send(200, json.dumps(counts).encode())
-        elif head.startswith(b"get "):
+        if head.startswith(b"get "):
             self.send(200, _MODELS)
-        elif head.startswith(b"post /v1/limit"):
-            state.rate = float(body)
-            self.send(200, b"{}")
         else:
-            self._complete(body)
+            self._state.answer(self, body)
 
-    def _complete(self, body: bytes) -> None:
-        state, behaviour = self._state, self._state.behaviour
-        if state.not_before and time.monotonic() < state.not_before.pop(body, 0.0):
-            state.early += 1
-        chance = state.random.random()
-        if not state.take_token() or chance < behaviour.refused:
-            self._refuse(body)
-        elif chance < behaviour.refused + behaviour.failed:
-            state.count("failed")
-            self.send(500, _ERROR)
-        elif chance < behaviour.refused + behaviour.failed + behaviour.hung:
-            state.count("hung")
-        else:
-            state.answer(self, body)
-
-    def _refuse(self, body: bytes) -> None:
-        state, wait_s = self._state, self._state.behaviour.retry_after_s
-        state.count("refused")
-        if wait_s:
-            state.not_before[body] = time.monotonic() + wait_s
-        self.send(429, _ERROR, f"Retry-After: {wait_s:g}\r\n" if wait_s else "")
-
-    def send(self, status: int, body: bytes, more: str = "") -> None:
+    def send(self, status: int, body: bytes) -> None:
         if not self._transport.is_closing():
-            head = f"HTTP/1.1 {status} X\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n{more}\r\n"
+            head = f"HTTP/1.1 {status} X\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
             self._transport.write(head.encode() + body)
 
 

@@ -65,14 +65,6 @@ def test_many_documents_require_as_many_items_as_the_reason_states(tmp_path: Pat
     assert reason.endswith(f"; more than {BEFORE} require a dataset of at least {BEFORE + 1} items")
 
 
-def test_a_feasible_case_never_changes_when_items_are_appended(tmp_path: Path) -> None:
-    items = [base_item(number) for number in range(9)]
-    for count in range(3, 9):
-        before = {case.case: case for case in _cases(tmp_path, items[:count]) if case.feasible}
-        after = {case.case: case for case in _cases(tmp_path, items)}
-        assert all(after[name] == case for name, case in before.items())
-
-
 def test_later_items_borrow_from_earlier_ones_only_and_from_near_ones(tmp_path: Path) -> None:
     for case in _cases(tmp_path, [base_item(number) for number in range(BEFORE + 30)])[4:]:
         number = int(case.item)

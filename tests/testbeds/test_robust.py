@@ -17,7 +17,6 @@ from ragbed.schema import Case, Item, Passage
 from ragbed.testbeds import TESTBEDS
 from ragbed.testbeds.document_order import PositionTurns, slots_of
 from ragbed.testbeds.settings import Settings
-from ragbed.text import mentions_answer
 from tests.items import base_item, fact_item, integration_item
 
 _RATIOS = tuple(Fraction(tenths, 10) for tenths in (0, 2, 4, 6, 8))
@@ -198,17 +197,6 @@ def test_a_mislabelled_document_is_drawn_last(tmp_path: Path) -> None:
         assert (empty.text in texts, leak.text in texts) == (has_empty, has_leak)
     (case,) = _cases(dataset, "rejection")
     assert leak.text in {document.text for document in case.documents}
-
-
-def test_random_documents_are_of_other_questions_and_hold_no_gold(tmp_path: Path) -> None:
-    items = [base_item(number) for number in range(12)]
-    items.append(base_item(12, answer=(("gold-3-GOLD",), ("Q4",))))
-    for case in _cases(_write(tmp_path, items), distractors=("random",)):
-        for document in case.documents:
-            if document.stance == "distracts":
-                assert document.kind == "random"
-                assert document.item != case.item
-                assert not mentions_answer(document.text, case.answer)
 
 
 def test_random_documents_are_nested_and_all_different(tmp_path: Path) -> None:

@@ -62,21 +62,12 @@ def test_answers_to_a_frozen_testbed_are_imported_without_layout_options(testbed
     lines = [{"case": case.case, "reply": case.answer[0][0]} for case in cases[:9]]
     lines += [lines[0], {"case": "elsewhere/1/noise@k=5", "reply": "x"}]
     answers.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    words = (
-        "-d",
-        str(testbed),
-        "-m",
-        "mine/rag",
-        "--testbeds",
-        "noise",
-        "--lang",
-        "zh",
-        "--out",
-        str(tmp_path / "run"),
+    words = ("-d", str(testbed), "-m", "mine/rag", "--out", str(tmp_path / "run"))
+    done = type_command(
+        "import", str(answers), "--from", "jsonl", *words, "--testbeds", "noise", "--lang", "zh", "--json"
     )
-    done = type_command("import", str(answers), "--from", "jsonl", *words, "--json")
     told = json.loads(done.out)
     assert (done.code, told["planned"], told["matched"], told["missing"]) == (3, 10, 9, 1)
     assert [problem.split(":")[1] for problem in told["problems"]] == ["10", "11"]
-    done = type_command("import", str(answers), "--from", "jsonl", *words[:4], "--testbeds", "conflict", *words[-2:])
+    done = type_command("import", str(answers), "--from", "jsonl", *words, "--testbeds", "conflict")
     assert "contains no cases for the requested testbeds and languages. Available parts: en_noise" in done.err

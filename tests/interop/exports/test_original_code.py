@@ -10,6 +10,7 @@ import pytest
 from ragbed.models.scripted import ScriptedModel
 from ragbed.runs.store import open_store
 from tests.cli.typed import type_command
+from tests.runs.harness import WORDS
 
 
 def _run(folder: Path, model: str, *data: str, profile: str = "robust") -> Path:
@@ -37,16 +38,6 @@ def test_totals_equal_those_of_the_original_code(tmp_path: Path) -> None:
     assert (believed["fact_check_rate"], believed["fact_tt"], believed["correct_tt"]) == (0.0, 0, 0)
 
 
-def test_exported_files_can_be_imported(tmp_path: Path) -> None:
-    run = _run(tmp_path, "scripted/majority", "ragbed-mini-zh_base", profile="code-2024")
-    type_command("export", str(run), "--to", "rgb", "-o", str(tmp_path / "results"))
-    (path,) = (tmp_path / "results").glob("*_noise0.8_passage5_correct0.0.json")
-    words = ("--from", "rgb", "-d", "ragbed-mini-zh_base", "--limit", "12", "--profile", "code-2024")
-    done = type_command("import", str(path), *words, "--out", str(tmp_path / "back"))
-    assert done.code == 0
-    assert done.err.splitlines()[1:] == ["12 of 12 labels in the files match code.label."]
-
-
 def test_the_answer_keeps_the_notation_of_its_file(tmp_path: Path) -> None:
     """The original code resumes only where `ans` equals the answer of the data file."""
     notations: list[object] = ["Paris", ["Paris"], [["Paris", "City of Light"]], ["Paris", ["Rome", "Roma"]]]
@@ -70,18 +61,7 @@ def test_the_answer_keeps_the_notation_of_its_file(tmp_path: Path) -> None:
 
 
 def test_a_run_without_a_temperature_is_exported(tmp_path: Path) -> None:
-    made = (
-        "-m",
-        "scripted/oracle",
-        "-d",
-        "ragbed-mini-en_base",
-        "--testbeds",
-        "noise",
-        "--noise",
-        "0",
-        "--cache",
-        "off",
-    )
+    made = ("-m", "scripted/oracle", *WORDS)
     shared = ("--limit", "2", "--profile", "code-2024", "--out")
     assert type_command("run", *made, "--temperature", "none", *shared, str(tmp_path / "run")).code == 0
     assert type_command("export", str(tmp_path / "run"), "--to", "rgb", "-o", str(tmp_path / "results")).code == 0
@@ -111,7 +91,8 @@ def test_an_imported_file_is_exported_with_its_name_and_its_bytes(tmp_path: Path
     original = path.with_name("prediction_ragbed-mini-zh_base_chatgpt_temp0.2_noise0.8_passage5_correct0.0.json")
     path.rename(original)
     words = ("--from", "rgb", "-d", "ragbed-mini-zh_base", "--limit", "12", "--profile", "code-2024")
-    assert type_command("import", str(original), *words, "--out", str(tmp_path / "back")).code == 0
+    done = type_command("import", str(original), *words, "--out", str(tmp_path / "back"))
+    assert (done.code, done.err.splitlines()[1:]) == (0, ["12 of 12 labels in the files match code.label."])
     type_command("export", str(tmp_path / "back"), "--to", "rgb", "-o", str(tmp_path / "again"))
     assert (tmp_path / "again" / original.name).read_bytes() == original.read_bytes()
 

@@ -61,16 +61,12 @@ def test_the_calls_of_a_prompting_strategy_have_a_column(tmp_path: Path) -> None
     assert all(step["messages"] for row in rows for step in row["steps"] or ())
 
 
-def test_a_value_without_a_column_is_never_dropped() -> None:
+@pytest.mark.parametrize(
+    "change", [{"mood": "calm"}, {"documents": [{"text": "It is gold.", "stance": "supports", "mood": "calm"}]}]
+)
+def test_a_value_without_a_column_is_never_dropped(change: dict[str, object]) -> None:
     with pytest.raises(ValueError, match=r"made/0/.*: the schema has no column for mood$"):
-        write_rows([case_row(make_case(0)) | {"mood": "calm"}], case_schema(), io.BytesIO())
-
-
-def test_a_nested_value_without_a_column_is_never_dropped() -> None:
-    row = case_row(make_case(0))
-    row["documents"] = [{"text": "It is gold.", "stance": "supports", "mood": "calm"}]
-    with pytest.raises(ValueError, match=r"made/0/.*: the schema has no column for mood$"):
-        write_rows([row], case_schema(), io.BytesIO())
+        write_rows([case_row(make_case(0)) | change], case_schema(), io.BytesIO())
 
 
 def test_every_field_of_documents_messages_and_calls_has_a_column() -> None:

@@ -1,7 +1,4 @@
-"""Responses get the same scores in Inspect AI and lm-evaluation-harness as in ragbed, item by item.
-
-The tests score fifty responses of each testbed and language; `python -m benches harness_parity` scores a thousand.
-"""
+"""Responses get the same scores in Inspect AI and lm-evaluation-harness as in ragbed, item by item."""
 
 from __future__ import annotations
 
