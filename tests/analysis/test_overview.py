@@ -15,6 +15,7 @@ from ragbed.runs.circuit_breaker import CircuitOpen
 from ragbed.runs.condition import condition_of
 from ragbed.runs.execution import run
 from ragbed.schema import Case, Completion
+from ragbed.scoring import score
 from tests.cli.typed import type_command
 from tests.runs.harness import TalkingModel, agree, ask_nobody, make_case, make_job
 
@@ -145,3 +146,39 @@ def _compare(row: dict[str, Any], cells: list[dict[str, Any]], track: str) -> No
     assert row["rates"][name] == round(cell["value"], 6)
     assert row["intervals"][name] == [cell["low"], cell["high"]]
     assert (row["asked"], row["error"] + row["filtered"]) == (cell["asked"], cell["errors"])
+
+
+def test_a_report_keeps_the_verdicts_of_an_earlier_scorer_unless_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    type_command(
+        "run", "-m", "scripted/oracle", "-d", "ragbed-mini-en_base", "--testbeds", "noise", "--noise", "0", "--limit",
+        "5", "--cache", "off", "-o", str(tmp_path),
+    )  # fmt: skip
+
+    def wrong(case: Case, reply: str) -> dict[str, Any]:
+        return {**score(case, reply), "correct": case.item.endswith("0"), "verdict": "wrong"}
+
+    with monkeypatch.context() as changed:
+        for module in ("ragbed.analysis.trials.table", "ragbed.api.reports"):
+            changed.setattr(f"{module}.SCORER_VERSION", 99, raising=False)
+        changed.setattr("ragbed.scoring.version.SCORER_VERSION", 99)
+        changed.setattr("ragbed.analysis.trials.table.open_tracks", lambda _: wrong)
+        kept = type_command("report", str(tmp_path))
+        assert "was scored with version 1 of the scorer, and version 99 is installed" in kept.err
+        assert "100.0 [" in kept.out
+        anew = type_command("report", str(tmp_path), "--rescore")
+        assert "scored with version 99 (was 1): 5 of 5 verdicts changed." in anew.err
+        assert "100.0 [" not in anew.out
+
+
+def test_a_damaged_deleted_or_unwritable_table_is_made_again(tmp_path: Path) -> None:
+    run(make_job(tmp_path / "run", 30, TalkingModel(_answer)), ask_nobody)
+    rows, path = tabulate_run(tmp_path / "run"), tmp_path / "run" / "scores.sqlite"
+    content = path.read_bytes()
+    for damaged in (b"", content[:5_000], content.replace(b'"correct":false', b'"correct":true ')):
+        path.write_bytes(damaged)
+        assert tabulate_run(tmp_path / "run") == rows
+    path.unlink()
+    path.mkdir()  # neither a file nor writable
+    assert tabulate_run(tmp_path / "run") == rows

@@ -17,6 +17,7 @@ from ragbed.api.tables import TableResult
 from ragbed.errors import UsageError
 from ragbed.io.jsonl import make_folder, write_file
 from ragbed.io.locations import read_regular
+from ragbed.text import counted
 
 if TYPE_CHECKING:
     from ragbed.reporting.tables import CachedResponses, Report
@@ -34,11 +35,13 @@ class ReportResult(TableResult):
         reports: The tables and cells of the report; for a site, one report per run.
         text: The report in the chosen format; None for HTML, sites and figures, which are written to files.
         paths: Files that were written; the first page of a site is its leaderboard.
+        scoring: Messages about runs that were scored with another version of the scorer.
     """
 
     reports: Sequence[Report]
     text: str | None = None
     paths: Sequence[Path] = ()
+    scoring: Sequence[str] = ()
 
     def __str__(self) -> str:
         return super().__str__() if self.text is None else self.text
@@ -59,6 +62,7 @@ def report(
     track: str = "robust",
     out: str | Path | None = None,
     locale: Literal["en", "zh"] | None = None,
+    rescore: bool = False,
 ) -> ReportResult:
     """Write tables, figures and a summary of one or more runs, with the paper's values for comparison.
 
@@ -68,6 +72,8 @@ def report(
         track: Scoring track shown in the tables; CSV and JSON contain all tracks.
         out: File for the report, or folder for figures or a site; by default, report.html for HTML, otherwise none.
         locale: Language of the figures, and the initial language of HTML reports and sites.
+        rescore: Score runs again that were scored with another version of the scorer. By default, a report keeps the
+            verdicts with which a run was first reported.
 
     Example:
         >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", limit=5, testbeds="noise", out="runs/reported")
@@ -77,18 +83,56 @@ def report(
         >>> result.records()[0]["n"]
         5
     """
-    from ragbed.reporting.formats import FORMATS
     from ragbed.reporting.pages.images import PICTURES
-    from ragbed.runs.display_names import read_row_names
     from ragbed.ui.viewer.find_runs import need_runs, runs_in
 
     named = [run_folder(run) for run in several(runs, "runs")]
     target = None if out is None else local_path(out)
     if target is None and (format == "site" or format in PICTURES):
         raise UsageError(f"format={format} requires an output folder. Set one, e.g. out=figures.")
+    folders = list(need_runs(named).values()) if format == "site" else runs_in(named)
+    scoring = [message for folder in folders for message in _check_scorer(folder, rescore=rescore)]
+    return replace(_write(named, folders, format, track, target, locale), scoring=scoring)
+
+
+def _check_scorer(folder: Path, *, rescore: bool) -> Iterator[str]:
+    """Yield a message if a run was scored with another version of the scorer; with `rescore`, score it again."""
+    from ragbed.analysis.trials.table import TrialTable
+    from ragbed.scoring.version import SCORER_VERSION
+
+    with TrialTable(folder) as table:
+        before = table.scorer
+        table.update()
+        rescored = table.rescore() if rescore else None
+        if rescored is not None:
+            yield (
+                f"{folder}: scored with version {rescored.new} (was {rescored.old}): {rescored.changed:,} of "
+                f"{counted(rescored.trials, 'verdict')} changed."
+            )
+        elif before != table.scorer:
+            yield f"{folder} has new results, so all of it was scored with version {table.scorer} (was {before})."
+        elif before != str(SCORER_VERSION):
+            yield (
+                f"{folder} was scored with version {before} of the scorer, and version {SCORER_VERSION} is installed. "
+                "To score it again, use --rescore."
+            )
+
+
+def _write(
+    named: Sequence[Path],
+    folders: Sequence[Path],
+    format: ReportFormat,  # noqa: A002
+    track: str,
+    target: Path | None,
+    locale: Lang | None,
+) -> ReportResult:
+    from ragbed.reporting.formats import FORMATS
+    from ragbed.reporting.pages.images import PICTURES
+    from ragbed.runs.display_names import read_row_names
+    from ragbed.ui.viewer.find_runs import need_runs
+
     if format == "site" and target is not None:
         return _write_site(need_runs(named), track, locale, target)
-    folders = runs_in(named)
     models = read_row_names(folders)
     made = read_report(folders, [str(run) for run in folders], track, models)
     if format in PICTURES and target is not None:

@@ -56,6 +56,7 @@ _LONGEST_REPLY = 80  # Maximum number of characters of a response to print.
     show_default="en for figures, the browser's language for html",
     help="Language of headings and labels in the figures and the HTML pages.",
 )
+@options.option("--rescore", is_flag=True, help="Score runs again that another version of the scorer has scored.")
 def report(
     runs: tuple[Path, ...],
     format_: ReportFormat,
@@ -63,10 +64,12 @@ def report(
     out: Path | None,
     disagreements: Literal["code", "paper"] | None,
     locale: Lang | None,
+    rescore: bool,
 ) -> None:
     """Write tables, figures and a summary for one or more runs.
 
-    A folder stands for all runs in it. Stored responses are scored again. No model is called.
+    A folder stands for all runs in it. No model is called. The verdicts are those with which a run was first scored,
+    unless --rescore is given.
 
     Every rate is a share of all attempted cases, including errors, with n and a 95% interval clustered by question; *
     marks n below 30.
@@ -91,7 +94,9 @@ def report(
     if disagreements is not None:
         _list_disagreements(runs, disagreements, format_, out)
         return
-    result = reports.report(runs, format=format_, track=track, out=out, locale=locale)
+    result = reports.report(runs, format=format_, track=track, out=out, locale=locale, rescore=rescore)
+    for message in result.scoring:
+        say(message)
     if locale not in (None, "en") and result.text is not None:
         say("--locale applies only to HTML reports and figures. All other reports are in English.")
     if format_ == "html":
