@@ -17,8 +17,10 @@ from pathlib import Path
 import click
 
 import ragbed
+from ragbed.analysis.locale import read_metrics
 from ragbed.api.spec import CallKeywords, LayoutKeywords, RunOptions
 from ragbed.cli import app, help_groups
+from ragbed.schema import Lang
 from scripts.draw_figures import draw_figures, write_figures
 
 ROOT = Path(__file__).parent.parent
@@ -35,9 +37,34 @@ def write_pages() -> dict[str, str]:
     return {
         "docs/reference/cli.md": _write_cli(),
         "docs/reference/api.md": _write_api(),
+        "docs/reference/metrics.md": _write_metrics("en"),
+        "docs/zh/metrics.md": _write_metrics("zh"),
         "docs/project/figures.md": write_figures(_NOTE),
         **draw_figures(),
     }
+
+
+# The columns of the tables of metrics, and the remark on metrics of which lower values are better.
+_METRICS: dict[Lang, tuple[str, str]] = {
+    "en": ("| Metric | Column | Definition |", " (lower is better)"),
+    "zh": ("| 指标 | 列名 | 定义 |", "（越低越好）"),
+}
+
+
+def _write_metrics(lang: Lang) -> str:
+    """Return the page of all metrics, one per row, grouped by table."""
+    (columns, lower), metrics = _METRICS[lang], read_metrics()
+    title, intro = (ROOT / "scripts" / "metrics_page" / f"{lang}.md").read_text("utf-8").split("\n\n", 1)
+    parts = [title, _NOTE, intro.strip()]
+    for table in dict.fromkeys(metric.table for metric in metrics):
+        rows = [
+            f"| `{one.name}` | {one.heading[lang].format(noise='…')} | "
+            f"{one.definition[lang]}{lower if one.better == 'lower' else ''} |"
+            for one in metrics
+            if one.table == table
+        ]
+        parts.append("\n".join([f"## {table}\n", columns, "|---|---|---|", *rows]))
+    return "\n\n".join(parts) + "\n"
 
 
 def _write_cli() -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from types import MappingProxyType
+from typing import Literal
 
 from ragbed.schema import Lang
 
@@ -32,7 +33,46 @@ class Locale:
 def read_words(lang: Lang) -> Locale:
     """Load the texts in the given language."""
     texts = tomllib.loads(files("ragbed.analysis.locale").joinpath(f"{lang}.toml").read_text("utf-8"))
+    for metric in read_metrics():
+        headed = {"columns": metric.heading[lang], "definitions": metric.definition[lang]}
+        texts |= {section: texts.get(section, {}) | {metric.name: text} for section, text in headed.items() if text}
     return Locale(lang, MappingProxyType(dict(_flat(texts, ""))))
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A metric of a report, as described in `analysis/metrics/metrics.toml`.
+
+    Attributes:
+        table: The table or testbed that it belongs to.
+        heading: The heading of its column by language, or empty strings if it has no column.
+        definition: Its definition by language, or empty strings if it shares one with other metrics.
+        better: Whether higher or lower values are better, or `none`.
+    """
+
+    name: str
+    table: str
+    heading: Mapping[Lang, str]
+    definition: Mapping[Lang, str]
+    better: Literal["higher", "lower", "none"]
+
+
+@cache
+def read_metrics() -> tuple[Metric, ...]:
+    """Return all metrics in the order of the reference."""
+    tables = tomllib.loads(files("ragbed.analysis.metrics").joinpath("metrics.toml").read_text("utf-8"))
+    langs: tuple[Lang, ...] = ("en", "zh")
+    return tuple(
+        Metric(
+            name,
+            table,
+            {lang: entry[lang].get("heading", "") for lang in langs},
+            {lang: entry[lang].get("definition", "") for lang in langs},
+            entry.get("better", "higher"),
+        )
+        for table, entries in tables.items()
+        for name, entry in entries.items()
+    )
 
 
 def _flat(texts: dict[str, object], prefix: str) -> Iterator[tuple[str, str]]:

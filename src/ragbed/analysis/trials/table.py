@@ -421,7 +421,7 @@ class TrialTable:
 
     def questions(self) -> dict[int, tuple[str, str, str]]:
         """Return the dataset, the language and the event or item of each case, by case number."""
-        query = """SELECT cases.id, conditions.data, lang, COALESCE(event, item) FROM cases
+        query = """SELECT cases.id, conditions.data, lang, COALESCE(items.event, items.item) FROM cases
             JOIN conditions ON conditions.id = condition JOIN items ON items.id = cases.item"""
         return {number: (data, lang, question) for number, data, lang, question in self.connection.execute(query)}
 
