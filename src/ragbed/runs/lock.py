@@ -10,7 +10,6 @@ from typing import IO
 
 from ragbed.errors import RagbedError, UsageError, explain_failed_write
 from ragbed.io.file_lock import LockHeld, find_owner, lock_file
-from ragbed.runs.commit_counter import noted_commits
 from ragbed.runs.database import NAME, is_open_elsewhere
 
 _NAME = "lock"
@@ -87,7 +86,7 @@ def check_run_folder(folder: Path) -> None:
     Raises:
         UsageError: The folder contains other files, but no run.
     """
-    if not folder.is_dir() or noted_commits(folder):
+    if not folder.is_dir():
         return
     try:
         names = {path.name for path in folder.iterdir() if not path.name.startswith(".")}

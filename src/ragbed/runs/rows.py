@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -24,20 +24,6 @@ class StoredResult(msgspec.Struct, frozen=True):
     cached: int = 0  # when the response was received, in seconds since 1970, if it came from the cache
 
 
-class ResultRow(NamedTuple):
-    """A row of the results table."""
-
-    model: int
-    item: int
-    repeat: int
-    session: int
-    request: str
-    outcome: str
-    cached: int
-    seal: int
-    completion: bytes
-
-
 class Rows:
     """Validates and decodes the rows of a run's file.
 
@@ -49,7 +35,7 @@ class Rows:
         self._path = path
         self._last: tuple[tuple[object, ...], Case] | None = None
 
-    # The decoders are made on first use, because a new run reads hardly any rows.
+    # The decoders are made on first use, because an import or a merge reads hardly any rows.
 
     @cached_property
     def _cases(self) -> msgspec.json.Decoder[Case]:
@@ -68,7 +54,7 @@ class Rows:
 
     def stored(self, model: str, row: tuple[Any, ...]) -> StoredResult:
         """Decode a result and its case."""
-        _, _, repeat, _, request, _, cached, _, _, _, *case = row
+        _, _, repeat, _, request, _, cached, _, _, *case = row
         return StoredResult(self.case(*case), model, repeat, self.completion(row), str(request), cached)
 
     def completion(self, row: tuple[Any, ...]) -> Completion:

@@ -63,8 +63,7 @@ class Indexer:
 
     def step(self) -> bool:
         """Index a batch and return whether there was anything to index."""
-        done = self._count_plan() or self._add_results() or self._replace_errors()
-        done = done or self._add_documents() or self._add_types()
+        done = self._count_plan() or self._add_results() or self._add_documents() or self._add_types()
         if done and self._note("problem"):
             self.note_problem("")
         return done
@@ -96,9 +95,26 @@ class Indexer:
         with self._transaction():
             found = list(self._store.results_after(self._count("last"), PIECE))
             if found:
+                self._remove_replaced()
                 self._add(found)
                 write_meta(self._index, last=found[-1][0])
         return bool(found)
+
+    def _remove_replaced(self) -> None:
+        """Remove failed results that were replaced in a later session; the new results have other numbers."""
+        errors = self._index.execute(
+            "SELECT t.id, result, asked, c.id, c.cell, seal FROM trials t JOIN cells c ON c.id = t.cell "
+            "WHERE c.cell ->> 9 = 'error'"
+        ).fetchall()
+        for trial, result, asked, number, cell, seal in errors:
+            if not list(self._store.read("SELECT 1 FROM results WHERE number = ?", (result,))):
+                ((_, case),) = self._store.cases_after(asked - 1, 1)
+                self._index.execute("DELETE FROM trials WHERE id = ?", (trial,))
+                self._index.execute("UPDATE cells SET trials = trials - 1 WHERE id = ?", (number,))
+                self._add_up(-1, -seal)
+                removed = ClusterCounts()
+                removed.add(msgspec.json.decode(cell, type=TrialCell), case, -1)
+                removed.write(self._index)
 
     def _add_documents(self) -> bool:
         with self._transaction():
@@ -121,30 +137,6 @@ class Indexer:
         row = (number, spaced(text[:_LONGEST_DOCUMENT]))
         self._index.execute("INSERT INTO documents (rowid, text) VALUES (?, ?)", row)
         return int(number or 0)
-
-    def _replace_errors(self) -> bool:
-        """Index the results that replaced errors in later sessions; no other results can change."""
-        ((seals,),) = self._store.read("SELECT seals FROM ledger WHERE what = 'results'")
-        if str(seals) in (self._note("seals"), self._note("looked")):
-            return False
-        with self._transaction():
-            errors = self._index.execute(
-                "SELECT t.id, result, c.id, c.cell, seal FROM trials t JOIN cells c ON c.id = t.cell "
-                "WHERE c.cell ->> 9 = 'error'"
-            ).fetchall()
-            for trial, result, number, cell, seal in errors:
-                ((new_seal,),) = self._store.read("SELECT seal FROM results WHERE rowid = ?", (result,))
-                if int(new_seal) != seal:
-                    self._index.execute("DELETE FROM trials WHERE id = ?", (trial,))
-                    self._index.execute("UPDATE cells SET trials = trials - 1 WHERE id = ?", (number,))
-                    self._add_up(-1, -seal)
-                    found = list(self._store.results_after(result - 1, 1))
-                    removed = ClusterCounts()
-                    removed.add(msgspec.json.decode(cell, type=TrialCell), found[0][1].case, -1)
-                    removed.write(self._index)
-                    self._add(found)
-            write_meta(self._index, looked=seals)
-        return True
 
     def _add(self, results: Iterable[tuple[int, StoredResult, int]]) -> None:
         cells: Counter[int] = Counter()
@@ -177,7 +169,7 @@ class Indexer:
 
     def _asked(self, result: int, case: Case) -> int:
         """Return the ID of a trial's case, and add the case and its item to the index if they are new."""
-        ((number,),) = self._store.read("SELECT item FROM results WHERE rowid = ?", (result,))
+        ((number,),) = self._store.read("SELECT item FROM results WHERE number = ?", (result,))
         if not self._index.execute("SELECT 1 FROM asked WHERE id = ?", (number,)).fetchone():
             name = item_name(case.data, case.item)
             twin = None if case.twin is None else item_name(case.data, case.twin)
@@ -212,7 +204,7 @@ class Indexer:
 
     def _trials_of(self, case: str, model: str, repeat: int) -> list[tuple[int, str]]:
         rows = self._store.read(
-            """SELECT r.rowid FROM cases c JOIN results r ON r.item = c.id JOIN models m ON m.id = r.model
+            """SELECT r.number FROM cases c JOIN results r ON r.item = c.id JOIN models m ON m.id = r.model
             WHERE c.name = ? AND r.repeat = ? AND m.name IN (?, CASE ? WHEN '' THEN m.name END)""",
             (case, repeat, model, model),
         )

@@ -218,7 +218,7 @@ class RunReader:
     def of_call(self, model: str, case: str, repeat: int) -> TrialLocation | None:
         """Return the trial for a model, case and repeat, or None if the trial is not indexed."""
         rows = self.store.read(
-            """SELECT r.rowid FROM cases c JOIN models m ON m.name = ? JOIN results r
+            """SELECT r.number FROM cases c JOIN models m ON m.name = ? JOIN results r
             ON r.model = m.id AND r.item = c.id AND r.repeat = ? WHERE c.name = ?""",
             (model, repeat, case),
         )
