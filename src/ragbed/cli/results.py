@@ -24,11 +24,12 @@ _SCORE_TITLES = {"correct": "accuracy", "refused": "rejection"}
 
 
 def read_rest(folder: Path) -> tuple[int, str | None, tuple[int, int | None]]:
-    """Return a run's infeasible cases, its first error, and its cached responses (see `RunStore.cached`)."""
+    """Return a run's infeasible cases, its first error, and its cached responses (see `count_cached`)."""
+    from ragbed.runs.status import count_cached, find_error
     from ragbed.runs.store import open_store
 
     with open_store(folder, create=False) as store:
-        return store.infeasible(), store.an_error(), store.cached()
+        return store.infeasible(), find_error(store), count_cached(store)
 
 
 def tell_cached(count: int, oldest: int) -> str:
@@ -89,10 +90,11 @@ def tell_incomplete(folder: Path, cells: Sequence[ConditionCounts], limit: str) 
 def read_truncated(folder: Path) -> tuple[int, int]:
     """Return how many responses filled the context window, and the highest token limit of `auto` for the others."""
     from ragbed.models.base import Sampling
+    from ragbed.runs.status import count_truncated
     from ragbed.runs.store import open_store
 
     with open_store(folder, create=False) as store:
-        full, highest = store.truncated()
+        full, highest = count_truncated(store)
     return full, highest or Sampling().max_tokens
 
 

@@ -12,7 +12,6 @@ from typing import Any, Self, TypeVar
 import msgspec
 
 from ragbed.errors import MALFORMED_JSON, DataError, UsageError
-from ragbed.models.base import CONTEXT_FULL
 from ragbed.runs.call_order import order_calls
 from ragbed.runs.checksum import seal_of
 from ragbed.runs.database import NAME, StepLimit, close_written, naming, open_for_reading, open_for_writing
@@ -22,9 +21,7 @@ from ragbed.schema import Case, Completion
 
 __all__ = [
     "ANSWERED",
-    "BATCH",
     "COUNT_CASES",
-    "FOLLOW_UP",
     "FORGET",
     "FORGET_TURNS",
     "INTEND",
@@ -35,9 +32,7 @@ __all__ = [
     "CallKey",
     "CallRequest",
     "Called",
-    "FollowUp",
     "RunStore",
-    "StoredBatch",
     "StoredResult",
     "open_store",
 ]
@@ -64,8 +59,6 @@ FORGET = "DELETE FROM meta WHERE key = ?"
 FORGET_TURNS = "DELETE FROM meta WHERE key > ? AND key < ?"
 REPLACED = "replaced."  # prefix of the keys under which the usage of replaced failures is stored
 TURN = "turn."  # prefix of the keys under which the turns of unfinished cases are stored
-BATCH = "batch."  # prefix of the keys under which batches are stored
-FOLLOW_UP = "again."  # prefix of the keys for calls to send again; model, case and repeat follow the prefix
 
 # A call has an answer if it has a result from the same or a later session.
 _IS_ANSWERED = """EXISTS (SELECT 1 FROM results r WHERE (r.model, r.item, r.repeat) = (i.model, i.item, i.repeat)
@@ -80,39 +73,6 @@ _RESULTS = f"{_RESULT} FROM results r LEFT JOIN cases c ON c.id = r.item"
 _BY_CASE = f"SELECT {_RESULT} FROM cases c CROSS JOIN results r ON r.item = c.id"  # noqa: S608 - names of ours
 
 _T = TypeVar("_T")
-
-
-class StoredBatch(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A provider batch, whose state is first `intended`, then `submitted`, then `collected`."""
-
-    key: str
-    model: int
-    created: float
-    count: int
-    calls: list[tuple[int, int]] = []  # case number and repeat of each call; empty once all results are stored
-    remote: str | None = None  # the provider's ID for the batch
-    state: str = "intended"
-    limits: list[int] = []  # token limit of each call; empty once all results are stored
-    learned: dict[str, dict[str, Any] | None] = {}  # parameter changes, including those learned from results
-    thinks: bool = False  # whether any response so far contained reasoning
-
-
-class FollowUp(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A call to send again in a later batch.
-
-    Attributes:
-        max_tokens: Its token limit.
-        first: The truncated response, if the limit was raised.
-        rejections: The number of times that the server has rejected the call.
-        after: Key of the last batch that contained the call, whose results need not be read again.
-        learned: Parameters that were changed because the server requires it.
-    """
-
-    max_tokens: int
-    first: Completion | None = None
-    rejections: int = 0
-    after: str = ""
-    learned: dict[str, dict[str, Any] | None] = {}
 
 
 class Called(msgspec.Struct, frozen=True):
@@ -294,30 +254,31 @@ class RunStore:
             DataError: A value is damaged.
         """
         found, decoder = {}, msgspec.json.Decoder(kind)
-        for key, text in self._meta(prefix).items():
+        for key, text in self.meta(prefix).items():
             try:
                 found[key] = decoder.decode(text)
             except MALFORMED_JSON:
                 raise self.damaged(f"{what} {key[:40]}".rstrip()) from None
         return found
 
-    def _meta(self, prefix: str) -> dict[str, str]:
+    def meta(self, prefix: str) -> dict[str, str]:
+        """Return the texts stored under keys with a prefix, by the rest of the key."""
         rows = self.read("SELECT key, value FROM meta WHERE key GLOB ? ORDER BY key", (f"{prefix}*",))
         return {str(key).removeprefix(prefix): str(value) for key, value in rows}
 
     def is_planned(self) -> bool:
         """Return whether settings and cases have been written."""
-        return "" in self._meta("planned")
+        return "" in self.meta("planned")
 
     def planned_at(self) -> float:
         """Return the time at which settings and cases were written, in seconds since 1970, or 0 if it is unknown."""
         with suppress(ValueError):
-            return float(self._meta("planned").get("", "0"))
+            return float(self.meta("planned").get("", "0"))
         return 0.0
 
     def settings(self) -> dict[str, str]:
         """Return the run's settings, which are empty if the run was never planned."""
-        return self._meta("set.")
+        return self.meta("set.")
 
     def is_monitored(self) -> bool:
         """Return whether the run has a stopping condition (`--until`), which requires anytime-valid intervals."""
@@ -344,7 +305,7 @@ class RunStore:
         return self._integer("session", "0")
 
     def _integer(self, key: str, default: str) -> int:
-        value = self._meta(key).get("", default)
+        value = self.meta(key).get("", default)
         if not (value.isdecimal() and len(value) <= _MAX_DIGITS):
             raise self.damaged(f"the number {key.removeprefix('set.')} = {value[:20]!r}")
         return int(value)
@@ -360,63 +321,29 @@ class RunStore:
 
     def names(self) -> dict[str, str]:
         """Return the display names set by the user, by model string."""
-        return self._meta("name.")
+        return self.meta("name.")
 
     def prices(self) -> dict[str, Price]:
         """Return the prices set by the user, by model string."""
-        return {model: own_price(amounts) for model, amounts in self.own_prices().items()}
-
-    def own_prices(self) -> dict[str, str]:
-        """Return the prices set by the user as `IN,OUT`, by model string."""
-        return self._meta("price.")
-
-    def sent(self) -> dict[str, str]:
-        """Return the parameters sent to each model, excluding prompts, as JSON keyed by model string."""
-        return self._meta("sent.")
+        return {model: own_price(amounts) for model, amounts in self.meta("price.").items()}
 
     def served(self) -> dict[str, list[str]]:
         """Return the model names that servers reported for each model string, in order of first appearance."""
         return self.notes("served.", list[str], "the list of served models of")
 
-    def fingerprints(self, model: str, *, last: bool = False) -> list[str]:
-        """Return the values of `system_fingerprint` in the responses of a model, or only the last response's value."""
-        found = self.read(
-            """SELECT DISTINCT json_extract(completion, '$.served.fingerprint') FROM (
-            SELECT number, CAST(completion AS TEXT) AS completion FROM models m
-            CROSS JOIN results r ON r.model = m.id WHERE m.name = ? ORDER BY number DESC LIMIT ?) ORDER BY number""",
-            (model, 1 if last else -1),
-        )
-        return [str(value) for (value,) in found if value is not None]
-
-    def batches(self, model: int | None = None, *, collected: bool = False) -> list[StoredBatch]:
-        """Return the provider batches for one model or all models, in order of creation.
-
-        Args:
-            model: The model's number, or None for all models.
-            collected: Whether to return collected batches instead of those in progress.
-        """
-        found = self.notes(BATCH, StoredBatch, "batch").values()
-        wanted = [one for one in found if (one.state == "collected") == collected and model in (None, one.model)]
-        return sorted(wanted, key=lambda batch: batch.created)
-
-    def follow_ups(self, model: int | None = None) -> dict[tuple[int, int], FollowUp]:
-        """Return the calls to send again in later batches, by case number and repeat."""
-        prefix = FOLLOW_UP if model is None else f"{FOLLOW_UP}{model}."
-        found = self.notes(prefix, FollowUp, "call")
-        return {self._numbers(key)[-2:]: again for key, again in found.items()}  # type: ignore[misc]
-
     def turns(self, model: int) -> dict[tuple[int, int], list[Called]]:
         """Return the turns of a model's unfinished cases, by case number and repeat."""
         found: dict[tuple[int, int], list[Called]] = {}
         for key, stored in self.notes(f"{TURN}{model}.", Called, "turn").items():
-            *call, turn = self._numbers(key)
+            *call, turn = self.numbers(key)
             turns = found.setdefault((call[0], call[1]), [])
             if turn != len(turns):
                 raise self.damaged(f"turn {key[:40]}")
             turns.append(stored)
         return found
 
-    def _numbers(self, key: str) -> tuple[int, ...]:
+    def numbers(self, key: str) -> tuple[int, ...]:
+        """Return the numbers in the key of a note."""
         try:
             return tuple(map(int, key.split(".")))
         except ValueError:
@@ -602,37 +529,6 @@ class RunStore:
     def done(self, model: int) -> int:
         """Return how many of a model's results are not errors."""
         return sum(count for outcome, count in self.outcomes(model).items() if outcome != "error")
-
-    def an_error(self) -> str | None:
-        """Return the first error's message, or None if there are no errors."""
-        query = """SELECT json_extract(CAST(completion AS TEXT), '$.error') FROM models m
-          CROSS JOIN results r ON r.model = m.id WHERE outcome = 'error' ORDER BY r.model, r.item, r.repeat LIMIT 1"""
-        return next((str(error) for (error,) in self.read(query)), None)
-
-    def truncated(self) -> tuple[int, int | None]:
-        """Return how many responses filled the context window, and the highest raised token limit of the others.
-
-        Episodes of the `search` testbed, which have their own limits, do not count.
-        """
-        query = """SELECT TOTAL(finish = ?1), MAX(CASE WHEN finish IS NOT ?1 THEN max_tokens END) FROM (
-        SELECT json_extract(content, '$.finish') AS finish, json_extract(content, '$.max_tokens') AS max_tokens FROM (
-        SELECT CAST(completion AS TEXT) AS content FROM results JOIN cases ON cases.id = item
-        WHERE outcome = 'truncated' AND name NOT GLOB '*/search@*'))"""
-        ((full, highest),) = self.read(query, (CONTEXT_FULL,))
-        return int(full), highest
-
-    def cached(self, model: int | None = None) -> tuple[int, int | None]:
-        """Return how many responses came from the cache, and when the oldest was received, in seconds since 1970.
-
-        Args:
-            model: The model's number, or None for all models.
-        """
-        query = """SELECT COUNT(*), MIN(at) FROM (
-        SELECT COALESCE(json_extract(value, '$.cached'), 0) + (value IS NULL) * cached AS at
-        FROM models m CROSS JOIN results r ON r.model = m.id
-        LEFT JOIN json_each(CAST(completion AS TEXT), '$.steps') WHERE ?1 IS NULL OR m.id = ?1) WHERE at > 0"""
-        ((count, oldest),) = self.read(query, (model,))
-        return int(count), oldest
 
     def fingerprint(self) -> str:
         """Return the numbers of cases and results with the sums of their checksums, which identify the content."""
