@@ -54,7 +54,7 @@ def read_batches(store: RunStore, model: int | None = None, *, collected: bool =
         model: The number of the model whose batches to return, or None for all models.
         collected: Whether to return collected batches instead of those in progress.
     """
-    found = store.notes(BATCH, StoredBatch, "batch").values()
+    found = store.notes(BATCH, StoredBatch, "batch ").values()
     wanted = [one for one in found if (one.state == "collected") == collected and model in (None, one.model)]
     return sorted(wanted, key=lambda batch: batch.created)
 
@@ -62,7 +62,7 @@ def read_batches(store: RunStore, model: int | None = None, *, collected: bool =
 def read_follow_ups(store: RunStore, model: int | None = None) -> dict[tuple[int, int], FollowUp]:
     """Return the calls to a model, or to all models, to send again in later batches, by case number and repeat."""
     found = {}
-    for key, again in store.notes(FOLLOW_UP if model is None else f"{FOLLOW_UP}{model}.", FollowUp, "call").items():
+    for key, again in store.notes(FOLLOW_UP if model is None else f"{FOLLOW_UP}{model}.", FollowUp, "call ").items():
         number, repeat = store.numbers(key)[-2:]
         found[number, repeat] = again
     return found

@@ -88,7 +88,7 @@ def copy_decided(store: RunStore, decided: Iterable[DecidedInterval]) -> None:
         place = {name: float(value) if isinstance(value, int) else value for name, value in outcome.place.items()}
         unit = (outcome.condition, outcome.model, outcome.base, outcome.table, outcome.metric, place, outcome.alpha)
         key = f"{_PREFIX}{hashlib.blake2b(msgspec.json.encode(unit, order='sorted'), digest_size=8).hexdigest()}"
-        before = store.notes(key, DecidedInterval, "the decision").get("")
+        before = store.notes(key, DecidedInterval, f"the decision {key}").get("")
         kept = outcome
         if before is not None and (before.state, before.scorer) == ("decided", outcome.scorer):
             kept = replace(before, last=outcome.last)
@@ -115,7 +115,7 @@ def read_conditions(store: RunStore) -> list[DecidedInterval]:
     Raises:
         DataError: A stored interval is damaged.
     """
-    found = store.notes(_PREFIX, DecidedInterval, "the decision")
+    found = store.notes(_PREFIX, DecidedInterval, f"the decision {_PREFIX}")
     return sorted(found.values(), key=lambda one: (one.model, one.condition, one.table, one.metric, str(one.place)))
 
 

@@ -245,7 +245,7 @@ class RunStore:
         Args:
             prefix: The prefix.
             kind: The type of the values.
-            what: What to call a value in the message of an error.
+            what: What to write before the rest of the key in the message of an error.
 
         Raises:
             DataError: A value is damaged.
@@ -255,7 +255,7 @@ class RunStore:
             try:
                 found[key] = decoder.decode(text)
             except MALFORMED_JSON:
-                raise self.damaged(f"{what} {key[:40]}".rstrip()) from None
+                raise self.damaged(f"{what}{key[:40]}") from None
         return found
 
     def meta(self, prefix: str) -> dict[str, str]:
@@ -326,12 +326,12 @@ class RunStore:
 
     def served(self) -> dict[str, list[str]]:
         """Return the model names that servers reported for each model string, in order of first appearance."""
-        return self.notes("served.", list[str], "the list of served models of")
+        return self.notes("served.", list[str], "the list of served models of ")
 
     def turns(self, model: int) -> dict[tuple[int, int], list[Called]]:
         """Return the turns of a model's unfinished cases, by case number and repeat."""
         found: dict[tuple[int, int], list[Called]] = {}
-        for key, stored in self.notes(f"{TURN}{model}.", Called, "turn").items():
+        for key, stored in self.notes(f"{TURN}{model}.", Called, "turn ").items():
             *call, turn = self.numbers(key)
             turns = found.setdefault((call[0], call[1]), [])
             if turn != len(turns):
@@ -348,7 +348,7 @@ class RunStore:
 
     def replaced_usage(self) -> list[tuple[str, dict[str, int]]]:
         """Return the model string and the token usage of each billed call whose failure was replaced by a retry."""
-        models, found = self.models(), self.notes(REPLACED, list[dict[str, int]], "the usage of replaced failures")
+        models, found = self.models(), self.notes(REPLACED, list[dict[str, int]], "the usage of replaced failures ")
         try:
             return [(models[int(key.partition(".")[0])][0], usage) for key, usages in found.items() for usage in usages]
         except (KeyError, ValueError) as error:
