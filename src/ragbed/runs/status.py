@@ -231,3 +231,9 @@ def count_cached(store: RunStore, model: int | None = None) -> tuple[int, int | 
     LEFT JOIN json_each(CAST(completion AS TEXT), '$.steps') WHERE ?1 IS NULL OR m.id = ?1) WHERE at > 0"""
     ((count, oldest),) = store.read(query, (model,))
     return int(count), oldest
+
+
+def read_rest(folder: Path) -> tuple[int, str | None, tuple[int, int | None]]:
+    """Return a run's infeasible cases, its first error, and its cached responses (see `count_cached`)."""
+    with open_store(folder, create=False) as store:
+        return store.infeasible(), find_error(store), count_cached(store)
