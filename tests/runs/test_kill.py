@@ -177,7 +177,8 @@ def _commits(log: bytes) -> list[int]:
 
 
 @pytest.mark.parametrize("part", [0.0, 0.6])
-def test_after_damage_to_the_log_the_lost_calls_are_repeated(part: float, tmp_path: Path) -> None:
+def test_a_damaged_log_is_reported_and_its_calls_are_repeated(part: float, tmp_path: Path) -> None:
+    told: list[str] = []
     with serve(tmp_path / "calls") as endpoint:
         process = start(tmp_path / "run", _CASES, endpoint)
         wait_until_asked(endpoint, 40, process)  # before the first checkpoint, which moves everything to the file
@@ -188,5 +189,7 @@ def test_after_damage_to_the_log_the_lost_calls_are_repeated(part: float, tmp_pa
         commits = _commits(bytes(content))
         content[commits[int(part * (len(commits) - 2))] + 100] ^= 1
         log.write_bytes(content)
-        run(make_job(tmp_path / "run", _CASES, endpoint.model()), ask_nobody)
+        run(make_job(tmp_path / "run", _CASES, endpoint.model(), tell=told.append), ask_nobody)
+    assert len(told) == 1
+    assert "or more commits: its log is damaged. The calls are repeated." in told[0]
     assert read_status(tmp_path / "run").models[0].ok == _CASES

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from ragbed.errors import DataError, RagbedError, UsageError
-from ragbed.io.locations import check_regular
+from ragbed.io.locations import check_regular, open_regular
 
 NAME = "run.sqlite"
 SCHEMA_VERSION = 5
@@ -21,6 +21,7 @@ _STEPS = 1_000_000  # SQLite virtual machine instructions between calls to the p
 # A query may run for five calls of the progress handler, and one more for every 50,000 bytes of the file, i.e. 20
 # instructions per byte; our queries need about 2.
 _FREE_CALLS, _BYTES_PER_CALL = 5, 50_000
+_LOG_HEADER, _FRAME_HEADER = 32, 24  # sizes in bytes, in a write-ahead log
 # Fixes for SQLite errors, by error code.
 _FIXES = {
     sqlite3.SQLITE_FULL: "Free disk space and rerun the same command.",
@@ -63,9 +64,18 @@ class EmptyRun(UsageError):
     """Raised when the run's file has no tables, because it was never written."""
 
 
-def open_for_writing(path: Path) -> sqlite3.Connection:
-    """Open the file, creating it if necessary; the caller must hold the run's lock."""
+def open_for_writing(path: Path) -> tuple[sqlite3.Connection, int]:
+    """Open the file, creating it if necessary; the caller must hold the run's lock.
+
+    SQLite uses the write-ahead log up to the first damaged frame, and ignores the rest silently.
+
+    Returns:
+        The connection, and the number of commits that SQLite ignores. The last one in the log is not counted: it may
+        have been incomplete when the power failed.
+    """
+    commits = _commits_in_log(path)
     with naming(path, "opened"), _closed_on_error(connect(path)) as connection:
+        used = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()[1] if commits else 0
         if _check_version(connection, path) == 0:
             settings = f"PRAGMA application_id = {_APPLICATION}; PRAGMA user_version = {SCHEMA_VERSION}"
             try:
@@ -73,7 +83,7 @@ def open_for_writing(path: Path) -> sqlite3.Connection:
             except sqlite3.Error:
                 connection.rollback()
                 raise
-        return connection
+        return connection, sum(number > used for number in commits[:-1])
 
 
 def open_for_reading(path: Path) -> sqlite3.Connection:
@@ -204,6 +214,22 @@ def _check_files(path: Path) -> None:
     """Raise an error if one of the files that SQLite opens is a link, a pipe or a device."""
     for ending in _ENDINGS:
         check_regular(path.with_name(f"{NAME}{ending}"))
+
+
+def _commits_in_log(path: Path) -> list[int]:
+    """Return the numbers of the frames that end a commit in the file's write-ahead log, including damaged ones."""
+    log = path.with_name(f"{NAME}-wal")
+    if not log.exists():
+        return []
+    with open_regular(log, buffering=0) as file:
+        header, found = file.read(_LOG_HEADER), []
+        size = _FRAME_HEADER + int.from_bytes(header[8:12], "big")  # a frame contains a page
+        for number, start in enumerate(range(_LOG_HEADER, log.stat().st_size, size), 1):
+            file.seek(start)
+            frame = file.read(_FRAME_HEADER)
+            if frame[8:16] == header[16:24] and any(frame[4:8]):  # not of an earlier log, and the last of a commit
+                found.append(number)
+    return found
 
 
 @contextmanager

@@ -158,6 +158,8 @@ def _has_session(folder: Path) -> bool:
 def _opened(job: Job) -> Iterator[tuple[RunStore, RunLock]]:
     """Open a new or existing run and plan its cases."""
     with _hold_or_remove(job.folder) as held, open_store(job.folder, create=True) as store:
+        if store.lost:
+            job.tell(f"{store.path} has lost {store.lost} or more commits: its log is damaged. The calls are repeated.")
         _plan(store, job)
         if job.names:
             store.name_models(job.names)

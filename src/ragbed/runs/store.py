@@ -120,10 +120,13 @@ class RunStore:
         path: The file.
         connection: A connection to it.
         limit: The step limit for queries, if the file is open only for reading.
+        lost: The number of commits that were lost because the write-ahead log is damaged.
     """
 
-    def __init__(self, path: Path, connection: sqlite3.Connection, limit: StepLimit | None = None) -> None:
-        self.path, self.connection, self._limit = path, connection, limit
+    def __init__(
+        self, path: Path, connection: sqlite3.Connection, limit: StepLimit | None = None, lost: int = 0
+    ) -> None:
+        self.path, self.connection, self._limit, self.lost = path, connection, limit, lost
         self.rows = Rows(path)
         self._encoder = msgspec.json.Encoder()
         self.wanted: set[str] | None = None  # names of the cases to call; None for all
@@ -572,6 +575,7 @@ def open_store(folder: Path, *, create: bool) -> RunStore:
     """Open the run in a folder for reading or, if `create` is set, for writing, which requires the run's lock."""
     path = folder / NAME
     if create:
-        return RunStore(path, open_for_writing(path))
+        connection, lost = open_for_writing(path)
+        return RunStore(path, connection, lost=lost)
     connection = open_for_reading(path)
     return RunStore(path, connection, StepLimit(path, connection))
