@@ -48,7 +48,7 @@ def _view(table: str, *columns: str) -> Forgery:
 
 
 def _values(columns: tuple[str, ...]) -> str:
-    return ", ".join("n" if name in ("id", "model", "item") else "n || ''" for name in columns)
+    return ", ".join("n" if name in ("id", "number", "model", "item") else "n || ''" for name in columns)
 
 
 def _case(**changes: object) -> Forgery:
@@ -135,17 +135,16 @@ _DOCUMENT = Document(text="It is gold-1.", stance="supports", kind="related", so
 FORGERIES: dict[str, Forgery] = {
     # Tables whose contents do not match their names.
     "results as an endless view": _view(
-        "results", "model", "item", "repeat", "session", "request", "outcome", "cached", "seal", "completion"
+        "results", "number", "model", "item", "repeat", "session", "request", "outcome", "cached", "seal", "completion"
     ),
     "cases as an endless view": _view("cases", "id", "name", "feasible", "seal", "line"),
     "models as an endless view": _view("models", "id", "name", "identity", "seal"),
     "meta as an endless view": _view("meta", "key", "value"),
     "ledger as an endless view": _view("ledger", "what", "rows", "seals"),
-    "intents as an endless view": _view("intents", "model", "item", "repeat", "session", "at"),
-    "orphans as an endless view": _view("orphans", "model", "item", "repeat", "session", "at"),
+    "intents as an endless view": _view("intents", "model", "item", "repeat", "session", "at", "lost"),
     "endless trigger": _sql(
-        "CREATE TRIGGER endless BEFORE INSERT ON meta BEGIN INSERT INTO orphans "
-        + _ENDLESS.format("n, n, n, n, n").replace("SELECT 1 UNION", "VALUES (1) UNION")
+        "CREATE TRIGGER endless BEFORE INSERT ON meta BEGIN INSERT INTO intents "
+        + _ENDLESS.format("n, n, n, n, n, n").replace("SELECT 1 UNION", "VALUES (1) UNION")
         + "; END"
     ),
     "generated column": _sql(
@@ -188,8 +187,6 @@ FORGERIES: dict[str, Forgery] = {
     "negative repeats": _settings(repeats="-5"),
     "repeats of 5,000 digits": _settings(repeats="9" * 5_000),
     "session in words": _sql("INSERT OR REPLACE INTO meta VALUES ('session', 'x')"),
-    "commits in superscript": _sql("INSERT OR REPLACE INTO meta VALUES ('commits', '²')"),
-    "commits of 2^200": _sql(f"INSERT OR REPLACE INTO meta VALUES ('commits', '{1 << 200}')"),
     "negative k": _case(k=-5),
     "k of 10^18": _case(k=10**18),
     "noise of 1e308": _case(noise=1e308, noise_real=-1e308),
@@ -214,9 +211,6 @@ FORGERIES: dict[str, Forgery] = {
     "latency of 1e308": _completion(latency_s=1e308),
     "attempts of 2^62": _completion(attempts=1 << 62),
     # Files next to the run.
-    "acknowledged of 10 MB of digits": _file("acknowledged", b"9" * 10_000_000),
-    "acknowledged as a FIFO": _fifo("acknowledged"),
-    "acknowledged as a link": _link("acknowledged"),
     "lock as a link": _both(_link("lock"), _file("run.sqlite", b"")),
     "lock as a FIFO": _fifo("lock"),
     "lock of an old version as a link": _both(_sql("PRAGMA user_version = 0"), _link("lock")),

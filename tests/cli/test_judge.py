@@ -239,18 +239,6 @@ def test_the_budget_includes_earlier_calls_for_all_criteria(
     assert (_judge(tmp_path, bench, *words, "11").code, len(bench.asked)) == (0, 10)
 
 
-def test_a_judge_with_a_budget_repeats_lost_calls(
-    tmp_path: Path, bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("ragbed.runs.prices.find_price", lambda *_: lambda _: Decimal(1))
-    run(make_job(tmp_path, 4, TalkingModel(_reply)), ask_nobody)
-    assert _judge(tmp_path, bench, "--criteria", "correct").code == 0
-    (counter,) = (tmp_path / "judge").rglob("acknowledged")
-    counter.write_text(f"{int(counter.read_text()) + 2:020}\n")
-    done = _judge(tmp_path, bench, "--criteria", "correct", "--budget", "100")
-    assert (done.code, "has lost the last 2 of" in done.err) == (0, True), done.err
-
-
 def test_sufficiency_is_judged_once_for_all_replies_to_the_same_documents(tmp_path: Path, bench: Bench) -> None:
     models = [TalkingModel(_reply, name=f"test/{name}") for name in ("a", "b")]
     run(make_job(tmp_path, 1, *models, cases=lambda: [make_case(7)]), ask_nobody)

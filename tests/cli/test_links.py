@@ -65,7 +65,6 @@ def _snapshot(folder: Path) -> dict[str, tuple[int, int, int, bytes]]:
 @pytest.mark.parametrize("words", _READING + _WRITING_BESIDE, ids=" ".join)
 def test_an_empty_run_with_a_link_for_a_lock_is_refused_and_the_target_stays(here: Path, words: list[str]) -> None:
     (here / "r" / "run.sqlite").write_bytes(b"")
-    (here / "r" / "acknowledged").unlink()
     _link(here, "lock")
     before = _snapshot(here / "r")
     done = type_command(*words)
@@ -75,7 +74,7 @@ def test_an_empty_run_with_a_link_for_a_lock_is_refused_and_the_target_stays(her
     assert "r contains no run (run.sqlite is empty)" in done.err or "lock is a symbolic link" in done.err
 
 
-@pytest.mark.parametrize("name", ["lock", "acknowledged", "run.sqlite-wal", "run.sqlite-shm", "run.sqlite-journal"])
+@pytest.mark.parametrize("name", ["lock", "run.sqlite-wal", "run.sqlite-shm", "run.sqlite-journal"])
 @pytest.mark.parametrize("words", [("status", "r"), ("merge", "r", "-o", "merged"), _RUN], ids=lambda words: words[0])
 @pytest.mark.parametrize("kind", ["link", "pipe"])
 def test_neither_reading_nor_resuming_uses_a_link_or_a_pipe(
@@ -87,9 +86,8 @@ def test_neither_reading_nor_resuming_uses_a_link_or_a_pipe(
         os.mkfifo(here / "r" / name)
     done = type_command(*words)
     assert (here.parent / "other").read_text("utf-8") == _SECRET
-    if words[0] != "merge" or name != "acknowledged":
-        shown = "symbolic link" if kind == "link" else "named pipe"
-        assert (done.code, done.err) == (2, f"ragbed: r/{name} is a {shown}, not a regular file.\n")
+    shown = "symbolic link" if kind == "link" else "named pipe"
+    assert (done.code, done.err) == (2, f"ragbed: r/{name} is a {shown}, not a regular file.\n")
 
 
 def test_a_link_in_place_of_the_database_is_refused(here: Path) -> None:
@@ -103,7 +101,7 @@ def test_a_link_in_place_of_the_database_is_refused(here: Path) -> None:
 @pytest.mark.parametrize("words", _READING, ids=" ".join)
 def test_reading_a_finished_run_leaves_its_folder_as_it_was(here: Path, words: tuple[str, ...]) -> None:
     before = _snapshot(here / "r")
-    assert set(before) == {"run.sqlite", "lock", "acknowledged"}
+    assert set(before) == {"run.sqlite", "lock"}
     assert type_command(*words).code == 0
     assert _snapshot(here / "r") == before
 

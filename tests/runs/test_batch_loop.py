@@ -21,6 +21,7 @@ from ragbed.errors import RagbedError, UsageError
 from ragbed.models.failures import Failure
 from ragbed.models.providers.batches import AnthropicBatches, OpenAIBatches, RemoteBatch
 from ragbed.runs import batch_loop
+from ragbed.runs.batch_records import read_follow_ups
 from ragbed.runs.prices import cost_of, find_price
 from ragbed.runs.status import read_status
 from ragbed.runs.store import open_store
@@ -334,7 +335,7 @@ def test_truncated_responses_and_rejected_parameters_are_sent_again(
     assert price is not None
     with open_store(tmp_path / "batch", create=False) as store:
         costs = [cost_of(result.completion, price) for result in store.results()]
-        assert store.follow_ups() == {}
+        assert read_follow_ups(store) == {}
     tokens = {"in": 700 * (CASES + len(raised)), "out": 12 * CASES + 256 * len(raised)}
     assert 2 * sum(cost for cost in costs if cost is not None) == price(tokens)
 
@@ -514,13 +515,13 @@ def test_calls_that_wait_to_be_sent_again_survive_the_loss_of_their_first_batch(
             with pytest.raises(_Killed):
                 _run(model, tmp_path / "run", batch=True)
         with open_store(tmp_path / "run", create=False) as store:
-            waiting, done = store.follow_ups(), store.done(1)
+            waiting, done = read_follow_ups(store), store.done(1)
         assert waiting
         monkeypatch.setattr(service, "look", look_or_miss)
         run = _run(model, tmp_path / "run", batch=True)
     assert run.outcomes == {"ok": len(waiting) + done, "error": CASES - len(waiting) - done}
     with open_store(tmp_path / "run", create=False) as store:
-        assert not store.follow_ups()
+        assert not read_follow_ups(store)
         assert all(store.has_response(1, *call) for call in waiting)
 
 

@@ -29,7 +29,7 @@ FORGED = {
     "a generated column": "ALTER TABLE intents ADD COLUMN x GENERATED ALWAYS AS (zeroblob(100000000));",
     "another index": "CREATE INDEX i ON results (outcome);",
     "a missing index": "DROP INDEX one_result;",
-    "a missing table": "DROP TABLE orphans;",
+    "a missing table": "DROP TABLE intents;",
     "a negative version": "PRAGMA user_version = -1;",
     "no version": "PRAGMA user_version = 0;",
     "another program": "PRAGMA application_id = 7;",

@@ -42,14 +42,6 @@ def test_a_number_that_is_none_is_damage(folder: Path, key: str, value: str) -> 
     _assert_refused(folder, ("status",), *[("report", "-f", form) for form in ("text", "html") if key == "set.repeats"])
 
 
-@pytest.mark.parametrize("commits", ["²", "9" * 5_000])
-def test_an_odd_number_of_commits_is_refused_or_ignored(folder: Path, commits: str) -> None:
-    _forge(folder, f"INSERT OR REPLACE INTO meta VALUES ('commits', '{commits}')")
-    for words in _READING:
-        done = type_command(*words, str(folder))
-        assert (done.code, "Traceback" in done.err) in [(0, False), (1, False)], (words, done)
-
-
 @pytest.mark.parametrize("change", ["DELETE FROM ledger", "UPDATE ledger SET rows = 'many'"])
 def test_an_empty_or_odd_ledger_is_refused(folder: Path, change: str) -> None:
     _forge(folder, change)

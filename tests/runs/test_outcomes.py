@@ -16,11 +16,12 @@ from ragbed.analysis.overview import tabulate_run
 from ragbed.analysis.run_cells import read_report_cells
 from ragbed.cli.results import tell_empty
 from ragbed.errors import DataError, RagbedError, UsageError
+from ragbed.runs.batch_records import BATCH, StoredBatch
 from ragbed.runs.display_names import read_names
 from ragbed.runs.execution import run
 from ragbed.runs.merging import merge
 from ragbed.runs.status import read_status
-from ragbed.runs.store import BATCH, NOTE, StoredBatch, open_store
+from ragbed.runs.store import NOTE, open_store
 from ragbed.schema import Case, Completion, Served
 from tests.cli.typed import type_command
 from tests.runs.harness import RUN, TalkingModel, agree, ask_nobody, make_case, make_job

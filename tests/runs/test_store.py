@@ -12,8 +12,9 @@ import pytest
 from ragbed.errors import RagbedError, UsageError
 from ragbed.runs import database
 from ragbed.runs.execution import run
+from ragbed.runs.status import read_status
 from ragbed.runs.store import RECORD, CallRequest, open_store
-from ragbed.schema import Completion
+from ragbed.schema import Case, Completion
 from tests.runs.harness import TalkingModel, agree, ask_nobody, canonical, make_case, make_job
 
 
@@ -26,7 +27,10 @@ def folder(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("version", "message"),
     [
-        (database.SCHEMA_VERSION - 1, r"run\.sqlite was written by ragbed before 0\.2; evaluate again\.$"),
+        (
+            database.SCHEMA_VERSION - 1,
+            r"run\.sqlite was written by ragbed before 0\.2 \(schema \d+\); evaluate again\.$",
+        ),
         (database.SCHEMA_VERSION + 1, r"written by a newer version of ragbed \(schema \d+\)\. Upgrade ragbed\.$"),
     ],
 )
@@ -59,6 +63,38 @@ def test_a_reply_is_never_replaced_and_an_error_is(folder: Path) -> None:
         ask = CallRequest(1, 1, 0, make_case(0))
         connection.execute(RECORD, store.row(ask, 2, "", Completion(outcome="ok", reply="another")))
     assert canonical(folder) == before
+
+
+def test_a_result_that_replaces_an_error_has_the_next_number(tmp_path: Path) -> None:
+    def fail_twice(case: Case) -> Completion:
+        return agree(case) if int(case.item) not in (3, 9) else Completion(outcome="error", error="server: x")
+
+    def after(number: int) -> dict[int, str]:
+        with open_store(tmp_path, create=False) as store:
+            assert store.last_result() == 10 + number
+            found = {place: result.case.item for place, result, _ in store.results_after(number, 100)}
+            assert sum(store.outcomes(1).values()) == len(list(store.results())) == 10
+        return found
+
+    run(make_job(tmp_path, 10, TalkingModel(fail_twice)), ask_nobody)
+    assert sorted(after(0).values()) == sorted(map(str, range(10)))
+    run(make_job(tmp_path, 10, TalkingModel(agree)), ask_nobody)
+    with open_store(tmp_path, create=False) as store:
+        found = {place: result.case.item for place, result, _ in store.results_after(10, 100)}
+        assert (sorted(found), sorted(found.values())) == ([11, 12], ["3", "9"])
+        assert (store.outcomes(1), store.last_result(), len(list(store.results_after(0, 100)))) == ({"ok": 10}, 12, 10)
+
+
+def test_calls_without_a_response_are_listed_before_and_after_they_are_repeated(folder: Path) -> None:
+    with open_store(folder, create=True) as store, store.transaction() as connection:
+        connection.execute("DELETE FROM results WHERE item = 3")
+        recounted = "rows = (SELECT COUNT(*) FROM results), seals = (SELECT SUM(seal) FROM results)"
+        connection.execute(f"UPDATE ledger SET {recounted} WHERE what = 'results'")
+    for _ in range(2):
+        status = read_status(folder)
+        assert status.maybe_paid_twice == 1
+        assert status.maybe_paid_twice_first[0].case == make_case(2).case
+        run(make_job(folder, 60, TalkingModel(agree)), ask_nobody)
 
 
 def test_damage_is_refused_or_changes_nothing(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:

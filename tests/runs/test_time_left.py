@@ -37,7 +37,7 @@ def test_it_is_right_after_a_twentieth_of_a_run(kinds: tuple[str, ...], by_promp
             (case for data in datasets for bed in DEFAULT_TESTBEDS for case in TESTBEDS[bed].cases(data, Settings())),
         )
         asks = list(store.pending(1, 1, by_prompt=by_prompt))
-        estimate = TimeLeft(*store.work(1, 1, by_prompt=by_prompt), clock)
+        estimate = TimeLeft(*store.work(1), clock)
     for ask in asks[: -(-len(asks) // 20)]:
         clock.now += seconds_of(ask)
         estimate.add(ask.size, seconds_of(ask))

@@ -190,11 +190,12 @@ def read_report(runs: Sequence[Path], names: Sequence[str], track: str, models: 
 
 def _read_cached(names: Sequence[str], runs: Sequence[Path]) -> Iterator[CachedResponses]:
     from ragbed.reporting.tables import CachedResponses
+    from ragbed.runs.status import count_cached
     from ragbed.runs.store import open_store
 
     for name, run in zip(names, runs, strict=True):
         with open_store(run, create=False) as store:
-            count, oldest = store.cached()
+            count, oldest = count_cached(store)
         if oldest is not None:
             yield CachedResponses(name, count, oldest)
 

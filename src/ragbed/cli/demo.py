@@ -47,8 +47,8 @@ def demo(model: str, lang: str, out: Path) -> None:
     from ragbed.api.layout import read_langs
     from ragbed.cli.demo_summary import print_summary
     from ragbed.cli.examples import print_examples
-    from ragbed.cli.results import read_rest
     from ragbed.models import parse_model
+    from ragbed.runs.status import read_rest
 
     langs = read_langs(lang)
     parse_model(model)  # Report a mistyped model before printing the examples.

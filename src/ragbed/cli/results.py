@@ -23,14 +23,6 @@ if TYPE_CHECKING:
 _SCORE_TITLES = {"correct": "accuracy", "refused": "rejection"}
 
 
-def read_rest(folder: Path) -> tuple[int, str | None, tuple[int, int | None]]:
-    """Return a run's infeasible cases, its first error, and its cached responses (see `RunStore.cached`)."""
-    from ragbed.runs.store import open_store
-
-    with open_store(folder, create=False) as store:
-        return store.infeasible(), store.an_error(), store.cached()
-
-
 def tell_cached(count: int, oldest: int) -> str:
     """Return a message with the number of responses from the cache and the age of the oldest, which is a Unix time."""
     from ragbed.api.progress import format_duration
@@ -74,6 +66,8 @@ def tell_incomplete(folder: Path, cells: Sequence[ConditionRow], limit: str) -> 
             "count as wrong on the robust track. --search sets the limits."
         )
     if errors:
+        from ragbed.runs.status import read_rest
+
         say(f"First error: {read_rest(folder)[1]}")
         retry = f"Rerun the command with --out {quoted(folder)} to retry."
         say(f"Incomplete: {counted(errors, 'case')} ended in an error. {retry}")
@@ -89,10 +83,11 @@ def tell_incomplete(folder: Path, cells: Sequence[ConditionRow], limit: str) -> 
 def read_truncated(folder: Path) -> tuple[int, int]:
     """Return how many responses filled the context window, and the highest token limit of `auto` for the others."""
     from ragbed.models.base import Sampling
+    from ragbed.runs.status import count_truncated
     from ragbed.runs.store import open_store
 
     with open_store(folder, create=False) as store:
-        full, highest = store.truncated()
+        full, highest = count_truncated(store)
     return full, highest or Sampling().max_tokens
 
 

@@ -233,7 +233,8 @@ def _evaluate(job: Job, gates: Sequence[str]) -> list[ConditionRow]:
 
 def _print_results(job: Job, cells: Sequence[ConditionRow], data: Sequence[str], *, to_json: bool) -> None:
     from ragbed.api.jobs import read_decisions
-    from ragbed.cli.results import print_cells, print_other_tables, read_rest, say_count_command, tell_cached
+    from ragbed.cli.results import print_cells, print_other_tables, say_count_command, tell_cached
+    from ragbed.runs.status import read_rest
 
     print_cells(cells, job.folder, to_stderr=to_json)
     print_other_tables(job.folder, job.settings, to_stderr=to_json)

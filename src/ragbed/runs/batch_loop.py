@@ -21,10 +21,11 @@ import msgspec
 from ragbed.models.base import Batching
 from ragbed.models.failures import Failure, failed
 from ragbed.models.providers.batches import BatchLine, LineResult, RemoteBatch
+from ragbed.runs.batch_records import BATCH, FOLLOW_UP, StoredBatch, read_batches, read_follow_ups
 from ragbed.runs.call_loop import CallLoop
 from ragbed.runs.circuit_breaker import CircuitOpen
 from ragbed.runs.follow_ups import Call, FollowUps, SentCall
-from ragbed.runs.store import BATCH, FOLLOW_UP, FORGET, NOTE, Called, CallRequest, StoredBatch
+from ragbed.runs.store import FORGET, NOTE, Called, CallRequest
 from ragbed.schema import Completion
 from ragbed.text import counted
 
@@ -79,7 +80,7 @@ class BatchLoop(CallLoop):
             self.session.rule.begin(self.session.store, self.number)
         self._restore_follow_ups()
         try:
-            for stored in self.session.store.batches(self.number):
+            for stored in read_batches(self.session.store, self.number):
                 await self._resume(stored)
             while True:
                 await self._submit_all()
@@ -109,12 +110,12 @@ class BatchLoop(CallLoop):
     def _restore_follow_ups(self) -> None:
         """Load the server properties detected in earlier sessions, and the calls that still have to be resent."""
         store, model = self.session.store, self._batching
-        for batch in store.batches(self.number, collected=True):
+        for batch in read_batches(store, self.number, collected=True):
             model.negotiation.add(batch.learned)
             model.limit.thinks |= batch.thinks
         waiting = {
             call: again
-            for call, again in store.follow_ups(self.number).items()
+            for call, again in read_follow_ups(store, self.number).items()
             if not store.has_response(self.number, *call)
         }
         self._follow_ups = FollowUps(model, waiting)

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from contextlib import closing, suppress
 from functools import cache, cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import msgspec
 
@@ -33,13 +33,7 @@ _TABLE = """CREATE TABLE replies (key TEXT PRIMARY KEY, model TEXT NOT NULL, run
   seal INTEGER NOT NULL, completion BLOB NOT NULL) WITHOUT ROWID"""
 
 
-class _Entry(NamedTuple):
-    key: str
-    model: str
-    run: str
-    at: float
-    seal: int
-    completion: bytes
+_Entry: TypeAlias = tuple[str, str, str, float, int, bytes]  # a row of the table
 
 
 class CachedResponse(NamedTuple):
@@ -92,29 +86,25 @@ class Cache:
 
     def find(self, key: str) -> CachedResponse | None:
         """Return the response that is stored under a key, or None if there is none or it is damaged."""
-        if (entry := self._unsaved.get(key) or self._read(key)) is not None:
+        entry = self._unsaved.get(key)
+        if entry is None and self._is_usable:
+            try:
+                entry = self._connections[0].execute("SELECT * FROM replies WHERE key = ?", (key,)).fetchone()
+            except sqlite3.Error as error:
+                self._abandon(error)
+        if entry is not None:
             *fields, seal, encoded = entry
             with suppress(*MALFORMED_JSON):
                 if seal_of(encoded, *fields) == seal:
-                    return CachedResponse(self._decoder.decode(encoded), entry.run, int(entry.at))
+                    return CachedResponse(self._decoder.decode(encoded), entry[2], int(entry[3]))
         return None
-
-    def _read(self, key: str) -> _Entry | None:
-        if not self._is_usable:
-            return None
-        try:
-            row = self._connections[0].execute("SELECT * FROM replies WHERE key = ?", (key,)).fetchone()
-        except sqlite3.Error as error:
-            self._abandon(error)
-            return None
-        return None if row is None else _Entry(*row)
 
     def keep(self, key: str, model: str, completion: Completion) -> None:
         """Store a response if it is complete."""
         if not self._is_usable or not is_whole(completion):
             return
         encoded, fields = msgspec.json.encode(completion), (key, model, self.run, time.time())
-        self._unsaved[key] = _Entry(*fields, seal_of(encoded, *fields), encoded)
+        self._unsaved[key] = (*fields, seal_of(encoded, *fields), encoded)
         if len(self._unsaved) >= _SAVE_AT and (self._saving is None or self._saving.done()):
             self._saving = asyncio.create_task(self._save())
 
@@ -129,17 +119,18 @@ class Cache:
 
     async def _save(self) -> None:
         entries = list(self._unsaved.values())
+
+        def write() -> None:
+            with self._connections[1] as connection:
+                connection.executemany("INSERT OR REPLACE INTO replies VALUES (?, ?, ?, ?, ?, ?)", entries)
+
         try:
-            await asyncio.to_thread(self._write, entries)
+            await asyncio.to_thread(write)
         except sqlite3.Error as error:
             self._abandon(error)
         for entry in entries:
-            if self._unsaved[entry.key] is entry:
-                del self._unsaved[entry.key]
-
-    def _write(self, entries: list[_Entry]) -> None:
-        with self._connections[1] as connection:
-            connection.executemany("INSERT OR REPLACE INTO replies VALUES (?, ?, ?, ?, ?, ?)", entries)
+            if self._unsaved[entry[0]] is entry:
+                del self._unsaved[entry[0]]
 
     @cached_property
     def _decoder(self) -> msgspec.json.Decoder[Completion]:

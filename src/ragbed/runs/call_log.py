@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from ragbed.models.base import Model
+from ragbed.runs.status import read_fingerprints
 from ragbed.runs.store import NOTE, RunStore
 from ragbed.runs.writer import Writer
 from ragbed.schema import Completion, Served
@@ -41,7 +42,7 @@ class CallLog:
     def __init__(self, store: RunStore, writer: Writer, model: Model, tell: Callable[[str], None]) -> None:
         self._writer, self._model, self._tell = writer, model, tell
         self._served = store.served().get(model.name, [])
-        self._fingerprints = store.fingerprints(model.name, last=True)
+        self._fingerprints = read_fingerprints(store, model.name, last=True)
         self._sent: Mapping[str, Any] = {}
         self._negotiated: str = getattr(model, "negotiated", "")  # what an earlier task of the command has announced
 

@@ -176,7 +176,7 @@ class CallLoop:
             rule.begin(store, self.number)
         if rule is not None:
             pending = itertools.takewhile(lambda _: not rule.is_over(self.model.name), pending)
-        self._time_left = TimeLeft(*store.work(self.number, repeats, by_prompt=by_prompt))
+        self._time_left = TimeLeft(*store.work(self.number))
         async with asyncio.TaskGroup() as group:
             if isinstance(self.model, Parking):
                 self._parking = self.model
@@ -200,7 +200,7 @@ class CallLoop:
 
     def _billed_failures(self) -> Iterator[tuple[tuple[int, int], tuple[str, str]]]:
         """Yield a row that keeps the usage of each failed call once the result of a retry replaces the failure."""
-        for call, session, completion in self.session.store.billed_failures(self.number):
+        for call, session, completion in self.session.store.failures(self.number):
             usages = usages_made(completion)
             # Unless the case starts over, the result of the retry includes the turns before the failed call.
             if (call.number, call.repeat) in self._turns and not starts_over(completion):
@@ -360,7 +360,7 @@ class CallLoop:
         # The retry of a failed case continues with the call that failed, unless it starts over.
         if completion.steps and (completion.outcome != "error" or starts_over(completion)):
             self.session.writer.put(FORGET_TURNS, request.turn_range())
-        return _PendingResult(self.session.writer.put(RECORD, row), result, row.seal, request.size)
+        return _PendingResult(self.session.writer.put(RECORD, row), result, row[-2], request.size)
 
     async def _settle(self, waiting: list[_PendingResult]) -> None:
         """Wait until results are on disk, and report each of them."""

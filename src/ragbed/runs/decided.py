@@ -30,7 +30,6 @@ DecisionState: TypeAlias = Literal["decided", "inconclusive"]
 # The reason for a stopping condition's outcome: the confidence interval is narrow enough, a rate is (or is not) below
 # its minimum, or a run is (or is not) worse than its baseline. The reason is empty in runs from earlier versions.
 Conclusion: TypeAlias = Literal["", "narrow", "below", "not-below", "worse", "no-drop"]
-_FIND = "SELECT value FROM meta WHERE key = ?"
 
 
 class LastInterval(msgspec.Struct, frozen=True):
@@ -89,9 +88,10 @@ def copy_decided(store: RunStore, decided: Iterable[DecidedInterval]) -> None:
         place = {name: float(value) if isinstance(value, int) else value for name, value in outcome.place.items()}
         unit = (outcome.condition, outcome.model, outcome.base, outcome.table, outcome.metric, place, outcome.alpha)
         key = f"{_PREFIX}{hashlib.blake2b(msgspec.json.encode(unit, order='sorted'), digest_size=8).hexdigest()}"
-        before = [_decode(store, key, text) for (text,) in store.connection.execute(_FIND, (key,))]
-        is_decided = any((one.state, one.scorer) == ("decided", outcome.scorer) for one in before)
-        kept = replace(before[0], last=outcome.last) if is_decided else outcome
+        before = store.notes(key, DecidedInterval, f"the decision {key}").get("")
+        kept = outcome
+        if before is not None and (before.state, before.scorer) == ("decided", outcome.scorer):
+            kept = replace(before, last=outcome.last)
         store.connection.execute(NOTE, (key, msgspec.json.encode(kept).decode()))
 
 
@@ -115,16 +115,8 @@ def read_conditions(store: RunStore) -> list[DecidedInterval]:
     Raises:
         DataError: A stored interval is damaged.
     """
-    rows = store.read("SELECT key, value FROM meta WHERE key GLOB ? ORDER BY key", (f"{_PREFIX}*",))
-    found = [_decode(store, key, text) for key, text in rows]
-    return sorted(found, key=lambda one: (one.model, one.condition, one.table, one.metric, str(one.place)))
-
-
-def _decode(store: RunStore, key: object, text: object) -> DecidedInterval:
-    try:
-        return msgspec.json.decode(str(text), type=DecidedInterval)
-    except msgspec.MsgspecError:
-        raise store.damaged(f"the decision {str(key)[:40]}") from None
+    found = store.notes(_PREFIX, DecidedInterval, f"the decision {_PREFIX}")
+    return sorted(found.values(), key=lambda one: (one.model, one.condition, one.table, one.metric, str(one.place)))
 
 
 def narrow(

@@ -23,16 +23,16 @@ from msgspec import Struct
 from ragbed.errors import RagbedError, Stopped, UsageError
 from ragbed.io.jsonl import sync_folder
 from ragbed.models.base import Model
+from ragbed.runs.batch_records import read_batches, read_follow_ups
 from ragbed.runs.budget import Budget
 from ragbed.runs.cache import Cache
 from ragbed.runs.call_loop import CallLoop, CallProgress, Session, StoppingRule
 from ragbed.runs.circuit_breaker import CHANGE_OPTION, CircuitOpen
-from ragbed.runs.commit_counter import CommitCounter, lost_commits, noted_commits
 from ragbed.runs.database import EmptyRun, connect, naming
 from ragbed.runs.decided import keep_decided
 from ragbed.runs.engines.base import Engine
 from ragbed.runs.lock import RunLock, hold
-from ragbed.runs.store import RunStore, StoredResult, open_store
+from ragbed.runs.store import NOTE, RunStore, StoredResult, open_store
 from ragbed.runs.turns import EpisodeFactory, starts_over
 from ragbed.runs.writer import PlaceCheck, RunGone, WriteFailed, Writer
 from ragbed.schema import Case, Completion
@@ -157,20 +157,16 @@ def _has_session(folder: Path) -> bool:
 @contextmanager
 def _opened(job: Job) -> Iterator[tuple[RunStore, RunLock]]:
     """Open a new or existing run and plan its cases."""
-    acknowledged = noted_commits(job.folder)
     with _hold_or_remove(job.folder) as held, open_store(job.folder, create=True) as store:
-        if missing := lost_commits(acknowledged, store.connection):
-            job.tell(
-                f"{store.path} has lost the last {missing} of {acknowledged} commits: its log was damaged, or the "
-                "file was replaced by an older copy. The lost calls are repeated."
-            )
+        if store.lost:
+            job.tell(f"{store.path} has lost {store.lost} or more commits: its log is damaged. The calls are repeated.")
         _plan(store, job)
         if job.names:
             store.name_models(job.names)
         if job.prices:
             with store.transaction() as connection:
                 rows = [(f"price.{model}", amounts) for model, amounts in job.prices.items()]
-                connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", rows)
+                connection.executemany(NOTE, rows)
         if job.budget is not None:
             pay_earlier_calls(store, job.budget, job.tell)
         try:
@@ -218,8 +214,9 @@ def pay_earlier_calls(store: RunStore, budget: Budget, tell: Callable[[str], Non
         is_priced = budget.pay(model, Completion(outcome="error", usage=usage))
         paid[model] = paid.get(model, True) and is_priced
     for number, (model, _) in store.models().items():
-        for (case, repeat), turns in store.turns(number).items():
-            failed = store.error_of(number, case, repeat)
+        failures = {(call.number, call.repeat): failed for call, _, failed in store.failures(number)}
+        for call, turns in store.turns(number).items():
+            failed = failures.get(call)
             # A failed result includes the turns before the failed call, but not those of a later attempt.
             included = 0 if failed is None or starts_over(failed) else max(0, len(failed.steps) - 1)
             priced = [budget.pay(model, turn.completion) for turn in turns[included:] if not turn.cached]
@@ -293,7 +290,7 @@ def _loop_class(job: Job, store: RunStore) -> type[CallLoop]:
         from ragbed.runs.batch_loop import BatchLoop  # noqa: PLC0415 - it loads the client of providers
 
         return BatchLoop
-    if cases := sum(batch.count for batch in store.batches()) + len(store.follow_ups()):
+    if cases := sum(batch.count for batch in read_batches(store)) + len(read_follow_ups(store)):
         raise UsageError(
             f"{job.folder} has batches in progress with {cases:,} cases. Sending these cases again would mean paying "
             "for them twice. Set `batch` to collect the results of the batches."
@@ -309,7 +306,7 @@ def _open_session(store: RunStore, job: Job, number: int, held: RunLock, stack: 
     cache = None if job.cache is None else Cache(job.cache, str(store.planned_at()), job.tell)
     if cache is not None:
         stack.push_async_callback(cache.close)
-    writer = Writer(store.path, connection, CommitCounter(job.folder, connection), PlaceCheck(store.path, held))
+    writer = Writer(store.path, connection, PlaceCheck(store.path, held))
     stack.push_async_callback(writer.close)
     if job.follower is not None:
         stack.callback(asyncio.create_task(_follow(job.follower, store)).cancel)

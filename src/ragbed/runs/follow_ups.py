@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from ragbed.models.base import Batching
 from ragbed.models.failures import REJECTED, Failure, failed
 from ragbed.models.token_limit import has_reasoned, join_attempts
-from ragbed.runs.store import FollowUp
+from ragbed.runs.batch_records import FollowUp
 from ragbed.schema import Case, Completion
 
 Call: TypeAlias = tuple[int, int]  # case number and repeat

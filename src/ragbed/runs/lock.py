@@ -10,7 +10,6 @@ from typing import IO
 
 from ragbed.errors import RagbedError, UsageError, explain_failed_write
 from ragbed.io.file_lock import LockHeld, find_owner, lock_file
-from ragbed.runs.commit_counter import noted_commits
 from ragbed.runs.database import NAME, is_open_elsewhere
 
 _NAME = "lock"
@@ -21,18 +20,17 @@ class RunLock:
 
     Args:
         path: The lock file.
-        file: The lock file, open and locked.
     """
 
-    def __init__(self, path: Path, file: IO[bytes]) -> None:
-        self._path, self._file = path, file
+    def __init__(self, path: Path) -> None:
+        self._path, self._file = path, lock_file(path)
 
     def renew(self) -> None:
         """Recreate and lock the lock file if it was deleted or replaced, so that no other process can lock it."""
         with suppress(OSError, RagbedError):
             if not is_same_file(self._path, os.fstat(self._file.fileno())):
-                file = lock_file(self._path, wait_s=0)
-                self._file.close()
+                file: IO[bytes] = lock_file(self._path, wait_s=0)
+                self.close()
                 self._file = file
 
     def close(self) -> None:
@@ -62,7 +60,7 @@ def hold(folder: Path) -> Iterator[RunLock]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         is_new = not path.exists()
-        held = RunLock(path, lock_file(path))
+        held = RunLock(path)
     except LockHeld as error:
         raise RagbedError(
             f"{folder} is in use by process {error.owner}. Wait until that process has finished, or stop it."
@@ -87,11 +85,9 @@ def check_run_folder(folder: Path) -> None:
     Raises:
         UsageError: The folder contains other files, but no run.
     """
-    if not folder.is_dir() or noted_commits(folder):
-        return
     try:
         names = {path.name for path in folder.iterdir() if not path.name.startswith(".")}
-    except OSError:  # `hold` will report that the folder cannot be used
+    except OSError:  # there is no folder yet, or `hold` will report that it cannot be used
         return
     if NAME not in names and (other := min(names - {_NAME}, default=None)) is not None:
         raise UsageError(

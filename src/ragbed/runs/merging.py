@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from ragbed.errors import RagbedError, UsageError
+from ragbed.runs.batch_records import read_batches, read_follow_ups
 from ragbed.runs.decided import copy_decided, read_conditions
 from ragbed.runs.lock import hold, holder
 from ragbed.runs.sharding import SETTING, check_shards
@@ -42,7 +43,7 @@ def merge(parts: Sequence[Path], folder: Path) -> Merged:
                 raise RagbedError(f"{part} is in use by process {process}. Wait until that process has finished.")
         sources = [stack.enter_context(open_store(part, create=False)) for part in parts]
         for source in sources:
-            if source.batches() or source.follow_ups():
+            if read_batches(source) or read_follow_ups(source):
                 raise RagbedError(
                     f"{source.path.parent} has batches in progress. Rerun its command to collect their results, then "
                     "merge the runs."
@@ -129,8 +130,8 @@ def _notes(sources: Sequence[RunStore]) -> Iterator[tuple[str, str]]:
     served: dict[str, list[str]] = {}
     for source in reversed(sources):
         yield from ((f"name.{model}", name) for model, name in source.names().items())
-        yield from ((f"price.{model}", amounts) for model, amounts in source.own_prices().items())
-        yield from ((f"sent.{model}", sent) for model, sent in source.sent().items())
+        yield from ((f"price.{model}", amounts) for model, amounts in source.meta("price.").items())
+        yield from ((f"sent.{model}", sent) for model, sent in source.meta("sent.").items())
     for source in sources:
         for model, reported in source.served().items():
             served[model] = list(dict.fromkeys([*served.get(model, ()), *reported]))

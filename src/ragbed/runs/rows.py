@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -25,20 +25,6 @@ class StoredResult(msgspec.Struct, frozen=True):
     number: int = 0  # the case's number in the run
 
 
-class ResultRow(NamedTuple):
-    """A row of the results table."""
-
-    model: int
-    item: int
-    repeat: int
-    session: int
-    request: str
-    outcome: str
-    cached: int
-    seal: int
-    completion: bytes
-
-
 class Rows:
     """Validates and decodes the rows of a run's file.
 
@@ -50,7 +36,7 @@ class Rows:
         self._path = path
         self._last: tuple[tuple[object, ...], Case] | None = None
 
-    # The decoders are made on first use, because a new run reads hardly any rows.
+    # The decoders are made on first use, because an import or a merge reads hardly any rows.
 
     @cached_property
     def _cases(self) -> msgspec.json.Decoder[Case]:
@@ -69,7 +55,7 @@ class Rows:
 
     def stored(self, model: str, row: tuple[Any, ...]) -> StoredResult:
         """Decode a result and its case."""
-        _, _, repeat, _, request, _, cached, _, _, number, *case = row
+        _, number, repeat, _, request, _, cached, _, _, *case = row
         return StoredResult(self.case(*case), model, repeat, self.completion(row), str(request), cached, number)
 
     def completion(self, row: tuple[Any, ...]) -> Completion:

@@ -8,6 +8,8 @@ from typing import get_args
 
 import msgspec
 
+from ragbed.models.base import CONTEXT_FULL
+from ragbed.runs.batch_records import read_batches
 from ragbed.runs.decided import DecidedInterval, read_conditions
 from ragbed.runs.display_names import short_names
 from ragbed.runs.lock import holder
@@ -129,10 +131,10 @@ def _read(store: RunStore, folder: Path, process: str | None) -> Status:
             _read_model(store, number, ModelStatus(model, names[model], identity, feasible * repeats))
             for number, (model, identity) in store.models().items()
         ],
-        an_error=store.an_error(),
+        an_error=find_error(store),
         batches=[
             BatchStatus(store.models()[batch.model][0], batch.remote, batch.count, batch.created)
-            for batch in store.batches()
+            for batch in read_batches(store)
             if batch.model in store.models()
         ],
         until=store.settings().get("until"),
@@ -177,9 +179,61 @@ def _read_model(store: RunStore, number: int, status: ModelStatus) -> ModelStatu
         (number,),
     )
     status.errors = dict(kinds)
-    status.cached, status.oldest_cached = store.cached(number)
+    status.cached, status.oldest_cached = count_cached(store, number)
     status.served = store.served().get(status.model, [])
-    status.fingerprints = store.fingerprints(status.model)
-    sent = store.sent().get(status.model)
+    status.fingerprints = read_fingerprints(store, status.model)
+    sent = store.meta("sent.").get(status.model)
     status.sent = None if sent is None else msgspec.json.decode(sent, type=dict[str, object])
     return status
+
+
+def read_fingerprints(store: RunStore, model: str, *, last: bool = False) -> list[str]:
+    """Return the values of `system_fingerprint` in the responses of a model, or only the last response's value."""
+    found = store.read(
+        """SELECT DISTINCT json_extract(completion, '$.served.fingerprint') FROM (
+        SELECT number, CAST(completion AS TEXT) AS completion FROM models m
+        CROSS JOIN results r ON r.model = m.id WHERE m.name = ? ORDER BY number DESC LIMIT ?) ORDER BY number""",
+        (model, 1 if last else -1),
+    )
+    return [str(value) for (value,) in found if value is not None]
+
+
+def find_error(store: RunStore) -> str | None:
+    """Return the first error's message, or None if there are no errors."""
+    query = """SELECT json_extract(CAST(completion AS TEXT), '$.error') FROM models m
+      CROSS JOIN results r ON r.model = m.id WHERE outcome = 'error' ORDER BY r.model, r.item, r.repeat LIMIT 1"""
+    return next((str(error) for (error,) in store.read(query)), None)
+
+
+def count_truncated(store: RunStore) -> tuple[int, int | None]:
+    """Return how many responses filled the context window, and the highest raised token limit of the others.
+
+    Episodes of the `search` testbed, which have their own limits, do not count.
+    """
+    query = """SELECT TOTAL(finish = ?1), MAX(CASE WHEN finish IS NOT ?1 THEN max_tokens END) FROM (
+    SELECT json_extract(content, '$.finish') AS finish, json_extract(content, '$.max_tokens') AS max_tokens FROM (
+    SELECT CAST(completion AS TEXT) AS content FROM results JOIN cases ON cases.id = item
+    WHERE outcome = 'truncated' AND name NOT GLOB '*/search@*'))"""
+    ((full, highest),) = store.read(query, (CONTEXT_FULL,))
+    return int(full), highest
+
+
+def count_cached(store: RunStore, model: int | None = None) -> tuple[int, int | None]:
+    """Return how many responses came from the cache, and when the oldest was received, in seconds since 1970.
+
+    Args:
+        store: The run.
+        model: The model's number, or None for all models.
+    """
+    query = """SELECT COUNT(*), MIN(at) FROM (
+    SELECT COALESCE(json_extract(value, '$.cached'), 0) + (value IS NULL) * cached AS at
+    FROM models m CROSS JOIN results r ON r.model = m.id
+    LEFT JOIN json_each(CAST(completion AS TEXT), '$.steps') WHERE ?1 IS NULL OR m.id = ?1) WHERE at > 0"""
+    ((count, oldest),) = store.read(query, (model,))
+    return int(count), oldest
+
+
+def read_rest(folder: Path) -> tuple[int, str | None, tuple[int, int | None]]:
+    """Return a run's infeasible cases, its first error, and its cached responses (see `count_cached`)."""
+    with open_store(folder, create=False) as store:
+        return store.infeasible(), find_error(store), count_cached(store)

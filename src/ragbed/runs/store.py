@@ -6,38 +6,22 @@ import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from itertools import islice
-from operator import length_hint
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
 import msgspec
 
 from ragbed.errors import MALFORMED_JSON, DataError, UsageError
-from ragbed.models.base import CONTEXT_FULL
+from ragbed.runs.call_order import order_calls
 from ragbed.runs.checksum import seal_of
-from ragbed.runs.commit_counter import lost_commits, noted_commits
-from ragbed.runs.database import (
-    NAME,
-    EmptyRun,
-    StepLimit,
-    close_written,
-    naming,
-    open_for_reading,
-    open_for_writing,
-    prompt_order_table,
-    sort_by_prompt,
-)
+from ragbed.runs.database import NAME, StepLimit, close_written, naming, open_for_reading, open_for_writing
 from ragbed.runs.prices import Price, own_price
-from ragbed.runs.question_order import question_order_table, sort_by_question
-from ragbed.runs.rows import ResultRow, Rows, StoredResult
+from ragbed.runs.rows import Rows, StoredResult
 from ragbed.schema import Case, Completion
 
 __all__ = [
     "ANSWERED",
-    "BATCH",
     "COUNT_CASES",
-    "FOLLOW_UP",
     "FORGET",
     "FORGET_TURNS",
     "INTEND",
@@ -48,113 +32,47 @@ __all__ = [
     "CallKey",
     "CallRequest",
     "Called",
-    "FollowUp",
     "RunStore",
-    "StoredBatch",
     "StoredResult",
     "open_store",
 ]
 
-# Number of cases to generate, write or read in one step. Planning is a quarter faster than with one case per step,
-# because the code and data of each step stay in the CPU cache.
-_BATCH = 32
+_BATCH = 32  # number of cases to read in one step
 _MAX_DIGITS = 9  # maximum number of digits in a stored integer
-# Maximum total size of the cases to keep in memory between planning and calls: about 1,000 cases with RGB's documents.
-_MAX_FRESH_BYTES = 10_000_000
 _ADD_CASE = "INSERT INTO cases (name, feasible, seal, line) VALUES (?, ?, ?, ?)"
 # Do not use COUNT(*): SQLite runs it in one step, so a step limit could not interrupt it on a malicious file.
 COUNT_CASES = "SELECT COUNT(id) FROM cases"
-INTEND = "INSERT INTO intents VALUES (?, ?, ?, ?, ?)"
-NOTE = "INSERT OR REPLACE INTO meta VALUES (?, ?)"
+INTEND = "INSERT INTO intents VALUES (?, ?, ?, ?, ?, 0)"
 # This statement records a lost call, e.g. one whose worker died. The call may have been billed and will be repeated.
-LOSE = "INSERT INTO orphans VALUES (?, ?, ?, ?, ?)"
-# A result may replace an error, because later sessions retry errors. It never replaces another result. It gets a new
-# row number, so that whoever reads the results after a row finds it.
+LOSE = "INSERT INTO intents VALUES (?, ?, ?, ?, ?, 1)"
+# This statement removes the intent of a call whose response is stored as a turn.
+ANSWERED = """DELETE FROM intents WHERE rowid = (SELECT rowid FROM intents
+  WHERE model = ? AND item = ? AND repeat = ? AND NOT lost ORDER BY rowid DESC LIMIT 1)"""
+# A result may replace an error, because later sessions retry errors. It never replaces another result.
 RECORD = """INSERT INTO results (model, item, repeat, session, request, outcome, cached, seal, completion)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-  ON CONFLICT (model, item, repeat) DO UPDATE SET rowid = (SELECT MAX(rowid) + 1 FROM results),
+  ON CONFLICT (model, item, repeat) DO UPDATE SET number = (SELECT MAX(number) + 1 FROM results),
   session = excluded.session, request = excluded.request, outcome = excluded.outcome, cached = excluded.cached,
-  seal = excluded.seal, completion = excluded.completion
-  WHERE results.outcome = 'error'"""
-# Calls that have no result from the same or a later session. The provider may have billed them.
-_OPEN_CALLS = """SELECT i.* FROM intents i LEFT JOIN results r USING (model, item, repeat)
-  WHERE r.session IS NULL OR r.session < i.session"""
-# The conditions read only indexes, so that even a run with a million results can be resumed within seconds.
-_PENDING = """SELECT p.rowid, p.id, {repeat}, {size} FROM {table} WHERE {condition} AND p.rowid > :last AND (
-    NOT EXISTS (SELECT 1 FROM results WHERE model = :model AND item = p.id AND repeat = {repeat})
-    OR EXISTS (SELECT 1 FROM results WHERE model = :model AND item = p.id AND repeat = {repeat}
-               AND outcome = 'error'))
-  ORDER BY 1 LIMIT 256"""
-_IN_TABLE = {"size": "p.size", "table": "temp.{0} p", "condition": "TRUE"}
-_IN_CASES = {"size": "LENGTH(p.line)", "table": "cases p INDEXED BY feasible_cases", "condition": "feasible"}
-_AS_PLANNED = _PENDING.format(**_IN_CASES, repeat=":repeat")
-_BY_PROMPT = _PENDING.format(**_IN_TABLE, repeat=":repeat")
-_BY_QUESTION = _PENDING.format(**_IN_TABLE, repeat="p.repeat")
-_HAS_PENDING = """(SELECT COUNT(*) FROM results r WHERE r.model = :model AND r.item = c.id
-  AND r.repeat < :repeats AND r.outcome != 'error') < :repeats"""
-_WORK = "SELECT COUNT(*), COALESCE(SUM({size}), 0) FROM {table} c WHERE {condition}"
-_WORK_DONE = """SELECT COUNT(*), COALESCE(SUM({size}), 0) FROM results r JOIN {table} c ON c.id = r.item
-  WHERE r.model = :model AND r.repeat < :repeats AND r.outcome != 'error'"""
-_RESULTS = """SELECT r.model, r.item, r.repeat, r.session, r.request, r.outcome, r.cached, r.seal, r.completion,
-  c.id, c.name, c.feasible, c.seal, c.line
-  FROM {} WHERE {} ORDER BY {}, r.repeat"""
-_RESULTS_FIRST, _CASES_FIRST = (
-    "results r LEFT JOIN cases c ON c.id = r.item",
-    "cases c CROSS JOIN results r ON r.item = c.id",
-)
-_BY_NUMBER = _RESULTS.format(_RESULTS_FIRST, "r.model = ?", "r.item")
-_BY_NAME = _RESULTS.format(_CASES_FIRST, "r.model = ?", "c.name")
-_BETWEEN = _RESULTS.format(_RESULTS_FIRST, "r.model = ? AND r.item >= ? AND r.item < ?", "r.item")
-_AFTER = _RESULTS.format(_RESULTS_FIRST, "r.rowid > ?", "r.rowid").replace("SELECT", "SELECT r.rowid,") + " LIMIT ?"
-_OF_CASE = _RESULTS.format(_CASES_FIRST, "c.name = ? AND r.model = ?", "r.model")
-_OF_CALL = _RESULTS.format(_CASES_FIRST, "c.name = ? AND r.model = ? AND r.repeat = ?", "r.model")
-
-
+  seal = excluded.seal, completion = excluded.completion WHERE results.outcome = 'error'"""
+NOTE = "INSERT OR REPLACE INTO meta VALUES (?, ?)"
+FORGET = "DELETE FROM meta WHERE key = ?"
+FORGET_TURNS = "DELETE FROM meta WHERE key > ? AND key < ?"
 REPLACED = "replaced."  # prefix of the keys under which the usage of replaced failures is stored
 TURN = "turn."  # prefix of the keys under which the turns of unfinished cases are stored
-# ANSWERED removes the intent of a call whose response is stored as a turn. FORGET_TURNS removes a case's turns.
-ANSWERED = """DELETE FROM intents WHERE rowid = (SELECT rowid FROM intents
-  WHERE model = ? AND item = ? AND repeat = ? ORDER BY rowid DESC LIMIT 1)"""
-FORGET_TURNS = "DELETE FROM meta WHERE key > ? AND key < ?"
-BATCH = "batch."  # prefix of the keys under which batches are stored
-FOLLOW_UP = "again."  # prefix of the keys for calls to send again; model, case and repeat follow the prefix
-FORGET = "DELETE FROM meta WHERE key = ?"
 
+# A call has an answer if it has a result from the same or a later session.
+_IS_ANSWERED = """EXISTS (SELECT 1 FROM results r WHERE (r.model, r.item, r.repeat) = (i.model, i.item, i.repeat)
+  AND r.session >= i.session)"""
+# The conditions read only indexes, so that even a run with a million results can be resumed within seconds.
+_IS_PENDING = """(NOT EXISTS (SELECT 1 FROM results WHERE (model, item, repeat) = (:model, p.id, p.repeat))
+  OR EXISTS (SELECT 1 FROM results WHERE (model, outcome, item, repeat) = (:model, 'error', p.id, p.repeat)))"""
+_CASE = "SELECT name, feasible, seal, line FROM cases"
+_RESULT = """r.model, r.item, r.repeat, r.session, r.request, r.outcome, r.cached, r.seal, r.completion,
+  c.name, c.feasible, c.seal, c.line"""
+_RESULTS = f"{_RESULT} FROM results r LEFT JOIN cases c ON c.id = r.item"
+_BY_CASE = f"SELECT {_RESULT} FROM cases c CROSS JOIN results r ON r.item = c.id"  # noqa: S608 - names of ours
 
-_Kind = TypeVar("_Kind")
-
-
-class StoredBatch(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A provider batch, whose state is first `intended`, then `submitted`, then `collected`."""
-
-    key: str
-    model: int
-    created: float
-    count: int
-    calls: list[tuple[int, int]] = []  # case number and repeat of each call; empty once all results are stored
-    remote: str | None = None  # the provider's ID for the batch
-    state: str = "intended"
-    limits: list[int] = []  # token limit of each call; empty once all results are stored
-    learned: dict[str, dict[str, Any] | None] = {}  # parameter changes, including those learned from results
-    thinks: bool = False  # whether any response so far contained reasoning
-
-
-class FollowUp(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A call to send again in a later batch.
-
-    Attributes:
-        max_tokens: Its token limit.
-        first: The truncated response, if the limit was raised.
-        rejections: The number of times that the server has rejected the call.
-        after: Key of the last batch that contained the call, whose results need not be read again.
-        learned: Parameters that were changed because the server requires it.
-    """
-
-    max_tokens: int
-    first: Completion | None = None
-    rejections: int = 0
-    after: str = ""
-    learned: dict[str, dict[str, Any] | None] = {}
+_T = TypeVar("_T")
 
 
 class Called(msgspec.Struct, frozen=True):
@@ -202,14 +120,15 @@ class RunStore:
         path: The file.
         connection: A connection to it.
         limit: The step limit for queries, if the file is open only for reading.
+        lost: The number of commits that were lost because the write-ahead log is damaged.
     """
 
-    def __init__(self, path: Path, connection: sqlite3.Connection, limit: StepLimit | None = None) -> None:
-        self.path, self.connection, self._limit = path, connection, limit
+    def __init__(
+        self, path: Path, connection: sqlite3.Connection, limit: StepLimit | None = None, lost: int = 0
+    ) -> None:
+        self.path, self.connection, self._limit, self.lost = path, connection, limit, lost
         self.rows = Rows(path)
         self._encoder = msgspec.json.Encoder()
-        self._fresh: dict[int, Case] = {}  # newly planned cases by number, to avoid reading them again
-        self._fresh_bytes = 0
         self.wanted: set[str] | None = None  # names of the cases to call; None for all
 
     def __enter__(self) -> Self:
@@ -233,7 +152,6 @@ class RunStore:
                 self.connection.commit()
             except BaseException:
                 self.connection.rollback()
-                self._fresh.clear()
                 raise
 
     def plan(self, settings: dict[str, str], cases: Iterable[Case]) -> None:
@@ -245,85 +163,27 @@ class RunStore:
         """Write settings and cases as part of the open transaction."""
         self.add_cases(cases)
         rows = [(f"set.{name}", value) for name, value in settings.items()]
-        self.connection.executemany("INSERT INTO meta VALUES (?, ?)", rows)
-        self.connection.execute("INSERT INTO meta VALUES ('planned', ?)", (f"{time.time():.3f}",))
+        self.connection.executemany("INSERT INTO meta VALUES (?, ?)", [*rows, ("planned", f"{time.time():.3f}")])
 
     def add_cases(self, cases: Iterable[Case]) -> None:
-        """Write cases in batches as part of the open transaction."""
-        source = iter(cases)
-        while batch := list(islice(source, _BATCH)):
-            made = [self._case_row(case) for case in batch]
-            rows = iter(made)
+        """Write cases as part of the open transaction."""
+        for case in cases:
             try:
-                self.connection.executemany(_ADD_CASE, rows)
+                self.connection.execute(_ADD_CASE, self._case_row(case))
             except sqlite3.IntegrityError:
-                twice = batch[-1 - length_hint(rows)].case
-                raise UsageError(f"two cases are named {twice}. Give the datasets different names.") from None
-            if self._fresh_bytes < _MAX_FRESH_BYTES:
-                self._fresh_bytes += sum(len(line) for *_, line in made)
-                last = self.last_case()
-                self._fresh.update(zip(range(last + 1 - len(batch), last + 1), batch, strict=True))
+                raise UsageError(f"two cases are named {case.case}. Give the datasets different names.") from None
 
     def add_missing(self, cases: Iterable[Case]) -> None:
         """Add the cases that are not yet in the plan. Other cases in the plan are not called in this session."""
-        rows, self.wanted = map(self._case_row, cases), set[str]()
+        self.wanted = set()
         with self.transaction() as connection:
-            for row in rows:
-                self.wanted.add(row[0])
-                connection.execute(f"{_ADD_CASE} ON CONFLICT (name) DO NOTHING", row)
+            for case in cases:
+                self.wanted.add(case.case)
+                connection.execute(f"{_ADD_CASE} ON CONFLICT (name) DO NOTHING", self._case_row(case))
 
     def _case_row(self, case: Case) -> tuple[str, int, int, bytes]:
         feasible, line = int(case.feasible), self._encoder.encode(case)
         return case.case, feasible, seal_of(line, case.case, feasible), line
-
-    def is_planned(self) -> bool:
-        """Return whether settings and cases have been written."""
-        return bool(list(self.read("SELECT 1 FROM meta WHERE key = 'planned'")))
-
-    def planned_at(self) -> float:
-        """Return the time at which settings and cases were written, in seconds since 1970, or 0 if it is unknown."""
-        with suppress(ValueError):
-            return float(self._meta("planned").get("", "0"))
-        return 0.0
-
-    def _meta(self, prefix: str) -> dict[str, str]:
-        rows = self.read("SELECT key, value FROM meta WHERE key GLOB ?", (f"{prefix}*",))
-        return {str(key).removeprefix(prefix): str(value) for key, value in rows}
-
-    def settings(self) -> dict[str, str]:
-        """Return the run's settings, which are empty if the run was never planned."""
-        return self._meta("set.")
-
-    def is_monitored(self) -> bool:
-        """Return whether the run has a stopping condition (`--until`), which requires anytime-valid intervals."""
-        return "until" in self.settings()
-
-    def is_imported(self) -> bool:
-        """Return whether the results come from files. Such a run is complete, even if the files cover other cases."""
-        return "imported" in self.settings()
-
-    def repeats(self) -> int:
-        """Return the number of repeats in the settings.
-
-        Raises:
-            DataError: The setting is not a number.
-        """
-        value = self.settings().get("repeats", "1")
-        return self._parse(value, f"the setting repeats = {value[:20]!r}")
-
-    def sessions(self) -> int:
-        """Return the number of sessions.
-
-        Raises:
-            DataError: The file contains something other than a number.
-        """
-        value = self._meta("session").get("", "0")
-        return self._parse(value, f"the session number {value[:20]!r}")
-
-    def _parse(self, number: str, what: str) -> int:
-        if not (number.isdecimal() and len(number) <= _MAX_DIGITS):
-            raise self.damaged(what)
-        return int(number)
 
     def add_models(self, models: Sequence[tuple[str, str]]) -> list[int]:
         """Add models, given as pairs of name and identity, within the open transaction, and return the model numbers.
@@ -341,10 +201,8 @@ class RunStore:
                     f"{name} was {old} when {self.path.parent} was created. {now}. Choose a new folder for `out`."
                 )
             # Accept an identity that was unknown in the first session and is reported now.
-            self.connection.execute(
-                "INSERT OR REPLACE INTO models VALUES (?, ?, ?, ?)",
-                (number, name, identity, seal_of(name, number, identity)),
-            )
+            row = (number, name, identity, seal_of(name, number, identity))
+            self.connection.execute("INSERT OR REPLACE INTO models VALUES (?, ?, ?, ?)", row)
             known[name] = (number, identity)
             numbers.append(number)
         return numbers
@@ -362,116 +220,95 @@ class RunStore:
                     f"{self.path.parent} already has a model named {name!r} ({taken[name]}). Choose another name."
                 )
         with self.transaction() as connection:
-            rows = [(f"name.{model}", name) for model, name in names.items()]
-            connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", rows)
-
-    def prices(self) -> dict[str, Price]:
-        """Return the prices set by the user, by model string."""
-        return {model: own_price(amounts) for model, amounts in self.own_prices().items()}
-
-    def own_prices(self) -> dict[str, str]:
-        """Return the prices set by the user as `IN,OUT`, by model string."""
-        return self._meta("price.")
-
-    def names(self) -> dict[str, str]:
-        """Return the display names set by the user, by model string."""
-        return self._meta("name.")
-
-    def served(self) -> dict[str, list[str]]:
-        """Return the model names that servers reported for each model string, in order of first appearance.
-
-        Raises:
-            DataError: The stored names are damaged.
-        """
-        try:
-            return {model: msgspec.json.decode(names, type=list[str]) for model, names in self._meta("served.").items()}
-        except MALFORMED_JSON:
-            raise self.damaged("the list of served models") from None
-
-    def fingerprints(self, model: str, *, last: bool = False) -> list[str]:
-        """Return the values of `system_fingerprint` in the responses of a model, or only the last response's value."""
-        found = self.read(
-            """SELECT DISTINCT json_extract(completion, '$.served.fingerprint') FROM (
-            SELECT r.rowid AS place, CAST(completion AS TEXT) AS completion FROM models m
-            CROSS JOIN results r ON r.model = m.id WHERE m.name = ? ORDER BY place DESC LIMIT ?) ORDER BY place""",
-            (model, 1 if last else -1),
-        )
-        return [str(value) for (value,) in found if value is not None]
-
-    def sent(self) -> dict[str, str]:
-        """Return the parameters sent to each model, excluding prompts, as JSON keyed by model string."""
-        return self._meta("sent.")
+            connection.executemany(NOTE, [(f"name.{model}", name) for model, name in names.items()])
 
     def begin_session(self, models: Sequence[tuple[str, str]]) -> tuple[int, list[int]]:
-        """Start a session, record the open calls of earlier sessions, and return the session and model numbers."""
+        """Start a session, record the lost calls of earlier sessions, and return the session and model numbers."""
         with self.transaction() as connection:
             numbers = self.add_models(models)
             session = self.sessions() + 1
-            connection.execute("INSERT OR REPLACE INTO meta VALUES ('session', ?)", (str(session),))
-            connection.execute(f"INSERT INTO orphans {_OPEN_CALLS}")
-            connection.execute("DELETE FROM intents")
+            connection.execute(NOTE, ("session", str(session)))
+            connection.execute(f"DELETE FROM intents AS i WHERE NOT lost AND {_IS_ANSWERED}")  # noqa: S608
+            connection.execute("UPDATE intents SET lost = 1")
         return session, numbers
 
-    def row(self, call: CallKey, session: int, request: str, completion: Completion, cached: int = 0) -> ResultRow:
-        """Return a result's row for the `RECORD` statement, with its checksum."""
+    def row(
+        self, call: CallKey, session: int, request: str, completion: Completion, cached: int = 0
+    ) -> tuple[int, int, int, int, str, str, int, int, bytes]:
+        """Return a result's row for the `RECORD` statement; the last two values are its checksum and its content."""
         encoded = self._encoder.encode(completion)
         fields = (call.model, call.number, call.repeat, session, request, completion.outcome, cached)
-        return ResultRow(*fields, seal_of(encoded, *fields), encoded)
+        return (*fields, seal_of(encoded, *fields), encoded)
 
-    # Methods that read from the store.
+    # Methods that read what is known about the run.
 
-    def batches(self, model: int | None = None, *, collected: bool = False) -> list[StoredBatch]:
-        """Return the provider batches for one model or all models, in order of creation.
+    def notes(self, prefix: str, kind: type[_T], what: str) -> dict[str, _T]:
+        """Return the JSON values stored under keys with a prefix, by the rest of the key.
 
         Args:
-            model: The model's number, or None for all models.
-            collected: Whether to return collected batches instead of those in progress.
+            prefix: The prefix.
+            kind: The type of the values.
+            what: What to write before the rest of the key in the message of an error.
 
         Raises:
-            DataError: The stored data of a batch are damaged.
+            DataError: A value is damaged.
         """
-        found = []
-        for key, text in self._meta(BATCH).items():
+        found, decoder = {}, msgspec.json.Decoder(kind)
+        for key, text in self.meta(prefix).items():
             try:
-                found.append(msgspec.json.decode(text, type=StoredBatch))
-            except msgspec.MsgspecError:
-                raise self.damaged(f"batch {key[:20]}") from None
-        wanted = [one for one in found if (one.state == "collected") == collected and model in (None, one.model)]
-        return sorted(wanted, key=lambda batch: batch.created)
-
-    def follow_ups(self, model: int | None = None) -> dict[tuple[int, int], FollowUp]:
-        """Return the calls to send again in later batches, by case number and repeat.
-
-        Raises:
-            DataError: The stored data of a call are damaged.
-        """
-        found = {}
-        for key, text in self._meta(FOLLOW_UP if model is None else f"{FOLLOW_UP}{model}.").items():
-            try:
-                number, repeat = map(int, key.split(".")[-2:])
-                found[number, repeat] = msgspec.json.decode(text, type=FollowUp)
-            except (msgspec.MsgspecError, ValueError):
-                raise self.damaged(f"call {key[:20]}") from None
+                found[key] = decoder.decode(text)
+            except MALFORMED_JSON:
+                raise self.damaged(f"{what}{key[:40]}") from None
         return found
 
-    def turns(self, model: int) -> dict[tuple[int, int], list[Called]]:
-        """Return the turns of a model's unfinished cases, by case number and repeat.
+    def meta(self, prefix: str) -> dict[str, str]:
+        """Return the texts stored under keys with a prefix, by the rest of the key."""
+        rows = self.read("SELECT key, value FROM meta WHERE key GLOB ? ORDER BY key", (f"{prefix}*",))
+        return {str(key).removeprefix(prefix): str(value) for key, value in rows}
+
+    def is_planned(self) -> bool:
+        """Return whether settings and cases have been written."""
+        return "" in self.meta("planned")
+
+    def planned_at(self) -> float:
+        """Return the time at which settings and cases were written, in seconds since 1970, or 0 if it is unknown."""
+        with suppress(ValueError):
+            return float(self.meta("planned").get("", "0"))
+        return 0.0
+
+    def settings(self) -> dict[str, str]:
+        """Return the run's settings, which are empty if the run was never planned."""
+        return self.meta("set.")
+
+    def is_monitored(self) -> bool:
+        """Return whether the run has a stopping condition (`--until`), which requires anytime-valid intervals."""
+        return "until" in self.settings()
+
+    def is_imported(self) -> bool:
+        """Return whether the results come from files. Such a run is complete, even if the files cover other cases."""
+        return "imported" in self.settings()
+
+    def repeats(self) -> int:
+        """Return the number of repeats in the settings.
 
         Raises:
-            DataError: The stored data of a turn are damaged.
+            DataError: The setting is not a number.
         """
-        found: dict[tuple[int, int], list[Called]] = {}
-        for key, text in sorted(self._meta(f"{TURN}{model}.").items()):
-            try:
-                number, repeat, turn = map(int, key.split("."))
-                stored = msgspec.json.decode(text, type=Called)
-            except (ValueError, *MALFORMED_JSON):
-                raise self.damaged(f"turn {key[:40]}") from None
-            turns = found.setdefault((number, repeat), [])
-            if turn != len(turns):
-                raise self.damaged(f"turn {key[:40]}")
-            turns.append(stored)
-        return found
+        return self._integer("set.repeats", "1")
+
+    def sessions(self) -> int:
+        """Return the number of sessions.
+
+        Raises:
+            DataError: The file contains something other than a number.
+        """
+        return self._integer("session", "0")
+
+    def _integer(self, key: str, default: str) -> int:
+        value = self.meta(key).get("", default)
+        if not (value.isdecimal() and len(value) <= _MAX_DIGITS):
+            raise self.damaged(f"the number {key.removeprefix('set.')} = {value[:20]!r}")
+        return int(value)
 
     def models(self) -> dict[int, tuple[str, str]]:
         """Return the name and identity of every model, by model number."""
@@ -482,175 +319,118 @@ class RunStore:
             models[number] = (str(name), str(identity))
         return models
 
+    def names(self) -> dict[str, str]:
+        """Return the display names set by the user, by model string."""
+        return self.meta("name.")
+
+    def prices(self) -> dict[str, Price]:
+        """Return the prices set by the user, by model string."""
+        return {model: own_price(amounts) for model, amounts in self.meta("price.").items()}
+
+    def served(self) -> dict[str, list[str]]:
+        """Return the model names that servers reported for each model string, in order of first appearance."""
+        return self.notes("served.", list[str], "the list of served models of ")
+
+    def turns(self, model: int) -> dict[tuple[int, int], list[Called]]:
+        """Return the turns of a model's unfinished cases, by case number and repeat."""
+        found: dict[tuple[int, int], list[Called]] = {}
+        for key, stored in self.notes(f"{TURN}{model}.", Called, "turn ").items():
+            *call, turn = self.numbers(key)
+            turns = found.setdefault((call[0], call[1]), [])
+            if turn != len(turns):
+                raise self.damaged(f"turn {key[:40]}")
+            turns.append(stored)
+        return found
+
+    def numbers(self, key: str) -> tuple[int, ...]:
+        """Return the numbers in the key of a note."""
+        try:
+            return tuple(map(int, key.split(".")))
+        except ValueError:
+            raise self.damaged(f"the key {key[:40]}") from None
+
+    def replaced_usage(self) -> list[tuple[str, dict[str, int]]]:
+        """Return the model string and the token usage of each billed call whose failure was replaced by a retry."""
+        models, found = self.models(), self.notes(REPLACED, list[dict[str, int]], "the usage of replaced failures ")
+        try:
+            return [(models[int(key.partition(".")[0])][0], usage) for key, usages in found.items() for usage in usages]
+        except (KeyError, ValueError) as error:
+            raise self.damaged("the usage of replaced failures") from error
+
+    # Methods that read calls and cases.
+
     def pending(
         self, model: int, repeats: int, *, by_prompt: bool = False, by_question: bool = False
     ) -> Iterator[CallRequest]:
-        """Yield the calls that have no result or that failed with an error, reading them in batches.
+        """Yield the calls that have no result or that failed with an error (see `order_calls` for their order).
 
         Args:
             model: The model's number.
             repeats: The number of responses per case.
-            by_prompt: Whether to sort by prompt (see `sort_by_prompt`) instead of using the plan order.
-            by_question: Whether to shuffle by question (see `sort_by_question`) instead of using the plan order.
+            by_prompt: Whether to sort by prompt instead of using the plan order.
+            by_question: Whether to shuffle by question instead of using the plan order.
         """
-        if by_question:
-            with naming(self.path, "read"):
-                sort_by_question(self.connection, model, repeats)
-            return self._read_pending(_BY_QUESTION.format(question_order_table(model)), model, 1)
-        if not by_prompt:
-            return self._read_pending(_AS_PLANNED, model, repeats)
         with naming(self.path, "read"):
-            sort_by_prompt(self.connection, model, _HAS_PENDING, {"model": model, "repeats": repeats})
-        return self._read_pending(_BY_PROMPT.format(prompt_order_table(model)), model, repeats)
+            table = order_calls(self.connection, model, repeats, by_prompt=by_prompt, by_question=by_question)
+        return self._read_pending(table, model)
 
-    def _read_pending(self, query: str, model: int, repeats: int) -> Iterator[CallRequest]:
-        for repeat in range(repeats):
-            last = 0
-            while rows := list(self.read(query, {"last": last, "model": model, "repeat": repeat})):
-                last = rows[-1][0]
-                for first in range(0, len(rows), _BATCH):
-                    batch = rows[first : first + _BATCH]
-                    cases = self._take_cases([number for _, number, _, _ in batch])
-                    yield from [CallRequest(model, number, nth, cases[number], size) for _, number, nth, size in batch]
+    def _read_pending(self, table: str, model: int) -> Iterator[CallRequest]:
+        query = f"""SELECT p.rowid, p.id, p.repeat, p.size FROM temp.{table} p WHERE p.rowid > :last AND {_IS_PENDING}
+          ORDER BY p.rowid LIMIT {_BATCH}"""  # noqa: S608 - names of ours
+        last = 0
+        while calls := list(self.read(query, {"last": last, "model": model})):
+            last = calls[-1][0]
+            numbers = {number for _, number, _, _ in calls}
+            places = ",".join("?" * len(numbers))
+            found = self.read(f"{_CASE.replace('name', 'id, name')} WHERE id IN ({places})", tuple(numbers))
+            cases = {number: self.rows.case(*columns) for number, *columns in found}
+            yield from [CallRequest(model, number, repeat, cases[number], size) for _, number, repeat, size in calls]
+
+    def work(self, model: int) -> tuple[int, int]:
+        """Return the number of pending calls to a model and the sum of their sizes; call `pending` first."""
+        query = f"SELECT COUNT(*), COALESCE(SUM(size), 0) FROM temp.calls_{model} p WHERE {_IS_PENDING}"  # noqa: S608
+        ((calls, size),) = self.read(query, {"model": model})
+        return calls, size
 
     def question_order(self, model: int) -> Iterator[tuple[int, int]]:
         """Yield the case number and repeat of each call in evaluation order, after `pending` with `by_question`."""
-        table = question_order_table(model)
-        yield from self.read(f"SELECT id, repeat FROM temp.{table} ORDER BY rowid")  # noqa: S608 - a name of ours
+        yield from self.read(f"SELECT id, repeat FROM temp.calls_{model} ORDER BY rowid")  # noqa: S608 - a name of ours
 
-    def work(self, model: int, repeats: int, *, by_prompt: bool = False) -> tuple[int, int]:
-        """Return the number of pending calls to a model and the sum of their sizes; call `pending` first."""
-        parts = {"size": "LENGTH(c.line)", "table": "cases", "condition": "feasible"}
-        if by_prompt:
-            parts = {"size": "c.size", "table": f"temp.{prompt_order_table(model)}", "condition": "TRUE"}
-        ((cases, size),) = self.read(_WORK.format(**parts))
-        ((done, done_size),) = self.read(_WORK_DONE.format(**parts), {"model": model, "repeats": repeats})
-        return cases * repeats - done, size * repeats - done_size
+    def orphans(self) -> list[tuple[str, str, int]]:
+        """Return (model, case, repeat) for each lost call, which may have been billed but has no stored result."""
+        return self._calls("lost")
 
-    def _take_cases(self, numbers: Sequence[int]) -> dict[int, Case]:
-        """Return cases by number; those that were not planned in this session are read."""
-        cases = {number: self._fresh.pop(number) for number in numbers if number in self._fresh}
-        if absent := [number for number in numbers if number not in cases]:
-            places = ",".join("?" * len(absent))
-            query = f"SELECT id, name, feasible, seal, line FROM cases WHERE id IN ({places})"  # noqa: S608
-            cases |= {number: self.rows.case(*columns) for number, *columns in self.read(query, absent)}
-        return cases
+    def open_calls(self) -> list[tuple[str, str, int]]:
+        """Return the last session's calls without a response, which are in flight if the session is still running."""
+        return self._calls(f"NOT lost AND NOT {_IS_ANSWERED}")
+
+    def _calls(self, condition: str) -> list[tuple[str, str, int]]:
+        rows = self.read(
+            f"""SELECT m.name, c.name, i.repeat FROM intents i JOIN models m ON m.id = i.model
+            JOIN cases c ON c.id = i.item WHERE {condition} ORDER BY i.session, m.id, c.id"""  # noqa: S608
+        )
+        return [(str(model), str(case), int(repeat)) for model, case, repeat in rows]
 
     def cases(self, *, by_name: bool = False) -> Iterator[Case]:
         """Yield every case in the plan, including infeasible ones, in plan order or sorted by name."""
-        order = "name" if by_name else "id"
         most = self._ledger_rows("cases")
-        rows = self.read(f"SELECT name, feasible, seal, line FROM cases ORDER BY {order}")  # noqa: S608
-        for number, columns in enumerate(rows, 1):
+        for number, columns in enumerate(self.read(f"{_CASE} ORDER BY {'name' if by_name else 'id'}"), 1):
             if number > most:
                 raise self.damaged("the list of cases")
             yield self.rows.case(*columns)
 
     def cases_after(self, number: int, limit: int) -> Iterator[tuple[int, Case]]:
         """Yield up to `limit` feasible cases after the given case number, with their numbers."""
-        query = "SELECT id, name, feasible, seal, line FROM cases WHERE feasible AND id > ? ORDER BY id LIMIT ?"
+        query = f"{_CASE.replace('name', 'id, name')} WHERE feasible AND id > ? ORDER BY id LIMIT ?"
         for found, *columns in self.read(query, (number, limit)):
-            yield found, self._fresh.get(found) or self.rows.case(*columns)
+            yield found, self.rows.case(*columns)
 
-    def planned_after(self, number: int, limit: int, kind: type[_Kind]) -> Iterator[tuple[int, _Kind]]:
+    def planned_after(self, number: int, limit: int, kind: type[_T]) -> Iterator[tuple[int, _T]]:
         """Yield up to `limit` cases after the given case number, decoded as another type with fewer fields."""
         decode = msgspec.json.Decoder(kind).decode
-        query = "SELECT id, name, feasible, seal, line FROM cases WHERE id > ? ORDER BY id LIMIT ?"
+        query = f"{_CASE.replace('name', 'id, name')} WHERE id > ? ORDER BY id LIMIT ?"
         for found, *columns in self.read(query, (number, limit)):
             yield found, decode(self.rows.line(*columns))
-
-    def results(self, *, by_name: bool = False) -> Iterator[StoredResult]:
-        """Yield every result with its case, sorted by model, case (in plan order or by name) and repeat.
-
-        Raises:
-            DataError: A row is damaged, or rows are missing according to the ledger (raised after the last row at the
-                latest).
-        """
-        models = self.models()
-        rows, seals = 0, 0
-        with self.snapshot():
-            most = self._ledger_rows("results")
-            for number, (name, _) in sorted(models.items(), key=lambda pair: pair[1] if by_name else pair):
-                for row in self.read(_BY_NAME if by_name else _BY_NUMBER, (number,)):
-                    rows, seals = rows + 1, seals + self.rows.check(row)
-                    if rows > most:
-                        raise self.damaged("the list of results")
-                    yield self.rows.stored(name, row)
-            if not self.is_whole(rows, seals):
-                raise self.damaged("the list of results")
-
-    def rows_between(self, model: int, first: int, end: int) -> list[tuple[Any, ...]]:
-        """Return the rows of a model's results for a range of cases, without checking the ledger."""
-        return list(self.read(_BETWEEN, (model, first, end)))
-
-    def results_after(self, row: int, limit: int) -> Iterator[tuple[int, StoredResult, int]]:
-        """Yield up to `limit` results after a row, in the order written, each with its row number and checksum.
-
-        The ledger is not checked.
-        """
-        models = self.models()
-        for number, *columns in self.read(_AFTER, (row, limit)):
-            seal = self.rows.check(tuple(columns))
-            yield number, self.rows.stored(models[columns[0]][0], tuple(columns)), seal
-
-    def results_of(self, case: str, limit: int) -> Iterator[StoredResult]:
-        """Yield the results for one case, sorted by model and repeat, with at most `limit` results per model."""
-        for number, (name, _) in self.models().items():
-            for row in self.read(f"{_OF_CASE} LIMIT ?", (case, number, limit)):
-                self.rows.check(row)
-                yield self.rows.stored(name, row)
-
-    def result(self, model: int, case: str, repeat: int) -> StoredResult | None:
-        """Return a model's result for one case and repeat, or None if there is none."""
-        row = next(self.read(_OF_CALL, (case, model, repeat)), None)
-        if row is None:
-            return None
-        self.rows.check(row)
-        return self.rows.stored("", row)
-
-    def has_response(self, model: int, number: int, repeat: int) -> bool:
-        """Return whether a call has a result that is not an error."""
-        query = "SELECT 1 FROM results WHERE model = ? AND item = ? AND repeat = ? AND outcome != 'error'"
-        return bool(list(self.read(query, (model, number, repeat))))
-
-    def error_of(self, model: int, number: int, repeat: int) -> Completion | None:
-        """Return a call's result if the call failed, otherwise None."""
-        for row in self.rows_between(model, number, number + 1):
-            if row[2] == repeat and row[5] == "error":
-                self.rows.check(row)
-                return self.rows.stored("", row).completion
-        return None
-
-    def billed_failures(self, model: int) -> Iterator[tuple[CallKey, int, Completion]]:
-        """Yield the failed calls to a model that report their token usage, each with its session and its result."""
-        query = "SELECT * FROM results WHERE model = ? AND outcome = 'error' AND cached = 0 AND INSTR(completion, ?)"
-        for row in self.read(query, (model, b'"usage"')):
-            self.rows.check(row)
-            yield CallKey(model, row[1], row[2]), row[3], self.rows.completion(row)
-
-    def replaced_usage(self) -> list[tuple[str, dict[str, int]]]:
-        """Return the model string and the token usage of each billed call whose failure was replaced by a retry."""
-        models, found = self.models(), self._meta(REPLACED)
-        try:
-            return [
-                (models[int(key.partition(".")[0])][0], usage)
-                for key, usages in found.items()
-                for usage in msgspec.json.decode(usages, type=list[dict[str, int]])
-            ]
-        except (KeyError, ValueError) as error:
-            raise self.damaged("the usage of replaced failures") from error
-
-    def is_whole(self, rows: int, seals: int) -> bool:
-        """Return whether the number of results and the sum of their checksums match the ledger."""
-        return [(rows, seals)] == list(self.read("SELECT rows, seals FROM ledger WHERE what = 'results'"))
-
-    def last_result(self) -> int:
-        """Return the row number of the last result, or 0 if there are no results."""
-        return self._number("SELECT COALESCE(MAX(rowid), 0) FROM results")
-
-    def result_count(self) -> int:
-        """Return the number of results in the ledger."""
-        return self._ledger_rows("results")
 
     def last_case(self) -> int:
         """Return the highest case number, or 0 if there are no cases."""
@@ -666,56 +446,101 @@ class RunStore:
         """Return the number of infeasible cases."""
         return self._number("SELECT COUNT(*) FROM cases WHERE NOT feasible")
 
-    def an_error(self) -> str | None:
-        """Return the first error's message, or None if there are no errors."""
-        query = "SELECT json_extract(CAST(completion AS TEXT), '$.error') FROM results WHERE outcome = 'error' LIMIT 1"
-        return next((str(error) for (error,) in self.read(query)), None)
+    # Methods that read results.
 
-    def truncated(self) -> tuple[int, int | None]:
-        """Return how many responses filled the context window, and the highest raised token limit of the others.
+    def results(self, *, by_name: bool = False) -> Iterator[StoredResult]:
+        """Yield every result with its case, sorted by model, case (in plan order or by name) and repeat.
 
-        Episodes of the `search` testbed, which have their own limits, do not count.
+        Raises:
+            DataError: A row is damaged, or rows are missing according to the ledger (raised after the last row at the
+                latest).
         """
-        query = """SELECT TOTAL(finish = ?1), MAX(CASE WHEN finish IS NOT ?1 THEN max_tokens END) FROM (
-        SELECT json_extract(content, '$.finish') AS finish, json_extract(content, '$.max_tokens') AS max_tokens FROM (
-        SELECT CAST(completion AS TEXT) AS content FROM results JOIN cases ON cases.id = item
-        WHERE outcome = 'truncated' AND name NOT GLOB '*/search@*'))"""
-        ((full, highest),) = self.read(query, (CONTEXT_FULL,))
-        return int(full), highest
+        query = f"SELECT {_RESULTS} WHERE r.model = ? ORDER BY r.item, r.repeat"
+        if by_name:
+            query = f"{_BY_CASE} WHERE r.model = ? ORDER BY c.name, r.repeat"
+        models, rows, seals = self.models(), 0, 0
+        with self.snapshot():
+            most = self._ledger_rows("results")
+            for number, (name, _) in sorted(models.items(), key=lambda pair: pair[1] if by_name else pair):
+                for row in self.read(query, (number,)):
+                    rows, seals = rows + 1, seals + self.rows.check(row)
+                    if rows > most:
+                        raise self.damaged("the list of results")
+                    yield self.rows.stored(name, row)
+            if not self.is_whole(rows, seals):
+                raise self.damaged("the list of results")
 
-    def cached(self, model: int | None = None) -> tuple[int, int | None]:
-        """Return how many responses came from the cache, and when the oldest was received, in seconds since 1970.
+    def rows_between(self, model: int, first: int, end: int) -> list[tuple[Any, ...]]:
+        """Return the rows of a model's results for a range of cases, without checking the ledger."""
+        condition = "r.model = ? AND r.item >= ? AND r.item < ? ORDER BY r.item, r.repeat"
+        return list(self.read(f"SELECT {_RESULTS} WHERE {condition}", (model, first, end)))
 
-        Args:
-            model: The model's number, or None for all models.
+    def results_after(self, number: int, limit: int) -> Iterator[tuple[int, StoredResult, int]]:
+        """Yield up to `limit` results after a number, in the order stored, each with its number and checksum.
+
+        Every stored result gets the next number. A result that replaces a failed one also does, and the number of the
+        failed one is no longer used. The ledger is not checked.
         """
-        query = """SELECT COUNT(*), MIN(at) FROM (
-        SELECT COALESCE(json_extract(value, '$.cached'), 0) + (value IS NULL) * cached AS at
-        FROM models m CROSS JOIN results r ON r.model = m.id
-        LEFT JOIN json_each(CAST(completion AS TEXT), '$.steps') WHERE ?1 IS NULL OR m.id = ?1) WHERE at > 0"""
-        ((count, oldest),) = self.read(query, (model,))
-        return int(count), oldest
+        models = self.models()
+        query = f"SELECT r.number, {_RESULTS} WHERE r.number > ? ORDER BY r.number LIMIT ?"
+        for found, *columns in self.read(query, (number, limit)):
+            row = tuple(columns)
+            seal = self.rows.check(row)
+            yield found, self.rows.stored(models[row[0]][0], row), seal
+
+    def results_of(self, case: str, limit: int) -> Iterator[StoredResult]:
+        """Yield the results for one case, sorted by model and repeat, with at most `limit` results per model."""
+        for number, (name, _) in self.models().items():
+            query = f"{_BY_CASE} WHERE c.name = ? AND r.model = ? ORDER BY r.repeat LIMIT ?"
+            for row in self.read(query, (case, number, limit)):
+                self.rows.check(row)
+                yield self.rows.stored(name, row)
+
+    def result(self, model: int, case: str, repeat: int) -> StoredResult | None:
+        """Return a model's result for one case and repeat, or None if there is none."""
+        query = f"{_BY_CASE} WHERE c.name = ? AND r.model = ? AND r.repeat = ?"
+        for row in self.read(query, (case, model, repeat)):
+            self.rows.check(row)
+            return self.rows.stored("", row)
+        return None
+
+    def has_response(self, model: int, number: int, repeat: int) -> bool:
+        """Return whether a call has a result that is not an error."""
+        query = "SELECT 1 FROM results WHERE model = ? AND item = ? AND repeat = ? AND outcome != 'error'"
+        return bool(list(self.read(query, (model, number, repeat))))
+
+    def failures(self, model: int) -> Iterator[tuple[CallKey, int, Completion]]:
+        """Yield the failed calls to a model, each with its session and its result."""
+        query = f"SELECT {_RESULTS} WHERE r.model = ? AND r.outcome = 'error' ORDER BY r.item, r.repeat"
+        for row in self.read(query, (model,)):
+            self.rows.check(row)
+            yield CallKey(model, row[1], row[2]), row[3], self.rows.completion(row)
+
+    def is_whole(self, rows: int, seals: int) -> bool:
+        """Return whether the number of results and the sum of their checksums match the ledger."""
+        return [(rows, seals)] == list(self.read("SELECT rows, seals FROM ledger WHERE what = 'results'"))
+
+    def last_result(self) -> int:
+        """Return the number of the last stored result (see `results_after`), or 0 if there are no results."""
+        return self._number("SELECT COALESCE(MAX(number), 0) FROM results")
+
+    def result_count(self) -> int:
+        """Return the number of results in the ledger."""
+        return self._ledger_rows("results")
+
+    def outcomes(self, model: int) -> dict[str, int]:
+        """Return the number of a model's results by outcome, without reading the results."""
+        return dict(self.read("SELECT outcome, COUNT(*) FROM results WHERE model = ? GROUP BY outcome", (model,)))
 
     def done(self, model: int) -> int:
         """Return how many of a model's results are not errors."""
-        # Two queries are faster than one, because each uses only one index.
-        errors = self._number("SELECT COUNT(*) FROM results WHERE model = ? AND outcome = 'error'", (model,))
-        return self._number("SELECT COUNT(*) FROM results WHERE model = ?", (model,)) - errors
+        return sum(count for outcome, count in self.outcomes(model).items() if outcome != "error")
 
-    def orphans(self) -> list[tuple[str, str, int]]:
-        """Return (model, case, repeat) for each lost call, which may have been billed but has no stored result."""
-        return self._calls("SELECT * FROM orphans")
-
-    def open_calls(self) -> list[tuple[str, str, int]]:
-        """Return the last session's calls without a response, which are in flight if the session is still running."""
-        return self._calls(_OPEN_CALLS)
-
-    def _calls(self, source: str) -> list[tuple[str, str, int]]:
-        rows = self.read(
-            f"""SELECT m.name, c.name, o.repeat FROM ({source}) o
-            JOIN models m ON m.id = o.model JOIN cases c ON c.id = o.item ORDER BY o.session, m.id, c.id"""  # noqa: S608
+    def fingerprint(self) -> str:
+        """Return the numbers of cases and results with the sums of their checksums, which identify the content."""
+        return " ".join(
+            f"{rows}:{seals:x}" for rows, seals in self.read("SELECT rows, seals FROM ledger ORDER BY what")
         )
-        return [(str(model), str(case), int(repeat)) for model, case, repeat in rows]
 
     def read(self, query: str, values: Sequence[object] | dict[str, object] = ()) -> Iterator[tuple[Any, ...]]:
         """Yield the rows of a read-only query."""
@@ -737,15 +562,9 @@ class RunStore:
             with suppress(sqlite3.ProgrammingError):  # an abandoned generator may be closed after the store
                 self.connection.rollback()
 
-    def _number(self, query: str, values: Sequence[object] = ()) -> int:
-        ((number,),) = self.read(query, values)
+    def _number(self, query: str) -> int:
+        ((number,),) = self.read(query)
         return int(number)
-
-    def fingerprint(self) -> str:
-        """Return the numbers of cases and results with the sums of their checksums, which identify the content."""
-        return " ".join(
-            f"{rows}:{seals:x}" for rows, seals in self.read("SELECT rows, seals FROM ledger ORDER BY what")
-        )
 
     def _ledger_rows(self, what: str) -> int:
         found = list(self.read("SELECT rows FROM ledger WHERE what = ?", (what,)))
@@ -762,29 +581,7 @@ def open_store(folder: Path, *, create: bool) -> RunStore:
     """Open the run in a folder for reading or, if `create` is set, for writing, which requires the run's lock."""
     path = folder / NAME
     if create:
-        return RunStore(path, open_for_writing(path))
-    acknowledged = noted_commits(folder)
-    try:
-        connection = open_for_reading(path)
-    except EmptyRun:
-        if acknowledged:
-            raise _lost_commits_error(path, acknowledged, acknowledged) from None
-        raise
-    store = RunStore(path, connection, StepLimit(path, connection))
-    with naming(path, "read"):
-        missing = lost_commits(acknowledged, store.connection)
-    if missing:
-        store.connection.close()
-        raise _lost_commits_error(path, missing, acknowledged)
-    return store
-
-
-def _lost_commits_error(path: Path, missing: int, acknowledged: int) -> DataError:
-    return DataError(
-        path,
-        (
-            f"has lost the last {missing} of {acknowledged} commits: its log is damaged, or it is an older copy. To "
-            "repeat the lost calls, rerun the command that created the run; to read the run as it is, delete the "
-            "file `acknowledged` beside it"
-        ),
-    )
+        connection, lost = open_for_writing(path)
+        return RunStore(path, connection, lost=lost)
+    connection = open_for_reading(path)
+    return RunStore(path, connection, StepLimit(path, connection))

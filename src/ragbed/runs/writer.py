@@ -1,9 +1,7 @@
-"""Write to a run from an event loop; rows that arrive during a commit are included in the next commit.
+"""Write to a run from an event loop; rows that arrive in the same iteration of the loop share a commit.
 
-Statements run in the loop's thread, and so do commits on a fast disk: starting a commit in another thread and waiting
-for its result takes about 6 ms while the loop is busy, but the commit itself takes less than 1 ms. After a slow commit,
-the next ones run in another thread, so that the loop does not wait for the disk. The statements never run there,
-because both threads would compete for the interpreter at every row, which was 1.6 times slower.
+Commits run in the loop's thread. All calls wait for their rows to be on disk anyway, and handing a commit to another
+thread takes about 6 ms while the loop is busy, but the commit itself takes less than 1 ms on a fast disk.
 """
 
 from __future__ import annotations
@@ -12,21 +10,15 @@ import asyncio
 import sqlite3
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
-from time import perf_counter
 from typing import TypeAlias
 
 from ragbed.errors import RagbedError
-from ragbed.runs.commit_counter import CommitCounter
 from ragbed.runs.lock import RunLock, is_same_file
 
 _Row: TypeAlias = tuple[str, tuple[object, ...], asyncio.Future[None]]
 _CHECK_EVERY_S = 0.5  # minimum number of seconds between two checks that the file still exists
-_SLOW_S = 0.005  # duration of a commit above which the next commits run in another thread
-# Number of these commits. Then a commit runs in the loop's thread again, where its duration can be measured.
-_IN_BACKGROUND = 50
 
 
 class WriteFailed(RagbedError):
@@ -69,21 +61,14 @@ class Writer:
     Args:
         path: The file, used in messages.
         connection: A connection to the file.
-        mark: The commit counter.
         check: A function that is called after each commit, and may raise `RunGone`.
     """
 
-    def __init__(
-        self, path: Path, connection: sqlite3.Connection, mark: CommitCounter, check: Callable[[], None] = lambda: None
-    ) -> None:
-        self._path, self._connection, self._mark, self._check = path, connection, mark, check
+    def __init__(self, path: Path, connection: sqlite3.Connection, check: Callable[[], None] = lambda: None) -> None:
+        self._path, self._connection, self._check = path, connection, check
         self._loop = asyncio.get_running_loop()
         self._waiting: list[_Row] = []
-        self._idle = asyncio.Event()
-        self._idle.set()
         self._broken: WriteFailed | None = None
-        self._in_background = 0  # number of commits to run in the other thread
-        self._disk = ThreadPoolExecutor(1, "ragbed-commit")
 
     def put(self, statement: str, values: tuple[object, ...]) -> asyncio.Future[None]:
         """Write a row, and return a future that is done when this row and all earlier ones are on disk.
@@ -92,81 +77,44 @@ class Writer:
         written even if its future is cancelled.
         """
         durable = self._loop.create_future()
+        if not self._waiting:
+            self._loop.call_soon(self._write)
         self._waiting.append((statement, values, durable))
-        if self._idle.is_set():
-            self._idle.clear()
-            self._loop.call_soon(self._begin)  # the transaction includes all rows from this iteration of the event loop
         return durable
 
     async def close(self) -> None:
-        """Wait until all rows are written.
+        """Write the remaining rows.
 
         Raises:
             WriteFailed: A row was not written.
         """
-        await self._idle.wait()
-        self._disk.shutdown(wait=False)
-        self._mark.close()
+        self._write()
         if self._broken is not None:
             raise self._broken
 
-    def _begin(self) -> None:
+    def _write(self) -> None:
         group, self._waiting = self._waiting, []
-        if not group:
-            self._idle.set()
-            return
-        problem: Exception | None = None
-        # Keep writing if the run was deleted, because its open file is copied later.
-        if self._broken is None or isinstance(self._broken, RunGone):
-            try:
-                self._execute(group)
-                if self._in_background:
-                    self._in_background -= 1
-                    self._disk.submit(self._commit_in_background, group)
-                    return
-                started = perf_counter()
-                self._commit()
-                if perf_counter() - started > _SLOW_S:
-                    self._in_background = _IN_BACKGROUND
-            except Exception as error:  # callers waiting for the futures must receive every error
-                problem = error
-            except BaseException:  # a signal handler raised KeyboardInterrupt
-                self._end(group, InterruptedError("the commit was interrupted"))
-                raise
-        self._end(group, problem)
-
-    def _execute(self, group: list[_Row]) -> None:
-        for statement, values, _ in group:  # in order, because a case's rows may be added and deleted in one group
-            self._connection.execute(statement, values)
-        self._mark.count()
-
-    def _commit(self) -> None:
-        self._connection.commit()
-        self._check()
-
-    def _commit_in_background(self, group: list[_Row]) -> None:
-        """Commit in the other thread, and notify the event loop directly, which is faster than using a future."""
-        problem: Exception | None = None
         try:
-            self._commit()
-        except Exception as error:  # callers waiting for results must receive every error
-            problem = error
-        self._loop.call_soon_threadsafe(self._end, group, problem)
-
-    def _end(self, group: list[_Row], problem: Exception | None) -> None:
-        if problem is not None:
-            self._give_up(problem)
-        elif self._broken is None:
-            self._mark.acknowledge()
-        for _, _, durable in group:
-            if durable.done():
-                continue
-            if self._broken is None:
-                durable.set_result(None)
-            else:
-                durable.set_exception(self._broken)
-                durable.exception()  # mark the exception as retrieved, because a cancelled task does not retrieve it
-        self._begin()
+            # Keep writing if the run was deleted, because its open file is copied later.
+            if group and (self._broken is None or isinstance(self._broken, RunGone)):
+                for statement, values, _ in group:  # in order, because rows may be added and deleted in one group
+                    self._connection.execute(statement, values)
+                self._connection.commit()
+                self._check()
+        except Exception as error:  # callers waiting for the futures must receive every error
+            self._give_up(error)
+        except BaseException:  # a signal handler raised KeyboardInterrupt
+            self._give_up(InterruptedError("the commit was interrupted"))
+            raise
+        finally:
+            for _, _, durable in group:
+                if durable.done():
+                    continue
+                if self._broken is None:
+                    durable.set_result(None)
+                else:
+                    durable.set_exception(self._broken)
+                    durable.exception()  # mark as retrieved, because a cancelled task does not retrieve it
 
     def _give_up(self, problem: Exception) -> None:
         if isinstance(problem, RunGone):

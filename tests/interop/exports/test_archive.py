@@ -176,7 +176,7 @@ def _refused(path: Path, tmp_path: Path, problem: str) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        *("../evil.jsonl", "/evil.jsonl", "..\\evil.jsonl", "run.sqlite-wal", "lock", "acknowledged", "other.jsonl"),
+        *("../evil.jsonl", "/evil.jsonl", "..\\evil.jsonl", "run.sqlite-wal", "lock", "other.jsonl"),
         *("diagnose/../run.sqlite", "diagnose/.hidden.jsonl", "diagnose/run.sqlite", "judge/x/run.sqlite/"),
         *("judge/run.sqlite", "judge/a/b/run.sqlite", "x/run.sqlite", "judge/", "C:/run.sqlite", "RUN.sqlite"),
     ],
