@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 from msgspec.structs import replace
-
 from ragbed.analysis.condition_table import ConditionCounts
+
 from ragbed.cli.demo_summary import print_summary
 from ragbed.data.catalog import CATALOG
 from ragbed.runs.condition import condition_of

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 from click.exceptions import Exit
-
 from ragbed.analysis.condition_table import ConditionCounts
+
 from ragbed.cli.results import exit_if_pending
 from ragbed.runs.condition import condition_of
 from tests.cli.typed import Done, type_command

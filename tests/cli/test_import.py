@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
+from ragbed.analysis.condition_table import tabulate_run
 
 import ragbed
-from ragbed.analysis.condition_table import tabulate_run
 from ragbed.data import Dataset
 from ragbed.data.rgb import to_line
 from ragbed.interop.exports.frozen import read_frozen, read_part

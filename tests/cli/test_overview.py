@@ -8,9 +8,9 @@ from unittest.mock import patch
 
 import pytest
 from msgspec.structs import replace
+from ragbed.analysis.condition_table import tabulate_run
 
 from ragbed import open_run
-from ragbed.analysis.condition_table import tabulate_run
 from ragbed.cli.results import print_cells
 from ragbed.runs.execution import run
 from ragbed.schema import Case, Completion

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, Self
 
 import msgspec
 
+from ragbed.io.locations import check_regular
 from ragbed.runs.condition import Condition
 from ragbed.runs.engines.local import LocalEngine
 from ragbed.runs.lock import holder
@@ -34,6 +35,7 @@ from ragbed.scoring.version import SCORER_VERSION
 from ragbed.testbeds import right_score
 
 NAME = "scores.sqlite"
+_ENDINGS = ("", "-wal", "-shm", "-journal")  # endings of the names of the file and of those that SQLite adds
 _LAYOUT = "2"  # version of the tables below; a file with another one is replaced
 _BATCH = 500  # number of results that are scored in one job and written in one transaction
 # Every row ends with a checksum of its other columns, so that a damaged file is noticed and made again.
@@ -228,6 +230,7 @@ class TrialTable:
         """Open the table in the run's folder, or a temporary one if it cannot be written or must not change."""
         try:
             self._connect()
+            self._check_ours()
             if not self._has_stamp():
                 self._clear()
             elif self._current and self.scorer != str(SCORER_VERSION):
@@ -252,16 +255,23 @@ class TrialTable:
     def _remake(self) -> None:
         """Replace a damaged file."""
         self.connection.close()
-        for ending in ("", "-wal", "-shm"):
+        for ending in _ENDINGS:
             (self.place / f"{NAME}{ending}").unlink(missing_ok=True)
         self._connect()
         self._clear()
 
     def _connect(self) -> None:
+        for ending in _ENDINGS:
+            check_regular(self.place / f"{NAME}{ending}")  # the file that a link leads to would be emptied
         self.connection = sqlite3.connect(self.place / NAME, isolation_level=None)
         # Readers never wait for the writer. A batch that is lost in a power failure is scored again.
         for pragma in ("busy_timeout = 10000", "journal_mode = WAL", "synchronous = NORMAL", "cache_size = -32000"):
             self.connection.execute(f"PRAGMA {pragma}")
+
+    def _check_ours(self) -> None:
+        """Raise an error if reading the file would run somebody else's code, e.g. a view that never ends."""
+        if self.connection.execute("SELECT 1 FROM sqlite_master WHERE type IN ('view', 'trigger')").fetchone():
+            raise sqlite3.DatabaseError("the file has views or triggers")
 
     def _has_stamp(self) -> bool:
         exists = self.connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'meta'").fetchone()
