@@ -99,11 +99,15 @@ def test_a_link_in_place_of_the_database_is_refused(here: Path) -> None:
 
 
 @pytest.mark.parametrize("words", _READING, ids=" ".join)
-def test_reading_a_finished_run_leaves_its_folder_as_it_was(here: Path, words: tuple[str, ...]) -> None:
+def test_reading_a_finished_run_changes_only_the_table_of_scores(here: Path, words: tuple[str, ...]) -> None:
     before = _snapshot(here / "r")
-    assert set(before) == {"run.sqlite", "lock"}
+    assert before.keys() - {"scores.sqlite"} == {"run.sqlite", "lock"}
     assert type_command(*words).code == 0
-    assert _snapshot(here / "r") == before
+    after = _snapshot(here / "r")
+    assert after.keys() - {"scores.sqlite"} == {"run.sqlite", "lock"}
+    assert {name: after[name] for name in ("run.sqlite", "lock")} == {
+        name: before[name] for name in ("run.sqlite", "lock")
+    }
 
 
 @pytest.mark.parametrize("words", _WRITING_BESIDE, ids=" ".join)
@@ -114,13 +118,21 @@ def test_commands_that_add_to_a_run_leave_its_own_files_as_they_were(here: Path,
     assert {name: after[name] for name in before} == before
 
 
-def test_the_viewer_leaves_a_run_as_it_was_and_ignores_a_link_of_its_index(here: Path) -> None:
-    _link(here, "view.sqlite")
+def test_the_viewer_leaves_the_files_of_a_run_as_they_were(here: Path) -> None:
     before = _snapshot(here / "r")
     with serve_runs(here / "r") as served:
         served.wait_for(1)
+    after = _snapshot(here / "r")
+    own = before.keys() - {"scores.sqlite"}  # the index for searching is added to this file
+    assert {name: after[name] for name in own} == {name: before[name] for name in own}
+
+
+def test_a_link_in_place_of_the_scores_is_refused(here: Path) -> None:
+    (here / "r" / "scores.sqlite").unlink(missing_ok=True)
+    _link(here, "scores.sqlite")
+    done = type_command("view", "r")
+    assert (done.code, done.err) == (2, "ragbed: r/scores.sqlite is a symbolic link, not a regular file.\n")
     assert (here.parent / "other").read_text("utf-8") == _SECRET
-    assert _snapshot(here / "r") == before
 
 
 @pytest.mark.parametrize("folder", ["diagnose", "judge"])

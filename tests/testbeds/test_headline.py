@@ -9,18 +9,19 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
 
-import msgspec
 import pytest
 from msgspec import structs
 
 from ragbed.analysis.comparison import open_side
 from ragbed.analysis.diagnosis.context import is_right
 from ragbed.analysis.metrics.strategies import WANTED
+from ragbed.analysis.overview import ConditionRow
 from ragbed.analysis.run_cells import read_report_cells
 from ragbed.data import Dataset
 from ragbed.data.catalog import open_data
 from ragbed.interop.exports.harness_tasks import Loader, task_yaml
 from ragbed.reporting.leaderboard import COLUMNS
+from ragbed.runs.condition import Condition
 from ragbed.runs.execution import run
 from ragbed.runs.store import open_store
 from ragbed.schema import Case, Completion
@@ -28,7 +29,6 @@ from ragbed.scoring.robust.verdict import judge
 from ragbed.testbeds import TESTBEDS, headline_score, right_score, wanted_scores
 from ragbed.testbeds.prompts import FLAG, REFUSAL
 from ragbed.testbeds.settings import Settings
-from ragbed.ui.viewer.cells import TrialCell
 from ragbed.ui.viewer.queries import RunQueries
 from ragbed.ui.viewer.run_reader import RunReader
 from tests.runs.harness import TalkingModel, ask_nobody, make_case, make_job
@@ -125,17 +125,8 @@ def test_the_report_counts_the_declared_trials(folder: Path) -> None:
 
 def test_the_viewer_highlights_the_declared_scores() -> None:
     conditions = [("data", "en", name, None, 0.0, 0, "related", "robust") for name in TESTBEDS]
-    cells = [(0, msgspec.convert(["model", *condition, "ok"], TrialCell), 1) for condition in conditions]
-    store = SimpleNamespace(repeats=lambda: 1, served=dict)
-    reader = SimpleNamespace(
-        name="run",
-        cells=cells,
-        plan=lambda: (),
-        store=store,
-        patterns=lambda _: {},
-        largest_planned=lambda: 0,
-        decided=lambda _: [],
-    )
+    overview = [ConditionRow(Condition("model", *condition)) for condition in conditions]
+    reader = SimpleNamespace(name="run", cells=[], store=SimpleNamespace(served=dict), overview=overview)
     rows, _ = RunQueries({"run": cast("RunReader", reader)}).overview("robust")
     shown = {row.testbed: row.wanted for row in rows}
     assert shown == {name: (testbed.headline, *testbed.secondary) for name, testbed in TESTBEDS.items()}

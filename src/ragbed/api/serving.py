@@ -132,6 +132,7 @@ def open_viewer(paths: RunsLike | None, port: int | None, rater: str | None) -> 
 
     def open_page(stack: ExitStack) -> tuple[LocalAddress, ASGIApp, str]:
         address = open_port(port)
+        stack.callback(address.socket.close)  # if a run cannot be opened
         runs = stack.enter_context(open_runs(places))
         count = len(runs.readers)
         found = f"{count} run{'s' if count > 1 else ''}" if count else f"No runs in {', '.join(map(str, places))} yet"

@@ -430,7 +430,10 @@ class RunStore:
         decode = msgspec.json.Decoder(kind).decode
         query = f"{_CASE.replace('name', 'id, name')} WHERE id > ? ORDER BY id LIMIT ?"
         for found, *columns in self.read(query, (number, limit)):
-            yield found, decode(self.rows.line(*columns))
+            try:
+                yield found, decode(self.rows.line(*columns))
+            except MALFORMED_JSON as error:
+                raise self.rows.damaged(f"case {columns[0]}", error) from error
 
     def last_case(self) -> int:
         """Return the highest case number, or 0 if there are no cases."""

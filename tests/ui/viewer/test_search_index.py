@@ -78,6 +78,18 @@ def test_a_damaged_table_is_made_again(run: Path, damage: bytes) -> None:
     assert len(verdicts(run)) == 9
 
 
+def test_a_table_with_code_of_somebody_else_is_made_again(run: Path) -> None:
+    bring_up(run)
+    with sqlite3.connect(run / "scores.sqlite") as connection:
+        connection.execute("DROP TABLE trials")
+        connection.execute(
+            "CREATE VIEW trials AS WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL SELECT id FROM n) SELECT * FROM n"
+        )
+    connection.close()
+    bring_up(run)
+    assert len(verdicts(run)) == 9
+
+
 def test_diagnosed_types_are_updated_and_invalid_lines_skipped(run: Path) -> None:
     bring_up(run)
     path = run / "diagnose" / "errors.jsonl"

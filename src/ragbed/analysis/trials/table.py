@@ -15,17 +15,18 @@ from contextlib import contextmanager
 from functools import partial
 from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Annotated, Any, NamedTuple, Self, TypeVar
 
 import msgspec
 
+from ragbed.io.locations import check_regular
 from ragbed.runs.condition import Condition
 from ragbed.runs.engines.local import LocalEngine
 from ragbed.runs.lock import holder
 from ragbed.runs.scoring import open_scored
 from ragbed.runs.store import RunStore, StoredResult
 from ragbed.runs.trials import kind_of_error
-from ragbed.schema import Answer, Expectation
+from ragbed.schema import Answer, Count, Expectation, Share
 from ragbed.scoring import TRACKS, Track, open_tracks, score_outcome
 from ragbed.scoring.confidence import add_agreement
 from ragbed.scoring.untracked import score_untracked
@@ -34,8 +35,8 @@ from ragbed.scoring.version import SCORER_VERSION
 from ragbed.testbeds import right_score
 
 NAME = "scores.sqlite"
+_ENDINGS = ("", "-wal", "-shm", "-journal")  # endings of the names of the file and of those that SQLite adds
 _Found = TypeVar("_Found")
-
 _LAYOUT = "2"  # version of the tables below; a file with another one is replaced
 _BATCH = 500  # number of results that are scored in one job and written in one transaction
 # Every row ends with a checksum of its other columns, so that a damaged file is noticed and made again.
@@ -102,13 +103,13 @@ class _PlannedCase(msgspec.Struct):
     lang: str
     testbed: str
     question: str
-    noise: float | None
-    noise_real: float | None
-    k: int
-    true_ratio: float
+    noise: Share | None
+    noise_real: Share | None
+    k: Count
+    true_ratio: Share
     arm: str
     profile: str
-    seed: int
+    seed: Annotated[int, msgspec.Meta(ge=-(2**63), lt=2**63)]
     feasible: bool
     slots: tuple[int, ...]
     answer: Answer
@@ -231,6 +232,7 @@ class TrialTable:
         """Open the table in the run's folder, or a temporary one if it cannot be written or must not change."""
         try:
             self._connect()
+            self._check_ours()
             if not self._has_stamp():
                 self._clear()
             elif self._current and self.scorer != str(SCORER_VERSION):
@@ -255,16 +257,23 @@ class TrialTable:
     def _remake(self) -> None:
         """Replace a damaged file."""
         self.connection.close()
-        for ending in ("", "-wal", "-shm"):
+        for ending in _ENDINGS:
             (self.place / f"{NAME}{ending}").unlink(missing_ok=True)
         self._connect()
         self._clear()
 
     def _connect(self) -> None:
+        for ending in _ENDINGS:
+            check_regular(self.place / f"{NAME}{ending}")  # the file that a link leads to would be emptied
         self.connection = sqlite3.connect(self.place / NAME, isolation_level=None)
         # Readers never wait for the writer. A batch that is lost in a power failure is scored again.
         for pragma in ("busy_timeout = 10000", "journal_mode = WAL", "synchronous = NORMAL", "cache_size = -32000"):
             self.connection.execute(f"PRAGMA {pragma}")
+
+    def _check_ours(self) -> None:
+        """Raise an error if reading the file would run somebody else's code, e.g. a view that never ends."""
+        if self.connection.execute("SELECT 1 FROM sqlite_master WHERE type IN ('view', 'trigger')").fetchone():
+            raise sqlite3.DatabaseError("the file has views or triggers")
 
     def _has_stamp(self) -> bool:
         exists = self.connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'meta'").fetchone()

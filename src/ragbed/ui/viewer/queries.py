@@ -132,9 +132,8 @@ class RunQueries:
         """Return as many overview rows as a page can show, and the total number of rows."""
         shown: list[OverviewRow] = []
         count = 0
-        names = tuple(full_name(name, track) for name in _scores_of(track))
         for reader in self.readers.values():
-            rows, served = reader.overview(names), reader.store.served()
+            rows, served = reader.overview, reader.store.served()
             differs: Counter[Condition] = Counter()
             for cell, trials in reader.cells:
                 differs[cell.condition] += len(trials) if cell.differs else 0
@@ -172,7 +171,8 @@ class RunQueries:
 
 
 def _overview_row(reader: RunReader, row: ConditionRow, track: str, differs: int, served: Sequence[str]) -> OverviewRow:
-    estimates = {name: row.rates.get(full_name(name, track)) for name in _scores_of(track)}
+    names = (*SCORES, "misled") if track == "robust" else SCORES
+    estimates = {name: row.rates.get(full_name(name, track)) for name in names}
     return OverviewRow(
         *astuple(row.condition),
         run=reader.name,
@@ -192,11 +192,6 @@ def _overview_row(reader: RunReader, row: ConditionRow, track: str, differs: int
             if one is not None and one.value is not None and one.low is not None and one.high is not None
         },
     )
-
-
-def _scores_of(track: str) -> tuple[str, ...]:
-    """Return the names of the scores that the overview shows for a track."""
-    return (*SCORES, "misled") if track == "robust" else SCORES
 
 
 def light_row(reader: RunReader, cell: TrialCell, stored: StoredResult) -> TrialRow:

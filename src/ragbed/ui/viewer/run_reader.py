@@ -5,21 +5,20 @@ from __future__ import annotations
 import sqlite3
 import time
 from array import array
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 
-from ragbed.analysis.overview import ConditionRow, tabulate
+from ragbed.analysis.overview import ConditionRow
 from ragbed.analysis.trials.table import TrialTable
 from ragbed.runs.lock import holder
 from ragbed.runs.store import StoredResult
 from ragbed.schema import Case
 from ragbed.ui.viewer.cells import TrialCell, name_tenth, read_score
 from ragbed.ui.viewer.diagnosis import ShownEvidence
-from ragbed.ui.viewer.search_index import add_tables, find_trial
+from ragbed.ui.viewer.search_index import add_tables, find_trial, read_snapshot
 
 _CHECK_EVERY = 10_000  # Number of SQLite instructions (less than a millisecond of work) between two time checks.
 _TRIALS = """SELECT t.id, t.model, c.condition, t.score, d.types,
@@ -43,7 +42,8 @@ class FoundTrial(NamedTuple):
 class RunReadProgress(NamedTuple):
     """The progress of a run and its table; `process` identifies the process that is writing to the run.
 
-    `version` changes with the table, also when a result replaces an error.
+    `indexed` is the number of results that all pages show and a search finds. `version` changes with the table, also
+    when a result replaces an error.
     """
 
     results: int
@@ -59,6 +59,7 @@ class _Loaded(NamedTuple):
     cells: list[tuple[TrialCell, array[int]]]
     places: array[int]  # the place of each trial's cell in the list, by the trial's ID
     perturbed: dict[tuple[str, str], tuple[str, str]]  # item and perturbation, by the data and the original item
+    overview: list[ConditionRow]
 
 
 class RunReader:
@@ -75,8 +76,7 @@ class RunReader:
         self.store = self.table.store
         self._execute = self.table.connection.execute
         self._version = -1
-        self._kept = _Loaded([], array("q"), {})
-        self._overviews: dict[tuple[str, ...], list[ConditionRow]] = {}
+        self._kept = _Loaded([], array("q"), {}, [])
 
     def check(self) -> None:
         """Check that the data shown on every page can be read.
@@ -96,10 +96,12 @@ class RunReader:
 
     def progress(self) -> RunReadProgress:
         """Return the progress of the run and its table."""
-        version = self._current_version()
+        shown = sum(row.asked for row in self.overview)
         (indexed,) = self._execute("SELECT COUNT(*) FROM texts").fetchone()
         problem = self.table.read_meta("problem") or None
-        return RunReadProgress(self.store.result_count(), indexed, version, holder(self.folder), problem)
+        return RunReadProgress(
+            self.store.result_count(), min(indexed, shown), self._version, holder(self.folder), problem
+        )
 
     # What is kept in memory until the table changes
 
@@ -112,20 +114,10 @@ class RunReader:
     def _loaded(self) -> _Loaded:
         version = self._current_version()
         if version != self._version:
-            with self._snapshot():
+            with read_snapshot(self.table):
                 self._kept = self._load()
-            self._overviews = {}
             self._version = version
         return self._kept
-
-    @contextmanager
-    def _snapshot(self) -> Iterator[None]:
-        """Read one state of the table, even while it is being changed."""
-        self._execute("BEGIN")
-        try:
-            yield
-        finally:
-            self.table.connection.rollback()
 
     def _load(self) -> _Loaded:
         grouped: dict[tuple[int, int, int, str | None, int | None], array[int]] = {}
@@ -152,7 +144,8 @@ class RunReader:
                 places[trial] = place
         pairs = "SELECT data, twin, item, dial FROM items WHERE twin IS NOT NULL AND dial IS NOT NULL ORDER BY id DESC"
         perturbed = {(data, twin): (item, dial) for data, twin, item, dial in self._execute(pairs)}
-        return _Loaded(ordered, places, perturbed)
+        overview = msgspec.json.decode(self.table.read_meta("overview") or "[]", type=list[ConditionRow])
+        return _Loaded(ordered, places, perturbed, overview)
 
     @property
     def cells(self) -> list[tuple[TrialCell, array[int]]]:
@@ -171,13 +164,10 @@ class RunReader:
         """Return the perturbed version of a case's item and the perturbation, or None if there is no such version."""
         return self._loaded().perturbed.get((case.data, case.item))
 
-    def overview(self, scores: tuple[str, ...]) -> list[ConditionRow]:
-        """Return the rows of the overview with the rates of some scores."""
-        self._loaded()
-        if scores not in self._overviews:
-            with self._snapshot():
-                self._overviews[scores] = tabulate(self.table, scores, with_infeasible=True)
-        return self._overviews[scores]
+    @property
+    def overview(self) -> list[ConditionRow]:
+        """The rows of the overview, which can lag behind the trials."""
+        return self._loaded().overview
 
     # Finding and reading trials
 

@@ -1,4 +1,4 @@
-"""Complete a run's table of trials for the viewer: its texts for searching, and the diagnosed error types.
+"""Complete a run's table of trials for the viewer: texts for searching, diagnosed error types, and the overview.
 
 The tables are in the same file as the scores (see `ragbed.analysis.trials.table`). They are filled in batches, each of
 which starts where the previous one ended, so a viewer can be stopped at any time, and two viewers can share them.
@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
 
+from ragbed.analysis.overview import tabulate
 from ragbed.analysis.trials.table import TrialTable
+from ragbed.runs.decided import read_decided
+from ragbed.runs.lock import holder
 from ragbed.runs.store import StoredResult
 from ragbed.ui.viewer.diagnosis import read_diagnosed, stamp_of
 from ragbed.ui.viewer.full_text import spaced
@@ -22,6 +26,7 @@ from ragbed.ui.viewer.full_text import spaced
 _BATCH = 500  # number of results or cases per transaction; a run in progress may have to wait for it
 # Maximum number of characters to index from a response and from a document. Longer texts could fill the disk.
 _LONGEST_RESPONSE, _LONGEST_DOCUMENT = 20_000, 100_000
+_REST_TIMES = 5  # minimum interval between two overviews, as a multiple of the time that one takes
 _OPTIONS = "content='', columnsize=0, tokenize='unicode61 remove_diacritics 2'"
 # The row of a text in `words` is that of the result in the run. `passages` and `shown` record which cases show a
 # document, so that each document is indexed only once.
@@ -65,6 +70,7 @@ class SearchIndex:
         self._run = run
         self._table = TrialTable(run, place=place)
         self._store = self._table.store
+        self._tabulate_at = 0.0
 
     def close(self) -> None:
         """Close the run and the table."""
@@ -72,7 +78,9 @@ class SearchIndex:
 
     def step(self) -> bool:
         """Score or index a batch, and return whether there was anything to do."""
-        done = self._table.step() or self._add_texts() or self._add_documents() or self._add_types()
+        done = time.monotonic() >= self._tabulate_at and self._tabulate()
+        done = done or self._table.step() or self._add_texts() or self._add_documents() or self._add_types()
+        done = done or (holder(self._run) is None and self._tabulate())
         if done and self._table.read_meta("problem"):
             self.note_problem("")
         return done
@@ -81,6 +89,25 @@ class SearchIndex:
         """Store the reason why indexing stopped, to be shown on the pages."""
         with self._transaction():
             self._table.write_meta(problem=problem)
+
+    def _tabulate(self) -> bool:
+        """Store the overview. This takes seconds for a large run, so the pages do not wait for it."""
+        started = time.monotonic()
+        decided = read_decided(self._store) if self._store.is_monitored() else []
+        notes = [self._table.read_meta(key) for key in ("stamp", "last", "agreement")]
+        state = repr((_count_cases(self._table), notes, self._store.models(), decided))
+        if self._table.read_meta("tabulated") == state:
+            return False
+        with read_snapshot(self._table):
+            rows = tabulate(self._table, with_infeasible=True)
+        # A run can be merged from others, in which not every model was asked about all data.
+        asked = {(row.condition.model, row.condition.data) for row in rows if row.asked}
+        shown = [row for row in rows if (row.condition.model, row.condition.data) in asked]
+        with self._transaction():
+            self._table.write_meta(tabulated=state, overview=msgspec.json.encode(shown).decode())
+        now = time.monotonic()
+        self._tabulate_at = now + _REST_TIMES * (now - started)
+        return True
 
     def _add_texts(self) -> bool:
         last = self._count("texts")
@@ -155,6 +182,21 @@ class SearchIndex:
         with self._table.transaction():
             _create_missing(self._table)
             yield self._table.connection
+
+
+@contextmanager
+def read_snapshot(table: TrialTable) -> Iterator[None]:
+    """Read one state of a table, even while another process changes it."""
+    table.connection.execute("BEGIN")
+    try:
+        yield
+    finally:
+        table.connection.rollback()
+
+
+def _count_cases(table: TrialTable) -> int:
+    (count,) = table.connection.execute("SELECT COUNT(*) FROM cases").fetchone()
+    return int(count)
 
 
 def find_trial(table: TrialTable, model: int, case: int, repeat: int) -> list[int]:
