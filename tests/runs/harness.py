@@ -13,6 +13,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from threading import Barrier
 
+from ragbed.analysis.trials.table import TrialTable
 from ragbed.errors import RagbedError
 from ragbed.models import ModelConfig, open_model
 from ragbed.models.base import Model
@@ -180,8 +181,8 @@ def endpoint_size(endpoint: Endpoint) -> int:
 
 def canonical(folder: Path) -> bytes:
     """Return a run as canonical lines."""
-    with open_store(folder, create=False) as store:
-        return b"".join(trial_line(result, canonical=True) for result in store.results(by_name=True))
+    with TrialTable(folder) as table:
+        return b"".join(trial_line(result, scores, canonical=True) for result, scores in table.scored(by_name=True))
 
 
 def replies(folder: Path) -> dict[str, str | None]:

@@ -113,13 +113,13 @@ def check_run(floors: Sequence[Floor], folder: Path) -> list[GateResult]:
     Raises:
         UsageError: A gate selects no cell, or a model's server served several models.
     """
-    cells = read_report_cells([folder], ["robust"])
+    cells = read_report_cells([folder], ["robust"], current=True)
     require_one_served(folder, {cell.key.model for floor in floors for cell in select_cells(floor, cells)})
     if not is_monitored(folder):
         return check_floors(floors, cells)
     alpha = ALPHA / max(1, sum(len(select_cells(floor, cells)) for floor in floors))
     decided = [interval for interval in decided_in(folder) if interval.alpha <= alpha]
-    return check_floors(floors, read_report_cells([folder], ["robust"], alpha), decided)
+    return check_floors(floors, read_report_cells([folder], ["robust"], alpha, current=True), decided)
 
 
 def check_floors(

@@ -50,7 +50,12 @@ def read_groups(
 
 
 def read_report_cells(
-    folders: Sequence[Path], tracks: Sequence[str], alpha: float = ALPHA, names: RowNames | None = None
+    folders: Sequence[Path],
+    tracks: Sequence[str],
+    alpha: float = ALPHA,
+    names: RowNames | None = None,
+    *,
+    current: bool = False,
 ) -> list[Cell]:
     """Return the report cells for all runs combined.
 
@@ -59,12 +64,13 @@ def read_report_cells(
         tracks: The tracks whose scores are used.
         alpha: Error probability of the intervals if any of the runs was monitored (`--until`).
         names: The names of the models, if they must be unique across more runs than these.
+        current: Whether all scores must be from the installed version of the scorer (see `TrialTable`).
 
     Raises:
         UsageError: Two runs contain the same call or different data with the same name, or a track does not exist.
     """
     labels = (names or read_row_names(folders)).labels
-    groups = read_groups(folders, tracks, labels)
+    groups = read_groups(folders, tracks, labels, current=current)
     cells = list(measure(groups, tracks, alpha if any(map(is_monitored, folders)) else None))
     decided = [
         structs.replace(interval, model=labels[folder, interval.model])

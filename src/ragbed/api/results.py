@@ -271,12 +271,12 @@ class Run:
             >>> sum(trial["scores"]["correct"] for trial in run.trials())
             5
         """
-        from ragbed.runs.scoring import open_scored
-        from ragbed.runs.trials import to_trial
+        from ragbed.analysis.trials.table import TrialTable
+        from ragbed.runs.trials import trial_fields
 
-        with open_scored(self.folder) as store:
-            for result in store.results():
-                yield to_builtins(to_trial(result, canonical=False))
+        with TrialTable(self.folder) as table:
+            for result, scores in table.scored():
+                yield to_builtins(trial_fields(result, scores, canonical=False))
 
     def disagreements(self, track: Literal["code", "paper"] = "code") -> Records:
         """Return the responses that a track scores differently from the robust track, with the deciding rule and text.

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 
 from ragbed.runs.store import StoredResult
-from ragbed.schema import Case, Completion, Step
-from ragbed.scoring import score_outcome
-from ragbed.scoring.untracked import score_untracked
+from ragbed.schema import Completion, Step
 from ragbed.scoring.value import Value
 
 _BILLING = ("cached", "written", "written_1h", "cost", "batch")
@@ -25,13 +25,13 @@ _WITHOUT_RESPONSE: dict[str, Value] = {
 }
 
 
-def trial_line(result: StoredResult, *, canonical: bool) -> bytes:
+def trial_line(result: StoredResult, scores: Mapping[str, Value] | None, *, canonical: bool) -> bytes:
     """Return a result as a JSON line."""
-    return _ENCODERS[canonical].encode(to_trial(result, canonical=canonical)) + b"\n"
+    return _ENCODERS[canonical].encode(trial_fields(result, scores, canonical=canonical)) + b"\n"
 
 
-def to_trial(result: StoredResult, *, canonical: bool) -> dict[str, object]:
-    """Return the fields of a trial line."""
+def trial_fields(result: StoredResult, scores: Mapping[str, Value] | None, *, canonical: bool) -> dict[str, object]:
+    """Return the fields of a trial line; `scores` is None if there is no response."""
     completion = result.completion
     fields = {
         name: value
@@ -57,14 +57,8 @@ def to_trial(result: StoredResult, *, canonical: bool) -> dict[str, object]:
         for name in ("max_tokens", "served"):
             if getattr(completion, name) is not None:
                 fields[name] = getattr(completion, name)
-    fields["scores"] = _all_scores(result.case, completion)
+    fields["scores"] = _WITHOUT_RESPONSE if scores is None else scores
     return fields
-
-
-def _all_scores(case: Case, completion: Completion) -> dict[str, Value]:
-    """Return the scores on all tracks and the track-independent scores."""
-    values = score_outcome(case, completion)
-    return dict(_WITHOUT_RESPONSE) if values is None else values | score_untracked(case, completion, values)
 
 
 def _to_step(step: Step, *, canonical: bool) -> dict[str, object]:

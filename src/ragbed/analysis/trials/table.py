@@ -109,7 +109,7 @@ class _PlannedCase(msgspec.Struct):
     true_ratio: Share
     arm: str
     profile: str
-    seed: Annotated[int, msgspec.Meta(ge=-(2**63), lt=2**63)]
+    seed: Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
     feasible: bool
     slots: tuple[int, ...]
     answer: Answer
@@ -420,6 +420,22 @@ class TrialTable:
             statement = f"INSERT INTO {table} VALUES (NULL, {_marks(len(row))})"  # noqa: S608 - a name of ours
             self._numbers[key] = numbers[0] if numbers else self.connection.execute(statement, row).lastrowid or 0
         return self._numbers[key]
+
+    def scored(self, *, by_name: bool = False) -> Iterator[tuple[StoredResult, dict[str, Value] | None]]:
+        """Yield every result of the run with its scores, or None if there is no response (see `RunStore.results`)."""
+        self.update()
+        models = {name: number for number, (name, _) in self.store.models().items()}
+        verdicts = {number: (outcome, found) for number, outcome, _, _, found in self.rows("scores")}
+        query = "SELECT score, measures FROM trials WHERE model = ? AND case_id = ? AND repeat = ?"
+        for stored in self.store.results(by_name=by_name):
+            score, measures = self.connection.execute(
+                query, (models[stored.model], stored.number, stored.repeat)
+            ).fetchone()
+            outcome, found = verdicts[score]
+            numbers = {
+                name: value for name, value in msgspec.json.decode(measures or "{}").items() if name != "seconds"
+            }
+            yield stored, msgspec.json.decode(found) | numbers if outcome in ("ok", "truncated") else None
 
     def plan(self, model: str) -> Iterator[tuple[Condition, int, int]]:
         """Yield the conditions for a model, with the numbers of feasible and infeasible cases."""

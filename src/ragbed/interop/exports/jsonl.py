@@ -24,5 +24,5 @@ def write_cases(layout: Layout, sink: IO[bytes]) -> Written:
 def write_trials(run: ExportedRun, sink: IO[bytes]) -> Written:
     """Write one line per trial: the case, the response and the scores."""
     written = Written("trials")
-    sink.writelines(trial_line(result, canonical=run.canonical) for result in run.results(written))
+    sink.writelines(trial_line(result, scores, canonical=run.canonical) for result, scores in run.trials(written))
     return written

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import IO, Any
 
@@ -12,11 +12,12 @@ from ragbed.data import Dataset
 from ragbed.data.parquet import item_row, item_schema, need_parquet
 from ragbed.interop.exports.records_base import ExportedRun, Written
 from ragbed.runs.store import StoredResult
-from ragbed.runs.trials import to_trial
+from ragbed.runs.trials import trial_fields
 from ragbed.schema import Case, Served
 from ragbed.scoring.citations import CITATION_SCORES
 from ragbed.scoring.retrieval import RANK_SCORES
 from ragbed.scoring.search import SEARCH_ERRORS, SEARCH_SCORES
+from ragbed.scoring.value import Value
 from ragbed.testbeds.prompts import prompt_hash
 
 _GROUP_ROWS = 1_000  # number of rows per row group; their documents take up about 10 MB of memory
@@ -26,7 +27,7 @@ def write_trials(run: ExportedRun, sink: IO[bytes]) -> Written:
     """Write one row per trial; including trials without a response."""
     need_parquet()
     written = Written("trials")
-    rows = (trial_row(result, canonical=run.canonical) for result in run.results(written))
+    rows = (trial_row(result, scores, canonical=run.canonical) for result, scores in run.trials(written))
     write_rows(rows, trial_schema(), sink)
     return written
 
@@ -38,9 +39,9 @@ def write_items(dataset: Dataset, sink: IO[bytes]) -> Written:
     return Written("items", count)
 
 
-def trial_row(result: StoredResult, *, canonical: bool) -> dict[str, object]:
+def trial_row(result: StoredResult, scores: Mapping[str, Value] | None, *, canonical: bool) -> dict[str, object]:
     """Return a trial as a row."""
-    return _row(to_trial(result, canonical=canonical), result.case)
+    return _row(trial_fields(result, scores, canonical=canonical), result.case)
 
 
 def case_row(case: Case) -> dict[str, object]:

@@ -8,11 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
+from ragbed.analysis.trials.table import TrialTable
 from ragbed.errors import UnknownName
 from ragbed.interop.exports.frozen import TestbedPart
 from ragbed.runs.store import RunStore, StoredResult
 from ragbed.runs.trials import kind_of_error
 from ragbed.schema import Case
+from ragbed.scoring.value import Value
 from ragbed.testbeds.feasibility import FeasibilityCounts
 from ragbed.testbeds.prompts import REFUSAL
 
@@ -73,16 +75,26 @@ class ExportedRun:
 
     def results(self, written: Written) -> Iterator[StoredResult]:
         """Yield the selected results and record those without a response, because some formats leave them out."""
-        for result in self.store.results(by_name=self.canonical):
-            if self.model not in (None, result.model):
-                continue
-            if result.completion.outcome not in ("ok", "truncated"):
-                kind = kind_of_error(result.completion) or result.completion.outcome
-                written.failed.append(f"{result.model} on {result.case.case}: {kind}")
-                if written.leaves_out:
-                    continue
-            written.count += 1
-            yield result
+        return (result for result in self.store.results(by_name=self.canonical) if self._counts(result, written))
+
+    def trials(self, written: Written) -> Iterator[tuple[StoredResult, dict[str, Value] | None]]:
+        """Yield the selected results as `results` does, with their scores."""
+        with TrialTable(self.folder) as table:
+            for result, scores in table.scored(by_name=self.canonical):
+                if self._counts(result, written):
+                    yield result, scores
+
+    def _counts(self, result: StoredResult, written: Written) -> bool:
+        """Return whether a result is exported, and count it."""
+        if self.model not in (None, result.model):
+            return False
+        if result.completion.outcome not in ("ok", "truncated"):
+            kind = kind_of_error(result.completion) or result.completion.outcome
+            written.failed.append(f"{result.model} on {result.case.case}: {kind}")
+            if written.leaves_out:
+                return False
+        written.count += 1
+        return True
 
 
 def reference_of(case: Case) -> str:
