@@ -43,10 +43,7 @@ def find_ignoring(trial: TrialContext) -> Iterator[Evidence]:
     if not _answers_in_part(trial) or trial.evidence(find_merging):
         return
     unanswered = len(trial.gold.slots) - _answer_count(trial)
-    ignored = [
-        part for part in trial.missing if part not in _spoken_of(trial, trial.reply.page.folded)
-    ] or trial.missing
-    for part in ignored[-unanswered:] if len(ignored) > unanswered else ignored:
+    for part in trial.missing[-unanswered:]:
         asked = trial.parts[part].text if trial.parts else None
         yield Evidence(type="E5", **tell("ignored"), part=part, asked=asked)
 
@@ -60,7 +57,10 @@ def find_misalignment(trial: TrialContext) -> Iterator[Evidence]:
     everything = sorted(mention for held in trial.reply.held for mention in held)
     for part, held in enumerate(trial.reply.held):
         bound = [_bound_to(trial, text_around(folded, mention, everything)) for mention in held]
-        elsewhere = bound and all(other is not None and _can_be_mixed_up(trial, part, other) for other in bound)
+        # Answers of different types, such as a date and a name, are never confused with each other.
+        elsewhere = bound and all(
+            other not in (None, part) and is_alike(trial.gold.slots[part], trial.gold.slots[other]) for other in bound
+        )
         if held and (elsewhere or not aligned[part] or (bound == [None] and not _is_in_turn(trial, part, held[0]))):
             start, end = trial.reply.page.place(held[0])
             text, other = tell("mixed-up", said=trial.reply.page.text[start:end]), bound[0] if elsewhere else None
@@ -121,11 +121,6 @@ def _alone_around(trial: TrialContext, mention: Mention) -> str:
 
 def _spoken_of(trial: TrialContext, folded: str) -> list[int]:
     return [number for number, part in enumerate(trial.parts) if part.is_spoken_of(folded)]
-
-
-def _can_be_mixed_up(trial: TrialContext, part: int, other: int) -> bool:
-    # Answers of different types, such as a date and a name, are never confused with each other.
-    return part != other and is_alike(trial.gold.slots[part], trial.gold.slots[other])
 
 
 def _is_in_turn(trial: TrialContext, part: int, mention: Mention) -> bool:

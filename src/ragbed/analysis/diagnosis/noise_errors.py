@@ -11,7 +11,7 @@ Qatar Open.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import pairwise, takewhile
 from typing import NamedTuple
 
@@ -70,7 +70,7 @@ _NEUTRAL_ZH = re.compile(
 _LONGEST_KIND_ZH = 4
 # Groups of contrasting characters, e.g. 男 and 女 (male and female), that distinguish two variants of a noun.
 _CONTRASTS_ZH = "男女 东西南北 上下 春夏秋冬 内外 前后 正副 大小 新旧 单双 城郊 初终 青成少老"
-_ASKED_FOR_ZH = re.compile(r"(.?)([\u4e00-\u9fff]{2})(?:分别)?(?:是|为|有|达到?)?(?:多少|几|什么)")
+_ASKED_FOR_ZH = re.compile(r"([\u4e00-\u9fff]{2})(?:分别)?(?:是|为|有|达到?)?(?:多少|几|什么)")
 
 
 def find_distance(trial: TrialContext) -> Iterator[Evidence]:
@@ -131,17 +131,14 @@ def find_uncertainty(trial: TrialContext) -> Iterator[Evidence]:
     if trial.judged is None:
         return
     for answer, places in trial.origins:
-        cue = _find_cue(trial, places[0]) if places else None
-        if cue and trial.is_of_relation(answer, places[0]):
+        if not places or not trial.is_of_relation(answer, places[0]):
+            continue
+        # A hedge such as "favourite" does not count if the question also contains it, because it may be part of the
+        # question's topic.
+        cues = (match[0] for match in _HEDGE.finditer(places[0].sentence.folded))
+        if cue := next((cue for cue in cues if cue not in trial.terms.folded), None):
             yield Evidence(type="E2", **tell("unsure", said=answer.text), **places[0].fields, cue=cue)
             return
-
-
-def _find_cue(trial: TrialContext, place: AnswerLocation) -> str | None:
-    # A hedge such as "favourite" does not count if the question also contains it, because it may be part of the
-    # question's topic.
-    cues = (match[0] for match in _HEDGE.finditer(place.sentence.folded))
-    return next((cue for cue in cues if cue not in trial.terms.folded), None)
 
 
 class Difference(NamedTuple):
@@ -176,32 +173,19 @@ def _difference(trial: TrialContext, place: AnswerLocation) -> Difference | None
     certain = _other_year(terms, place) or _other_ordinal(terms, place) or _other_name(terms, place)
     if certain or trial.evidence(find_distance):
         return certain
-    kind = _find_other_kind(trial, place)
+    kind = _other_kind_en(trial, place) if trial.case.lang == "en" else _other_kind_zh(trial, place)
     return None if kind is None else Difference(*kind, _UNMATCHED)
-
-
-def _scopes(place: AnswerLocation) -> Iterator[tuple[str, str]]:
-    """Yield the sentence with the answer blanked out, then earlier sentences (nearest first), with evidence keys."""
-    yield _without_answer(place), _UNMATCHED
-    for earlier in reversed(place.page.sentences[: place.sentence.number]):
-        yield earlier.folded, "other.earlier"
-
-
-def _without_answer(place: AnswerLocation) -> str:
-    return place.sentence.folded.replace(place.answer, " " * len(place.answer))
 
 
 def _other_year(terms: QuestionTerms, place: AnswerLocation) -> Difference | None:
     if not terms.years:
         return None
-    for folded, where in _scopes(place):
-        at = place.sentence.folded.find(place.answer) if where == _UNMATCHED else len(folded)
-        year = _year_for(folded, at, at + len(place.answer) if where == _UNMATCHED else at)
-        if year in terms.years:
-            return None
-        if year is not None:
-            return Difference(", ".join(sorted(terms.years)), year, where)
-    return None
+    start = place.sentence.folded.find(place.answer)
+    year, where = _year_for(_without_answer(place), start, start + len(place.answer)), _UNMATCHED
+    for earlier in reversed(place.page.sentences[: place.sentence.number]):
+        if year is None:
+            year, where = _year_for(earlier.folded, len(earlier.folded), len(earlier.folded)), "other.earlier"
+    return None if year is None or year in terms.years else Difference(", ".join(sorted(terms.years)), year, where)
 
 
 def _year_for(folded: str, start: int, end: int) -> str | None:
@@ -218,15 +202,18 @@ def _year_for(folded: str, start: int, end: int) -> str | None:
 
 
 def _other_ordinal(terms: QuestionTerms, place: AnswerLocation) -> Difference | None:
-    for folded, where in _scopes(place):
-        found = ordinals_in(folded)
-        for of, which in sorted(terms.ordinals):
-            same = [other for kind, other in sorted(found) if kind == of]
-            if same and which not in same:
-                return Difference(f"{of} {which}".strip(), f"{of} {same[0]}".strip(), where)
-            if same:
+    found = sorted(ordinals_in(_without_answer(place)))
+    for of, which in sorted(terms.ordinals):
+        if same := [other for kind, other in found if kind == of]:
+            if which in same:
                 return None
+            return Difference(f"{of} {which}".strip(), f"{of} {same[0]}".strip(), _UNMATCHED)
     return None
+
+
+def _without_answer(place: AnswerLocation) -> str:
+    """Return the sentence with the answer blanked out."""
+    return place.sentence.folded.replace(place.answer, " " * len(place.answer))
 
 
 def _other_name(terms: QuestionTerms, place: AnswerLocation) -> Difference | None:
@@ -243,16 +230,8 @@ def _other_name(terms: QuestionTerms, place: AnswerLocation) -> Difference | Non
     return None
 
 
-def _find_other_kind(trial: TrialContext, place: AnswerLocation) -> tuple[str, str] | None:
-    """Return a noun phrase from the question, and the variant of it that the sentence contains instead."""
-    if trial.case.lang == "en":
-        return _other_kind_en(trial, place)
-    question, sentence = trial.terms.folded, _without_answer(place)
-    usual = [right.sentence.folded for slot in trial.gold.slots for right in trial.places(slot)]
-    return _contrast_zh(question, sentence) or _inserted_zh(question, sentence, usual)
-
-
 def _other_kind_en(trial: TrialContext, place: AnswerLocation) -> tuple[str, str] | None:
+    """Return a noun phrase from the question, and the variant of it that the sentence contains instead."""
     words = [word.lower() for word in _WORD.findall(trial.case.question)]
     stems = [stem(word) for word in words]
     start, end = place.page.place(place.mention)
@@ -281,29 +260,23 @@ def _is_kind(word: str, terms: QuestionTerms) -> bool:
     """Return whether a word narrows the meaning of a noun; function words, verbs and words from the question do not."""
     if word in STOP or word in _NEUTRAL or stem(word) in terms.content or word.removesuffix("'s") in terms.content:
         return False
-    return not word.endswith(("ed", "ly", "ing", "s")) or word.endswith(("men's", "ss", "us"))
+    return not word.endswith(("ed", "ly", "ing", "s"))
 
 
-def _contrast_zh(question: str, sentence: str) -> tuple[str, str] | None:
-    for kinds in _CONTRASTS_ZH.split():
-        for at, mine in enumerate(question[:-2]):
-            noun = question[at + 1 : at + 3]
-            if mine in kinds and f"{mine}{noun}" not in sentence:
-                for other in kinds.replace(mine, ""):
-                    if f"{other}{noun}" in sentence:
-                        return f"{mine}{noun}", f"{other}{noun}"
-    return None
-
-
-def _inserted_zh(question: str, sentence: str, usual: Sequence[str]) -> tuple[str, str] | None:
-    """Return the noun that the question asks for and the narrower term that the sentence uses instead, or None."""
+def _other_kind_zh(trial: TrialContext, place: AnswerLocation) -> tuple[str, str] | None:
+    question, sentence = trial.terms.folded, _without_answer(place)
+    usual = [right.sentence.folded for slot in trial.gold.slots for right in trial.places(slot)]
+    for mine, noun in ((question[at], question[at + 1 : at + 3]) for at in range(len(question) - 2)):
+        others = "".join(kinds.replace(mine, "") for kinds in _CONTRASTS_ZH.split() if mine in kinds)
+        for other in others if f"{mine}{noun}" not in sentence else "":
+            if f"{other}{noun}" in sentence:
+                return f"{mine}{noun}", f"{other}{noun}"
     if (requested := _ASKED_FOR_ZH.search(question)) is None:
         return None
-    before, noun = requested.groups()
+    noun = requested[1]
     for match in re.finditer(rf"([\u4e00-\u9fff]{{2,{_LONGEST_KIND_ZH}}})(?={noun})", sentence):
         kind = _NEUTRAL_ZH.sub("", match[1])
-        is_same_word = match[1][-1] == before  # the question and the sentence contain the same word, e.g. 火车票
         is_known = any(kind in text for text in usual) or any(a + b in question for a, b in pairwise(kind))
-        if len(kind) > 1 and not is_same_word and not is_known:
+        if len(kind) > 1 and not is_known:
             return noun, f"{match[1]}{noun}"
     return None

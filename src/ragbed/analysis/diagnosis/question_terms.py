@@ -242,8 +242,6 @@ def _at_list(question: str, lang: Lang, wanted: int) -> list[str]:
             kept = tail.start() if tail else min(len(members[-1]), len(members[0]))
             end -= len(members[-1]) - kept
             members[-1] = members[-1][:kept]
-        if lang == "zh" and members[-1].endswith("年"):
-            members = [member if member.endswith("年") or not member.isdigit() else f"{member}年" for member in members]
         if all(members):
             return [question[: found.start()] + member + question[end:] for member in members]
     return []

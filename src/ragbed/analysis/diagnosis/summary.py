@@ -1,4 +1,4 @@
-"""Summarise diagnoses: shares of error types and sources, and one example each, as in Tables 2, 4 and 6 of the paper."""
+"""Summarise diagnoses: shares of error types and sources, and examples as in Tables 2, 4 and 6 of the paper."""
 
 from __future__ import annotations
 
