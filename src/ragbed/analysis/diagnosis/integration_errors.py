@@ -56,7 +56,9 @@ def find_misalignment(trial: TrialContext) -> Iterator[Evidence]:
     aligned = find_aligned(trial.case.question, trial.case.lang, trial.gold.slots, trial.reply.held, folded)
     everything = sorted(mention for held in trial.reply.held for mention in held)
     for part, held in enumerate(trial.reply.held):
-        bound = [_bound_to(trial, text_around(folded, mention, everything)) for mention in held]
+        # The sub-question that the text around each mention is about, if there is exactly one.
+        spoken = [_spoken_of(trial, text_around(folded, mention, everything)) for mention in held]
+        bound = [some[0] if len(some) == 1 else None for some in spoken]
         # Answers of different types, such as a date and a name, are never confused with each other.
         elsewhere = bound and all(
             other not in (None, part) and is_alike(trial.gold.slots[part], trial.gold.slots[other]) for other in bound
@@ -131,9 +133,3 @@ def _is_in_turn(trial: TrialContext, part: int, mention: Mention) -> bool:
     starts = [trial.reply.page.place(held[0])[0] for held in trial.reply.held if held]
     starts += [answer.start for answer in _wrong_answers(trial)]
     return sum(start < trial.reply.page.place(mention)[0] for start in starts) == part
-
-
-def _bound_to(trial: TrialContext, around: str) -> int | None:
-    """Return the sub-question that the text around an answer is about, if there is exactly one."""
-    spoken = _spoken_of(trial, around)
-    return spoken[0] if len(spoken) == 1 else None

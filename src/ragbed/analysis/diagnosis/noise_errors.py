@@ -20,7 +20,16 @@ from msgspec import structs
 from ragbed.analysis.diagnosis.context import AnswerLocation, TrialContext
 from ragbed.analysis.diagnosis.evidence_text import tell
 from ragbed.analysis.diagnosis.parsed_text import tokens
-from ragbed.analysis.diagnosis.question_terms import FRAME_ZH, STOP, YEAR, QuestionTerms, ordinals_in, stem, years_in
+from ragbed.analysis.diagnosis.question_terms import (
+    FRAME_ZH,
+    STOP,
+    YEAR,
+    QuestionTerms,
+    ordinals_in,
+    stem,
+    take_apart,
+    years_in,
+)
 from ragbed.analysis.diagnosis.records import Evidence
 from ragbed.scoring.robust.patterns import any_of
 from ragbed.text import counted
@@ -70,7 +79,7 @@ _NEUTRAL_ZH = re.compile(
 _LONGEST_KIND_ZH = 4
 # Groups of contrasting characters, e.g. 男 and 女 (male and female), that distinguish two variants of a noun.
 _CONTRASTS_ZH = "男女 东西南北 上下 春夏秋冬 内外 前后 正副 大小 新旧 单双 城郊 初终 青成少老"
-_ASKED_FOR_ZH = re.compile(r"([\u4e00-\u9fff]{2})(?:分别)?(?:是|为|有|达到?)?(?:多少|几|什么)")
+_ASKED_FOR_ZH = re.compile(r"(.?)([\u4e00-\u9fff]{2})(?:分别)?(?:是|为|有|达到?)?(?:多少|几|什么)")
 
 
 def find_distance(trial: TrialContext) -> Iterator[Evidence]:
@@ -90,7 +99,8 @@ def find_distance(trial: TrialContext) -> Iterator[Evidence]:
         bearing = [place for place in trial.places(trial.gold.slots[part]) if trial.stance(place) == "supports"]
         if any((place.document, place.sentence.number) in used for place in bearing):
             continue
-        far = [_far(trial.terms_of(part), place) for place in bearing]
+        terms = take_apart(trial.parts[part].text, trial.case.lang) if trial.parts else trial.terms
+        far = [_far(terms, place) for place in bearing]
         if far and far[0] is not None and None not in far:
             yield structs.replace(far[0], part=part) if has_parts else far[0]
 
@@ -264,6 +274,7 @@ def _is_kind(word: str, terms: QuestionTerms) -> bool:
 
 
 def _other_kind_zh(trial: TrialContext, place: AnswerLocation) -> tuple[str, str] | None:
+    """Return the same for Chinese: a contrasting noun, or a narrower term than the one that the question asks for."""
     question, sentence = trial.terms.folded, _without_answer(place)
     usual = [right.sentence.folded for slot in trial.gold.slots for right in trial.places(slot)]
     for mine, noun in ((question[at], question[at + 1 : at + 3]) for at in range(len(question) - 2)):
@@ -273,10 +284,11 @@ def _other_kind_zh(trial: TrialContext, place: AnswerLocation) -> tuple[str, str
                 return f"{mine}{noun}", f"{other}{noun}"
     if (requested := _ASKED_FOR_ZH.search(question)) is None:
         return None
-    noun = requested[1]
+    before, noun = requested.groups()
     for match in re.finditer(rf"([\u4e00-\u9fff]{{2,{_LONGEST_KIND_ZH}}})(?={noun})", sentence):
         kind = _NEUTRAL_ZH.sub("", match[1])
+        is_same_word = match[1][-1] == before  # the question and the sentence contain the same word, e.g. 火车票
         is_known = any(kind in text for text in usual) or any(a + b in question for a, b in pairwise(kind))
-        if len(kind) > 1 and not is_known:
+        if len(kind) > 1 and not is_same_word and not is_known:
             return noun, f"{match[1]}{noun}"
     return None
