@@ -85,26 +85,6 @@ def _read_closed_book(results: Iterable[StoredResult]) -> Known:
     return known
 
 
-def diagnose(results: Iterable[StoredResult], known: Known, tally: DiagnosisCounts) -> Iterator[tuple[Case, Diagnosis]]:
-    """Yield the case and diagnosis of each wrong trial, and count all trials."""
-    for stored in results:
-        if not stored.case.documents and stored.case.testbed not in WITHOUT_DOCUMENTS:
-            tally.without += 1
-            continue
-        if MARK in stored.case.profile:
-            tally.remedied += 1
-            continue
-        tally.asked += 1
-        tally.outcomes[stored.completion.outcome] += 1
-        diagnosis = diagnose_trial(stored, known.get(_key(stored)))
-        if diagnosis is None:
-            tally.right += 1
-            continue
-        if stored.case.fake and diagnosis.source == "contradicts" and _key(stored) not in known:
-            tally.untold += 1
-        yield stored.case, diagnosis
-
-
 def diagnose_trial(stored: StoredResult, closed_book: ClosedBookAnswers | None) -> Diagnosis | None:
     """Return the diagnosis of a trial, or None if the trial is right on the robust track."""
     judged = judge(stored.case, stored.completion.reply or "") if stored.completion.outcome == "ok" else None
@@ -151,16 +131,31 @@ def _key(stored: StoredResult) -> tuple[str, str, str, str, int]:
     return stored.model, case.data, case.item, case.profile, stored.repeat
 
 
+def _diagnose_part(part: _Part) -> tuple[DiagnosisCounts, list[tuple[Case, Diagnosis]]]:
+    """Return the case and diagnosis of each wrong trial, and the counts of all trials."""
+    counts, found, (results, known) = DiagnosisCounts(), [], part
+    for stored in results:
+        if not stored.case.documents and stored.case.testbed not in WITHOUT_DOCUMENTS:
+            counts.without += 1
+        elif MARK in stored.case.profile:
+            counts.remedied += 1
+        else:
+            counts.asked += 1
+            counts.outcomes[stored.completion.outcome] += 1
+            closed_book = known.get(_key(stored))
+            if (diagnosis := diagnose_trial(stored, closed_book)) is None:
+                counts.right += 1
+                continue
+            counts.untold += bool(stored.case.fake) and diagnosis.source == "contradicts" and closed_book is None
+            found.append((stored.case, diagnosis))
+    return counts, found
+
+
 def _parts(results: Iterator[StoredResult], known: Known) -> Iterator[_Part]:
     # Include only the closed-book responses that a batch needs, because the batch may be sent to another process.
     while part := list(islice(results, _TRIALS)):
         keys = {_key(stored) for stored in part}
         yield part, {key: known[key] for key in keys if key in known}
-
-
-def _diagnose_part(part: _Part) -> tuple[DiagnosisCounts, list[tuple[Case, Diagnosis]]]:
-    tally = DiagnosisCounts()
-    return tally, list(diagnose(*part, tally))
 
 
 @dataclass(frozen=True)

@@ -146,24 +146,18 @@ class TrialContext:
         """Return whether an answer is a date or quantity, or whether its sentence shares terms with the question."""
         return bool(answer.slot.dates or answer.slot.quantities or self.terms.coverage(place.sentence.folded))
 
-    def terms_of(self, part: int) -> QuestionTerms:
-        """Return the terms of a sub-question, or the terms of the question if its sub-questions are unknown."""
-        return take_apart(self.parts[part].text, self.case.lang) if self.parts else self.terms
-
     def places(self, slot: GoldSlot) -> list[AnswerLocation]:
         """Return an answer's locations in the documents, starting with the sentence most similar to the question."""
         if id(slot) not in self._places:  # slots live as long as the trial, so their ids are unique
-            self._places[id(slot)] = sorted(
-                self._find_places(slot), key=lambda place: (-place.coverage, place.document, place.mention)
-            )
+            places = []
+            for number, page in enumerate(self.pages):
+                for mention in page.mentions(slot, self.gold):
+                    sentence = page.sentence_at(mention)
+                    before = page.sentences[sentence.number - 1].folded if sentence.number else ""
+                    coverage = self.terms.coverage(before + sentence.folded)
+                    places.append(AnswerLocation(number, page, sentence, mention, coverage))
+            self._places[id(slot)] = sorted(places, key=lambda place: (-place.coverage, place.document, place.mention))
         return self._places[id(slot)]
-
-    def _find_places(self, slot: GoldSlot) -> Iterator[AnswerLocation]:
-        for number, page in enumerate(self.pages):
-            for mention in page.mentions(slot, self.gold):
-                sentence = page.sentence_at(mention)
-                before = page.sentences[sentence.number - 1].folded if sentence.number else ""
-                yield AnswerLocation(number, page, sentence, mention, self.terms.coverage(before + sentence.folded))
 
 
 def _retrieved_passages(stored: StoredResult) -> tuple[Retrieved, ...] | None:

@@ -43,10 +43,7 @@ def find_ignoring(trial: TrialContext) -> Iterator[Evidence]:
     if not _answers_in_part(trial) or trial.evidence(find_merging):
         return
     unanswered = len(trial.gold.slots) - _answer_count(trial)
-    ignored = [
-        part for part in trial.missing if part not in _spoken_of(trial, trial.reply.page.folded)
-    ] or trial.missing
-    for part in ignored[-unanswered:] if len(ignored) > unanswered else ignored:
+    for part in trial.missing[-unanswered:]:
         asked = trial.parts[part].text if trial.parts else None
         yield Evidence(type="E5", **tell("ignored"), part=part, asked=asked)
 
@@ -59,8 +56,13 @@ def find_misalignment(trial: TrialContext) -> Iterator[Evidence]:
     aligned = find_aligned(trial.case.question, trial.case.lang, trial.gold.slots, trial.reply.held, folded)
     everything = sorted(mention for held in trial.reply.held for mention in held)
     for part, held in enumerate(trial.reply.held):
-        bound = [_bound_to(trial, text_around(folded, mention, everything)) for mention in held]
-        elsewhere = bound and all(other is not None and _can_be_mixed_up(trial, part, other) for other in bound)
+        # The sub-question that the text around each mention is about, if there is exactly one.
+        spoken = [_spoken_of(trial, text_around(folded, mention, everything)) for mention in held]
+        bound = [some[0] if len(some) == 1 else None for some in spoken]
+        # Answers of different types, such as a date and a name, are never confused with each other.
+        elsewhere = bound and all(
+            other not in (None, part) and is_alike(trial.gold.slots[part], trial.gold.slots[other]) for other in bound
+        )
         if held and (elsewhere or not aligned[part] or (bound == [None] and not _is_in_turn(trial, part, held[0]))):
             start, end = trial.reply.page.place(held[0])
             text, other = tell("mixed-up", said=trial.reply.page.text[start:end]), bound[0] if elsewhere else None
@@ -123,11 +125,6 @@ def _spoken_of(trial: TrialContext, folded: str) -> list[int]:
     return [number for number, part in enumerate(trial.parts) if part.is_spoken_of(folded)]
 
 
-def _can_be_mixed_up(trial: TrialContext, part: int, other: int) -> bool:
-    # Answers of different types, such as a date and a name, are never confused with each other.
-    return part != other and is_alike(trial.gold.slots[part], trial.gold.slots[other])
-
-
 def _is_in_turn(trial: TrialContext, part: int, mention: Mention) -> bool:
     """Return whether an answer is at its sub-question's position in a list, or True if the response is not a list."""
     one_kind = all(is_alike(slot, trial.gold.slots[0]) for slot in trial.gold.slots)
@@ -136,9 +133,3 @@ def _is_in_turn(trial: TrialContext, part: int, mention: Mention) -> bool:
     starts = [trial.reply.page.place(held[0])[0] for held in trial.reply.held if held]
     starts += [answer.start for answer in _wrong_answers(trial)]
     return sum(start < trial.reply.page.place(mention)[0] for start in starts) == part
-
-
-def _bound_to(trial: TrialContext, around: str) -> int | None:
-    """Return the sub-question that the text around an answer is about, if there is exactly one."""
-    spoken = _spoken_of(trial, around)
-    return spoken[0] if len(spoken) == 1 else None

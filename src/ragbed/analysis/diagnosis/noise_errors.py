@@ -11,7 +11,7 @@ Qatar Open.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import pairwise, takewhile
 from typing import NamedTuple
 
@@ -20,7 +20,16 @@ from msgspec import structs
 from ragbed.analysis.diagnosis.context import AnswerLocation, TrialContext
 from ragbed.analysis.diagnosis.evidence_text import tell
 from ragbed.analysis.diagnosis.parsed_text import tokens
-from ragbed.analysis.diagnosis.question_terms import FRAME_ZH, STOP, YEAR, QuestionTerms, ordinals_in, stem, years_in
+from ragbed.analysis.diagnosis.question_terms import (
+    FRAME_ZH,
+    STOP,
+    YEAR,
+    QuestionTerms,
+    ordinals_in,
+    stem,
+    take_apart,
+    years_in,
+)
 from ragbed.analysis.diagnosis.records import Evidence
 from ragbed.scoring.robust.patterns import any_of
 from ragbed.text import counted
@@ -90,7 +99,8 @@ def find_distance(trial: TrialContext) -> Iterator[Evidence]:
         bearing = [place for place in trial.places(trial.gold.slots[part]) if trial.stance(place) == "supports"]
         if any((place.document, place.sentence.number) in used for place in bearing):
             continue
-        far = [_far(trial.terms_of(part), place) for place in bearing]
+        terms = take_apart(trial.parts[part].text, trial.case.lang) if trial.parts else trial.terms
+        far = [_far(terms, place) for place in bearing]
         if far and far[0] is not None and None not in far:
             yield structs.replace(far[0], part=part) if has_parts else far[0]
 
@@ -131,17 +141,14 @@ def find_uncertainty(trial: TrialContext) -> Iterator[Evidence]:
     if trial.judged is None:
         return
     for answer, places in trial.origins:
-        cue = _find_cue(trial, places[0]) if places else None
-        if cue and trial.is_of_relation(answer, places[0]):
+        if not places or not trial.is_of_relation(answer, places[0]):
+            continue
+        # A hedge such as "favourite" does not count if the question also contains it, because it may be part of the
+        # question's topic.
+        cues = (match[0] for match in _HEDGE.finditer(places[0].sentence.folded))
+        if cue := next((cue for cue in cues if cue not in trial.terms.folded), None):
             yield Evidence(type="E2", **tell("unsure", said=answer.text), **places[0].fields, cue=cue)
             return
-
-
-def _find_cue(trial: TrialContext, place: AnswerLocation) -> str | None:
-    # A hedge such as "favourite" does not count if the question also contains it, because it may be part of the
-    # question's topic.
-    cues = (match[0] for match in _HEDGE.finditer(place.sentence.folded))
-    return next((cue for cue in cues if cue not in trial.terms.folded), None)
 
 
 class Difference(NamedTuple):
@@ -176,32 +183,19 @@ def _difference(trial: TrialContext, place: AnswerLocation) -> Difference | None
     certain = _other_year(terms, place) or _other_ordinal(terms, place) or _other_name(terms, place)
     if certain or trial.evidence(find_distance):
         return certain
-    kind = _find_other_kind(trial, place)
+    kind = _other_kind_en(trial, place) if trial.case.lang == "en" else _other_kind_zh(trial, place)
     return None if kind is None else Difference(*kind, _UNMATCHED)
-
-
-def _scopes(place: AnswerLocation) -> Iterator[tuple[str, str]]:
-    """Yield the sentence with the answer blanked out, then earlier sentences (nearest first), with evidence keys."""
-    yield _without_answer(place), _UNMATCHED
-    for earlier in reversed(place.page.sentences[: place.sentence.number]):
-        yield earlier.folded, "other.earlier"
-
-
-def _without_answer(place: AnswerLocation) -> str:
-    return place.sentence.folded.replace(place.answer, " " * len(place.answer))
 
 
 def _other_year(terms: QuestionTerms, place: AnswerLocation) -> Difference | None:
     if not terms.years:
         return None
-    for folded, where in _scopes(place):
-        at = place.sentence.folded.find(place.answer) if where == _UNMATCHED else len(folded)
-        year = _year_for(folded, at, at + len(place.answer) if where == _UNMATCHED else at)
-        if year in terms.years:
-            return None
-        if year is not None:
-            return Difference(", ".join(sorted(terms.years)), year, where)
-    return None
+    start = place.sentence.folded.find(place.answer)
+    year, where = _year_for(_without_answer(place), start, start + len(place.answer)), _UNMATCHED
+    for earlier in reversed(place.page.sentences[: place.sentence.number]):
+        if year is None:
+            year, where = _year_for(earlier.folded, len(earlier.folded), len(earlier.folded)), "other.earlier"
+    return None if year is None or year in terms.years else Difference(", ".join(sorted(terms.years)), year, where)
 
 
 def _year_for(folded: str, start: int, end: int) -> str | None:
@@ -218,15 +212,18 @@ def _year_for(folded: str, start: int, end: int) -> str | None:
 
 
 def _other_ordinal(terms: QuestionTerms, place: AnswerLocation) -> Difference | None:
-    for folded, where in _scopes(place):
-        found = ordinals_in(folded)
-        for of, which in sorted(terms.ordinals):
-            same = [other for kind, other in sorted(found) if kind == of]
-            if same and which not in same:
-                return Difference(f"{of} {which}".strip(), f"{of} {same[0]}".strip(), where)
-            if same:
+    found = sorted(ordinals_in(_without_answer(place)))
+    for of, which in sorted(terms.ordinals):
+        if same := [other for kind, other in found if kind == of]:
+            if which in same:
                 return None
+            return Difference(f"{of} {which}".strip(), f"{of} {same[0]}".strip(), _UNMATCHED)
     return None
+
+
+def _without_answer(place: AnswerLocation) -> str:
+    """Return the sentence with the answer blanked out."""
+    return place.sentence.folded.replace(place.answer, " " * len(place.answer))
 
 
 def _other_name(terms: QuestionTerms, place: AnswerLocation) -> Difference | None:
@@ -243,16 +240,8 @@ def _other_name(terms: QuestionTerms, place: AnswerLocation) -> Difference | Non
     return None
 
 
-def _find_other_kind(trial: TrialContext, place: AnswerLocation) -> tuple[str, str] | None:
-    """Return a noun phrase from the question, and the variant of it that the sentence contains instead."""
-    if trial.case.lang == "en":
-        return _other_kind_en(trial, place)
-    question, sentence = trial.terms.folded, _without_answer(place)
-    usual = [right.sentence.folded for slot in trial.gold.slots for right in trial.places(slot)]
-    return _contrast_zh(question, sentence) or _inserted_zh(question, sentence, usual)
-
-
 def _other_kind_en(trial: TrialContext, place: AnswerLocation) -> tuple[str, str] | None:
+    """Return a noun phrase from the question, and the variant of it that the sentence contains instead."""
     words = [word.lower() for word in _WORD.findall(trial.case.question)]
     stems = [stem(word) for word in words]
     start, end = place.page.place(place.mention)
@@ -281,22 +270,18 @@ def _is_kind(word: str, terms: QuestionTerms) -> bool:
     """Return whether a word narrows the meaning of a noun; function words, verbs and words from the question do not."""
     if word in STOP or word in _NEUTRAL or stem(word) in terms.content or word.removesuffix("'s") in terms.content:
         return False
-    return not word.endswith(("ed", "ly", "ing", "s")) or word.endswith(("men's", "ss", "us"))
+    return not word.endswith(("ed", "ly", "ing", "s"))
 
 
-def _contrast_zh(question: str, sentence: str) -> tuple[str, str] | None:
-    for kinds in _CONTRASTS_ZH.split():
-        for at, mine in enumerate(question[:-2]):
-            noun = question[at + 1 : at + 3]
-            if mine in kinds and f"{mine}{noun}" not in sentence:
-                for other in kinds.replace(mine, ""):
-                    if f"{other}{noun}" in sentence:
-                        return f"{mine}{noun}", f"{other}{noun}"
-    return None
-
-
-def _inserted_zh(question: str, sentence: str, usual: Sequence[str]) -> tuple[str, str] | None:
-    """Return the noun that the question asks for and the narrower term that the sentence uses instead, or None."""
+def _other_kind_zh(trial: TrialContext, place: AnswerLocation) -> tuple[str, str] | None:
+    """Return the same for Chinese: a contrasting noun, or a narrower term than the one that the question asks for."""
+    question, sentence = trial.terms.folded, _without_answer(place)
+    usual = [right.sentence.folded for slot in trial.gold.slots for right in trial.places(slot)]
+    for mine, noun in ((question[at], question[at + 1 : at + 3]) for at in range(len(question) - 2)):
+        others = "".join(kinds.replace(mine, "") for kinds in _CONTRASTS_ZH.split() if mine in kinds)
+        for other in others if f"{mine}{noun}" not in sentence else "":
+            if f"{other}{noun}" in sentence:
+                return f"{mine}{noun}", f"{other}{noun}"
     if (requested := _ASKED_FOR_ZH.search(question)) is None:
         return None
     before, noun = requested.groups()

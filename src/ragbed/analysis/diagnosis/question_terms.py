@@ -214,21 +214,16 @@ def split_question(question: str, lang: Lang, wanted: int) -> tuple[SubQuestion,
     """Split a question into the given number of parts; return an empty tuple if they cannot be determined."""
     if wanted < 2:
         return ()
-    texts = _at_breaks(question, lang, wanted) or _at_list(question, lang, wanted)
+    texts = _at_list(question, lang, wanted)
+    for breaks in reversed(_BREAKS[lang]):
+        pieces = [piece.strip(" ?？") for piece in breaks.split(question) if piece.strip(" ?？")]
+        if len(pieces) == wanted:
+            texts = [f"{piece[0].upper()}{piece[1:]}{'？' if lang == 'zh' else '?'}" for piece in pieces]
     words = [frozenset(tokens(fold(text, lang))) - STOP - _FUNCTION_ZH for text in texts]
     own = [one - frozenset().union(*words[:place], *words[place + 1 :]) for place, one in enumerate(words)]
     numbers = [frozenset(anchor for anchor in anchors if anchor[0].isdigit()) for anchors in own]
     anchors = numbers if all(numbers) else own
     return tuple(map(SubQuestion, texts, anchors)) if all(anchors) else ()
-
-
-def _at_breaks(question: str, lang: Lang, wanted: int) -> list[str]:
-    mark = "？" if lang == "zh" else "?"
-    for breaks in _BREAKS[lang]:
-        pieces = [piece.strip(" ?？") for piece in breaks.split(question) if piece.strip(" ?？")]
-        if len(pieces) == wanted:
-            return [f"{piece[0].upper()}{piece[1:]}{mark}" for piece in pieces]
-    return []
 
 
 def _at_list(question: str, lang: Lang, wanted: int) -> list[str]:
@@ -242,8 +237,6 @@ def _at_list(question: str, lang: Lang, wanted: int) -> list[str]:
             kept = tail.start() if tail else min(len(members[-1]), len(members[0]))
             end -= len(members[-1]) - kept
             members[-1] = members[-1][:kept]
-        if lang == "zh" and members[-1].endswith("年"):
-            members = [member if member.endswith("年") or not member.isdigit() else f"{member}年" for member in members]
         if all(members):
             return [question[: found.start()] + member + question[end:] for member in members]
     return []

@@ -73,18 +73,14 @@ def _shares(
     Errors on the same question or event are one cluster. The interval assumes a fixed number of questions, so its
     bounds are NaN if the run was monitored (`--until`).
     """
-    clusters = [_cluster_of(one) for one in diagnoses]
+    cases = [(parse_case(one.case), one.event) for one in diagnoses]
+    clusters = [(case.data, case.item if event is None else event, event is None) for case, event in cases]
     sizes = Counter(clusters)
     for name in names if diagnoses else ():
         hits = Counter(cluster for cluster, given in zip(clusters, labels, strict=True) if name in given)
         share = clustered_wilson([hits[cluster] for cluster in sizes], list(sizes.values()))
         share = Interval(share.value, math.nan, math.nan) if is_monitored else share
         yield ErrorShare(name, hits.total(), len(diagnoses), share)
-
-
-def _cluster_of(diagnosis: Diagnosis) -> tuple[str, str, bool]:
-    case = parse_case(diagnosis.case)
-    return case.data, case.item if diagnosis.event is None else diagnosis.event, diagnosis.event is None
 
 
 class ErrorRow(NamedTuple):
