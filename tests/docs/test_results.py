@@ -59,6 +59,9 @@ def test_coverage_reaches_its_targets() -> None:
     for name, groups in figures.items():
         for label in {"used", "held out"} & groups.keys():
             figure = groups[label]
-            error = 2 * math.sqrt(0.93 * 0.07 / figure["runs"]) if figure["runs"] else 0.0  # of a simulated share
+            # Two standard errors of a simulated share, and of the mean of several; exact figures have none.
+            error = 2 * math.sqrt(0.93 * 0.07 / figure["runs"]) if figure["runs"] else 0.0
             assert figure["least"] >= 0.93 - error, (name, label)
-            assert not figure["room"] or 0.94 <= figure["mean"] <= 0.97, (name, label)
+            if figure["room"]:
+                error /= math.sqrt(figure["room"])
+                assert 0.94 - error <= figure["mean"] <= 0.97 + error, (name, label)
