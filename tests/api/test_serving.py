@@ -35,16 +35,13 @@ def test_a_page_that_cannot_be_opened_raises_in_the_caller(tmp_path: Path) -> No
         ragbed.review(tmp_path / "nowhere.jsonl", port=0)
 
 
-def test_a_review_is_served_exported_and_applied(tmp_path: Path) -> None:
+def test_a_review_is_served_and_applied(tmp_path: Path) -> None:
     ragbed.synthesize(tmp_path / "built", items=3, lang="en", integration=0, counterfactual=0, workers=1)
     data = tmp_path / "built/en_base.jsonl"
     server = ragbed.review(data, port=0, progress=False)
     assert isinstance(server, PageServer)
     assert "3 items" in server.description
     server.close()
-    exported = ragbed.review(data, export=tmp_path / "decisions.jsonl")
-    assert isinstance(exported, ReviewResult)
-    assert exported.path.is_file()
     applied = ragbed.review(data, apply=tmp_path / "reviewed")
     assert isinstance(applied, ReviewResult)
     assert applied.applied is not None

@@ -47,17 +47,6 @@ def test_the_quality_report_tells_nothing_of_people_once_the_file_has_changed(fo
     assert "wrong items in review" not in type_command("build", "quality", str(tmp_path / "new")).out
 
 
-def test_decisions_go_out_and_come_in_elsewhere(folder: Path, tmp_path: Path) -> None:
-    other = write_data(tmp_path / "copy", en_base=world("base", 3))
-    assert type_command("review", str(folder), "--export", str(tmp_path / "ada.jsonl")).code == 0
-    done = type_command("review", str(other), "--import", str(tmp_path / "ada.jsonl"), "--json")
-    assert json.loads(done.out)["added"] == 2
-    again = type_command("review", str(other), "--import", str(tmp_path / "ada.jsonl"), "--json")
-    assert json.loads(again.out)["added"] == 0
-    applied = [type_command("review", str(one), "--apply", f"{one}-new", "--json").out for one in (folder, other)]
-    assert len({json.dumps(json.loads(out)["applied"]) for out in applied}) == 1
-
-
 def test_a_second_rater_reviews_a_copy_and_the_decisions_are_compared(folder: Path, tmp_path: Path) -> None:
     other = write_data(tmp_path / "copy", en_base=world("base", 3))
     session = open_session(other, rater="bo")
@@ -90,18 +79,9 @@ def test_another_rater_is_refused_once_something_is_decided(folder: Path) -> Non
 
 def test_a_file_by_itself_is_reviewed_too(folder: Path, tmp_path: Path) -> None:
     file = folder / "en_base.jsonl"
-    assert type_command("review", str(file), "--import", str(folder / "review" / "decisions.jsonl")).code == 0
-    assert (folder / "en_base.review" / "decisions.jsonl").exists()
-    assert type_command("review", str(file), "--apply", str(tmp_path / "new")).code == 0
-
-
-def test_decisions_for_what_is_not_there_are_refused(folder: Path, tmp_path: Path) -> None:
-    told = (folder / "review" / "decisions.jsonl").read_text("utf-8").replace("en-base-1", "en-base-9")
-    (tmp_path / "odd.jsonl").write_text(told)
-    other = write_data(tmp_path / "copy", en_base=world("base", 3))
-    done = type_command("review", str(other), "--import", str(tmp_path / "odd.jsonl"))
-    assert done.code == 1
-    assert "odd.jsonl:3: item 'en_base/en-base-9' does not exist; nothing was imported" in done.err
+    (folder / "review").rename(folder / "en_base.review")
+    done = type_command("review", str(file), "--apply", str(tmp_path / "new"), "--json")
+    assert json.loads(done.out)["applied"]["rejected"] == 1
 
 
 def test_the_log_of_other_data_is_refused(folder: Path) -> None:
@@ -125,11 +105,12 @@ def test_a_cut_last_line_and_items_that_changed_are_told(folder: Path, tmp_path:
 @pytest.mark.parametrize(
     ("words", "code", "problem"),
     [
-        (["data", "--target", "0"], 2, "--target 0 is out of range. Use a number from 0.001"),
-        (["data", "--target", "x"], 2, "--target x is not a valid fraction. Use a number from 0.001"),
-        (["data", "--export", "a", "--apply", "b"], 2, "cannot be combined"),
-        (["data", "--import", "none.jsonl"], 2, "none.jsonl: no such file"),
-        (["data", "--export", "data/review/decisions.jsonl"], 2, "is the review log itself"),
+        (["none"], 2, "none does not exist. Choose a build folder or a dataset"),
+        (["."], 2, "contains no dataset"),
+        (["data", "--target", "0"], 2, "Use a number of at least 0.001 and at most 0.999"),
+        (["data", "--target", "x"], 2, "Use a number of at least 0.001 and at most 0.999"),
+        (["data", "--compare", "a", "--apply", "b"], 2, "cannot be combined"),
+        (["data", "--compare", "none.jsonl"], 2, "none.jsonl: no such file"),
         (["broken"], 1, "broken/x.jsonl:1"),
     ],
 )
@@ -154,7 +135,7 @@ def test_a_folder_in_which_nothing_can_be_kept_is_said(tmp_path: Path) -> None:
 
 def test_two_processes_do_not_review_one_folder(folder: Path) -> None:
     with hold(folder / "review"):
-        done = type_command("review", str(folder), "--import", str(folder / "review" / "decisions.jsonl"))
+        done = type_command("review", str(folder))
     assert done.code == 1
     assert "is in use by process" in done.err
 
@@ -187,15 +168,6 @@ def test_labels_that_people_fixed_do_not_count_against_the_rules_gates(tmp_path:
     assert figures["new"] == figures["out"]
 
 
-def test_how_it_is_done_is_kept_until_said_otherwise(tmp_path: Path) -> None:
-    folder = write_data(tmp_path / "out", en_base=world("base", 3))
-    for words in ([], ["--target", "0.1"], []):
-        assert type_command("review", str(folder), "--export", str(tmp_path / "out.jsonl"), *words).code == 0
-    begun = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text("utf-8").splitlines()]
-    begun = [line for line in begun if line["line"] == "review"]
-    assert [line["target"] for line in begun] == [0.1]
-
-
 def test_opening_a_review_without_deciding_changes_no_decision(tmp_path: Path) -> None:
     folder = write_data(tmp_path / "out", en_base=world("base", 3))
     log = folder / "review" / "decisions.jsonl"
@@ -211,7 +183,7 @@ def test_opening_a_review_without_deciding_changes_no_decision(tmp_path: Path) -
     assert log.read_bytes() == unfinished
 
 
-@pytest.mark.parametrize("option", ["--apply", "--export"])
+@pytest.mark.parametrize("option", ["--apply", "--compare"])
 def test_a_link_in_place_of_the_review_folder_is_not_followed(tmp_path: Path, option: str) -> None:
     folder = write_data(tmp_path / "out", en_base=world("base", 1))
     (tmp_path / "elsewhere").mkdir()
@@ -224,9 +196,9 @@ def test_a_link_in_place_of_the_review_folder_is_not_followed(tmp_path: Path, op
 
 
 _USING = {
-    "lock": ["--export"],
-    "decisions.jsonl": ["--export", "--apply"],
-    "flags.json": ["--export", "--apply"],
+    "lock": ["--port"],
+    "decisions.jsonl": ["--port", "--apply"],
+    "flags.json": ["--port", "--apply"],
 }
 """Options that open each file of a review; a review is applied while another process has its lock."""
 
@@ -242,6 +214,16 @@ def test_links_and_pipes_in_the_review_folder_are_refused(tmp_path: Path, name: 
     else:
         (folder / "review" / name).symlink_to(tmp_path / "elsewhere")
     for option in _USING[name]:
-        done = type_command("review", str(folder), option, str(tmp_path / "new"))
+        done = type_command("review", str(folder), option, "0" if option == "--port" else str(tmp_path / "new"))
         assert (done.code, f"{name} is a {kind}, not a regular file." in done.err) == (2, True)
     assert (tmp_path / "elsewhere").read_text("utf-8") == "mine"
+
+
+def test_the_target_is_kept_until_another_one_is_set(tmp_path: Path) -> None:
+    folder = write_data(tmp_path / "out", en_base=world("base", 3))
+    for words in ([], ["--target", "0.1"], []):
+        with serve("review", str(folder), *words) as served:
+            target = served.get("/api/standing")["begun"]["target"]
+    assert target == 0.1
+    lines = (folder / "review" / "decisions.jsonl").read_text("utf-8").splitlines()
+    assert [json.loads(line)["target"] for line in lines] == [0.1]

@@ -71,7 +71,7 @@ def test_a_message_says_what_the_file_is(here: Path, words: str, kind: str) -> N
     assert f"is a {kind}, not a regular file" in done.err
 
 
-@pytest.mark.parametrize("words", ["report special", "status special", "review special --export out.jsonl"])
+@pytest.mark.parametrize("words", ["report special", "status special", "review special --apply out"])
 def test_a_pipe_is_neither_a_run_nor_a_build(here: Path, words: str) -> None:
     os.mkfifo(here / "special")
     done = type_command(*words.split())

@@ -17,7 +17,6 @@ from ragbed.api.options import RunsLike, local_path, run_folder, several
 from ragbed.api.parameters import check_range, checked
 from ragbed.api.progress import Progress, open_progress
 from ragbed.errors import UsageError
-from ragbed.io.jsonl import write_file
 from ragbed.text import counted, storable_name
 
 if TYPE_CHECKING:
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
 
     from ragbed.ui.review.apply import Applied
     from ragbed.ui.review.figures import ReviewComparison
-    from ragbed.ui.review.log import Log
     from ragbed.ui.review.session import ReviewSession
     from ragbed.ui.server import LocalAddress
 
@@ -157,18 +155,16 @@ def _started(server: PageServer, *, open_: bool) -> PageServer:
 
 @dataclass(frozen=True)
 class ReviewResult:
-    """The result of exporting, importing or applying review decisions.
+    """The result of comparing or applying review decisions.
 
     Attributes:
-        path: The exported or imported file, or the folder of the reviewed dataset.
-        lines: Number of decisions that were exported or imported.
+        path: The file with the other rater's decisions, or the folder of the reviewed dataset.
         applied: Numbers of accepted, fixed, rejected and other items, if decisions were applied.
         quality: Result of the new dataset's quality gates; None if no dataset was written.
         compared: Agreement with the decisions of another rater, if they were compared.
     """
 
     path: Path
-    lines: int = 0
     applied: Applied | None = None
     quality: str | None = None
     compared: ReviewComparison | None = None
@@ -182,13 +178,11 @@ def review(
     target: float | None = None,
     port: int | None = None,
     open_: bool = False,
-    export: str | Path | None = None,
-    import_: str | Path | None = None,
     compare: str | Path | None = None,
     apply: str | Path | None = None,
     progress: bool | Progress = True,
 ) -> PageServer | ReviewResult:
-    """Review dataset items in the browser, or export, import, compare or apply decisions.
+    """Review dataset items in the browser, or compare or apply decisions.
 
     The page's server runs in the background until it is closed.
 
@@ -198,8 +192,6 @@ def review(
         target: Highest acceptable upper confidence bound on the share of incorrect items; by default, 0.05.
         port: Port on 127.0.0.1; by default, 7717 or any free port.
         open_: Open the page in the browser.
-        export: Write all decisions to this file, and do nothing else.
-        import_: Add the decisions in this file, and do nothing else.
         compare: Measure the agreement with another rater's decisions in this file, and do nothing else.
         apply: Write the reviewed dataset to this folder, and do nothing else.
         progress: Show progress, or an object that receives it.
@@ -209,21 +201,13 @@ def review(
         >>> ragbed.review("built/en_base.jsonl", apply="reviewed").applied.unreviewed
         3
     """
-    given = [option is not None for option in (export, import_, compare, apply)]
-    if not any(given):
+    if compare is None and apply is None:
         return _started(open_review(path, rater, target, port, progress), open_=open_)
-    if sum(given) > 1:
-        raise UsageError("`export`, `import_`, `compare` and `apply` cannot be combined. Use only one of them.")
-    if rater is not None:
-        raise UsageError(f"rater={rater} applies only to decisions made on the page. Remove it.")
-    writes = apply is None and compare is None
-    with open_progress(progress) as shown, _open_session(path, None, target, shown, writes) as (session, log):
-        if export is not None:
-            return _export(log, local_path(export))
-        if import_ is not None:
-            return ReviewResult(local_path(import_), session.take_in(local_path(import_)))
+    if compare is not None and apply is not None:
+        raise UsageError("`compare` and `apply` cannot be combined. Use only one of them.")
+    with open_progress(progress) as shown, _open_session(path, rater, target, shown, writes=False) as session:
         if compare is not None:
-            return _compare(session, local_path(compare))
+            return ReviewResult(local_path(compare), compared=session.compare(local_path(compare)))
         return _apply(session, local_path(str(apply)))
 
 
@@ -242,7 +226,7 @@ def open_review(
 
     def open_page(stack: ExitStack) -> tuple[LocalAddress, ASGIApp, str]:
         with open_progress(progress) as shown:
-            session, _ = stack.enter_context(_open_session(path, rater, target, shown, writes=True))
+            session = stack.enter_context(_open_session(path, rater, target, shown, writes=True))
         app = make_app(session, Provenance(place if place.is_dir() else place.parent))
         flagged = sum(bool(entry.flags) for entry in session.queue.entries.values())
         return open_port(port), app, f"{counted(len(session.queue.entries), 'item')}, {flagged:,} of them flagged"
@@ -253,11 +237,10 @@ def open_review(
 @contextmanager
 def _open_session(
     path: str | Path, rater: str | None, target: float | None, shown: Progress, writes: bool
-) -> Iterator[tuple[ReviewSession, Log]]:
+) -> Iterator[ReviewSession]:
     from ragbed.ui.review.open_review import open_review as open_session
 
-    if target is not None and not 0.001 <= target < 1:
-        raise UsageError(f"target={target:g} is out of range. Use a number from 0.001 to 0.999, e.g. 0.05.")
+    check_range("target", target, 0.001, 0.999)
 
     def watch(name: str, number: int) -> None:
         shown.count(f"{name}: checking items for flags", number)
@@ -274,23 +257,7 @@ def _open_session(
                 f"{log.path.name}: ignored decisions about items that have been removed or changed: {stale}. They "
                 "stay in the log."
             )
-        yield session, log
-
-
-def _export(log: Log, path: Path) -> ReviewResult:
-    from ragbed.ui.review.log import pack
-
-    lines = log.read()
-    if path.resolve() == log.path.resolve():
-        raise UsageError(f"export={path} is the review log itself. Choose another file.")
-    write_file(path, pack(lines))
-    return ReviewResult(path, len(lines))
-
-
-def _compare(session: ReviewSession, path: Path) -> ReviewResult:
-    from ragbed.ui.review.figures import compare_reviews
-
-    return ReviewResult(path, compared=compare_reviews(session.state, session.read_other(path)))
+        yield session
 
 
 def _apply(session: ReviewSession, folder: Path) -> ReviewResult:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import shlex
@@ -124,6 +125,15 @@ def _show(cell: object) -> str:
     if isinstance(cell, float):
         return f"{cell:.3g}"
     return f"{cell:,}" if type(cell) is int else str(cell)
+
+
+def format_interval(bounds: Sequence[float | None] | None, scale: int) -> str:
+    """Return a value with its interval, in percent if `scale` is 100, or a dash if it is undefined."""
+    known = [scale * bound for bound in bounds or () if bound is not None and math.isfinite(bound)]
+    if len(known) < 3:
+        return "–"
+    value, low, high = (f"{bound:.{1 if scale == 100 else 2}f}" for bound in known)
+    return f"{value} [{low}, {high}]"
 
 
 def print_table(

@@ -10,7 +10,7 @@ import click
 
 from ragbed.cli import help_groups, options
 from ragbed.cli.asking import asking_options
-from ragbed.cli.console import print_json, print_table, say
+from ragbed.cli.console import format_interval, print_json, print_table, say
 from ragbed.cli.keywords import call_keywords
 from ragbed.cli.status import run_argument
 from ragbed.text import counted
@@ -198,7 +198,7 @@ def _print_corrected(
         bounds = [row["corrected"], row["low"], row["high"]]
         corrected = f"at least {MIN_QUESTIONS} labelled questions are required"
         if row["corrected"] is not None:
-            corrected = _interval(bounds, 100)
+            corrected = format_interval(bounds, 100)
         place = (judges[row["judge"]], row["criterion"], models[row["model"]], row["data"], row["testbed"], row["lang"])
         rows.append((*place, row["n"], f"{100 * row['rate']:.1f}", row["questions"], corrected))
     columns = ("judge", "criterion", "model", "data", "testbed", "lang", "n", "yes %", "labelled", "corrected %")
@@ -232,14 +232,7 @@ def _rate_row(cell: Mapping[str, Any], models: Mapping[str, str], outcomes: Sequ
 
 def _validation_row(row: Mapping[str, Any], judges: Mapping[str, str]) -> tuple[object, ...]:
     scales = {"agreed": 100, "kappa": 1, "ac1": 1, "sensitivity": 100, "specificity": 100}
-    shares = [_interval(row[name], scale) for name, scale in scales.items()]
+    shares = [format_interval(row[name], scale) for name, scale in scales.items()]
     trusted = "yes" if row["trusted"] else f"no: {row['distrust']}"
     counts = (row["n"], row["raters"], row["undecided"])
     return (judges[row["judge"]], row["criterion"], row["lang"], *counts, *shares, trusted)
-
-
-def _interval(bounds: Sequence[float | None] | None, scale: int) -> str:
-    if bounds is None or None in bounds:
-        return "–"
-    value, low, high = (f"{scale * bound:.{1 if scale == 100 else 2}f}" for bound in bounds if bound is not None)
-    return f"{value} [{low}, {high}]"

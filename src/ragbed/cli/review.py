@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from ragbed.cli import options
-from ragbed.cli.console import print_json, print_table, say
-from ragbed.errors import UsageError
+from ragbed.cli.console import format_interval, print_json, print_table, say
 
 if TYPE_CHECKING:
-    from ragbed.analysis.statistics.rates import Interval
     from ragbed.api.serving import ReviewResult
     from ragbed.ui.review.figures import ReviewComparison
     from ragbed.ui.review.records import PointDecision
@@ -29,6 +26,7 @@ if TYPE_CHECKING:
 )
 @options.option(
     "--target",
+    type=click.FloatRange(0.001, 0.999),
     metavar="SHARE",
     show_default="0.05",
     help="Review until the upper confidence bound on the share of incorrect items is below this value.",
@@ -40,10 +38,6 @@ if TYPE_CHECKING:
     help="Local port to listen on.",
 )
 @options.option("--open", "open_", is_flag=True, help="Open the page in the browser.")
-@options.option("--export", type=options.LocalPath(), metavar="FILE", help="Write review decisions to FILE and exit.")
-@options.option(
-    "--import", "import_", type=options.LocalPath(), metavar="FILE", help="Import review decisions from FILE and exit."
-)
 @options.option(
     "--compare",
     type=options.LocalPath(),
@@ -58,11 +52,9 @@ if TYPE_CHECKING:
 def review(
     path: Path,
     rater: str | None,
-    target: str | None,
+    target: float | None,
     port: int | None,
     open_: bool,
-    export: Path | None,
-    import_: Path | None,
     compare: Path | None,
     apply: Path | None,
     json: bool,
@@ -85,64 +77,39 @@ def review(
     Examples:
       ragbed review builds/news
       ragbed review builds/news --rater ada --open
-      ragbed review builds/news --export ada.jsonl
-      ragbed review builds/news --import ada.jsonl
-      ragbed review builds/news --compare bo.jsonl
+      ragbed review builds/news --compare copy/news/review/decisions.jsonl
       ragbed review builds/news --apply builds/news-reviewed
     """
     from ragbed.api import serving
     from ragbed.cli.console_progress import ConsoleProgress
     from ragbed.cli.pages import serve_page
 
-    share = None if target is None else _read_share(target)
     progress = ConsoleProgress()
-    if export is None and import_ is None and compare is None and apply is None:
-        page = serving.open_review(path, rater, share, port, progress)
-        serve_page(page, "Every decision is saved immediately.", open_=open_)
+    if compare is None and apply is None:
+        serve_page(
+            serving.open_review(path, rater, target, port, progress), "Decisions are saved immediately.", open_=open_
+        )
         return
-    result = serving.review(
-        path,
-        rater=rater,
-        target=share,
-        export=export,
-        import_=import_,
-        compare=compare,
-        apply=apply,
-        progress=progress,
-    )
+    result = serving.review(path, rater=rater, target=target, compare=compare, apply=apply, progress=progress)
     if isinstance(result, serving.ReviewResult):
-        _print_result(result, is_export=export is not None, to_json=json)
+        _print_result(result, to_json=json)
 
 
-def _read_share(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise UsageError(
-            f"--target {text} is not a valid fraction. Use a number from 0.001 to 0.999, e.g. 0.05."
-        ) from None
-
-
-def _print_result(result: ReviewResult, *, is_export: bool, to_json: bool) -> None:
+def _print_result(result: ReviewResult, *, to_json: bool) -> None:
     from ragbed.ui.review.apply import CHANGED, REMOVED
 
-    if result.applied is not None:
+    summary: dict[str, object] = {}
+    if result.compared is not None:
+        _print_comparison(result.compared, to_stderr=to_json)
+        summary = {"file": str(result.path), "compared": result.compared}
+    elif result.applied is not None:
         counts = result.applied
         rows = [(name.replace("_", " "), getattr(counts, name)) for name in counts.__struct_fields__]
         print_table("Reviewed items", ("items", "count"), rows, to_stderr=to_json)
         say(f"{result.path}: {REMOVED} and {CHANGED} list every removal and change with its reason.")
         if result.quality is not None:
             say(result.quality)
-        summary: dict[str, object] = {"folder": str(result.path), "applied": counts}
-    elif result.compared is not None:
-        _print_comparison(result.compared, to_stderr=to_json)
-        summary = {"file": str(result.path), "compared": result.compared}
-    elif is_export:
-        say(f"Wrote {result.lines:,} lines to {result.path}.")
-        summary = {"file": str(result.path), "lines": result.lines}
-    else:
-        say(f"Imported {result.lines:,} new lines from {result.path}. Lines that were already in the log were skipped.")
-        summary = {"file": str(result.path), "added": result.lines}
+        summary = {"folder": str(result.path), "applied": counts}
     if to_json:
         print_json(summary)
 
@@ -150,7 +117,7 @@ def _print_result(result: ReviewResult, *, is_export: bool, to_json: bool) -> No
 def _print_comparison(compared: ReviewComparison, *, to_stderr: bool) -> None:
     ours, theirs = compared.raters
     rows = [
-        (one.kind, one.n, _interval(one.agreed, 100), _interval(one.kappa, 1), _interval(one.ac1, 1))
+        (one.kind, one.n, format_interval(one.agreed, 100), format_interval(one.kappa, 1), format_interval(one.ac1, 1))
         for one in compared.agreement
     ]
     if not rows:
@@ -161,13 +128,6 @@ def _print_comparison(compared: ReviewComparison, *, to_stderr: bool) -> None:
     points = [(one.item, one.point, _describe(one.ours), _describe(one.theirs)) for one in compared.differences]
     if points:
         print_table("Differences", ("item", "point", ours, theirs), points, to_stderr=to_stderr)
-
-
-def _interval(interval: Interval, scale: int) -> str:
-    if math.isnan(interval.value):
-        return "–"
-    value, low, high = (f"{scale * bound:.{1 if scale == 100 else 2}f}" for bound in interval)
-    return f"{value} [{low}, {high}]"
 
 
 def _describe(decision: PointDecision) -> str:

@@ -1,8 +1,7 @@
-"""Decisions: what can be decided and undone, and what comes from elsewhere."""
+"""Decisions: what can be decided and undone."""
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
@@ -70,75 +69,6 @@ def test_undoing_goes_back_step_by_step_and_the_log_keeps_all_of_it(folder: Path
     assert log.count('"line":"undo"') == 3
 
 
-def test_decisions_are_imported_once(folder: Path, tmp_path: Path) -> None:
-    other = write_data(tmp_path / "other", a=world("base", 3))
-    there = open_session(other)
-    there.decide(KEY, accepted(there, KEY))
-    there.decide("a/en-base-1", accepted(there, "a/en-base-1"))
-    there.undo()
-    session = open_session(folder)
-    session.decide(KEY, accepted(session, KEY))
-    assert session.take_in(other / "review" / "decisions.jsonl") == 3
-    assert session.take_in(other / "review" / "decisions.jsonl") == 0
-    assert session.state.of(KEY).state == "accepted"
-    assert session.state.of("a/en-base-1").state == "open"
-
-
-def _reject_elsewhere(folder: Path, year: str) -> Path:
-    """The file of a decision that was made in another copy, by a clock of that year."""
-    other = write_data(folder, a=world("base", 3))
-    open_session(other).decide(KEY, [replace(rejected(), point="question")])
-    path = other / "review" / "decisions.jsonl"
-    path.write_text(re.sub(r'"at":"....', f'"at":"{year}', path.read_text("utf-8")))
-    return path
-
-
-def test_an_older_decision_from_elsewhere_does_not_replace_a_newer_one(folder: Path, tmp_path: Path) -> None:
-    path = _reject_elsewhere(tmp_path / "other", "2025")
-    session = open_session(folder)
-    session.decide(KEY, accepted(session, KEY))
-    assert session.take_in(path) == 1
-    for one in (session, open_session(folder)):
-        assert one.state.of(KEY).state == "accepted"
-    session.undo()
-    assert session.state.of(KEY).state == "rejected"
-
-
-def test_a_new_decision_counts_even_if_another_clock_is_ahead(folder: Path, tmp_path: Path) -> None:
-    path = _reject_elsewhere(tmp_path / "other", "2999")
-    session = open_session(folder)
-    session.take_in(path)
-    session.decide(KEY, accepted(session, KEY))
-    assert session.state.of(KEY).state == "accepted"
-
-
-@pytest.mark.parametrize(
-    ("change", "problem"),
-    [
-        (("en-base-0", "en-base-77"), "item 'a/en-base-77' does not exist"),
-        (('"digest":"', '"digest":"0'), "has changed since this decision"),
-        (('"point":"question"', '"point":"quest"'), "has no review point 'quest'"),
-        (("+00:00", "+01:00"), "is not a valid time, e.g."),
-    ],
-)
-def test_decisions_about_other_items_are_refused_with_their_line(
-    folder: Path, tmp_path: Path, change: tuple[str, str], problem: str
-) -> None:
-    other = write_data(tmp_path / "other", a=world("base", 3))
-    there = open_session(other)
-    there.decide("a/en-base-1", accepted(there, "a/en-base-1"))
-    there.decide(KEY, accepted(there, KEY))
-    path = other / "review" / "decisions.jsonl"
-    head, good, last = path.read_text("utf-8").splitlines(keepends=True)
-    path.write_text(head + good + last.replace(*change))
-    session = open_session(folder)
-    with pytest.raises(DataError, match=problem) as told:
-        session.take_in(path)
-    assert "decisions.jsonl:3:" in str(told.value)
-    assert "nothing was imported" in str(told.value)
-    assert session.state.of("a/en-base-1").state == "open"
-
-
 def test_the_log_of_other_data_is_refused(folder: Path) -> None:
     session = open_session(folder)
     session.decide(KEY, accepted(session, KEY))
@@ -166,24 +96,8 @@ def test_a_name_can_be_read(folder: Path, name: str) -> None:
         open_session(folder, rater=name)
 
 
-def test_a_review_has_one_rater(folder: Path, tmp_path: Path) -> None:
-    other = write_data(tmp_path / "other", a=world("base", 3))
-    there = open_session(other, rater="bo")
-    there.decide(KEY, accepted(there, KEY))
-    path = other / "review" / "decisions.jsonl"
+def test_a_review_has_one_rater(folder: Path) -> None:
     session = open_session(folder)
-    session.decide("a/en-base-1", accepted(session, "a/en-base-1"))
-    with pytest.raises(DataError, match="has the decisions of bo, but this review has those of ada; nothing was"):
-        session.take_in(path)
+    session.decide(KEY, accepted(session, KEY))
     with pytest.raises(UsageError, match=r"rater=bo: .* has the decisions of ada, and a review has one rater"):
         open_session(folder, rater="bo")
-    assert session.state.of(KEY).state == "open"
-
-
-def test_a_review_without_decisions_takes_over_the_rater_of_what_it_imports(folder: Path, tmp_path: Path) -> None:
-    other = write_data(tmp_path / "other", a=world("base", 3))
-    there = open_session(other, rater="bo")
-    there.decide(KEY, accepted(there, KEY))
-    session = open_session(folder)
-    assert session.take_in(other / "review" / "decisions.jsonl") == 1
-    assert open_session(folder, rater="bo").state.of(KEY).state == "accepted"

@@ -49,7 +49,7 @@ class PointAgreement(Struct, frozen=True, kw_only=True):
     ac1: Interval
 
 
-class Difference(Struct, frozen=True):
+class ReviewDifference(Struct, frozen=True):
     """A review point on which two raters decided differently; reasons may differ."""
 
     item: str
@@ -63,7 +63,7 @@ class ReviewComparison(Struct, frozen=True, kw_only=True):
 
     raters: tuple[str, str]
     agreement: list[PointAgreement]
-    differences: list[Difference]
+    differences: list[ReviewDifference]
 
 
 def tally(review: ReviewState) -> list[ReviewCounts]:
@@ -109,7 +109,7 @@ def compare_reviews(ours: ReviewState, theirs: ReviewState) -> ReviewComparison:
                 kind = re.sub(r"passages\[\d+\]\.|\[\d+\]", "", point)
                 pairs.setdefault(kind, []).append((number, first.verdict == "accept", second.verdict == "accept"))
                 if (first.verdict, first.fix, first.part) != (second.verdict, second.fix, second.part):
-                    differences.append(Difference(key, point, first, second))
+                    differences.append(ReviewDifference(key, point, first, second))
     rows = []
     for kind, found in pairs.items():
         if found:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import secrets
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from msgspec.structs import replace
-
 from ragbed.errors import DataError, UsageError
+from ragbed.ui.review.figures import ReviewComparison, compare_reviews
 from ragbed.ui.review.log import Log, read_log
 from ragbed.ui.review.points import check_decisions
 from ragbed.ui.review.queue import ReviewQueue
@@ -18,8 +16,6 @@ from ragbed.ui.review.records import Decided, Line, PointDecision, ReviewSetting
 from ragbed.ui.review.state import DECIDED, ReviewState
 
 LONGEST_NAME = 40
-# The timestamp format of `now`; such timestamps sort correctly as text.
-_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+00:00")
 
 
 class ReviewSession:
@@ -71,8 +67,7 @@ class ReviewSession:
         check_decisions(self.queue.read(key), decisions)
         line = Decided(
             act=secrets.token_hex(8),
-            # The time must not be earlier than that of the last decision, even if the clock was set back.
-            at=max(now(), self.state.latest),
+            at=now(),
             item=key,
             digest=self.queue.entries[key].digest,
             said=tuple(decisions),
@@ -96,58 +91,14 @@ class ReviewSession:
         rotated = self.order[start:] + self.order[:start]
         return next((key for key in rotated if self.state.of(key).state not in DECIDED), None)
 
-    def read_other(self, path: Path) -> ReviewState:
-        """Return the state of a review of the same data according to another log."""
-        return _make_state(self.queue, self.state.settings, path, [line for _, line in read_log(path)])
-
-    def take_in(self, path: Path) -> int:
-        """Import all decisions from another log, or none if any of them is invalid. Return how many are new.
-
-        A review without decisions takes over the other log's rater.
+    def compare(self, path: Path) -> ReviewComparison:
+        """Compare this review with the decisions in another review's log.
 
         Raises:
-            DataError: The file is about other items or has another rater's decisions.
+            DataError: The file is not a review log, or is about other items.
         """
-        added: list[Line] = []
-        acts: set[str] = set()
-        rater = self.state.settings.rater
-        for number, line in read_log(path):
-            if isinstance(line, ReviewSettings):
-                rater = line.rater
-                continue
-            if problem := self._find_problem(line, acts):
-                fix = "Fix or remove the line, or import the file into a review of its own dataset"
-                raise DataError(path, f"{problem}; nothing was imported. {fix}", line=number)
-            if isinstance(line, Decided):
-                acts.add(line.act)
-            if not (self.state.has(line.act) if isinstance(line, Decided) else self.state.is_undone(line.undoes)):
-                added.append(line)
-        if rater != self.state.settings.rater and added:
-            if self.state.has_decisions():
-                problem = f"has the decisions of {rater}, but this review has those of {self.state.settings.rater}"
-                raise DataError(path, f"{problem}; nothing was imported. Use --compare to see where they differ")
-            self.begin(replace(self.state.settings, rater=rater))
-        if added:
-            self._store(added)
-        return len(added)
-
-    def _find_problem(self, line: Decided | Undone, acts: set[str]) -> str | None:
-        """Return the reason why an imported line cannot be accepted, or None if it can."""
-        if not _TIME.fullmatch(line.at):
-            return f"{line.at!r} is not a valid time, e.g. 2026-11-15T12:00:00.000+00:00"
-        if isinstance(line, Undone):
-            is_known = line.undoes in acts or self.state.has(line.undoes)
-            return None if is_known else f"undoes decision {line.undoes}, which does not exist"
-        entry = self.queue.entries.get(line.item)
-        if entry is None:
-            return f"item {line.item!r} does not exist"
-        if entry.digest != line.digest:
-            return f"{line.item} has changed since this decision (its hash is {entry.digest}, not {line.digest})"
-        try:
-            check_decisions(self.queue.read(line.item), line.said)
-        except UsageError as error:
-            return str(error).rstrip(".")
-        return None
+        lines = [line for _, line in read_log(path)]
+        return compare_reviews(self.state, _make_state(self.queue, self.state.settings, path, lines))
 
     def _store(self, lines: Sequence[Line]) -> None:
         self._log.add([*self._unsaved, *lines])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from operator import attrgetter
 from typing import Literal, TypeAlias
 
 from ragbed.ui.review.points import is_fatal
@@ -29,7 +28,6 @@ class ReviewState:
     """The state of a review after the lines of a log have been applied.
 
     `stale` has the decisions on items that are missing or have changed; they remain in the log but do not count.
-    `latest` is the time of the last decision.
 
     Args:
         queue: Items to review.
@@ -39,56 +37,37 @@ class ReviewState:
     def __init__(self, queue: ReviewQueue, settings: ReviewSettings) -> None:
         self.queue, self.settings = queue, settings
         self.stale: dict[str, Decided] = {}
-        self.latest = ""
-        self._acts: dict[str, Decided] = {}
-        self._by_item: dict[str, list[Decided]] = {}
-        self._undone: set[str] = set()
+        self._acts: dict[str, Decided] = {}  # Decisions that have not been withdrawn, by ID.
+        self._by_item: dict[str, dict[str, Decided]] = {}  # The same for each item.
         self._items: dict[str, ItemState] = {}  # Cached until the log has a new line about the item.
 
     def add(self, lines: Iterable[Line]) -> None:
-        """Apply log lines. The latest decision counts, even if an earlier one is imported later."""
+        """Apply log lines."""
         for line in lines:
             if isinstance(line, ReviewSettings):
                 self.settings = line
             elif isinstance(line, Undone):
-                self._undone.add(line.undoes)
-                if line.undoes in self._acts:
-                    self._items.pop(self._acts[line.undoes].item, None)
+                if undone := self._acts.pop(line.undoes, None):
+                    del self._by_item[undone.item][undone.act]
+                    self._items.pop(undone.item, None)
+            elif (entry := self.queue.entries.get(line.item)) is None or entry.digest != line.digest:
+                self.stale[line.act] = line
             else:
-                self._acts[line.act] = line
-                self.latest = max(self.latest, line.at)
+                self._acts[line.act] = self._by_item.setdefault(line.item, {})[line.act] = line
                 self._items.pop(line.item, None)
-                entry = self.queue.entries.get(line.item)
-                if entry is None or entry.digest != line.digest:
-                    self.stale[line.act] = line
-                else:
-                    self._by_item.setdefault(line.item, []).append(line)
-
-    def has(self, act: str) -> bool:
-        """Return whether a decision is in the log."""
-        return act in self._acts
 
     def has_decisions(self) -> bool:
         """Return whether the log contains a decision that has not been withdrawn."""
-        return any(act not in self._undone for act in self._acts)
-
-    def is_undone(self, act: str) -> bool:
-        """Return whether a decision has been withdrawn."""
-        return act in self._undone
+        return bool(self._acts or self.stale)
 
     def last_act(self) -> Decided | None:
         """Return the last decision that has not been withdrawn."""
-        ignored = self._undone | self.stale.keys()
-        acts = (act for act in reversed(self._acts.values()) if act.act not in ignored)
-        return max(acts, key=attrgetter("at"), default=None)
+        return next(reversed(self._acts.values()), None)
 
     def of(self, key: str) -> ItemState:
         """Return an item's state."""
         if key not in self._items:
-            acts = sorted(
-                (act for act in self._by_item.get(key, ()) if act.act not in self._undone), key=attrgetter("at")
-            )
-            sheet = {one.point: one for act in acts for one in act.said}
+            sheet = {one.point: one for act in self._by_item.get(key, {}).values() for one in act.said}
             self._items[key] = ItemState(sheet, _judge(self.queue.entries[key].points, sheet))
         return self._items[key]
 
