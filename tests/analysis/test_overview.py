@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from csv import DictReader
 from pathlib import Path
 from shutil import copyfile
 from typing import Any
@@ -18,6 +19,7 @@ from ragbed.schema import Case, Completion
 from ragbed.scoring import score
 from tests.cli.typed import type_command
 from tests.runs.harness import TalkingModel, agree, ask_nobody, make_case, make_job
+from tests.ui.viewer.served import serve_runs
 
 
 def _answer(case: Case) -> Completion:
@@ -182,3 +184,62 @@ def test_a_damaged_deleted_or_unwritable_table_is_made_again(tmp_path: Path) -> 
     path.unlink()
     path.mkdir()  # neither a file nor writable
     assert tabulate_run(tmp_path / "run") == rows
+
+
+def test_merged_shards_archives_exports_and_the_viewer_show_the_same_numbers(tmp_path: Path) -> None:
+    def evaluate(name: str, *options: str) -> None:
+        words = (
+            "-m",
+            "scripted/last-doc",
+            "-d",
+            "ragbed-mini-en_base",
+            "--testbeds",
+            "noise,rejection",
+            "--limit",
+            "9",
+        )
+        type_command("run", *words, *options, "--cache", "off", "-o", str(tmp_path / name))
+
+    def metrics(name: str) -> list[dict[str, Any]]:
+        return [dict(cell) for cell in open_run(tmp_path / name).metrics() if cell["metric"] != "seconds"]
+
+    evaluate("whole")
+    for shard in ("1/2", "2/2"):
+        evaluate(f"shard{shard[0]}", "--shard", shard)
+    type_command("merge", str(tmp_path / "shard1"), str(tmp_path / "shard2"), "-o", str(tmp_path / "merged"))
+    type_command("export", str(tmp_path / "whole"), "--to", "archive", "-o", str(tmp_path / "whole.zip"))
+    type_command("import", str(tmp_path / "whole.zip"), "--from", "archive", "-o", str(tmp_path / "imported"))
+    assert metrics("merged") == metrics("imported") == metrics("whole")
+    whole = open_run(tmp_path / "whole")
+    means = whole.to_pandas().query("testbed == 'noise'").groupby("noise")["score.correct"].mean().to_dict()
+    accuracy = {
+        cell["noise"]: cell["value"]
+        for cell in metrics("whole")
+        if cell["metric"] == "accuracy" and cell["scope"] == "all"
+    }
+    assert means == pytest.approx(accuracy)
+    csv = DictReader(type_command("report", str(tmp_path / "whole"), "-f", "csv").out.splitlines())
+    written = {
+        float(row["noise"]): float(row["value"])
+        for row in csv
+        if (row["metric"], row["track"], row["scope"]) == ("accuracy", "robust", "all")
+    }
+    assert written == pytest.approx(accuracy)
+    (row,) = whole.table("noise")
+    assert {float(name): row[name] for name in row if name[:1].isdigit()} == pytest.approx(accuracy)
+    pages = [
+        type_command("report", str(tmp_path / "whole"), "-f", form, "-o", str(tmp_path / f"r.{form}"))
+        for form in ("md", "html")
+    ]
+    assert [page.code for page in pages] == [0, 0]
+    with serve_runs(tmp_path / "whole") as served:
+        served.wait_for(len(whole.to_pandas()))
+        shown = {
+            row["noise"]: row["rates"]["correct"][0]
+            for row in served.get("/api/overview")["rows"]
+            if row["testbed"] == "noise"
+        }
+    assert shown == pytest.approx(accuracy)
+    for form in ("md", "html"):
+        text = (tmp_path / f"r.{form}").read_text("utf-8")
+        assert all(f"{100 * value:.1f}" in text for value in accuracy.values())
