@@ -17,9 +17,9 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager
 from functools import partial
 
+from ragbed.io.retry import RetryPolicy
 from ragbed.models import ModelConfig, open_model
 from ragbed.models.base import Model, Parking
-from ragbed.models.retry_policy import RetryPolicy
 from ragbed.schema import Case, Completion, Message
 from tests.servers.mock_model import Behaviour, mock_model
 
@@ -159,7 +159,7 @@ async def narrow() -> None:
             lanes = model._transport._pacer.lanes  # type: ignore[attr-defined]
         stats = await talk(url, "stats")
     ok = between(stats, "ok", started + 10, started + 19)
-    print(f"narrow: {ok:.0f} of 160/s with {lanes[0].concurrency.open} concurrent calls")
+    print(f"narrow: {ok:.0f} of 160/s with {lanes[0].window.size} concurrent calls")
 
 
 async def dead() -> None:

@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from ragbed.errors import UsageError
+from ragbed.io.retry import RetryPolicy
 from ragbed.models import ModelConfig, open_model
-from ragbed.models.retry_policy import RetryPolicy
 from ragbed.models.secrets import without_credentials
 from ragbed.schema import Completion
 from tests.cli.typed import type_command

@@ -22,8 +22,7 @@ from ragbed.data.corpus import Corpora, Corpus, Named
 from ragbed.errors import UsageError, nearest_name
 from ragbed.models.base import StatelessModel, canonical
 from ragbed.models.code_identity import identify
-from ragbed.models.failures import Failure, failed
-from ragbed.models.providers.http.connection import decode_json
+from ragbed.models.failures import Failure, decode_json, failed
 from ragbed.models.providers.http_model import HttpModel, ServiceConfig
 from ragbed.models.search_tool import open_tool
 from ragbed.models.secrets import without_secrets
