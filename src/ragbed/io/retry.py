@@ -61,9 +61,10 @@ def retry_after_s(headers: Mapping[str, str], now: datetime | None = None) -> fl
     with the server's own time if the response includes it, because our clock may be wrong.
 
     Args:
-        headers: The headers, with names in lower case or in a case-insensitive mapping.
+        headers: The headers; if a name occurs several times, the last value counts.
         now: The current time.
     """
+    headers = {name.lower(): value for name, value in headers.items()}
     now = now or datetime.now(UTC)
     for name, scale in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
         value = headers.get(name, "")
