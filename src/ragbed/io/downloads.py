@@ -156,7 +156,7 @@ class _Download:
                         rest = rest[sink.write(rest) :]
                     self.watcher.advance(request.path.name, done, total)
         if request.size is not None and done < request.size:
-            raise HttpFailure("size", f"the response ended after {done:,} of {request.size:,} bytes", again=True)
+            raise HttpFailure("protocol", f"the response ended after {done:,} of {request.size:,} bytes", again=True)
 
     @asynccontextmanager
     async def _open(self, url: URL) -> AsyncIterator[aiohttp.ClientResponse]:
@@ -170,7 +170,7 @@ class _Download:
                     yield response
                     return
                 url = next_hop(url, response.headers.get("Location", ""))
-        raise HttpFailure("redirect", f"there were more than {_REDIRECTS} redirects")
+        raise HttpFailure("protocol", f"there were more than {_REDIRECTS} redirects")
 
     async def _pause(self, failure: HttpFailure, attempts: int) -> None:
         if attempts >= self.policy.attempts:
@@ -192,13 +192,15 @@ class _Download:
             f"the downloaded file ({size:,} bytes, {found}) did not match its pin ({self.request.pin}) and was deleted"
         )
         if final:
-            raise HttpFailure("size", f"{problem}; the source or a proxy has modified the file")
+            raise HttpFailure("protocol", f"{problem}; the source or a proxy has modified the file")
         self.watcher.stumble(self.request.path.name, problem, 0)
 
     def _check_size(self, size: int) -> None:
         most = self.policy.max_bytes if self.request.size is None else self.request.size
         if size > most:
-            raise _UselessPart("size", f"the server sent more than {most:,} bytes, so this is not the expected file")
+            raise _UselessPart(
+                "protocol", f"the server sent more than {most:,} bytes, so this is not the expected file"
+            )
 
     def _size(self) -> int:
         return self.part.stat().st_size if self.part.exists() else 0
@@ -213,10 +215,10 @@ class _Download:
 def _check_status(response: aiohttp.ClientResponse) -> None:
     problem = f"the server returned HTTP {response.status} {response.reason or ''}".rstrip()
     if response.status == 416:  # the partial download is longer than the file
-        raise _UselessPart("status", problem, again=True)
+        raise _UselessPart("protocol", problem, again=True)
     if response.status not in (200, 206):
         is_passing = response.status in PASSING
-        raise HttpFailure("status", problem, again=is_passing, wait_s=retry_after_s(response.headers))
+        raise HttpFailure("protocol", problem, again=is_passing, wait_s=retry_after_s(response.headers))
 
 
 def _find_start(response: aiohttp.ClientResponse, have: int) -> int:

@@ -20,7 +20,7 @@ import aiohttp
 from yarl import URL
 
 from ragbed import __version__
-from ragbed.io.retry import HttpFailure, RetryPolicy
+from ragbed.io.retry import HttpFailure, HttpFailureKind, RetryPolicy
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 # Status codes of temporary errors, which are retried; all other errors are final.
@@ -181,7 +181,7 @@ async def read_body(
             restart_timer()
         else:
             return bytes(body)
-    raise HttpFailure("size", f"the response is larger than {limit >> 10:,} KiB")
+    raise HttpFailure("protocol", f"the response is larger than {limit >> 10:,} KiB")
 
 
 async def read_pieces(response: aiohttp.ClientResponse, limit: int) -> AsyncIterator[bytes]:
@@ -232,7 +232,8 @@ def as_failure(error: Exception, url: URL, proxy: URL | None = None) -> HttpFail
     """Convert an error of aiohttp to an `HttpFailure` with a plain message."""
     server = str(url.origin()) if url.host else "the server"
     between = "" if proxy is None else f"the proxy {proxy.origin()}"
-    kind, again = "connect", True
+    kind: HttpFailureKind = "connect"
+    again = True
     match error:
         case aiohttp.ClientConnectorCertificateError():
             reason = getattr(error.certificate_error, "verify_message", None) or error.certificate_error
@@ -252,7 +253,7 @@ def as_failure(error: Exception, url: URL, proxy: URL | None = None) -> HttpFail
         case TimeoutError():
             kind, problem = "timeout", "the server stopped sending data"
         case ValueError():  # among them aiohttp.InvalidURL
-            kind, again, problem = "address", False, f"the URL cannot be requested ({error})"
+            again, problem = False, f"the URL cannot be requested ({error})"
         case aiohttp.ClientResponseError():
             kind, problem = "protocol", f"the response is not valid HTTP ({' '.join(error.message.split())})"
         case aiohttp.ClientPayloadError():
@@ -286,9 +287,9 @@ def parse_url(text: str) -> URL:
         url = URL(text)
         host = URL(str(url)).host  # yarl detects some errors, as in http://[::zz], only when it parses its own output
     except ValueError as error:
-        raise HttpFailure("address", f"the URL is not valid ({error})") from error
+        raise HttpFailure("connect", f"the URL is not valid ({error})") from error
     if url.scheme not in ("http", "https") or not host:
-        raise HttpFailure("address", "only http and https URLs are supported")
+        raise HttpFailure("connect", "only http and https URLs are supported")
     return url
 
 
@@ -299,12 +300,12 @@ def next_hop(here: URL, location: str) -> URL:
         HttpFailure: The target is missing or invalid, or leads from https to http.
     """
     if not location:
-        raise HttpFailure("redirect", "the server sent a redirect without a target")
+        raise HttpFailure("protocol", "the server sent a redirect without a target")
     redirect = f"the server redirected to {hide_user(location)!r}"
     try:
         target = parse_url(str(here.join(URL(location))))
     except (ValueError, HttpFailure) as error:
-        raise HttpFailure("redirect", f"{redirect}, but this URL is not valid: {error}") from error
+        raise HttpFailure("protocol", f"{redirect}, but this URL is not valid: {error}") from error
     if here.scheme == "https" and target.scheme == "http":
-        raise HttpFailure("redirect", f"{redirect}, but a redirect from https must use https")
+        raise HttpFailure("protocol", f"{redirect}, but a redirect from https must use https")
     return target

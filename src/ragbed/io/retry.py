@@ -6,6 +6,7 @@ import math
 import random
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
@@ -15,16 +16,19 @@ _FIRST_TIME, _FIRST_TIME_MS = 1e9, 1e11
 _MARGIN_S = 0.01
 
 
+HttpFailureKind: TypeAlias = Literal["connect", "tls", "timeout", "network", "protocol"]
+
+
 class HttpFailure(Exception):
     """A request without a usable response; the message says what happened.
 
     Attributes:
-        kind: `connect`, `tls`, `timeout`, `network`, `protocol`, `size`, `status`, `address` or `redirect`.
+        kind: What failed; the kinds of failed calls (`models/failures.py`) include these.
         again: Whether another attempt may succeed.
         wait_s: The pause that the server requests, in seconds.
     """
 
-    def __init__(self, kind: str, detail: str, *, again: bool = False, wait_s: float | None = None) -> None:
+    def __init__(self, kind: HttpFailureKind, detail: str, *, again: bool = False, wait_s: float | None = None) -> None:
         super().__init__(detail)
         self.kind, self.again, self.wait_s = kind, again, wait_s
 

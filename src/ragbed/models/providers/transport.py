@@ -82,11 +82,6 @@ _PARK_S = 2.0
 _MAX_PARKED = 8
 # Time limit in seconds and maximum size of requests for batches, whose files are large.
 _LONG_S, _MAX_BATCH_BYTES = 600.0, 1 << 30
-# The kinds of failures for those of the HTTP client.
-_KINDS: dict[str, Kind] = {
-    "connect": "connect", "tls": "tls", "timeout": "timeout", "network": "network", "protocol": "protocol",
-    "size": "protocol", "address": "connect",
-}  # fmt: skip
 
 
 class _Window:
@@ -495,19 +490,26 @@ class Transport:
                 a rate limit error, when it certainly had no effect.
 
         Raises:
-            Failure: There was no response with status 200 or 201.
+            Failure: There was no response with status 200 or 201; the kind is `network` if it is unknown whether the
+                server received the request.
         """
-        attempt, within_s = 0, max(_LONG_S, self._policy.attempt_s)
+        attempt, policy = 0, self._policy
         while True:
             attempt += 1
             try:
-                return _checked(await self._send(method, url, body, within_s, kind, max_bytes=_MAX_BATCH_BYTES))
+                try:
+                    response = await self._send(
+                        method, url, body, max(_LONG_S, policy.attempt_s), kind, max_bytes=_MAX_BATCH_BYTES
+                    )
+                except Failure as failure:
+                    raise Failure("network", f"{method} {url.path}: {failure.detail}", again=True) from None
+                return _checked(response, (200, 201))
             except Failure as failure:
                 self.clean(failure)
                 may_repeat = failure.again and (repeats or failure.kind == "rate")
-                if not may_repeat or attempt >= self._policy.attempts:
+                if not may_repeat or attempt >= policy.attempts:
                     raise
-                await asyncio.sleep(self._policy.pause_s(attempt, min(_MAX_PAUSE_S, failure.wait_s or 0.0)))
+                await asyncio.sleep(policy.pause_s(attempt, min(policy.longest_pause_s, failure.wait_s or 0.0)))
 
     async def close(self) -> None:
         """Close all connections."""
@@ -523,17 +525,18 @@ class Transport:
         from ragbed.io.http import HttpClient, HttpRequest  # noqa: PLC0415 - aiohttp takes a tenth of a second to load
 
         if self._client is None:
-            self._client = HttpClient(self._policy, {"Accept": "application/json"})
-        headers, proxy = self._headers(), self._proxies[url.origin()]
+            self._client = HttpClient(self._policy)
+        defaults = {"Accept": "*/*" if max_bytes else "application/json"} | (
+            {} if body is None else {"Content-Type": kind}
+        )
+        proxy = self._proxies[url.origin()]
         if url.user is not None:
-            user = {"Authorization": f"Basic {encode_user_info(url)}"}
-            headers, url = merge_headers(user, headers), url.with_user(None)
-        if body is not None:
-            headers = {"Content-Type": kind, **headers}
+            defaults["Authorization"], url = f"Basic {encode_user_info(url)}", url.with_user(None)
+        headers = merge_headers(defaults, self._headers())
         try:
             return await self._client.send(HttpRequest(method, url, headers, body, proxy), within_s, max_bytes)
         except HttpFailure as failure:
-            raise Failure(_KINDS[failure.kind], str(failure), again=failure.again) from None
+            raise Failure(failure.kind, str(failure), again=failure.again) from None
 
     def _pause_before_retry(self, attempt: int, failure: Failure, spent_s: float) -> float | None:
         """Return the delay before the next attempt, or None if the request should not be retried.
@@ -549,9 +552,11 @@ class Transport:
         pause = policy.pause_s(attempt, failure.wait_s)
         if spent_s + pause <= policy.item_s:
             return pause
-        end = f"a case times out after {policy.item_s:,.6g} s"
-        asked = f"the server asks for a delay of {failure.wait_s:,.6g} s, but " if failure.wait_s else ""
-        failure.detail += f"; {asked}{end}"
+        end = f"the case timed out after {policy.item_s:,.6g} s"
+        if failure.wait_s:
+            asked = f"the server asks for a delay of {failure.wait_s:,.6g} s"
+            end = f"{asked}, but a case times out after {policy.item_s:,.6g} s"
+        failure.detail += f"; {end}"
         return None
 
     async def _wait(self, pause: float) -> None:
@@ -625,9 +630,9 @@ class Transport:
         )
 
 
-def _checked(response: HttpResponse) -> bytes:
-    """Return the body of a response; any status but 200 and 201 is a failure."""
-    if response.status in (200, 201):
+def _checked(response: HttpResponse, accepted: tuple[int, ...] = (200,)) -> bytes:
+    """Return the body of a response; any status that is not accepted is a failure."""
+    if response.status in accepted:
         return response.body
     wait_s = retry_after_s(response.headers)
     raise from_status(response.status, response.body.decode("utf-8", "replace"), wait_s)
