@@ -23,11 +23,10 @@ from yarl import URL
 from ragbed.errors import DownloadError, explain_failed_write
 from ragbed.io.http import PASSING, REDIRECTS, HttpClient, hide_user, next_hop, parse_url, read_pieces
 from ragbed.io.pins import matches_pin, pin_of
-from ragbed.io.retry import HttpFailure, RetryPolicy, retry_after_s
+from ragbed.io.retry import HttpFailure, RetryPolicy, capped_retry_after_s
 
 _AT_ONCE = 3  # maximum number of concurrent downloads; enough to saturate a connection
 _REDIRECTS = 5
-_MAX_WAIT_S = 60.0  # longer pauses that a server requests are shortened, because a user is waiting
 _CONTENT_RANGE = re.compile(r"bytes (\d+)-\d+/(?:\d+|\*)")
 # The limits for one file: the time limit suffices for RGB's largest file (11 MB) at 3 kB/s, and the maximum size of a
 # file of unknown size is about six times that of RGB's largest file. Attempts with progress are not counted.
@@ -177,7 +176,7 @@ class _Download:
             if failure.kind == "connect":
                 self.dead_hosts.add(parse_url(self.request.url).host)
             raise HttpFailure(failure.kind, f"{failure} ({attempts} attempts)") from failure
-        pause_s = self.policy.pause_s(attempts, min(failure.wait_s or 0.0, _MAX_WAIT_S))
+        pause_s = self.policy.pause_s(attempts, failure.wait_s)
         self.watcher.stumble(self.request.path.name, str(failure), pause_s)
         await asyncio.sleep(pause_s)
 
@@ -218,7 +217,7 @@ def _check_status(response: aiohttp.ClientResponse) -> None:
         raise _UselessPart("protocol", problem, again=True)
     if response.status not in (200, 206):
         is_passing = response.status in PASSING
-        raise HttpFailure("protocol", problem, again=is_passing, wait_s=retry_after_s(response.headers))
+        raise HttpFailure("protocol", problem, again=is_passing, wait_s=capped_retry_after_s(response.headers))
 
 
 def _find_start(response: aiohttp.ClientResponse, have: int) -> int:

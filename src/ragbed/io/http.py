@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import socket
 import ssl
 import zlib
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -17,10 +18,12 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import aiohttp
+from aiohttp.abc import AbstractResolver, ResolveResult
 from yarl import URL
 
 from ragbed import __version__
 from ragbed.io.retry import HttpFailure, HttpFailureKind, RetryPolicy
+from ragbed.io.threads import in_daemon_thread
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 # Status codes of temporary errors, which are retried; all other errors are final.
@@ -52,6 +55,26 @@ class HttpResponse(NamedTuple):
     body: bytes
 
 
+class _Resolver(AbstractResolver):
+    """Looks up hosts in daemon threads, because a lookup may hang for minutes and must not delay the end of a run."""
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
+    ) -> list[ResolveResult]:
+        """Return the addresses of a host."""
+        found = await in_daemon_thread(
+            lambda: socket.getaddrinfo(host, port, family=family, type=socket.SOCK_STREAM), "ragbed-resolver"
+        )
+        flags = socket.AI_NUMERICHOST | socket.AI_NUMERICSERV
+        return [
+            ResolveResult(hostname=host, host=str(place[0]), port=port, family=kind, proto=protocol, flags=flags)
+            for kind, _, protocol, _, place in found
+        ]
+
+    async def close(self) -> None:
+        """Do nothing."""
+
+
 class HttpClient:
     """A client with its own open connections; it must be created in an event loop.
 
@@ -72,7 +95,7 @@ class HttpClient:
     ) -> None:
         self._policy = policy
         self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=0, **(connector or {})),
+            connector=aiohttp.TCPConnector(**{"limit": 0, "resolver": _Resolver(), **(connector or {})}),
             timeout=aiohttp.ClientTimeout(total=None, connect=policy.connect_s, sock_read=policy.silence_s),
             headers={"User-Agent": f"ragbed/{__version__}", "Accept-Encoding": "identity", **(headers or {})},
             cookie_jar=aiohttp.DummyCookieJar(),

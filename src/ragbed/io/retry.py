@@ -14,6 +14,7 @@ from msgspec import Struct
 _FIRST_TIME, _FIRST_TIME_MS = 1e9, 1e11
 # Safety margin in seconds, because timers can fire early and no request may be sent before the time set by the server.
 _MARGIN_S = 0.01
+_MAX_WAIT_S = 60.0
 
 
 HttpFailureKind: TypeAlias = Literal["connect", "tls", "timeout", "network", "protocol"]
@@ -56,6 +57,11 @@ class RetryPolicy(Struct, frozen=True):
         """Return the pause after a failed attempt; the time that the server set is its minimum."""
         longest = min(self.longest_pause_s, self.first_pause_s * 3.0 ** (attempt - 1))
         return (wait_s or longest / 2) + _MARGIN_S + random.random() * longest / 2
+
+
+def capped_retry_after_s(headers: Mapping[str, str]) -> float:
+    """Return the delay that a server requests, or 0; long delays are shortened, because a user is waiting."""
+    return min(retry_after_s(headers) or 0.0, _MAX_WAIT_S)
 
 
 def retry_after_s(headers: Mapping[str, str], now: datetime | None = None) -> float | None:

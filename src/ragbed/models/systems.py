@@ -20,13 +20,13 @@ import msgspec
 
 from ragbed.data.corpus import Corpora, Corpus, Named
 from ragbed.errors import UsageError
+from ragbed.io.threads import in_daemon_thread
 from ragbed.models.base import StatelessModel, canonical
 from ragbed.models.code_identity import identify
 from ragbed.models.failures import Failure, decode_json, failed
 from ragbed.models.providers.http_model import HttpModel, ServiceConfig
 from ragbed.models.search_tool import open_tool
 from ragbed.models.secrets import without_secrets
-from ragbed.models.threads import in_daemon_thread
 from ragbed.schema import Case, Completion, Retrieved
 from ragbed.testbeds.search.corpora import SearchCorpus
 from ragbed.text import storable

@@ -18,9 +18,8 @@ from ragbed.builder.web.addresses import AddressFilter, ForbiddenAddress
 from ragbed.builder.web.decompress import ACCEPT_ENCODING
 from ragbed.builder.web.limits import USER_AGENT, FetchFailed, FetchLimits, FetchOutcome
 from ragbed.io.http import PASSING, REDIRECTS, as_failure, next_hop, parse_url
-from ragbed.io.retry import HttpFailure, retry_after_s
+from ragbed.io.retry import HttpFailure, capped_retry_after_s
 
-_MAX_WAIT_S = 60.0
 # Outcomes by type of exception; the first matching type is used.
 _OUTCOMES: dict[type[Exception], FetchOutcome] = {
     aiohttp.ConnectionTimeoutError: "connect",
@@ -151,16 +150,13 @@ def find_redirect(here: URL, response: aiohttp.ClientResponse) -> URL | None:
         raise FetchFailed("redirect", str(error)) from error
 
 
-def capped_wait(response: aiohttp.ClientResponse) -> float:
-    """Return the pause in seconds that a server requested; longer pauses are shortened, because a user is waiting."""
-    return min(retry_after_s(response.headers) or 0.0, _MAX_WAIT_S)
-
-
 def refuse_status(response: aiohttp.ClientResponse) -> None:
     """Raise `FetchFailed` for any status other than 200."""
     if response.status != 200:
         reason = f"the server returned HTTP {response.status} {response.reason or ''}".rstrip()
-        raise FetchFailed("status", reason, passing=response.status in PASSING, pause_s=capped_wait(response))
+        raise FetchFailed(
+            "status", reason, passing=response.status in PASSING, pause_s=capped_retry_after_s(response.headers)
+        )
 
 
 def _failure(error: aiohttp.ClientError | TimeoutError, url: URL) -> FetchFailed:
@@ -169,5 +165,8 @@ def _failure(error: aiohttp.ClientError | TimeoutError, url: URL) -> FetchFailed
     os_error = error.os_error if outcome == "connect" and isinstance(error, aiohttp.ClientConnectorError) else None
     if isinstance(os_error, ForbiddenAddress):
         return FetchFailed("private", str(os_error.strerror))
-    reason = _REASONS.get(outcome) or str(as_failure(error, url))
-    return FetchFailed(outcome, reason, passing=outcome in ("connect", "timeout", "dns", "cut"))
+    return FetchFailed(
+        outcome,
+        _REASONS.get(outcome) or str(as_failure(error, url)),
+        passing=outcome in ("connect", "timeout", "dns", "cut"),
+    )
