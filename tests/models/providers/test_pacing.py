@@ -117,6 +117,13 @@ def test_refusals_that_do_not_depend_on_the_rate_do_not_reduce_it() -> None:
     assert server.rates(8, 14)[0] > 400
 
 
+@pytest.mark.parametrize("chance", [0.1, 0.15])
+def test_many_refusals_that_do_not_depend_on_the_rate_are_ignored(chance: float) -> None:
+    """The rate must not fall from reduction to reduction, since none of them has an effect."""
+    server, _ = play(40, chance=chance)
+    assert server.rates(10, 39)[0] > 250
+
+
 def test_a_few_calls_that_hang_do_not_reduce_the_rate() -> None:
     server, pace = play(20, chance=0.05, hangs=0.01)
     assert pace.lanes[0].window.size == 64

@@ -54,6 +54,11 @@ _MAX_LATE = 0.1  # if at least this share of the calls time out, the server is o
 # rate, because other clients share the server.
 _MAX_REFUSED = 0.2
 _MAX_REFUSED_AGAIN = 0.12  # the same after a first reduction, so that the rate stays close to what is accepted
+# Refusals do not depend on the rate if a reduction leaves at least this share of them, e.g. because the server is faulty.
+# They are then ignored for a while unless their share doubles. More than the second share of the calls never is.
+_MIN_REMAINING, _MAX_FAULTY, _IGNORE_S = 0.5, 0.25, 30.0
+_JUDGED_CALLS = 20  # number of calls after a reduction from which its effect can be told
+_MAX_USELESS = 2  # the first reductions may be too small to have an effect
 _CUT = 0.85
 _MAX_GROWTH = 1.3  # the number of periods after which the limit has no effect any more
 # Refusals within this many seconds count as one, because the refused calls were sent before the rate was reduced.
@@ -164,6 +169,9 @@ class ServerLane:
         self._accepted: float | None = None
         self.ready_at = self._cut_at = 0.0
         self._refused = 0.0  # the share of refused calls among the recent ones
+        self._cut_share = 0.0  # the share at the last reduction, and the calls since then
+        self._calls_since_cut = self._refusals_since_cut = self._useless = 0
+        self._faulty, self._ignored_until = 0.0, 0.0  # share of refusals that do not depend on the rate
         self._sent, self._since = 0, 0.0  # calls sent since a time, while no limit is known
 
     def take(self, now: float) -> None:
@@ -199,11 +207,23 @@ class ServerLane:
         self.heard = True
         self._count_refusal(now, 1.0)
         most = _MAX_REFUSED if self._accepted is None else _MAX_REFUSED_AGAIN
+        if now < self._ignored_until:
+            most = max(most, 2 * self._faulty)
         if self._refused <= most or now - self._cut_at < _SAME_REFUSAL_S:
+            return
+        since_cut = self._refusals_since_cut / max(1, self._calls_since_cut)
+        is_useless = _MIN_REMAINING * self._cut_share <= since_cut <= _MAX_FAULTY
+        if self._accepted is not None and self._calls_since_cut >= _JUDGED_CALLS:
+            self._useless = self._useless + 1 if is_useless else 0
+        if self._useless > _MAX_USELESS:
+            self._accepted, self.ready_at, self._useless = None, 0.0, 0
+            self._faulty, self._ignored_until = since_cut, now + _IGNORE_S
             return
         rate = self.rate(now) or self._sent / max(_SAME_REFUSAL_S, now - self._since)
         self._accepted = max(_MIN_RATE, rate * (1 - self._refused))
-        self.ready_at, self._cut_at, self._refused = max(self.ready_at, now), now, 0.0
+        self.ready_at, self._cut_at = max(self.ready_at, now), now
+        self._cut_share, self._refused = self._refused, 0.0
+        self._calls_since_cut = self._refusals_since_cut = 0
 
     def failed(self, now: float, *, late: bool) -> None:
         """Count a server failure: no connection, no response, or a server error."""
@@ -215,6 +235,8 @@ class ServerLane:
     def _count_refusal(self, now: float, refused: float) -> None:
         recent = min(50.0, max(8.0, self.rate(now) or 50.0))  # the calls of about a second
         self._refused += (refused - self._refused) / recent
+        self._calls_since_cut += 1
+        self._refusals_since_cut += refused > 0
 
 
 class _Meter:
