@@ -12,7 +12,7 @@ from ragbed.data.catalog import CATALOG, CatalogEntry, CatalogFile, files_here, 
 from ragbed.data.catalog.install import Arrival, _locked, download, take
 from ragbed.environment import default_data_dir
 from ragbed.errors import RagbedError, UsageError
-from ragbed.io.downloads import DownloadLimits
+from ragbed.io.retry import RetryPolicy
 from tests.servers.faulty_site import FaultServer, cut_after, other_bytes, running_server, serve, status
 
 CONTENTS = {"one.json": b'{"id": 1}\n', "two.json": b'{"id": 2}\n' * 1000}
@@ -49,7 +49,7 @@ def tiny(server: FaultServer, monkeypatch: pytest.MonkeyPatch) -> CatalogEntry:
 
 
 def bring(entry: CatalogEntry, root: Path) -> list[Arrival]:
-    return download(entry, root, Silence(), DownloadLimits(pause_s=0.001, tries=2))
+    return download(entry, root, Silence(), RetryPolicy(first_pause_s=0.001, attempts=2))
 
 
 def test_the_pins_of_rgb_are_complete() -> None:

@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
+from ragbed.io.retry import RetryPolicy
 from ragbed.models import ModelConfig, open_model
 from ragbed.models.base import Model
-from ragbed.models.retry_policy import RetryPolicy
 from ragbed.schema import Case, Completion, Message
 from tests.servers.faulty_model import Fault, FaultServer
 

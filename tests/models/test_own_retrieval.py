@@ -15,8 +15,8 @@ from msgspec import structs
 
 from ragbed.data.corpus import Corpus, Named, passage_id
 from ragbed.errors import UsageError
+from ragbed.io.retry import RetryPolicy
 from ragbed.models import ModelConfig, open_model
-from ragbed.models.retry_policy import RetryPolicy
 from ragbed.schema import Case, Completion, Retrieved
 from ragbed.scoring.retrieval import RANK_SCORES, score_retrieval
 from ragbed.testbeds.end_to_end import OWN_RETRIEVAL

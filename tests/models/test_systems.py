@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from ragbed.errors import UsageError
+from ragbed.io.retry import RetryPolicy
 from ragbed.models import ModelConfig, open_model
-from ragbed.models.retry_policy import RetryPolicy
 from ragbed.models.secrets import without_credentials
 from ragbed.schema import Completion
 from tests.cli.typed import type_command
@@ -175,14 +175,14 @@ def test_an_exception_in_a_function_is_the_outcome_of_its_case(function: str, er
             "made_system:positional",
             "cannot be called with the keyword arguments question, documents, lang: missing a",
         ),
-        ("made_system:wants_more", "missing a required argument: 'index'. In its parameters, give 'index' a default"),
-        ("made_system:other_names", "In its parameters, rename 'docs' to 'documents', add 'lang'."),
+        ("made_system:wants_more", "missing a required argument: 'index'. Let it accept these arguments"),
+        ("made_system:other_names", "Let it accept these arguments, and give all others default values."),
         (
             "made_system:with_tool",
-            "suit only the testbed search. Change `testbeds`, or let it accept question, documents, lang.",
+            "suit only the testbed search. Change `testbeds`, or let it accept these arguments",
         ),
         ("made_system:searches", "suit only the testbeds own-retrieval and own-rejection. Change `testbeds`, or let"),
-        ("made_system:positional_only", "In its parameters, allow keyword arguments."),
+        ("made_system:positional_only", "Let it accept these arguments"),
     ],
 )
 def test_a_function_that_cannot_be_loaded_is_named_before_the_first_call(spec: str, problem: str) -> None:

@@ -68,8 +68,8 @@ def open_model(
     The sampling parameters in the spec are not omitted if a server rejects them.
     """
     from ragbed.interop.replay import ReplayModel
+    from ragbed.io.retry import RetryPolicy
     from ragbed.models import ModelConfig
-    from ragbed.models.retry_policy import RetryPolicy
 
     timeout = spec.timeout
     config = ModelConfig(

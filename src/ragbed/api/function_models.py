@@ -15,6 +15,7 @@ import msgspec
 
 from ragbed.api.objects import ModelLike, ModelSource, System, SystemCase, SystemFunction, brief, is_model, read_models
 from ragbed.errors import RagbedError
+from ragbed.io.threads import in_daemon_thread
 from ragbed.models import ModelConfig
 from ragbed.models.base import MODEL_ATTRIBUTES, Model, WorkerLost, canonical
 from ragbed.models.code_identity import identify
@@ -22,7 +23,6 @@ from ragbed.models.failures import Failure, failed
 from ragbed.models.plugin_guard import open_contained
 from ragbed.models.search_tool import SearchTool, open_tool
 from ragbed.models.systems import DEFAULT_CALLS, read_answer, read_passage
-from ragbed.models.threads import in_daemon_thread
 from ragbed.schema import Case, Completion, Retrieved
 from ragbed.text import storable
 

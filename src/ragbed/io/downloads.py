@@ -10,33 +10,27 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Sequence
+import re
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 import aiohttp
+from yarl import URL
 
-from ragbed import __version__
 from ragbed.errors import DownloadError, explain_failed_write
-from ragbed.io.http import RequestRefused, TransferInterrupted, hide_user, open_body, parse_url
+from ragbed.io.http import PASSING, REDIRECTS, HttpClient, hide_user, next_hop, parse_url, read_pieces
 from ragbed.io.pins import matches_pin, pin_of
+from ragbed.io.retry import HttpFailure, RetryPolicy, capped_retry_after_s
 
-_CHUNK_BYTES = 1 << 16
-
-
-@dataclass(frozen=True)
-class DownloadLimits:
-    """Limits for the download of a single file."""
-
-    connect_s: float = 15  # connection timeout, including the DNS lookup
-    idle_s: float = 30  # maximum pause between two chunks
-    total_s: float = 3600  # time limit for all attempts, enough for RGB's largest file (11 MB) at 3 kB/s
-    max_bytes: int = 64 << 20  # maximum size of a file of unknown size, about six times that of RGB's largest file
-    tries: int = 4  # maximum number of consecutive attempts without progress
-    pause_s: float = 0.5  # pause before the second attempt; doubled before each further attempt
-    redirects: int = 5
-    at_once: int = 3  # maximum number of concurrent downloads; enough to saturate a connection
+_AT_ONCE = 3  # maximum number of concurrent downloads; enough to saturate a connection
+_REDIRECTS = 5
+_CONTENT_RANGE = re.compile(r"bytes (\d+)-\d+/(?:\d+|\*)")
+# The limits for one file: the time limit suffices for RGB's largest file (11 MB) at 3 kB/s, and the maximum size of a
+# file of unknown size is about six times that of RGB's largest file. Attempts with progress are not counted.
+DOWNLOADING = RetryPolicy(connect_s=15, silence_s=30, item_s=3600, attempts=4, max_bytes=64 << 20)
 
 
 @dataclass(frozen=True)
@@ -60,37 +54,40 @@ class Watcher(Protocol):
 
 
 async def download_all(
-    requests: Sequence[DownloadRequest], watcher: Watcher, limits: DownloadLimits | None = None
+    requests: Sequence[DownloadRequest], watcher: Watcher, policy: RetryPolicy = DOWNLOADING, at_once: int = _AT_ONCE
 ) -> dict[Path, DownloadError]:
     """Download files, a few at a time; a failed download does not stop the others.
 
     Returns:
         The failures by path. All other files exist and match their pins.
     """
-    limits = limits or DownloadLimits()
-    timeout = aiohttp.ClientTimeout(total=None, connect=limits.connect_s, sock_read=limits.idle_s)
-    # A compressed response could not be resumed, and its length would differ from the file size.
-    headers = {"User-Agent": f"ragbed/{__version__}", "Accept-Encoding": "identity"}
     failures: dict[Path, DownloadError] = {}
-    slots, dead_hosts = asyncio.Semaphore(limits.at_once), set[str | None]()
+    slots, dead_hosts = asyncio.Semaphore(at_once), set[str | None]()
+    client = HttpClient(policy, trust_env=True)
 
     async def download(request: DownloadRequest) -> None:
         async with slots:
             try:
-                await _Download(request, session, limits, watcher, dead_hosts).run()
+                await _Download(request, client, policy, watcher, dead_hosts).run()
             except DownloadError as error:
                 failures[request.path] = error
 
-    async with aiohttp.ClientSession(trust_env=True, timeout=timeout, headers=headers) as session:
+    try:
         await asyncio.gather(*map(download, requests))
+    finally:
+        await client.close()
     return failures
+
+
+class _UselessPart(HttpFailure):
+    """A failure after which the bytes received so far are useless."""
 
 
 @dataclass
 class _Download:
     request: DownloadRequest
-    session: aiohttp.ClientSession
-    limits: DownloadLimits
+    client: HttpClient
+    policy: RetryPolicy
     watcher: Watcher
     dead_hosts: set[str | None]  # unreachable hosts; pending downloads from them are skipped
 
@@ -99,57 +96,58 @@ class _Download:
 
     async def run(self) -> None:
         try:
-            async with asyncio.timeout(self.limits.total_s):
+            async with asyncio.timeout(self.policy.item_s):
                 await self._complete_part()
             with open(self.part, "rb+") as complete:
                 os.fsync(complete.fileno())
             self.part.replace(self.request.path)
-        except RequestRefused as refusal:
-            if refusal.stale:
-                self.part.unlink(missing_ok=True)
-            raise self._failure(str(refusal)) from refusal
+        except HttpFailure as failure:
+            raise self._failure(str(failure)) from failure
         except TimeoutError as error:
-            raise self._failure(f"the download did not complete within {self.limits.total_s:g} s") from error
+            raise self._failure(f"the download did not complete within {self.policy.item_s:g} s") from error
         except OSError as error:  # network errors have already been converted to other types
             raise DownloadError(f"{self.part} cannot be written: {explain_failed_write(error)}.") from error
 
     async def _complete_part(self) -> None:
         """Retry until the partial file matches its pin, or until too many consecutive attempts make no progress."""
-        tries, furthest, wrong = 0, 0, 0
-        interruption: TransferInterrupted | None = None
+        attempts, furthest, wrong = 0, 0, 0
+        failure: HttpFailure | None = None
         is_first = True
-        # Also check the file after an interruption, because some servers announce more bytes than the file has.
+        # Also check the file after a failure, because some servers announce more bytes than the file has.
         while not await self._is_part_right():
-            if interruption is not None:
+            if failure is not None:
                 size = self._size()
-                tries, furthest = (1, size) if size > furthest else (tries + 1, furthest)
-                await self._pause(interruption, tries)
+                attempts, furthest = (1, size) if size > furthest else (attempts + 1, furthest)
+                await self._pause(failure, attempts)
             elif not is_first:
                 wrong += 1
                 self._discard_wrong(final=wrong == 2)
-            interruption, is_first = await self._try(), False
+            failure, is_first = await self._try(), False
 
-    async def _try(self) -> TransferInterrupted | None:
+    async def _try(self) -> HttpFailure | None:
         try:
             await self._transfer()
-        except TransferInterrupted as interruption:
-            if interruption.stale:
+        except HttpFailure as failure:
+            if isinstance(failure, _UselessPart):
                 self.part.unlink(missing_ok=True)
-            return interruption
+            if not failure.again:
+                raise
+            return failure
         return None
 
     async def _transfer(self) -> None:
         request, url = self.request, parse_url(self.request.url)
         if url.host in self.dead_hosts:
-            raise RequestRefused(f"{url.host} could not be reached earlier and was not tried again")
-        async with open_body(self.session, url, self._size(), self.limits.redirects) as body:
-            done, total = body.start, request.size
-            if total is None and body.length is not None:
-                total = done + body.length
+            raise HttpFailure("connect", f"{url.host} could not be reached earlier and was not tried again")
+        async with self._open(url) as response:
+            done, total = _find_start(response, self._size()), request.size
+            if total is None and response.content_length is not None and "Content-Encoding" not in response.headers:
+                total = done + response.content_length
                 self._check_size(total)
+            most = self.policy.max_bytes if request.size is None else request.size
             # The file is unbuffered, so that no bytes are lost if the download is interrupted.
             with open(self.part, "ab" if done else "wb", buffering=0) as sink:
-                async for chunk in body.response.content.iter_chunked(_CHUNK_BYTES):
+                async for chunk in read_pieces(response, most):
                     done += len(chunk)
                     self._check_size(done)
                     rest = memoryview(chunk)
@@ -157,15 +155,29 @@ class _Download:
                         rest = rest[sink.write(rest) :]
                     self.watcher.advance(request.path.name, done, total)
         if request.size is not None and done < request.size:
-            raise TransferInterrupted(f"the response ended after {done:,} of {request.size:,} bytes")
+            raise HttpFailure("protocol", f"the response ended after {done:,} of {request.size:,} bytes", again=True)
 
-    async def _pause(self, interruption: TransferInterrupted, tries: int) -> None:
-        if tries >= self.limits.tries:
-            if interruption.unreachable:
+    @asynccontextmanager
+    async def _open(self, url: URL) -> AsyncIterator[aiohttp.ClientResponse]:
+        """Request the part of the file that is missing, following redirects."""
+        have = self._size()
+        headers = {"Range": f"bytes={have}-"} if have else {}
+        for _ in range(_REDIRECTS + 1):
+            async with self.client.open("GET", url, headers) as response:
+                if response.status not in REDIRECTS:
+                    _check_status(response)
+                    yield response
+                    return
+                url = next_hop(url, response.headers.get("Location", ""))
+        raise HttpFailure("protocol", f"there were more than {_REDIRECTS} redirects")
+
+    async def _pause(self, failure: HttpFailure, attempts: int) -> None:
+        if attempts >= self.policy.attempts:
+            if failure.kind == "connect":
                 self.dead_hosts.add(parse_url(self.request.url).host)
-            raise RequestRefused(f"{interruption} ({tries} attempts)") from interruption
-        pause_s = max(interruption.pause_s, self.limits.pause_s * 2 ** (tries - 1))
-        self.watcher.stumble(self.request.path.name, str(interruption), pause_s)
+            raise HttpFailure(failure.kind, f"{failure} ({attempts} attempts)") from failure
+        pause_s = self.policy.pause_s(attempts, failure.wait_s)
+        self.watcher.stumble(self.request.path.name, str(failure), pause_s)
         await asyncio.sleep(pause_s)
 
     async def _is_part_right(self) -> bool:
@@ -179,15 +191,14 @@ class _Download:
             f"the downloaded file ({size:,} bytes, {found}) did not match its pin ({self.request.pin}) and was deleted"
         )
         if final:
-            raise RequestRefused(f"{problem}; the source or a proxy has modified the file")
+            raise HttpFailure("protocol", f"{problem}; the source or a proxy has modified the file")
         self.watcher.stumble(self.request.path.name, problem, 0)
 
     def _check_size(self, size: int) -> None:
-        most = self.limits.max_bytes if self.request.size is None else self.request.size
+        most = self.policy.max_bytes if self.request.size is None else self.request.size
         if size > most:
-            raise RequestRefused(
-                f"the server sent more than {most:,} bytes, so this is not the expected file",
-                stale=True,
+            raise _UselessPart(
+                "protocol", f"the server sent more than {most:,} bytes, so this is not the expected file"
             )
 
     def _size(self) -> int:
@@ -198,3 +209,23 @@ class _Download:
         advice = f" The first {kept:,} bytes were kept; rerun the same command to resume." if kept else ""
         name, url = self.request.path.name, hide_user(self.request.url)
         return DownloadError(f"{name} could not be downloaded from {url}: {problem}.{advice}")
+
+
+def _check_status(response: aiohttp.ClientResponse) -> None:
+    problem = f"the server returned HTTP {response.status} {response.reason or ''}".rstrip()
+    if response.status == 416:  # the partial download is longer than the file
+        raise _UselessPart("protocol", problem, again=True)
+    if response.status not in (200, 206):
+        is_passing = response.status in PASSING
+        raise HttpFailure("protocol", problem, again=is_passing, wait_s=capped_retry_after_s(response.headers))
+
+
+def _find_start(response: aiohttp.ClientResponse, have: int) -> int:
+    """Return the offset of the first byte of a response, which may contain the whole file."""
+    if response.status == 200:
+        return 0
+    sent = _CONTENT_RANGE.fullmatch(response.headers.get("Content-Range", ""))
+    # Ranges of a compressed response refer to compressed bytes, which cannot be appended to uncompressed ones.
+    if sent is None or int(sent[1]) != have or "Content-Encoding" in response.headers:
+        raise _UselessPart("protocol", "the server sent a different byte range from the one requested", again=True)
+    return have

@@ -20,10 +20,10 @@ from msgspec.structs import replace
 
 from ragbed import plugins
 from ragbed.errors import UnknownName, UsageError
+from ragbed.io.retry import RetryPolicy
 from ragbed.models.base import Model, Sampling
 from ragbed.models.presets import Preset
-from ragbed.models.providers.pacing import Pacer
-from ragbed.models.retry_policy import RetryPolicy
+from ragbed.models.providers.transport import Pacer
 from ragbed.models.secrets import ApiKey, without_credentials
 from ragbed.models.suggestions import suggest_model
 from ragbed.plugins import find_part

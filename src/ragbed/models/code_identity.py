@@ -6,7 +6,7 @@ import dis
 import functools
 import inspect
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from hashlib import sha256
 from types import CodeType, FunctionType
 from typing import Any
@@ -46,7 +46,9 @@ def _describe(value: object, seen: set[int]) -> Iterator[str]:
     elif isinstance(value, frozenset):  # the iteration order of a set differs between processes
         yield from sorted(" ".join(_describe(part, seen)) for part in value)
     elif isinstance(value, CodeType):
-        yield from _describe_code(value, seen)
+        yield value.co_code.hex()
+        yield repr((value.co_names, value.co_varnames, value.co_freevars, value.co_cellvars, value.co_argcount))
+        yield from _describe(value.co_consts, seen)
     elif id(value) in seen:  # functions that call each other would cause infinite recursion
         yield "recursion"
     elif callable(value):
@@ -56,91 +58,61 @@ def _describe(value: object, seen: set[int]) -> Iterator[str]:
         yield type(value).__qualname__
 
 
-def _describe_callable(value: Callable[..., object], seen: set[int]) -> Iterator[str]:
+def _describe_callable(value: Any, seen: set[int]) -> Iterator[str]:  # noqa: ANN401 - attributes depend on the kind
+    value = value.__wrapped__ if isinstance(value, _CACHED) else value
     if isinstance(value, functools.partial):
-        yield "partial"
-        for part in (value.func, value.args, tuple(sorted(value.keywords.items()))):
-            yield from _describe(part, seen)
-        return
-    # A decorator written in Python stores the original function in a closure; functools.lru_cache does not.
-    function = value if isinstance(value, FunctionType) else inspect.unwrap(value)
-    if not inspect.isroutine(function) and not inspect.isclass(function):
-        yield from _describe_state(function, seen)
-        function = type(function).__call__
-    elif inspect.ismethod(function) and not inspect.isclass(function.__self__):
-        yield from _describe_state(function.__self__, seen)
-    function = getattr(function, "__func__", function)
-    if isinstance(function, FunctionType):
-        yield from _describe_function(function, seen)
-    else:  # a class, or a function written in C
-        names = (getattr(function, name, None) for name in ("__module__", "__qualname__"))
-        yield f"{type(function).__qualname__} {'.'.join(map(str, names))}"
-
-
-def _describe_state(instance: object, seen: set[int]) -> Iterator[str]:
-    """Yield an object's type and its immutable attributes, except attributes that its methods assign."""
-    yield type(instance).__qualname__
-    methods = (value for name, value in vars(type(instance)).items() if name not in ("__init__", "__post_init__"))
-    codes = [method.__code__ for method in methods if isinstance(method, FunctionType)]
-    changed = {one.argval for code in codes for one in dis.get_instructions(code) if one.opname == "STORE_ATTR"}
-    for name, value in sorted(getattr(instance, "__dict__", {}).items()):
-        if name not in changed and isinstance(value, (*_VALUES, tuple, frozenset)):
-            yield name
-            yield from _describe(value, seen)
+        yield from _describe((value.func, value.args, tuple(sorted(value.keywords.items()))), seen)
+    elif isinstance(value, FunctionType):
+        yield from _describe_function(value, seen)
+    elif inspect.isbuiltin(value) or inspect.isclass(value) or inspect.ismethoddescriptor(value):
+        yield f"{type(value).__qualname__} {getattr(value, '__module__', None)}.{value.__qualname__}"
+    else:  # a method, or an object that can be called
+        owner = value.__self__ if inspect.ismethod(value) else value
+        function = value.__func__ if inspect.ismethod(value) else getattr(type(value).__call__, "__func__", None)
+        yield type(owner).__qualname__
+        methods = [one for name, one in vars(type(owner)).items() if name not in ("__init__", "__post_init__")]
+        changed = _assigned(method.__code__ for method in methods if isinstance(method, FunctionType))
+        attributes = vars(owner) if hasattr(owner, "__dict__") else {}
+        yield from _describe_values({name: one for name, one in attributes.items() if name not in changed}, seen)
+        yield from _describe(function or type(value).__call__, seen)
 
 
 def _describe_function(function: FunctionType, seen: set[int]) -> Iterator[str]:
-    code = function.__code__
-    yield from _describe(code, seen)
-    yield from _describe(function.__defaults__, seen)
-    yield from _describe(tuple(sorted((function.__kwdefaults__ or {}).items())), seen)
-    names, changed = _global_names(code)
-    neighbours = [_uncached(value) for value in function.__globals__.values() if _is_neighbour(value, function)]
-    changed |= {name for neighbour in neighbours for name in _global_names(neighbour.__code__)[1]}
-    for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
-        if name not in changed:
-            yield from _describe(_content(cell), seen)
-    for name in sorted(names - changed):
-        value = function.__globals__.get(name)
-        if isinstance(value, (*_VALUES, tuple, frozenset)) or _is_neighbour(value, function):
+    code, module = function.__code__, function.__module__
+    yield from _describe((code, function.__defaults__, tuple(sorted((function.__kwdefaults__ or {}).items()))), seen)
+    neighbours = {
+        name: one
+        for name, value in function.__globals__.items()
+        if isinstance(one := value.__wrapped__ if isinstance(value, _CACHED) else value, FunctionType)
+        and one.__module__ == module
+    }
+    changed = _assigned([code, *(one.__code__ for one in neighbours.values())])
+    closure = inspect.getclosurevars(function).nonlocals
+    yield from _describe(tuple(closure[name] for name in sorted(closure.keys() - changed)), seen)
+    used = {name for one in _with_inner(code) for name in one.co_names} - changed
+    yield from _describe_values(
+        {n: v for n, v in (function.__globals__ | neighbours).items() if n in used}, seen, module
+    )
+
+
+def _describe_values(values: Mapping[str, object], seen: set[int], module: str = "") -> Iterator[str]:
+    """Describe those of the named values that cannot change, and the functions of a module among them."""
+    for name, value in sorted(values.items()):
+        is_ours = isinstance(value, FunctionType) and value.__module__ == module
+        if is_ours or isinstance(value, (*_VALUES, tuple, frozenset)):
             yield name
             yield from _describe(value, seen)
 
 
-def _describe_code(code: CodeType, seen: set[int]) -> Iterator[str]:
-    yield code.co_code.hex()
-    yield repr((code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars, code.co_argcount))
-    yield from _describe(code.co_consts, seen)
-
-
-def _global_names(code: CodeType) -> tuple[set[str], set[str]]:
-    """Return the names of the globals that a code object reads, and of the globals and nonlocals that it assigns."""
-    read: set[str] = set()
-    assigned: set[str] = set()
-    for instruction in dis.get_instructions(code):
-        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
-            read.add(str(instruction.argval))
-        elif instruction.opname in ("STORE_GLOBAL", "STORE_DEREF"):
-            assigned.add(str(instruction.argval))
+def _with_inner(code: CodeType) -> Iterator[CodeType]:
+    yield code
     for inner in code.co_consts:
         if isinstance(inner, CodeType):
-            inner_read, inner_assigned = _global_names(inner)
-            read, assigned = read | inner_read, assigned | inner_assigned
-    return read, assigned
+            yield from _with_inner(inner)
 
 
-def _is_neighbour(value: object, function: FunctionType) -> bool:
-    value = _uncached(value)
-    return isinstance(value, FunctionType) and value.__module__ == function.__module__
-
-
-def _uncached(value: Any) -> Any:  # noqa: ANN401 - a global may be anything
-    """Return the original function if a value is a function with the decorator cache or lru_cache."""
-    return value.__wrapped__ if isinstance(value, _CACHED) else value
-
-
-def _content(cell: object) -> object:
-    try:
-        return cell.cell_contents  # type: ignore[attr-defined]
-    except ValueError:  # the closure cell is still empty
-        return None
+def _assigned(codes: Iterable[CodeType]) -> set[str]:
+    """Return the names of the globals, closure variables and attributes that functions assign."""
+    stores = ("STORE_GLOBAL", "STORE_DEREF", "STORE_ATTR")
+    found = (one for code in codes for inner in _with_inner(code) for one in dis.get_instructions(inner))
+    return {str(one.argval) for one in found if one.opname in stores}

@@ -31,9 +31,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeVar
 
+import msgspec
+
+from ragbed.errors import MALFORMED_JSON
 from ragbed.models.server_errors import ServerError, read_error
 from ragbed.schema import Completion
 
@@ -145,6 +149,12 @@ _BY_STATUS: dict[int, Kind] = {
     401: "auth", 402: "quota", 403: "auth", 404: "missing", 405: "missing", 408: "timeout", 409: "server",
     410: "missing", 413: "too-long", 424: "server", 425: "server", 429: "rate",
 }  # fmt: skip
+# Matches a JSON escape sequence; the group matches an unpaired surrogate.
+_ESCAPE = re.compile(r"\\(?:u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|u([dD][89a-fA-F][\da-fA-F]{2})|.)")
+# Numbers with more digits than this are read as floats: no count is that long, and Python rejects integers of more than
+# 4,300 digits.
+_MAX_INT_DIGITS = 18
+_T = TypeVar("_T")
 _WORD = re.compile(r"[a-z]+(?:_[a-z]+)+")
 _AGAIN: frozenset[Kind] = frozenset({"timeout", "rate", "server"})
 
@@ -212,3 +222,38 @@ def failed(failure: Failure, attempts: int = 1, usage: Counter[str] | None = Non
         attempts=attempts,
         served=served,
     )
+
+
+def decode_json(content: bytes, decoder: msgspec.json.Decoder[_T], expected: str, hint: str = "") -> _T:
+    """Decode a JSON response, tolerating defects in fields that are not needed.
+
+    Invalid UTF-8 bytes and unpaired surrogates become U+FFFD. Numbers out of range, NaN and unescaped control
+    characters are accepted.
+
+    Args:
+        content: The body of the response.
+        decoder: The decoder for the expected type.
+        expected: The name of the expected type for error messages.
+        hint: A sentence that tells the user what to check.
+
+    Raises:
+        Failure: The body is not JSON or is nested too deeply, or a required field has an invalid type.
+    """
+    try:
+        return decoder.decode(content)
+    except MALFORMED_JSON as error:
+        with suppress(ValueError, *MALFORMED_JSON):
+            return msgspec.convert(_decode_leniently(content.decode("utf-8", "replace")), decoder.type)
+        start = content[:60].decode("utf-8", "replace")
+        problem = f"the response is not {expected} ({error}): {start!r}{hint}"
+        raise Failure("protocol", problem, again=True) from None
+
+
+def _decode_leniently(text: str) -> Any:  # noqa: ANN401 - a server may send anything
+    import json  # noqa: PLC0415 - few servers need it
+
+    def to_number(digits: str) -> int | float:
+        return int(digits) if len(digits) <= _MAX_INT_DIGITS else float(digits)
+
+    text = _ESCAPE.sub(lambda escape: "\\ufffd" if escape[1] else escape[0], text)
+    return json.loads(text, strict=False, parse_int=to_number)

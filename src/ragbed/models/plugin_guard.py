@@ -31,7 +31,7 @@ def open_contained(open_provider: Callable[[ModelConfig], Model], config: ModelC
     with _reporting(f"provider {provider!r} failed to open {config.model!r}"):
         model = open_provider(config)
     _check(model, provider)
-    inner_complete, inner_request, inner_identity = model.complete, model.request, model.identity
+    inner_request, inner_identity = model.request, model.identity
 
     def request(case: Case) -> bytes:
         with _reporting(f"provider {provider!r} failed in request() on {case.case}"):
@@ -41,12 +41,11 @@ def open_contained(open_provider: Callable[[ModelConfig], Model], config: ModelC
         with _reporting(f"provider {provider!r} failed in identity()"):
             return _checked(str, await inner_identity())
 
-    complete = _contained("complete", lambda case, repeat=0: inner_complete(case, repeat))
-    methods: dict[str, Callable[..., object]] = {"complete": complete, "request": request, "identity": identity}
+    methods: dict[str, Callable[..., object]] = {"request": request, "identity": identity}
+    methods["complete"] = _contained("complete", model.complete)
     if isinstance(model, Posting):  # the runner prefers this method to `complete`
         methods["complete_request"] = _contained("complete_request", model.complete_request)
-    # The methods are replaced on the object itself instead of in a wrapper, because a model may have additional methods
-    # (e.g. those of `Parking`).
+    # The methods are replaced on the object itself, because a model may have additional methods, e.g. of `Parking`.
     for name, method in methods.items():
         object.__setattr__(model, name, method)
     return model
@@ -97,17 +96,13 @@ def _checked(kind: type[_T], value: object) -> _T:
 
 def _check(model: Model, provider: str) -> None:
     missing = [name for name in MODEL_ATTRIBUTES if not hasattr(model, name)]
+    problem = ""
     if missing:
-        raise PluginFailed(
-            f"provider {provider!r} returned a {type(model).__name__}, which is not a model because it "
-            f"lacks {', '.join(missing)}. See docs/reference/plugins.md."
-        )
-    if not model.name.startswith(f"{provider}/"):
-        raise PluginFailed(
-            f"provider {provider!r} returned a model named {model.name!r}, but the name must start with {provider}/."
-        )
-    if not isinstance(model.concurrency, int) or model.concurrency < 1:
-        raise PluginFailed(
-            f"provider {provider!r} returned a model with the concurrency {model.concurrency!r}, but it must be an "
-            "integer of at least 1."
-        )
+        kind = type(model).__name__
+        problem = f"a {kind}, which is not a model because it lacks {', '.join(missing)}. See docs/reference/plugins.md"
+    elif not model.name.startswith(f"{provider}/"):
+        problem = f"a model named {model.name!r}, but the name must start with {provider}/"
+    elif not isinstance(model.concurrency, int) or model.concurrency < 1:
+        problem = f"a model with the concurrency {model.concurrency!r}, but it must be an integer of at least 1"
+    if problem:
+        raise PluginFailed(f"provider {provider!r} returned {problem}.")

@@ -19,15 +19,14 @@ from typing import Any, Literal
 import msgspec
 
 from ragbed.data.corpus import Corpora, Corpus, Named
-from ragbed.errors import UsageError, nearest_name
+from ragbed.errors import UsageError
+from ragbed.io.threads import in_daemon_thread
 from ragbed.models.base import StatelessModel, canonical
 from ragbed.models.code_identity import identify
-from ragbed.models.failures import Failure, failed
-from ragbed.models.providers.http.connection import decode_json
+from ragbed.models.failures import Failure, decode_json, failed
 from ragbed.models.providers.http_model import HttpModel, ServiceConfig
 from ragbed.models.search_tool import open_tool
 from ragbed.models.secrets import without_secrets
-from ragbed.models.threads import in_daemon_thread
 from ragbed.schema import Case, Completion, Retrieved
 from ragbed.testbeds.search.corpora import SearchCorpus
 from ragbed.text import storable
@@ -272,9 +271,11 @@ def _check_signature(spec: str, function: Callable[..., Any], names: Sequence[st
     except (TypeError, ValueError):  # some functions written in C have no signature
         return
     if (problem := _binding_problem(signature, names)) is not None:
+        suited = [testbeds for others, testbeds in _SUITS.items() if _binding_problem(signature, others) is None]
+        other = f"Its parameters suit only {' and '.join(suited)}. Change `testbeds`, or let" if suited else "Let"
         raise UsageError(
             f"python/{spec} cannot be called with the keyword arguments {', '.join(names)}: {problem}. "
-            f"{_signature_fix(signature, names)}"
+            f"{other} it accept these arguments, and give all others default values."
         )
 
 
@@ -285,25 +286,3 @@ def _binding_problem(signature: inspect.Signature, names: Sequence[str]) -> str 
     except TypeError as error:
         return str(error)
     return None
-
-
-def _signature_fix(signature: inspect.Signature, names: Sequence[str]) -> str:
-    """Return advice on changing a function's parameters so that it accepts the given keyword arguments."""
-    if suited := [testbeds for others, testbeds in _SUITS.items() if _binding_problem(signature, others) is None]:
-        fix = f"Change `testbeds`, or let it accept {', '.join(names)}."
-        return f"Its parameters suit only {' and '.join(suited)}. {fix}"
-    variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    required = (one.name for one in signature.parameters.values() if one.default is one.empty)
-    missing, fixes = [name for name in names if name not in signature.parameters], []
-    for name in required:
-        if name in names or signature.parameters[name].kind in variadic:
-            continue
-        if not missing:
-            fixes.append(f"give {name!r} a default value")
-            continue
-        nearest = nearest_name(name, missing, 0.5) or missing[0]
-        missing.remove(nearest)
-        fixes.append(f"rename {name!r} to {nearest!r}")
-    if not any(one.kind is one.VAR_KEYWORD for one in signature.parameters.values()):
-        fixes += [f"add {name!r}" for name in missing]
-    return f"In its parameters, {', '.join(fixes) or 'allow keyword arguments'}."

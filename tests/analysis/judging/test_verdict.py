@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ragbed.analysis.judging.verdict import Verdict, read_verdict, settle, verdict_of
-from ragbed.models.retry_policy import RetryPolicy
+from ragbed.io.retry import RetryPolicy
 from ragbed.schema import Completion
 
 WORDS = {"yes": True, "no": False, "none": None}

@@ -9,13 +9,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ragbed.errors import DownloadError
-from ragbed.io.downloads import DownloadLimits, DownloadRequest, download_all
+from ragbed.io.downloads import DownloadRequest, download_all
+from ragbed.io.retry import RetryPolicy
 from tests.servers.faulty_site import FaultServer
 
 CONTENT = random.Random(0).randbytes(200_000)
 SIZE = len(CONTENT)
 PIN = "git:" + hashlib.sha1(b"blob 200000\0" + CONTENT).hexdigest()
-QUICK = DownloadLimits(connect_s=10, idle_s=10, total_s=30, max_bytes=2 * SIZE, tries=3, pause_s=0.001)
+QUICK = RetryPolicy(silence_s=10, item_s=30, max_bytes=2 * SIZE, attempts=3, first_pause_s=0.001)
 
 
 @dataclass
@@ -38,5 +39,5 @@ def want(server: FaultServer, folder: Path, size: int | None = None) -> Download
     return DownloadRequest(server.url("en.json"), folder / "en.json", PIN, size)
 
 
-def bring(wanted: DownloadRequest, notes: Notes | None = None, limits: DownloadLimits = QUICK) -> DownloadError | None:
+def bring(wanted: DownloadRequest, notes: Notes | None = None, limits: RetryPolicy = QUICK) -> DownloadError | None:
     return asyncio.run(download_all([wanted], notes or Notes(), limits)).get(wanted.path)

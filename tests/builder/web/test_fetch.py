@@ -80,8 +80,8 @@ BADLY: dict[str, tuple[list[Fault], str, str]] = {
     "brotli": ([page(b"x", Content_Encoding="br")], "encoding", "encoding 'br', which was not requested"),
     "packed, it says": ([page(HTML, Content_Encoding="gzip")], "encoding", "cannot be decompressed"),
     "packed and cut": ([page(gzip.compress(HTML)[:-9], Content_Encoding="gzip")], "cut", "is incomplete"),
-    "cut for ever": ([cut_after(10, page(HTML))], "cut", "the connection was interrupted"),
-    "reset for ever": ([reset_after(0)], "cut", "the connection was interrupted"),
+    "cut for ever": ([cut_after(10, page(HTML))], "cut", "the connection was lost"),
+    "reset for ever": ([reset_after(0)], "cut", "the connection was lost"),
     "no HTTP": ([no_http], "protocol", "the response is not valid HTTP"),
     "a circle": ([redirect("/news")], "redirect", "more than 5 redirects"),
     "to ftp": ([redirect("ftp://127.0.0.1/")], "redirect", "only http and https"),
@@ -147,7 +147,7 @@ def test_a_port_where_nobody_listens_ends_as_no_connection(tmp_path: Path) -> No
         taken.bind(("127.0.0.1", 0))
         (found,) = fetch(tmp_path, f"http://127.0.0.1:{taken.getsockname()[1]}/")
     assert found.outcome == "connect"
-    assert "cannot connect to 127.0.0.1" in found.reason
+    assert "cannot connect to http://127.0.0.1" in found.reason
 
 
 def test_a_server_that_speaks_no_tls_is_not_trusted(server: FaultServer, tmp_path: Path) -> None:

@@ -7,14 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from ragbed.io.downloads import DownloadLimits, download_all
+from ragbed.io.downloads import download_all
+from ragbed.io.retry import RetryPolicy
 from tests.builder.web.asking import CONTENT, SIZE, Notes, bring, want
 from tests.servers.faulty_site import FaultServer, drip, other_bytes, serve, stall
 
 
 def test_a_drip_ends_at_the_total_limit_and_what_came_is_kept(server: FaultServer, tmp_path: Path) -> None:
     server.scripts["en.json"] = [drip]
-    error = bring(want(server, tmp_path), limits=DownloadLimits(total_s=1))
+    error = bring(want(server, tmp_path), limits=RetryPolicy(item_s=1))
     assert "not complete within 1 s. The first " in str(error)
     server.scripts["en.json"] = [serve]
     assert bring(want(server, tmp_path)) is None
@@ -61,7 +62,7 @@ def test_an_interrupt_keeps_the_part_to_resume_from(server: FaultServer, tmp_pat
 
     async def interrupt() -> None:
         notes = Notes()
-        task = asyncio.create_task(download_all([wanted], notes, DownloadLimits()))
+        task = asyncio.create_task(download_all([wanted], notes))
         while sum(done == 150_000 for _, done, _ in notes.steps) == 0:
             await notes.moved.wait()
             notes.moved.clear()

@@ -69,7 +69,7 @@ def test_pages_are_tried_again_in_the_next_build_if_the_rules_could_not_be_read(
 ) -> None:
     (found,) = fetch(tmp_path, prepare(server, [reset_after(0)]))
     assert found.outcome == "cut"
-    assert "robots.txt file of 127.0.0.1 cannot be read: the connection was interrupted" in found.reason
+    assert "robots.txt file of 127.0.0.1 cannot be read: the connection was lost" in found.reason
     assert "news/today" not in [name for name, _ in server.asked]
 
 

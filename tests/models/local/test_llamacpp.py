@@ -17,12 +17,12 @@ import pytest
 
 from ragbed.data.catalog import CATALOG
 from ragbed.errors import RagbedError, UsageError
+from ragbed.io.retry import RetryPolicy
 from ragbed.models import ModelConfig, open_model
 from ragbed.models.base import Sampling
 from ragbed.models.local import llama_child
 from ragbed.models.local.llama_process import count_cores
 from ragbed.models.local.llamacpp import LlamaModel, find_weights
-from ragbed.models.retry_policy import RetryPolicy
 from ragbed.runs.execution import run
 from ragbed.runs.store import open_store
 from ragbed.schema import Case, Completion, Message

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from ragbed.models.providers.pacing import Pacer, ServerLane
+from ragbed.models.providers.transport import Pacer, ServerLane
 from tests.models.virtual import run_virtually
 
 
@@ -117,9 +117,16 @@ def test_refusals_that_do_not_depend_on_the_rate_do_not_reduce_it() -> None:
     assert server.rates(8, 14)[0] > 400
 
 
+@pytest.mark.parametrize("chance", [0.1, 0.15])
+def test_many_refusals_that_do_not_depend_on_the_rate_are_ignored(chance: float) -> None:
+    """The rate must not fall from reduction to reduction, since none of them has an effect."""
+    server, _ = play(40, chance=chance)
+    assert server.rates(10, 39)[0] > 250
+
+
 def test_a_few_calls_that_hang_do_not_reduce_the_rate() -> None:
     server, pace = play(20, chance=0.05, hangs=0.01)
-    assert pace.lanes[0].concurrency.open == 64
+    assert pace.lanes[0].window.size == 64
     assert server.rates(8, 19)[0] > 200
 
 
@@ -139,19 +146,19 @@ def test_few_calls_are_refused_if_the_server_allows_only_a_few_calls_per_minute(
 @pytest.mark.parametrize(("slots", "least", "most"), [(4, 4, 12), (8, 8, 14), (24, 20, 40), (1000, 64, 64)])
 def test_the_concurrency_is_as_large_as_it_helps(slots: int, least: int, most: int) -> None:
     server, pace = play(60, slots=slots, latency_s=0.1)
-    assert least <= pace.lanes[0].concurrency.open <= most
+    assert least <= pace.lanes[0].window.size <= most
     assert server.rates(20, 39)[0] >= 0.9 * min(slots, 64) / 0.1
 
 
 def test_timeouts_reduce_the_concurrency() -> None:
     lane = Pacer(64, adaptive=True).lanes[0]
     lane.failed(0.0, late=True)
-    assert lane.concurrency.open == 22
+    assert lane.window.size == 22
     lane.responded(1.0)
     for second in range(2, 20):
         lane.responded(second)
     lane.failed(20.0, late=True)
-    assert lane.concurrency.open == 22  # one in twenty is none too many
+    assert lane.window.size == 22  # one in twenty is none too many
 
 
 async def start(pace: Pacer, calls: int, size: int = 0) -> list[float]:

@@ -18,7 +18,7 @@ from ragbed.builder.web.client import HostPacer
 from ragbed.builder.web.decompress import ACCEPT_ENCODING, read_body
 from ragbed.builder.web.limits import USER_AGENT, FetchFailed
 from ragbed.builder.web.page_cache import PageCache
-from ragbed.io.http import retry_after
+from ragbed.io.retry import capped_retry_after_s
 from ragbed.schema import Hit
 
 _FORMAT = 1  # version of the cache format; increase it when an engine's results are parsed differently
@@ -192,7 +192,7 @@ def _refuse_status(name: str, response: aiohttp.ClientResponse) -> None:
         raise SearchFailed("quota", f"{reason}: the account's quota has been used up")
     if status == 429 or status >= 500 or status == 408:
         outcome: SearchOutcome = "rate" if status == 429 else "server"
-        raise SearchFailed(outcome, reason, passing=True, pause_s=retry_after(response))
+        raise SearchFailed(outcome, reason, passing=True, pause_s=capped_retry_after_s(response.headers))
     raise SearchFailed("request", reason)
 
 

@@ -17,7 +17,8 @@ from yarl import URL
 from ragbed.builder.web.addresses import AddressFilter, ForbiddenAddress
 from ragbed.builder.web.decompress import ACCEPT_ENCODING
 from ragbed.builder.web.limits import USER_AGENT, FetchFailed, FetchLimits, FetchOutcome
-from ragbed.io.http import PASSING, REDIRECTS, RequestRefused, as_interruption, next_hop, parse_url, retry_after
+from ragbed.io.http import PASSING, REDIRECTS, as_failure, next_hop, parse_url
+from ragbed.io.retry import HttpFailure, capped_retry_after_s
 
 # Outcomes by type of exception; the first matching type is used.
 _OUTCOMES: dict[type[Exception], FetchOutcome] = {
@@ -114,7 +115,7 @@ class Client:
             ):
                 yield response
         except (aiohttp.ClientError, TimeoutError) as error:
-            raise _failure(error) from error
+            raise _failure(error, url) from error
         except ValueError as error:  # invalid host names, e.g. with labels of 64 characters
             raise FetchFailed("address", f"the URL cannot be fetched ({error})") from error
 
@@ -132,7 +133,7 @@ def parse_page_url(text: str) -> URL:
     """Parse a page's URL, or raise `FetchFailed`."""
     try:
         url = parse_url(text)
-    except RequestRefused as refusal:
+    except HttpFailure as refusal:
         raise FetchFailed("address", str(refusal)) from refusal
     if url.user is not None or url.password is not None:
         raise FetchFailed("address", "URLs that contain a user name or password are not followed")
@@ -145,7 +146,7 @@ def find_redirect(here: URL, response: aiohttp.ClientResponse) -> URL | None:
         return None
     try:
         return parse_page_url(str(next_hop(here, response.headers.get("Location", ""))))
-    except (RequestRefused, FetchFailed) as error:
+    except (HttpFailure, FetchFailed) as error:
         raise FetchFailed("redirect", str(error)) from error
 
 
@@ -153,14 +154,19 @@ def refuse_status(response: aiohttp.ClientResponse) -> None:
     """Raise `FetchFailed` for any status other than 200."""
     if response.status != 200:
         reason = f"the server returned HTTP {response.status} {response.reason or ''}".rstrip()
-        raise FetchFailed("status", reason, passing=response.status in PASSING, pause_s=retry_after(response))
+        raise FetchFailed(
+            "status", reason, passing=response.status in PASSING, pause_s=capped_retry_after_s(response.headers)
+        )
 
 
-def _failure(error: aiohttp.ClientError | TimeoutError) -> FetchFailed:
+def _failure(error: aiohttp.ClientError | TimeoutError, url: URL) -> FetchFailed:
     outcomes = (outcome for kind, outcome in _OUTCOMES.items() if isinstance(error, kind))
     outcome: FetchOutcome = next(outcomes, "cut")
     os_error = error.os_error if outcome == "connect" and isinstance(error, aiohttp.ClientConnectorError) else None
     if isinstance(os_error, ForbiddenAddress):
         return FetchFailed("private", str(os_error.strerror))
-    reason = _REASONS.get(outcome) or str(as_interruption(error))
-    return FetchFailed(outcome, reason, passing=outcome in ("connect", "timeout", "dns", "cut"))
+    return FetchFailed(
+        outcome,
+        _REASONS.get(outcome) or str(as_failure(error, url)),
+        passing=outcome in ("connect", "timeout", "dns", "cut"),
+    )

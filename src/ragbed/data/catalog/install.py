@@ -18,7 +18,8 @@ from ragbed.io.jsonl import write_whole
 from ragbed.io.pins import matches_pin, pin_of
 
 if TYPE_CHECKING:
-    from ragbed.io.downloads import DownloadLimits, Watcher
+    from ragbed.io.downloads import Watcher
+    from ragbed.io.retry import RetryPolicy
 
 
 @dataclass(frozen=True)
@@ -31,19 +32,20 @@ class Arrival:
     set_aside: str | None = None
 
 
-def download(entry: CatalogEntry, root: Path, watcher: Watcher, limits: DownloadLimits | None = None) -> list[Arrival]:
+def download(entry: CatalogEntry, root: Path, watcher: Watcher, policy: RetryPolicy | None = None) -> list[Arrival]:
     """Download an entry's missing or invalid files; if there are none, the network is not used."""
     folder = folder_of(entry, root)
 
     def install(lacking: list[CatalogFile]) -> list[Arrival]:
         import asyncio  # noqa: PLC0415 - this and the next module are slow to import and rarely needed
 
-        from ragbed.io.downloads import DownloadRequest, download_all  # noqa: PLC0415
+        from ragbed.io.downloads import DOWNLOADING, DownloadRequest, download_all  # noqa: PLC0415
 
         wanted = [
             DownloadRequest(f"{entry.source}/{file.name}", folder / file.name, file.pin, file.size) for file in lacking
         ]
-        failures = {path.name: str(error) for path, error in asyncio.run(download_all(wanted, watcher, limits)).items()}
+        failed = asyncio.run(download_all(wanted, watcher, policy or DOWNLOADING))
+        failures = {path.name: str(error) for path, error in failed.items()}
         return [
             Arrival(file.name, "failed" if file.name in failures else "downloaded", failures.get(file.name))
             for file in lacking

@@ -11,10 +11,10 @@ import msgspec
 
 from ragbed.errors import UsageError
 from ragbed.models.base import ENDED_EARLY, completed, read_served
-from ragbed.models.failures import Failure
+from ragbed.models.failures import Failure, decode_json
 from ragbed.models.providers.batches import AnthropicBatches
-from ragbed.models.providers.http.connection import decode_json
-from ragbed.models.providers.http_model import HttpModel, ServiceConfig, below
+from ragbed.models.providers.http_model import HttpModel, ServiceConfig
+from ragbed.models.providers.urls import below
 from ragbed.models.providers.usage import read_usage
 from ragbed.schema import Case, Completion, Message, ToolCall
 from ragbed.testbeds.search.protocol import TOOL, read_texts, tool_parameters
@@ -94,7 +94,7 @@ class AnthropicModel(HttpModel):
 
     def open_batches(self) -> AnthropicBatches:
         """Return the provider's batch service; see `Batching`."""
-        return AnthropicBatches(self.batch_client())
+        return AnthropicBatches(self._transport, self._bases[0])
 
     @property
     def calls_tools(self) -> bool:

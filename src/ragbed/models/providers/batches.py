@@ -9,19 +9,18 @@ from __future__ import annotations
 import asyncio
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, NamedTuple
 
 import msgspec
 from yarl import URL
 
 from ragbed.errors import MALFORMED_JSON
-from ragbed.io.retry_after import retry_after_s
 from ragbed.models.failures import Failure, from_status
-from ragbed.models.retry_policy import RetryPolicy
-from ragbed.models.secrets import Scrubber
+from ragbed.models.providers.transport import Transport
+from ragbed.models.providers.urls import below
 
 _CLOCK_SKEW_S = 300  # maximum difference between the provider's clock and the local clock, in seconds
 _MAX_PAGES = 100  # maximum number of pages to read from a list of batches
@@ -56,84 +55,6 @@ class LineResult(NamedTuple):
     is_expired: bool = False
 
 
-class BatchClient:
-    """Sends HTTP requests to one provider, retrying those that can be repeated.
-
-    Args:
-        base: The base URL.
-        headers: A function that returns the headers, which may contain the key.
-        proxy: The URL of the proxy, if any.
-        policy: Time limits and maximum numbers of attempts.
-        scrubber: Removes secrets from messages.
-    """
-
-    def __init__(
-        self,
-        base: URL,
-        headers: Callable[[], Mapping[str, str]],
-        proxy: URL | None,
-        policy: RetryPolicy,
-        scrubber: Scrubber,
-    ) -> None:
-        self.base, self._headers, self._proxy, self._policy, self._scrubber = base, headers, proxy, policy, scrubber
-
-    async def send(
-        self, method: str, url: URL, body: bytes | None = None, *, kind: str = "", repeats: bool = True
-    ) -> bytes:
-        """Send a request and return the response body.
-
-        Args:
-            method: The HTTP method.
-            url: The URL.
-            body: The body, or None for a request without one.
-            kind: The content type of the body.
-            repeats: Whether to repeat the request after any temporary failure; otherwise, it is repeated only after
-                a rate limit error, when it certainly had no effect.
-
-        Raises:
-            Failure: There was no response with status 200.
-        """
-        attempt = 0
-        while True:
-            attempt += 1
-            try:
-                return await self._send_once(method, url, body, kind)
-            except Failure as failure:
-                failure.detail = self.clean(failure.detail)
-                may_repeat = failure.again and (repeats or failure.kind == "rate")
-                if not may_repeat or attempt >= self._policy.attempts:
-                    raise
-                longest = min(self._policy.longest_pause_s, self._policy.first_pause_s * 3.0 ** (attempt - 1))
-                await asyncio.sleep(min(_MAX_PAUSE_S, failure.wait_s or longest))
-
-    def clean(self, message: str) -> str:
-        """Return a provider's message with secrets removed."""
-        return self._scrubber.clean(message)
-
-    async def _send_once(self, method: str, url: URL, body: bytes | None, kind: str) -> bytes:
-        import aiohttp  # noqa: PLC0415 - takes a tenth of a second to load
-
-        headers = {**self._headers(), **({"Content-Type": kind} if kind else {})}
-        if any(name.lower() == "authorization" for name in headers):
-            url = url.with_user(None)  # the header takes precedence, and aiohttp rejects both
-        limit = aiohttp.ClientTimeout(connect=self._policy.connect_s, total=max(600.0, self._policy.attempt_s))
-        try:
-            async with (
-                aiohttp.ClientSession(timeout=limit) as session,
-                session.request(
-                    method, url, data=body, headers=headers, proxy=self._proxy, allow_redirects=False
-                ) as response,
-            ):
-                content = await response.read()
-        except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            raise Failure("network", f"{method} {url.path}: {error or type(error).__name__}", again=True) from None
-        if response.status in (200, 201):
-            return content
-        names = {name.lower(): value for name, value in response.headers.items()}
-        wait_s = retry_after_s(names, datetime.now(UTC))
-        raise from_status(response.status, content.decode("utf-8", "replace"), wait_s)
-
-
 class BatchService(ABC):
     """A provider's batch service for one model.
 
@@ -145,8 +66,8 @@ class BatchService(ABC):
     max_lines: int
     max_bytes: int
 
-    def __init__(self, client: BatchClient) -> None:
-        self._client = client
+    def __init__(self, transport: Transport, base: URL) -> None:
+        self._transport, self._base = transport, base
 
     @abstractmethod
     async def create(self, key: str, lines: Sequence[BatchLine]) -> str:
@@ -179,16 +100,15 @@ class BatchService(ABC):
         """Return all valid results; truncated lines and lines without an ID are skipped."""
 
     def _url(self, path: str, **query: str) -> URL:
-        base = self._client.base
-        return base.with_path(f"{base.path.rstrip('/')}/{path}", keep_query=True).update_query(query)
+        return below(self._base, path).update_query(query)
 
     def _clean(self, result: LineResult) -> LineResult:
         if result.failure is not None:
-            result.failure.detail = self._client.clean(result.failure.detail)
+            self._transport.clean(result.failure)
         return result
 
     async def _get(self, path: str, **query: str) -> dict[str, Any]:
-        return _decode(await self._client.send("GET", self._url(path, **query)))
+        return _decode(await self._transport.request("GET", self._url(path, **query)))
 
 
 class OpenAIBatches(BatchService):
@@ -204,14 +124,14 @@ class OpenAIBatches(BatchService):
         )
         content = b"".join(msgspec.json.encode(row) + b"\n" for row in rows)
         body, kind = _form(f"ragbed-{key}.jsonl", content)
-        uploaded = _decode(await self._client.send("POST", self._url("files"), body, kind=kind))
+        uploaded = _decode(await self._transport.request("POST", self._url("files"), body, kind=kind))
         request = {
             "input_file_id": _text(uploaded, "id"),
             "endpoint": "/v1/chat/completions",
             "completion_window": "24h",
             "metadata": {"ragbed": key},
         }
-        made = await self._client.send(
+        made = await self._transport.request(
             "POST", self._url("batches"), msgspec.json.encode(request), kind="application/json", repeats=False
         )
         return _text(_decode(made), "id")
@@ -239,7 +159,9 @@ class OpenAIBatches(BatchService):
         files = tuple(file for file in ids if isinstance(file, str) and file)  # Azure sends "" for a missing file
         done = int(counts.get("completed") or 0) + int(counts.get("failed") or 0)
         problem = (
-            self._client.clean(msgspec.json.encode(row.get("errors")).decode()[:500]) if status == "failed" else None
+            self._transport.scrubber.clean(msgspec.json.encode(row.get("errors")).decode()[:500])
+            if status == "failed"
+            else None
         )
         is_over = status in ("completed", "failed", "expired", "cancelled")
         return RemoteBatch(batch, is_over, done, int(counts.get("total") or 0), problem, files=files)
@@ -248,7 +170,7 @@ class OpenAIBatches(BatchService):
         """Return the results from the output file and the error file."""
         found = []
         for file in batch.files:
-            content = await self._client.send("GET", self._url(f"files/{file}/content"))
+            content = await self._transport.request("GET", self._url(f"files/{file}/content"))
             found += [self._clean(_openai_line(row)) for row in _rows(content)]
         return found
 
@@ -263,7 +185,7 @@ class AnthropicBatches(BatchService):
         rows = [{"custom_id": line.id, "params": msgspec.Raw(line.body)} for line in lines]
         body = msgspec.json.encode({"requests": rows})
         url = self._url("v1/messages/batches")
-        made = await self._client.send("POST", url, body, kind="application/json", repeats=False)
+        made = await self._transport.request("POST", url, body, kind="application/json", repeats=False)
         return _text(_decode(made), "id")
 
     async def find(self, key: str, since: float, count: int, known: Collection[str]) -> str | None:
@@ -302,7 +224,7 @@ class AnthropicBatches(BatchService):
 
     async def results(self, batch: RemoteBatch) -> list[LineResult]:
         """Return the results from the results file."""
-        content = await self._client.send("GET", self._url(f"v1/messages/batches/{batch.id}/results"))
+        content = await self._transport.request("GET", self._url(f"v1/messages/batches/{batch.id}/results"))
         return [self._clean(_anthropic_line(row)) for row in _rows(content)]
 
 

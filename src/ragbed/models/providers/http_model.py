@@ -7,26 +7,20 @@ import hashlib
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
-from yarl import URL
 
-from ragbed.errors import UsageError
+from ragbed.io.retry import RetryPolicy
 from ragbed.models.base import Sampling, canonical
 from ragbed.models.failures import REJECTED, Failure, failed
 from ragbed.models.providers.context_window import ContextWindow
-from ragbed.models.providers.http.connect import merge_headers, proxy_for, valid_url
 from ragbed.models.providers.negotiation import Learned, Negotiation, adjust
-from ragbed.models.providers.pacing import Pacer
-from ragbed.models.providers.transport import Transport
-from ragbed.models.retry_policy import RetryPolicy
+from ragbed.models.providers.transport import Pacer, Transport
+from ragbed.models.providers.urls import below, merge_headers, proxy_for, read_url
 from ragbed.models.secrets import ApiKey, without_secrets
 from ragbed.models.token_limit import TokenLimit
 from ragbed.schema import Case, Completion
-
-if TYPE_CHECKING:
-    from ragbed.models.providers.batches import BatchClient
 
 _SECRET_HEADER = re.compile("auth|key|token|cookie|secret|password", re.IGNORECASE)
 # Matches a date or version at which a provider has fixed a model: 2024-07-18, 20250514, 08-2024, 2411, 0613 or 001.
@@ -90,7 +84,7 @@ class HttpModel(ABC):
     def __init__(self, service: ServiceConfig, fixed: frozenset[str] = frozenset()) -> None:
         self.name, self.concurrency = service.name, 1
         self._service = service
-        self._bases = [_read_url(url, service.name) for url in service.urls]
+        self._bases = [read_url(url, service.name) for url in service.urls]
         urls = ", ".join(map(without_secrets, self._bases))
         self.make_room: Callable[[], object] = lambda: None
         keys = [*([] if service.key is None else [service.key]), *_header_secrets(service.headers)]
@@ -214,14 +208,6 @@ class HttpModel(ABC):
         self._note_sent(request)
         return done
 
-    def batch_client(self) -> BatchClient:
-        """Return a client for the provider's batch service."""
-        from ragbed.models.providers.batches import BatchClient  # noqa: PLC0415 - few runs use batches
-
-        service, scrubber = self._service, self._transport.scrubber
-        proxy = proxy_for(self._bases[0], service.environ)
-        return BatchClient(self._bases[0], self._all_headers, proxy, service.retry_policy, scrubber)
-
     @abstractmethod
     def _body(self, case: Case, max_tokens: int) -> Mapping[str, object]:
         """Return the fields of the request body for a case."""
@@ -277,19 +263,3 @@ def _hash_headers(headers: Mapping[str, str]) -> list[str]:
     """Return a hash of the headers that are not named like secrets, as a list that is empty if there are none."""
     public = {name.lower(): value for name, value in headers.items() if not _SECRET_HEADER.search(name)}
     return [f"headers:{hashlib.sha256(canonical(public)).hexdigest()[:16]}"] if public else []
-
-
-def below(base: URL, path: str) -> URL:
-    """Append a path to a base URL, keeping the base URL's query (`?api-version=…`)."""
-    return base.with_path(f"{base.path.rstrip('/')}/{path}", keep_query=True) if path else base
-
-
-def _read_url(text: str, model: str) -> URL:
-    url = valid_url(text)
-    if url is None or url.scheme not in ("http", "https"):
-        # The URL may contain a password, so it is omitted from the message.
-        raise UsageError(
-            f"the URL of {model} is not valid because it lacks a host or does not start with http:// or https://. "
-            "Correct the model string or the base URL variable, e.g. http://host:8000/v1."
-        )
-    return url

@@ -14,14 +14,14 @@ from msgspec import structs
 from yarl import URL
 
 from ragbed.models.base import CONTEXT_FULL, ENDED_EARLY, canonical, completed, read_served
-from ragbed.models.failures import Failure, from_status
+from ragbed.models.failures import Failure, decode_json, from_status
 from ragbed.models.logprobs import read_confidence
 from ragbed.models.presets import Preset
 from ragbed.models.providers.context_window import reported_context
 from ragbed.models.providers.dialects import CompatibleProvider
-from ragbed.models.providers.http.connection import decode_json
-from ragbed.models.providers.http_model import HttpModel, ServiceConfig, below
+from ragbed.models.providers.http_model import HttpModel, ServiceConfig
 from ragbed.models.providers.streaming import is_stream, join_events
+from ragbed.models.providers.urls import below
 from ragbed.models.providers.usage import read_usage
 from ragbed.models.server_errors import read_minimax_status
 from ragbed.models.token_limit import has_reasoned
@@ -179,7 +179,7 @@ class OpenAIModel(HttpModel):
         """Return the server's batch service; see `Batching`."""
         from ragbed.models.providers.batches import OpenAIBatches  # noqa: PLC0415 - few runs use batches
 
-        return OpenAIBatches(self.batch_client())
+        return OpenAIBatches(self._transport, self._bases[0])
 
     @property
     def calls_tools(self) -> bool:

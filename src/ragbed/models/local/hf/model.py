@@ -17,6 +17,7 @@ import transformers
 from msgspec import structs
 
 from ragbed.errors import RagbedError, UsageError
+from ragbed.io.threads import in_daemon_thread, resolve
 from ragbed.models.base import Sampling, canonical, completed
 from ragbed.models.failures import Failure, failed
 from ragbed.models.local.hf import loading
@@ -26,7 +27,6 @@ from ragbed.models.local.hf.sequence import Sequence, StopCondition
 from ragbed.models.local.hf.weights import WeightSource, fingerprint, get_folder
 from ragbed.models.logprobs import mean_probability
 from ragbed.models.presets import Preset
-from ragbed.models.threads import in_daemon_thread, resolve
 from ragbed.models.token_limit import TokenLimit
 from ragbed.schema import Case, Completion
 

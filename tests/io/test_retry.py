@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from ragbed.io.retry_after import retry_after_s
+from ragbed.io.retry import retry_after_s
 
 _NOW = datetime(2026, 1, 1, tzinfo=UTC)
 _DATE = "Thu, 01 Jan 2026 00:00:30 GMT"

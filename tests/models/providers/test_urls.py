@@ -1,4 +1,4 @@
-"""Test connections: certificates, persistent connections and proxies."""
+"""Test URLs and connections: certificates, persistent connections and proxies."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from yarl import URL
 
 from ragbed.errors import UsageError
 from ragbed.models import ModelConfig, open_model
-from ragbed.models.providers.http.connect import proxy_for
+from ragbed.models.providers.urls import proxy_for
 from ragbed.schema import Completion
 from tests.models.asking import KEY, QUICK, case, with_model
-from tests.servers.faulty_model import Fault, FaultServer, chat, close_at_once, raw, well
+from tests.servers.faulty_model import Fault, FaultServer, chat, raw, well
 
 _PAST: dict[str, Any] = {"not_before": datetime(2020, 1, 1, tzinfo=UTC), "not_after": datetime(2020, 2, 1, tzinfo=UTC)}
 _PLAIN = b"HTTP/1.1 200 OK\r\n"
@@ -99,40 +99,6 @@ def test_a_reply_without_a_length_ends_with_its_connection() -> None:
     assert server.connections == 2
 
 
-async def _without_length(exchange: Any) -> None:
-    exchange.begin(304)
-
-
-def test_a_connection_that_closes_does_not_affect_the_call_before() -> None:
-    done, _ = _ask_server([_without_length, close_at_once, well], 2)
-    assert [(one.outcome, one.attempts) for one in done] == [("error", 1), ("ok", 2)]
-
-
-@pytest.mark.parametrize(
-    "head",
-    [b"HTTP/1.1 200 OK\nContent-Length: %d\n\n", b"HTTP/1.1 200\r\nX:  \xff\x01 \r\nContent-Length:%d  \r\n\r\n"],
-    ids=["line feeds only", "odd headers"],
-)
-def test_a_server_that_is_not_strict_is_accepted(head: bytes) -> None:
-    done, _ = _ask_server([raw(head % len(chat()) + chat())], 1)
-    assert done[0].reply == "Paris"
-
-
-@pytest.mark.parametrize(
-    "unasked",
-    [_PLAIN + b"Content-Length: 3\r\n\r\nyes", b"yes", b"\r\n"],
-    ids=["a second reply", "no reply", "a line"],
-)
-def test_an_unrequested_response_does_not_answer_the_next_call(unasked: bytes) -> None:
-    async def chatter(exchange: Any) -> None:
-        await exchange.send(200, chat("first"))
-        exchange.writer.write(unasked)
-        await exchange.writer.drain()
-
-    done, _ = _ask_server([chatter, well], 2)
-    assert [one.reply for one in done] == ["first", "Paris"]
-
-
 class _Proxy:
     """A proxy that forwards requests or opens tunnels, and records the heads it reads."""
 
@@ -188,7 +154,7 @@ def test_a_proxy_that_refuses_is_a_connect_failure_without_its_password(authorit
         async with _encrypted(authority) as server, await asyncio.start_server(proxy.serve, "127.0.0.1", 0) as between:
             port = between.sockets[0].getsockname()[1]
             (done,) = await _ask(server.url, https_proxy=f"http://me:secret-password@127.0.0.1:{port}")
-        expected = f"connect: the proxy http://127.0.0.1:{port} refused the connection: HTTP/1.1 407 Who are you?"
+        expected = f"connect: the proxy http://127.0.0.1:{port} refused the connection: HTTP 407 Who are you?"
         assert done.error == expected
 
     asyncio.run(talk())
