@@ -1,4 +1,4 @@
-"""Check items with rules. Each check has a name and yields the reasons why an item is incorrect.
+"""Check items with rules before they are delivered. Each check has a name and yields the reasons for a rejection.
 
 To add a check, write a function that takes an item and yields reasons, and add one line to CHECKS.
 """
@@ -10,49 +10,55 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from ragbed.builder.drafting import find_faults, is_alias, is_given_away, slot_of
+from ragbed.builder.build_context import Build, RecordIndex, reject
 from ragbed.builder.edits import check_edit, check_fake
 from ragbed.builder.instructions import find_instruction
-from ragbed.builder.labelling import is_stated, label_passage
-from ragbed.builder.mentions import WEAK, find_answer
+from ragbed.builder.items import make_candidates
 from ragbed.builder.pools import find_shortcuts
-from ragbed.builder.rules.chinese import UNSURE as UNSURE_ZH
-from ragbed.builder.rules.english_words import UNSURE as UNSURE_EN
+from ragbed.builder.question_rules import find_faults, is_alias, is_given_away, slot_of
+from ragbed.builder.records import CheckedRecord
+from ragbed.builder.statements import WEAK, find_answer, gives_answer, label_passage, states_answer
 from ragbed.builder.topic_terms import find_anchors, find_years, share_of
 from ragbed.builder.web.language_detection import detect_language
 from ragbed.retrieval.near_duplicates import find_near, unspaced
-from ragbed.schema import Item, Lang, Passage, Question
+from ragbed.schema import Article, Item, Lang, Passage, Question, Reject
 from ragbed.scoring.robust.match import FoldedResponse
 from ragbed.scoring.robust.normalise import fold
 from ragbed.text import split_sentences, squeezed
 
-_UNSURE: dict[Lang, re.Pattern[str]] = {"en": UNSURE_EN, "zh": UNSURE_ZH}
-# Patterns that determine which type of answer a question asks for.
+STEP = "checks"
+# Words that mark a guess or a plan. Words such as "must" and "at most" are not among them, because rules contain them.
+_UNSURE: dict[Lang, re.Pattern[str]] = {
+    "en": re.compile(
+        r"\b(?:perhaps|probably|possibly|maybe|allegedly|reportedly|rumou?r\w*|unconfirmed|likely"
+        r"|thought to|believed to|expected to|forecast\w*|predict\w*|plans? to|planned to|estimated|estimates?"
+        r"|preliminary|provisional)\b",
+        re.IGNORECASE,
+    ),
+    "zh": re.compile("(?<![不尽])可能(?!性)|或许|也许|据传|传闻|传说|有望|预计|预测|估计|估算|初步统计|拟于"),
+}
+# Patterns for what a question asks for, and for answers of another type.
+_NUMERIC = r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|dozen|hundred|thousand|half)\b"
+_NUMERIC_ZH = "[\\d一二两三四五六七八九十百千万半几数]"
 _ASKS: dict[Lang, tuple[tuple[str, str], ...]] = {
     "en": (
-        ("date", r"^(?:when|(?:on|in|since|until|by) (?:what|which) (?:date|day|year|month)|what year)\b"),
-        ("quantity", r"\bhow (?:many|much|long|high|tall|deep|wide|far|old|large|fast|heavy)\b"),
-        ("name", r"^(?:who|whom|whose|where|by whom|after whom|to whom|by which organisation)\b"),
+        ("date", r"^(?:(?:on|in|since|until|by) (?:what|which) (?:date|day|year|month)|what year)\b"),
+        ("quantity", r"\bhow (?:many|much|tall|deep|wide|old)\b"),
+        ("name", r"^(?:who|whom|by whom|after whom|to whom|by which organi[sz]ation)\b"),
     ),
     "zh": (
-        ("date", "哪一?[年天月日]|何时|什么时候|几月几日"),
-        ("quantity", "多少|几[个名位人次米元]|多[长高大深重宽远]"),
-        ("name", "谁|哪里|何处|哪个机构|哪家公司|哪位"),
+        ("date", "哪一?[年天月日](?!.*[哪多几])|几月几日"),
+        ("quantity", "多少|几[个名位人次米元]"),
+        ("name", "谁|哪位"),
     ),
 }
 # Words before or after an answer that do not belong to it.
 _EXTRA: dict[Lang, re.Pattern[str]] = {
     "en": re.compile(
-        r"^(?:on|in|at|by|since|until|from|to|for|about|around|approximately|roughly|over|nearly|almost|some"
-        r"|only|it|he|she"
-        r"|they|was|is|were|the (?:architect|engineer|company|author|writer|director|mayor|minister|scientist"
-        r"|manager))\b"
-        r"|[,;:]$|\b(?:was|were|is|are|has|had|which|who|that|because)\b",
+        r"^(?:it|he|she|they|was|is|were|are)\b|[,;:]$|\b(?:was|were|has|had|which|because|as reported)\b",
         re.IGNORECASE,
     ),
-    "zh": re.compile(
-        "^(?:于|在|从|自|由|约|大约|大概|近|超过|至少|被|是|为|以|共)|[，。；：、]|(?:左右|建成|成立|开业|以来|期间)$|[设创主]计?[计办持]的?$"
-    ),
+    "zh": re.compile("^(?:是|为|被)(?!.{0,2}$)|[，。；：]|据报道"),
 }
 # Minimum number of the question's words that the sentence with the answer must contain; with fewer, the sentence may be
 # about something else.
@@ -97,6 +103,21 @@ class CheckedItem:
         return found
 
 
+def make_checks(build: Build) -> Iterator[CheckedRecord | Reject]:
+    """Yield the items that pass every check."""
+    with RecordIndex(build, "articles", Article) as articles:
+        candidates = list(make_candidates(build))
+        used = {item.article for _, item in candidates}
+        places = {article.id: place for place, article in articles.scan() if article.id in used}
+        for number, (kind, item) in enumerate(candidates):
+            build.watch(STEP, number, len(candidates))
+            text = articles.read(places[item.article]).text if item.article in places else ""
+            if found := next(check_item(CheckedItem(item, text)), None):
+                yield reject(STEP, item.question, *found)
+            else:
+                yield CheckedRecord(kind=kind, item=item)
+
+
 def check_question(checked: CheckedItem) -> Iterator[str]:
     """Find questions that can be answered by guessing, give the answer away or cannot be understood on their own."""
     for part in checked.parts:
@@ -115,12 +136,12 @@ def check_type(checked: CheckedItem) -> Iterator[str]:
         asked = next(
             (kind for kind, pattern in _ASKS[part.lang] if re.search(pattern, part.question, re.IGNORECASE)), None
         )
+        is_numeric = re.search(_NUMERIC if part.lang == "en" else _NUMERIC_ZH, answer, re.IGNORECASE) is not None
         found = slot_of(part.question, answer, part.lang).kind.split()[0]
-        found = {"number": "quantity", "year": "date"}.get(found, found)
-        if asked is not None and found in ("date", "quantity", "name") and asked != found:
-            if asked == "quantity" and re.search(r"\d|[一二三四五六七八九十百千万两]", answer) and found == "name":
-                continue
+        if (asked in ("date", "quantity") and not is_numeric) or (asked == "name" and found in ("date", "quantity")):
             yield f"{part.question!r} asks for a {asked}, but {answer!r} is a {found}"
+        elif asked == "quantity" and found == "date" and not re.search("how old", part.question, re.IGNORECASE):
+            yield f"{part.question!r} asks for a quantity, but {answer!r} is a date"
 
 
 def check_minimal(checked: CheckedItem) -> Iterator[str]:
@@ -162,11 +183,8 @@ def check_support(checked: CheckedItem) -> Iterator[str]:
         if not own:
             yield f"no passage supports {part.answer[0][0]!r}"
         for passage in own:
-            labelling = label_passage(part, passage.text, title=passage.title or "")
-            if labelling.label != "positive":
-                yield f"a supporting passage does not state {part.answer[0][0]!r}: {labelling.reason}"
-            elif not is_stated(part, passage):
-                yield f"a supporting passage contains too few words from the question: {passage.text[:60]!r}"
+            if not states_answer(part, passage):
+                yield f"a supporting passage does not state {part.answer[0][0]!r}: {passage.text[:60]!r}"
 
 
 def check_certainty(checked: CheckedItem) -> Iterator[str]:
@@ -219,7 +237,7 @@ def _shared_words(part: Question, sentence: str) -> frozenset[str]:
 
 def _other_value(part: Question, sentence: str, own: str) -> str:
     """Return another value of the answer's type from a sentence that does not state the answer, or an empty string."""
-    if any(find_answer(part, sentence)):
+    if gives_answer(part, sentence):
         return ""
     slot = slot_of(part.question, part.answer[0][0], part.lang)
     folded = FoldedResponse(fold(sentence, part.lang))
@@ -241,7 +259,7 @@ def check_distractors(checked: CheckedItem) -> Iterator[str]:
     """Find distractors that contain the answer in any form or repeat a supporting passage."""
     for passage in checked.distracts:
         for part in checked.parts:
-            if any(find_answer(part, passage.text)):
+            if gives_answer(part, passage.text):
                 yield f"a distractor contains {part.answer[0][0]!r}: {passage.text[:60]!r}"
     texts = [passage.text for passage in (*checked.supports, *checked.distracts)]
     supporting = range(len(checked.supports))
@@ -265,7 +283,7 @@ def check_edits(checked: CheckedItem) -> Iterator[str]:
     for passage in edited:
         original = item.passages[passage.edit_of].text if passage.edit_of is not None else ""
         yield from check_edit(item, item.fake, original, passage.text)
-        if passage.kind != "rewritten" and original and not _differs_only(item, original, passage.text):
+        if original and not _differs_only(item, original, passage.text):
             yield f"an edited passage differs from its original in more than the answer: {passage.text[:60]!r}"
 
 
@@ -295,7 +313,7 @@ def check_parts(checked: CheckedItem) -> Iterator[str]:
         yield f"one passage gives every part of the answer: {texts[place][:60]!r}"
     first, *others = checked.parts
     for other in others:
-        if any(find_answer(other, " ".join(first.answer[0]))):
+        if gives_answer(other, " ".join(first.answer[0])):
             yield f"two parts have the same answer, {first.answer[0][0]!r}"
     for part in checked.parts:
         words = find_anchors(part.question, item.lang)

@@ -1,61 +1,87 @@
-"""Verify answers: enough sources must support each answer, and a model must find it in the passages."""
+"""Verify that a question has enough passages, and that no passage other than the supporting ones answers it."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from ragbed.builder.build_context import Build, Problem, reject
-from ragbed.builder.labelling import is_stated
-from ragbed.builder.mentions import find_answer
-from ragbed.builder.model_requests import WITHOUT_REPLY, Request, make_case, unique_cases, write_prompt
-from ragbed.builder.recipe import RecipePools, reader_of
+from ragbed.builder.model_requests import WITHOUT_REPLY, unique_cases
+from ragbed.builder.question_checks import VERDICTS, ask_checker, reader_case, says_yes, states_case
+from ragbed.builder.recipe import RecipePools
 from ragbed.builder.records import Draft, LabelledPool, Probe, Verified
-from ragbed.builder.topic_terms import is_hedged
+from ragbed.builder.responses import is_nothing
+from ragbed.builder.statements import agrees, find_answer, states_answer
 from ragbed.retrieval.local_index import host_of
 from ragbed.schema import Case, Passage, Reject
-from ragbed.scoring.robust import score
+from ragbed.text import squeezed
 
 STEP = "answers"
-_SHOWN = 5  # maximum number of supporting passages in the reader's prompt; equals the number of documents in a case
+_SHOWN = 5  # maximum number of distracting passages in the reader's prompt; equals the number of documents in a case
+_MAX_OTHER = 60  # maximum number of characters in a response that may be another answer; a longer one is an explanation
+
+
+class _Complete(NamedTuple):
+    """A question with enough passages, and the call that looks for an answer in the distracting ones."""
+
+    draft: Draft
+    passages: tuple[Passage, ...]
+    case: Case
 
 
 def make_answers(build: Build) -> Iterator[Verified | Reject]:
-    """Yield the questions whose answer is supported by enough sources and found by a reader model in the passages."""
+    """Yield the questions that have enough passages and that only the supporting passages answer."""
     drafts = {draft.id: draft for draft in build.read("questions", Draft)}
     complete = []
     for pool in build.read("stances", LabelledPool):
         draft = drafts[pool.question]
         passages = usable_passages(draft, pool.passages, build.recipe.pools.per_source)
-        if problem := _find_shortage(passages, build.recipe.pools) or _find_hedge(passages, draft):
+        if problem := _find_shortage(passages, build.recipe.pools):
             yield reject(STEP, draft.question, *problem)
         else:
-            complete.append((draft, passages, _case(draft, passages)))
-    reader = reader_of(build.recipe)
-    cases = unique_cases(case for _, _, case in complete)
-    responses = build.ask(Request(STEP, reader, cases)) if cases and reader else {}
-    for draft, passages, case in complete:
-        completion = responses[case.case][0] if reader else None
-        reply = (completion.reply or "").strip() if completion else ""
-        if completion is None:
-            yield _verified(draft, passages)
-        elif completion.outcome != "ok":
+            documents = "\n\n".join(passage.text for passage in of_stance(passages, "distracts")[:_SHOWN])
+            complete.append(_Complete(draft, passages, reader_case(draft, documents)))
+    responses = ask_checker(build, "reader", unique_cases(one.case for one in complete))
+    others: dict[str, tuple[str, Case]] = {}  # by question: another answer, and the call that checks it
+    for one in complete:
+        completion = responses[one.case.case][0]
+        if completion.outcome == "ok" and (found := _find_other(one, (completion.reply or "").strip())):
+            others[one.draft.id] = found
+    confirmed = ask_checker(build, "states", unique_cases(case for _, case in others.values()), VERDICTS)
+    for one in complete:
+        completion = responses[one.case.case][0]
+        other, case = others.get(one.draft.id, ("", None))
+        if completion.outcome != "ok":
             reason = completion.error or WITHOUT_REPLY[completion.outcome]
-            yield reject(STEP, draft.question, completion.outcome, f"the call to the reader failed: {reason}")
-        elif score(case, reply)["correct"] is not True:
-            reason = (
-                f"from the supporting passages, the reader answers {reply[:80]!r} instead of {draft.answer[0][0]!r}"
-            )
-            yield reject(STEP, draft.question, "reader", reason)
+            yield reject(STEP, one.draft.question, completion.outcome, f"the call to the checking model: {reason}")
+        elif agrees(one.draft, completion.reply or ""):
+            reason = f"the model finds {one.draft.answer[0][0]!r} in the distracting passages alone"
+            yield reject(STEP, one.draft.question, "in-distractors", reason)
+        elif case is not None and says_yes(confirmed[case.case]):
+            yield reject(STEP, one.draft.question, "other-answer", f"another passage gives another answer: {other!r}")
         else:
-            yield _verified(draft, passages)
+            yield _verified(one)
 
 
-def _verified(draft: Draft, passages: Sequence[Passage]) -> Verified:
-    supports, distracts = of_stance(passages, "supports"), of_stance(passages, "distracts")
+def _find_other(one: _Complete, reply: str) -> tuple[str, Case] | None:
+    """Return another answer that a distracting passage contains, and the call that checks it, or None."""
+    if is_nothing(reply) or len(reply) > _MAX_OTHER or agrees(one.draft, reply):
+        return None
+    asked = replace(one.draft, answer=((reply,),))
+    for passage in of_stance(one.passages, "distracts")[:_SHOWN]:
+        if squeezed(reply) in squeezed(passage.text) or any(find_answer(asked, passage.text)):
+            return reply, states_case(one.draft, passage.text, reply)
+    return None
+
+
+def _verified(one: _Complete) -> Verified:
+    supports, distracts = of_stance(one.passages, "supports"), of_stance(one.passages, "distracts")
     sources = len(set(map(source_of, supports)))
-    return Verified(question=draft.id, supports=len(supports), distracts=len(distracts), sources=sources)
+    return Verified(question=one.draft.id, supports=len(supports), distracts=len(distracts), sources=sources)
 
 
 def source_of(passage: Passage) -> str:
@@ -64,22 +90,18 @@ def source_of(passage: Passage) -> str:
     return host_of(url) or url
 
 
-def limit_sources(passages: Sequence[Passage], most: int) -> tuple[Passage, ...]:
-    """Limit the passages per source and relevance label to the first `most`; 0 means no limit."""
+def usable_passages(draft: Draft, passages: Sequence[Passage], most: int) -> tuple[Passage, ...]:
+    """Drop supporting passages that only mention the answer, and keep `most` passages per source and label; 0: all."""
     seen: Counter[tuple[str, str]] = Counter()
     kept = []
     for passage in passages:
+        if passage.stance == "supports" and not states_answer(draft, passage):
+            continue
         key = source_of(passage), passage.stance
         seen[key] += 1
         if not most or seen[key] <= most:
             kept.append(passage)
     return tuple(kept)
-
-
-def usable_passages(draft: Draft, passages: Sequence[Passage], most: int) -> tuple[Passage, ...]:
-    """Drop supporting passages that only mention the answer, and limit the passages per source and label."""
-    stated = [passage for passage in passages if passage.stance != "supports" or is_stated(draft, passage)]
-    return limit_sources(stated, most)
 
 
 def of_stance(passages: Sequence[Passage], stance: str) -> list[Passage]:
@@ -132,23 +154,3 @@ def _find_shortage(passages: Sequence[Passage], required: RecipePools) -> Proble
         ((outcome, f"{count} {name}; the minimum is {least}") for outcome, count, least, name in checks
          if count < least), None,
     )  # fmt: skip
-
-
-def _find_hedge(passages: Sequence[Passage], draft: Draft) -> Problem | None:
-    """Return a rejection reason if every source states the answer only as a guess or preliminary figure, else None."""
-    supports = of_stance(passages, "supports")
-    sentences = [passage.text[slice(*passage.support)] for passage in supports if passage.support]
-    if sentences and all(_is_hedged(sentence, draft) for sentence in sentences):
-        return "hedged", f"every source states the answer only as a guess: {sentences[0][:80]!r}"
-    return None
-
-
-def _is_hedged(sentence: str, draft: Draft) -> bool:
-    (mentions,) = find_answer(draft, sentence)
-    return bool(mentions) and all(is_hedged(sentence, mention.end, draft.lang) for mention in mentions)
-
-
-def _case(draft: Draft, passages: Sequence[Passage]) -> Case:
-    documents = "\n\n".join(passage.text for passage in of_stance(passages, "supports")[:_SHOWN])
-    prompt = write_prompt(draft.lang, "reader", {"DOCS": documents, "QUERY": draft.question})
-    return make_case(STEP, draft.lang, prompt, question=draft.question, answer=draft.answer)
