@@ -97,7 +97,8 @@ def _explain(build: Build, state: State, lang: Lang, kind: str) -> str:
         f"{sum(known.values()):,} can be answered without documents; {len(verified):,} were verified"
     )
     if not articles:
-        advice = "There are no articles: check [[sources]], langs and since, and see steps/articles.rejects.jsonl."
+        lost = main_reasons(state.steps["articles"]) or "none"
+        advice = f"There are no articles (rejected: {lost}): check [[sources]], langs and since."
     elif known and not state.steps["ranking"].made:
         advice = "No question has any pages: check [search], steps/hits.rejects.jsonl and steps/pages.rejects.jsonl."
     elif kind == "int":

@@ -59,6 +59,8 @@ def read_blocks(reply: str, alone: str = "") -> list[dict[str, str]] | None:
     line = _unquote(text)
     if alone and line.endswith(("?", "？")) and "\n" not in line and not _LINE.match(line):
         return [{alone: line}]
+    if text and is_nothing(text):
+        return []
     if (found := _read_json(text)) is not None:
         return found
     blocks: list[dict[str, str]] = []
