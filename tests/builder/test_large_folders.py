@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from pypdf import PdfWriter
 from pypdf.generic import DictionaryObject, NameObject, StreamObject
+from ragbed.builder.rules import WRITERS, write_fields
 
 import ragbed
-from ragbed.builder.rules import WRITERS, write_fields
 from ragbed.builder.web.content_types import PDF
 from ragbed.builder.web.documents import READERS, ReadJob
 from ragbed.data import Dataset

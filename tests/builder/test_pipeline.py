@@ -24,7 +24,7 @@ from ragbed.builder.recipe import read_recipe
 from ragbed.builder.web.addresses import AddressFilter
 from ragbed.builder.web.limits import FetchLimits
 from ragbed.data import Dataset
-from ragbed.errors import RagbedError, UnknownName
+from ragbed.errors import UnknownName
 from ragbed.runs.engines.local import LocalEngine
 from ragbed.schema import Completion, Hit, Reject
 from ragbed.testbeds.prompts import Instructions

@@ -85,7 +85,7 @@ def _read_json(text: str) -> list[dict[str, str]] | None:
         read = msgspec.json.decode(text[text.index("{") : text.rindex("}") + 1])
         listed = read.get("questions", [read])
     except (*MALFORMED_JSON, ValueError, AttributeError):
-        listed = [_decode_object(found) for found in _OBJECT.findall(text)]
+        listed = [_decode_object(found) for found in _OBJECT.findall(text)] or None
     blocks = [_known_fields(block) for block in listed if isinstance(block, dict)] if isinstance(listed, list) else []
     blocks = [block for block in blocks if block]
     return blocks if blocks or listed == [] else None
