@@ -11,7 +11,7 @@ import msgspec
 from ragbed.builder.build_context import Build
 from ragbed.builder.model_requests import Request
 from ragbed.builder.probes import make_probes
-from ragbed.builder.recipe import Recipe, RecipeGate, RecipeSource
+from ragbed.builder.recipe import Recipe, RecipeCounts, RecipeGate, RecipeSource
 from ragbed.builder.records import Draft, Probe, Reviewed
 from ragbed.schema import Article, Completion, Reject
 
@@ -55,7 +55,7 @@ def probe(
         }
 
     source = (RecipeSource(kind="folder", place="."),)
-    recipe = Recipe(name="n", generator="m/own", sources=source, gate=gate)
+    recipe = Recipe(name="n", generator="m/own", sources=source, gate=gate, wanted=RecipeCounts(counterfactual=1))
     build = Build(folder, recipe, date(2026, 11, 15), ask)
     build.file_of("questions").parent.mkdir(parents=True)
     build.file_of("questions").write_bytes(b"".join(msgspec.json.encode(one) + b"\n" for one in drafts))

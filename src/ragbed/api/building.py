@@ -293,7 +293,7 @@ class QualityResult(TableResult):
 
     def records(self) -> Records:
         """Return one row per measure: value with its confidence interval, gate, result, and RGB's value."""
-        names = ("name", "lang", "value", "low", "high", "n", "gate", "passed", "note", "reference")
+        names = ("name", "value", "low", "high", "n", "gate", "passed", "note", "reference")
         rows = [
             {"family": family} | {name: getattr(measure, name) for name in names}
             for family, measures in self.quality.families.items()

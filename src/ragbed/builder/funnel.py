@@ -29,6 +29,7 @@ _ADVICE = {
     "vague": "Questions do not name their subject: add titles to the documents, or try a larger model.",
     "round-trip": "The checking model disagrees with the answers; set checks.model to a larger model.",
     "not-stated": "The checking model finds the questions imprecise; try a larger generator or checks.model.",
+    "known": "The facts are widely known; add documents that are newer than the models, or that are not public.",
     "unknown": "The generator does not know the answers; counterfactual items need well-known facts.",
     "few-supports": "Few passages state the answers; lower pools.supports.",
     "few-distracts": "There are too few passages on the same subject; add documents, or lower pools.distracts.",

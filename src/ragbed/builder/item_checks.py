@@ -38,7 +38,10 @@ _UNSURE: dict[Lang, re.Pattern[str]] = {
     "zh": re.compile("(?<![不尽])可能(?!性)|或许|也许|据传|传闻|传说|有望|预计|预测|估计|估算|初步统计|拟于"),
 }
 # Patterns for what a question asks for, and for answers of another type.
-_NUMERIC = r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|dozen|hundred|thousand|half)\b"
+_NUMERIC = (
+    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|dozen|hundred|thousand|half)\b"
+    r"|\b(?:Janua|Februa|March|April|May\b|June|July|August|Septem|Octo|Novem|Decem)"
+)
 _NUMERIC_ZH = "[\\d一二两三四五六七八九十百千万半几数]"
 _ASKS: dict[Lang, tuple[tuple[str, str], ...]] = {
     "en": (

@@ -85,7 +85,7 @@ STEPS: dict[str, BuildStep] = {
     "probes": BuildStep(
         make_probes,
         ("review", "questions"),
-        lambda recipe: (recipe.gate, recipe.generator, closed_book_hash()),
+        lambda recipe: (recipe.gate, recipe.generator, recipe.wanted, closed_book_hash()),
     ),
     "hits": BuildStep(
         make_hits, ("probes", "questions", "articles"), lambda recipe: recipe.search, files=mark_recorded

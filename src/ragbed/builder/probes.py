@@ -7,7 +7,7 @@ from datetime import date, timedelta
 
 from ragbed.builder.build_context import Build, Problem, reject
 from ragbed.builder.model_requests import Request, closed_book
-from ragbed.builder.recipe import reference_models
+from ragbed.builder.recipe import reference_models, wanted_of
 from ragbed.builder.records import Draft, Probe, Reviewed
 from ragbed.schema import Case, Completion, Reject
 from ragbed.scoring.robust import score
@@ -43,6 +43,9 @@ def make_probes(build: Build) -> Iterator[Probe | Reject]:
         if draft.origin == "known" and not probe.is_known:
             reason = f"most models do not answer {draft.answer[0][0]!r} without documents"
             yield reject(STEP, draft.question, "unknown", reason)
+        elif probe.is_known and not wanted_of(build.recipe, "counterfactual", draft.lang):
+            reason = f"most models answer {draft.answer[0][0]!r} without documents"
+            yield reject(STEP, draft.question, "known", reason)
         else:
             yield probe
 

@@ -110,6 +110,8 @@ def size(text: str) -> int:
 
 def is_given_away(question: str, answer: str, lang: Lang) -> bool:
     """Check whether the question contains the answer, its value in another form, or most of its words."""
+    if lang == "zh":
+        question = question.replace("哪一", "哪")  # 哪一层 does not give away 一层
     asked = Question(question=question, lang=lang, answer=((answer,),))
     if any(find_answer(asked, question)):
         return True

@@ -133,7 +133,8 @@ def _articles_by_language(build: Build) -> dict[str, int]:
 def _copy_sample(folder: Path, target: Path, most: int) -> None:
     """Copy documents that are evenly spread over a folder."""
     found = sorted(path for path in find_files(folder) if not problem_of(path))
-    for path in found[:: max(1, len(found) // most)][:most]:
+    count = min(most, len(found))
+    for path in (found[number * len(found) // count] for number in range(count)):
         place = target / path.relative_to(folder)
         place.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, place)

@@ -30,7 +30,7 @@ def show_trial(trial: Trial) -> list[str]:
     lines += [f"  {question} — {answer}" for question, answer in trial.examples]
     cost = "" if trial.dollars is None else f", about ${trial.dollars:.2f}"
     lines.append(
-        f"Estimate for all documents: about {trial.expected:,} items (95% interval {trial.low:,} to {trial.high:,}), "
+        f"Estimate for all documents: about {trial.expected} items (95% interval {trial.low:,} to {trial.high:,}), "
         f"{trial.calls:,} model calls{cost}."
     )
     return [*lines, trial.loss] if trial.loss else lines
