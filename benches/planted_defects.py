@@ -2,7 +2,7 @@
 
     python -m benches planted_defects [--items N]
 
-Items are made from the questions about the policy pages and the synthetic news of `build_pages`: questions with
+Items are made from the questions about the policies and the synthetic news of `build_pages`: questions with
 passages, pairs of them, and questions with a false answer and edited passages. Each defect is planted into every item that it fits. Exit code 1 if a kind has fewer
 than 50 defects in a language, if less than 95 % of a kind that rules can decide (85 % of the others) are found, or if
 more than 8 % of the items without a defect are rejected.
@@ -25,6 +25,7 @@ from ragbed.builder.edits import check_edit, check_fake, edit_passage
 from ragbed.builder.item_checks import CheckedItem, check_item, check_parts
 from ragbed.builder.passages import split_article
 from ragbed.builder.statements import find_answer, label_passage
+from ragbed.builder.verified import usable_passages
 from ragbed.schema import Article, Item, Lang, Passage, Question
 
 LEAST, DECIDED, OTHERS, ALARMS = 50, 0.95, 0.85, 0.08
@@ -299,6 +300,7 @@ def _items_of(page: Page, others: Sequence[Article], pieces: dict[str, list[str]
             for (text, title), label in zip(texts, labels, strict=True)
             if label.label != "mention"
         )
+        passages = usable_passages(asked, passages, 0)  # as in a build
         if {"supports", "distracts"} <= {passage.stance for passage in passages}:
             item = Item(
                 id="",

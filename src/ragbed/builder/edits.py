@@ -16,6 +16,7 @@ from ragbed.builder.model_requests import spell
 from ragbed.builder.statements import AnswerMention, find_answer, spans_of
 from ragbed.schema import Answer, Question
 from ragbed.scoring.robust.gold import GoldSlot, prepare
+from ragbed.scoring.robust.units import to_base
 from ragbed.text import squeezed
 
 _MAX_RATIO = 10  # maximum ratio between a false and a true number; a larger ratio is not plausible
@@ -55,6 +56,9 @@ def _differences(true: GoldSlot, false: GoldSlot) -> Iterator[str]:
     if true_kind != false_kind:
         yield f"the false answer is a {false_kind}, but the true answer is a {true_kind}"
     elif true.quantities and false.quantities:
+        units = [to_base(one.quantities[0].value, one.quantities[0].unit)[1] for one in (true, false)]
+        if units[0] != units[1]:
+            yield f"the false answer is in {units[1] or 'no unit'}, but the true answer is in {units[0] or 'no unit'}"
         small, large = sorted((abs(true.quantities[0].value), abs(false.quantities[0].value)))
         if small and large / small > _MAX_RATIO:
             yield f"the false answer and the true answer differ by a factor of more than {_MAX_RATIO}"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ragbed.builder.build_context import Build, RecordIndex, reject
-from ragbed.builder.edits import check_edit, check_fake
+from ragbed.builder.edits import check_edit, check_fake, edit_passage
 from ragbed.builder.instructions import find_instruction
 from ragbed.builder.items import make_candidates
 from ragbed.builder.pools import find_shortcuts
@@ -66,6 +66,7 @@ _EXTRA: dict[Lang, re.Pattern[str]] = {
 # Minimum number of the question's words that the sentence with the answer must contain; with fewer, the sentence may be
 # about something else.
 _MIN_SHARED = 2
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 
 @dataclass(frozen=True)
@@ -252,10 +253,12 @@ def _other_value(part: Question, sentence: str, own: str) -> str:
     others = [quantity for quantity in folded.quantities if quantity.unit == unit and unit]
     if others:
         return folded.text[others[0].start : others[0].end]
-    number = re.match(r"\d[\d,.]*(?: (?:million|billion))?[万亿]?", part.answer[0][0])
-    noun = re.search(rf"{re.escape(number[0])} ?([a-z]+|[\u4e00-\u9fff]{{1,2}})", own) if number else None
-    found = re.search(rf"\d[\d,.]*[万亿]? ?{noun[1]}", sentence) if noun else None
-    return found[0] if found else ""
+    # Another number in the same place of the same words, as in "Level 3" and "Level 4".
+    parts = _NUMBER.split(part.answer[0][0])
+    if len(parts) == 1:
+        return ""
+    shape = _NUMBER.pattern.join(map(re.escape, parts))
+    return next((match[0] for match in re.finditer(shape, sentence) if match[0] not in own), "")
 
 
 def check_distractors(checked: CheckedItem) -> Iterator[str]:
@@ -286,24 +289,8 @@ def check_edits(checked: CheckedItem) -> Iterator[str]:
     for passage in edited:
         original = item.passages[passage.edit_of].text if passage.edit_of is not None else ""
         yield from check_edit(item, item.fake, original, passage.text)
-        if original and not _differs_only(item, original, passage.text):
+        if original and edit_passage(item, item.fake, original).text != passage.text:
             yield f"an edited passage differs from its original in more than the answer: {passage.text[:60]!r}"
-
-
-def _differs_only(item: Item, original: str, edited: str) -> bool:
-    """Check that two texts are identical after the true and false answers and their parts are removed."""
-
-    def bare(text: str, question: Question) -> str:
-        spans = sorted((mention.start, mention.end) for found in find_answer(question, text) for mention in found)
-        for start, end in reversed(spans):
-            text = f"{text[:start]}\0{text[end:]}"
-        words = {word for aliases in question.answer for alias in aliases for word in re.findall(r"\w+", alias)}
-        for word in sorted(words, key=len, reverse=True):
-            text = re.sub(rf"(?<!\w){re.escape(word)}(?!\w)", "\0", text)
-        return re.sub(r"\0[\s\0,.:-]*|\s+", " ", text).strip()
-
-    fake = Question(question=item.question, lang=item.lang, answer=item.fake or ())
-    return bare(bare(original, item), fake) == bare(bare(edited, fake), item)
 
 
 def check_parts(checked: CheckedItem) -> Iterator[str]:

@@ -17,7 +17,7 @@ from ragbed.builder.records import Draft, LabelledPool, Probe, Verified
 from ragbed.builder.responses import is_nothing
 from ragbed.builder.statements import agrees, find_answer, states_answer
 from ragbed.retrieval.local_index import host_of
-from ragbed.schema import Case, Passage, Reject
+from ragbed.schema import Case, Passage, Question, Reject
 from ragbed.text import squeezed
 
 STEP = "answers"
@@ -90,7 +90,7 @@ def source_of(passage: Passage) -> str:
     return host_of(url) or url
 
 
-def usable_passages(draft: Draft, passages: Sequence[Passage], most: int) -> tuple[Passage, ...]:
+def usable_passages(draft: Question, passages: Sequence[Passage], most: int) -> tuple[Passage, ...]:
     """Drop supporting passages that only mention the answer, and keep `most` passages per source and label; 0: all."""
     seen: Counter[tuple[str, str]] = Counter()
     kept = []
