@@ -2,10 +2,10 @@
 
     python -m benches planted_defects [--items N]
 
-Items are made from the questions about the policies and the synthetic news of `build_pages`: questions with
-passages, pairs of them, and questions with a false answer and edited passages. Each defect is planted into every item that it fits. Exit code 1 if a kind has fewer
-than 50 defects in a language, if less than 95 % of a kind that rules can decide (85 % of the others) are found, or if
-more than 8 % of the items without a defect are rejected.
+Items are made from the questions about the policies and the synthetic news of `build_pages`: questions with passages,
+pairs of them, and questions with a false answer and edited passages. Each defect is planted into every item that it
+fits. Exit code 1 if a kind has fewer than 50 defects in a language, if less than 95 % of a kind that rules can decide
+(85 % of the others) are found, or if more than 8 % of the items without a defect are rejected.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ as they stand in the text, and the sentences that state them.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -33,6 +34,7 @@ _MIN_BATCH = 8  # minimum number of articles per batch; smaller batches would ne
 # Minimum share of words in common at which two questions with the same answer count as duplicates. Paraphrases share
 # half of their words; questions about different facts with the same answer (e.g. a year) share less than a third.
 _SAME = 0.5
+_REMARK = re.compile(r"(?<=[?？])\s*[(（].*", re.DOTALL)  # a remark that small models add after a question
 
 Fields: TypeAlias = list[dict[str, str]] | Problem
 
@@ -161,7 +163,7 @@ def draft_question(block: dict[str, str], article: Article, section: tuple[int, 
         context: Title and headings of the section.
     """
     lang, text = article.lang, article.text[slice(*section)]
-    question = block.get("question", "").strip()
+    question = _REMARK.sub("", block.get("question", "").strip())
     answer = block.get("answer", "").strip().strip('。.,，;；“”"')
     quote = block.get("sentence", "").strip()
     place = locate_quote(text, quote) if quote else None
