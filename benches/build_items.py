@@ -2,11 +2,12 @@
 
     python -m benches build_items -m MODEL -o FOLDER [--pages 40] [--check-model MODEL]
 
-For each language, 40 policy pages (`build_pages`) and 40 news-like pages are built into items. For each language and
-kind, FOLDER receives the build, `questions.jsonl` with the accepted questions, their answers, their sentences and
-their pages, and `rejected.jsonl` with the reasons. Give `questions.jsonl` to readers who do not know the model, and let them
-mark each question as right and self-contained, and as natural. A GGUF file of 1.5 billion parameters needs minutes per
-page on two cores; on a server with a GPU, use `-m vllm/…` or `-m openai-api/…`. The same command resumes.
+For each language, 40 policy pages (tests/builder/invented_pages.py) and 40 news-like pages are built into items. For
+each language and kind, FOLDER receives the build, `questions.jsonl` with the accepted questions, their answers, their
+sentences and their pages, and `rejected.jsonl` with the reasons. Give `questions.jsonl` to readers who do not know the
+model, and let them mark each question as right and self-contained, and as natural. A GGUF file of 1.5 billion
+parameters needs minutes per page on two cores; on a server with a GPU, use `-m vllm/…` or `-m openai-api/…`. The same
+command resumes.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ from typing import Any
 import msgspec
 
 import ragbed
-from benches.build_pages import LANGS, Page, news_pages, policy_pages
 from ragbed.builder.funnel import find_loss
 from ragbed.builder.pipeline import read_state
 from ragbed.builder.records import Draft
 from ragbed.schema import Item, Reject
+from tests.builder.invented_pages import LANGS, Page, news_pages, policy_pages
 
 LEAST = 1.5  # items per page
 _RECIPE = """

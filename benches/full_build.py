@@ -30,7 +30,7 @@ from ragbed.builder.funnel import compare_delivery
 from ragbed.builder.model_requests import Request
 from ragbed.builder.pipeline import Done, run_steps
 from ragbed.builder.recipe import Recipe as BuildRecipe
-from ragbed.builder.recipe import RecipeCounts, RecipeQuestions, RecipePools, RecipeRanking, RecipeSource
+from ragbed.builder.recipe import RecipeCounts, RecipePools, RecipeQuestions, RecipeRanking, RecipeSource
 from ragbed.runs.engines.local import LocalEngine
 from ragbed.schema import Case, Completion, Item, Lang
 from ragbed.synth import SynthSpec, make_items

@@ -2,10 +2,10 @@
 
     python -m benches planted_defects [--items N]
 
-Items are made from the questions about the policies and the synthetic news of `build_pages`: questions with passages,
-pairs of them, and questions with a false answer and edited passages. Each defect is planted into every item that it
-fits. Exit code 1 if a kind has fewer than 50 defects in a language, if less than 95 % of a kind that rules can decide
-(85 % of the others) are found, or if more than 8 % of the items without a defect are rejected.
+Items are made from the questions about the policies and the synthetic news of tests/builder/invented_pages.py:
+questions with passages, pairs of them, and questions with a false answer and edited passages. Each defect is planted
+into every item that it fits. Exit code 1 if a kind has fewer than 50 defects in a language, if less than 95 % of a kind
+that rules can decide (85 % of the others) are found, or if more than 8 % of the items without a defect are rejected.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from typing import NamedTuple, TypeAlias
 
 from msgspec.structs import replace
 
-from benches.build_pages import LANGS, Page, policy_pages, synthetic_pages
 from ragbed.analysis.statistics.rates import wilson
 from ragbed.builder.edits import check_edit, check_fake, edit_passage
 from ragbed.builder.item_checks import CheckedItem, check_item, check_parts
@@ -27,6 +26,7 @@ from ragbed.builder.passages import split_article
 from ragbed.builder.statements import find_answer, label_passage
 from ragbed.builder.verified import usable_passages
 from ragbed.schema import Article, Item, Lang, Passage, Question
+from tests.builder.invented_pages import LANGS, Page, policy_pages, synthetic_pages
 
 LEAST, DECIDED, OTHERS, ALARMS = 50, 0.95, 0.85, 0.08
 _NAME = re.compile(r"(?:the )?[A-Z][\w’'-]+(?: (?:of )?(?:the )?[A-Z][\w’'-]+)*")

@@ -12,7 +12,7 @@ from ragbed.builder.build_context import Build
 from ragbed.builder.model_requests import Request
 from ragbed.builder.probes import make_probes
 from ragbed.builder.recipe import Recipe, RecipeCounts, RecipeGate, RecipeSource
-from ragbed.builder.records import Draft, Probe, Reviewed
+from ragbed.builder.records import Draft, Probe, ReviewedQuestion
 from ragbed.schema import Article, Completion, Reject
 
 TEXTS = {
@@ -59,7 +59,7 @@ def probe(
     build = Build(folder, recipe, date(2026, 11, 15), ask)
     build.file_of("questions").parent.mkdir(parents=True)
     build.file_of("questions").write_bytes(b"".join(msgspec.json.encode(one) + b"\n" for one in drafts))
-    reviewed = [Reviewed(question=one.id) for one in drafts]
+    reviewed = [ReviewedQuestion(question=one.id) for one in drafts]
     build.file_of("review").write_bytes(b"".join(msgspec.json.encode(one) + b"\n" for one in reviewed))
     build.file_of("articles").write_bytes(b"".join(msgspec.json.encode(one) + b"\n" for one in ARTICLES))
     return list(make_probes(build))

@@ -12,7 +12,7 @@ from msgspec import structs
 from ragbed.builder.model_requests import Request
 from ragbed.builder.question_checks import make_review
 from ragbed.builder.recipe import RecipeChecks
-from ragbed.builder.records import Reviewed
+from ragbed.builder.records import ReviewedQuestion
 from ragbed.schema import Case, Completion, Reject
 from tests.builder.steps import article, draft, make_build, write
 
@@ -81,4 +81,4 @@ def test_an_invented_question_has_no_text_to_be_checked_with(tmp_path: Path) -> 
     write(build, "articles", [])
     invented = draft("q", "Who won the 1954 Nobel Prize in Literature?", "Ernest Hemingway")
     write(build, "questions", [structs.replace(invented, origin="known")])
-    assert list(make_review(build)) == [Reviewed(question="q")]
+    assert list(make_review(build)) == [ReviewedQuestion(question="q")]

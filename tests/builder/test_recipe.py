@@ -134,12 +134,6 @@ def test_the_shipped_recipe_asks_for_the_papers_sizes() -> None:
     assert recipe.ranking.encoders == {"en": "all-mpnet-base-v2", "zh": "m3e-base"}
 
 
-def test_the_recipe_of_the_trial_can_be_read() -> None:
-    recipe = read_recipe(Path(__file__).parents[2] / "recipes" / "trial.toml")
-    assert (recipe.search.engine, recipe.ranking.encoder) == ("local", "e5-static")
-    assert recipe.wanted == RecipeCounts(base=40, integration=10, counterfactual=10)
-
-
 def test_the_documentation_shows_every_field_of_a_recipe_with_its_default(tmp_path: Path) -> None:
     text = (Path(__file__).parents[2] / "docs" / "reference" / "build.md").read_text("utf-8")
     shown = tomllib.loads(re.search(r"```toml\n(.*?)```", text, re.DOTALL)[1])  # type: ignore[index]

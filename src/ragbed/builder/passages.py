@@ -69,7 +69,7 @@ def _split_all(job: tuple[list[Article], int]) -> list[Chunk]:
     return [chunk for article in articles for chunk in split_article(article, most)]
 
 
-class Section(NamedTuple):
+class ArticleSection(NamedTuple):
     """A part of an article with the same headings.
 
     Attributes:
@@ -82,17 +82,17 @@ class Section(NamedTuple):
     end: int
 
 
-def split_sections(article: Article) -> list[Section]:
+def split_sections(article: Article) -> list[ArticleSection]:
     """Return the sections of an article; an article without Markdown headings has one section."""
     text, title = article.text, article.title.strip()
-    sections: list[Section] = []
+    sections: list[ArticleSection] = []
     path: dict[int, str] = {}  # headings by level
     header, start = title, 0
     for heading in [*_HEADING.finditer(text), None]:
         end = len(text) if heading is None else heading.start()
         is_last = heading is None and not sections
         if text[start:end].strip() and (is_last or heading is None or count_tokens(text[start:end]) >= _MIN_SECTION):
-            sections.append(Section(header, start, end))
+            sections.append(ArticleSection(header, start, end))
         elif text[start:end].strip():
             continue  # a short section: its text and the next heading stay together
         if heading is not None:
@@ -109,7 +109,7 @@ def split_article(article: Article, most: int = MAX_TOKENS) -> Iterator[Chunk]:
         yield from _split_section(article, section, most)
 
 
-def _split_section(article: Article, section: Section, most: int) -> Iterator[Chunk]:
+def _split_section(article: Article, section: ArticleSection, most: int) -> Iterator[Chunk]:
     text = article.text[section.start : section.end]
     header = section.header if count_tokens(section.header) <= _MAX_HEADER * most else ""
     if text.lstrip().startswith(header):

@@ -8,7 +8,7 @@ from datetime import date, timedelta
 from ragbed.builder.build_context import Build, Problem, reject
 from ragbed.builder.model_requests import Request, closed_book
 from ragbed.builder.recipe import reference_models, wanted_of
-from ragbed.builder.records import Draft, Probe, Reviewed
+from ragbed.builder.records import Draft, Probe, ReviewedQuestion
 from ragbed.schema import Case, Completion, Reject
 from ragbed.scoring.robust import score
 from ragbed.testbeds.prompts.requests import case_of
@@ -22,7 +22,7 @@ def make_probes(build: Build) -> Iterator[Probe | Reject]:
     gate = build.recipe.gate
     models = reference_models(build.recipe)
     first_day, cases = _first_day(build), {}
-    passed = {record.question for record in build.read("review", Reviewed)}
+    passed = {record.question for record in build.read("review", ReviewedQuestion)}
     for draft in build.read("questions", Draft):
         if draft.id not in passed:
             continue

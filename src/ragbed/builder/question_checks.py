@@ -12,7 +12,7 @@ from typing import NamedTuple
 from ragbed.builder.build_context import Build, Problem, RecordIndex, reject
 from ragbed.builder.model_requests import WITHOUT_REPLY, Request, make_case, spell, unique_cases, write_prompt
 from ragbed.builder.recipe import checker_of
-from ragbed.builder.records import Draft, Reviewed
+from ragbed.builder.records import Draft, ReviewedQuestion
 from ragbed.builder.statements import agrees
 from ragbed.schema import Article, Case, Completion, Reject
 from ragbed.testbeds.prompts.verdict import find_verdict
@@ -31,14 +31,14 @@ class _Cases(NamedTuple):
     states: Case
 
 
-def make_review(build: Build) -> Iterator[Reviewed | Reject]:
+def make_review(build: Build) -> Iterator[ReviewedQuestion | Reject]:
     """Yield the questions that pass all checks. Questions from the generator's own knowledge have no text to check."""
     left, rejected = [], list[Reject]()
     with RecordIndex(build, "articles", Article) as index:
         places = {article.id: offset for offset, article in index.scan()}
         for draft in build.read("questions", Draft):
             if draft.origin == "known":
-                yield Reviewed(question=draft.id)
+                yield ReviewedQuestion(question=draft.id)
             else:
                 left.append(_cases_of(draft, index.read(places[draft.article or ""]).text))
     for name, problem_of in (("clear", _find_unclear), ("reader", _find_disagreement), ("states", _find_unstated)):
@@ -55,7 +55,7 @@ def make_review(build: Build) -> Iterator[Reviewed | Reject]:
                 rejected.append(reject(STEP, one.draft.question, *problem))
         left = passed
     yield from rejected
-    yield from (Reviewed(question=one.draft.id) for one in left)
+    yield from (ReviewedQuestion(question=one.draft.id) for one in left)
 
 
 def ask_checker(

@@ -18,7 +18,7 @@ class Draft(Question, frozen=True, kw_only=True):
     date: str | None = None  # ISO date of the article
 
 
-class Reviewed(Record, frozen=True, kw_only=True):
+class ReviewedQuestion(Record, frozen=True, kw_only=True):
     """A question that a model understands without its text and answers correctly from it; `question` is its ID."""
 
     question: str

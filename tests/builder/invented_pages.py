@@ -1,7 +1,7 @@
-"""Pages for the benchmarks of `ragbed build`: policies from templates, and news-like pages.
+"""Invented pages for tests and benchmarks of `ragbed build`: policies from templates, and news-like pages.
 
-Policies are eight templates per language with five organisations each (benches/data). News-like pages are the example
-documents, for real models, or synthetic news with known questions, for the scripted generator.
+Policies are eight templates per language with five organisations each (tests/builder/data). News-like pages are the
+example documents, for real models, or synthetic news with known questions, for the scripted generator.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterator
+from pathlib import Path
 from typing import NamedTuple
 
-from benches import ROOT
 from ragbed.schema import Article, Lang
 from ragbed.synth import SynthSpec, make_items
 
@@ -38,7 +38,7 @@ class Page(NamedTuple):
 
 def policy_pages(lang: Lang) -> list[Page]:
     """Return 40 policy pages with their facts."""
-    table = tomllib.loads((ROOT / "benches" / "data" / f"policies_{lang}.toml").read_text("utf-8"))
+    table = tomllib.loads((Path(__file__).parent / "data" / f"policies_{lang}.toml").read_text("utf-8"))
     return [
         _policy(policy, values, lang, f"policy-{number:02}-{place}")
         for number, policy in enumerate(table["policies"])
@@ -62,7 +62,7 @@ def _policy(policy: dict[str, object], values: dict[str, str], lang: Lang, name:
 
 def news_pages(lang: Lang, count: int) -> list[Page]:
     """Return news-like pages from the example documents, without facts."""
-    folder = ROOT / "examples" / "documents" / "evaluation" / lang
+    folder = Path(__file__).parents[2] / "examples" / "documents" / "evaluation" / lang
     pages = []
     for path in sorted(folder.glob("*.md")):
         if path.name not in _NOT_NEWS:
