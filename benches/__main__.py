@@ -28,6 +28,7 @@ MEMBERS = {
     "harness_parity": "benches.harness_parity",
     "install": "benches.install",
     "judge": "benches.judge",
+    "labels": "benches.labels",
     "llamacpp": "benches.llamacpp",
     "pacing": "benches.pacing",
     "planted_defects": "benches.planted_defects",
