@@ -17,7 +17,7 @@ from ragbed.builder.items import make_candidates
 from ragbed.builder.pools import find_shortcuts
 from ragbed.builder.question_rules import find_faults, is_alias, is_given_away, slot_of
 from ragbed.builder.records import CheckedRecord
-from ragbed.builder.statements import WEAK, find_answer, gives_answer, label_passage, states_answer
+from ragbed.builder.statements import agrees, find_answer, gives_answer, label_passage, states_answer
 from ragbed.builder.topic_terms import find_anchors, find_years, share_of
 from ragbed.builder.web.language_detection import detect_language
 from ragbed.retrieval.near_duplicates import find_near, unspaced
@@ -165,19 +165,10 @@ def check_aliases(checked: CheckedItem) -> Iterator[str]:
     for part in checked.parts:
         first, *aliases = part.answer[0]
         for alias in aliases:
-            if not is_alias(alias, first, part.question, part.lang) and not _has_value(part, first, alias):
+            asked = Question(question=part.question, lang=part.lang, answer=((first,),))
+            is_family_name = len(alias) > 1 and squeezed(first).endswith(squeezed(alias))
+            if not (is_alias(alias, first, part.question, part.lang) or is_family_name or agrees(asked, alias)):
                 yield f"{alias!r} is not an alternative form of {first!r}"
-
-
-def _has_value(part: Question, first: str, alias: str) -> bool:
-    """Check that an alias contains the answer's number, date or family name, e.g. "610 people" for 610."""
-    slot, other = slot_of(part.question, first, part.lang), slot_of(part.question, alias, part.lang)
-    if slot.dates and other.dates:
-        return not slot.dates[0].contradicts(other.dates[0])
-    if slot.kind == other.kind == "name":
-        return len(alias) > 1 and squeezed(first).endswith(squeezed(alias))
-    (mentions,) = find_answer(Question(question=part.question, lang=part.lang, answer=((first,),)), alias)
-    return bool(slot.dates or slot.quantities) and any(mention.rule not in WEAK for mention in mentions)
 
 
 def check_support(checked: CheckedItem) -> Iterator[str]:
