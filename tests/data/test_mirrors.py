@@ -33,5 +33,6 @@ def test_bundled_data_has_no_source() -> None:
 
 
 def test_a_mirror_without_the_files_is_refused_with_one_that_has_them() -> None:
-    with pytest.raises(UsageError, match=r"hf-mirror does not provide rgb, only smollm2\. Use mirror=jsdelivr\."):
+    problem = r"hf-mirror does not provide rgb, only qwen2.5-1.5b, smollm2\. Use mirror=jsdelivr\."
+    with pytest.raises(UsageError, match=problem):
         mirrored_source(_RGB, "hf-mirror", None)
