@@ -33,6 +33,5 @@ def test_bundled_data_has_no_source() -> None:
 
 
 def test_a_mirror_without_the_files_is_refused_with_one_that_has_them() -> None:
-    problem = r"hf-mirror does not provide rgb, only qwen2.5-1.5b, smollm2\. Use mirror=jsdelivr\."
-    with pytest.raises(UsageError, match=problem):
+    with pytest.raises(UsageError, match=r"does not provide rgb, only qwen2.5-1.5b, smollm2\. Use mirror=jsdelivr\."):
         mirrored_source(_RGB, "hf-mirror", None)

@@ -43,7 +43,7 @@ def make_review(build: Build) -> Iterator[ReviewedQuestion | Reject]:
                 left.append(_cases_of(draft, index.read(places[draft.article or ""]).text))
     for name, problem_of in (("clear", _find_unclear), ("reader", _find_disagreement), ("states", _find_unstated)):
         cases = unique_cases(getattr(one, name) for one in left)
-        choices = () if name == "reader" else VERDICTS
+        choices = VERDICTS if name == "states" else ()  # small models first have to name the subject, then decide
         responses = ask_checker(build, name, cases, choices)
         passed = []
         for one in left:
