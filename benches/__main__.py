@@ -19,6 +19,8 @@ from benches import ROOT
 
 # Each module has a `main` function, and the first line of its docstring describes what it measures.
 MEMBERS = {
+    "build_items": "benches.build_items",
+    "build_oracle": "benches.build_oracle",
     "core": "benches.core",
     "full_build": "benches.full_build",
     "gpu": "benches.gpu",

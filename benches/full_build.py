@@ -30,10 +30,11 @@ from ragbed.builder.funnel import compare_delivery
 from ragbed.builder.model_requests import Request
 from ragbed.builder.pipeline import Done, run_steps
 from ragbed.builder.recipe import Recipe as BuildRecipe
-from ragbed.builder.recipe import RecipeCounts, RecipeModels, RecipePools, RecipeRanking, RecipeSource
+from ragbed.builder.recipe import RecipeCounts, RecipePools, RecipeQuestions, RecipeRanking, RecipeSource
 from ragbed.runs.engines.local import LocalEngine
 from ragbed.schema import Case, Completion, Item, Lang
 from ragbed.synth import SynthSpec, make_items
+from ragbed.text import split_sentences
 
 MEMORY_MB, GROWTH = 1000, 1.5
 DOCUMENTS = 12  # documents per event, half of which contain its answer
@@ -76,7 +77,7 @@ def _build(folder: Path, pages: int) -> dict[str, Any]:
         generator="synthetic/generator",
         sources=(RecipeSource(kind="folder", place=str(folder / "pages")),),
         wanted=RecipeCounts(base=300, integration=100),
-        questions=RecipeModels(per_article=1, surplus=1.5),
+        questions=RecipeQuestions(per_section=1, surplus=1.5),
         ranking=RecipeRanking(encoder="e5-static"),
         pools=RecipePools(supports=2),
     )
@@ -133,10 +134,13 @@ class _Generator:
 
     def _reply(self, task: str, case: Case) -> str:
         prompt, zh = case.messages[0].content, case.lang == "zh"
-        if task in ("questions", "siblings"):
+        if task == "questions":
             return self._question(case.lang, prompt)
-        if task == "answers":
-            return self._asked[case.question].answer[0][0]
+        if task in ("clear", "states"):
+            return "yes"
+        if task == "reader":
+            aliases = self._asked[case.question].answer[0]
+            return next((alias for alias in aliases if alias in prompt), "不详" if zh else "unknown")
         if task == "combinations":
             first, second = sorted((one for one in self._asked if one in prompt), key=prompt.index)
             return f"问题：{first.rstrip('？')}，{second}" if zh else f"Question: {first.rstrip('?')}, and {second}"
@@ -147,11 +151,13 @@ class _Generator:
         (item,) = make_items(_recipe(lang), "base", int(number), int(number) + 1)
         spelled = next((alias for alias in item.answer[0] if alias in prompt), None)
         if spelled is None:
-            return "相关事件：无" if lang == "zh" else "Related event: none"
+            return "无" if lang == "zh" else "none"
         self._asked[item.question] = item
+        sentences = (prompt[start:end].strip() for start, end in split_sentences(prompt))
+        sentence = next(sentence for sentence in sentences if spelled in sentence)
         if lang == "zh":
-            return f"问题：{item.question}\n关键信息：{spelled}"
-        return f"Question: {item.question}\nKey information: {spelled}"
+            return f"问题：{item.question}\n答案：{spelled}\n原句：{sentence}"
+        return f"Question: {item.question}\nAnswer: {spelled}\nSentence: {sentence}"
 
 
 class _Watch:

@@ -130,6 +130,7 @@ def _words(text: str) -> Iterator[str]:
 _MAKES = {
     "articles": "news, pages, files",
     "questions": "question and answer",
+    "review": "clear, and answered by the text?",
     "probes": "who knows it already?",
     "hits": "ten pages by search",
     "pages": "fetched and read",
@@ -139,7 +140,6 @@ _MAKES = {
     "answers": "verified, with sources",
     "combinations": "two questions as one",
     "falsehoods": "a false answer put in",
-    "rewrites": "made fluent again",
     "checks": "every item verified",
     "items": "the benchmark",
 }

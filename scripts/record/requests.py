@@ -16,8 +16,8 @@ from yarl import URL
 import ragbed
 from ragbed.errors import UsageError
 from ragbed.models.presets import PRESETS
-from ragbed.models.providers.batches import BatchClient
 from ragbed.models.providers.dialects import COMPATIBLE
+from ragbed.models.providers.transport import Transport
 from tests.servers.function_model import ModelRequest, function_model
 from tests.servers.mock_batches import BatchBehaviour, batches_in_thread
 
@@ -154,19 +154,21 @@ def _send() -> dict[str, Any]:
 def _send_batches() -> dict[str, Any]:
     """Return the requests that create a batch, by provider; of an uploaded file, the lines."""
     received: dict[str, list[Any]] = defaultdict(list)
-    send = BatchClient._send_once
+    send = Transport.request
 
-    async def send_and_record(client: BatchClient, method: str, url: URL, body: bytes | None, kind: str) -> bytes:
+    async def send_and_record(
+        transport: Transport, method: str, url: URL, body: bytes | None = None, *, kind: str = "", repeats: bool = True
+    ) -> bytes:
         if body is not None:
             lines = (json.loads(line) if line.startswith("{") else line for line in body.decode().splitlines())
-            headers = dict(sorted({**client._headers(), "Content-Type": kind}.items()))
+            headers = dict(sorted({**transport._headers(), "Content-Type": kind}.items()))
             received[f"batch, {name}"].append([method, url.path, headers, shorten([*lines])])
-        return await send(client, method, url, body, kind)
+        return await send(transport, method, url, body, kind=kind, repeats=repeats)
 
     with (
         batches_in_thread(BatchBehaviour(delay_s=0)) as root,
         tempfile.TemporaryDirectory() as folder,
-        patch.object(BatchClient, "_send_once", send_and_record),
+        patch.object(Transport, "request", send_and_record),
         patch("ragbed.runs.batch_loop.secrets.token_hex", return_value="recorded-batch"),
         patch.dict(os.environ, OPENAI_BASE_URL=f"{root}/v1", ANTHROPIC_BASE_URL=root),
     ):

@@ -14,8 +14,8 @@ from typing import TypeAlias
 from msgspec.structs import replace
 
 from ragbed.builder.edits import check_edit, check_fake, edit_passage
-from ragbed.builder.labelling import STANCES, label_passage
 from ragbed.builder.pools import find_shortcuts, sift
+from ragbed.builder.statements import STANCES, label_passage
 from ragbed.schema import Answer, Item, Labelling, Passage
 from ragbed.text import in_words, numeral
 

@@ -12,7 +12,7 @@ import msgspec
 from ragbed.builder.build_context import Build
 from ragbed.builder.combinations import make_combinations, merge_pools
 from ragbed.builder.items import make_candidates
-from ragbed.builder.recipe import Recipe, RecipeCounts, RecipeModels, RecipeSource
+from ragbed.builder.recipe import Recipe, RecipeCounts, RecipeQuestions, RecipeSource
 from ragbed.builder.records import Combination, Draft, LabelledPool, Probe, Verified
 from ragbed.schema import Passage, Reject
 
@@ -21,7 +21,7 @@ SOURCES = (RecipeSource(kind="folder", place="."),)
 
 def draft(number: int) -> Draft:
     question = f"Who won the Orsa Cup of the year {1900 + number} in Velden?"
-    return Draft(id=str(number), question=question, lang="en", answer=(("Ada Orsa",),), origin="article", kind="name")
+    return Draft(id=str(number), question=question, lang="en", answer=(("Ada Orsa",),), origin="article")
 
 
 def write(build: Build, step: str, records: Sequence[msgspec.Struct]) -> None:
@@ -31,7 +31,7 @@ def write(build: Build, step: str, records: Sequence[msgspec.Struct]) -> None:
 def test_where_no_pair_will_do_the_search_ends_and_says_so(tmp_path: Path) -> None:
     recipe = Recipe(
         name="n", generator="m/x", sources=SOURCES, langs=("en",), wanted=RecipeCounts(integration=1),
-        questions=RecipeModels(surplus=1.0),
+        questions=RecipeQuestions(surplus=1.0),
     )  # fmt: skip
     seen: list[tuple[str, int, int | None]] = []
     build = Build(tmp_path, recipe, date(2026, 11, 15), ask=lambda _: {}, watch=lambda *told: seen.append(told))
@@ -60,16 +60,14 @@ def test_a_model_knows_a_pair_only_if_it_knows_both_answers(tmp_path: Path) -> N
     write(build, "answers", [Verified(question=one.id, supports=1, distracts=1, sources=1) for one in drafts])
     write(build, "stances", [LabelledPool(question=one.id, passages=()) for one in drafts])
     write(build, "combinations", [Combination(id="p", question="Who won both?", lang="en", parts=("0", "1"))])
-    for step in ("falsehoods", "rewrites"):
-        write(build, step, [])
+    write(build, "falsehoods", [])
     assert [item.known_by for kind, item in make_candidates(build) if kind == "int"] == [("m/b",)]
 
 
 def test_passages_cut_to_one_pattern_do_not_stand_in_one_item() -> None:
     form = "All the town was on its feet when the winner of the Orsa Cup of {} came home, {}, with a wreath and a flag."
     parts = [
-        Draft(id=str(year), question=f"Who won the Orsa Cup of {year}?", lang="en", answer=((name,),), origin="article",
-              kind="name")
+        Draft(id=str(year), question=f"Who won the Orsa Cup of {year}?", lang="en", answer=((name,),), origin="article")
         for year, name in ((1901, "Ada Orsa"), (1902, "Bo Lund"))
     ]  # fmt: skip
     plain = [Passage(text=f"In {one.id} {one.answer[0][0]} won the Orsa Cup.", stance="supports") for one in parts]

@@ -15,7 +15,7 @@ from ragbed.builder.recipe import RecipeCounts
 from ragbed.builder.records import Falsehood, LabelledPool, Probe, Verified
 from ragbed.schema import Reject
 from ragbed.text import to_terms
-from tests.builder.test_answers import draft, lay_out, passage, write
+from tests.builder.steps import draft, lay_out, passage, write
 
 GAMES = [draft(f"g{year}", f"Which city held the Games of {year}?", f"Town {year}") for year in range(1900, 1930)]
 DRAFTS = [

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragbed.builder.edits import ask_rewrite, check_edit, check_fake, check_rewrite, edit_passage
-from ragbed.builder.labelling import label_passage
+from ragbed.builder.edits import check_edit, check_fake, edit_passage
+from ragbed.builder.statements import label_passage
 from ragbed.data import Dataset
 from ragbed.schema import Lang, Question
 
@@ -33,24 +33,24 @@ HEAD = _question("海港银行的新任行长是谁？", "玛丽亚·奥孔乔",
     ("question", "fake", "before", "after"),
     [
         (PRICE, "$17 billion", "It paid $44 billion.", "It paid $17 billion."),
-        (PRICE, "$17 billion", "It paid $44bn, or $44 Billion in all.", "It paid $17bn, or $17 Billion in all."),
-        (PRICE, "$17 billion", "It paid $44,000 million.", "It paid $17,000 million."),
-        (PRICE, "$17 billion", "Forty-four billion dollars!", "Seventeen billion dollars!"),
-        (PEOPLE, "9,800", "12400 live there; 12,400, to be sure.", "9800 live there; 9,800, to be sure."),
+        (PRICE, "$17 billion", "It paid $44bn, or $44 Billion in all.", "It paid $17 billion, or $17 billion in all."),
+        (PRICE, "$17 billion", "It paid $44,000 million.", "It paid $17 billion."),
+        (PRICE, "$17 billion", "Forty-four billion dollars!", "$17 billion!"),
+        (PEOPLE, "9,800", "12400 live there; 12,400, to be sure.", "9,800 live there; 9,800, to be sure."),
         (CHIEF, "Jon Ferreira", "Maria Okonjo spoke. OKONJO'S aides", "Jon Ferreira spoke. FERREIRA'S aides"),
         (CHIEF, "Jon Ferreira", "Okonjo's plan; Maria, as all call her", "Ferreira's plan; Jon, as all call her"),
         (CHIEF, "Jon Ferreira", "Maria Okonjo met Maria Silva.", "Jon Ferreira met Maria Silva."),
-        (DAY, "3 May 2019", "on Nov. 12, 2020, or 2020-11-12", "on May. 3, 2019, or 2019-05-03"),
-        (DAY, "3 May 2019", "NOVEMBER 12th, 2020; November 12", "MAY 3rd, 2019; May 3"),
-        (DAY, "May 2019", "on 12/11/2020", "on 12/5/2019"),
+        (DAY, "3 May 2019", "on Nov. 12, 2020, or 2020-11-12", "on 3 May 2019, or 3 May 2019"),
+        (DAY, "3 May 2019", "NOVEMBER 12th, 2020; November 12", "3 May 2019; 3 May 2019"),
+        (DAY, "May 2019", "on 12/11/2020", "on May 2019"),
         (FILM, "Moonrise", 'For "The Low Tide" and the low tide alike', 'For "Moonrise" and moonrise alike'),
-        (SUM, "170亿元", "收购价为440亿元，即四百四十亿元。", "收购价为170亿元，即一百七十亿元。"),
-        (SUM, "170亿元", "44000000000元", "17000000000元"),
-        (TAG, "2019年5月3日", "二〇二〇年十一月十二日通车，11月12日", "二〇一九年五月三日通车，5月3日"),
+        (SUM, "170亿元", "收购价为440亿元，即四百四十亿元。", "收购价为170亿元，即170亿元。"),
+        (SUM, "170亿元", "44000000000元", "170亿元"),
+        (TAG, "2019年5月3日", "二〇二〇年十一月十二日通车，11月12日", "2019年5月3日通车，2019年5月3日"),
         (HEAD, "约恩·费雷拉", "行长玛丽亚·奥孔乔说，奥孔乔的计划", "行长约恩·费雷拉说，费雷拉的计划"),
     ],
 )
-def test_every_form_is_exchanged_for_the_same_form(question: Question, fake: str, before: str, after: str) -> None:
+def test_every_form_is_exchanged(question: Question, fake: str, before: str, after: str) -> None:
     edit = edit_passage(question, ((fake,),), before)
     assert edit.text == after
     assert edit.spans
@@ -59,7 +59,7 @@ def test_every_form_is_exchanged_for_the_same_form(question: Question, fake: str
 
 def test_spans_are_where_the_text_differs() -> None:
     edit = edit_passage(PRICE, (("$17 billion",),), "First $44bn, then $44 billion.")
-    assert [edit.text[start:end] for start, end in edit.spans] == ["$17bn", "$17 billion"]
+    assert [edit.text[start:end] for start, end in edit.spans] == ["$17 billion", "$17 billion"]
 
 
 @pytest.mark.parametrize(
@@ -95,30 +95,6 @@ def test_a_false_answer_must_be_false_like_and_apart(question: Question, fake: s
 def test_an_edit_must_leave_nothing_of_the_truth(question: Question, fake: str, edited: str, fault: str | None) -> None:
     faults = check_edit(question, ((fake,),), "It paid $44 billion.", edited)
     assert (not faults) if fault is None else any(fault in one for one in faults), faults
-
-
-@pytest.mark.parametrize(
-    ("rewritten", "fault"),
-    [
-        ("On Monday the Orbis group said it had paid $17 billion for Tidewater Radio, a fair sum.", None),
-        ("On Monday the Orbis group said it had paid $44 billion for Tidewater Radio, a fair sum.", "still contains"),
-        ("$17 billion.", "characters"),
-        (
-            "The chief of a small firm in the south bought fishing boats for some $17 billion, we hear.",
-            "less than 80%",
-        ),
-        ("", "characters"),
-    ],
-)
-def test_a_rewriting_keeps_to_the_passage(rewritten: str, fault: str | None) -> None:
-    edited = "On Monday the Orbis group said it had paid $17 billion for Tidewater Radio, a huge sum."
-    faults = check_rewrite(PRICE, (("$17 billion",),), edited, rewritten)
-    assert (not faults) if fault is None else any(fault in one for one in faults), faults
-
-
-def test_who_rewrites_sees_both_answers_and_the_passage() -> None:
-    prompt = ask_rewrite(SUM, (("170亿元",),), "收购价为170亿元。")
-    assert all(text in prompt for text in ("440亿元", "170亿元", "收购价为170亿元。"))
 
 
 def test_published_passages_are_edited_more_thoroughly_than_they_were(rgb_dir: Path) -> None:

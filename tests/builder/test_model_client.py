@@ -12,7 +12,6 @@ import pytest
 from ragbed.builder import model_client
 from ragbed.builder.model_client import BuildModelClient
 from ragbed.builder.model_requests import Request
-from ragbed.errors import RagbedError
 from ragbed.models.base import Sampling
 from ragbed.runs.budget import Budget
 from ragbed.runs.execution import run
@@ -34,7 +33,7 @@ class Calls:
     def __init__(self, folder: Path) -> None:
         self.tasks: list[str] = []
         self.budgets: list[Budget] = []
-        self.client = BuildModelClient(folder, self.call, self.make_budget, locked=False)
+        self.client = BuildModelClient(folder, self.call, self.make_budget)
 
     def make_budget(self, _: str) -> Budget:
         return Budget(1.0, {MODEL: lambda _: Decimal("0.01")})
@@ -103,12 +102,8 @@ def test_a_resumed_task_pays_its_earlier_calls_once(tmp_path: Path) -> None:
     assert [round(_spent(budget), 2) for budget in calls.budgets] == [0.05]
 
 
-def test_complete_responses_are_reused_and_a_locked_build_needs_them(tmp_path: Path) -> None:
+def test_complete_responses_are_reused(tmp_path: Path) -> None:
     calls = Calls(tmp_path)
     first = calls.client(_request("task-0"))
     assert (calls.client(_request("task-0")), calls.tasks) == (first, ["task-0"])
-    locked = BuildModelClient(tmp_path, calls.call, calls.make_budget, locked=True)
-    assert locked(_request("task-0")) == first
-    with pytest.raises(RagbedError, match="task-1 requires, so a locked build is not possible"):
-        locked(_request("task-1"))
-    assert locked.identities([MODEL]) == {MODEL: "1"}
+    assert calls.client.identities([MODEL]) == {MODEL: "1"}

@@ -7,6 +7,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from ragbed.builder.passages import MAX_TOKENS, count_tokens, split_article
 from ragbed.schema import Article
@@ -28,7 +29,23 @@ CHINESE = [
 
 
 def article(text: str) -> Article:
-    return Article(id="a", url="u", title="t", text=text, lang="en", sha256="", source="s")
+    return Article(id="a", url="u", title="", text=text, lang="en", sha256="", source="s")
+
+
+def test_every_passage_starts_with_the_title_and_its_headings() -> None:
+    days = "Up to five days can be carried over to March. " * 12
+    text = f"# Leave at Orsa\n{ENGLISH[0] * 3}\n## Carry-over\n{days}\n### Managers\n{days}\n## Sundays\n{days}"
+    titled = structs.replace(article(text), title="Leave at Orsa")
+    chunks = list(split_article(titled, 120))
+    heads = [chunk.text.removesuffix(titled.text[chunk.start : chunk.end]) for chunk in chunks]
+    assert list(dict.fromkeys(heads)) == [
+        "Leave at Orsa\n",
+        "Leave at Orsa\nCarry-over\n",
+        "Leave at Orsa\nCarry-over\nManagers\n",
+        "Leave at Orsa\nSundays\n",
+    ]
+    assert all(chunk.tokens <= 120 for chunk in chunks)
+    assert len(chunks) > len(set(heads))  # long sections are cut, and every piece keeps its headings
 
 
 def sentences(text: str) -> list[str]:

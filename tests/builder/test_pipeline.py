@@ -16,7 +16,7 @@ from ragbed.api.model_calls import ModelCaller
 from ragbed.api.progress import Progress
 from ragbed.api.spec import RunSpec
 from ragbed.builder.build_context import Build, BuildServices
-from ragbed.builder.delivery import make_lock, read_lock, write_files, write_lock
+from ragbed.builder.delivery import write_files
 from ragbed.builder.funnel import compare_delivery
 from ragbed.builder.model_requests import Request
 from ragbed.builder.pipeline import STEPS, State, run_steps
@@ -24,7 +24,7 @@ from ragbed.builder.recipe import read_recipe
 from ragbed.builder.web.addresses import AddressFilter
 from ragbed.builder.web.limits import FetchLimits
 from ragbed.data import Dataset
-from ragbed.errors import RagbedError, UnknownName
+from ragbed.errors import UnknownName
 from ragbed.runs.engines.local import LocalEngine
 from ragbed.schema import Completion, Hit, Reject
 from ragbed.testbeds.prompts import Instructions
@@ -45,7 +45,7 @@ counterfactual = 1
 kind = "feed"
 place = "{{feed}}"
 [questions]
-per_article = 1
+per_section = 1
 surplus = 1
 [search]
 engine = "replay"
@@ -99,11 +99,11 @@ def make_build(site: FaultServer, world: World, tmp_path: Path, monkeypatch: pyt
     with running_generator(world) as url:
         monkeypatch.setenv("WORLD_BASE_URL", url)
 
-        def make(more: str = "", *, locked: bool = False) -> Build:
+        def make(more: str = "") -> Build:
             (tmp_path / "site.toml").write_text(RECIPE.format(feed=site.url("feed")) + more)
             caller = ModelCaller(CHOSEN, LocalEngine(1), Progress())
-            ask = open_client(tmp_path / "out/kept/asked", caller, locked=locked)
-            outside = BuildServices({}, AddressFilter(loopback=True), FetchLimits(per_host_s=0, tries=1), locked)
+            ask = open_client(tmp_path / "out/kept/asked", caller)
+            outside = BuildServices({}, AddressFilter(loopback=True), FetchLimits(per_host_s=0, tries=1))
             return Build(tmp_path / "out", read_recipe(tmp_path / "site.toml"), TODAY, ask, outside, home=tmp_path)
 
         yield make
@@ -151,20 +151,6 @@ def test_a_site_becomes_a_benchmark_and_bad_pages_are_told_of(make_build: Make, 
     assert (known.question, known.known_by, known.article) == (fact.question, (GENERATOR,), None)
 
 
-def test_the_site_can_be_gone_when_the_build_is_locked(make_build: Make, site: FaultServer) -> None:
-    build = make_build()
-    write_lock(build.folder, make_lock(build, run(build), {}, write_files(build)))
-    before = read_lock(build.folder)
-    site.scripts = {}
-    locked = make_build(locked=True)
-    assert make_lock(locked, run(locked, "articles"), {}, write_files(locked)) == before
-
-
-def test_a_locked_build_says_what_was_not_kept(make_build: Make, site: FaultServer) -> None:
-    with pytest.raises(RagbedError, match="feed is not stored, so a locked build cannot use it"):
-        run(make_build(locked=True))
-
-
 def test_questions_that_a_model_may_know_by_its_cut_off_go(make_build: Make) -> None:
     build = make_build('[gate.cutoffs]\n"openai/gpt-4o" = "2090-01-01"\n')
     state = run(build)
@@ -207,7 +193,7 @@ def test_a_feed_that_was_down_is_asked_again_and_named_as_the_loss(
     state = run(build)
     assert (state.steps["articles"].rejected, state.steps["articles"].stamp) == ({outcome: 1}, "")
     delivery, _ = compare_delivery(build, state)
-    assert f"main reasons for rejection: articles: {outcome} 1" in delivery.reason
+    assert f"There are no articles (rejected: {outcome} 1)" in delivery.reason
     site.scripts["feed"] = whole
     state = run(build)
     assert state.steps["articles"].made == 20
@@ -228,19 +214,19 @@ def test_a_page_that_was_down_is_fetched_again_but_one_that_is_gone_is_not(
     assert again.stamp
 
 
-def test_items_whose_question_could_not_be_rephrased_are_checked_again(make_build: Make) -> None:
+def test_questions_whose_check_failed_are_checked_again(make_build: Make) -> None:
     build = make_build()
 
     def ask(request: Request) -> Mapping[str, Sequence[Completion]]:
-        if request.task != "rephrase":
+        if request.task != "clear":
             return build.ask(request)
         return {case.case: [Completion(outcome="error", error="overloaded")] for case in request.cases}
 
     state = run(replace(build, ask=ask))
-    assert {(one.outcome, one.reason) for one in rejects(build, "checks")} == {
-        ("error", "the call to rephrase the question failed: overloaded")
+    assert {(one.outcome, one.reason) for one in rejects(build, "review")} == {
+        ("error", "the call to the checking model failed: overloaded")
     }
-    assert (state.steps["checks"].made, state.steps["checks"].stamp) == (0, "")
+    assert (state.steps["review"].made, state.steps["review"].stamp) == (1, "")  # the one that the generator knows
     assert run(build).steps["items"].made == 3
 
 

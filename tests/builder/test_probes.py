@@ -11,8 +11,8 @@ import msgspec
 from ragbed.builder.build_context import Build
 from ragbed.builder.model_requests import Request
 from ragbed.builder.probes import make_probes
-from ragbed.builder.recipe import Recipe, RecipeGate, RecipeSource
-from ragbed.builder.records import Draft, Probe
+from ragbed.builder.recipe import Recipe, RecipeCounts, RecipeGate, RecipeSource
+from ragbed.builder.records import Draft, Probe, ReviewedQuestion
 from ragbed.schema import Article, Completion, Reject
 
 TEXTS = {
@@ -32,7 +32,7 @@ def draft(name: str, day: str | None = "2026-05-01", origin: str = "article") ->
         "answer": [[f"Ada {name}"]],
         "article": name,
     }
-    return msgspec.convert(fields | {"origin": origin, "kind": "name", "date": day}, Draft)
+    return msgspec.convert(fields | {"origin": origin, "date": day}, Draft)
 
 
 def probe(
@@ -55,10 +55,12 @@ def probe(
         }
 
     source = (RecipeSource(kind="folder", place="."),)
-    recipe = Recipe(name="n", generator="m/own", sources=source, gate=gate)
+    recipe = Recipe(name="n", generator="m/own", sources=source, gate=gate, wanted=RecipeCounts(counterfactual=1))
     build = Build(folder, recipe, date(2026, 11, 15), ask)
     build.file_of("questions").parent.mkdir(parents=True)
     build.file_of("questions").write_bytes(b"".join(msgspec.json.encode(one) + b"\n" for one in drafts))
+    reviewed = [ReviewedQuestion(question=one.id) for one in drafts]
+    build.file_of("review").write_bytes(b"".join(msgspec.json.encode(one) + b"\n" for one in reviewed))
     build.file_of("articles").write_bytes(b"".join(msgspec.json.encode(one) + b"\n" for one in ARTICLES))
     return list(make_probes(build))
 

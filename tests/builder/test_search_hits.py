@@ -37,7 +37,7 @@ def lay_out(folder: Path, encoder: str = "e5-static", texts: dict[str, str] = TE
         Article(id=name, url=name, title="", text=text, lang="en", sha256="0", source="s")
         for name, text in texts.items()
     ]
-    draft = Draft(id="q", question="Doctor, hospital?", lang="en", answer=(("x",),), origin="article", kind="name")
+    draft = Draft(id="q", question="Doctor, hospital?", lang="en", answer=(("x",),), origin="article")
     _write(build, "articles", articles)
     _write(build, "questions", [draft])
     _write(build, "probes", [Probe(question="q")])

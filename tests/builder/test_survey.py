@@ -7,8 +7,7 @@ from typing import IO
 
 import pytest
 
-from ragbed.builder.recipe import Recipe, RecipeCounts, RecipeSource
-from ragbed.builder.survey import forecast_build, survey_folder
+from ragbed.builder.survey import survey_folder
 from ragbed.io.locations import open_regular
 
 
@@ -19,11 +18,6 @@ def make_folder(folder: Path) -> None:
     (folder / "empty.txt").write_text("")
     (folder / "photo.jpg").write_bytes(b"\xff\xd8")
     (folder / ".hidden.txt").write_text("hidden")
-
-
-def make_recipe(generator: str) -> Recipe:
-    source = RecipeSource(kind="folder", place=".")
-    return Recipe(name="n", generator=generator, sources=(source,), langs=("en",), wanted=RecipeCounts(base=2))
 
 
 def test_a_folder_is_counted_by_what_can_be_read(tmp_path: Path) -> None:
@@ -47,17 +41,3 @@ def test_a_file_that_cannot_be_read_is_counted_as_unreadable(tmp_path: Path, mon
     survey = survey_folder(tmp_path)
     assert (survey.documents, survey.skipped) == (1, {"empty": 1, ".jpg": 1, "unreadable": 1})
     assert survey.langs == {"zh": 1.0}
-
-
-def test_rules_need_no_calls(tmp_path: Path) -> None:
-    make_folder(tmp_path)
-    forecast = forecast_build(make_recipe("rules"), survey_folder(tmp_path))
-    assert (forecast.calls, forecast.dollars) == (0, 0)
-
-
-def test_a_model_needs_calls_and_an_unknown_price_is_none(tmp_path: Path) -> None:
-    make_folder(tmp_path)
-    forecast = forecast_build(make_recipe("scripted/echo"), survey_folder(tmp_path))
-    assert forecast.calls > 0
-    assert forecast.tokens_in > forecast.tokens_out > 0
-    assert forecast.dollars is None

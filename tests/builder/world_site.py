@@ -16,22 +16,23 @@ from pathlib import Path
 
 from ragbed.schema import Item, Lang, Passage
 from ragbed.synth import SynthSpec, make_items
+from ragbed.text import split_sentences
 from tests.servers.function_model import ModelRequest, function_model
 
 LANGS: tuple[Lang, ...] = ("en", "zh")
 FAULTS = ("none", "prose", "yes-no", "in-question", "elsewhere", "language", "slow-learner", "nothing")
 """How the generator fails at articles that bear no answer, in turn."""
 _BAD = {
-    "none": "Related event: none\n相关事件：无",
+    "none": "none",
     "prose": "What a lovely text. I would ask who won, and they did, by a mile.",
-    "yes-no": "Related event: x\nQuestion: Did Anna Karlsson win the 2024 Harrow Cup?\nKey information: yes\n"
-    "问题：安娜是否赢得了2024年哈罗杯？\n关键信息：是",
-    "in-question": "Question: Where in Harrowmouth is the town hall of Harrowmouth?\nKey information: Harrowmouth\n"
-    "问题：霖原市的市政厅在霖原市哪里？\n关键信息：霖原市",
-    "elsewhere": "Question: Who founded the Velden Chess Club in 1904?\nKey information: Otto Zwetschge\n"
-    "问题：1904年谁创办了维尔登棋社？\n关键信息：欧阳不存在",
-    "language": "Question: 谁在1904年创办了维尔登棋社？\nKey information: 欧阳\n"
-    "问题：Who founded the club in Velden?\n关键信息：Otto",
+    "yes-no": "Sentence: x\nQuestion: Did Anna Karlsson win the 2024 Harrow Cup?\nAnswer: yes\n"
+    "问题：安娜是否赢得了2024年哈罗杯？\n答案：是",
+    "in-question": "Question: Where in Harrowmouth is the town hall of Harrowmouth?\nAnswer: Harrowmouth\n"
+    "问题：霖原市的市政厅在霖原市哪里？\n答案：霖原市",
+    "elsewhere": "Sentence: It was founded by Otto Zwetschge.\nQuestion: Who founded the Velden Chess Club in 1904?\n"
+    "Answer: Otto Zwetschge\n原句：创办人是欧阳不存在。\n问题：1904年谁创办了维尔登棋社？\n答案：欧阳不存在",
+    "language": "Question: 谁在1904年创办了维尔登棋社？\nAnswer: 欧阳\n"
+    "问题：Who founded the club in Velden?\n答案：Otto",
     "nothing": "",
 }
 
@@ -80,16 +81,7 @@ class World:
         """What the generator says."""
         prompt = turns[-1] if len(turns) < 3 else turns[-3]
         for lang in LANGS:
-            for name in (
-                "questions",
-                "siblings",
-                "reader",
-                "combinations",
-                "falsehoods",
-                "known",
-                "rewrite",
-                "rephrase",
-            ):
+            for name in ("questions", "clear", "reader", "states", "combinations", "falsehoods", "known"):
                 if prompt.startswith(_beginning(lang, name)):
                     self.asked[name] += 1
                     return getattr(self, f"_{name}")(lang, prompt, len(turns) > 2)  # type: ignore[no-any-return]
@@ -108,10 +100,13 @@ class World:
                 return _BAD[fault]
         raise AssertionError("an article that is not of this world")
 
-    def _siblings(self, lang: str, prompt: str, _: bool) -> str:
-        """The question that the article bears, whatever the other one is."""
-        item, passage = next((item, one) for _, item, one in self.documents() if one.text in prompt)
-        return _fields(item, passage) if passage.stance == "supports" else _BAD["none"]
+    def _clear(self, lang: str, prompt: str, _: bool) -> str:
+        return "VERDICT: yes"
+
+    def _states(self, lang: str, prompt: str, _: bool) -> str:
+        """Yes, for the world's own answers in the world's own words."""
+        item = next(item for item in self.items if item.question in prompt)
+        return f"VERDICT: {'yes' if any(alias in prompt for alias in item.answer[0]) else 'no'}"
 
     def _reader(self, lang: str, prompt: str, _: bool) -> str:
         """The answer, if the documents bear it."""
@@ -133,29 +128,15 @@ class World:
         item = next(item for item in self.items if item.lang == lang and item.fake is not None)
         return _fields(item, next(passage for passage in item.passages if passage.stance == "supports"))
 
-    def _rephrase(self, lang: str, prompt: str, _: bool) -> str:
-        """The question as it is, twice."""
-        item = next(item for item in self.items if item.question in prompt)
-        field = "Question: " if lang == "en" else "问题："
-        return f"{field}{item.question}\n{field}{item.question}"
-
-    def _rewrite(self, lang: str, prompt: str, _: bool) -> str:
-        """The edited passage, a little smoother: what comes last in the prompt."""
-        before, rest = prompt.rsplit(" begin\n", 1)
-        passage = rest.split(f"\n{before.splitlines()[-1]} end")[0]
-        return f"{passage}{' So it was.' if lang == 'en' else '如此而已。'}"
-
 
 def _fields(item: Item, passage: Passage) -> str:
-    """The fields, with the answer as this document spells it."""
+    """The fields, with the answer as this document spells it and the sentence that states it."""
     spelled = next(alias for alias in item.answer[0] if alias in passage.text)
-    others = " | ".join(alias for alias in item.answer[0] if alias != spelled)
+    sentences = (passage.text[start:end].strip() for start, end in split_sentences(passage.text))
+    sentence = next(sentence for sentence in sentences if spelled in sentence)
     if item.lang == "zh":
-        return f"相关事件：新闻\n事件日期：不详\n问题：{item.question}\n关键信息：{spelled}\n其他写法：{others or '无'}"
-    return (
-        f"Related event: news\nEvent date: unknown\n**Question:** {item.question}\n"
-        f"Key information: {spelled}\nAlso written: {others or 'none'}"
-    )
+        return f"原句：{sentence}\n答案：{spelled}\n问题：{item.question}"
+    return f"Sentence: {sentence}\n**Answer:** {spelled}\nQuestion: {item.question}"
 
 
 def make_world(base: int = 3, facts: int = 1, langs: tuple[Lang, ...] = LANGS) -> World:

@@ -99,7 +99,10 @@ MODELS = [
         "unknown scripted model 'orakle'. Did you mean 'oracle'? Known: oracle, refuser, <any>",
     ),
     Mistake("run -d DATA -m baseline/lex", "unknown baseline 'lex'. Did you mean 'lexical'? Known: lexical."),
-    Mistake("run -d DATA -m bundled/smollm", "unknown bundled model 'smollm'. Did you mean 'smollm2'? Known: smollm2."),
+    Mistake(
+        "run -d DATA -m bundled/smollm",
+        "unknown bundled model 'smollm'. Did you mean 'smollm2'? Known: qwen2.5-1.5b, smollm2.",
+    ),
     Mistake(
         "run -d DATA -m llamacpp/none.gguf",
         "llamacpp/none.gguf: no such file. Choose a .gguf file, e.g. llamacpp/models/qwen.gguf.",
@@ -184,7 +187,7 @@ KEYS_AND_URLS = [
     ),
     Mistake(
         "data get rgb --mirror hf-mirror",
-        "--mirror hf-mirror does not provide rgb, only smollm2. Use --mirror jsdelivr.",
+        "--mirror hf-mirror does not provide rgb, only qwen2.5-1.5b, smollm2. Use --mirror jsdelivr.",
     ),
     Mistake(
         "data get rgb --mirror mirror",
@@ -242,11 +245,11 @@ DATASETS = [
     Mistake("export mmlu --to native -o x.jsonl", f"there is no file or dataset named mmlu. {_NO_DATASET}"),
     Mistake(
         "data get rbg",
-        "unknown dataset or model 'rbg'. Did you mean 'rgb'? Known: figure1, ragbed-mini, rgb, smollm2.",
+        "unknown dataset or model 'rbg'. Did you mean 'rgb'? Known: figure1, ragbed-mini, rgb, qwen2.5-1.5b, smollm2.",
     ),
     Mistake(
         "data path rbg",
-        "unknown dataset or model 'rbg'. Did you mean 'rgb'? Known: figure1, ragbed-mini, rgb, smollm2.",
+        "unknown dataset or model 'rbg'. Did you mean 'rgb'? Known: figure1, ragbed-mini, rgb, qwen2.5-1.5b, smollm2.",
     ),
     Mistake("data path rgb", "rgb has not been downloaded. Download it with: ragbed data get rgb", code=1),
 ]
@@ -518,7 +521,7 @@ FILES = [
     Mistake("build run none.toml", "none.toml does not exist; to write a recipe, run `ragbed build init DIR`."),
     Mistake("build run text", "text is not valid TOML: <any>", code=1),
     Mistake(
-        'build init none "10 English questions"',
+        'build init none "10 English questions" -m scripted/echo',
         "none does not exist; pass the folder or file with the documents.",
     ),
     Mistake("review none", "none does not exist. Choose a build folder or a dataset (*.jsonl)."),

@@ -34,17 +34,17 @@ def test_what_came_of_it_is_written_with_counts_and_a_quality_report(folder: Pat
     report = (tmp_path / "new" / "quality.html").read_text("utf-8")
     assert "Human review" in report
     quality = json.loads((tmp_path / "new" / "quality.json").read_text("utf-8"))["quality"]
-    (wrong, _) = quality["families"]["people"]
-    assert wrong["name"] == "wrong items in review, en_base"
+    (right, _) = quality["families"]["people"]
+    assert right["name"] == "right items in review, en_base"
     assert type_command("review", str(folder), "--apply", str(tmp_path / "new")).code == 2
 
 
 def test_the_quality_report_tells_nothing_of_people_once_the_file_has_changed(folder: Path, tmp_path: Path) -> None:
     assert type_command("review", str(folder), "--apply", str(tmp_path / "new")).code == 0
-    assert "wrong items in review" in type_command("build", "quality", str(tmp_path / "new")).out
+    assert "right items in review" in type_command("build", "quality", str(tmp_path / "new")).out
     path = tmp_path / "new" / "en_base.jsonl"
     path.write_bytes(path.read_bytes().splitlines(keepends=True)[0])
-    assert "wrong items in review" not in type_command("build", "quality", str(tmp_path / "new")).out
+    assert "right items in review" not in type_command("build", "quality", str(tmp_path / "new")).out
 
 
 def test_a_second_rater_reviews_a_copy_and_the_decisions_are_compared(folder: Path, tmp_path: Path) -> None:

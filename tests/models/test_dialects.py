@@ -331,7 +331,7 @@ base = 3
 kind = "folder"
 place = "documents"
 [questions]
-per_article = 1
+per_section = 1
 surplus = 100
 [search]
 encoder = ""
@@ -355,7 +355,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> tuple[World, Path]:
 
 def _reply(world: World, request: ModelRequest) -> str:
     """Return what the generator says; a thought without an answer is an error, so there is always an answer."""
-    return world.reply(request.turns) or "Related event: none"
+    return world.reply(request.turns) or "none"
 
 
 def _build(model: str, folder: Path, out: Path) -> tuple[dict[str, Any], list[Any]]:

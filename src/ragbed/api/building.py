@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -30,12 +31,14 @@ if TYPE_CHECKING:
     from ragbed.builder.model_requests import Request
     from ragbed.builder.pipeline import Done
     from ragbed.builder.quality import Quality
+    from ragbed.builder.recipe import Recipe
     from ragbed.builder.relabel import LabelDisagreement, Relabelling
     from ragbed.builder.run_build import BuildPlan
-    from ragbed.builder.survey import Forecast, Survey
+    from ragbed.builder.survey import Survey
+    from ragbed.builder.trial import Trial
     from ragbed.runs.budget import Budget
 
-DEFAULT_GENERATOR = "rules"
+TRIED = 5  # default number of documents in the trial of a recipe
 _CALLS = Path("kept", "asked")
 _PAGE_STEPS = frozenset({"articles", "pages"})
 
@@ -92,7 +95,6 @@ def build(
     model: str | None = None,
     from_: str | None = None,
     since: str | None = None,
-    locked: bool = False,
     progress: bool | Progress = True,
     **calls: Unpack[CallKeywords],
 ) -> BuildResult:
@@ -104,7 +106,6 @@ def build(
         model: Model to use instead of the recipe's generator.
         from_: Step to rerun, along with all later steps.
         since: Use only articles published on or after this date, e.g. "2026-11-01".
-        locked: Rebuild byte-identical files offline from stored pages and responses.
         progress: Show progress, or an object that receives it.
         calls: Options for model calls, as in `run`.
 
@@ -112,7 +113,7 @@ def build(
         >>> from pathlib import Path
         >>> Path("texts").mkdir()
         >>> _ = Path("texts/hours.txt").write_text("The library opens at nine and closes at five. " * 20)
-        >>> recipe = ragbed.build_init("texts", "1 English question", model="scripted/echo", out="hours.toml")
+        >>> recipe = ragbed.build_init("texts", "1 English question", model="scripted/echo", out="hours.toml", trial=0)
         >>> result = ragbed.build(recipe.path, out="builds/hours")
         >>> result.steps["articles"].made, result.complete
         (1, False)
@@ -126,17 +127,16 @@ def build(
     check_day(since, "since:")
     read = msgspec.structs.replace(read, generator=model or read.generator, since=since or read.since)
     folder = Path("builds") / read.name if out is None else local_path(out)
-    plan = BuildPlan(read, folder, path.parent, from_, locked)
+    plan = BuildPlan(read, folder, path.parent, from_)
     with open_progress(progress) as shown, open_caller(with_defaults(calls), shown) as caller:
-        if not locked:
-            _check_models(plan, caller)
-        client = open_client(folder / _CALLS, caller, locked=locked)
+        _check_models(plan, caller)
+        client = open_client(folder / _CALLS, caller)
         tools = BuildTools(client, BuildServices(variables()), caller.engine, shown.count, shown.message)
         state, deliveries = run_build(plan, tools)
     return BuildResult(folder, state.steps, deliveries)
 
 
-def open_client(folder: Path, caller: ModelCaller, *, locked: bool) -> BuildModelClient:
+def open_client(folder: Path, caller: ModelCaller) -> BuildModelClient:
     """Return the client through which build steps call models; it stores the responses in a folder."""
     from ragbed.builder.model_client import BuildModelClient
 
@@ -156,7 +156,6 @@ def open_client(folder: Path, caller: ModelCaller, *, locked: bool) -> BuildMode
         folder,
         call,
         lambda model: caller.budget([model]),
-        locked=locked,
         adapt=lambda sampling: with_request_options(sampling, caller.options),
     )
 
@@ -184,48 +183,97 @@ class RecipeResult:
         path: The recipe file.
         recipe: The parsed recipe.
         survey: Summary of the documents found; None if they are not in a folder.
-        forecast: Expected calls, cost and time of the build; None if the documents are not in a folder.
+        trial: Result of the trial, with the estimated number of items; None if there was no trial.
     """
 
     path: Path
     recipe: Mapping[str, Any]
     survey: Survey | None = None
-    forecast: Forecast | None = None
+    trial: Trial | None = None
 
 
 @checked
 def build_init(
-    documents: str | Path, brief: str = "", *, out: str | Path | None = None, model: str = DEFAULT_GENERATOR
+    documents: str | Path,
+    brief: str = "",
+    *,
+    out: str | Path | None = None,
+    model: str | None = None,
+    trial: int = TRIED,
+    progress: bool | Progress = True,
+    **calls: Unpack[CallKeywords],
 ) -> RecipeResult:
-    """Inspect your documents and write a recipe for them. Nothing is built, and no model is called.
+    """Inspect your documents, try the model on a few of them, and write a recipe with the estimated number of items.
 
     Args:
-        documents: A folder, or a .jsonl, .warc or .txt file.
-        brief: Description of the questions to build (number, kinds and topic), in English or Chinese; by default,
-            about one question per document.
+        documents: A folder, or a .jsonl, .warc or .txt file. Only a folder can be tried.
+        brief: Description of the questions to build (number, kinds and topic), in English or Chinese.
         out: Recipe file to write; by default, named after `documents`.
-        model: Model that writes the questions, or "rules" to write them without a model.
+        model: Model that writes the questions; required.
+        trial: Number of documents to write questions about; 0 writes the recipe without a trial and calls no model.
+        progress: Show progress, or an object that receives it.
+        calls: Options for model calls, as in `run`.
 
     Example:
         >>> from pathlib import Path
         >>> Path("docs").mkdir()
         >>> _ = Path("docs/office.txt").write_text("The office opens at nine.")
-        >>> ragbed.build_init("docs", "5 English questions about our office", out="office.toml").recipe["langs"]
-        ['en']
+        >>> recipe = ragbed.build_init("docs", "5 English questions", model="scripted/echo", out="office.toml", trial=0)
+        >>> recipe.recipe["wanted"]["base"]
+        5
     """
-    from ragbed.builder.brief import write_recipe
+    from ragbed.builder.brief import asks_for_number, write_recipe
     from ragbed.builder.recipe import read_recipe
-    from ragbed.builder.survey import forecast_build, survey_folder
+    from ragbed.builder.survey import survey_folder
+    from ragbed.builder.working_models import ask_for_model
 
+    if model is None:
+        raise UsageError(ask_for_model(variables(), Path()))
     source = local_path(documents)
     target = Path(f"{source.resolve().stem}.toml") if out is None else local_path(out)
     if target.exists():
         raise UsageError(f"{target} already exists. Delete it, or choose another file with `out`.")
-    text = write_recipe(brief, source, model, "" if out is None else target.stem, target.parent)
-    write_file(target, text.encode())
     survey = survey_folder(source) if source.is_dir() else None
-    forecast = None if survey is None else forecast_build(read_recipe(target), survey)
-    return RecipeResult(target, tomllib.loads(text), survey, forecast)
+    name = "" if out is None else target.stem
+    text = write_recipe(brief, source, model, survey=survey, name=name, home=target.parent)
+    write_file(target, text.encode())
+    tried = None
+    if trial and survey is not None and survey.documents:
+        try:
+            tried = _try_recipe(read_recipe(target), source, trial, survey, progress, calls)
+        except BaseException:
+            target.unlink()  # so that the same command can be repeated
+            raise
+        if tried.expected and not asks_for_number(brief):
+            each = max(1, round(tried.expected / len(read_recipe(target).langs)))
+            text = re.sub(r"^base = \d+", f"base = {each}", text, flags=re.MULTILINE)
+            write_file(target, text.encode())
+    return RecipeResult(target, tomllib.loads(text), survey, tried)
+
+
+def _try_recipe(
+    recipe: Recipe,
+    source: Path,
+    count: int,
+    survey: Survey,
+    progress: bool | Progress,
+    calls: CallKeywords,
+) -> Trial:
+    import tempfile
+
+    from ragbed.builder.build_context import BuildServices
+    from ragbed.builder.run_build import BuildPlan, BuildTools
+    from ragbed.builder.trial import try_recipe
+
+    with (
+        tempfile.TemporaryDirectory(prefix="ragbed-trial-") as temporary,
+        open_progress(progress) as shown,
+        open_caller(with_defaults(calls), shown) as caller,
+    ):
+        _check_models(BuildPlan(recipe, Path(temporary)), caller)
+        client = open_client(Path(temporary) / _CALLS, caller)
+        tools = BuildTools(client, BuildServices(variables()), caller.engine, shown.count, lambda _: None)
+        return try_recipe(recipe, source, count, survey.documents, tools)
 
 
 @dataclass(frozen=True, repr=False)
@@ -245,7 +293,7 @@ class QualityResult(TableResult):
 
     def records(self) -> Records:
         """Return one row per measure: value with its confidence interval, gate, result, and RGB's value."""
-        names = ("name", "lang", "value", "low", "high", "n", "gate", "passed", "note", "reference")
+        names = ("name", "value", "low", "high", "n", "gate", "passed", "note", "reference")
         rows = [
             {"family": family} | {name: getattr(measure, name) for name in names}
             for family, measures in self.quality.families.items()

@@ -34,13 +34,11 @@ class BuildServices:
         environ: Keys and base URLs of search engines.
         gate: Decides which addresses may be connected to.
         manners: Limits for fetching pages.
-        locked: Whether to fetch nothing and use stored data only.
     """
 
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
     gate: AddressFilter = field(default_factory=AddressFilter)
     manners: FetchLimits = field(default_factory=FetchLimits)
-    locked: bool = False
 
 
 @dataclass(frozen=True)
@@ -55,8 +53,7 @@ class Build:
         outside: Network access.
         watch: Called with the name of the step, the number of finished records, and the total if known.
         engine: Runs the workers that read, split, encode and label documents.
-        home: The recipe's folder, against which its paths are resolved. Records and locks do not depend on it.
-        keeper: Folder that contains kept/; defaults to `folder`. A locked build works in a separate folder.
+        home: The recipe's folder, against which its paths are resolved. Records do not depend on it.
     """
 
     folder: Path
@@ -67,12 +64,11 @@ class Build:
     watch: Callable[[str, int, int | None], None] = lambda step, done, total: None  # noqa: ARG005
     engine: Engine = field(default_factory=lambda: LocalEngine(1))
     home: Path = Path()
-    keeper: Path | None = None
 
     @property
     def kept(self) -> Path:
         """The folder for stored pages, responses and vectors. It is created if it does not exist."""
-        folder = (self.keeper or self.folder) / "kept"
+        folder = self.folder / "kept"
         folder.mkdir(parents=True, exist_ok=True)
         return folder
 

@@ -10,16 +10,15 @@ from itertools import combinations
 from math import ceil, comb
 from typing import TypeAlias
 
-from ragbed.builder.answers import read_verified
 from ragbed.builder.build_context import Build, Problem, reject
-from ragbed.builder.drafting import is_given_away
-from ragbed.builder.mentions import find_answer
 from ragbed.builder.model_requests import make_case, write_prompt
+from ragbed.builder.question_rules import is_given_away
 from ragbed.builder.questions import ask_for_fields
 from ragbed.builder.recipe import wanted_of
 from ragbed.builder.records import Combination, Draft
-from ragbed.builder.rules import GENERATOR, join_questions
+from ragbed.builder.statements import find_answer
 from ragbed.builder.topic_terms import find_anchors, find_years, share_of
+from ragbed.builder.verified import read_verified
 from ragbed.retrieval.near_duplicates import Distinct
 from ragbed.schema import Answer, Passage, Question, Reject
 from ragbed.scoring.robust.normalise import fold
@@ -131,11 +130,6 @@ def _find_problem(pair: tuple[Draft, Draft], pools: _Pools, build: Build) -> Pro
 
 
 def _join(build: Build, pairs: Sequence[tuple[Draft, Draft]]) -> Iterator[Combination | Reject]:
-    if build.recipe.generator == GENERATOR:
-        for pair in pairs:
-            first, second = (draft.question for draft in pair)
-            yield _combine(join_questions(first, second, pair[0].lang), pair)
-        return
     cases = [
         make_case(
             STEP,
@@ -150,7 +144,7 @@ def _join(build: Build, pairs: Sequence[tuple[Draft, Draft]]) -> Iterator[Combin
         if not isinstance(blocks, list):
             yield reject(STEP, name, *blocks)
             continue
-        yield _combine(blocks[0].get("question", "").strip(), pair)
+        yield _combine(blocks[0].get("question", "").strip() if blocks else "", pair)
 
 
 def _combine(question: str, pair: tuple[Draft, Draft]) -> Combination | Reject:

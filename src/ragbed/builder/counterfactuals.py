@@ -6,24 +6,18 @@ from collections.abc import Iterator, Sequence
 from heapq import nlargest
 from math import ceil
 
-from msgspec.structs import replace
-
-from ragbed.builder.answers import read_verified
 from ragbed.builder.build_context import Build, reject
-from ragbed.builder.edits import ask_rewrite, check_edit, check_fake, check_rewrite, edit_passage, find_fake
-from ragbed.builder.fields import read_blocks
-from ragbed.builder.model_requests import WITHOUT_REPLY, Request, make_case, spell, unique_cases, write_prompt
+from ragbed.builder.edits import check_edit, check_fake, edit_passage
+from ragbed.builder.model_requests import make_case, spell, write_prompt
 from ragbed.builder.questions import ask_for_fields
 from ragbed.builder.recipe import wanted_of
 from ragbed.builder.records import Draft, Edited, Falsehood
-from ragbed.builder.rules import GENERATOR
+from ragbed.builder.responses import read_blocks
+from ragbed.builder.verified import read_verified
 from ragbed.schema import Case, Passage, Reject
 from ragbed.text import to_terms
 
 STEP = "falsehoods"
-REWRITE_STEP = "rewrites"
-# Maximum number of tokens per response; some tokenizers need 600 for a Chinese passage that ragbed counts as 300.
-_MAX_TOKENS = 700
 # Maximum number of similar questions whose answers are tried; answers to less similar ones are not plausible.
 _MAX_OTHERS = 50
 
@@ -40,14 +34,13 @@ def make_falsehoods(build: Build) -> Iterator[Falsehood | Reject]:
         others = [(draft, set(to_terms(draft.question))) for draft in drafts if draft.lang == lang]
         own = [draft for draft, _ in others if draft.id in known][: ceil(count * build.recipe.questions.surplus)]
         cases = [make_case(STEP, lang, _prompt(draft)) for draft in own]
-        is_asked = cases and build.recipe.generator != GENERATOR
-        responses = ask_for_fields(build, STEP, cases) if is_asked else {}
+        responses = ask_for_fields(build, STEP, cases)
         for draft, case in zip(own, cases, strict=True):
-            blocks = responses.get(case.case, [{}])  # without a response, the answer to a similar question is used
+            blocks = responses[case.case]
             if not isinstance(blocks, list):
                 yield reject(STEP, draft.question, *blocks)
                 continue
-            fake, rejects = _choose(draft, _generated_fake(blocks[0].get("fake", ""), case), others)
+            fake, rejects = _choose(draft, _generated_fake(blocks[0].get("fake", "") if blocks else "", case), others)
             yield from rejects
             if fake:
                 yield _falsify(draft, verified.pools[draft.id], fake, build.recipe.pools.supports)
@@ -59,7 +52,7 @@ def _prompt(draft: Draft) -> str:
 
 def _generated_fake(text: str, case: Case) -> str:
     """Return the generated false answer without its full stop, or an empty string if it is the prompt's placeholder."""
-    placeholders = {block.get("fake", "").lower() for block in read_blocks(case.messages[0].content)}
+    placeholders = {block.get("fake", "").lower() for block in read_blocks(case.messages[0].content) or ()}
     text = text.strip().rstrip("。.")
     return "" if text.lower() in placeholders else text
 
@@ -104,38 +97,3 @@ def _falsify(draft: Draft, passages: Sequence[Passage], name: str, least: int) -
         reason = f"the answer can be replaced reliably in only {len(edits)} passages"
         return reject(STEP, draft.question, "edits", reason)
     return Falsehood(question=draft.id, fake=fake, edits=tuple(edits))
-
-
-def make_rewrites(build: Build) -> Iterator[Falsehood | Reject]:
-    """Yield false answers with edited passages that a model has paraphrased, if the recipe names a rewriter."""
-    rewriter = build.recipe.pools.rewriter
-    if rewriter is None:
-        return
-    drafts = {draft.id: draft for draft in build.read("questions", Draft)}
-    falsehoods = list(build.read("falsehoods", Falsehood))
-    cases = {
-        (falsehood.question, edit.of): make_case(
-            REWRITE_STEP,
-            drafts[falsehood.question].lang,
-            ask_rewrite(drafts[falsehood.question], falsehood.fake, edit.text),
-        )
-        for falsehood in falsehoods
-        for edit in falsehood.edits
-    }
-    responses = build.ask(Request(REWRITE_STEP, rewriter, unique_cases(cases.values()), max_tokens=_MAX_TOKENS))
-    for falsehood in falsehoods:
-        draft, kept = drafts[falsehood.question], []
-        for edit in falsehood.edits:
-            completion = responses[cases[falsehood.question, edit.of].case][0]
-            text = (completion.reply or "").strip()
-            if completion.outcome != "ok":
-                reason = f"the call to the rewriter failed: {completion.error or WITHOUT_REPLY[completion.outcome]}"
-                yield reject(REWRITE_STEP, draft.question, completion.outcome, reason)
-            elif faults := check_rewrite(draft, falsehood.fake, edit.text, text):
-                yield reject(REWRITE_STEP, draft.question, "rewrite", f"passage {edit.of}: {'; '.join(faults)}")
-            else:
-                kept.append(Edited(of=edit.of, text=text, spans=find_fake(draft, falsehood.fake, text)))
-        if len(kept) >= max(1, build.recipe.pools.supports):
-            yield replace(falsehood, edits=tuple(kept))
-        else:
-            yield reject(REWRITE_STEP, draft.question, "edits", f"only {len(kept)} of the passages could be rewritten")

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import IO, NoReturn
+from typing import IO
 
 import msgspec
 from msgspec import Struct
@@ -19,7 +19,7 @@ from ragbed.builder.pipeline import State
 from ragbed.builder.recipe import Recipe, encoder_of
 from ragbed.builder.records import FetchedPage
 from ragbed.data.native import to_line
-from ragbed.errors import MALFORMED_JSON, DataError, RagbedError, UsageError
+from ragbed.errors import MALFORMED_JSON, RagbedError
 from ragbed.io.jsonl import write_whole
 from ragbed.io.locations import read_regular
 from ragbed.retrieval import open_encoder
@@ -42,6 +42,12 @@ class Lock(Struct, frozen=True, kw_only=True):
     pages: dict[str, str]  # URLs of search results, with the hashes of their contents
     steps: dict[str, str]  # hash of each step's file
     files: dict[str, str]  # hash of each item file
+
+
+class _Files(Struct, frozen=True):
+    """The part of a lock that lists the item files."""
+
+    files: dict[str, str]
 
 
 def write_files(build: Build) -> dict[str, str]:
@@ -67,18 +73,18 @@ def write_files(build: Build) -> dict[str, str]:
 def listed_files(folder: Path) -> dict[str, str]:
     """Return the names and hashes of the item files in a folder's lock, or an empty dict if the lock cannot be read."""
     try:
-        return read_lock(folder).files
-    except RagbedError:
+        return msgspec.json.decode(read_regular(folder / LOCK), type=_Files).files
+    except (OSError, RagbedError, *MALFORMED_JSON):
         return {}
 
 
-def make_lock(build: Build, state: State, models: Mapping[str, str], files: Mapping[str, str]) -> Lock:
-    """Create the lock for a finished build."""
+def write_lock(build: Build, state: State, models: Mapping[str, str], files: Mapping[str, str]) -> None:
+    """Write the lock of a finished build to its folder."""
     seed = msgspec.json.encode(build.recipe) + str(state.begun).encode()
     encoders: dict[str, str] = {lang: encoder_of(build.recipe, lang) for lang in build.recipe.langs}
     if build.recipe.search.engine == "local" and build.recipe.search.encoder:
         encoders["search"] = build.recipe.search.encoder
-    return Lock(
+    lock = Lock(
         ragbed=__version__,
         begun=state.begun.isoformat(),
         canary=f"ragbed-canary-{hashlib.sha256(seed).hexdigest()[:32]}",
@@ -91,71 +97,5 @@ def make_lock(build: Build, state: State, models: Mapping[str, str], files: Mapp
         steps={name: hash_file(build.file_of(name)) for name in state.steps},
         files=dict(files),
     )
-
-
-def write_lock(folder: Path, lock: Lock) -> None:
-    """Write a lock to its folder."""
-    with write_whole(folder / LOCK) as sink:
+    with write_whole(build.folder / LOCK) as sink:
         sink.write(msgspec.json.format(msgspec.json.encode(lock), indent=2) + b"\n")
-
-
-def read_lock(folder: Path) -> Lock:
-    """Read a folder's lock."""
-    path = folder / LOCK
-    try:
-        return msgspec.json.decode(read_regular(path), type=Lock)
-    except FileNotFoundError:
-        raise UsageError(
-            f"{path} does not exist, so a locked build is not possible. Build once without `locked`."
-        ) from None
-    except MALFORMED_JSON as error:
-        raise DataError(
-            path, f"is not a valid lock file for this version: {error}; build once without `locked`"
-        ) from error
-
-
-def check_recipe(folder: Path, lock: Lock, recipe: Recipe) -> None:
-    """Raise an error before building if the recipe differs from the one in the lock."""
-    if lock.recipe != recipe:
-        _report(folder, "recipe", msgspec.to_builtins(lock.recipe), msgspec.to_builtins(recipe))
-
-
-def check_lock(folder: Path, old: Lock, new: Lock) -> None:
-    """Raise an error that names the first difference if a build does not match its lock."""
-    for name in ("ragbed", "encoders", "prompts", "sources", "pages", "steps", "files"):
-        was, now = getattr(old, name), getattr(new, name)
-        if was != now:
-            _report(folder, name, was, now)
-
-
-def put_back(made: Path, folder: Path, lock: Lock) -> None:
-    """Restore a locked build's missing files.
-
-    Raises:
-        RagbedError: A file was changed after the build. It is left unchanged.
-    """
-    hashes = lock.files | {f"steps/{name}.jsonl": digest for name, digest in lock.steps.items()}
-    paths = {name: folder / name for name in hashes}
-    changed = [name for name, path in paths.items() if path.exists() and hash_file(path) != hashes[name]]
-    if changed:
-        raise RagbedError(
-            f"{folder} does not match {LOCK}: these files have changed since the build: {', '.join(changed)}. "
-            "The stored pages and responses still match. To restore the originals, move or delete the changed "
-            "files, then build with `locked`."
-        )
-    for path in sorted(made.rglob("*")):
-        place = folder / path.relative_to(made)
-        if path.is_file() and not place.exists():
-            place.parent.mkdir(parents=True, exist_ok=True)
-            path.rename(place)
-
-
-def _report(folder: Path, name: str, was: object, now: object) -> NoReturn:
-    while isinstance(was, dict) and isinstance(now, dict):
-        key = next(key for key in {**was, **now} if was.get(key) != now.get(key))
-        name, was, now = f"{name}: {key}", was.get(key, "missing"), now.get(key, "missing")
-    was, now = ("not set" if value is None else value for value in (was, now))
-    raise RagbedError(
-        f"{folder} does not match {LOCK}: {name} was {was} and is now {now}. "
-        "Undo the change, or build without `locked`."
-    )

@@ -1,8 +1,6 @@
 """Replace the true answer with a false one in a supporting passage.
 
-There are two variants. `edit_passage` replaces every form of the answer with the same form of the false answer.
-`ask_rewrite` returns a prompt for making the passage fluent, so that words that depend on the answer also fit. Both
-results must pass `check_edit`.
+`edit_passage` replaces every form of the answer; its result must pass `check_edit`.
 """
 
 from __future__ import annotations
@@ -14,18 +12,16 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from ragbed.builder.answer_forms import write_like
-from ragbed.builder.mentions import AnswerMention, find_answer
-from ragbed.builder.model_requests import spell, write_prompt
-from ragbed.retrieval.near_duplicates import find_near
+from ragbed.builder.model_requests import spell
+from ragbed.builder.statements import AnswerMention, find_answer, spans_of
 from ragbed.schema import Answer, Question
 from ragbed.scoring.robust.gold import GoldSlot, prepare
+from ragbed.scoring.robust.units import to_base
 from ragbed.text import squeezed
 
 _MAX_RATIO = 10  # maximum ratio between a false and a true number; a larger ratio is not plausible
 _PARTS = re.compile(r"[ ·・•]+")
 _UNTOUCHED = {"inside", "figure"}  # mentions found by these rules are not replaced, but `check_edit` reports them
-_LENGTHS = (0.7, 1.4)  # minimum and maximum length of a rewritten passage relative to the edited one
 
 
 class Edit(NamedTuple):
@@ -60,6 +56,9 @@ def _differences(true: GoldSlot, false: GoldSlot) -> Iterator[str]:
     if true_kind != false_kind:
         yield f"the false answer is a {false_kind}, but the true answer is a {true_kind}"
     elif true.quantities and false.quantities:
+        units = [to_base(one.quantities[0].value, one.quantities[0].unit)[1] for one in (true, false)]
+        if units[0] != units[1]:
+            yield f"the false answer is in {units[1] or 'no unit'}, but the true answer is in {units[0] or 'no unit'}"
         small, large = sorted((abs(true.quantities[0].value), abs(false.quantities[0].value)))
         if small and large / small > _MAX_RATIO:
             yield f"the false answer and the true answer differ by a factor of more than {_MAX_RATIO}"
@@ -67,12 +66,8 @@ def _differences(true: GoldSlot, false: GoldSlot) -> Iterator[str]:
 
 def edit_passage(question: Question, fake: Answer, text: str) -> Edit:
     """Replace every mention of the answer: aliases in any case, parts of names, and numbers and dates in any form."""
-    true = prepare(question.question, question.answer, None, question.lang)
-    false = prepare(question.question, fake, None, question.lang)
     replacements: dict[tuple[int, int], str] = {}
-    slots = zip(true.slots, false.slots, strict=False)
-    mentions = find_answer(question, text)
-    for aliases, fakes, pair, found in zip(question.answer, fake, slots, mentions, strict=False):
+    for aliases, fakes, found in zip(question.answer, fake, find_answer(question, text), strict=False):
         false_name = fakes[0].strip()
         for mention in found:
             if mention.rule not in _UNTOUCHED:
@@ -80,9 +75,15 @@ def edit_passage(question: Question, fake: Answer, text: str) -> Edit:
                 original = text[start:end]
                 is_family = mention.rule == "surname" or _is_family_name(original, aliases)
                 name = _last_name(false_name) if is_family else false_name
-                replacements[start, end] = write_like(original, name, pair, question.lang)
+                replacements[start, end] = _match_case(original, name)
         replacements |= dict(_name_parts(text, aliases, false_name, found))
     return _apply(text, replacements)
+
+
+def _match_case(original: str, false: str) -> str:
+    if original.isupper() and len(original) > 1 and any(letter.isascii() for letter in original):
+        return false.upper()
+    return false.lower() if original.islower() and original.isascii() else false
 
 
 def _full_span(text: str, mention: AnswerMention, aliases: tuple[str, ...]) -> tuple[int, int]:
@@ -161,7 +162,7 @@ def check_edit(question: Question, fake: Answer, original: str, edited: str) -> 
 
 def _is_shared(question: Question, fake: Answer, edited: str) -> bool:
     """Check whether the true answer occurs only inside mentions of the false answer, e.g. as a shared family name."""
-    false = find_fake(question, fake, edited)
+    false = spans_of(question, fake, edited)
     true = [mention for mentions in find_answer(question, edited) for mention in mentions]
     return all(any(start <= mention.start and mention.end <= end for start, end in false) for mention in true)
 
@@ -173,28 +174,3 @@ def _dependent_forms(question: Question, fake: Answer, edited: str) -> list[str]
     stems = {word[: max(5, len(word) - 2)] for alias in names for word in alias.split() if word[0].isupper()}
     found = (re.search(rf"(?<!\w){re.escape(stem)}\w*", edited) for stem in stems if len(stem) >= 5)
     return [match[0] for match in found if match and match[0].lower() not in known]
-
-
-def find_fake(question: Question, fake: Answer, text: str) -> tuple[tuple[int, int], ...]:
-    """Return the false answer's spans in a passage, as start and end offsets in characters."""
-    found = find_answer(replace(question, answer=fake), text)
-    return tuple(sorted({(mention.start, mention.end) for mentions in found for mention in mentions}))
-
-
-def ask_rewrite(question: Question, fake: Answer, edited: str) -> str:
-    """Return the prompt for making an edited passage fluent."""
-    texts = {"QUERY": question.question, "ANSWER": spell(question.answer), "FAKE": spell(fake), "DOCS": edited}
-    return write_prompt(question.lang, "rewrite", texts)
-
-
-def check_rewrite(question: Question, fake: Answer, edited: str, rewritten: str) -> list[str]:
-    """Return the faults in a rewritten version of an edited passage, or an empty list if it is valid."""
-    faults = check_edit(question, fake, "", rewritten) if rewritten.strip() else []
-    least, most = (share * len(edited) for share in _LENGTHS)
-    if not least <= len(rewritten) <= most:
-        faults.append(
-            f"the rewritten passage has {len(rewritten)} characters, but the edited passage has {len(edited)}"
-        )
-    elif not find_near([edited, rewritten])[0]:
-        faults.append("the rewritten passage shares less than 80% of its text with the edited passage")
-    return faults

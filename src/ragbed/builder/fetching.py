@@ -1,6 +1,6 @@
 """Fetch and read documents for a build, and store every result for reuse.
 
-If a step is killed, it starts again with its stored pages and texts. A locked build uses only stored results.
+If a step is killed, it starts again with its stored pages and texts.
 """
 
 from __future__ import annotations
@@ -9,22 +9,17 @@ import asyncio
 import hashlib
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import asynccontextmanager, suppress
-from dataclasses import replace
 from typing import TypeVar
 
 import msgspec
 
 from ragbed.builder.build_context import Build
 from ragbed.builder.sources import DocumentFetcher
-from ragbed.builder.web.client import parse_page_url
-from ragbed.builder.web.content_types import KINDS
 from ragbed.builder.web.documents import ReadJob
 from ragbed.builder.web.extract import Extractor
-from ragbed.builder.web.fetch import Fetched, Fetcher
-from ragbed.builder.web.limits import FetchFailed
+from ragbed.builder.web.fetch import Fetcher
 from ragbed.builder.web.page_cache import PageCache
 from ragbed.builder.web.reader_process import ReadResult
-from ragbed.errors import RagbedError
 from ragbed.runs.engines.base import Engine, Worker
 
 _FORMAT = 5  # version of the stored results; increase it when documents are read differently
@@ -35,41 +30,6 @@ _QUEUED = 48
 _MAX_QUEUED = 256  # maximum number of documents in progress, regardless of the number of readers
 Given = TypeVar("Given")
 Thing = TypeVar("Thing")
-
-
-class _Failure(msgspec.Struct):
-    outcome: str
-    reason: str
-
-
-class _StoringFetcher(Fetcher):
-    """A fetcher that also stores failures. In a locked build, it uses only stored pages."""
-
-    def __init__(self, build: Build, keep: PageCache) -> None:
-        outside = build.outside
-        manners = replace(outside.manners, fresh_s=float("inf")) if outside.locked else outside.manners
-        super().__init__(keep, manners, gate=outside.gate)
-        self._memory, self._locked = keep, outside.locked
-
-    async def fetch(self, url: str, kinds: frozenset[str] = KINDS) -> Fetched:
-        key = _key(b"fetch", url.encode("utf-8", "replace"), " ".join(sorted(kinds)).encode())
-        stored = msgspec.json.decode(self._memory.find_answer(key) or b"null", type=_Failure | None)
-        if self._locked and stored:
-            return Fetched(url, stored.outcome, stored.reason)  # type: ignore[arg-type]
-        if self._locked and not self._is_kept(url):
-            raise RagbedError(f"{url} is not stored, so a locked build cannot use it; build without `locked`.")
-        fetched = await super().fetch(url, kinds)
-        failure = _Failure(fetched.outcome, fetched.reason) if fetched.page is None else None
-        if failure != stored:
-            self._memory.keep_answer(key, msgspec.json.encode(failure))
-        return fetched
-
-    def _is_kept(self, url: str) -> bool:
-        """Check that a page is stored, or that it would never be fetched because its URL is invalid."""
-        try:
-            return self._memory.find_page(str(parse_page_url(url))) is not None
-        except FetchFailed:
-            return True
 
 
 class ReadingWorker:
@@ -97,17 +57,17 @@ class ReadingWorker:
 
 
 class _StoringExtractor:
-    """A reader that reads each document once and stores the result. In a locked build, it also uses stored failures."""
+    """A reader that reads each document once and stores the result."""
 
-    def __init__(self, hand: Worker[ReadJob, ReadResult], keep: PageCache, *, locked: bool) -> None:
-        self._hand, self._memory, self._locked = hand, keep, locked
+    def __init__(self, hand: Worker[ReadJob, ReadResult], keep: PageCache) -> None:
+        self._hand, self._memory = hand, keep
 
     async def extract(self, job: ReadJob) -> ReadResult:
-        key = _key(b"reading", msgspec.msgpack.encode(job))
+        key = hashlib.sha256(b"\0".join((str(_FORMAT).encode(), b"reading", msgspec.msgpack.encode(job)))).hexdigest()
         stored = self._memory.find_answer(key)
         if stored is not None:
             result = msgspec.msgpack.decode(stored, type=ReadResult)
-            if result.outcome == "ok" or self._locked:  # failures are retried, because the machine may have been busy
+            if result.outcome == "ok":  # failures are retried, because the machine may have been busy
                 return result
         result = await self._hand.do(job)
         self._memory.keep_answer(key, msgspec.msgpack.encode(result))
@@ -127,8 +87,10 @@ async def closing_worker(worker: Worker[Given, Thing]) -> AsyncIterator[Worker[G
 async def open_fetcher(build: Build) -> AsyncIterator[DocumentFetcher]:
     """Yield a document fetcher for a step, and close it on exit."""
     with PageCache(build.kept / "pages.db") as keep:
-        async with _StoringFetcher(build, keep) as fetcher, closing_worker(build.engine.staff(ReadingWorker)) as worker:
-            extractor = _StoringExtractor(worker, keep, locked=build.outside.locked)
+        outside = build.outside
+        fetching = Fetcher(keep, outside.manners, gate=outside.gate)
+        async with fetching as fetcher, closing_worker(build.engine.staff(ReadingWorker)) as worker:
+            extractor = _StoringExtractor(worker, keep)
             yield DocumentFetcher(fetcher, extractor, documents_at_once(build.engine))
 
 
@@ -178,7 +140,3 @@ def _end_tasks(runner: asyncio.Runner) -> None:
     with suppress(RuntimeError):  # a callback that the interrupted task left behind may stop the loop's next run
         runner.run(asyncio.sleep(0))
     runner.run(cancel_others())
-
-
-def _key(*parts: bytes) -> str:
-    return hashlib.sha256(b"\0".join((str(_FORMAT).encode(), *parts))).hexdigest()

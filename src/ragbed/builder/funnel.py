@@ -1,9 +1,9 @@
-"""Explain, using each step's counts, why a build delivered fewer items than requested."""
+"""Explain why a build delivered fewer items than requested: the step that loses most, and what to change."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -18,21 +18,27 @@ from ragbed.builder.records import Draft, Probe, Verified
 from ragbed.io.jsonl import read_lines
 from ragbed.schema import Article, Item, Lang, Reject
 
-_BASE_STEPS = ("articles", "questions", "probes", "hits", "pages", "ranking", "stances", "answers", "checks")
-# Advice if most of the generator's responses were rejected for the same reason, by reason.
-_BAD_RESPONSES = {
-    "prose": "lack the requested fields (see steps/{}.rejects.jsonl). Use another generator.",
-    "truncated": (
-        "were truncated at the highest token limit. For a reasoning model, use from_={} with thinking=off or "
-        "reasoning_effort=low; otherwise, use another generator."
-    ),
-}
+# The steps that reject questions or items, in order. Other steps reject documents and passages.
+_QUESTION_STEPS = ("questions", "review", "probes", "answers", "checks")
+# What to change if most questions are lost for a reason.
 _ADVICE = {
-    "base": "Add articles, increase questions.per_article, or lower the limits in [pools].",
-    "int": "To build more items, add base questions.",
-    "fact": "To build more items, add documents about well-known facts, or use a web search engine.",
-    "fluent": "Try another pools.rewriter; steps/rewrites.rejects.jsonl lists the failures.",
+    "unreadable": "Its responses lack the requested fields; use a larger model as the generator.",
+    "truncated": "Its responses are truncated; use thinking=off, reasoning_effort=low or another generator.",
+    "no-fact": "The documents state few facts, or the generator overlooks them; try a larger model.",
+    "unclear": "Questions do not name their subject: add titles to the documents, or try a larger model.",
+    "vague": "Questions do not name their subject: add titles to the documents, or try a larger model.",
+    "round-trip": "The checking model disagrees with the answers; set checks.model to a larger model.",
+    "not-stated": "The checking model finds the questions imprecise; try a larger generator or checks.model.",
+    "known": "The facts are widely known; add documents that are newer than the models, or that are not public.",
+    "unknown": "The generator does not know the answers; counterfactual items need well-known facts.",
+    "few-supports": "Few passages state the answers; lower pools.supports.",
+    "few-distracts": "There are too few passages on the same subject; add documents, or lower pools.distracts.",
+    "one-source": "Answers are stated by one source only; set pools.sources = 1.",
+    "one-sided": "The passages come from too few sources; lower pools.spread.",
+    "in-distractors": "Other documents repeat the facts; set pools.supports higher, or remove copies of documents.",
+    "other-answer": "Documents contradict each other; remove outdated versions.",
 }
+_GENERAL = "See steps/{step}.rejects.jsonl for the reasons."
 
 
 class Delivery(Struct, frozen=True, kw_only=True):
@@ -56,7 +62,7 @@ def compare_delivery(build: Build, state: State) -> list[Delivery]:
     for lang in build.recipe.langs:
         for kind, name in KINDS.items():
             wanted, count = wanted_of(build.recipe, name, lang), made[f"{lang}-{kind}"]
-            if wanted and (kind != "fluent" or build.recipe.pools.rewriter):
+            if wanted:
                 reason = _explain(build, state, lang, kind) if count < wanted else ""
                 found.append(Delivery(file=f"{lang}_{kind}.jsonl", wanted=wanted, made=count, reason=reason))
     return found
@@ -70,61 +76,48 @@ def main_reasons(done: Done, most: int = 4) -> str:
     return f"{listed}, others {rest:,}" if rest else listed
 
 
+def find_loss(state: State) -> str:
+    """Return the step that rejected most questions, its reasons, and what to change; empty if none was rejected."""
+    lost = {name: sum(state.steps[name].rejected.values()) for name in _QUESTION_STEPS if name in state.steps}
+    step = max(lost, key=lambda name: lost[name], default="")
+    if not step or not lost[step]:
+        return ""
+    done = state.steps[step]
+    reason = Counter(done.rejected).most_common(1)[0][0]
+    advice = _ADVICE.get(reason, _GENERAL.format(step=step))
+    return f"The step `{step}` rejects most ({lost[step]:,}; {main_reasons(done, 2)}). {advice}"
+
+
 def _explain(build: Build, state: State, lang: Lang, kind: str) -> str:
     articles = sum(article.lang == lang for article in build.read("articles", Article))
-    asked = [draft for draft in build.read("questions", Draft) if draft.lang == lang]
-    drafts, replaced = {draft.id for draft in asked}, sum(draft.by_rules for draft in asked)
+    drafts = {draft.id for draft in build.read("questions", Draft) if draft.lang == lang}
     known = {probe.question: probe.is_known for probe in build.read("probes", Probe) if probe.question in drafts}
     verified = {record.question for record in build.read("answers", Verified)} & drafts
-    advice = _advise(build, state, lang, kind, (articles, len(drafts), len(known)))
     counts = (
-        f"{articles:,} articles produced {len(drafts):,} questions, of which "
-        + (f"{replaced:,} were written by the rules instead of the generator and " if replaced else "")
-        + f"{sum(known.values()):,} can be answered without documents; {len(verified):,} were verified"
+        f"{articles:,} articles produced {len(drafts):,} questions, of which {len(known):,} passed the review and "
+        f"{sum(known.values()):,} can be answered without documents; {len(verified):,} were verified"
     )
-    among = " in all languages" if len(build.recipe.langs) > 1 else ""
-    if kind == "int":
+    if not articles:
+        lost = main_reasons(state.steps["articles"]) or "none"
+        advice = f"There are no articles (rejected: {lost}): check [[sources]], langs and since."
+    elif known and not state.steps["ranking"].made:
+        advice = "No question has any pages: check [search], steps/hits.rejects.jsonl and steps/pages.rejects.jsonl."
+    elif kind == "int":
         lost = main_reasons(state.steps["combinations"]) or "none"
-        return f"{counts}; rejected pairs{among}: {lost}. {advice}"
-    if kind in ("fact", "fluent"):
-        return (
-            f"{counts}, of which {sum(known[name] for name in verified):,} can be answered without documents. {advice}"
+        advice = f"Rejected pairs: {lost}. To build more items, add base questions."
+    elif kind == "fact":
+        count = sum(known[name] for name in verified)
+        advice = (
+            f"{count:,} of these can be answered without documents, as counterfactual items require. "
+            "Add documents about well-known facts, or use a web search engine."
         )
-    reasons = {name: main_reasons(state.steps[name], most=2) for name in _BASE_STEPS}
-    lost = "; ".join(f"{name}: {listed}" for name, listed in reasons.items() if listed) or "none"
-    return f"{counts}; main reasons for rejection{among}: {lost}. {advice}"
-
-
-def _advise(build: Build, state: State, lang: Lang, kind: str, counts: tuple[int, int, int]) -> str:
-    (articles, drafts, probes), steps = counts, state.steps
-    advice = (
-        (
-            not articles,
-            "There are no articles: check [[sources]], langs and since, and see steps/articles.rejects.jsonl.",
-        ),
-        (not drafts, _advise_on_responses("questions", steps)),
-        (not drafts, "See steps/questions.rejects.jsonl; use another generator, or articles that report on events."),
-        (
-            probes and not steps["ranking"].made,
-            "No question has any pages: check [search], steps/hits.rejects.jsonl and steps/pages.rejects.jsonl.",
-        ),
-        (kind == "int", _advise_on_responses("combinations", steps)),
-        (kind == "fluent" and not steps["falsehoods"].made, _ADVICE["fact"]),
-        (
-            drafts >= drafts_wanted(build, lang),
-            f"Not all articles were used: increase questions.surplus. {_ADVICE[kind]}",
-        ),
-    )
-    return next((text for applies, text in advice if applies and text), _ADVICE[kind])
-
-
-def _advise_on_responses(step: str, steps: Mapping[str, Done]) -> str:
-    """Return advice if most of a step's rejects are unusable responses, otherwise an empty string."""
-    rejected = steps[step].rejected
-    for reason, text in _BAD_RESPONSES.items():
-        if rejected.get(reason, 0) > sum(rejected.values()) / 2:
-            return f"Most of the generator's responses {text.format(step)}"
-    return ""
+    else:
+        advice = find_loss(state)
+        if len(drafts) >= drafts_wanted(build, lang):
+            advice += " Not all articles were used: increase questions.surplus."
+        else:
+            advice += " All articles were used: add documents, or increase questions.per_section."
+    return f"{counts}. {advice.strip()}"
 
 
 class Sample(Struct, frozen=True, kw_only=True):
@@ -144,9 +137,9 @@ def draw_samples(folder: Path, most: int) -> tuple[list[Sample], list[Sample]]:
     ]
     rejects = [
         Sample(question=record.what, check=record.outcome, reason=record.reason)
-        for step in ("questions", "answers", "checks", "items")
+        for step in (*_QUESTION_STEPS, "items")
         for record in _read_lines(folder / "steps" / f"{step}.rejects.jsonl", Reject)
-        if record.outcome not in ("surplus", "alias")
+        if record.outcome != "surplus"
     ]
     return _spread(items, most), _spread(rejects, most)
 

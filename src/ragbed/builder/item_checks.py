@@ -1,4 +1,4 @@
-"""Check items with rules. Each check has a name and yields the reasons why an item is incorrect.
+"""Check items with rules before they are delivered. Each check has a name and yields the reasons for a rejection.
 
 To add a check, write a function that takes an item and yields reasons, and add one line to CHECKS.
 """
@@ -10,53 +10,63 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from ragbed.builder.drafting import find_faults, is_alias, is_given_away, slot_of
-from ragbed.builder.edits import check_edit, check_fake
+from ragbed.builder.build_context import Build, RecordIndex, reject
+from ragbed.builder.edits import check_edit, check_fake, edit_passage
 from ragbed.builder.instructions import find_instruction
-from ragbed.builder.labelling import is_stated, label_passage
-from ragbed.builder.mentions import WEAK, find_answer
+from ragbed.builder.items import make_candidates
 from ragbed.builder.pools import find_shortcuts
-from ragbed.builder.rules.chinese import UNSURE as UNSURE_ZH
-from ragbed.builder.rules.english_words import UNSURE as UNSURE_EN
+from ragbed.builder.question_rules import find_faults, is_alias, is_given_away, slot_of
+from ragbed.builder.records import CheckedRecord
+from ragbed.builder.statements import agrees, find_answer, gives_answer, label_passage, states_answer
 from ragbed.builder.topic_terms import find_anchors, find_years, share_of
 from ragbed.builder.web.language_detection import detect_language
 from ragbed.retrieval.near_duplicates import find_near, unspaced
-from ragbed.schema import Item, Lang, Passage, Question
+from ragbed.schema import Article, Item, Lang, Passage, Question, Reject
 from ragbed.scoring.robust.match import FoldedResponse
 from ragbed.scoring.robust.normalise import fold
 from ragbed.text import split_sentences, squeezed
 
-_UNSURE: dict[Lang, re.Pattern[str]] = {"en": UNSURE_EN, "zh": UNSURE_ZH}
-# Patterns that determine which type of answer a question asks for.
+STEP = "checks"
+# Words that mark a guess or a plan. Words such as "must" and "at most" are not among them, because rules contain them.
+_UNSURE: dict[Lang, re.Pattern[str]] = {
+    "en": re.compile(
+        r"\b(?:perhaps|probably|possibly|maybe|allegedly|reportedly|rumou?r\w*|unconfirmed|likely"
+        r"|thought to|believed to|expected to|forecast\w*|predict\w*|plans? to|planned to|estimated|estimates?"
+        r"|preliminary|provisional)\b",
+        re.IGNORECASE,
+    ),
+    "zh": re.compile("(?<![不尽])可能(?!性)|或许|也许|据传|传闻|传说|有望|预计|预测|估计|估算|初步统计|拟于"),
+}
+# Patterns for what a question asks for, and for answers of another type.
+_NUMERIC = (
+    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|dozen|hundred|thousand|half)\b"
+    r"|\b(?:Janua|Februa|March|April|May\b|June|July|August|Septem|Octo|Novem|Decem)"
+)
+_NUMERIC_ZH = "[\\d一二两三四五六七八九十百千万半几数]"
 _ASKS: dict[Lang, tuple[tuple[str, str], ...]] = {
     "en": (
-        ("date", r"^(?:when|(?:on|in|since|until|by) (?:what|which) (?:date|day|year|month)|what year)\b"),
-        ("quantity", r"\bhow (?:many|much|long|high|tall|deep|wide|far|old|large|fast|heavy)\b"),
-        ("name", r"^(?:who|whom|whose|where|by whom|after whom|to whom|by which organisation)\b"),
+        ("date", r"^(?:(?:on|in|since|until|by) (?:what|which) (?:date|day|year|month)|what year)\b"),
+        ("quantity", r"\bhow (?:many|much|tall|deep|wide|old)\b"),
+        ("name", r"^(?:who|whom|by whom|after whom|to whom|by which organi[sz]ation)\b"),
     ),
     "zh": (
-        ("date", "哪一?[年天月日]|何时|什么时候|几月几日"),
-        ("quantity", "多少|几[个名位人次米元]|多[长高大深重宽远]"),
-        ("name", "谁|哪里|何处|哪个机构|哪家公司|哪位"),
+        ("date", "哪一?[年天月日](?!.*[哪多几])|几月几日"),
+        ("quantity", "多少|几[个名位人次米元]"),
+        ("name", "谁|哪位"),
     ),
 }
 # Words before or after an answer that do not belong to it.
 _EXTRA: dict[Lang, re.Pattern[str]] = {
     "en": re.compile(
-        r"^(?:on|in|at|by|since|until|from|to|for|about|around|approximately|roughly|over|nearly|almost|some"
-        r"|only|it|he|she"
-        r"|they|was|is|were|the (?:architect|engineer|company|author|writer|director|mayor|minister|scientist"
-        r"|manager))\b"
-        r"|[,;:]$|\b(?:was|were|is|are|has|had|which|who|that|because)\b",
+        r"^(?:it|he|she|they|was|is|were|are)\b|[,;:]$|\b(?:was|were|has|had|which|because|as reported)\b",
         re.IGNORECASE,
     ),
-    "zh": re.compile(
-        "^(?:于|在|从|自|由|约|大约|大概|近|超过|至少|被|是|为|以|共)|[，。；：、]|(?:左右|建成|成立|开业|以来|期间)$|[设创主]计?[计办持]的?$"
-    ),
+    "zh": re.compile("^(?:是|为|被)(?!.{0,2}$)|[，。；：]|据报道"),
 }
 # Minimum number of the question's words that the sentence with the answer must contain; with fewer, the sentence may be
 # about something else.
 _MIN_SHARED = 2
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 
 @dataclass(frozen=True)
@@ -97,6 +107,21 @@ class CheckedItem:
         return found
 
 
+def make_checks(build: Build) -> Iterator[CheckedRecord | Reject]:
+    """Yield the items that pass every check."""
+    with RecordIndex(build, "articles", Article) as articles:
+        candidates = list(make_candidates(build))
+        used = {item.article for _, item in candidates}
+        places = {article.id: place for place, article in articles.scan() if article.id in used}
+        for number, (kind, item) in enumerate(candidates):
+            build.watch(STEP, number, len(candidates))
+            text = articles.read(places[item.article]).text if item.article in places else ""
+            if found := next(check_item(CheckedItem(item, text)), None):
+                yield reject(STEP, item.question, *found)
+            else:
+                yield CheckedRecord(kind=kind, item=item)
+
+
 def check_question(checked: CheckedItem) -> Iterator[str]:
     """Find questions that can be answered by guessing, give the answer away or cannot be understood on their own."""
     for part in checked.parts:
@@ -115,12 +140,12 @@ def check_type(checked: CheckedItem) -> Iterator[str]:
         asked = next(
             (kind for kind, pattern in _ASKS[part.lang] if re.search(pattern, part.question, re.IGNORECASE)), None
         )
+        is_numeric = re.search(_NUMERIC if part.lang == "en" else _NUMERIC_ZH, answer, re.IGNORECASE) is not None
         found = slot_of(part.question, answer, part.lang).kind.split()[0]
-        found = {"number": "quantity", "year": "date"}.get(found, found)
-        if asked is not None and found in ("date", "quantity", "name") and asked != found:
-            if asked == "quantity" and re.search(r"\d|[一二三四五六七八九十百千万两]", answer) and found == "name":
-                continue
+        if (asked in ("date", "quantity") and not is_numeric) or (asked == "name" and found in ("date", "quantity")):
             yield f"{part.question!r} asks for a {asked}, but {answer!r} is a {found}"
+        elif asked == "quantity" and found == "date" and not re.search("how old", part.question, re.IGNORECASE):
+            yield f"{part.question!r} asks for a quantity, but {answer!r} is a date"
 
 
 def check_minimal(checked: CheckedItem) -> Iterator[str]:
@@ -140,19 +165,10 @@ def check_aliases(checked: CheckedItem) -> Iterator[str]:
     for part in checked.parts:
         first, *aliases = part.answer[0]
         for alias in aliases:
-            if not is_alias(alias, first, part.question, part.lang) and not _has_value(part, first, alias):
+            asked = Question(question=part.question, lang=part.lang, answer=((first,),))
+            is_family_name = len(alias) > 1 and squeezed(first).endswith(squeezed(alias))
+            if not (is_alias(alias, first, part.question, part.lang) or is_family_name or agrees(asked, alias)):
                 yield f"{alias!r} is not an alternative form of {first!r}"
-
-
-def _has_value(part: Question, first: str, alias: str) -> bool:
-    """Check that an alias contains the answer's number, date or family name, e.g. "610 people" for 610."""
-    slot, other = slot_of(part.question, first, part.lang), slot_of(part.question, alias, part.lang)
-    if slot.dates and other.dates:
-        return not slot.dates[0].contradicts(other.dates[0])
-    if slot.kind == other.kind == "name":
-        return len(alias) > 1 and squeezed(first).endswith(squeezed(alias))
-    (mentions,) = find_answer(Question(question=part.question, lang=part.lang, answer=((first,),)), alias)
-    return bool(slot.dates or slot.quantities) and any(mention.rule not in WEAK for mention in mentions)
 
 
 def check_support(checked: CheckedItem) -> Iterator[str]:
@@ -162,11 +178,8 @@ def check_support(checked: CheckedItem) -> Iterator[str]:
         if not own:
             yield f"no passage supports {part.answer[0][0]!r}"
         for passage in own:
-            labelling = label_passage(part, passage.text, title=passage.title or "")
-            if labelling.label != "positive":
-                yield f"a supporting passage does not state {part.answer[0][0]!r}: {labelling.reason}"
-            elif not is_stated(part, passage):
-                yield f"a supporting passage contains too few words from the question: {passage.text[:60]!r}"
+            if not states_answer(part, passage):
+                yield f"a supporting passage does not state {part.answer[0][0]!r}: {passage.text[:60]!r}"
 
 
 def check_certainty(checked: CheckedItem) -> Iterator[str]:
@@ -219,7 +232,7 @@ def _shared_words(part: Question, sentence: str) -> frozenset[str]:
 
 def _other_value(part: Question, sentence: str, own: str) -> str:
     """Return another value of the answer's type from a sentence that does not state the answer, or an empty string."""
-    if any(find_answer(part, sentence)):
+    if gives_answer(part, sentence):
         return ""
     slot = slot_of(part.question, part.answer[0][0], part.lang)
     folded = FoldedResponse(fold(sentence, part.lang))
@@ -231,17 +244,19 @@ def _other_value(part: Question, sentence: str, own: str) -> str:
     others = [quantity for quantity in folded.quantities if quantity.unit == unit and unit]
     if others:
         return folded.text[others[0].start : others[0].end]
-    number = re.match(r"\d[\d,.]*(?: (?:million|billion))?[万亿]?", part.answer[0][0])
-    noun = re.search(rf"{re.escape(number[0])} ?([a-z]+|[\u4e00-\u9fff]{{1,2}})", own) if number else None
-    found = re.search(rf"\d[\d,.]*[万亿]? ?{noun[1]}", sentence) if noun else None
-    return found[0] if found else ""
+    # Another number in the same place of the same words, as in "Level 3" and "Level 4".
+    parts = _NUMBER.split(part.answer[0][0])
+    if len(parts) == 1:
+        return ""
+    shape = _NUMBER.pattern.join(map(re.escape, parts))
+    return next((match[0] for match in re.finditer(shape, sentence) if match[0] not in own), "")
 
 
 def check_distractors(checked: CheckedItem) -> Iterator[str]:
     """Find distractors that contain the answer in any form or repeat a supporting passage."""
     for passage in checked.distracts:
         for part in checked.parts:
-            if any(find_answer(part, passage.text)):
+            if gives_answer(part, passage.text):
                 yield f"a distractor contains {part.answer[0][0]!r}: {passage.text[:60]!r}"
     texts = [passage.text for passage in (*checked.supports, *checked.distracts)]
     supporting = range(len(checked.supports))
@@ -265,24 +280,8 @@ def check_edits(checked: CheckedItem) -> Iterator[str]:
     for passage in edited:
         original = item.passages[passage.edit_of].text if passage.edit_of is not None else ""
         yield from check_edit(item, item.fake, original, passage.text)
-        if passage.kind != "rewritten" and original and not _differs_only(item, original, passage.text):
+        if original and edit_passage(item, item.fake, original).text != passage.text:
             yield f"an edited passage differs from its original in more than the answer: {passage.text[:60]!r}"
-
-
-def _differs_only(item: Item, original: str, edited: str) -> bool:
-    """Check that two texts are identical after the true and false answers and their parts are removed."""
-
-    def bare(text: str, question: Question) -> str:
-        spans = sorted((mention.start, mention.end) for found in find_answer(question, text) for mention in found)
-        for start, end in reversed(spans):
-            text = f"{text[:start]}\0{text[end:]}"
-        words = {word for aliases in question.answer for alias in aliases for word in re.findall(r"\w+", alias)}
-        for word in sorted(words, key=len, reverse=True):
-            text = re.sub(rf"(?<!\w){re.escape(word)}(?!\w)", "\0", text)
-        return re.sub(r"\0[\s\0,.:-]*|\s+", " ", text).strip()
-
-    fake = Question(question=item.question, lang=item.lang, answer=item.fake or ())
-    return bare(bare(original, item), fake) == bare(bare(edited, fake), item)
 
 
 def check_parts(checked: CheckedItem) -> Iterator[str]:
@@ -295,7 +294,7 @@ def check_parts(checked: CheckedItem) -> Iterator[str]:
         yield f"one passage gives every part of the answer: {texts[place][:60]!r}"
     first, *others = checked.parts
     for other in others:
-        if any(find_answer(other, " ".join(first.answer[0]))):
+        if gives_answer(other, " ".join(first.answer[0])):
             yield f"two parts have the same answer, {first.answer[0][0]!r}"
     for part in checked.parts:
         words = find_anchors(part.question, item.lang)

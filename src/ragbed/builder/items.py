@@ -7,22 +7,18 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
-from ragbed.builder.answers import VerifiedQuestions, of_stance, read_verified
-from ragbed.builder.blank_aliases import fits_blank
 from ragbed.builder.build_context import Build, reject
 from ragbed.builder.combinations import merge_pools
-from ragbed.builder.drafting import is_given_away
-from ragbed.builder.mentions import WEAK, find_answer
+from ragbed.builder.question_rules import is_alias
 from ragbed.builder.recipe import wanted_of
-from ragbed.builder.records import Combination, Draft, Falsehood, ScoredItem
-from ragbed.schema import Answer, Item, Lang, Passage, Question, Reject
-from ragbed.scoring.robust.match import FoldedResponse
-from ragbed.scoring.robust.normalise import fold
+from ragbed.builder.records import CheckedRecord, Combination, Draft, Falsehood
+from ragbed.builder.statements import WEAK, find_answer
+from ragbed.builder.verified import VerifiedQuestions, of_stance, read_verified
+from ragbed.schema import Answer, Item, Passage, Question, Reject
 from ragbed.text import plain, squeezed
 
 STEP = "items"
-# File suffixes and their names in the recipe; `fluent` files contain rewritten passages from `fact` files.
-KINDS = {"base": "base", "int": "integration", "fact": "counterfactual", "fluent": "counterfactual"}
+KINDS = {"base": "base", "int": "integration", "fact": "counterfactual"}  # file suffixes and names in the recipe
 # Maximum number of aliases per part of an answer; pages rarely contain more, and each alias may match by chance.
 _MAX_ALIASES = 6
 _MIN_CHARS = 3  # minimum length of an alias; a shorter one, such as "6" for six, occurs in too many texts
@@ -42,42 +38,21 @@ def add_spellings(question: Question, passages: Sequence[Passage]) -> Answer:
         texts = (passage.text for passage in supporting if passage.part in (None, part))
         for form in (form for text in texts for form in _forms(alone, text)):
             is_clean = not any(plain(form) in text for text in distracting)
-            is_clean = is_clean and fits_blank(question.question, aliases[0], form, question.lang)
-            if is_clean and len(forms) < _MAX_ALIASES and not is_given_away(question.question, form, question.lang):
+            if is_clean and len(forms) < _MAX_ALIASES:
                 forms.setdefault(squeezed(form), form)
         answer.append(tuple(forms.values()))
     return tuple(answer)
 
 
 def _forms(question: Question, text: str) -> Iterator[str]:
+    """Yield the forms of the answer in a text that mean the same as the answer itself."""
     answer = question.answer[0][0]
     for mention in find_answer(question, text)[0]:
         form = text[mention.start : mention.end].strip().rstrip(".,。，")
-        is_cut = (
-            text[mention.end : mention.end + 1] == "次" and form[-1:] != "次"
-        )  # 842万辆次 counts journeys, not vehicles
-        if is_cut or not _says_as_much(form, answer, question.lang):
-            continue
-        if mention.rule not in WEAK and len(form) >= _MIN_CHARS and _is_complete(form, mention.rule, question.lang):
+        is_cut = text[mention.end : mention.end + 1] == "次" and form[-1:] != "次"  # 842万辆次 counts journeys
+        is_usable = mention.rule not in WEAK and len(form) >= _MIN_CHARS and not is_cut
+        if is_usable and is_alias(form, answer, question.question, question.lang):
             yield form
-
-
-def _says_as_much(form: str, answer: str, lang: Lang) -> bool:
-    """Check that a form of the answer contains the answer's unit, and a day only if the answer contains one."""
-    if any(map(str.isalpha, answer)) and not any(map(str.isalpha, form)):
-        return False
-    days = [any(date.day for date in FoldedResponse(fold(text, lang)).dates) for text in (form, answer)]
-    return days[1] or not days[0]
-
-
-def _is_complete(form: str, rule: str, lang: Lang) -> bool:
-    """Check that a form of the answer is as informative as the answer itself, even without the question.
-
-    "July 21" says less than July 21, 2021, and "44 million" says less than $44 million.
-    """
-    if rule == "number.unit":
-        return any(quantity.unit for quantity in FoldedResponse(fold(form, lang)).quantities)
-    return rule != "date.asked"
 
 
 def make_candidates(build: Build) -> Iterator[tuple[str, Item]]:
@@ -89,15 +64,13 @@ def make_candidates(build: Build) -> Iterator[tuple[str, Item]]:
     for combination in build.read("combinations", Combination):
         yield "int", _integration(records, combination)
     for false in build.read("falsehoods", Falsehood):
-        yield "fact", _counterfactual(records, false, "edited")
-    for false in build.read("rewrites", Falsehood):
-        yield "fluent", _counterfactual(records, false, "rewritten")
+        yield "fact", _counterfactual(records, false)
 
 
 def make_items(build: Build) -> Iterator[Item | Reject]:
     """Yield the requested number of items per language and kind from the items that passed every check."""
     recipe = build.recipe
-    scored = list(build.read("checks", ScoredItem))
+    scored = list(build.read("checks", CheckedRecord))
     for lang in recipe.langs:
         for kind, name in KINDS.items():
             own = [record.item for record in scored if record.item.lang == lang and record.kind == kind]
@@ -145,7 +118,7 @@ def _integration(records: VerifiedQuestions, combination: Combination) -> Item:
     )
 
 
-def _counterfactual(records: VerifiedQuestions, falsehood: Falsehood, kind: str) -> Item:
+def _counterfactual(records: VerifiedQuestions, falsehood: Falsehood) -> Item:
     true = records.pools[falsehood.question]
     false = [
         replace(
@@ -155,7 +128,7 @@ def _counterfactual(records: VerifiedQuestions, falsehood: Falsehood, kind: str)
             edit_of=edit.of,
             support=None,
             edits=edit.spans,
-            kind=kind,
+            kind="edited",
         )
         for edit in falsehood.edits
     ]

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TypeAlias
 
 from ragbed.builder.model_requests import Request
-from ragbed.errors import RagbedError
 from ragbed.models.base import Sampling
 from ragbed.runs.budget import Budget
 from ragbed.runs.database import NAME, EmptyRun
@@ -27,7 +26,6 @@ class BuildModelClient:
         folder: Folder that contains the runs.
         call: Calls a model for a request.
         make_budget: Creates the build's budget for a given model; None means no limit.
-        locked: Whether to use stored responses only.
         adapt: Applies the user's request options to the sampling settings of a request.
     """
 
@@ -36,12 +34,10 @@ class BuildModelClient:
         folder: Path,
         call: CallModel,
         make_budget: Callable[[str], Budget | None],
-        *,
-        locked: bool,
         adapt: Callable[[Sampling], Sampling] = lambda sampling: sampling,
     ) -> None:
         self._adapt = adapt
-        self._folder, self._call, self._make_budget, self._locked = folder, call, make_budget, locked
+        self._folder, self._call, self._make_budget = folder, call, make_budget
         self._spending: dict[Path, Budget] = {}
 
     def __call__(self, request: Request) -> Mapping[str, Sequence[Completion]]:
@@ -49,19 +45,19 @@ class BuildModelClient:
         if not request.cases:
             return {}
         sampling = self._adapt(
-            Sampling(temperature=request.temperature, max_tokens=request.max_tokens, raises_limit=True)
+            Sampling(
+                temperature=request.temperature,
+                max_tokens=request.max_tokens,
+                choices=request.choices,
+                schema=request.schema,
+                raises_limit=True,
+            )
         )
         # Each combination of model and settings has its own folder, to keep the responses separate.
         digest = hashlib.sha256(f"{request.model} {sampling.key()}".encode()).hexdigest()[:8]
         folder = self._folder / f"{request.task}-{digest}"
         found = _group(_results(folder), request)
         if not _is_complete(found, request):
-            if self._locked:
-                raise RagbedError(
-                    f"{folder} does not contain all of the responses from {request.model} that {request.task} "
-                    "requires, so a locked build is not possible: the recipe, the prompts, the documents or the "
-                    "ragbed version has changed. Build without `locked`."
-                )
             budget = self._budget(folder, request.model)
             self._call(folder, request, sampling, budget)
             found = _group(_results(folder) if budget is None else self._counted(folder), request)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from ragbed.schema import Answer, Case, Completion, Lang, Message
 from ragbed.testbeds.prompts import Instructions
@@ -19,18 +19,15 @@ from ragbed.testbeds.prompts.requests import case_of, hash_messages
 
 PROMPTS = (
     "questions",
-    "figure2",
-    "sentence",
-    "siblings",
+    "json",
+    "lines",
     "again",
-    "repair",
-    "rephrase",
-    "known",
+    "clear",
+    "states",
     "reader",
+    "known",
     "combinations",
     "falsehoods",
-    "stance",
-    "rewrite",
     "fence",
 )
 _LANGS: tuple[Lang, ...] = ("en", "zh")
@@ -54,15 +51,27 @@ class Request:
     samples: int = 1
     temperature: float = 0.0
     max_tokens: int = 256
+    choices: tuple[str, ...] = ()  # the only allowed verdicts, if the server can enforce them
+    schema: dict[str, Any] | None = None  # the JSON schema of the response, if the server can enforce it
 
 
 # A function that calls a model and returns the completions for every case, keyed by case name.
 Ask: TypeAlias = Callable[[Request], Mapping[str, Sequence[Completion]]]
 
 
-def write_prompt(lang: Lang, name: str, texts: Mapping[str, str], own: Mapping[str, str] | None = None) -> str:
-    """Fill in a prompt. Values in `texts` are untrusted and therefore fenced; values in `own` are trusted."""
-    template = _text(lang, name)
+def write_prompt(
+    lang: Lang, name: str, texts: Mapping[str, str], own: Mapping[str, str] | None = None, form: str = "lines"
+) -> str:
+    """Fill in a prompt. Values in `texts` are untrusted and therefore fenced; values in `own` are trusted.
+
+    Args:
+        lang: Language of the prompt.
+        name: Name of its file.
+        texts: Untrusted values.
+        own: Trusted values.
+        form: Name of the file that describes the form of the response: json or lines.
+    """
+    template = _text(lang, name).replace("{FORMAT}", _text(lang, form))
     for placeholder, value in (own or {}).items():
         template = template.replace(f"{{{placeholder}}}", value.translate(_NO_BRACES))
     return fence_in(template, _text(lang, "fence"), texts)

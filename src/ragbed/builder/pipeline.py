@@ -19,26 +19,27 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from ragbed.builder.answers import make_answers
 from ragbed.builder.articles import make_articles, make_pages, mark_sources
 from ragbed.builder.build_context import Build, hash_file
 from ragbed.builder.combinations import make_combinations
-from ragbed.builder.counterfactuals import make_falsehoods, make_rewrites
+from ragbed.builder.counterfactuals import make_falsehoods
+from ragbed.builder.item_checks import make_checks
 from ragbed.builder.items import make_items
 from ragbed.builder.model_requests import closed_book_hash, prompt_hash
 from ragbed.builder.passages import make_passages
 from ragbed.builder.pools import make_pools
 from ragbed.builder.probes import make_probes
+from ragbed.builder.question_checks import make_review
 from ragbed.builder.questions import make_questions
 from ragbed.builder.ranking import make_ranking
 from ragbed.builder.recipe import Recipe
 from ragbed.builder.search_hits import make_hits, mark_recorded
-from ragbed.builder.verification import make_checks
+from ragbed.builder.verified import make_answers
 from ragbed.errors import MALFORMED_JSON, DataError, UnknownName
 from ragbed.io.jsonl import write_whole
 from ragbed.schema import Reject
 
-_CODE = 10  # version of the steps; increase it when any step creates different records from the same input
+_CODE = 11  # version of the steps; increase it when any step creates different records from the same input
 _STATE = "done.json"
 # Outcomes that may differ in another build, because a model, an engine or a host failed. The next build repeats every
 # step with such an outcome.
@@ -73,12 +74,18 @@ STEPS: dict[str, BuildStep] = {
         ("articles",),
         lambda recipe: (recipe.generator, recipe.about, recipe.seed, recipe.langs, recipe.questions, recipe.wanted,
                         recipe.search.engine),
-        ("questions", "sentence", "siblings", "known", "again", "repair", "fence"),
+        ("questions", "json", "lines", "known", "again", "fence"),
+    ),
+    "review": BuildStep(
+        make_review,
+        ("questions", "articles"),
+        lambda recipe: (recipe.checks, recipe.generator),
+        ("clear", "reader", "states", "fence"),
     ),
     "probes": BuildStep(
         make_probes,
-        ("questions", "articles"),
-        lambda recipe: (recipe.gate, recipe.generator, closed_book_hash()),
+        ("review", "questions"),
+        lambda recipe: (recipe.gate, recipe.generator, recipe.wanted, closed_book_hash()),
     ),
     "hits": BuildStep(
         make_hits, ("probes", "questions", "articles"), lambda recipe: recipe.search, files=mark_recorded
@@ -91,11 +98,13 @@ STEPS: dict[str, BuildStep] = {
     "stances": BuildStep(
         make_pools,
         ("ranking", "questions"),
-        lambda recipe: (recipe.pools.judge, recipe.pools.distracts),
-        ("stance", "fence"),
+        lambda recipe: recipe.pools.distracts,
     ),
     "answers": BuildStep(
-        make_answers, ("stances", "questions"), lambda recipe: (recipe.pools, recipe.generator), ("reader", "fence")
+        make_answers,
+        ("stances", "questions"),
+        lambda recipe: (recipe.pools, recipe.checks, recipe.generator),
+        ("reader", "states", "fence"),
     ),
     "combinations": BuildStep(
         make_combinations,
@@ -109,14 +118,10 @@ STEPS: dict[str, BuildStep] = {
         lambda recipe: (recipe.wanted, recipe.generator, recipe.pools, recipe.questions, recipe.langs),
         ("falsehoods", "again", "fence"),
     ),
-    "rewrites": BuildStep(
-        make_rewrites, ("falsehoods", "questions"), lambda recipe: recipe.pools, ("rewrite", "fence")
-    ),
     "checks": BuildStep(
         make_checks,
-        ("answers", "stances", "questions", "probes", "combinations", "falsehoods", "rewrites", "articles"),
-        lambda recipe: (recipe.pools, recipe.generator),
-        ("rephrase", "reader", "fence"),
+        ("answers", "stances", "questions", "probes", "combinations", "falsehoods", "articles"),
+        lambda recipe: recipe.pools.per_source,
     ),
     "items": BuildStep(
         make_items, ("checks",), lambda recipe: (recipe.wanted, recipe.langs)

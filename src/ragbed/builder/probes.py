@@ -7,8 +7,8 @@ from datetime import date, timedelta
 
 from ragbed.builder.build_context import Build, Problem, reject
 from ragbed.builder.model_requests import Request, closed_book
-from ragbed.builder.recipe import reference_models
-from ragbed.builder.records import Draft, Probe
+from ragbed.builder.recipe import reference_models, wanted_of
+from ragbed.builder.records import Draft, Probe, ReviewedQuestion
 from ragbed.schema import Case, Completion, Reject
 from ragbed.scoring.robust import score
 from ragbed.testbeds.prompts.requests import case_of
@@ -22,7 +22,10 @@ def make_probes(build: Build) -> Iterator[Probe | Reject]:
     gate = build.recipe.gate
     models = reference_models(build.recipe)
     first_day, cases = _first_day(build), {}
+    passed = {record.question for record in build.read("review", ReviewedQuestion)}
     for draft in build.read("questions", Draft):
+        if draft.id not in passed:
+            continue
         if draft.origin == "article" and (problem := _find_age_problem(draft, first_day)):
             yield reject(STEP, draft.question, *problem)
         else:
@@ -40,6 +43,9 @@ def make_probes(build: Build) -> Iterator[Probe | Reject]:
         if draft.origin == "known" and not probe.is_known:
             reason = f"most models do not answer {draft.answer[0][0]!r} without documents"
             yield reject(STEP, draft.question, "unknown", reason)
+        elif probe.is_known and not wanted_of(build.recipe, "counterfactual", draft.lang):
+            reason = f"most models answer {draft.answer[0][0]!r} without documents"
+            yield reject(STEP, draft.question, "known", reason)
         else:
             yield probe
 

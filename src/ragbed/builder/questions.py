@@ -1,87 +1,55 @@
-"""Generate questions and answers from articles and from the generator's own knowledge."""
+"""Have a model write questions about articles, and about what it knows itself; reject those that break a rule.
+
+For each section of an article, the model gets the title, the headings and the text. It returns questions, the answers
+as they stand in the text, and the sentences that state them.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from math import ceil, log
+from math import ceil
 from typing import NamedTuple, TypeAlias
 
-from msgspec import structs
-
 from ragbed.builder.build_context import Build, Problem, RecordIndex, reject
-from ragbed.builder.drafting import Drafted, draft_question
-from ragbed.builder.fields import is_nothing, read_blocks, write_block
 from ragbed.builder.model_requests import WITHOUT_REPLY, Request, make_case, unique_cases, write_prompt
+from ragbed.builder.passages import split_sections
+from ragbed.builder.question_rules import find_faults, fold_words, form_in, locate_quote
 from ragbed.builder.recipe import wanted_of
 from ragbed.builder.records import Draft
-from ragbed.builder.rules import GENERATOR, write_fields
-from ragbed.builder.rules.facts import Fact
-from ragbed.builder.sentence_questions import TASK, is_clear, make_sentence_case, read_question, select_facts
-from ragbed.schema import Article, Case, Completion, Lang, Reject
-from ragbed.text import squeezed, to_terms
+from ragbed.builder.responses import SCHEMA, read_blocks
+from ragbed.models.providers.dialects import enforces_schema
+from ragbed.schema import Article, Case, Completion, Lang, Question, Reject
+from ragbed.text import split_sentences, squeezed, to_terms
 
 STEP = "questions"
-# Maximum number of articles to compare when looking for an article about the same event in another year. Comparing
-# this many takes a few seconds and usually finds a match.
-MAX_COMPARED = 5_000
-_BEGINNING = 2_000  # number of leading characters used to determine an article's subject
-_MAX_CHARS = 12_000  # maximum number of characters per article in a prompt; most articles state the main facts first
+# Maximum number of characters of a section in a prompt. In longer texts, small models overlook most facts; a longer
+# section is cut at the ends of sentences.
+_MAX_CHARS = {"en": 4_000, "zh": 1_600}
 _SHOWN_CHARS = 100  # maximum number of characters that a rejection reason quotes from an invalid response
-_MAX_BY_RULES = 8  # maximum number of questions that the rules write about an article, regardless of per_article
 _MIN_BATCH = 8  # minimum number of articles per batch; smaller batches would need many rounds for the last few drafts
 # Minimum share of words in common at which two questions with the same answer count as duplicates. Paraphrases share
 # half of their words; questions about different facts with the same answer (e.g. a year) share less than a third.
 _SAME = 0.5
-
-# Faults that a generator can repair by rewriting the question or the answer.
-_REPAIRABLE = frozenset(
-    {"yes-no", "in-question", "not-in-article", "unrelated", "long-answer", "vague", "guess", "unnamed", "other-year"}
-)
-_REPLACEABLE = _REPAIRABLE | {"no-question", "type"}  # faults for which the rules can write a replacement question
+_REMARK = re.compile(r"(?<=[?？])\s*[(（].*", re.DOTALL)  # a remark that small models add after a question
 
 Fields: TypeAlias = list[dict[str, str]] | Problem
 
 
-class _Faulty(NamedTuple):
-    """A draft that the generator can be asked to repair."""
+class _Part(NamedTuple):
+    """A section of an article, or a piece of a long section, that is sent to the generator."""
 
     article: Article
-    block: dict[str, str]
-    reason: str
+    context: str
+    start: int
+    end: int
 
-
-class SimilarArticles:
-    """An index for finding other articles that share rare words with a question.
-
-    Args:
-        articles: Articles in one language.
-    """
-
-    def __init__(self, articles: Sequence[Article]) -> None:
-        self._articles = articles
-        self._by_term: dict[str, list[int]] = defaultdict(list)
-        for place, article in enumerate(self._articles):
-            for term in set(to_terms(f"{article.title}\n{article.text[:_BEGINNING]}")):
-                self._by_term[term].append(place)
-
-    def nearest(self, draft: Draft) -> Article | None:
-        """Return the most similar article, other than the question's own, that does not contain the answer, or None."""
-        scores: defaultdict[int, float] = defaultdict(float)
-        for term in set(to_terms(draft.question)):
-            places = self._by_term.get(term, ())
-            for place in places:
-                scores[place] += log(1 + len(self._articles) / len(places))
-        ordered = sorted(scores, key=lambda place: (-scores[place], place))
-        others = (self._articles[place] for place in ordered if self._articles[place].id != draft.article)
-        return next((article for article in others if not _contains_answer(article, draft)), None)
-
-
-def _contains_answer(article: Article, draft: Draft) -> bool:
-    text = article.text.lower()
-    return any(alias.lower() in text for alias in draft.answer[0])
+    @property
+    def text(self) -> str:
+        return self.article.text[self.start : self.end]
 
 
 @dataclass
@@ -98,9 +66,6 @@ class _Language:
     def articles(self, start: int, stop: int) -> list[Article]:
         return [self.index.read(offset) for offset in self.offsets[start:stop]]
 
-    def enough(self, kind: str) -> int:
-        return ceil(self.build.recipe.questions.surplus * wanted_of(self.build.recipe, kind, self.lang))
-
     def find_same(self, draft: Draft) -> Draft | None:
         """Return an accepted draft with the same words, or with the same answer and mostly the same words, or None."""
         if draft.id in self.drafts:
@@ -112,19 +77,15 @@ class _Language:
                 return other
         return None
 
-    def accept(self, drafted: Drafted, name: str) -> Iterator[Draft | Reject]:
-        for alias in drafted.dropped:
-            yield reject(STEP, name, "alias", f"{alias!r} is not clearly another spelling of the answer")
-        draft = drafted.draft
-        if draft is None:
-            yield reject(STEP, name, drafted.outcome, drafted.reason)
-        elif same := self.find_same(draft):
-            yield reject(STEP, name, "duplicate", f"{draft.question!r} repeats {same.question!r}")
-        else:
-            self.drafts[draft.id] = draft
-            for alias in draft.answer[0]:
-                self.by_answer[squeezed(alias)].append(draft)
-            yield draft
+    def accept(self, drafted: Draft | Problem, what: str) -> Draft | Reject:
+        """Return the draft, or the record of its rejection: it breaks a rule, or repeats an accepted draft."""
+        if not isinstance(drafted, Draft):
+            return reject(STEP, what, *drafted)
+        if same := self.find_same(drafted):
+            return reject(STEP, what, "duplicate", f"{drafted.question!r} repeats {same.question!r}")
+        self.drafts[drafted.id] = drafted
+        self.by_answer[squeezed(drafted.answer[0][0])].append(drafted)
+        return drafted
 
 
 def make_questions(build: Build) -> Iterator[Draft | Reject]:
@@ -132,18 +93,13 @@ def make_questions(build: Build) -> Iterator[Draft | Reject]:
     with RecordIndex(build, "articles", Article) as index:
         order = sorted((_rank(build, article.id), article.lang, offset) for offset, article in index.scan())
         for lang in build.recipe.langs:
-            language = _Language(build, lang, index, [offset for _, own, offset in order if own == lang])
+            offsets = [offset for _, own, offset in order if own == lang][: build.recipe.questions.articles]
+            language = _Language(build, lang, index, offsets)
             yield from _from_articles(language)
-            yield from _from_siblings(language)
             # Without a web search, there are no documents for questions from the generator's own knowledge, so
             # counterfactual items can use only base questions that the generator can answer.
-            if wanted_of(build.recipe, "counterfactual", lang) and asks_outside(build):
+            if wanted_of(build.recipe, "counterfactual", lang) and build.recipe.search.engine != "local":
                 yield from _from_knowledge(language)
-
-
-def asks_outside(build: Build) -> bool:
-    """Check whether questions can also draw on the generator's own knowledge, which requires a model and web search."""
-    return build.recipe.search.engine != "local" and build.recipe.generator != GENERATOR
 
 
 def drafts_wanted(build: Build, lang: Lang) -> int:
@@ -159,161 +115,113 @@ def _rank(build: Build, name: str) -> bytes:
 
 
 def _from_articles(language: _Language) -> Iterator[Draft | Reject]:
-    build = language.build
-    enough, done = drafts_wanted(build, language.lang), 0
+    enough, done = drafts_wanted(language.build, language.lang), 0
     while done < len(language.offsets) and len(language.drafts) < enough:
-        missing = ceil((enough - len(language.drafts)) / build.recipe.questions.per_article)
+        missing = ceil((enough - len(language.drafts)) / language.build.recipe.questions.per_section)
         batch = language.articles(done, done + max(missing, _MIN_BATCH))
         done += len(batch)
-        if build.recipe.generator == GENERATOR:
-            for article in batch:
-                blocks = write_fields(article, _MAX_BY_RULES)
-                yield from _read_blocks(language, article, blocks)
-            continue
-        if build.recipe.questions.prompt == TASK:
-            yield from _from_sentences(language, batch)
-            continue
-        cases = {article.id: make_case(STEP, article.lang, _prompt(build, article)) for article in batch}
-        responses = ask_for_fields(build, STEP, list(cases.values()))
-        faulty: list[_Faulty] = []
-        for article in batch:
-            yield from _read_blocks(language, article, responses[cases[article.id].case], faulty)
-        yield from _repair(language, faulty, cases)
+        parts = [part for article in batch for part in _split_parts(article)]
+        cases = [make_case(STEP, language.lang, _prompt(language.build, part)) for part in parts]
+        responses = ask_for_fields(language.build, STEP, unique_cases(cases))
+        for part, case in zip(parts, cases, strict=True):
+            yield from _read_part(language, part, responses[case.case])
 
 
-def _from_sentences(language: _Language, batch: Sequence[Article]) -> Iterator[Draft | Reject]:
-    """Have the generator write a question about each value that the rules select, and retry unusable questions once."""
-    build = language.build
-    facts = [(article, fact) for article in batch for fact in select_facts(article, build.recipe.questions.per_article)]
-    cases = {at: make_sentence_case(*fact) for at, fact in enumerate(facts) if is_clear(fact[1], language.lang)}
-    responses = build.ask(Request(TASK, build.recipe.generator, unique_cases(cases.values()))) if cases else {}
-    first = {at: _read_completion(*facts[at], responses[case.case][0]) for at, case in cases.items()}
-    repairs = {
-        at: make_case(
-            "repair",
-            language.lang,
-            cases[at].messages[0].content,
-            responses[cases[at].case][0].reply or "",
-            write_prompt(language.lang, "repair", {}, {"REASON": drafted.reason}),
-        )
-        for at, drafted in first.items()
-        if drafted.outcome in _REPLACEABLE
-    }
-    again = build.ask(Request("repair", build.recipe.generator, unique_cases(repairs.values()))) if repairs else {}
-    last = first | {at: _read_completion(*facts[at], again[case.case][0]) for at, case in repairs.items()}
-    quoted = Drafted(None, "vague", "the sentence refers to other sentences, so it is only quoted")
-    yield from _accept_or_replace(language, facts, [last.get(at, quoted) for at in range(len(facts))])
+def _split_parts(article: Article) -> Iterator[_Part]:
+    """Yield the sections of an article; a section that is too long for one prompt is cut between sentences."""
+    most = _MAX_CHARS[article.lang]
+    for section in split_sections(article):
+        start = section.start
+        for _, end in split_sentences(article.text[section.start : section.end]):
+            if section.start + end - start > most:
+                yield _Part(article, section.header, start, section.start + end)
+                start = section.start + end
+        if start < section.end:
+            yield _Part(article, section.header, start, section.end)
 
 
-def _read_completion(article: Article, fact: Fact, completion: Completion) -> Drafted:
-    """Create a draft from a model's question about a sentence, or return the reason for rejecting it."""
-    if completion.outcome != "ok":
-        return Drafted(None, completion.outcome, completion.error or WITHOUT_REPLY[completion.outcome])
-    fields = read_question(article, fact, completion.reply or "")
-    return draft_question(fields, article.lang, article) if isinstance(fields, dict) else Drafted(None, *fields)
-
-
-def _accept_or_replace(
-    language: _Language, facts: Sequence[tuple[Article, Fact]], written: Sequence[Drafted]
-) -> Iterator[Draft | Reject]:
-    """Yield the generator's drafts, and a rule-based draft for each sentence without a usable generated draft."""
-    used = set()
-    for (article, fact), drafted in zip(facts, written, strict=True):
-        for found in language.accept(drafted, article.url):
-            if isinstance(found, Draft):
-                used.add((article.id, fact.sentence))
-            yield found
-    for (article, fact), drafted in zip(facts, written, strict=True):
-        if drafted.outcome in _REPLACEABLE and (article.id, fact.sentence) not in used:
-            fields = {"event": fact.sentence, "question": fact.question, "answer": fact.answer}
-            replaced = draft_question(fields, article.lang, article)
-            if replaced.draft:
-                used.add((article.id, fact.sentence))
-                replaced = replaced._replace(draft=structs.replace(replaced.draft, by_rules=True))
-            yield from language.accept(replaced, article.url)
-
-
-def _repair(language: _Language, faulty: Sequence[_Faulty], cases: dict[str, Case]) -> Iterator[Draft | Reject]:
-    """Ask the generator once to repair each rejected draft, giving it the reason for the rejection."""
-    repairs = []
-    for article, block, reason in faulty:
-        first, draft = cases[article.id].messages[0].content, write_block(block, article.lang)
-        turn = write_prompt(article.lang, "repair", {}, {"REASON": reason})
-        repairs.append((article, make_case("repair", article.lang, first, draft, turn)))
-    responses = ask_for_fields(language.build, "repair", [case for _, case in repairs]) if repairs else {}
-    for article, case in repairs:
-        yield from _read_blocks(language, article, responses[case.case])
-
-
-def _read_blocks(
-    language: _Language, article: Article, blocks: Fields, faulty: list[_Faulty] | None = None
-) -> Iterator[Draft | Reject]:
-    """Yield an article's accepted drafts and its rejections, and add repairable drafts to `faulty`."""
+def _read_part(language: _Language, part: _Part, blocks: Fields) -> Iterator[Draft | Reject]:
+    """Yield the accepted drafts about a section, and its rejections."""
+    url = part.article.url
     if not isinstance(blocks, list):
-        yield reject(STEP, article.url, *blocks)
+        yield reject(STEP, url, *blocks)
         return
-    if all("question" not in block for block in blocks):
-        yield reject(STEP, article.url, "no-event", "the generator found no fact to ask about")
-    for block in blocks:
-        if "question" in block or not is_nothing(block.get("event", "")):
-            drafted = draft_question(block, article.lang, article)
-            if faulty is not None and drafted.outcome in _REPAIRABLE:
-                faulty.append(_Faulty(article, block, drafted.reason))
-            yield from language.accept(drafted, article.url)
+    if not blocks:
+        yield reject(STEP, url, "no-fact", "the generator found no fact to ask about")
+    for block in blocks[: language.build.recipe.questions.per_section]:
+        what = block.get("question") or url
+        yield language.accept(draft_question(block, part.article, (part.start, part.end), part.context), what)
 
 
-def _from_siblings(language: _Language) -> Iterator[Draft | Reject]:
-    """Yield questions from articles similar to those of existing drafts, to obtain pairs that can be combined."""
-    enough = language.enough("integration")
-    if not enough or language.build.recipe.generator == GENERATOR:
-        return
-    near = SimilarArticles(language.articles(0, MAX_COMPARED))
-    pairs = [(draft, near.nearest(draft)) for draft in list(language.drafts.values())[:enough]]
-    cases = {
-        draft.id: make_case("siblings", draft.lang, _sibling_prompt(draft, article))
-        for draft, article in pairs
-        if article
-    }
-    responses = ask_for_fields(language.build, "siblings", list(cases.values())) if cases else {}
-    for draft, article in pairs:
-        name = f"like {draft.question}"
-        if article is None:
-            yield reject(STEP, name, "no-sibling", "no other article has any words in common with this one")
-            continue
-        blocks = responses[cases[draft.id].case]
-        if not isinstance(blocks, list):
-            yield reject(STEP, name, *blocks)
-        elif "question" not in blocks[0]:
-            yield reject(STEP, name, "no-sibling", f"the generator found no similar question in {article.url}")
-        else:
-            yield from language.accept(draft_question(blocks[0], draft.lang, article), name)
+def draft_question(block: dict[str, str], article: Article, section: tuple[int, int], context: str) -> Draft | Problem:
+    """Create a draft from a block of fields, or return the reason why it is rejected.
+
+    Args:
+        block: Fields from the generator's response.
+        article: The article that the question is about.
+        section: Character offsets of the section in the article's text.
+        context: Title and headings of the section.
+    """
+    lang, text = article.lang, article.text[slice(*section)]
+    question = _REMARK.sub("", block.get("question", "").strip())
+    answer = block.get("answer", "").strip().strip('。.,，;；“”"')
+    quote = block.get("sentence", "").strip()
+    place = locate_quote(text, quote) if quote else None
+    if problem := next(find_faults(question, answer, lang, context), None):
+        return problem
+    if place is None:
+        return "not-in-text", f"the text does not contain the quoted sentence {quote[:80]!r}"
+    sentence = text[slice(*place)].strip()
+    stated = form_in(Question(question=question, lang=lang, answer=((answer,),)), sentence)
+    if not stated:
+        return "not-in-sentence", f"the quoted sentence does not contain {answer!r}: {sentence[:80]!r}"
+    if stated != answer and (problem := next(find_faults(question, stated, lang, context), None)):
+        return problem
+    return Draft(
+        id=_hash(question, lang),
+        question=question,
+        lang=lang,
+        answer=((stated,) if squeezed(stated) == squeezed(answer) else (stated, answer),),
+        article=article.id,
+        origin="article",
+        context=context,
+        section=section,
+        sentence=sentence,
+        date=article.date,
+    )
 
 
-def _sibling_prompt(draft: Draft, article: Article) -> str:
-    return write_prompt(draft.lang, "siblings", {"QUERY": draft.question, **_excerpt(article)})
+def _hash(question: str, lang: Lang) -> str:
+    return hashlib.sha256(f"{lang}\0{fold_words(question, lang)}".encode()).hexdigest()[:12]
 
 
 def _from_knowledge(language: _Language) -> Iterator[Draft | Reject]:
-    lang, models = language.lang, list(language.drafts.values())[: language.enough("counterfactual")]
+    lang = language.lang
+    enough = ceil(language.build.recipe.questions.surplus * wanted_of(language.build.recipe, "counterfactual", lang))
+    models = list(language.drafts.values())[:enough]
     cases = [make_case("known", lang, write_prompt(lang, "known", {"QUERY": draft.question})) for draft in models]
     responses = ask_for_fields(language.build, "known", cases)
     for draft, case in zip(models, cases, strict=True):
-        blocks, name = responses[case.case], f"like {draft.question}"
-        if isinstance(blocks, list):
-            yield from language.accept(draft_question(blocks[0], lang, None), name)
-        else:
-            yield reject(STEP, name, *blocks)
+        blocks, what = responses[case.case], f"like {draft.question}"
+        if not isinstance(blocks, list):
+            yield reject(STEP, what, *blocks)
+            continue
+        block = blocks[0] if blocks else {}
+        question, answer = block.get("question", "").strip(), block.get("answer", "").strip().rstrip("。.")
+        problem = next(find_faults(question, answer, lang), None)
+        known = Draft(
+            id=_hash(question, lang), question=question, lang=lang, answer=((answer,),), origin="known"
+        )  # fmt: skip
+        yield language.accept(problem or known, what)
 
 
-def _prompt(build: Build, article: Article) -> str:
+def _prompt(build: Build, part: _Part) -> str:
     about = build.recipe.about.strip()
-    label = {"en": "\nThe questions should be about: ", "zh": "\n问题应当围绕："}[article.lang]
-    own = {"COUNT": str(build.recipe.questions.per_article), "ABOUT": f"{label}{about}\n" if about else ""}
-    return write_prompt(article.lang, build.recipe.questions.prompt, _excerpt(article), own)
-
-
-def _excerpt(article: Article) -> dict[str, str]:
-    return {"TITLE": f"{article.title}\n{article.date or ''}".strip(), "TEXT": article.text[:_MAX_CHARS]}
+    label = {"en": "\nThe questions should be about: ", "zh": "\n问题应当围绕："}[part.article.lang]
+    own = {"COUNT": str(build.recipe.questions.per_section), "ABOUT": f"{label}{about}\n" if about else ""}
+    title = f"{part.context}\n{part.article.date or ''}".strip()
+    form = "json" if enforces_schema(build.recipe.generator) else "lines"
+    return write_prompt(part.article.lang, "questions", {"TITLE": title, "TEXT": part.text.strip()}, own, form)
 
 
 def ask_for_fields(build: Build, task: str, cases: Sequence[Case], alone: str = "") -> dict[str, Fields]:
@@ -327,10 +235,17 @@ def ask_for_fields(build: Build, task: str, cases: Sequence[Case], alone: str = 
         cases: The cases for which to call the model.
         alone: See `read_blocks`.
     """
+    is_structured = task == STEP and enforces_schema(build.recipe.generator)
 
     def ask(requested: Sequence[Case]) -> dict[str, Completion]:
-        request = Request(task, build.recipe.generator, requested, max_tokens=build.recipe.questions.max_tokens)
-        return {name: completions[0] for name, completions in build.ask(request).items()}
+        request = Request(
+            task,
+            build.recipe.generator,
+            requested,
+            max_tokens=build.recipe.questions.max_tokens,
+            schema=SCHEMA if is_structured else None,
+        )
+        return {name: completions[0] for name, completions in build.ask(request).items()} if requested else {}
 
     first = ask(cases)
     retries = {
@@ -342,16 +257,21 @@ def ask_for_fields(build: Build, task: str, cases: Sequence[Case], alone: str = 
             write_prompt(case.lang, "again", {}),
         )
         for case in cases
-        if first[case.case].outcome == "ok" and not read_blocks(first[case.case].reply or "", alone)
+        if first[case.case].outcome == "ok" and read_blocks(first[case.case].reply or "", alone) is None
     }
-    second = ask(list(retries.values())) if retries else {}
+    second = ask(list(retries.values()))
     final = first | {name: second[retry.case] for name, retry in retries.items()}
     return {case.case: _fields_of(final[case.case], alone) for case in cases}
 
 
 def _fields_of(completion: Completion, alone: str) -> Fields:
+    reply = completion.reply or ""
+    blocks = read_blocks(reply, alone) if completion.outcome in ("ok", "truncated") else None
+    if blocks:  # the complete objects of a truncated response are usable
+        return blocks
     if completion.outcome != "ok":
         return completion.outcome, completion.error or WITHOUT_REPLY[completion.outcome]
-    reply = completion.reply or ""
     shown = " ".join(reply.split())[:_SHOWN_CHARS]
-    return read_blocks(reply, alone) or ("prose", f"two responses lacked the requested fields; the last was {shown!r}")
+    if blocks is None:
+        return "unreadable", f"two responses lacked the requested fields; the last was {shown!r}"
+    return []

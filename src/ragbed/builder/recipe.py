@@ -8,12 +8,10 @@ from collections import Counter
 from contextlib import suppress
 from datetime import date
 from pathlib import Path
-from typing import Literal
 
 import msgspec
 from msgspec import Struct, structs
 
-from ragbed.builder.rules import GENERATOR
 from ragbed.builder.search import find_engine
 from ragbed.builder.sources import SOURCES
 from ragbed.errors import DataError, UnknownName, UsageError, explain_failed_read
@@ -46,15 +44,20 @@ class RecipeSource(_Part, frozen=True, kw_only=True):
     licence: str | None = None
 
 
-class RecipeModels(_Part, frozen=True, kw_only=True):
+class RecipeQuestions(_Part, frozen=True, kw_only=True):
     """The settings for generating questions."""
 
-    per_article: int = 2  # number of questions per article, each about a different fact
+    per_section: int = 3  # number of questions per article or section, each about a different fact
     surplus: float = 3.0  # number of drafts per requested item; most builds reject about half of the drafts
-    max_tokens: int = 700  # maximum number of tokens in the generator's response; 2 questions need about 250
-    # "figure2" uses the wording shown in Figure 2 of the paper. "sentence", which suits small models, makes one call
-    # for each value that the rules select.
-    prompt: Literal["questions", "figure2", "sentence"] = "questions"
+    articles: int | None = None  # maximum number of articles to write questions from, e.g. in a trial
+    max_tokens: int = 700  # maximum number of tokens in the generator's response; 3 questions need about 300
+
+
+class RecipeChecks(_Part, frozen=True, kw_only=True):
+    """The model that checks the questions."""
+
+    model: str | None = None  # by default, the generator; a second, larger model finds more errors
+    votes: int = 1  # number of responses per check; the majority decides
 
 
 class RecipeGate(_Part, frozen=True, kw_only=True):
@@ -99,9 +102,6 @@ class RecipePools(_Part, frozen=True, kw_only=True):
     sources: int = 2  # minimum number of sources that support the answer
     spread: int = 3  # minimum number of distinct sources across all passages
     per_source: int = 8  # maximum number of passages from one source
-    judge: str | None = None  # model that labels every passage; by default, only the rules decide
-    reader: str | None = None  # model that must find the answer in supporting passages; by default, the generator
-    rewriter: str | None = None  # model that rewrites edited passages fluently for a second counterfactual file
 
 
 class Recipe(_Part, frozen=True, kw_only=True):
@@ -115,7 +115,8 @@ class Recipe(_Part, frozen=True, kw_only=True):
     since: str | None = None  # ISO date; older and undated articles are excluded
     seed: int = 0
     wanted: RecipeCounts = RecipeCounts()
-    questions: RecipeModels = RecipeModels()
+    questions: RecipeQuestions = RecipeQuestions()
+    checks: RecipeChecks = RecipeChecks()
     gate: RecipeGate = RecipeGate()
     search: RecipeSearch = RecipeSearch()
     ranking: RecipeRanking = RecipeRanking()
@@ -159,18 +160,18 @@ def encoder_of(recipe: Recipe, lang: Lang) -> str:
 
 def models_of(recipe: Recipe) -> frozenset[str]:
     """Return all models that a build calls."""
-    named = (recipe.generator, *recipe.gate.models, recipe.pools.judge, recipe.pools.reader, recipe.pools.rewriter)
-    return frozenset(name for name in named if name and name != GENERATOR)
+    named = (recipe.generator, *recipe.gate.models, recipe.checks.model)
+    return frozenset(name for name in named if name)
 
 
 def reference_models(recipe: Recipe) -> tuple[str, ...]:
     """Return the models to call without documents: the recipe's reference models or, by default, the generator."""
-    return recipe.gate.models or tuple(models_of(recipe) & {recipe.generator})
+    return recipe.gate.models or (recipe.generator,)
 
 
-def reader_of(recipe: Recipe) -> str | None:
-    """Return the model that answers from supporting passages, or None if the recipe names no model at all."""
-    return recipe.pools.reader or (recipe.generator if recipe.generator != GENERATOR else None)
+def checker_of(recipe: Recipe) -> str:
+    """Return the model that checks questions."""
+    return recipe.checks.model or recipe.generator
 
 
 def check_day(day: str | None, what: str) -> None:
@@ -210,7 +211,7 @@ def _check_numbers(path: Path, recipe: Recipe) -> None:
     """Raise an error if a value is too small, too large or not a number, or if the recipe requests no items."""
     if abs(recipe.seed) > _MAX_NUMBER:
         raise DataError(path, f"{recipe.seed} is too large; the maximum is {_MAX_NUMBER:,}", field="seed")
-    for table in ("wanted", "questions", "gate", "search", "ranking", "pools"):
+    for table in ("wanted", "questions", "checks", "gate", "search", "ranking", "pools"):
         for field, value in structs.asdict(getattr(recipe, table)).items():
             least = 0 if table in ("wanted", "pools") or field in ("margin_days", "quota") else 1
             most = _MAX_DAYS if field == "margin_days" else _MAX_NUMBER

@@ -12,10 +12,16 @@ class Draft(Question, frozen=True, kw_only=True):
 
     id: str  # hash of the language and the question
     origin: Literal["article", "known"]  # from an article, or from the generator's own knowledge (counterfactual items)
-    kind: str  # answer type: name, quantity or date
-    event: str = ""  # the generator's description of the event
-    date: str | None = None  # ISO date of the event
-    by_rules: bool = False  # whether the rules wrote the question because the generator's was missing or unusable
+    context: str = ""  # title and headings of the section
+    section: tuple[int, int] = (0, 0)  # character offsets of the section in the article's text
+    sentence: str = ""  # the sentence of the section that states the answer
+    date: str | None = None  # ISO date of the article
+
+
+class ReviewedQuestion(Record, frozen=True, kw_only=True):
+    """A question that a model understands without its text and answers correctly from it; `question` is its ID."""
+
+    question: str
 
 
 class Probe(Record, frozen=True, kw_only=True):
@@ -66,7 +72,7 @@ class LabelledPool(Record, frozen=True, kw_only=True):
 
 
 class Verified(Record, frozen=True, kw_only=True):
-    """A question whose answer a reader model found in the supporting passages."""
+    """A question with enough passages, of which only the supporting ones answer it."""
 
     question: str
     supports: int
@@ -99,10 +105,8 @@ class Falsehood(Record, frozen=True, kw_only=True):
     edits: tuple[Edited, ...]
 
 
-class ScoredItem(Record, frozen=True, kw_only=True):
-    """An item that passed every check. Its score is the mean of its signals, each from 0 to 1."""
+class CheckedRecord(Record, frozen=True, kw_only=True):
+    """An item that passed every check."""
 
-    kind: str  # item kind: base, int, fact or fluent
+    kind: str  # item kind: base, int or fact
     item: Item
-    signals: dict[str, float]
-    score: float

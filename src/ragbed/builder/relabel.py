@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ragbed.builder.labelling import STANCES, label_passage, label_plainly
+from ragbed.builder.statements import STANCES, label_passage, label_plainly
 from ragbed.data import kind_of
 from ragbed.schema import Item, Label, Labelling, Passage, Question, Stance
 

@@ -80,9 +80,7 @@ def _open(build: Build, stack: ExitStack, questions: Mapping[str, str]) -> Searc
     search = build.recipe.search
     keep = stack.enter_context(PageCache(build.kept / "pages.db"))
     index = stack.enter_context(_index(build)) if search.engine == "local" else None
-    # A locked build makes no calls and uses only stored results.
-    quota = 0 if build.outside.locked else search.quota
-    setting = SearchContext(keep, build.today, build.outside.environ, quota, index, build.recorded, questions)
+    setting = SearchContext(keep, build.today, build.outside.environ, search.quota, index, build.recorded, questions)
     return open_engine(search.engine, setting)
 
 

@@ -1,4 +1,4 @@
-"""Extract the content words and years from a question, and detect hedged statements, which do not count as facts."""
+"""Extract the content words and years from a question."""
 
 from __future__ import annotations
 
@@ -23,24 +23,6 @@ _STOP_ZH = re.compile(
     "多少|什么|哪[些里位个国年天家]?|何时|何地|几[个名位次月号日]?|谁|是否|分别|怎[么样]|如何|为何|[的了是在和与及或于有被将会为从到由对中内后前其这那吗呢啊把让给当都也]"
     "|时间|日期|地点|名称|内容|人数|数量|情况|结果"
 )
-# Hedges in questions. Only lower case is matched, because "May" and other names are not hedges.
-_GUESS: dict[Lang, re.Pattern[str]] = {
-    "en": re.compile(r"\b(?:may|might|could|likel(?:y|iest)|expected|forecast|predicted|rumou?red)\b"),
-    "zh": re.compile("(?<![不尽])可能(?!性)|预计|预测(?![部研中所])|或将|有望|据传|传闻"),
-}
-# Hedges in passages. They are more specific than those in questions, because a sentence may make several statements,
-# and not all of them concern the answer.
-_HEDGE: dict[Lang, re.Pattern[str]] = {
-    "en": re.compile(
-        r"\b(?:may|might|expects?|(?:is|was|are|were) (?:expected|forecast|predicted|likely) to|rumou?r(?:s|ed)?"
-        r"|unconfirmed|(?:provisional|preliminary) (?:figures?|results?|counts?|tally|estimates?)"
-        r"|(?:first|early) (?:estimates?|tally|tallies|drawings)|earlier plans?)\b"
-    ),
-    "zh": re.compile(
-        "(?<![不尽])可能(?!性)|预计|预测(?![部研中所])|或将|有望|据传|传闻|估算|(?:首次|初步)统计|尚未复核"
-    ),
-}
-_CLAUSE = re.compile(r"[,;，；]")
 
 
 @lru_cache(maxsize=4096)
@@ -73,14 +55,3 @@ def _bigrams(run: str) -> list[str]:
 
 def _stem(word: str) -> str:
     return _ENDINGS.sub("", word) if len(word) > 4 else word.removesuffix("'s")
-
-
-def asks_for_a_guess(question: str, lang: Lang) -> bool:
-    """Check whether a question asks about an expectation or a rumour."""
-    return _GUESS[lang].search(question) is not None
-
-
-def is_hedged(sentence: str, place: int, lang: Lang) -> bool:
-    """Check whether a sentence contains a hedge before a given position or in the clause at that position."""
-    after = _CLAUSE.search(sentence, place)
-    return _HEDGE[lang].search(sentence[: after.start() if after else len(sentence)]) is not None

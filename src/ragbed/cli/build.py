@@ -11,7 +11,7 @@ import click
 
 from ragbed.cli import help_groups, options
 from ragbed.cli.asking import asking_options
-from ragbed.cli.build_output import print_funnel, show_forecast, show_survey, show_wanted
+from ragbed.cli.build_output import print_funnel, show_survey, show_trial, show_wanted
 from ragbed.cli.console import print_json, quoted, say
 from ragbed.cli.keywords import call_keywords
 from ragbed.cli.quality import quality
@@ -31,13 +31,13 @@ def build() -> None:
 
     \b
     Examples:
-      ragbed build init docs/ -o handbook.toml
+      ragbed build init docs/ -m openai/gpt-4o-mini -o handbook.toml
       ragbed build run handbook.toml
       ragbed build quality builds/handbook
     """
 
 
-@build.command()
+@build.command(cls=help_groups.GroupedCommand)
 @click.argument("documents", type=options.LocalPath(), metavar="DOCUMENTS")
 @click.argument("brief", metavar="[BRIEF]", default="")
 @options.option(
@@ -48,43 +48,50 @@ def build() -> None:
     show_default="named after DOCUMENTS",
     help="Recipe file to write.",
 )
+@options.option("--model", "-m", metavar="MODEL", help="Model that writes the questions (required).")
 @options.option(
-    "--model",
-    "-m",
-    metavar="MODEL",
-    default="rules",
-    help="Model that writes the questions, or `rules` to write them without a model.",
+    "--trial",
+    metavar="N",
+    type=click.IntRange(0, 50),
+    default=5,
+    help="Number of documents to write questions about, to estimate the number of items; 0 for no trial.",
 )
+@asking_options
 @options.config_option
-def init(documents: Path, brief: str, out: Path | None, model: str) -> None:
-    """Examine your documents and write a recipe for them.
+def init(
+    documents: Path, brief: str, out: Path | None, model: str | None, trial: int, **chosen: Unpack[CallKeywords]
+) -> None:
+    """Examine your documents, try the model on five of them, and write a recipe.
 
     DOCUMENTS is a folder, or a .jsonl, .warc or .txt file. BRIEF describes, in English or
-    Chinese, how many questions to generate, of which kind and on which topic; the default is about one question per
-    document. Nothing is built, and no model is called.
+    Chinese, how many questions to generate, of which kind and about what; by default, as many as the trial
+    suggests.
 
     \b
     Examples:
-      ragbed build init docs/
+      ragbed build init docs/ -m openai/gpt-4o-mini
       ragbed build init docs/ "50 English questions about our handbook" -m openai/gpt-4o -o handbook.toml
     """
     from ragbed.api import building
     from ragbed.builder.web.limits import need_extra
+    from ragbed.cli.console_progress import ConsoleProgress
 
     if not documents.exists() and brief and Path(brief).exists():
         raise UsageError(f"DOCUMENTS and BRIEF are swapped. Use: ragbed build init {brief} {str(documents)!r}")
-    written = building.build_init(documents, brief, out=out, model=model)
+    if model is not None:
+        need_extra("protego", "trafilatura", "feedparser", "pypdf")
+    with ConsoleProgress() as progress:
+        written = building.build_init(
+            documents, brief, out=out, model=model, trial=trial, progress=progress, **call_keywords(chosen)
+        )
     if written.survey is not None:
         say(show_survey(written.survey))
+    if written.trial is not None:
+        for line in show_trial(written.trial):
+            say(line)
     about = written.recipe["about"] or "anything"
-    say(f"Proposed recipe: {show_wanted(written.recipe)}; topic: {about}; generator: {model}.")
-    if written.forecast is not None:
-        say(show_forecast(written.forecast))
+    say(f"Recipe: {show_wanted(written.recipe)}; topic: {about}; generator: {model}.")
     say(f"Recipe written to {written.path}. Check it, then run: ragbed build run {written.path}")
-    try:
-        need_extra("protego", "trafilatura", "feedparser", "pypdf")
-    except UsageError as missing:
-        say(f"Before that, install the missing packages: {missing}")
 
 
 @build.command(cls=help_groups.GroupedCommand)
@@ -104,9 +111,6 @@ def init(documents: Path, brief: str, out: Path | None, model: str) -> None:
     metavar="DATE",
     help="Use only articles published on or after this date.",
 )
-@options.option(
-    "--locked", is_flag=True, help="Rebuild the benchmark offline, byte for byte, from the stored pages and responses."
-)
 @asking_options
 @options.json_option
 @options.config_option
@@ -116,7 +120,6 @@ def run(
     model: str | None,
     from_: str | None,
     since: str | None,
-    locked: bool,
     json: bool,
     **chosen: Unpack[CallKeywords],
 ) -> None:
@@ -134,26 +137,24 @@ def run(
       ragbed build run handbook.toml
       ragbed build run news.toml --since 2026-11-01 -o builds/news-november
       ragbed build run news.toml --from ranking
-      ragbed build run news.toml --locked
     """
     from ragbed.api import building
     from ragbed.cli.console_progress import ConsoleProgress
 
-    with ConsoleProgress() as progress, _explain_resuming(locked=locked):
+    with ConsoleProgress() as progress, _explain_resuming():
         result = building.build(
             recipe,
             out=out,
             model=model,
             from_=from_,
             since=since,
-            locked=locked,
             progress=progress,
             **call_keywords(chosen),
         )
     print_funnel(result, to_stderr=json)
     if json:
         print_json({"folder": str(result.folder), "steps": result.steps, "files": result.files})
-    _finish(result, locked=locked)
+    _finish(result)
 
 
 build.add_command(quality)
@@ -161,7 +162,7 @@ build.add_command(relabel)
 
 
 @contextmanager
-def _explain_resuming(*, locked: bool) -> Iterator[None]:
+def _explain_resuming() -> Iterator[None]:
     """Print how to resume a build that stopped early, unless the same command would fail again."""
     from ragbed.runs.budget import BudgetSpent
     from ragbed.runs.circuit_breaker import RequestsRejected
@@ -171,14 +172,13 @@ def _explain_resuming(*, locked: bool) -> Iterator[None]:
     except (UsageError, DataError, BudgetSpent, RequestsRejected):
         raise
     except (KeyboardInterrupt, SystemExit, RagbedError) as error:
-        if not locked:
-            reason = "Stopped" if isinstance(error, KeyboardInterrupt | SystemExit | Stopped) else "Not finished"
-            say(f"{reason}. Pages, responses and finished steps are kept; rerun the same command to resume.")
+        reason = "Stopped" if isinstance(error, KeyboardInterrupt | SystemExit | Stopped) else "Not finished"
+        say(f"{reason}. Pages, responses and finished steps are kept; rerun the same command to resume.")
         raise
 
 
-def _finish(result: BuildResult, *, locked: bool) -> None:
-    """Print the missing items and the next steps; exit with code 3 if the build is incomplete and not locked."""
+def _finish(result: BuildResult) -> None:
+    """Print the missing items and the next steps; exit with code 3 if the build is incomplete."""
     if result.unfinished:
         steps = ", ".join(result.unfinished)
         say(f"Incomplete: some requests in {steps} failed. Rerun the command to retry them.")
@@ -190,5 +190,5 @@ def _finish(result: BuildResult, *, locked: bool) -> None:
     say(f"The build is in {result.folder}. steps/*.rejects.jsonl list the rejected records with reasons.")
     if first := next((file.file for file in result.files if file.made), None):
         say(f"Next: ragbed review {quoted(result.folder)}, then ragbed run -m MODEL -d {quoted(result.folder / first)}")
-    if not locked and not result.complete:
+    if not result.complete:
         raise click.exceptions.Exit(3)

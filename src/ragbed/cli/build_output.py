@@ -10,7 +10,8 @@ from ragbed.text import counted
 
 if TYPE_CHECKING:
     from ragbed.api.building import BuildResult
-    from ragbed.builder.survey import Forecast, Survey
+    from ragbed.builder.survey import Survey
+    from ragbed.builder.trial import Trial
 
 
 def show_survey(survey: Survey) -> str:
@@ -22,14 +23,17 @@ def show_survey(survey: Survey) -> str:
     return f"Found: {found} ({langs}{size})." + (f" Skipped: {skipped}." if skipped else "")
 
 
-def show_forecast(forecast: Forecast) -> str:
-    """Return a sentence with the expected cost and duration of a build."""
-    minutes = f"about {forecast.minutes:.0f} min" if forecast.minutes >= 1 else "less than a minute"
-    if not forecast.calls:
-        return f"Estimate: no model calls, {minutes}."
-    cost = "unknown price" if forecast.dollars is None else f"about ${forecast.dollars:.2f}"
-    tokens = f"{forecast.tokens_in + forecast.tokens_out:,} tokens"
-    return f"Estimate: up to {forecast.calls:,} model calls, {tokens}, {cost}, {minutes}."
+def show_trial(trial: Trial) -> list[str]:
+    """Return sentences with the result of a trial: the yield, the estimate, the cost and the main loss."""
+    documents = counted(trial.documents, "document")
+    lines = [f"Trial on {documents}: {trial.drafts} questions written, {counted(trial.items, 'item')} passed."]
+    lines += [f"  {question} — {answer}" for question, answer in trial.examples]
+    cost = "" if trial.dollars is None else f", about ${trial.dollars:.2f}"
+    lines.append(
+        f"Estimate for all documents: about {trial.expected} items (95% interval {trial.low:,} to {trial.high:,}), "
+        f"{trial.calls:,} model calls{cost}."
+    )
+    return [*lines, trial.loss] if trial.loss else lines
 
 
 def show_wanted(recipe: Mapping[str, Any]) -> str:

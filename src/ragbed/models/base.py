@@ -37,6 +37,7 @@ class Sampling(msgspec.Struct, frozen=True, kw_only=True):
         top_p: Nucleus sampling probability.
         max_tokens: Maximum number of tokens in a response.
         choices: The only allowed responses, if the server can enforce this.
+        schema: The JSON schema that responses must follow, if the server can enforce this.
         raises_limit: Whether to repeat a request with a higher token limit if the response was truncated.
         seed: Seed for the model's random number generator.
         reasoning_effort: How much the model reasons, as one of the provider's own levels.
@@ -49,6 +50,7 @@ class Sampling(msgspec.Struct, frozen=True, kw_only=True):
     top_p: float = 1.0
     max_tokens: int = 256
     choices: tuple[str, ...] = ()
+    schema: dict[str, Any] | None = None
     raises_limit: bool = False
     seed: int | None = None
     reasoning_effort: str | None = None

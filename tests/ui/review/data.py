@@ -8,7 +8,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from ragbed.builder.edits import find_fake
+from ragbed.builder.statements import spans_of
 from ragbed.data.native import to_line
 from ragbed.schema import Item, Lang
 from ragbed.synth import SynthSpec, make_items
@@ -32,7 +32,7 @@ def _with_edits(item: Item) -> Item:
         return item
     fake = item.fake
     passages = (
-        one if one.edit_of is None else replace(one, edits=find_fake(item, fake, one.text)) for one in item.passages
+        one if one.edit_of is None else replace(one, edits=spans_of(item, fake, one.text)) for one in item.passages
     )
     return replace(item, passages=tuple(passages))
 

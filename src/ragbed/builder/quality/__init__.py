@@ -1,53 +1,18 @@
-"""Measure the quality of a dataset, compare it with RGB's values and check gates (docs/reference/build.md).
-
-To add a family of measures, write a class with `add` and `results`, and add one line to FAMILIES.
-"""
+"""Measure the quality of a dataset, compare it with RGB's values and check gates (docs/reference/build.md)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Protocol
 
 from msgspec import Struct
 
 from ragbed import __version__
 from ragbed.builder.delivery import listed_files
-from ragbed.builder.quality.abilities import AbilityMeasures
-from ragbed.builder.quality.answers import AnswerMeasures
-from ragbed.builder.quality.item_view import ItemView
-from ragbed.builder.quality.knowledge import KnowledgeMeasures
-from ragbed.builder.quality.labels import LabelMeasures
+from ragbed.builder.quality.items import ItemMeasures
 from ragbed.builder.quality.measure import Measure
-from ragbed.builder.quality.pools import PoolMeasures
 from ragbed.builder.quality.review_results import Reviewed, review_measures
-from ragbed.builder.quality.sources import SourceMeasures
 from ragbed.data import Dataset
-
-# Maximum number of passages to relabel. Relabelling this many takes about two minutes; the report states how many
-# were relabelled.
-MAX_LABELLED = 50_000
-
-
-class MeasureFamily(Protocol):
-    """A group of related measures that are computed together."""
-
-    def add(self, view: ItemView) -> None:
-        """Add one item."""
-
-    def results(self) -> Iterator[Measure]:
-        """Yield the measures for all items."""
-        ...
-
-
-FAMILIES: dict[str, Callable[[], MeasureFamily]] = {
-    "labels": LabelMeasures,
-    "pools": PoolMeasures,
-    "answers": AnswerMeasures,
-    "abilities": AbilityMeasures,
-    "sources": SourceMeasures,
-    "knowledge": KnowledgeMeasures,
-}
 
 
 class Quality(Struct, frozen=True, kw_only=True):
@@ -80,9 +45,7 @@ def measure_quality(
         steps: Numbers of input and output records for each build step.
         reviewed: Results of a human review.
     """
-    families = {name: make() for name, make in FAMILIES.items()}
-    items = passages = 0
-    hashes = {}
+    counts, hashes = ItemMeasures(), {}
     for dataset in datasets:
         hashes[dataset.name] = digest = dataset.sha256()
         # A build tests whether models know the answers to its questions. Files that have changed since the build, and
@@ -90,13 +53,15 @@ def measure_quality(
         path = dataset.path
         is_probed = isinstance(path, Path) and listed_files(path.parent).get(path.name) == digest
         for item in dataset.items():
-            view = ItemView(item, dataset.name, is_labelled=passages < MAX_LABELLED, is_probed=is_probed)
-            items, passages = items + 1, passages + len(item.passages)
-            for family in families.values():
-                family.add(view)
-    found = {name: tuple(family.results()) for name, family in families.items()}
+            counts.add(item, is_probed=is_probed)
+    families = {"labels": tuple(counts.labels()), "pools": tuple(counts.pools())}
     if reviewed is not None:
-        found["people"] = tuple(review_measures(reviewed, hashes))
+        families["people"] = tuple(review_measures(reviewed, hashes))
     return Quality(
-        version=__version__, data=hashes, items=items, passages=passages, families=found, steps=dict(steps or {})
+        version=__version__,
+        data=hashes,
+        items=counts.items,
+        passages=counts.passages,
+        families=families,
+        steps=dict(steps or {}),
     )

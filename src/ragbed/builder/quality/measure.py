@@ -1,17 +1,14 @@
-"""The measures in a quality report: their definitions, values and gates, and RGB's values for reference."""
+"""The rows of a quality report: their definitions, values and gates, and RGB's values for reference."""
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping
 from dataclasses import dataclass
-from math import log2
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
 from ragbed.analysis.statistics.rates import wilson
-from ragbed.schema import Lang
 
 Unit: TypeAlias = Literal["share", "count", "number"]
 Passed: TypeAlias = Literal["passed", "failed", "not measured", "no gate"]
@@ -32,13 +29,6 @@ class Measure(Struct, frozen=True, kw_only=True):
     gate: str | None = None
     passed: Passed = "no gate"
     note: str = ""
-    # The language, if the measure covers only one. Lengths are in words for English and in characters for Chinese.
-    lang: Lang | None = None
-
-    @property
-    def title(self) -> str:
-        """The measure's name, followed by the language if the measure covers only one language."""
-        return f"{self.name} ({self.lang})" if self.lang else self.name
 
 
 @dataclass(frozen=True)
@@ -66,28 +56,25 @@ class MeasureSpec:
 
     name: str
     meaning: str
-    reference: str
+    reference: str = ""
     gate: QualityGate | None = None
 
     def share(self, hits: int, n: int, note: str = "") -> Measure:
         """Create a measure for a share with its confidence interval; the value is None if n is 0."""
-        if not n:
-            return self._measure("share", None, n, note, hits=hits)
-        _, low, high = wilson(hits, n)
-        return self._measure("share", hits / n, n, note, hits=hits, low=low, high=high)
+        _, low, high = wilson(hits, n) if n else (None, None, None)
+        return self._measure("share", hits / n if n else None, n, note, hits=hits, low=low, high=high)
 
     def count(self, value: int, n: int, note: str = "") -> Measure:
         """Create a measure for a count out of n; the value is None if n is 0."""
         return self._measure("count", value if n else None, n, note)
 
-    def number(self, value: float | None, n: int, note: str = "", lang: Lang | None = None) -> Measure:
-        """Create a measure for a plain number, optionally for a single language."""
-        return self._measure("number", value, n, note, lang=lang)
+    def number(self, value: float | None, n: int, note: str = "") -> Measure:
+        """Create a measure for a plain number."""
+        return self._measure("number", value, n, note)
 
     def _measure(  # noqa: PLR0913 - a row has so many columns
         self, unit: Unit, value: float | None, n: int, note: str,
         *, hits: int | None = None, low: float | None = None, high: float | None = None,
-        lang: Lang | None = None,
     ) -> Measure:  # fmt: skip
         return Measure(
             name=self.name,
@@ -102,28 +89,4 @@ class MeasureSpec:
             gate=None if self.gate is None else str(self.gate),
             passed="no gate" if self.gate is None else self.gate.judge(value),
             note=note,
-            lang=lang,
         )
-
-
-def divergence(first: Mapping[str, float], second: Mapping[str, float]) -> float:
-    """Return the Jensen–Shannon divergence between two tables of counts, in bits: 0 if equal, 1 if disjoint."""
-    totals = sum(first.values()), sum(second.values())
-    result = 0.0
-    for name in {**first, **second}:
-        p, q = first.get(name, 0) / totals[0], second.get(name, 0) / totals[1]
-        middle = (p + q) / 2
-        result += sum(share * log2(share / middle) for share in (p, q) if share) / 2
-    return result
-
-
-def entropy(counts: Mapping[str, float]) -> float:
-    """Return the entropy of a table of counts, in bits."""
-    total = sum(counts.values())
-    return -sum(count / total * log2(count / total) for count in counts.values() if count)
-
-
-def concentration(counts: Mapping[str, float]) -> float:
-    """Return the Herfindahl–Hirschman index: the probability that two random draws yield the same value."""
-    total = sum(counts.values())
-    return sum((count / total) ** 2 for count in counts.values())

@@ -14,12 +14,8 @@ from ragbed.reporting.pages.markup import Node, el, raw, write
 from ragbed.text import counted
 
 _TITLES = {
-    "labels": "Are the labels correct?",
-    "pools": "Are there enough distinct passages?",
-    "answers": "Questions and answers",
-    "abilities": "Integration and counterfactual items",
-    "sources": "Where do the passages come from?",
-    "knowledge": "Can questions be answered from memory?",
+    "labels": "Questions, answers and labels",
+    "pools": "Passages",
     "people": "Human review",
 }
 _TINTS: dict[Passed, str] = {"passed": "good", "failed": "bad", "not measured": "warn", "no gate": ""}

@@ -57,13 +57,13 @@ def review_measures(reviewed: Reviewed, hashes: Mapping[str, str]) -> Iterator[M
     """Yield the measures for every dataset that has not changed since the review."""
     for name, sample in reviewed.datasets.items():
         if hashes.get(name) == sample.sha256:
-            wrong = MeasureSpec(
-                f"wrong items in review, {name}",
-                "items in a random sample of unflagged items that the rater fixed or rejected",
+            right = MeasureSpec(
+                f"right items in review, {name}",
+                "items in a random sample of unflagged items that the rater accepted unchanged",
                 "RGB's documents were not reviewed (its issue 12)",
             )
-            yield wrong.share(sample.wrong, sample.sampled, _note(sample))
-            meaning = "flagged items that have been reviewed"
+            yield right.share(sample.sampled - sample.wrong, sample.sampled, _note(sample))
+            meaning = "flagged items that the rater have reviewed"
             flagged = MeasureSpec(f"flagged items reviewed, {name}", meaning, "", QualityGate("=", 1))
             yield flagged.share(sample.flagged_done, sample.flagged)
 
@@ -73,5 +73,5 @@ def _note(sample: ReviewSample) -> str:
         return "no items reviewed yet"
     if sample.sampled == sample.drawn:
         return f"all {sample.drawn} reviewed"
-    bound = upper_bound(sample.wrong, sample.sampled)
-    return f"at most {bound:.1%} of the {sample.drawn} (one-sided 95%)"
+    bound = 1 - upper_bound(sample.wrong, sample.sampled)
+    return f"at least {bound:.1%} of the {sample.drawn} (one-sided 95%)"

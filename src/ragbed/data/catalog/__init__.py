@@ -49,6 +49,7 @@ class CatalogEntry(Struct, frozen=True):
 
 
 _SMOLLM2_COMMIT = "ab810cf68114990406fdf996510dd3d3c6adbdf5"
+_QWEN_COMMIT = "91cad51170dc346986eccefdc2dd33a9da36ead9"
 _RGB_COMMIT = "65ec39e40e7dc9abb50e9bf1b4f32be3f6f16615"
 
 CATALOG: dict[str, CatalogEntry] = {
@@ -97,6 +98,22 @@ CATALOG: dict[str, CatalogEntry] = {
                 CatalogFile("zh_refine.json", "git:6003c458bd6217636798e1810610432900ffdd21", 3_893_494),
                 CatalogFile("zh_int.json", "git:6e66066b0490cb8618fd5810e21134eadd8e3094", 3_024_012),
                 CatalogFile("zh_fact.json", "git:be725d61d5360bcb1afc0bab7f2238f6ba9942a7", 320_481),
+            ),
+        ),
+        CatalogEntry(
+            name="qwen2.5-1.5b",
+            about="Qwen2.5-1.5B-Instruct, a small model for English and Chinese: bundled/qwen2.5-1.5b",
+            kind="model",
+            licence="Apache-2.0",
+            source="https://huggingface.co/Qwen/Qwen2.5-1.5B-Instruct-GGUF/resolve/" + _QWEN_COMMIT,
+            version=_QWEN_COMMIT,
+            megabytes=1117,
+            files=(
+                CatalogFile(
+                    "qwen2.5-1.5b-instruct-q4_k_m.gguf",
+                    "sha256:6a1a2eb6d15622bf3c96857206351ba97e1af16c30d7a74ee38970e434e9407e",
+                    1_117_320_736,
+                ),
             ),
         ),
         CatalogEntry(

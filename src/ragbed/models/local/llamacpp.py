@@ -18,6 +18,7 @@ from ragbed.models.base import canonical
 from ragbed.models.failures import Failure, failed, from_status
 from ragbed.models.local.gguf import read_weights
 from ragbed.models.local.llama_process import LlamaProcess, LlamaProcessFailed, LlamaSetup
+from ragbed.models.providers.dialects import response_format
 from ragbed.models.providers.openai import parse_chat
 from ragbed.models.token_limit import TokenLimit
 from ragbed.schema import Case, Completion, Message
@@ -86,6 +87,8 @@ class LlamaModel:
             body["chat_template_kwargs"] = {"enable_thinking": sampling.thinking is not False}
         if sampling.choices:
             body["grammar"] = grammar_of(sampling.choices)
+        if sampling.schema is not None:
+            body |= response_format("response", sampling.schema)
         if sampling.logprobs:
             body["logprobs"] = True
         return body

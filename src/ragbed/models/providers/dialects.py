@@ -60,9 +60,19 @@ def _verdict_schema(choices: tuple[str, ...]) -> Mapping[str, Any]:
     """Return the request field that requires JSON output with a reason followed by one of the given verdicts."""
     properties = {"reason": {"type": "string"}, "verdict": {"type": "string", "enum": choices}}
     schema = {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
-    return {
-        "response_format": {"type": "json_schema", "json_schema": {"name": "verdict", "strict": True, "schema": schema}}
-    }
+    return response_format("verdict", schema)
+
+
+def response_format(name: str, schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the request field that requires JSON output that follows a schema."""
+    return {"response_format": {"type": "json_schema", "json_schema": {"name": name, "strict": True, "schema": schema}}}
+
+
+def enforces_schema(model: str) -> bool:
+    """Check whether the back end of a model string can restrict responses to a JSON schema."""
+    provider = COMPATIBLE.get(model.partition("/")[0])
+    is_local = model.startswith(("llamacpp/", "bundled/"))
+    return is_local or (provider is not None and provider.choices is not None)
 
 
 def _flat_effort(effort: str) -> Mapping[str, Any]:

@@ -18,7 +18,7 @@ from ragbed.models.failures import Failure, decode_json, from_status
 from ragbed.models.logprobs import read_confidence
 from ragbed.models.presets import Preset
 from ragbed.models.providers.context_window import reported_context
-from ragbed.models.providers.dialects import CompatibleProvider
+from ragbed.models.providers.dialects import CompatibleProvider, response_format
 from ragbed.models.providers.http_model import HttpModel, ServiceConfig
 from ragbed.models.providers.streaming import is_stream, join_events
 from ragbed.models.providers.urls import below
@@ -138,6 +138,8 @@ class OpenAIModel(HttpModel):
             body["top_p"] = sampling.top_p
         if sampling.choices and self._provider.choices is not None:
             body |= self._provider.choices(sampling.choices)
+        if sampling.schema is not None and self._provider.choices is not None:
+            body |= response_format("response", sampling.schema)
         if sampling.logprobs:
             body["logprobs"] = True if self.path == "chat/completions" else 1
         return body | self._fields

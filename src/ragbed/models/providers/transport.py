@@ -58,7 +58,7 @@ _MAX_REFUSED_AGAIN = 0.12  # the same after a first reduction, so that the rate 
 # faulty. They are then ignored for a while, unless they are more than the second share of the calls or their share
 # doubles.
 _MIN_REMAINING, _MAX_FAULTY, _IGNORE_S = 0.5, 0.25, 30.0
-_JUDGED_CALLS = 20  # number of calls after a reduction from which its effect can be told
+_JUDGED_CALLS = 20  # number of calls after a reduction that show its effect
 _MAX_USELESS = 2  # the first reductions may be too small to have an effect
 _CUT = 0.85
 _MAX_GROWTH = 1.3  # the number of periods after which the limit has no effect any more

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
-from ragbed.builder.edits import check_edit, check_fake, find_fake
+from ragbed.builder.edits import check_edit, check_fake
+from ragbed.builder.statements import spans_of
 from ragbed.data import kind_of
 from ragbed.schema import Item, Passage, Stance
 from ragbed.ui.review.points import ReviewPoint, is_edit, is_fatal, points_of
@@ -120,7 +121,7 @@ def _fix_passage(
             passage = _set_stance(passage, fix, sheet[point.name].part)
         elif point.kind == "text":
             was = passage.text
-            passage = replace(passage, text=fix, edits=find_fake(item, item.fake or (), fix), support=None)
+            passage = replace(passage, text=fix, edits=spans_of(item, item.fake or (), fix), support=None)
         else:
             was = passage.text[slice(*passage.edits[point.span])]
             passage = _replace_span(passage, point.span, fix)

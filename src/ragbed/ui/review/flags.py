@@ -11,8 +11,8 @@ from msgspec import Struct
 from ragbed import __version__
 from ragbed.analysis.linting import DatasetCheck, choose_rules
 from ragbed.builder.edits import check_edit, check_fake
-from ragbed.builder.labelling import STANCES
 from ragbed.builder.relabel import label_again
+from ragbed.builder.statements import STANCES
 from ragbed.data import Dataset
 from ragbed.io.jsonl import write_file
 from ragbed.io.locations import check_regular, open_regular

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from ragbed.builder.edits import find_fake
-from ragbed.builder.mentions import find_answer
 from ragbed.builder.relabel import label_again
+from ragbed.builder.statements import find_answer, spans_of
 from ragbed.schema import Answer, Hit, Item, Kind, Labelling, Lang, Passage
 from ragbed.ui.review.flags import Flag
 from ragbed.ui.review.points import is_edit, points_of
@@ -114,7 +113,7 @@ def make_item_page(session: ReviewSession, provenance: Provenance, key: str) -> 
 def _show_passage(item: Item, passage: Passage, provenance: Provenance) -> ShownPassage:
     spans = [MarkedSpan(one.start, one.end, "gold") for found in find_answer(item, passage.text) for one in found]
     if is_edit(passage):
-        false = passage.edits or (find_fake(item, item.fake, passage.text) if item.fake else ())
+        false = passage.edits or (spans_of(item, item.fake, passage.text) if item.fake else ())
         spans += [MarkedSpan(start, end, "fake") for start, end in false]
     elif passage.support is not None:
         spans.append(MarkedSpan(*passage.support, "cue"))

@@ -1,0 +1,121 @@
+"""Have a model check each question: is it clear without its text, and does the text answer it as stated?
+
+Three short calls decide: could somebody who has not seen the text understand the question, what does the model answer
+from the passage alone, and does the passage state exactly this answer to exactly this question?
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from ragbed.builder.build_context import Build, Problem, RecordIndex, reject
+from ragbed.builder.model_requests import WITHOUT_REPLY, Request, make_case, spell, unique_cases, write_prompt
+from ragbed.builder.recipe import checker_of
+from ragbed.builder.records import Draft, ReviewedQuestion
+from ragbed.builder.statements import agrees
+from ragbed.schema import Article, Case, Completion, Reject
+from ragbed.testbeds.prompts.verdict import find_verdict
+
+STEP = "review"
+VERDICTS = ("yes", "no")
+_TEMPERATURE = 0.7  # at temperature 0, all votes would be identical
+
+
+class _Cases(NamedTuple):
+    """The calls about one question, in the order in which they are made."""
+
+    draft: Draft
+    clear: Case
+    reader: Case
+    states: Case
+
+
+def make_review(build: Build) -> Iterator[ReviewedQuestion | Reject]:
+    """Yield the questions that pass all checks. Questions from the generator's own knowledge have no text to check."""
+    left, rejected = [], list[Reject]()
+    with RecordIndex(build, "articles", Article) as index:
+        places = {article.id: offset for offset, article in index.scan()}
+        for draft in build.read("questions", Draft):
+            if draft.origin == "known":
+                yield ReviewedQuestion(question=draft.id)
+            else:
+                left.append(_cases_of(draft, index.read(places[draft.article or ""]).text))
+    for name, problem_of in (("clear", _find_unclear), ("reader", _find_disagreement), ("states", _find_unstated)):
+        cases = unique_cases(getattr(one, name) for one in left)
+        choices = VERDICTS if name == "states" else ()  # small models first have to name the subject, then decide
+        responses = ask_checker(build, name, cases, choices)
+        passed = []
+        for one in left:
+            completions = responses[getattr(one, name).case]
+            problem = _find_failure(completions) or problem_of(one.draft, completions)
+            if problem is None:
+                passed.append(one)
+            else:
+                rejected.append(reject(STEP, one.draft.question, *problem))
+        left = passed
+    yield from rejected
+    yield from (ReviewedQuestion(question=one.draft.id) for one in left)
+
+
+def ask_checker(
+    build: Build, task: str, cases: Sequence[Case], choices: tuple[str, ...] = ()
+) -> Mapping[str, Sequence[Completion]]:
+    """Call the checking model, several times per case if the recipe asks for votes."""
+    votes = build.recipe.checks.votes
+    temperature = _TEMPERATURE if votes > 1 else 0.0
+    request = Request(task, checker_of(build.recipe), cases, votes, temperature, choices=choices)
+    return build.ask(request) if cases else {}
+
+
+def reader_case(draft: Draft, documents: str) -> Case:
+    """Return the case that asks for the answer to a question from documents alone."""
+    prompt = write_prompt(draft.lang, "reader", {"DOCS": documents, "QUERY": draft.question})
+    return make_case("reader", draft.lang, prompt, question=draft.question, answer=draft.answer)
+
+
+def states_case(draft: Draft, documents: str, answer: str) -> Case:
+    """Return the case that asks whether documents state an answer to a question."""
+    texts = {"DOCS": documents, "QUERY": draft.question, "ANSWER": answer}
+    return make_case("states", draft.lang, write_prompt(draft.lang, "states", texts))
+
+
+def says_yes(completions: Sequence[Completion]) -> bool:
+    """Check that more than half of the responses say yes."""
+    return _count(completions, "yes") * 2 > len(completions)
+
+
+def _count(completions: Sequence[Completion], word: str) -> int:
+    return sum(find_verdict(completion.reply or "", VERDICTS) == word for completion in completions)
+
+
+def _cases_of(draft: Draft, text: str) -> _Cases:
+    passage = f"{draft.context}\n\n{text[slice(*draft.section)].strip()}".strip()
+    clear = make_case("clear", draft.lang, write_prompt(draft.lang, "clear", {"QUERY": draft.question}))
+    return _Cases(draft, clear, reader_case(draft, passage), states_case(draft, passage, spell(draft.answer)))
+
+
+def _find_failure(completions: Sequence[Completion]) -> Problem | None:
+    failed = next((one for one in completions if one.outcome != "ok"), None)
+    if failed is None:
+        return None
+    return failed.outcome, f"the call to the checking model failed: {failed.error or WITHOUT_REPLY[failed.outcome]}"
+
+
+def _find_unclear(draft: Draft, completions: Sequence[Completion]) -> Problem | None:
+    if says_yes(completions):
+        return None
+    return "unclear", f"somebody who has not seen the text would not understand {draft.question!r}"
+
+
+def _find_disagreement(draft: Draft, completions: Sequence[Completion]) -> Problem | None:
+    replies = [(completion.reply or "").strip() for completion in completions]
+    if 2 * sum(agrees(draft, reply) for reply in replies) > len(replies):
+        return None
+    return "round-trip", f"from the text, the model answers {replies[0][:80]!r} instead of {draft.answer[0][0]!r}"
+
+
+def _find_unstated(draft: Draft, completions: Sequence[Completion]) -> Problem | None:
+    if says_yes(completions):
+        return None
+    return "not-stated", f"the text does not state {draft.answer[0][0]!r} as the answer to exactly {draft.question!r}"

@@ -1,0 +1,60 @@
+"""Builds of a few written records, for tests of single steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import date
+from pathlib import Path
+
+import msgspec
+
+from ragbed.builder.build_context import Build
+from ragbed.builder.model_requests import Request
+from ragbed.builder.recipe import Recipe, RecipeSource
+from ragbed.builder.records import Draft, LabelledPool
+from ragbed.schema import Article, Case, Completion, Lang, Passage
+
+SOURCES = (RecipeSource(kind="folder", place="."),)
+
+
+def passage(text: str, host: str, *, supports: bool) -> Passage:
+    return Passage(
+        text=text, stance="supports" if supports else "distracts", url=f"https://{host}.example/{hash(text)}"
+    )
+
+
+def draft(name: str, question: str, answer: str, article: str | None = None) -> Draft:
+    return Draft(
+        id=name, question=question, lang="en", answer=((answer,),), origin="article", article=article, section=(0, 999)
+    )
+
+
+def article(name: str, text: str, title: str = "", lang: Lang = "en") -> Article:
+    return Article(id=name, url=name, title=title, text=text, lang=lang, sha256="", source="s")
+
+
+def make_build(folder: Path, reply: Callable[[Request, Case], str], **recipe: object) -> Build:
+    """A build whose model replies as told to each case."""
+
+    def ask(request: Request) -> dict[str, list[Completion]]:
+        return {
+            case.case: [Completion(outcome="ok", reply=reply(request, case))] * request.samples
+            for case in request.cases
+        }
+
+    fields = {"name": "n", "generator": "m/x", "sources": SOURCES, "langs": ("en",)}
+    build = Build(folder, Recipe(**(fields | recipe)), date(2026, 1, 1), ask)  # type: ignore[arg-type]
+    build.file_of("x").parent.mkdir(parents=True)
+    return build
+
+
+def lay_out(folder: Path, reply: str, labelled: list[LabelledPool], **recipe: object) -> Build:
+    """A build with one question and its pools, whose model always replies the same."""
+    build = make_build(folder, lambda _request, _case: reply, **recipe)
+    write(build, "questions", [draft("q", "Who won the Cup of Velden?", "Ada Orsa")])
+    write(build, "stances", labelled)
+    return build
+
+
+def write(build: Build, step: str, records: Sequence[msgspec.Struct]) -> None:
+    build.file_of(step).write_bytes(b"".join(msgspec.json.encode(record) + b"\n" for record in records))
