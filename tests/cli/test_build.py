@@ -525,7 +525,7 @@ def test_an_unknown_provider_is_noticed_before_the_first_step(tmp_path: Path, ro
 MEANS = [
     ("openai/x", "", "OPENAI_API_KEY is not set"),
     ("opnai/x", "", "'opnai' is not a known provider"),
-    ("scripted/oracle", '[pools]\nrewriter = "opnai/x"', "'opnai' is not a known provider"),
+    ("scripted/oracle", '[checks]\nmodel = "opnai/x"', "'opnai' is not a known provider"),
     ("scripted/oracle", '[gate]\nmodels = ["opnai/x"]', "'opnai' is not a known provider"),
     ("http/localhost:1/ask", "", "is a RAG system, which builds its own prompts"),
     ("scripted/oracle", '[checks]\nmodel = "anthropic/x"', "ANTHROPIC_API_KEY is not set"),
@@ -545,7 +545,7 @@ def test_what_a_build_will_lack_is_noticed_before_the_first_step(
     (tmp_path / "made.toml").write_text(f'name = "made"\ngenerator = "{generator}"\n{source}{more}\n')
     done = type_command("build", "run", str(tmp_path / "made.toml"), "-o", str(tmp_path / "out"))
     assert (done.code, said in done.err, done.err.count("\n")) == (2, True, 1), done.err
-    assert not (tmp_path / "out").exists()
+    assert not (tmp_path / "out" / "steps").exists()
 
 
 def test_a_budget_for_a_model_without_a_price_is_refused_before_the_first_step(place: Path) -> None:

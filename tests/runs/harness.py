@@ -13,7 +13,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from threading import Barrier
 
-from ragbed.analysis.trials.table import TrialTable
+from ragbed.analysis.trials.table import score_result
 from ragbed.errors import RagbedError
 from ragbed.models import ModelConfig, open_model
 from ragbed.models.base import Model
@@ -22,6 +22,7 @@ from ragbed.runs.execution import Job, run
 from ragbed.runs.store import open_store
 from ragbed.runs.trials import trial_line
 from ragbed.schema import Case, Completion, Document, Message
+from ragbed.scoring import score
 from tests.servers.mock_model import Behaviour, mock_model
 
 SLOTS = 16
@@ -181,8 +182,9 @@ def endpoint_size(endpoint: Endpoint) -> int:
 
 def canonical(folder: Path) -> bytes:
     """Return a run as canonical lines."""
-    with TrialTable(folder) as table:
-        return b"".join(trial_line(result, scores, canonical=True) for result, scores in table.scored(by_name=True))
+    with open_store(folder, create=False) as store:
+        results = store.results(by_name=True)
+        return b"".join(trial_line(result, score_result(result, score), canonical=True) for result in results)
 
 
 def replies(folder: Path) -> dict[str, str | None]:

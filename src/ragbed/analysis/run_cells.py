@@ -21,6 +21,7 @@ from ragbed.runs.decided import DecidedInterval, read_conditions, read_decided
 from ragbed.runs.display_names import RowNames, read_row_names
 from ragbed.runs.scoring import open_scored
 from ragbed.runs.store import RunStore
+from ragbed.scoring import open_tracks
 
 
 def read_groups(
@@ -69,6 +70,7 @@ def read_report_cells(
     Raises:
         UsageError: Two runs contain the same call or different data with the same name, or a track does not exist.
     """
+    open_tracks(tracks)  # an unknown track is refused first
     labels = (names or read_row_names(folders)).labels
     groups = read_groups(folders, tracks, labels, current=current)
     cells = list(measure(groups, tracks, alpha if any(map(is_monitored, folders)) else None))

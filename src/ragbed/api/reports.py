@@ -114,7 +114,7 @@ def _check_scorer(folder: Path, *, rescore: bool) -> Iterator[str]:
         elif before != str(SCORER_VERSION):
             yield (
                 f"{folder} was scored with version {before} of the scorer, and version {SCORER_VERSION} is installed. "
-                "To score it again, use --rescore."
+                "To score it again, set `rescore`."
             )
 
 

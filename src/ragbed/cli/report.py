@@ -96,7 +96,7 @@ def report(
         return
     result = reports.report(runs, format=format_, track=track, out=out, locale=locale, rescore=rescore)
     for message in result.scoring:
-        say(message)
+        say(message.replace("set `rescore`", "use --rescore"))
     if locale not in (None, "en") and result.text is not None:
         say("--locale applies only to HTML reports and figures. All other reports are in English.")
     if format_ == "html":

@@ -184,6 +184,7 @@ class TrialTable:
         self.folder, self.place = folder, place or folder
         self.store: RunStore = open_scored(folder)
         self._wanted, self._current = {*tracks} - TRACKS.keys(), current
+        open_tracks(self._wanted)  # an unknown track is refused before the table names it
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
         self._numbers: dict[tuple[object, ...], int] = {}
         self._newest = 0  # number of the run's last result
