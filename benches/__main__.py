@@ -27,6 +27,7 @@ MEMBERS = {
     "install": "benches.install",
     "judge": "benches.judge",
     "notebooks": "benches.notebooks",
+    "planted_defects": "benches.planted_defects",
     "ray_engine": "benches.ray_engine",
     "release": "benches.release",
     "report": "benches.report",

@@ -181,10 +181,10 @@ class TrialTable:
     def __init__(
         self, folder: Path, tracks: Iterable[str] = (), *, current: bool = False, place: Path | None = None
     ) -> None:
+        self._tracks, self._current = sorted({*tracks} - TRACKS.keys()), current
+        open_tracks(self._tracks)  # an unknown track is refused before anything is scored
         self.folder, self.place = folder, place or folder
         self.store: RunStore = open_scored(folder)
-        self._wanted, self._current = {*tracks} - TRACKS.keys(), current
-        open_tracks(self._wanted)  # an unknown track is refused before the table names it
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
         self._numbers: dict[tuple[object, ...], int] = {}
         self._newest = 0  # number of the run's last result
@@ -212,11 +212,6 @@ class TrialTable:
         """The version of the scorer from which the verdicts are."""
         return self.read_meta("scorer") or ""
 
-    @property
-    def tracks(self) -> tuple[str, ...]:
-        """The tracks of plug-ins whose scores the table has."""
-        return tuple(filter(None, (self.read_meta("tracks") or "").split(",")))
-
     def read_meta(self, key: str) -> str | None:
         """Return a note from the table, or None if there is none."""
         row = self.connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
@@ -230,7 +225,12 @@ class TrialTable:
     # Opening
 
     def _open(self) -> sqlite3.Connection:
-        """Open the table in the run's folder, or a temporary one if it cannot be written or must not change."""
+        """Open the table in the run's folder, or a temporary one if it cannot be written or must not change.
+
+        The scores of plug-ins are never stored, because their code may change.
+        """
+        if self._tracks:
+            return self._open_temporary()
         try:
             self._connect()
             self._check_ours()
@@ -239,9 +239,6 @@ class TrialTable:
             elif self._current and self.scorer != str(SCORER_VERSION):
                 self.connection.close()
                 return self._open_temporary()
-            elif not self._wanted.issubset(self.tracks):
-                self._wanted |= {*self.tracks}
-                self._clear()
         except (OSError, sqlite3.OperationalError):  # e.g. a read-only folder or a full disk
             return self._open_temporary()
         except sqlite3.DatabaseError:
@@ -291,7 +288,7 @@ class TrialTable:
                 self.connection.execute(f'DROP TABLE IF EXISTS "{name}"')
             for statement in _TABLES:
                 self.connection.execute(statement)
-            self.write_meta(stamp=self._stamp(), scorer=SCORER_VERSION, tracks=",".join(sorted(self._wanted)))
+            self.write_meta(stamp=self._stamp(), scorer=SCORER_VERSION)
         self._numbers.clear()
 
     @contextmanager
@@ -316,7 +313,7 @@ class TrialTable:
             engine = LocalEngine()
             try:
                 ranges = (_Range(self.folder, after, _BATCH) for after in range(self.last, self._newest, _BATCH))
-                for end, rows in engine.spread(partial(_score_range, self.tracks), ranges):
+                for end, rows in engine.spread(partial(_score_range, self._tracks), ranges):
                     self.add_rows(rows, end)
             finally:
                 engine.close()
@@ -330,7 +327,7 @@ class TrialTable:
         if self.add_cases():
             return True
         if self._is_behind():
-            end, rows = _score_range(self.tracks, _Range(self.folder, self.last, _BATCH))
+            end, rows = _score_range(self._tracks, _Range(self.folder, self.last, _BATCH))
             self.add_rows(rows, end)
             return True
         return holder(self.folder) is None and self._add_agreement()
@@ -404,7 +401,7 @@ class TrialTable:
 
     def _with_agreement(self) -> Iterator[ScoredRow]:
         """Yield all results with the agreement of each response with the other responses to its case."""
-        score = open_tracks(self.tracks)
+        score = open_tracks(self._tracks)
         for _, group in groupby(self.store.results(), key=lambda stored: (stored.model, stored.number)):
             same_case = list(group)
             completions = add_agreement([stored.completion for stored in same_case])
