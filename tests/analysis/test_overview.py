@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from csv import DictReader
 from pathlib import Path
 from shutil import copyfile
+from sqlite3 import connect
 from typing import Any
 
 import pytest
 
 from ragbed import open_run
-from ragbed.analysis.overview import ConditionRow, LiveTable, tabulate_run
+from ragbed.analysis.overview import ConditionRow, LiveTable, tabulate, tabulate_run
+from ragbed.analysis.trials.table import TrialTable
+from ragbed.errors import DataError
 from ragbed.runs.circuit_breaker import CircuitOpen
 from ragbed.runs.condition import condition_of
 from ragbed.runs.execution import run
@@ -242,3 +246,43 @@ def test_merged_shards_archives_exports_and_the_viewer_show_the_same_numbers(tmp
     for form in ("md", "html"):
         text = (tmp_path / f"r.{form}").read_text("utf-8")
         assert all(f"{100 * value:.1f}" in text for value in accuracy.values())
+
+
+def test_a_run_that_was_restored_from_a_backup_is_scored_again(tmp_path: Path) -> None:
+    """The numbers of the results are used again, so that other responses used to get the scores of lost ones."""
+    run(make_job(tmp_path / "run", 20, TalkingModel(agree)), ask_nobody)
+    backup = (tmp_path / "run" / "run.sqlite").read_bytes()
+    wrong = TalkingModel(lambda _: Completion(outcome="ok", reply="no idea", finish="stop"), "test/wrong")
+    run(make_job(tmp_path / "run", 20, wrong), ask_nobody)
+    assert {row.condition.model: row.rate("correct") for row in tabulate_run(tmp_path / "run")} == {
+        "test/talking": 1.0, "test/wrong": 0.0,
+    }  # fmt: skip
+    (tmp_path / "run" / "run.sqlite").write_bytes(backup)
+    run(make_job(tmp_path / "run", 20, TalkingModel(agree, "test/other")), ask_nobody)
+    assert {row.condition.model: row.rate("correct") for row in tabulate_run(tmp_path / "run")} == {
+        "test/talking": 1.0, "test/other": 1.0,
+    }  # fmt: skip
+
+
+def test_missing_results_are_reported(tmp_path: Path) -> None:
+    run(make_job(tmp_path, 20, TalkingModel(agree)), ask_nobody)
+    with closing(connect(tmp_path / "run.sqlite")) as connection, connection:
+        connection.execute("DELETE FROM results WHERE number % 2 = 0 AND number < 20")
+    with pytest.raises(DataError, match="the list of results is damaged"):
+        tabulate_run(tmp_path)
+
+
+def test_a_table_that_another_process_empties_is_filled_again(tmp_path: Path) -> None:
+    run(make_job(tmp_path, 20, TalkingModel(agree)), ask_nobody)
+    with TrialTable(tmp_path) as first, TrialTable(tmp_path) as second:
+        first.update()
+        second._clear()
+        first.update()
+        assert [row.rate("correct") for row in tabulate(first)] == [1.0]
+
+
+def test_results_that_arrive_during_an_export_are_scored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run(make_job(tmp_path, 20, TalkingModel(agree)), ask_nobody)
+    monkeypatch.setattr(TrialTable, "update", lambda _: None)
+    with TrialTable(tmp_path) as table:
+        assert [scores and scores["correct"] for _, scores in table.scored()] == [True] * 20

@@ -18,7 +18,7 @@ from ragbed.testbeds import TESTBEDS
 
 if TYPE_CHECKING:
     from ragbed.analysis.trials.columns import TrialColumns
-    from ragbed.analysis.trials.table import ScoredRow, TrialTable
+    from ragbed.analysis.trials.table import LastResult, ScoredRow, TrialTable
 
 _SCORES = ("correct", "refused", "flagged")
 SCORES = (*(f"{track}{name}" for track in ("paper.", "code.", "") for name in _SCORES), "misled", "unsure")
@@ -171,9 +171,10 @@ class LiveTable:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._first: list[Case] = []  # the run's first case, with which the scorer is loaded
-        self._queue: deque[tuple[int, StoredResult]] = deque()
+        self._queue: deque[tuple[int, StoredResult, int]] = deque()
         self._rows: list[ScoredRow] = []
-        self._last = self._scored = self._waiting = 0
+        self._last: LastResult | None = None
+        self._saved = self._scored = self._waiting = 0
         self._has_failed = False
 
     def begin(self, store: RunStore) -> None:
@@ -205,20 +206,21 @@ class LiveTable:
             return False
 
     def _step(self) -> bool:
-        from ragbed.analysis.trials.table import TrialTable, to_row  # noqa: PLC0415
+        from ragbed.analysis.trials.table import LastResult, TrialTable, to_row  # noqa: PLC0415
         from ragbed.scoring import score  # noqa: PLC0415
 
         if not self._queue and (self._rows or self._waiting):
             with TrialTable(self._folder) as table:
                 table.add_cases()
-                table.add_rows(self._rows, self._last)
-                self._last, self._rows = table.last, []
-                self._queue.extend(
-                    (number, result) for number, result, _ in table.store.results_after(self._last, _READ)
-                )
+                table.is_behind()  # empties an outdated table
+                if table.last >= self._saved:
+                    table.add_rows(self._rows, self._last)
+                self._saved, self._rows = table.last, []
+                self._queue.extend(table.store.results_after(self._saved, _READ))
             self._waiting = max(0, self._waiting - len(self._queue)) if self._queue else 0
         for _ in range(min(_STEP, len(self._queue))):
-            self._last, result = self._queue.popleft()
+            number, result, seal = self._queue.popleft()
+            self._last = LastResult(number, seal)
             self._rows.append(to_row(result, score))
             self._scored += 1
         return bool(self._queue or self._rows)

@@ -7,6 +7,7 @@ are not in the table yet, so a run fills it while it waits for responses, and a 
 
 from __future__ import annotations
 
+import secrets
 import sqlite3
 import tempfile
 import zlib
@@ -38,6 +39,7 @@ NAME = "scores.sqlite"
 _ENDINGS = ("", "-wal", "-shm", "-journal")  # endings of the names of the file and of those that SQLite adds
 _Found = TypeVar("_Found")
 _LAYOUT = "2"  # version of the tables below; a file with another one is replaced
+_ATTEMPTS = 3  # number of times to begin an update again if the table is replaced, damaged or cannot be written
 _BATCH = 500  # number of results that are scored in one job and written in one transaction
 # Every row ends with a checksum of its other columns, so that a damaged file is noticed and made again.
 _TABLES = (
@@ -159,12 +161,24 @@ def _to_json(value: object) -> str:
     return msgspec.json.encode(value).decode()
 
 
-def _score_range(tracks: Sequence[str], part: _Range) -> tuple[int, list[ScoredRow]]:
-    """Return the number of the last result in a range, and the scored results."""
+class LastResult(NamedTuple):
+    """The last of the run's results that a table has: its number, and its checksum in the run."""
+
+    number: int
+    seal: int
+
+
+class _Replaced(sqlite3.OperationalError):
+    """Raised when another process has emptied the table in the meantime."""
+
+
+def _score_range(tracks: Sequence[str], part: _Range) -> tuple[LastResult | None, list[ScoredRow]]:
+    """Return the last result in a range, and the scored results."""
     score = open_tracks(tracks)
     with open_scored(part.folder) as store:
         found = list(store.results_after(part.after, part.limit))
-    return found[-1][0] if found else part.after, [to_row(stored, score) for _, stored, _ in found]
+    last = LastResult(found[-1][0], found[-1][2]) if found else None
+    return last, [to_row(stored, score) for _, stored, _ in found]
 
 
 class TrialTable:
@@ -188,6 +202,7 @@ class TrialTable:
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
         self._numbers: dict[tuple[object, ...], int] = {}
         self._newest = 0  # number of the run's last result
+        self._epoch = ""  # changes whenever a process empties the table
         try:
             self.connection = self._open()
         except BaseException:
@@ -235,8 +250,9 @@ class TrialTable:
             self._connect()
             self._check_ours()
             if not self._has_stamp():
-                self._clear()
-            elif self._current and self.scorer != str(SCORER_VERSION):
+                self._clear(keep_ours=True)
+            self._epoch = self.read_meta("epoch") or ""
+            if self._current and self.scorer != str(SCORER_VERSION):
                 self.connection.close()
                 return self._open_temporary()
         except (OSError, sqlite3.OperationalError):  # e.g. a read-only folder or a full disk
@@ -246,10 +262,14 @@ class TrialTable:
         return self.connection
 
     def _open_temporary(self) -> sqlite3.Connection:
-        self._temporary = tempfile.TemporaryDirectory(prefix="ragbed-", ignore_cleanup_errors=True)
-        self.place = Path(self._temporary.name)
-        self._connect()
-        self._clear()
+        try:
+            self._temporary = tempfile.TemporaryDirectory(prefix="ragbed-", ignore_cleanup_errors=True)
+            self.place = Path(self._temporary.name)
+            self._connect()
+            self._clear()
+        except (OSError, sqlite3.OperationalError):  # this disk is full, too
+            self.connection = sqlite3.connect(":memory:", isolation_level=None)
+            self._clear()
         return self.connection
 
     def _remake(self) -> None:
@@ -280,20 +300,39 @@ class TrialTable:
     def _stamp(self) -> str:
         return f"{_LAYOUT} {self.store.planned_at()}"
 
-    def _clear(self) -> None:
-        """Empty the table in one transaction, so that other readers see either the old content or the new one."""
-        with self.transaction():
+    def _clear(self, *, keep_ours: bool = False) -> None:
+        """Empty the table in one transaction, so that other readers see either the old content or the new one.
+
+        With `keep_ours`, a table that another process has just made for this run is kept.
+        """
+        epoch = secrets.token_hex(8)
+        with self._transaction():
+            if keep_ours and self._has_stamp():
+                return
             names = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE '%shadow%'"
             for (name,) in self.connection.execute(names).fetchall():
                 self.connection.execute(f'DROP TABLE IF EXISTS "{name}"')
             for statement in _TABLES:
                 self.connection.execute(statement)
-            self.write_meta(stamp=self._stamp(), scorer=SCORER_VERSION)
+            self.write_meta(stamp=self._stamp(), scorer=SCORER_VERSION, epoch=epoch)
         self._numbers.clear()
+        self._epoch = epoch
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Run a transaction: either all of its changes are written, or none."""
+        """Run a transaction: either all of its changes are written, or none.
+
+        Raises:
+            sqlite3.OperationalError: Another process has emptied the table; the next transaction uses the new one.
+        """
+        with self._transaction():
+            epoch, self._epoch = self._epoch, self.read_meta("epoch") or ""
+            if epoch != self._epoch:
+                raise _Replaced("another process has emptied the table")
+            yield
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
         self.connection.execute("BEGIN IMMEDIATE")
         try:
             yield
@@ -306,18 +345,44 @@ class TrialTable:
     # Filling the table
 
     def update(self) -> None:
-        """Score all results that are not in the table yet."""
+        """Score all results that are not in the table yet.
+
+        Raises:
+            DataError: Results are missing in the run.
+        """
+        for _ in range(_ATTEMPTS):
+            try:
+                self._update()
+            except _Replaced:
+                continue
+            except sqlite3.OperationalError:  # e.g. a full disk, or a file that cannot be written
+                self.connection.close()
+                self._open_temporary()
+            except sqlite3.DatabaseError:
+                self._remake()
+            else:
+                return
+        self._update()
+
+    def _update(self) -> None:
         while self.add_cases():
             pass
-        if self._is_behind():
+        if self.is_behind():
             engine = LocalEngine()
             try:
                 ranges = (_Range(self.folder, after, _BATCH) for after in range(self.last, self._newest, _BATCH))
-                for end, rows in engine.spread(partial(_score_range, self._tracks), ranges):
-                    self.add_rows(rows, end)
+                for last, rows in engine.spread(partial(_score_range, self._tracks), ranges):
+                    self.add_rows(rows, last)
             finally:
                 engine.close()
         self._add_agreement()
+        if holder(self.folder) is None and self.last == self.store.last_result():
+            ((trials,),) = self.connection.execute("SELECT COUNT(*) FROM trials")
+            if trials > self.store.result_count():  # results have been removed from the run
+                self._clear()
+                self._update()
+            elif trials < self.store.result_count():
+                raise self.store.damaged("the list of results")
 
     def step(self) -> bool:
         """Add some of the cases and results that are not in the table yet, and return whether there were any.
@@ -326,16 +391,22 @@ class TrialTable:
         """
         if self.add_cases():
             return True
-        if self._is_behind():
-            end, rows = _score_range(self._tracks, _Range(self.folder, self.last, _BATCH))
-            self.add_rows(rows, end)
+        if self.is_behind():
+            last, rows = _score_range(self._tracks, _Range(self.folder, self.last, _BATCH))
+            self.add_rows(rows, last)
             return True
         return holder(self.folder) is None and self._add_agreement()
 
-    def _is_behind(self) -> bool:
-        """Return whether there are results to score. Verdicts of two versions are never mixed."""
-        self._newest = self.store.last_result()
-        if self._newest > self.last and self.scorer != str(SCORER_VERSION):
+    def is_behind(self) -> bool:
+        """Return whether there are results to score.
+
+        The table is emptied first if it has verdicts of another version of the scorer, which are never mixed, or
+        results that the run no longer has, e.g. because its file was restored from a backup.
+        """
+        self._newest, last = self.store.last_result(), self.last
+        is_outdated = self._newest > last and self.scorer != str(SCORER_VERSION)
+        seals = list(self.store.read("SELECT seal FROM results WHERE number = ?", (last,)))
+        if is_outdated or (last and seals != [(int(self.read_meta("seal") or 0),)]):
             self._clear()
             while self.add_cases():
                 pass
@@ -346,7 +417,7 @@ class TrialTable:
         last = str(self.last)
         if self.store.settings().get("confidence") != "agreement" or self.read_meta("agreement") == last:
             return False
-        self.add_rows(self._with_agreement(), int(last))
+        self.add_rows(self._with_agreement(), None)
         self.write_meta(agreement=last)
         return True
 
@@ -373,12 +444,12 @@ class TrialTable:
         """The number of the last of the run's results that the table has."""
         return int(self.read_meta("last") or 0)
 
-    def add_rows(self, rows: Iterable[ScoredRow], last: int) -> None:
+    def add_rows(self, rows: Iterable[ScoredRow], last: LastResult | None) -> None:
         """Add scored results.
 
         Args:
             rows: The results.
-            last: The number of the last one.
+            last: The last one, or None if the table has all of them.
         """
         models = {name: number for number, (name, _) in self.store.models().items()}
         with self.transaction():
@@ -397,7 +468,8 @@ class TrialTable:
                 measures = excluded.measures, usage = excluded.usage, checksum = excluded.checksum""",
                 written,
             )
-            self.write_meta(last=max(last, self.last))
+            if last is not None and last.number > self.last:
+                self.write_meta(last=last.number, seal=last.seal)
 
     def _with_agreement(self) -> Iterator[ScoredRow]:
         """Yield all results with the agreement of each response with the other responses to its case."""
@@ -423,17 +495,19 @@ class TrialTable:
         """Yield every result of the run with its scores, or None if there is no response (see `RunStore.results`)."""
         self.update()
         models = {name: number for number, (name, _) in self.store.models().items()}
-        verdicts = {number: (outcome, found) for number, outcome, _, _, found in self.rows("scores")}
-        query = "SELECT score, measures FROM trials WHERE model = ? AND case_id = ? AND repeat = ?"
+        verdicts = {number: found for number, *_, found in self.read(lambda: list(self.rows("scores")))}
+        score = open_tracks(self._tracks)
+        query = "SELECT * FROM trials WHERE model = ? AND case_id = ? AND repeat = ?"
         for stored in self.store.results(by_name=by_name):
-            score, measures = self.connection.execute(
-                query, (models[stored.model], stored.number, stored.repeat)
-            ).fetchone()
-            outcome, found = verdicts[score]
-            numbers = {
-                name: value for name, value in msgspec.json.decode(measures or "{}").items() if name != "seconds"
-            }
-            yield stored, msgspec.json.decode(found) | numbers if outcome in ("ok", "truncated") else None
+            row = self.connection.execute(query, (models[stored.model], stored.number, stored.repeat)).fetchone()
+            if stored.completion.outcome not in ("ok", "truncated"):
+                yield stored, None
+            elif row is None or row[4] not in verdicts or _sealed(*row[1:-1])[-1] != row[-1]:
+                yield stored, score_result(stored, score)  # stored since the update, or damaged since
+            else:
+                values = msgspec.json.decode(verdicts[row[4]]) | msgspec.json.decode(row[5] or "{}")
+                values.pop("seconds", None)  # the latency is not a score
+                yield stored, values
 
     def plan(self, model: str) -> Iterator[tuple[Condition, int, int]]:
         """Yield the conditions for a model, with the numbers of feasible and infeasible cases."""
@@ -471,13 +545,25 @@ class TrialTable:
         return {(model, case, repeat): verdicts for model, case, repeat, verdicts in self.connection.execute(query)}
 
     def read(self, function: Callable[[], _Found]) -> _Found:
-        """Return the result of a function that reads the table, which is made again if it is damaged."""
+        """Return the result of a function that reads the table, which is made again if it is damaged.
+
+        The function sees one state of the table, also while another process adds to it.
+        """
         try:
-            return function()
+            return self._read_snapshot(function)
         except sqlite3.DatabaseError:
             self._remake()
             self.update()
+            return self._read_snapshot(function)
+
+    def _read_snapshot(self, function: Callable[[], _Found]) -> _Found:
+        if self.connection.in_transaction:
             return function()
+        self.connection.execute("BEGIN")
+        try:
+            return function()
+        finally:
+            self.connection.rollback()
 
     def rows(self, table: str) -> Iterator[tuple[Any, ...]]:
         """Yield the rows of a table in the order of their IDs, without the checksums.
