@@ -40,7 +40,7 @@ _MASKS = (
     (r"\S*/site-packages", "SITE-PACKAGES"),
     (r"(?<![\w.,])\d[\d,]*(?:\.\d+)? ?(?:ms|s|min|h)\b", "TIME"),
     (r"(?<![\w.,])\d[\d,]*(?:\.\d+)? ?[kM]?B\b", "SIZE"),
-    (r"  (?:< | {2})0\.1$", "  MINUTES"),
+    (r" +(?:< )?0\.1$", "  MINUTES"),
     (r'("(?:seconds|wall_s|latency_s|bytes|created|cpu_s)": )[\d.]+', r"\1NUMBER"),
 )
 

@@ -12,7 +12,7 @@ def test_a_gate_that_does_not_hold_ends_with_4(rgb_dir: Path, tmp_path: Path) ->
     page = tmp_path / "quality.html"
     done = type_command("build", "quality", str(rgb_dir / "en_fact.json"), "-o", str(page), "--json")
     assert done.code == 4
-    assert "positive precision" in done.err
+    assert "Failed gates: label agreement, supporting, label agreement, distracting" in done.err
     assert page.read_text("utf-8").startswith("<!doctype html>")
     summary = json.loads(done.out.splitlines()[-1])
     assert summary["ok"] is False
