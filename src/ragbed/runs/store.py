@@ -473,11 +473,6 @@ class RunStore:
             if not self.is_whole(rows, seals):
                 raise self.damaged("the list of results")
 
-    def rows_between(self, model: int, first: int, end: int) -> list[tuple[Any, ...]]:
-        """Return the rows of a model's results for a range of cases, without checking the ledger."""
-        condition = "r.model = ? AND r.item >= ? AND r.item < ? ORDER BY r.item, r.repeat"
-        return list(self.read(f"SELECT {_RESULTS} WHERE {condition}", (model, first, end)))
-
     def results_after(self, number: int, limit: int) -> Iterator[tuple[int, StoredResult, int]]:
         """Yield up to `limit` results after a number, in the order stored, each with its number and checksum.
 
